@@ -1,7 +1,9 @@
 """The reference page of the causes that a diagnosis names, from the table of the rules and that of the stages."""
 
+from dataclasses import dataclass
+
 from lamplighter.domain.diagnosis.causes import CAUSES
-from lamplighter.domain.diagnosis.stages import Stage
+from lamplighter.domain.diagnosis.stages import ProvisioningStage
 
 HEAD = """# Causes
 
@@ -23,6 +25,147 @@ What is within its normal time is in progress and no finding. This is the one ta
 """
 
 
+@dataclass(frozen=True)
+class Rule:
+    """How a cause is recognised."""
+
+    shown_by: str
+    source: str
+    """Where the symptom is known from."""
+
+
+RULES = {
+    "launch-denied": Rule(
+        "a launch activity, the node group's health or Karpenter's error that carries an authorisation text: "
+        "UnauthorizedOperation, a KMS key that is refused, a missing service-linked role, an instance profile",
+        "EC2 Auto Scaling user guide, troubleshooting launch failures",
+    ),
+    "vcpu-quota": Rule(
+        "VcpuLimitExceeded, MaxSpotInstanceCountExceeded or InstanceLimitExceeded, or their texts, in a launch "
+        "activity, the node group's health or Karpenter's InsufficientCapacityError; or a quota smaller than what "
+        "was asked, where nobody says more",
+        "EC2 error codes; published lab transcripts",
+    ),
+    "no-addresses": Rule(
+        "InsufficientFreeAddresses in the node group's health or a launch activity; a subnet with 0 "
+        "addresses beside missing nodes; a pod for which the network plugin has no address",
+        "EKS managed node group health codes; amazon-vpc-cni-k8s",
+    ),
+    "no-capacity": Rule(
+        "InsufficientInstanceCapacity or no Spot capacity in a launch activity or in the node group's health, "
+        "Karpenter's InsufficientCapacityError with no other inner code",
+        "EC2 error codes; karpenter-provider-aws",
+    ),
+    "node-not-joined": Rule(
+        "an instance that runs for 5 minutes and is no node; NodeCreationFailure, AccessDenied or "
+        "Ec2SubnetInvalidConfiguration in the node group's health",
+        "EKS managed node group health codes; amazon-eks-ami",
+    ),
+    "wrong-ami": Rule(
+        "a device plugin that cannot load NVML, or no GPU after 5 minutes, on an amiType or osImage "
+        "without NVIDIA's driver, which the operator does not install either",
+        "k8s-device-plugin; amazon-eks-ami",
+    ),
+    "nccl-path-blocked": Rule(
+        "ranks on several nodes that time out in the rendezvous before NCCL prints a line, or in NCCL's "
+        "own connect; or that print nothing for 3 minutes behind security groups that let no node reach "
+        "another",
+        "published lab transcripts; PyTorch c10d; NCCL",
+    ),
+    "bandwidth-throttled": Rule(
+        "event BandwidthInExceeded or BandwidthOutExceeded of the node",
+        "eks-node-monitoring-agent",
+    ),
+    "node-not-ready": Rule(
+        "Ready is not True for more than 3 minutes after the node came, or its kubelet is not heard any more",
+        "kubelet; amazon-vpc-cni-k8s",
+    ),
+    "untolerated-taint": Rule(
+        "a DaemonSet that the GPUs need, or a pod that asks for one, without a toleration for a taint of "
+        "the pool's nodes; a ClusterPolicy may be ready all the same",
+        "kube-scheduler; gpu-operator v26.3.1",
+    ),
+    "image-pull-failed": Rule(
+        "ErrImagePull or ImagePullBackOff of a container, with no later success",
+        "kubelet",
+    ),
+    "image-pull-slow": Rule(
+        "a Pulled event that took 2 minutes or more, or a pull that lasts as long",
+        "kubelet's Pulled event",
+    ),
+    "admission-refused": Rule(
+        "a pod that failed with UnexpectedAdmissionError, and none of its owner that took over",
+        "kubelet's device manager",
+    ),
+    "driver-mismatch": Rule(
+        '"Driver/library version mismatch" from the device plugin, the validator, the runtime or a pod '
+        "that holds a GPU",
+        "NVML",
+    ),
+    "driver-broken": Rule(
+        '"couldn\'t communicate with the NVIDIA driver" or "driver not loaded" from the same; "nvidia-container-cli: '
+        'initialization error" or "detection error" from the runtime; CUDA\'s error 802',
+        "nvidia-smi; libnvidia-container",
+    ),
+    "runtime-missing": Rule(
+        '"no runtime for nvidia is configured" where a sandbox is made, a missing RuntimeClass or runtime, or a '
+        "device plugin or workload that finds neither NVML nor nvidia-smi on an image that has the driver",
+        "containerd; nvidia-container-toolkit",
+    ),
+    "xid": Rule(
+        "condition AcceleratedHardwareReady=False with a fatal XID, a double bit error or a failed DCGM "
+        "diagnostic; a fatal XID in the device plugin's log; an uncorrectable ECC or NVLink error, or a GPU that "
+        "requires a reset, in the words of CUDA or of the runtime",
+        "eks-node-monitoring-agent; k8s-device-plugin",
+    ),
+    "gpu-lost": Rule(
+        '"Failed to initialize NVML: Unknown Error" from a pod that holds a GPU, or from the device plugin of a node '
+        "that offers too few; a debug pod's word is none",
+        "NVML; nvidia-container-toolkit",
+    ),
+    "device-plugin-disabled": Rule(
+        "devicePlugin.enabled false in the ClusterPolicy, or a node label gpu.deploy.device-plugin or "
+        "gpu.deploy.operands that is false, beside a node that offers no GPU",
+        "gpu-operator v26.3.1",
+    ),
+    "operator-not-ready": Rule(
+        "no pod of the operator's own deployment for 5 minutes, or a ClusterPolicy that is notReady as "
+        "long and nothing else explains it",
+        "gpu-operator v26.3.1",
+    ),
+    "device-plugin-missing": Rule(
+        "a Ready node that offers no GPU after 5 minutes and has no pod of the device plugin, or one "
+        "that crashes and says nothing deeper",
+        "k8s-device-plugin; gpu-operator v26.3.1",
+    ),
+    "gpu-count-short": Rule(
+        "allocatable below capacity, below what feature discovery counts or below the instance type; "
+        "NvidiaDeviceCountMismatch alone",
+        "eks-node-monitoring-agent; k8s-device-plugin",
+    ),
+    "driver-too-old": Rule(
+        '"unsatisfied condition: cuda" from the runtime about a container; CUDA\'s errors 35, 222 and 804, or '
+        "PyTorch's words for them, from a pod or the validator's workload",
+        "libnvidia-container",
+    ),
+    "cdi-unresolvable": Rule(
+        '"unresolvable CDI devices", or "device error: unknown device" without CDI, from the runtime about a container',
+        "nvidia-container-toolkit; containerd",
+    ),
+    "validator-stuck": Rule(
+        "an init container of the operator's validator that crashes again and again or lasts longer than "
+        "5 minutes",
+        "gpu-operator v26.3.1",
+    ),
+    "unknown": Rule(
+        "something is not as expected and no rule names it: a pod that fails or waits, a refused launch and a "
+        "condition of a node are told with their own text; the finding says what was not read",
+        "this diagnosis",
+    ),
+}
+"""By cause."""
+
+
 def page() -> str:
     """The whole page."""
     parts = [HEAD]
@@ -30,12 +173,13 @@ def page() -> str:
         parts.append(f"## {title}\n")
         for cause in CAUSES.values():
             if cause.layer == layer:
+                summary = str(cause.summary)
                 parts += [
                     f"### {cause.name}\n",
-                    f"{cause.summary[0].upper()}{cause.summary[1:]}.\n",
-                    f"- Shown by: {cause.shown_by}.",
+                    f"{summary[0].upper()}{summary[1:]}.\n",
+                    f"- Shown by: {RULES[cause.name].shown_by}.",
                     f"- What to do: {cause.advice}",
-                    f"- Known from: {cause.source}.\n",
+                    f"- Known from: {RULES[cause.name].source}.\n",
                 ]
-    rows = [f"| {stage.label} | {int(stage.normal.total_seconds())} s |" for stage in Stage]
+    rows = [f"| {stage.label} | {int(stage.normal.total_seconds())} s |" for stage in ProvisioningStage]
     return "\n".join([*parts, STAGES + "\n".join(rows)]) + "\n"

@@ -313,8 +313,11 @@ def stages(document: Document) -> list[str]:
 
 
 def told(document: Document) -> list[tuple[str, str, list[str]]]:
-    """Each finding whole: its cause, what it is about, and its evidence."""
-    return [(each.cause.name, each.about, list(each.evidence)) for each in judge(document).findings]
+    """Each finding in full: its cause, its objects, and its evidence as English readers see it."""
+    return [
+        (finding.cause.name, str(finding.about), [str(line) for line in finding.evidence])
+        for finding in judge(document).findings
+    ]
 
 
 def under_way(document: Document) -> list[tuple[str, str, str]]:

@@ -1,6 +1,6 @@
-"""`lamplighter diagnose`: the causes of what is wrong with a pool, root first, live or from a saved snapshot.
+"""`lamplighter diagnose`: why a pool does not work, root cause first, live or from a saved snapshot.
 
-Exit code 0 whatever it finds; 2 where the snapshot cannot be read, 3 where nothing outside answers.
+Exit code 0 with any findings; 2 where the snapshot cannot be read, 3 where neither AWS nor Kubernetes answers.
 """
 
 import json
@@ -17,6 +17,7 @@ from cli.options import LabName
 from lamplighter.domain.checks.verdicts.tool_output import decoded
 from lamplighter.domain.diagnosis import Diagnosis, Snapshot, diagnose
 from lamplighter.errors import BadInput
+from lamplighter.reasons.document import read
 
 
 def command(
@@ -56,20 +57,20 @@ def command(
             _write("--save", save, document)
         for key, why in document["not_read"].items():
             sys.stderr.write(f"{key} was not read: {why}\n")
-        found = diagnose(Snapshot.read(document))
+        diagnosis = diagnose(Snapshot.read(document))
     else:
         _refuse_beside_snapshot({"POOL": pool, "--save": save, "--lab-name": lab_name})
-        found = diagnose(_read(snapshot))
+        diagnosis = diagnose(_read(snapshot))
     if as_json == "-":
-        printing.as_json(found.to_json())
+        printing.as_json(diagnosis.to_json())
         return
     if as_json is not None:
-        _write("--json", Path(as_json), found.to_json())
-    _tell(found)
+        _write("--json", Path(as_json), diagnosis.to_json())
+    _print(diagnosis)
 
 
 def collected(found: Deployment, pool: str | None) -> dict[str, Any]:
-    """The pool's snapshot as it is now. Raises OutsideFailed where neither AWS nor Kubernetes answers."""
+    """The pool's snapshot as it is now, in English. Raises OutsideFailed where neither AWS nor Kubernetes answers."""
     from lamplighter.adapters.diagnosis import Subject, collect  # noqa: PLC0415 -- for a live diagnosis only
     from lamplighter.adapters.kubernetes.connection import Connection, connect  # noqa: PLC0415
     from lamplighter.domain.diagnosis.expected import expected  # noqa: PLC0415
@@ -90,7 +91,9 @@ def collected(found: Deployment, pool: str | None) -> dict[str, Any]:
         connection.patience = 0
         return connection
 
-    return collect(Subject(lab.cluster_name, lab.nodegroup_name(name), wanted), connected, found.now)
+    document = collect(Subject(lab.cluster_name, lab.nodegroup_name(name), wanted), connected, found.now)
+    document["not_read"] = {key: str(read(why)) for key, why in document["not_read"].items()}
+    return document
 
 
 def _refuse_beside_snapshot(given: dict[str, object]) -> None:
@@ -127,17 +130,17 @@ def _read(path: Path) -> Snapshot:
         raise BadInput(f"{path}: {error}") from error
 
 
-def _tell(found: Diagnosis) -> None:
-    for finding in found.findings:
+def _print(diagnosis: Diagnosis) -> None:
+    for finding in diagnosis.findings:
         printing.say(f"{finding.cause.name} ({finding.cause.layer}) {finding.about}: {finding.cause.summary}")
         for line in finding.evidence:
             printing.say(f"    {line}")
         printing.say(f"  → {finding.cause.advice}")
-    for stage in found.in_progress:
+    for stage in diagnosis.in_progress:
         document = stage.to_json()
         printing.say(
             f"in progress: {document['stage']} of {stage.about} since {document['since']}, "
             f"normally done within {document['normal_seconds']} s"
         )
-    if not found.findings and not found.in_progress:
-        printing.say("All that was expected is there and healthy.")
+    if not diagnosis.findings and not diagnosis.in_progress:
+        printing.say("Everything that was expected is there and healthy.")

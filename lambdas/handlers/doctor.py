@@ -1,6 +1,6 @@
-"""The doctor: once a month the checks of `lamplighter doctor`, said as a notice and kept in the trail.
+"""The doctor: once a month it runs the checks of `lamplighter doctor`, sends a notice and writes to the trail.
 
-It changes nothing; a rule that is delivered twice says nothing twice.
+It changes nothing else. An event that is delivered twice sends one notice.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
 
 
 def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
-    """-> how many checks came out how, and the names of those that are not ok."""
+    """-> how many checks are ok, and the names of the others."""
     logs.begin(event, context)
     ledger, now = Ledger(ENVIRONMENT.ledger_table), clock.now()
     found = as_kept(lab(), ledger)

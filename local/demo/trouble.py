@@ -12,6 +12,7 @@ from typing import Any
 from lamplighter.domain.audit.entry import TIMELINE
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.notices.findings import KIND as FINDING
+from lamplighter.domain.notices.findings import advice_of, summary_of
 from local.demo import trouble_laws
 from local.demo.experiment_state import ExperimentStateReader
 from local.demo.play import Play, Stage
@@ -149,7 +150,13 @@ class Trouble(Play):
     def _findings(self) -> list[dict[str, Any]]:
         """What the opening found, as the trail keeps it, and what the instructor was told."""
         told = [
-            {"seen": "opening", "evidence": [entry.why], **entry.details}
+            {
+                "seen": "opening",
+                "evidence": [str(entry.why)],
+                "summary": str(summary_of(entry)),
+                "advice": str(advice_of(entry)),
+                **{key: entry.details.get(key) for key in ("cause", "layer")},
+            }
             for entry in self.watch.entries
             if entry.kind == FINDING
         ]

@@ -1,4 +1,4 @@
-"""For every cause of the diagnosis: a snapshot that has it, one that only looks like it, and a healthy one.
+"""For every cause: a snapshot that shows it, a near miss, and a healthy snapshot.
 
 Written from the recognition table of facts about GPUs on EKS. Each case changes a healthy pool of two nodes,
 20 minutes after it was ordered; a positive one is about the node with the given number.
@@ -15,7 +15,7 @@ Change = Callable[[Document], None]
 
 @dataclass(frozen=True)
 class Case:
-    """`shows` has the cause on one node; `near_miss` has another one or none; `well` has neither."""
+    """`shows` has the cause on one node; `near_miss` has another cause or none; `well` has no cause."""
 
     cause: str
     shows: On
@@ -24,7 +24,7 @@ class Case:
 
 
 def leave(document: Document, number: int) -> None:
-    """The node is not there, nor anything on it; its instance stays."""
+    """Remove the node and its pods. Its instance stays."""
     kubernetes = document["kubernetes"]
     kubernetes["nodes"] = [each for each in kubernetes["nodes"] if each["metadata"]["name"] != NODES[number]]
     kubernetes["pods"] = [
@@ -33,7 +33,7 @@ def leave(document: Document, number: int) -> None:
 
 
 def vanish(document: Document, number: int) -> None:
-    """Neither the node nor its instance ever came."""
+    """Remove the node, its pods and its instance."""
     leave(document, number)
     gone = instance(number)["InstanceId"]
     aws = document["aws"]
@@ -42,7 +42,7 @@ def vanish(document: Document, number: int) -> None:
 
 
 def one_missing(now: float = 20) -> Document:
-    """A healthy pool whose second node never came."""
+    """A healthy pool without its second node."""
     document = healthy(now=now)
     vanish(document, 1)
     return document

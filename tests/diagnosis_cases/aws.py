@@ -34,7 +34,7 @@ def _refused(message: str, document: Document, number: int) -> None:
 
 
 def _refused_before(message: str, document: Document) -> None:
-    """The refusal was before the expectation began, and what came since is whole."""
+    """The refusal came before the expectation began, and everything since is fine."""
     document["aws"]["nodegroup"]["health"]["issues"] = [
         {"code": "AsgInstanceLaunchFailures", "message": message}
     ]
@@ -108,7 +108,7 @@ def _operator_installs_the_driver(document: Document) -> None:
 def ranks(
     document: Document, log: str, *, called: str = "nccl", minute: float = 10, phase: str = "Running"
 ) -> None:
-    """A job of two ranks, one a node, that printed this."""
+    """A job of two ranks, one on each node, that printed this log."""
     without(document, "train-0", "train-1", "train-waits")
     for number in range(2):
         rank = pod(
@@ -125,7 +125,7 @@ def _blocked(document: Document, number: int) -> None:
 
 
 def _other_rank_failed(document: Document) -> None:
-    """One rank waits for another that cannot start: that is not the path."""
+    """One rank waits for another that cannot start. The path is not blocked."""
     ranks(document, STORE)
     replace(
         document,

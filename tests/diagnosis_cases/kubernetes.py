@@ -1,4 +1,4 @@
-"""Cases of the Kubernetes layer: readiness, taints, images, admission, and what cannot be told."""
+"""Cases of the Kubernetes layer: readiness, taints, images, admission, and unknown causes."""
 
 from tests.diagnosis_cases import Case, conditions, node_of
 from tests.snapshots import (
@@ -36,7 +36,7 @@ def _not_ready(document: Document, number: int, minute: float = 2) -> None:
 
 
 def _was_not_ready(document: Document) -> None:
-    """Before it was Ready it was not; the event of it is still there."""
+    """The node was not Ready before, and the event about it still exists."""
     document["kubernetes"]["events"].append(
         event("Node", NODES[0], "NodeNotReady", "status is now: NodeNotReady", 2)
     )
@@ -120,7 +120,7 @@ def _strange(document: Document, number: int) -> None:
 
 
 def _of_no_concern(document: Document) -> None:
-    """What is true of other pools, and a condition that is as it should be."""
+    """Facts about other pools, and a condition that is fine."""
     conditions(document, 0).append(
         {"type": "AcceleratedHardwareReady", "status": "True", "reason": "NvidiaReady"}
     )

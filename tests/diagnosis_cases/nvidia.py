@@ -46,7 +46,7 @@ def _no_runtime(document: Document, number: int) -> None:
 
 
 def _no_sandbox(document: Document) -> None:
-    """Another reason for which no sandbox is made, and not for long."""
+    """Another reason for a failed sandbox, which has lasted a short time."""
     replace(document, pod("train-0", "lab", 0, gpus=1, phase="Pending", minute=19.5))
     said = "Failed to create pod sandbox: rpc error: code = DeadlineExceeded desc = context deadline exceeded"
     document["kubernetes"]["events"].append(
@@ -77,7 +77,7 @@ def _lost_to_an_xid(document: Document) -> None:
 
 
 def _debugged(document: Document) -> None:
-    """What a debug pod prints on a healthy node is no evidence."""
+    """The output of a debug pod on a healthy node is no evidence."""
     document["kubernetes"]["pods"].append(pod("node-debugger-ip-192-168-12-10-abcde", "default", 0))
     document["logs"]["default/node-debugger-ip-192-168-12-10-abcde/debugger"] = LOST
 
@@ -92,7 +92,7 @@ def _switched_off(document: Document, number: int) -> None:
 
 
 def _built_in(document: Document) -> None:
-    """The operator's plugin is off because the node's image brings one of its own."""
+    """The operator's plugin is off because the node's image has its own plugin."""
     document["kubernetes"]["clusterpolicies"] = [policy(devicePlugin={"enabled": False})]
     without(document, PLUGIN)
 
@@ -125,14 +125,14 @@ def _reconciles(document: Document) -> None:
 
 
 def _second_policy(document: Document) -> None:
-    """The operator takes the first ClusterPolicy, and ignores every other."""
+    """The operator uses the first ClusterPolicy and ignores every other."""
     second = policy("ignored")
     second["metadata"]["name"] = "another"
     document["kubernetes"]["clusterpolicies"].insert(0, second)
 
 
 def _validated_in_the_end(document: Document) -> None:
-    """The validator tried until toolkit and plugin were there."""
+    """The validator retried until toolkit and plugin were ready."""
     for each in document["kubernetes"]["pods"]:
         if each["metadata"]["name"] == f"{VALIDATOR}-0":
             ended = {"terminated": {"exitCode": 0, "reason": "Completed"}}
@@ -154,7 +154,7 @@ def _validates(document: Document) -> None:
 
 
 def _short(document: Document, number: int) -> None:
-    """The device plugin has found one GPU fewer than feature discovery and the instance type say."""
+    """The device plugin found one GPU fewer than feature discovery and the instance type have."""
     found = node_of(document, number)
     found["status"]["conditions"].append(
         {
@@ -167,7 +167,7 @@ def _short(document: Document, number: int) -> None:
 
 
 def _shared(document: Document) -> None:
-    """Four seats on one GPU are not three GPUs too many, and one of them taken is none too few."""
+    """Four shared units of one GPU are not three extra GPUs, and a used unit is not a missing GPU."""
     for number in range(2):
         found = node_of(document, number)
         found["metadata"]["labels"]["nvidia.com/gpu.replicas"] = "4"

@@ -28,8 +28,8 @@ _ONE = "there is exactly one"
 _IN_THE_AIR = (
     "(shot for shot in zip(schedule_names(pool), shots, strict={}) if in_the_air(shot[1], now)), None"
 )
-_WANTED = 'desired = number(daemonset, "status", "desiredNumberScheduled") or {}'
-_AROUND = 'return said.rfind("\\n", {}, first) + 1, len(said) if end == -1 else end'
+_DESIRED = 'desired = number(daemonset, "status", "desiredNumberScheduled") or {}'
+_AROUND = 'return printed.rfind("\\n", {}, first) + 1, len(printed) if end == -1 else end'
 _BEFORE = "before = group.desired if group else nodegroup.desired if nodegroup else {}"
 _BOUND = "size = min(size, max(nodegroup.maximum if nodegroup else {}, before))"
 _LIVES = "lives = nodes_lives(lease_services.capacity, seen, until) if since {} until else ()"
@@ -77,13 +77,13 @@ EQUAL: dict[tuple[str, str, str], str] = {
         _EDGES.format("<"),
         _EDGES.format("<="),
     ): "its own opening is among them already",
-    (f"{_DOMAIN}/diagnosis/workloads.py", _SANDBOX.format(">"), _SANDBOX.format(">=")): (
+    (f"{_DOMAIN}/diagnosis/rules/workloads.py", _SANDBOX.format(">"), _SANDBOX.format(">=")): (
         "a sandbox that could not be made is none that stands"
     ),
-    (f"{_DOMAIN}/diagnosis/workloads.py", _SUCCEEDED.format(0), _SUCCEEDED.format(-1)): (
+    (f"{_DOMAIN}/diagnosis/rules/workloads.py", _SUCCEEDED.format(0), _SUCCEEDED.format(-1)): (
         "every job wants at least one pod"
     ),
-    (f"{_DOMAIN}/diagnosis/pod.py", _ONLY_NODE.format(0), _ONLY_NODE.format(" -1")): (
+    (f"{_DOMAIN}/diagnosis/rules/pod.py", _ONLY_NODE.format(0), _ONLY_NODE.format(" -1")): (
         "the only one is first and last"
     ),
     (
@@ -94,15 +94,15 @@ EQUAL: dict[tuple[str, str, str], str] = {
     (f"{_DOMAIN}/schedules/failsafe.py", _IN_THE_AIR.format(True), _IN_THE_AIR.format(False)): (
         "both are as long as MINUTES"
     ),
-    (f"{_DOMAIN}/diagnosis/software.py", _WANTED.format(0), _WANTED.format(-1)): (
+    (f"{_DOMAIN}/diagnosis/rules/software.py", _DESIRED.format(0), _DESIRED.format(-1)): (
         "none is wanted by either, and so many are always ready"
     ),
     (
-        f"{_DOMAIN}/diagnosis/symptoms.py",
+        f"{_DOMAIN}/diagnosis/rules/symptoms.py",
         "at = 0",
         "at = -1",
     ): "a search that begins before the text begins with it",
-    (f"{_DOMAIN}/diagnosis/symptoms.py", _AROUND.format(0), _AROUND.format(1)): (
+    (f"{_DOMAIN}/diagnosis/rules/symptoms.py", _AROUND.format(0), _AROUND.format(1)): (
         "an empty line before it is stripped, and says nothing"
     ),
     (

@@ -1,10 +1,18 @@
-"""Every cause has a case that shows it, a near miss and a healthy one; two independent ones are both found."""
+"""Every cause has a case that shows it, a near miss and a healthy case. Two independent causes are both found."""
 
+import json
 from itertools import combinations
 
 import pytest
 
+from docs.causes import RULES
+from lamplighter.data.texts import Texts, languages
+from lamplighter.domain.diagnosis.brief import LINE, in_brief
 from lamplighter.domain.diagnosis.causes import CAUSES
+from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import draw
+from lamplighter.reasons.shortened import shortened
+from lamplighter.values.clock_time import clock_time
 from tests.diagnosis_cases import Case, aws, kubernetes, nvidia
 from tests.snapshots import causes, healthy, judge
 
@@ -18,9 +26,33 @@ def test_every_cause_has_its_three_cases() -> None:
 
 
 def test_every_cause_says_where_it_is_known_from() -> None:
-    assert [
-        name for name, cause in CAUSES.items() if not (cause.source and cause.advice and cause.summary)
-    ] == []
+    assert RULES.keys() == CAUSES.keys()
+    assert [name for name, rule in RULES.items() if not (rule.source and rule.shown_by)] == []
+
+
+def test_every_cause_has_its_own_summary_and_advice() -> None:
+    assert {name: (cause.summary.code, cause.advice.code) for name, cause in CAUSES.items()} == {
+        name: (f"finding.{name}", f"finding.{name}.advice") for name in CAUSES
+    }
+
+
+@EVERY
+@pytest.mark.parametrize("language", languages())
+def test_a_finding_is_kept_as_codes_and_drawn_in_every_language(case: Case, language: str) -> None:
+    document = healthy()
+    case.shows(document, 0)
+    found = judge(document)
+    kept = json.loads(json.dumps(in_brief(found)))
+    for finding, row in zip(found.findings, kept["findings"], strict=True):
+        for said, again in (
+            (finding.summary, row["summary"]),
+            (finding.cause.advice, row["advice"]),
+            *zip(finding.evidence, row["evidence"], strict=False),
+        ):
+            assert draw(read(again), Texts(language), clock_time) == (
+                draw(shortened(said, LINE), Texts(language), clock_time)
+            )
+        assert "finding." not in draw(finding.summary, Texts(language), clock_time)
 
 
 @EVERY
@@ -37,7 +69,7 @@ def test_what_only_looks_like_it_is_not_called_so(case: Case) -> None:
     case.near_miss(document)
     found = judge(document)
     assert case.cause not in [each.cause.name for each in found.findings]
-    # Something is the matter, or under way, or a full lab.
+    # There is a finding, a stage in progress, or a full lab.
     assert document != healthy()
 
 
@@ -48,7 +80,7 @@ def test_a_healthy_pool_with_traces_of_it_has_neither_finding_nor_stage(case: Ca
     assert judge(document).to_json() == {"findings": [], "in_progress": []}
 
 
-# Where one is the cause of the other, it stands alone.
+# If one causes the other, only the root is found.
 ROOT = {
     frozenset({"wrong-ami", "runtime-missing"}): "wrong-ami",
     frozenset({"wrong-ami", "device-plugin-missing"}): "wrong-ami",

@@ -1,4 +1,4 @@
-"""The collector: pages, what may not be read, and logs, against an API server that answers over HTTP."""
+"""The collector, against an API server that answers over HTTP: pages, refused reads, and logs."""
 
 import json
 import threading
@@ -11,10 +11,11 @@ from urllib.parse import parse_qs, urlsplit
 import certifi
 import pytest
 
-from lamplighter.adapters.diagnosis.kubernetes import ClusterReads
+from lamplighter.adapters.diagnosis.kubernetes import NODE_CLAIMS, ClusterReads
 from lamplighter.adapters.diagnosis.logs import MOST_LOGS, read_logs
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.reasons.reason import reason
 from tests.snapshots import POOL, Document, daemonset, event, node, pod, policy, waiting
 
 POLICY = "/apis/nvidia.com/v1/clusterpolicies"
@@ -41,7 +42,7 @@ LISTS = {
 
 
 class Server:
-    """Answers lists two items a page; `refuses` and `silent` are paths that it does not serve."""
+    """Answers lists with two items a page. It does not serve the paths `refuses` and `silent`."""
 
     def __init__(self) -> None:
         self.lists: dict[str, list[Document]] = json.loads(json.dumps(LISTS))
@@ -127,8 +128,10 @@ def test_what_may_not_be_read_is_an_absent_key_and_loses_nothing_else(server: Se
     assert "clusterpolicies" not in found
     assert "nodeclaims" not in found
     assert {"nodes", "pods", "events", "daemonsets", "deployments", "runtimeclasses"} <= found.keys()
-    assert "forbidden" in reading.not_read["kubernetes.clusterpolicies"]
-    assert "no such kind" in reading.not_read["kubernetes.nodeclaims"]
+    assert "forbidden" in str(reading.not_read["kubernetes.clusterpolicies"])
+    assert reading.not_read["kubernetes.nodeclaims"] == reason(
+        "finding.unread.no-such-kind", path=NODE_CLAIMS
+    )
 
 
 @pytest.mark.parametrize(
@@ -164,7 +167,7 @@ def test_reading_ends_when_its_time_is_over(server: Server) -> None:
     reading = Reading(0)
 
     assert reads(server, reading).read() == {}
-    assert "were over" in reading.not_read["kubernetes.pods"]
+    assert reading.not_read["kubernetes.pods"] == reason("finding.unread.time-over", seconds=0)
     assert server.asked == []
 
 
@@ -184,7 +187,7 @@ def test_logs_are_read_of_what_ran_those_of_pods_that_are_not_well_first(server:
     assert next(iter(found["logs"])) == "gpu-operator/nvidia-operator-validator-0/cuda-validation"
     assert not any("train-1/" in key or "web" in key for key in found["logs"])
     assert len(found["logs"]) + len(found["logs_previous"]) == MOST_LOGS
-    assert "left out" in reading.not_read["logs (the rest)"]
+    assert str(reading.not_read["logs (the rest)"]).endswith("logs were left out")
 
 
 def test_logs_that_may_not_be_read_are_asked_for_once(server: Server) -> None:
@@ -196,5 +199,5 @@ def test_logs_that_may_not_be_read_are_asked_for_once(server: Server) -> None:
     )
 
     assert found == {"logs": {}, "logs_previous": {}}
-    assert "forbidden" in reading.not_read["logs"]
+    assert "forbidden" in str(reading.not_read["logs"])
     assert len(server.asked) == 1

@@ -1,4 +1,4 @@
-"""What is late, missing or broken while a lab opens is told with its cause: aloud, in the trail, in the receipt."""
+"""An opening that is late, short or broken has its cause in the notice, in the trail and in the receipt."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,7 +21,7 @@ LAB: dict[str, Any] = {
 
 
 def at_once(machine: Any) -> None:
-    """The operator is quick, so that what takes its time is what the test says."""
+    """The operator is quick, so that only the part under test takes long."""
     machine.gpus_after = 10.0
 
 
@@ -96,7 +96,7 @@ def test_a_node_that_is_late_is_announced_with_its_cause_and_waited_for() -> Non
 
 def _joins_late(world: World) -> Any:
     def changed(machine: Any) -> None:
-        # The second one becomes a node only after 11 minutes.
+        # The second instance becomes a node only after 11 minutes.
         if machine.id.endswith("2") or len(world.machines.machines) == 2:
             first = min(world.machines.machines)
             machine.joins_after = 45.0 if machine.id == first else 660.0

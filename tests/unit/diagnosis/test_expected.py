@@ -1,4 +1,4 @@
-"""What a pool is expected to have, by its leases in force, and since when."""
+"""The nodes that a diagnosis expects of a pool, from its leases in force, and since when."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,16 +1,19 @@
-"""Texts and findings: when a line was written, which symptom counts, and the form in which a finding is told."""
+"""Texts and findings: the time of a line, the symptom that counts, and the form of a finding."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from lamplighter.data.texts import Texts
 from lamplighter.domain.diagnosis.brief import in_brief
 from lamplighter.domain.diagnosis.causes import CAUSES
 from lamplighter.domain.diagnosis.events import events_by_object
-from lamplighter.domain.diagnosis.findings import Diagnosis, Finding, Gathered, InProgress
+from lamplighter.domain.diagnosis.findings import Diagnosis, DiagnosisFinding, Gathered, InProgress
 from lamplighter.domain.diagnosis.rules.symptoms import condition_xid, lost, symptom, xids
-from lamplighter.domain.diagnosis.stages import Stage
+from lamplighter.domain.diagnosis.stages import ProvisioningStage
+from lamplighter.reasons.reason import Reason, draw, reason
+from lamplighter.values.clock_time import clock_time
 from tests.snapshots import Document
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -71,7 +74,7 @@ def test_of_several_lines_the_first_that_is_not_old_counts() -> None:
 def test_the_most_fundamental_symptom_of_all_texts_counts() -> None:
     def found(*texts: str) -> tuple[str, str] | None:
         said = symptom(texts, NOON, NOON)
-        return None if said is None else (said.cause, said.said)
+        return None if said is None else (said.cause, said.line)
 
     both = "one\nunresolvable CDI devices\n  driver/library version mismatch\nlast"
     assert found(both) == ("driver-mismatch", "driver/library version mismatch")
@@ -100,7 +103,7 @@ def test_every_xid_of_a_line_is_read() -> None:
 )
 def test_a_finding_names_five_objects_and_counts_the_rest(count: int, about: str) -> None:
     cause = CAUSES["xid"]
-    found = Finding(cause, tuple(map(str, range(count))), tuple(map(str, range(12))))
+    found = DiagnosisFinding(cause, tuple(map(str, range(count))), tuple(map(str, range(12))))
 
     assert found.to_json() == {
         "cause": "xid",
@@ -108,8 +111,40 @@ def test_a_finding_names_five_objects_and_counts_the_rest(count: int, about: str
         "object": about,
         "summary": f"{about}: {cause.summary}",
         "evidence": [str(line) for line in range(10)],
-        "advice": cause.advice,
+        "advice": str(cause.advice),
     }
+
+
+def test_a_finding_has_its_summary_as_a_code_with_its_objects() -> None:
+    found = DiagnosisFinding(CAUSES["xid"], tuple(map(str, range(7))), ())
+
+    assert found.summary == reason(
+        "finding.summary",
+        object=reason("finding.objects", objects="0, 1, 2, 3, 4", more=2),
+        cause=reason("finding.xid"),
+    )
+    assert draw(found.summary, Texts("ko"), clock_time) == (
+        "0, 1, 2, 3, 4 외 2개: GPU가 치명적인 하드웨어 오류를 보고했습니다"
+    )
+
+
+def test_reasons_in_the_evidence_differ_by_their_values_and_only_foreign_words_are_cut() -> None:
+    def offers(node: str, offered: int) -> Reason:
+        return reason("finding.evidence.offers-part", node=node, offered=offered, capacity=4)
+
+    gathered = Gathered()
+    gathered.found("gpu-count-short", "a", offers("a", 3), offers("a", 3), offers("b", 3))
+    gathered.found(
+        "gpu-count-short",
+        "b",
+        offers("b", 2),
+        reason("finding.evidence.quote", object="c", words="x\n" * 300),
+    )
+
+    (found,) = gathered.diagnosis("pool").findings
+
+    quoted = reason("finding.evidence.quote", object="c", words=("x " * 300)[:399] + "…")
+    assert found.evidence == (offers("a", 3), offers("b", 3), offers("b", 2), quoted)
 
 
 def test_evidence_is_one_line_that_is_cut_after_400_letters_and_said_once() -> None:
@@ -134,7 +169,7 @@ def test_what_cannot_be_told_is_said_last_with_what_was_not_read() -> None:
 
     assert [(each.cause.name, each.about, each.evidence) for each in found.findings] == [
         ("xid", "node", ()),
-        ("unknown", "pool", ("first", "second", "b, a, c not read")),
+        ("unknown", "pool", ("first", "second", reason("finding.evidence.not-read", keys="b, a, c"))),
     ]
 
 
@@ -149,11 +184,11 @@ def supply(**changes: Any) -> bool:
     ("stage", "disturbed"),
     [
         (stage, stage.label in {"instance-launch", "node-join", "node-ready", "gpus-announced"})
-        for stage in Stage
+        for stage in ProvisioningStage
     ],
 )
 def test_the_supply_of_gpus_is_disturbed_by_stages_before_they_are_announced(
-    stage: Stage, *, disturbed: bool
+    stage: ProvisioningStage, *, disturbed: bool
 ) -> None:
     assert supply(in_progress=[InProgress(stage, "a", NOON)]) is disturbed
 
@@ -173,10 +208,16 @@ def test_the_supply_of_gpus_is_disturbed_by_what_takes_it_and_by_what_cannot_be_
 
 def test_a_diagnosis_in_brief_has_eight_findings_of_three_lines_and_ten_stages() -> None:
     lines = ("x" * 240, "y" * 241, "z", "left out")
-    findings = tuple(Finding(CAUSES["xid"], (str(number),), lines) for number in range(9))
-    stages = tuple(InProgress(Stage.JOIN, str(number), NOON) for number in range(11))
+    findings = tuple(DiagnosisFinding(CAUSES["xid"], (str(number),), lines) for number in range(9))
+    stages = tuple(InProgress(ProvisioningStage.JOIN, str(number), NOON) for number in range(11))
 
     found = in_brief(Diagnosis(findings, stages))
+
+    assert found["findings"][0]["summary"] == {
+        "code": "finding.summary",
+        "values": {"object": "0", "cause": {"code": "finding.xid", "values": {}}},
+    }
+    assert found["findings"][0]["advice"] == {"code": "finding.xid.advice", "values": {}}
 
     assert [each["object"] for each in found["findings"]] == [str(number) for number in range(8)]
     assert found["findings"][0]["evidence"] == ["x" * 240, "y" * 239 + "…", "z"]
@@ -205,5 +246,5 @@ def test_a_diagnosis_in_brief_has_eight_findings_of_three_lines_and_ten_stages()
     ],
 )
 def test_each_stage_has_its_normal_time(label: str, seconds: int) -> None:
-    (stage,) = (each for each in Stage if each.label == label)
+    (stage,) = (each for each in ProvisioningStage if each.label == label)
     assert stage.normal.total_seconds() == seconds

@@ -1,4 +1,4 @@
-"""What makes a pod's failure history, and what only looks as if it did."""
+"""When a pod's failure is history, and near misses."""
 
 import pytest
 

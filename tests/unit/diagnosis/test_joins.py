@@ -1,4 +1,4 @@
-"""Instances that run and are no node, in full: who is blamed, and how long a join may take."""
+"""Instances that run and are not nodes: which finding they get, and how long a join may take."""
 
 from typing import Any
 
@@ -36,7 +36,11 @@ def unjoined(now: float, **aws: Any) -> Document:
 def test_an_instance_may_take_five_minutes_to_join() -> None:
     assert under_way(unjoined(5.5)) == [("node-join", INSTANCES[1], "11:00:30")]
     assert told(unjoined(5.5 + SECOND)) == [
-        ("node-not-joined", INSTANCES[1], [f"{INSTANCES[1]} runs for 5 minutes and is no node"])
+        (
+            "node-not-joined",
+            INSTANCES[1],
+            [f"{INSTANCES[1]} has been running for 5 minutes and is not a node"],
+        )
     ]
 
 
@@ -49,11 +53,11 @@ def test_an_instance_that_the_group_names_does_not_join_however_young_it_is() ->
         (
             "node-not-joined",
             INSTANCES[1],
-            [f"{INSTANCES[1]} runs for 1 minutes and is no node", "NodeCreationFailure: no"],
+            [f"{INSTANCES[1]} has been running for 1 minute and is not a node", "NodeCreationFailure: no"],
         )
     ]
     assert told(late)[0][2] == [
-        f"{INSTANCES[1]} runs for 19 minutes and is no node",
+        f"{INSTANCES[1]} has been running for 19 minutes and is not a node",
         "NodeCreationFailure: no",
     ]
     assert under_way(other) == [("node-join", INSTANCES[1], "11:00:30")]
@@ -80,7 +84,7 @@ def test_no_more_instances_are_blamed_than_nodes_are_missing() -> None:
 def test_an_instance_without_a_name_or_a_time_is_as_old_as_the_expectation() -> None:
     document = unjoined(5)
     document["aws"]["instances"][1] = {"InstanceType": "g5.xlarge"}
-    assert under_way(document) == [("node-join", "an instance", "11:00:00")]
+    assert under_way(document) == [("node-join", "EC2 instance", "11:00:00")]
 
 
 def test_nodes_that_never_joined_are_blamed_on_the_group_once_they_are_late() -> None:
@@ -102,8 +106,8 @@ def test_nodes_that_never_joined_are_blamed_on_the_group_once_they_are_late() ->
                 "unknown",
                 POOL,
                 [
-                    "2 of 2 instances run, and whether they became nodes was not read",
-                    "kubernetes.nodes not read",
+                    "2 of 2 instances run, but it was not read whether they became nodes",
+                    "not read: kubernetes.nodes",
                 ],
             ),
         ),
@@ -133,8 +137,8 @@ def test_where_neither_nodes_nor_instances_were_read_refusals_and_health_still_c
             "unknown",
             POOL,
             [
-                "whether the 2 expected nodes are there was not read",
-                "kubernetes.nodes, aws.instances not read",
+                "it was not read whether the 2 expected nodes are there",
+                "not read: kubernetes.nodes, aws.instances",
             ],
         )
     ]

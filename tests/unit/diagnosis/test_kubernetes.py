@@ -2,6 +2,7 @@
 
 import pytest
 
+from lamplighter.reasons.reason import reason
 from tests.snapshots import (
     NODES,
     TAINT,
@@ -27,7 +28,7 @@ def test_a_node_whose_network_does_not_start_is_not_ready() -> None:
     document["kubernetes"]["nodes"][1] = node(0, None, ready=False)
     found = judge(document)
     assert [each.cause.name for each in found.findings] == ["node-not-ready"]
-    assert "cni plugin not initialized" in found.findings[0].evidence[0]
+    assert "cni plugin not initialized" in str(found.findings[0].evidence[0])
 
 
 def test_a_young_node_is_in_progress() -> None:
@@ -45,7 +46,7 @@ def test_a_taint_that_the_device_plugin_does_not_tolerate() -> None:
     found = judge(document)
     assert [each.cause.name for each in found.findings] == ["untolerated-taint"]
     assert found.findings[0].about == "gpu-operator/nvidia-device-plugin-daemonset"
-    assert "state is ready all the same" in " ".join(found.findings[0].evidence)
+    assert reason("finding.evidence.policy-ready") in found.findings[0].evidence
 
 
 def test_the_same_without_the_template_of_the_daemonset() -> None:
@@ -93,7 +94,7 @@ def test_a_pod_that_finds_no_node_beside_a_free_gpu_is_unknown_after_a_while() -
     document["kubernetes"]["events"][0]["message"] = "0/3 nodes are available: 2 Insufficient cpu."
     found = judge(document)
     assert [each.cause.name for each in found.findings] == ["unknown"]
-    assert "Insufficient cpu" in found.findings[0].evidence[0]
+    assert "Insufficient cpu" in str(found.findings[0].evidence[0])
     replace(document, pod("train-waits", "lab", None, gpus=1, phase="Pending", minute=19.5))
     assert (causes(document), stages(document)) == ([], ["scheduling"])
 
@@ -201,7 +202,7 @@ def test_without_nodes_it_says_what_was_not_read() -> None:
     del document["aws"]["instances"]
     found = judge(document)
     assert [each.cause.name for each in found.findings] == ["unknown"]
-    assert "kubernetes.nodes" in " ".join(found.findings[0].evidence)
+    assert "kubernetes.nodes" in " ".join(map(str, found.findings[0].evidence))
 
 
 def test_nothing_expected_is_nothing_missing() -> None:

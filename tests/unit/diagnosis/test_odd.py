@@ -1,4 +1,4 @@
-"""Snapshots that are odd and legal: frames of the CLIs, keys absent or empty, failures that became successes."""
+"""Odd but legal snapshots: lists as the CLIs print them, absent or empty keys, failures followed by success."""
 
 from copy import deepcopy
 from typing import Any
@@ -35,7 +35,7 @@ CLI_FRAMES = {
 
 
 def framed(document: Document) -> Document:
-    """The same as kubectl -o json and the AWS CLI print it, each in its frame."""
+    """The same document as kubectl -o json and the AWS CLI print it."""
     changed = deepcopy(document)
     for name, items in changed["kubernetes"].items():
         changed["kubernetes"][name] = {"apiVersion": "v1", "kind": "List", "items": items, "metadata": {}}
@@ -75,7 +75,7 @@ def test_a_list_of_nodes_that_is_empty_means_that_none_is_there() -> None:
     document["aws"]["scaling_activities"] = []
     found = judge(document)
     assert [each.cause.name for each in found.findings] == ["unknown"]
-    assert "0 of 2 expected instances" in found.findings[0].evidence[0]
+    assert "0 of 2 expected instances" in str(found.findings[0].evidence[0])
 
 
 def test_instances_that_run_where_nodes_were_not_read_are_not_called_missing() -> None:
@@ -83,8 +83,8 @@ def test_instances_that_run_where_nodes_were_not_read_are_not_called_missing() -
     document["kubernetes"] = {}
     found = judge(document)
     assert [each.cause.name for each in found.findings] == ["unknown"]
-    assert "2 of 2 instances run" in found.findings[0].evidence[0]
-    assert "kubernetes.nodes" in " ".join(found.findings[0].evidence)
+    assert "2 of 2 instances run" in str(found.findings[0].evidence[0])
+    assert "kubernetes.nodes" in " ".join(map(str, found.findings[0].evidence))
 
 
 def health(code: str, message: str) -> Document:
@@ -122,11 +122,11 @@ def test_a_refusal_that_no_rule_knows_is_quoted(said: str) -> None:
     document["aws"]["scaling_activities"].append(activity(said))
     found = judge(document)
     assert [each.cause.name for each in found.findings] == ["unknown"]
-    assert said[:30] in found.findings[0].evidence[0]
+    assert said[:30] in str(found.findings[0].evidence[0])
 
 
 def test_a_pod_that_no_claim_fits_is_not_called_a_lack_of_capacity() -> None:
-    """What Karpenter says of a pod speaks of devices, prices and services, and of no refusal."""
+    """Karpenter's events about a pod mention devices, prices and services, but no refusal."""
     document = healthy()
     vanish(document, 1)
     said = (
@@ -256,7 +256,7 @@ def test_a_validator_that_keeps_the_plugin_waiting_is_the_cause() -> None:
     replace(document, stuck)
     found = judge(document)
     assert [each.cause.name for each in found.findings] == ["validator-stuck"]
-    assert "driver-validation" in found.findings[0].evidence[0]
+    assert "driver-validation" in str(found.findings[0].evidence[0])
 
 
 @pytest.mark.parametrize(

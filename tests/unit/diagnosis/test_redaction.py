@@ -1,4 +1,4 @@
-"""Which parts of a snapshot are taken out, and which stay as they are because a rule or a reader needs them."""
+"""Which parts of a snapshot are removed, and which stay because a rule or a reader needs them."""
 
 from typing import Any
 
@@ -221,3 +221,14 @@ def test_a_secret_is_taken_out_whole_with_whatever_quotes_it_has(text: str, left
 def test_an_environment_is_found_wherever_its_container_stands() -> None:
     deep = {"a": [{"b": ({"env": [{"name": "LAB_TOKEN", "value": "sesame"}]},)}]}
     assert redacted({"spec": deep, "logs": {"a": "sesame"}})["logs"] == {"a": TAKEN_OUT}
+
+
+def test_a_reason_for_what_was_not_read_keeps_its_values_and_is_scrubbed() -> None:
+    values = {"command": "get pods", "error": "password=hunter2000", "seconds": 5}
+
+    found = redacted({"not_read": {"logs": {"code": "x.y", "values": values}}})
+
+    assert found["not_read"]["logs"] == {
+        "code": "x.y",
+        "values": {**values, "error": f"password={TAKEN_OUT}"},
+    }

@@ -1,4 +1,4 @@
-"""Odd corners of what a snapshot holds: pods sent elsewhere, types that were not said, parts that were left out."""
+"""Odd snapshots: pods for another pool, unknown instance types, absent parts."""
 
 from typing import Any
 

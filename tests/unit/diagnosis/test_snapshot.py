@@ -1,4 +1,4 @@
-"""What a snapshot holds: whose nodes, instances and pods are in scope, and how odd values are read."""
+"""The content of a snapshot: which nodes, instances and pods are in scope, and how odd values are read."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -197,7 +197,7 @@ def test_a_pool_is_called_by_its_group_by_its_name_or_by_neither() -> None:
     assert [snapshot(group, pool).name for group, pool in (("g", "p"), ("", "p"), ("", ""))] == [
         "g",
         "p",
-        "the pool",
+        "GPU pool",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Texts line by line: which XIDs are fatal, which year a line is of, and where a line begins and ends."""
+"""Texts line by line: which XIDs are fatal, the year of a line, and where a line begins and ends."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -7,6 +7,7 @@ import pytest
 from lamplighter.domain.diagnosis.rules.hardware import other_fault
 from lamplighter.domain.diagnosis.rules.node import Node
 from lamplighter.domain.diagnosis.rules.symptoms import lost, symptom, xids
+from lamplighter.reasons.reason import reason
 from tests.diagnosis_cases import conditions
 from tests.snapshots import at_work, told
 
@@ -14,7 +15,7 @@ NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 LOST = "GPU is lost"
 
-# After these NVIDIA asks for a reset of the GPU or a restart of the node.
+# After these XIDs NVIDIA asks for a reset of the GPU or a restart of the node.
 FATAL = {46, 48, 54, 62, 63, 64, 74, 79, 95, 109, 110, 119, 120, 136, 140, 142, 143, 151, 155, 156, 158}
 
 
@@ -31,20 +32,29 @@ def test_of_all_xids_those_are_fatal_after_which_the_gpu_cannot_be_used() -> Non
 
 
 @pytest.mark.parametrize(
-    ("reason", "status", "said"),
+    ("code", "status", "other"),
     [
-        ("NvidiaFabricError", "False", "a AcceleratedHardwareReady=False, NvidiaFabricError: odd"),
-        ("NvidiaFabricError", "True", None),
-        ("NvidiaXID13Error", "False", None),
-        ("NvidiaDoubleBitError", "False", None),
-        ("NvidiaDeviceCountMismatch", "False", None),
+        ("NvidiaFabricError", "False", True),
+        ("NvidiaFabricError", "True", False),
+        ("NvidiaXID13Error", "False", False),
+        ("NvidiaDoubleBitError", "False", False),
+        ("NvidiaDeviceCountMismatch", "False", False),
     ],
 )
 def test_a_fault_of_the_hardware_is_another_where_no_rule_knows_it(
-    reason: str, status: str, said: str | None
+    code: str, status: str, *, other: bool
 ) -> None:
-    state = {"type": "AcceleratedHardwareReady", "status": status, "reason": reason, "message": "odd"}
-    assert other_fault(Node({"metadata": {"name": "a"}, "status": {"conditions": [state]}})) == said
+    state = {"type": "AcceleratedHardwareReady", "status": status, "reason": code, "message": "odd"}
+    quoted = reason(
+        "finding.evidence.condition",
+        node="a",
+        condition="AcceleratedHardwareReady",
+        status=status,
+        reason=code,
+        message="odd",
+    )
+    fault = other_fault(Node({"metadata": {"name": "a"}, "status": {"conditions": [state]}}))
+    assert fault == (quoted if other else None)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +83,7 @@ def test_a_line_is_told_whole_and_alone_wherever_it_stands(around: str) -> None:
     ):
         found = symptom([around.format(said)], NOON, NOON)
         assert found is not None
-        assert found.said == said
+        assert found.line == said
     assert list(xids(around.format("Xid (PCI:0): 79"), NOON, NOON)) == [(79, "Xid (PCI:0): 79")]
 
 
@@ -82,6 +92,6 @@ def test_every_line_with_a_symptom_is_looked_at_and_each_line_once() -> None:
     new = "2026-11-20T12:00:00Z unresolvable CDI devices, unresolvable"
     found = symptom(["fine", f"{old}\nfine\n{old}\nfine\n{new}\n{new} again"], NOON, NOON)
     assert found is not None
-    assert found.said == new
+    assert found.line == new
     twice = "Xid (PCI:0): 79, Xid (PCI:0): 48"
     assert list(xids(f"{twice}\n{twice}", NOON, NOON)) == [(79, twice), (48, twice)] * 2

@@ -1,4 +1,4 @@
-"""An account in order as the doctor reads it, and what each of its facts may be instead: wrong, or not read."""
+"""The facts of an account that is ok, and of accounts with one fact wrong or not read."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -74,7 +74,7 @@ def lab(**more: object) -> Lab:
 
 
 def said(facts: Facts = FACTS, the_lab: Lab | None = None, now: datetime = NOW) -> dict[str, ToldLine]:
-    """The line of each check; of a check with several the worst."""
+    """The line of each check; of a check with several lines the worst."""
     order = [LineOutcome.OK, LineOutcome.NOT_KNOWN, LineOutcome.NOT_OK]
     lines = [
         ToldLine(line.check, line.outcome, str(line.said), str(line.advice))
@@ -93,9 +93,9 @@ SILENT = Autoscalers(asked=False, reachable=False, why_not="no answer")
 
 WRONG: list[tuple[str, Facts, str, str]] = [
     ("region", replace(FACTS, region=None), "no AWS region is set", "AWS_REGION=ap-northeast-2"),
-    ("region", replace(FACTS, region="us-east-1"), "lead to us-east-1", "AWS_REGION=ap-northeast-2"),
+    ("region", replace(FACTS, region="us-east-1"), "name us-east-1", "AWS_REGION=ap-northeast-2"),
     ("bootstrap", replace(FACTS, bootstrap=None), "not bootstrapped", "bootstrap aws://123456789012/ap-nor"),
-    ("bootstrap", replace(FACTS, bootstrap=5), "version 5, the templates need 6", "bootstrap aws://"),
+    ("bootstrap", replace(FACTS, bootstrap=5), "version 5, and the templates need 6", "bootstrap aws://"),
     (
         "quota-g-vt",
         replace(FACTS, quotas={"g_and_vt_vcpus": 4.0, "p_vcpus": 0.0}),
@@ -146,7 +146,7 @@ WRONG: list[tuple[str, Facts, str, str]] = [
         "let in 0.0.0.0/0",
     ),
     ("minimum", replace(FACTS, groups=group(minimum=1)), "has minimum 1", "set it to 0"),
-    ("claim", replace(FACTS, claims={"lab-ng-gpu": "rival"}), "guarded by lab rival", "out of lab rival"),
+    ("claim", replace(FACTS, claims={"lab-ng-gpu": "rival"}), "lab rival guards", "out of lab rival"),
     (
         "autoscalers",
         replace(FACTS, inside=ClusterFacts(AUTOSCALER, "v26.3.1")),

@@ -1,4 +1,4 @@
-"""What the doctor makes of what it reads: every check ok, not ok and not known, and only the broken one speaks."""
+"""Every check of the doctor: ok, not ok and not known. A broken fact changes only its own line."""
 
 import json
 from dataclasses import replace
@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from cli.look_after import doctor as verb
+from docs.doctor import DESCRIPTIONS
 from lamplighter.data import lifecycle, prices
 from lamplighter.data.texts import Texts
 from lamplighter.domain.doctor.checks import CHECKS, examine
+from lamplighter.domain.doctor.examination_notice import of_examination
 from lamplighter.domain.doctor.facts import ClusterFacts, Facts, NoAccess
 from lamplighter.domain.doctor.line import LineOutcome
-from lamplighter.domain.doctor.told import of_examination
 from lamplighter.domain.pool.adoption import Autoscalers
 from tests.unit.doctor.cases import (
     AUTOSCALER,
@@ -60,7 +61,7 @@ def test_no_check_is_without_a_case_in_which_it_is_not_ok() -> None:
 
 
 def test_credentials_that_aws_does_not_take_are_not_ok() -> None:
-    refused = NoAccess("AWS does not take your credentials: ExpiredToken", "log in again")
+    refused = NoAccess("AWS does not accept your credentials: ExpiredToken", "log in again")
 
     line = said(replace(FACTS, caller=refused))["credentials"]
 
@@ -75,7 +76,7 @@ def test_what_could_not_be_read_is_not_known_and_never_ok(facts: Facts, checks: 
     not_known = {line.check for line in found.values() if line.outcome is LineOutcome.NOT_KNOWN}
 
     if "operator" in checks and facts.cluster is not REFUSED:
-        # An operator that is too old for a version that nobody knows is still too old.
+        # An operator that is too old is too old for an unknown version as well.
         not_known |= {"operator"} & {
             line.check for line in found.values() if line.outcome is LineOutcome.NOT_OK
         }
@@ -120,7 +121,7 @@ def test_what_a_lab_adopts_must_be_there() -> None:
     found = said(BEFORE, adopts)
 
     assert "there is no cluster theirs" in found["cluster"].said
-    assert "node group gpus of pool gpu is not there" in found["minimum"].said
+    assert "node group gpus of pool gpu does not exist" in found["minimum"].said
     assert found["authentication"].outcome is LineOutcome.NOT_KNOWN
 
 
@@ -175,7 +176,7 @@ def test_the_end_of_the_calendar_is_said_before_it_comes() -> None:
 
     assert line(date(2026, 12, 1)).said == "the last planned window, evening, ends on 2027-02-23"
     assert "and nothing is planned after it" in line(date(2027, 2, 1)).said
-    assert line(date(2027, 3, 1)).said == "the last planned window is over"
+    assert line(date(2027, 3, 1)).said == "the last planned window has ended"
     for_ever = [{"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00"}]
     assert said(the_lab=lab(windows=for_ever))["last-window"].outcome is LineOutcome.OK
 
@@ -228,3 +229,7 @@ def test_the_dates_of_support_are_in_order_and_the_file_says_where_they_are_from
     assert set(document["sources"]) == {"kubernetes", "runtimes", "extended_support_hour"}
     assert lifecycle.newest_kubernetes() == "1.35"
     assert lifecycle.runtime("python3.6") is None
+
+
+def test_every_check_is_described_on_the_reference_page() -> None:
+    assert list(DESCRIPTIONS) == [check.name for check in CHECKS]

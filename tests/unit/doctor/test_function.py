@@ -1,4 +1,4 @@
-"""The doctor's function: what a visit leaves in the trail, and that it speaks once a day."""
+"""The doctor's function: its entry in the trail, and one notice a day."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -32,7 +32,7 @@ def topic(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
 
 
 def said(topic: str) -> list[tuple[str, str]]:
-    """Subject and text of every notice, and that its kind is ours."""
+    """Subject and text of every notice. The kind of each must be ours."""
     sent = sns_backends["123456789012"][REGION].topics[topic].sent_notifications
     assert all((each[3] or {})["kind"]["Value"] == "doctor" for each in sent)
     return [(str(each[2]), str(each[1])) for each in sent]
@@ -52,7 +52,11 @@ def test_a_visit_says_what_is_to_be_done_once_a_day_and_keeps_it(topic: str) -> 
         "1 ok, 1 not ok, 1 not known. `lamplighter doctor --deployed` says the same at any time.",
     ]
     [entry] = ledger.audit("*", EIGHT - timedelta(hours=1))
-    assert (entry.kind, entry.who, str(entry.what)) == ("examined", "doctor", "looked the lab over")
+    assert (entry.kind, entry.who, str(entry.what)) == (
+        "examined",
+        "doctor",
+        "checked the account and the lab",
+    )
     assert str(entry.why) == "The monthly check found 1 thing to do"
 
     examining.tell(LAB, ledger, [WELL], EIGHT + timedelta(days=30))

@@ -1,4 +1,4 @@
-"""The doctor's limits of the cluster, day by day, and its lines in full where two facts meet."""
+"""The doctor's limits for the cluster, to the day, and its lines where two facts combine."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -60,7 +60,7 @@ def test_the_end_of_standard_support_is_said_90_days_before(
 
     price = "0.50 USD an hour more, about 365 USD a month"
     assert (found.outcome, found.said) == (outcome, said.format(support.standard, price))
-    advice = "upgrade to Kubernetes 1.35, one version at a time; see that the GPU Operator supports it"
+    advice = "upgrade to Kubernetes 1.35, one version at a time; check that the GPU Operator supports it"
     assert found.advice == ("" if outcome is OK else advice)
 
 
@@ -74,7 +74,7 @@ def test_the_last_day_of_extended_support_is_supported(days: int, *, over: bool)
     (found,) = cluster.kubernetes_version(facts, bare, on(support.extended + timedelta(days=days)))
 
     assert (found.said == f"EKS no longer supports Kubernetes 1.34, since {support.extended}") is over
-    assert found.advice.endswith("see what your GPU stack supports")
+    assert found.advice.endswith("check what your GPU stack supports")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_version_that_is_not_in_the_table_says_how_to_ask() -> None:
     facts = replace(FACTS, cluster=replace(CLUSTER, version="1.99"))
     (found,) = cluster.kubernetes_version(facts, lab(), NOW)
     assert found == unknown(
-        f"until when EKS supports Kubernetes 1.99 is not in the table shipped with us, of {lifecycle.known_on()}",
+        f"the table shipped with us, of {lifecycle.known_on()}, does not say until when EKS supports Kubernetes 1.99",
         "aws eks describe-cluster-versions --cluster-versions 1.99",
     )
 
@@ -122,7 +122,7 @@ def test_the_end_of_the_runtime_is_said_180_days_before(days: int, outcome: Line
         ("2028-01-06", "the last planned window, once, ends on 2028-01-06"),
         ("2034-07-01", "the last planned window, once, ends on 2034-07-01"),
         ("9998-12-30", "the lab's windows go on for years"),
-        ("2026-11-01", "the last planned window is over"),
+        ("2026-11-01", "the last planned window has ended"),
     ],
 )
 def test_the_last_window_is_found_however_far_ahead_it_lies(day: str, said: str) -> None:
@@ -137,7 +137,7 @@ def test_the_last_window_is_found_however_far_ahead_it_lies(day: str, said: str)
     [
         ("DTSTART:20280601T100000Z|DURATION:PT1H", "the last planned window, course, ends on 2028-06-01"),
         ("DTSTART:20280601T100000Z|DURATION:PT1H|RRULE:FREQ=WEEKLY", "the lab's windows go on for years"),
-        ("DTSTART:20260601T100000Z|DURATION:PT1H", "the last planned window is over"),
+        ("DTSTART:20260601T100000Z|DURATION:PT1H", "the last planned window has ended"),
     ],
 )
 def test_the_last_event_of_a_course_is_found_however_far_ahead_it_lies(event: str, said: str) -> None:
@@ -150,24 +150,24 @@ def test_the_last_event_of_a_course_is_found_however_far_ahead_it_lies(event: st
 @pytest.mark.parametrize(
     ("facts", "more", "found"),
     [
-        (FACTS, {}, well("cluster lab is there, Kubernetes 1.35")),
+        (FACTS, {}, well("cluster lab exists, Kubernetes 1.35")),
         (
             replace(FACTS, cluster=replace(CLUSTER, status="UPDATING")),
             {},
-            well("cluster lab is there, Kubernetes 1.35"),
+            well("cluster lab exists, Kubernetes 1.35"),
         ),
         (
             replace(FACTS, cluster=replace(CLUSTER, status="CREATING")),
             {},
-            unwell("cluster lab is CREATING", "see its health in the EKS console"),
+            unwell("cluster lab is CREATING", "look at its health in the EKS console"),
         ),
-        (BEFORE, {}, well("cluster lab is made by the deploy")),
+        (BEFORE, {}, well("the deploy creates cluster lab")),
         (
             replace(BEFORE, deployed=True),
             {},
             unwell(
                 "there is no cluster lab in ap-northeast-2",
-                "aws eks list-clusters --region ap-northeast-2 names those that are; see region and account",
+                "aws eks list-clusters --region ap-northeast-2 lists the existing clusters; check region and account",
             ),
         ),
         (
@@ -175,7 +175,7 @@ def test_the_last_event_of_a_course_is_found_however_far_ahead_it_lies(event: st
             ADOPTS,
             unwell(
                 "there is no cluster theirs in ap-northeast-2",
-                "aws eks list-clusters --region ap-northeast-2 names those that are; see region and account",
+                "aws eks list-clusters --region ap-northeast-2 lists the existing clusters; check region and account",
             ),
         ),
         (replace(FACTS, cluster=REFUSED), {}, unknown(REFUSED)),
@@ -187,7 +187,7 @@ def test_a_cluster_is_there_or_is_to_be_made(facts: Facts, more: dict[str, Any],
 
 @pytest.mark.parametrize("judge", [cluster.authentication, cluster.endpoint, cluster.autoscalers])
 def test_where_there_is_no_cluster_nothing_is_said_of_it_unless_there_should_be_one(judge: Any) -> None:
-    made = well("cluster lab is made by the deploy, as it should be")
+    made = well("the deploy creates cluster lab with the right settings")
 
     assert list(judge(BEFORE, lab(), NOW)) == [made]
     missing = unknown("there is no cluster lab in ap-northeast-2")
@@ -198,7 +198,7 @@ def test_where_there_is_no_cluster_nothing_is_said_of_it_unless_there_should_be_
 
 
 def test_an_endpoint_answers_unless_it_was_asked_and_did_not() -> None:
-    answers = well("the Kubernetes API of cluster lab answers, and lets in functions by IAM")
+    answers = well("the Kubernetes API of cluster lab answers, and functions can reach it")
 
     assert list(cluster.endpoint(FACTS, lab(), NOW)) == [answers]
     assert list(cluster.endpoint(replace(FACTS, inside=None), lab(), NOW)) == [answers]
@@ -206,7 +206,7 @@ def test_an_endpoint_answers_unless_it_was_asked_and_did_not() -> None:
     (silent,) = cluster.endpoint(replace(FACTS, inside=ClusterFacts(SILENT)), lab(), NOW)
     assert silent == unwell(
         "the Kubernetes API of cluster lab does not answer: no answer",
-        "see that nothing between here and it is in the way, and the cluster's health in the EKS console",
+        "check the network between here and the API, and the cluster's health in the EKS console",
     )
 
 
@@ -216,7 +216,7 @@ def test_autoscalers_are_judged_by_the_groups_that_they_could_open() -> None:
 
     both = replace(AUTOSCALER, nodepools=KARPENTER.nodepools)
     unread = {"gpu": REFUSED}
-    assert judged() == [well("no autoscaler of cluster lab can fight over the pools")]
+    assert judged() == [well("no autoscaler of cluster lab changes the pools")]
     assert judged(inside=None) == [unknown("cluster lab was not asked")]
     assert judged(inside=REFUSED) == [unknown(REFUSED)]
     assert judged(inside=ClusterFacts(Autoscalers(asked=False, why_not="403"))) == [
@@ -224,7 +224,7 @@ def test_autoscalers_are_judged_by_the_groups_that_they_could_open() -> None:
     ]
     assert judged(inside=ClusterFacts(both), groups=unread) == [unknown(REFUSED)]
     assert judged(inside=ClusterFacts(both), groups={**unread, "big": Unread("403")}) == [unknown(REFUSED)]
-    assert judged(groups=unread) == [well("no autoscaler of cluster lab can fight over the pools")]
+    assert judged(groups=unread) == [well("no autoscaler of cluster lab changes the pools")]
     assert [one.outcome for one in judged(inside=ClusterFacts(both))] == [NOT_OK, NOT_OK]
     assert [one.outcome for one in judged(inside=ClusterFacts(AUTOSCALER), groups=group(group_tags={}))] == [
         OK
@@ -257,7 +257,7 @@ def test_autoscalers_are_judged_by_the_groups_that_they_could_open() -> None:
         (
             ClusterFacts(Autoscalers(asked=True), "v99.1.0"),
             {},
-            "which Kubernetes GPU Operator v99.1.0 supports is not",
+            "the table shipped with us does not say which Kubernetes GPU Operator v99.1.0",
         ),
         (None, ADOPTS, "cluster was not asked"),
         (Unread("403"), ADOPTS, "403"),

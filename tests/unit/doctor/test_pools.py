@@ -1,4 +1,4 @@
-"""The doctor's limits of pools and account: days of images and prices, vCPUs of quotas, zones and trails."""
+"""The doctor's limits for pools and account: ages of images and prices, quotas, zones and trails."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -59,7 +59,7 @@ def test_an_image_is_old_after_180_days(days: int, outcome: LineOutcome, age: st
 @pytest.mark.parametrize("release", ["1.35.4-20261314", "1.35.4-20260714x", "1.35.4"])
 def test_a_release_that_names_no_day_is_not_known(release: str) -> None:
     (found,) = pools.image(replace(FACTS, groups=group(release=release)), lab(), NOW)
-    assert found == unknown(f"the image of pool gpu, release '{release}', names no day")
+    assert found == unknown(f"the image of pool gpu, release '{release}', has no date")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_price_that_the_lab_states_needs_no_list() -> None:
     strange = lab(pools={"gpu": {"instance_type": "g99.xlarge"}})
     assert list(pools.price(BEFORE, strange, NOW)) == [
         unwell(
-            "no price of g99.xlarge in ap-northeast-2 is known: no lease is granted on it",
+            "no price of g99.xlarge in ap-northeast-2 is known: the lab grants no lease on it",
             STATED,
         )
     ]
@@ -97,14 +97,14 @@ def test_a_pool_is_at_zero_or_is_to_be_made_so() -> None:
     def judged(facts: Facts, **more: Any) -> list[Judgement]:
         return list(pools.minimum(facts, lab(**more), NOW))
 
-    gone = "aws eks list-nodegroups --cluster-name {} names those that are"
+    gone = "aws eks list-nodegroups --cluster-name {} lists the existing node groups"
     assert judged(FACTS) == [well("node group lab-ng-gpu of pool gpu has minimum 0")]
-    assert judged(BEFORE) == [well("node group lab-ng-gpu of pool gpu is made by the deploy, with minimum 0")]
+    assert judged(BEFORE) == [well("the deploy creates node group lab-ng-gpu of pool gpu with minimum 0")]
     assert judged(replace(BEFORE, deployed=True)) == [
-        unwell("node group lab-ng-gpu of pool gpu is not there", gone.format("lab"))
+        unwell("node group lab-ng-gpu of pool gpu does not exist", gone.format("lab"))
     ]
     assert judged(BEFORE, **ADOPTS) == [
-        unwell("node group gpus of pool gpu is not there", gone.format("theirs"))
+        unwell("node group gpus of pool gpu does not exist", gone.format("theirs"))
     ]
     assert judged(replace(BEFORE, cluster=REFUSED)) == [unknown(REFUSED)]
 
@@ -112,13 +112,13 @@ def test_a_pool_is_at_zero_or_is_to_be_made_so() -> None:
 @pytest.mark.parametrize(
     ("claims", "found"),
     [
-        ({}, well("node group lab-ng-gpu of pool gpu is guarded by no lab yet")),
-        ({"lab-ng-gpu": "lab"}, well("node group lab-ng-gpu of pool gpu is guarded by this lab")),
+        ({}, well("no lab guards node group lab-ng-gpu of pool gpu yet")),
+        ({"lab-ng-gpu": "lab"}, well("this lab guards node group lab-ng-gpu of pool gpu")),
         (
             {"lab-ng-gpu": "rival"},
             unwell(
-                "node group lab-ng-gpu of pool gpu is guarded by lab rival: a second claim on it fails",
-                "take the pool out of lab rival and deploy that, or out of this one",
+                "lab rival guards node group lab-ng-gpu of pool gpu: a second lab cannot guard it",
+                "take the pool out of lab rival and deploy that lab, or take it out of this lab",
             ),
         ),
     ],
@@ -135,7 +135,9 @@ def test_a_quota_holds_every_node_to_the_last_vcpu(held: float, outcome: LineOut
         f" ap-northeast-2 is {held:g}"
     )
     assert found.outcome is outcome
-    assert found.said == said + ("; what else runs in the account counts too" if outcome is OK else "")
+    assert found.said == said + (
+        "; everything else that runs in the account counts too" if outcome is OK else ""
+    )
 
 
 def test_a_quota_is_counted_over_every_pool_of_its_family() -> None:
@@ -160,7 +162,7 @@ def test_a_quota_is_counted_over_every_pool_of_its_family() -> None:
         well("no pool of the lab is of P instances")
     ]
     assert list(instance_capacity.quota_p(replace(facts, quotas={}), both, NOW)) == [
-        unknown("it was not asked for")
+        unknown("it was not read")
     ]
 
 
@@ -232,7 +234,7 @@ def test_a_pool_that_is_adopted_is_looked_for_in_its_group_s_zones() -> None:
     )
     assert found.said == "g5.xlarge of pool gpu is not offered in any zone of its node group"
     (found,) = instance_capacity.offering(BEFORE, lab(**ADOPTS), NOW)
-    assert found == unknown("in which zone pool gpu is nobody says: node group gpus is not there")
+    assert found == unknown("the zone of pool gpu is not known: node group gpus does not exist")
 
 
 @pytest.mark.parametrize(("version", "outcome"), [(5, NOT_OK), (6, OK), (7, OK)])
@@ -289,11 +291,11 @@ def test_a_lab_without_windows_or_with_some_for_ever_has_no_last_one() -> None:
 @pytest.mark.parametrize(
     ("slack", "deployed", "found"),
     [
-        (None, False, well("the Slack stack makes the secret; it is filled in after the deploy")),
+        (None, False, well("the Slack stack creates the secret; fill it in after the deploy")),
         (
             None,
             True,
-            unknown("no secret of the Slack app was found: has the Slack stack been deployed?"),
+            unknown("the secret of the Slack app was not found: has the Slack stack been deployed?"),
         ),
         (FACTS.slack, True, well("the Slack app's signing_secret and bot_token are filled in")),
     ],

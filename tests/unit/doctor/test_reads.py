@@ -1,4 +1,4 @@
-"""What the doctor reads of AWS and the cluster, one system at a time; what is odd is said, never guessed."""
+"""The doctor's reads of AWS and the cluster, one system at a time. An odd answer is reported, never guessed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -67,7 +67,7 @@ def test_the_bootstrap_has_a_version_or_is_not_there() -> None:
     boto3.client("ssm").put_parameter(Name=VERSION, Value="30", Type="String")
     assert Bootstrap().version() == 30
     boto3.client("ssm").put_parameter(Name=VERSION, Value="new", Type="String", Overwrite=True)
-    with pytest.raises(OutsideFailed, match="gives 'new', which is no version"):
+    with pytest.raises(OutsideFailed, match="gives 'new', which is not a version"):
         Bootstrap().version()
 
 
@@ -77,7 +77,7 @@ def test_a_quota_without_a_value_is_no_quota() -> None:
         stub.add_response("get_service_quota", {"Quota": {"Value": 8.0}})
         assert AccountQuotas(quotas).vcpus("L-DB2E81BA") == 8
         stub.add_response("get_service_quota", {"Quota": {}})
-        with pytest.raises(OutsideFailed, match="without a value"):
+        with pytest.raises(OutsideFailed, match="gave no value"):
             AccountQuotas(quotas).vcpus("L-DB2E81BA")
 
 
@@ -141,7 +141,7 @@ def test_a_trail_records_changes_by_what_it_selects(selectors: dict[str, Any], c
 def test_a_secret_tells_what_is_missing_and_nothing_else(value: str, missing: tuple[str, ...]) -> None:
     boto3.client("secretsmanager").create_secret(Name="lab-slack", SecretString=value)
 
-    found = SlackSecrets().look("lab-slack")
+    found = SlackSecrets().read("lab-slack")
 
     assert (found.name, found.missing) == ("lab-slack", missing)
 
@@ -149,12 +149,12 @@ def test_a_secret_tells_what_is_missing_and_nothing_else(value: str, missing: tu
 def test_a_secret_that_is_not_there_or_has_no_value_misses_everything() -> None:
     boto3.client("secretsmanager").create_secret(Name="empty")
 
-    assert SlackSecrets().look("empty").missing == ("signing_secret", "bot_token")
-    assert SlackSecrets().look("nowhere").missing == ("signing_secret", "bot_token")
+    assert SlackSecrets().read("empty").missing == ("signing_secret", "bot_token")
+    assert SlackSecrets().read("nowhere").missing == ("signing_secret", "bot_token")
 
 
 class Answers:
-    """A cluster's API server as the reads see it."""
+    """A cluster's API server, for the reads."""
 
     server_time = None
 

@@ -1,4 +1,4 @@
-"""What the doctor says, as a person reads it in English: its lines, and the checks one by one."""
+"""The doctor's lines and checks in English, as a person reads them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from tests.drawn import drawn
 
 @dataclass(frozen=True)
 class ToldLine:
-    """A line of the doctor's answer."""
+    """One line of the doctor, in English."""
 
     check: str
     outcome: LineOutcome
@@ -25,7 +25,7 @@ class ToldLine:
 
 
 class InEnglish:
-    """The checks of one module; what they judge is drawn."""
+    """The checks of one module, with their reasons in English."""
 
     def __init__(self, checks: ModuleType) -> None:
         self._checks = checks

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from lamplighter.domain.diagnosis.stages import Stage as Normal
+from lamplighter.domain.diagnosis.stages import ProvisioningStage as Normal
 from lamplighter.domain.leases.progress import BootStage, Noted, Progress, Stage, lengths
 from lamplighter.domain.leases.usual_times import NORMAL, Usual, UsualTimes, usual, usual_times
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lamplighter.application.cluster.settings import LATE
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.checks.verdicts.verdict import Outcome
-from lamplighter.domain.diagnosis.stages import Stage as Normal
+from lamplighter.domain.diagnosis.stages import ProvisioningStage as Normal
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Noted, Progress, Stage
 from lamplighter.domain.money.money import Money

@@ -1,6 +1,6 @@
-"""Reads a pool's snapshot from AWS and Kubernetes, as their APIs print it, secrets already taken out.
+"""Reads a pool's snapshot from AWS and Kubernetes, as their APIs print it, without secrets.
 
-`collect` is the whole interface; one file a system, and every call may fail without losing the others.
+`collect` is the whole interface. Each system has a file, and a call that fails does not affect the others.
 """
 
 from lamplighter.adapters.diagnosis.collect import Subject, collect

@@ -1,6 +1,6 @@
-"""What AWS says of a pool, as its APIs print it: node group, activities, instances, networks, quota.
+"""What AWS knows about a pool, as its APIs print it: node group, activities, instances, networks, quota.
 
-Reads only; what is asked for is the pool's own, by its name, its tags and the ids that those lead to.
+Only reads. It asks for the pool's own resources, by name, by tags, and by the ids in the answers.
 """
 
 from collections.abc import Iterable
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.data import instance_types
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
 if TYPE_CHECKING:
@@ -25,11 +26,11 @@ ACTIVITY_PAGES = 5
 
 def read_aws(reading: Reading, cluster: str, nodegroup: str, instance_type: str, since: datetime) -> Json:
     """The snapshot's `aws` part; `since` bounds how far back activities are read."""
-    found: Json = {}
+    parts: Json = {}
 
-    def keep(key: str, what: object) -> None:
-        if what is not None:
-            found[key] = _as_json(what)
+    def keep(key: str, response: object) -> None:
+        if response is not None:
+            parts[key] = _as_json(response)
 
     group = reading.read("aws.nodegroup", lambda: _nodegroup(cluster, nodegroup))
     keep("nodegroup", group)
@@ -39,9 +40,7 @@ def read_aws(reading: Reading, cluster: str, nodegroup: str, instance_type: str,
             "scaling_activities", reading.read("aws.scaling_activities", lambda: _activities(scaling, since))
         )
     else:
-        reading.leave(
-            "aws.scaling_activities", "no Auto Scaling group is known, as the node group names none"
-        )
+        reading.leave("aws.scaling_activities", reason("finding.unread.no-scaling-group"))
     instances = reading.read("aws.instances", lambda: _instances(cluster, nodegroup))
     keep("instances", instances)
     guarded_by = _ids(instances or (), "SecurityGroups", "GroupId")
@@ -53,7 +52,7 @@ def read_aws(reading: Reading, cluster: str, nodegroup: str, instance_type: str,
     quota = instance_types.quota_code(instance_type)
     if quota:
         keep("quotas", reading.read("aws.quotas", lambda: _quotas(quota)))
-    return found
+    return parts
 
 
 def _nodegroup(cluster: str, nodegroup: str) -> Json:
@@ -69,7 +68,7 @@ def _group_of(nodegroup: Json | None) -> str:
 
 def _activities(group: str, since: datetime) -> list[Json]:
     autoscaling: AutoScalingClient = client("autoscaling")
-    found: list[Any] = []
+    activities: list[Any] = []
     token = ""
     with outside("autoscaling:DescribeScalingActivities", group):
         for _ in range(ACTIVITY_PAGES):
@@ -78,17 +77,17 @@ def _activities(group: str, since: datetime) -> list[Json]:
                 if token
                 else autoscaling.describe_scaling_activities(AutoScalingGroupName=group)
             )
-            found += page["Activities"]
+            activities += page["Activities"]
             token = page.get("NextToken", "")
-            # Newest first: what began before the expectation is history.
-            if not token or (found and found[-1]["StartTime"] < since):
+            # The newest come first: an activity from before the expectation is history.
+            if not token or (activities and activities[-1]["StartTime"] < since):
                 break
-    return found
+    return activities
 
 
 def _instances(cluster: str, nodegroup: str) -> list[Json]:
     ec2: EC2Client = client("ec2")
-    found: list[Any] = []
+    instances: list[Any] = []
     with outside("ec2:DescribeInstances", f"{cluster}/{nodegroup}"):
         pages = ec2.get_paginator("describe_instances").paginate(
             Filters=[
@@ -98,20 +97,20 @@ def _instances(cluster: str, nodegroup: str) -> list[Json]:
         )
         for page in pages:
             for reservation in page["Reservations"]:
-                found += reservation.get("Instances", [])
-    return found
+                instances += reservation.get("Instances", [])
+    return instances
 
 
 def _security_groups(ids: list[str]) -> list[Json]:
     ec2: EC2Client = client("ec2")
     with outside("ec2:DescribeSecurityGroups", ", ".join(ids)):
-        return [dict(each) for each in ec2.describe_security_groups(GroupIds=ids)["SecurityGroups"]]
+        return [dict(group) for group in ec2.describe_security_groups(GroupIds=ids)["SecurityGroups"]]
 
 
 def _subnets(ids: list[str]) -> list[Json]:
     ec2: EC2Client = client("ec2")
     with outside("ec2:DescribeSubnets", ", ".join(ids)):
-        return [dict(each) for each in ec2.describe_subnets(SubnetIds=ids)["Subnets"]]
+        return [dict(subnet) for subnet in ec2.describe_subnets(SubnetIds=ids)["Subnets"]]
 
 
 def _quotas(code: str) -> list[Json]:
@@ -122,7 +121,7 @@ def _quotas(code: str) -> list[Json]:
 
 def _ids(instances: Iterable[Json], key: str, name: str) -> list[str]:
     return sorted(
-        {str(each[name]) for instance in instances for each in instance.get(key) or [] if name in each}
+        {str(part[name]) for instance in instances for part in instance.get(key) or [] if name in part}
     )
 
 
@@ -130,12 +129,12 @@ def _of(instances: Iterable[Json], key: str) -> set[str]:
     return {str(instance[key]) for instance in instances if instance.get(key)}
 
 
-def _as_json(found: object) -> object:
-    """The reply as the AWS CLI prints it: instants as text, and nothing of boto3's own."""
-    if isinstance(found, dict):
-        return {key: _as_json(value) for key, value in found.items() if key != "ResponseMetadata"}
-    if isinstance(found, list | tuple):
-        return [_as_json(each) for each in found]
-    if isinstance(found, datetime):
-        return instant.written(found.astimezone(UTC))
-    return found
+def _as_json(value: object) -> object:
+    """The response as the AWS CLI prints it: instants as text, without boto3's own metadata."""
+    if isinstance(value, dict):
+        return {key: _as_json(part) for key, part in value.items() if key != "ResponseMetadata"}
+    if isinstance(value, list | tuple):
+        return [_as_json(part) for part in value]
+    if isinstance(value, datetime):
+        return instant.written(value.astimezone(UTC))
+    return value

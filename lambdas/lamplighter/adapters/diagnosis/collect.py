@@ -1,6 +1,6 @@
 """Collects a pool's snapshot: AWS first, then Kubernetes and its logs, within a bounded time.
 
-What cannot be read is a key that is absent, and `not_read` says why. What leaves here has no secret in it.
+A key that cannot be read is absent, and `not_read` has the reason. The snapshot contains no secret.
 """
 
 from collections.abc import Callable
@@ -16,16 +16,18 @@ from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.diagnosis.expected import Expected
 from lamplighter.domain.diagnosis.redaction import redacted
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.document import document as kept_as_json
+from lamplighter.reasons.reason import Sentences
 from lamplighter.values import instant
 
 Json = dict[str, Any]
 SECONDS = 45.0
-"""For all reads together: a snapshot takes 3 to 6 seconds [est] where all answers."""
+"""For all reads together. A snapshot takes 3 to 6 seconds [est] where everything answers."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What a snapshot is of."""
+    """The pool that the snapshot is about."""
 
     cluster: str
     nodegroup: str
@@ -44,9 +46,10 @@ def collect(
     aws = read_aws(reading, subject.cluster, subject.nodegroup, wanted.instance_type, wanted.since)
     kubernetes, logs = _cluster(reading, subject.nodegroup, connect)
     if not aws and not kubernetes:
-        raise OutsideFailed("; ".join(dict.fromkeys(reading.not_read.values())))
+        raise OutsideFailed(Sentences(tuple(dict.fromkeys(reading.not_read.values()))))
     document: Json = {"now": instant.written(now), "expected": wanted.to_json(), "aws": aws}
-    document |= {"kubernetes": kubernetes, **logs, "not_read": reading.not_read}
+    not_read = {key: kept_as_json(why) for key, why in reading.not_read.items()}
+    document |= {"kubernetes": kubernetes, **logs, "not_read": not_read}
     return redacted(document)
 
 
@@ -55,5 +58,5 @@ def _cluster(reading: Reading, nodegroup: str, connect: Callable[[], Connection]
     if connection is None:
         return {}, {}
     reads = ClusterReads(connection, reading, nodegroup)
-    found = reads.read()
-    return found, read_logs(reads.ask, reading, found["pods"]) if "pods" in found else {}
+    objects = reads.read()
+    return objects, read_logs(reads.ask, reading, objects["pods"]) if "pods" in objects else {}

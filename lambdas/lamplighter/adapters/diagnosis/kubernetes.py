@@ -1,7 +1,7 @@
-"""What Kubernetes says of a pool, as its API prints it, page by page; only what the pool's trouble can be in.
+"""What Kubernetes knows about a pool, as its API prints it, page by page; only objects that can explain a problem.
 
-Owns which objects are kept: the pool's nodes, the pods on them and those that want its GPUs, NVIDIA's own
-software, and the events about these. What they mean is the domain's.
+Owns which objects are kept: the pool's nodes, the pods on them and those that request its GPUs, NVIDIA's own
+software, and the events about these. The domain decides what they mean.
 """
 
 import json
@@ -13,11 +13,12 @@ from lamplighter.adapters.kubernetes.connection import NOT_FOUND, Connection, Ku
 from lamplighter.adapters.kubernetes.nodes import NODEGROUP_LABEL
 from lamplighter.domain.diagnosis.rules.pod import Pod, is_operand, is_operator
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import Said, reason
 
 Json = dict[str, Any]
 
 PAGE = 500
-# Ten thousand objects of a kind: more than a cluster of 200 nodes and 3,000 pods has.
+# Ten thousand objects of a kind: more than a cluster with 200 nodes and 3,000 pods has.
 PAGES = 20
 OPERATOR_NAMESPACE = "gpu-operator"
 
@@ -27,21 +28,21 @@ NODE_CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 
 
 class ClusterReads:
-    """Reads one cluster's API; once it gives no answer at all, it is not asked for the rest."""
+    """Reads the API of one cluster. After a request without any answer it asks no more."""
 
     def __init__(self, connection: Connection, reading: Reading, nodegroup: str) -> None:
         self._connection = connection
         self._reading = reading
         self._nodegroup = nodegroup
-        self._silent = ""
-        self.found: Json = {}
+        self._silent: Said = ""
+        self.objects: Json = {}
 
     def read(self) -> Json:
         """The snapshot's `kubernetes` part."""
         self._keep(
             "nodes", lambda: self._list("/api/v1/nodes", labelSelector=f"{NODEGROUP_LABEL}={self._nodegroup}")
         )
-        mine = {_name(node) for node in self.found.get("nodes", ())} if "nodes" in self.found else None
+        mine = {_name(node) for node in self.objects.get("nodes", ())} if "nodes" in self.objects else None
         self._keep("pods", lambda: self._list("/api/v1/pods", lambda item: _wanted(Pod(item), mine)))
         self._keep("daemonsets", lambda: self._list("/apis/apps/v1/daemonsets", _is_software))
         self._keep("deployments", lambda: self._list("/apis/apps/v1/deployments", _is_software))
@@ -49,14 +50,14 @@ class ClusterReads:
         self._keep("clusterpolicies", lambda: self._list(CLUSTER_POLICIES))
         self._keep("runtimeclasses", lambda: self._list(RUNTIME_CLASSES))
         self._keep("nodeclaims", lambda: self._list(NODE_CLAIMS))
-        pods = {(_space(pod), _name(pod)) for pod in self.found["pods"]} if "pods" in self.found else None
+        pods = {(_space(pod), _name(pod)) for pod in self.objects["pods"]} if "pods" in self.objects else None
         self._keep("events", lambda: self._list("/api/v1/events", lambda item: _tells(item, mine, pods)))
-        if "clusterpolicies" in self.found:
+        if "clusterpolicies" in self.objects:
             self._keep("configmaps", self._settings)
-        return self.found
+        return self.objects
 
     def ask(self, path: str, query: dict[str, str]) -> str | None:
-        """The text at `path`; None where the server has none to give. Raises OutsideFailed."""
+        """The text at `path`; None where the server has none. Raises OutsideFailed."""
         answer = self._ask(path, query)
         return answer.text if answer.ok else None
 
@@ -66,21 +67,21 @@ class ClusterReads:
         try:
             return self._connection.ask("GET", path, query=query)
         except OutsideFailed as error:
-            # With a cause it is the network that failed, not one request that was refused.
+            # With a cause the network failed, not one request that was refused.
             if error.__cause__ is not None:
-                self._silent = str(error)
+                self._silent = error.said
             raise
 
     def _keep(self, key: str, call: Callable[[], list[Json]]) -> None:
-        found = self._reading.read(f"kubernetes.{key}", call)
-        if found is not None:
-            self.found[key] = found
+        items = self._reading.read(f"kubernetes.{key}", call)
+        if items is not None:
+            self.objects[key] = items
 
     def _list(self, path: str, wanted: Callable[[Json], bool] = lambda _: True, **query: str) -> list[Json]:
-        found: list[Json] = []
+        items: list[Json] = []
         for page in self._pages(path, query):
-            found += [_without_bulk(item) for item in page if isinstance(item, dict) and wanted(item)]
-        return found
+            items += [_without_bulk(item) for item in page if isinstance(item, dict) and wanted(item)]
+        return items
 
     def _pages(self, path: str, query: dict[str, str]) -> Iterator[list[Json]]:
         more: dict[str, str] = {}
@@ -94,56 +95,56 @@ class ClusterReads:
                 break
             more = {"continue": token}
         kind = path.rpartition("/")[2]
-        self._reading.leave(f"kubernetes.{kind} (the rest)", f"there are more {kind} than were read")
+        self._reading.leave(f"kubernetes.{kind} (the rest)", reason("finding.unread.more", kind=kind))
 
     def _page(self, path: str, query: dict[str, str]) -> Json:
         answer = self._ask(path, query)
         if answer.status == NOT_FOUND:
-            raise OutsideFailed(f"GET {path}: 404, this cluster has no such kind of object")
+            raise OutsideFailed(reason("finding.unread.no-such-kind", path=path))
         return _parsed(self._connection.expect(answer, "GET", path).text)
 
     def _has_pods(self, job: Json) -> bool:
-        """Whether a pod in scope is the job's, or one of its own would ask for a GPU."""
+        """Whether a pod in scope belongs to the job, or its own pods would request a GPU."""
         spec = ((job.get("spec") or {}).get("template") or {}).get("spec") or {}
         if Pod({"metadata": {}, "spec": spec}).gpus:
             return True
         called = f"Job/{_name(job)}"
         space = _space(job)
         return any(
-            pod.owner == called and pod.namespace == space for pod in map(Pod, self.found.get("pods", ()))
+            pod.owner == called and pod.namespace == space for pod in map(Pod, self.objects.get("pods", ()))
         )
 
     def _settings(self) -> list[Json]:
-        """The sharing and MIG settings that the ClusterPolicy names, and no other ConfigMap."""
+        """The ConfigMaps with sharing and MIG settings that the ClusterPolicy names, and no other."""
         named: set[str] = set()
-        for policy in self.found.get("clusterpolicies", ()):
+        for policy in self.objects.get("clusterpolicies", ()):
             spec = policy.get("spec") or {}
             for part in ("devicePlugin", "migManager"):
                 name = ((spec.get(part) or {}).get("config") or {}).get("name")
                 named |= {str(name)} if name else set()
         space = self._operator_namespace()
-        found: list[Json] = []
+        settings: list[Json] = []
         for name in sorted(named):
             text = self.ask(f"/api/v1/namespaces/{space}/configmaps/{name}", {})
-            found += [_without_bulk(_parsed(text))] if text else []
-        return found
+            settings += [_without_bulk(_parsed(text))] if text else []
+        return settings
 
     def _operator_namespace(self) -> str:
-        software: Sequence[Json] = [*self.found.get("deployments", ()), *self.found.get("daemonsets", ())]
+        software: Sequence[Json] = [*self.objects.get("deployments", ()), *self.objects.get("daemonsets", ())]
         return next(
-            (_space(each) for each in software if _name(each).startswith("gpu-operator")), OPERATOR_NAMESPACE
+            (_space(item) for item in software if _name(item).startswith("gpu-operator")), OPERATOR_NAMESPACE
         )
 
 
 def _wanted(pod: Pod, mine: set[str] | None) -> bool:
-    """On the pool's nodes, or waiting for one of its GPUs, or the operator itself."""
+    """Whether the pod is on the pool's nodes, waits for one of its GPUs, or is the operator itself."""
     if mine is None:
         return bool(pod.gpus) or pod.operand or is_operator(pod.name)
     return pod.node in mine or (not pod.node and bool(pod.gpus or pod.operand)) or is_operator(pod.name)
 
 
 def _tells(event: Json, nodes: set[str] | None, pods: set[tuple[str, str]] | None) -> bool:
-    """Whether an event is about what is kept; where a kind was not read, its events are all there is."""
+    """Whether an event is about a kept object. All events of a kind that was not read are kept."""
     about = event.get("involvedObject") or event.get("regarding") or {}
     kind, name, space = about.get("kind"), str(about.get("name") or ""), str(about.get("namespace") or "")
     if kind == "Pod":
@@ -160,7 +161,7 @@ def _is_software(item: Json) -> bool:
 
 
 def _without_bulk(item: Json) -> Json:
-    """Without what no reader of a snapshot needs and what makes it large."""
+    """The object without large parts that no rule reads."""
     metadata = {key: value for key, value in (item.get("metadata") or {}).items() if key != "managedFields"}
     kept = {**item, "metadata": metadata}
     if "images" in (item.get("status") or {}):
@@ -169,8 +170,8 @@ def _without_bulk(item: Json) -> Json:
 
 
 def _parsed(text: str) -> Json:
-    found = json.loads(text)
-    return found if isinstance(found, dict) else {}
+    document = json.loads(text)
+    return document if isinstance(document, dict) else {}
 
 
 def _name(item: Json) -> str:

@@ -1,6 +1,6 @@
-"""The logs that can name a cause: of NVIDIA's own pods and of those that ask for GPUs, bounded in number and size.
+"""The logs that can show a cause: of NVIDIA's own pods and of pods that request GPUs, bounded in number and size.
 
-Pods that are not well come first, so that a large pool's healthy ones never push them out.
+Unhealthy pods come first, so that healthy pods of a large pool never displace them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,6 +11,7 @@ from typing import Any
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.domain.diagnosis.document import Doc, doc, number, text
 from lamplighter.domain.diagnosis.rules.pod import Pod, is_operator
+from lamplighter.reasons.reason import reason
 
 MOST_LOGS = 60
 TAIL_LINES = 400
@@ -32,32 +33,36 @@ class _Log:
 
 def read_logs(ask: Ask, reading: Reading, pods: Iterable[dict[str, Any]]) -> dict[str, dict[str, str]]:
     """The snapshot's `logs` and `logs_previous`, by namespace/pod/container."""
-    found: dict[str, dict[str, str]] = {"logs": {}, "logs_previous": {}}
-    wanted = sorted((each for item in pods for each in _logs_of(Pod(item))), key=_rank)
+    logs: dict[str, dict[str, str]] = {"logs": {}, "logs_previous": {}}
+    wanted = sorted((log for item in pods for log in _logs_of(Pod(item))), key=_rank)
     for made, log in enumerate(wanted):
         if made >= MOST_LOGS or reading.over:
-            reading.leave("logs (the rest)", f"{len(wanted) - made} of {len(wanted)} logs were left out")
+            left_out = len(wanted) - made
+            reading.leave(
+                "logs (the rest)",
+                reason("finding.unread.logs-left-out", left_out=left_out, logs=len(wanted)),
+            )
             break
         part = "logs_previous" if log.previous else "logs"
-        said = reading.read(part, partial(_printed, ask, log))
-        if said is None:
-            # Whoever may not read one log may read none; what was read before stays.
+        printed = reading.read(part, partial(_printed, ask, log))
+        if printed is None:
+            # A caller who may not read one log may read none. Logs that were read before stay.
             break
-        if said:
-            found[part][log.key] = said
-    return found
+        if printed:
+            logs[part][log.key] = printed
+    return logs
 
 
 def _printed(ask: Ask, log: _Log) -> str:
     query = {"container": log.container, "tailLines": str(TAIL_LINES), "limitBytes": str(LOG_BYTES)}
     if log.previous:
         query["previous"] = "true"
-    # No text: the container has not started, or the pod is gone by now; that is no failure.
+    # Without a text the container has not started, or the pod is deleted. That is no failure.
     return ask(f"/api/v1/namespaces/{log.pod.namespace}/pods/{log.pod.name}/log", query) or ""
 
 
 def _logs_of(pod: Pod) -> Iterator[_Log]:
-    """The containers of a pod whose output may tell something."""
+    """The containers of a pod whose output may show a cause."""
     software = pod.operand or is_operator(pod.name)
     if pod.succeeded or not (pod.gpus or software) or (pod.healthy and not (pod.gpus or pod.plugin)):
         return

@@ -1,1 +1,1 @@
-"""What the doctor reads: one system a file, each read for itself; what it means is domain/doctor's."""
+"""Reads the doctor's facts, one system a file. domain/doctor judges them."""

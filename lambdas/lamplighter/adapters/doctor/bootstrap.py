@@ -1,4 +1,4 @@
-"""What `cdk bootstrap` left in the account and region: the version that a deploy asks for."""
+"""Reads the version of CDK's bootstrap in the account and region."""
 
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ class Bootstrap:
         self._ssm: SSMClient = ssm or client("ssm")
 
     def version(self) -> int | None:
-        """Its version; None where nobody has bootstrapped."""
+        """Its version; None where the region is not bootstrapped."""
         with outside("ssm:GetParameter", VERSION):
             try:
                 found = self._ssm.get_parameter(Name=VERSION)["Parameter"].get("Value", "")

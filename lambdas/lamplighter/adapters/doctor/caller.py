@@ -1,4 +1,4 @@
-"""Who asks AWS, and where their settings lead."""
+"""Reads who calls AWS, and the region in their settings."""
 
 import os
 from email.utils import parsedate_to_datetime
@@ -15,7 +15,7 @@ from lamplighter.reasons.reason import reason
 if TYPE_CHECKING:
     from mypy_boto3_sts import STSClient
 
-#: How AWS says that it does not take a key, a signature or a session any more.
+#: The error codes by which AWS rejects a key, a signature or a session.
 REFUSALS = frozenset(
     {
         "AccessDenied",
@@ -33,7 +33,7 @@ LOOK = reason("doctor.see-configuration")
 
 
 def who() -> AwsIdentity | NoAccess:
-    """Who asks, or why AWS does not take them; OutsideFailed where AWS does not answer."""
+    """The caller, or why AWS rejects the credentials. Raises OutsideFailed where AWS does not answer."""
     try:
         sts: STSClient = client("sts")
         with outside("sts:GetCallerIdentity", "your credentials"):
@@ -56,5 +56,5 @@ def configured_region() -> str | None:
     try:
         return os.environ.get("AWS_REGION") or boto3.Session().region_name
     except BotoCoreError:
-        # A profile that does not exist: the credentials' line says so.
+        # The profile does not exist; the credentials check reports it.
         return None

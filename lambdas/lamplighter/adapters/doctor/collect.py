@@ -1,6 +1,6 @@
-"""Everything that the doctor reads, side by side; what cannot be read is not read, and says why.
+"""Reads all facts of the doctor in parallel. A fact that cannot be read has the reason instead.
 
-Clients are made before the first thread begins: making them is what boto3 cannot do in several at once.
+All clients are created before the first thread starts, because boto3 cannot create clients in several threads.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,9 +34,9 @@ SILENT = Unread(reason("doctor.aws-silent"))
 
 
 class Examination:
-    """One look at the account and a lab in it, from where it runs; `ledger` is a deployed lab's.
+    """One reading of the account and a lab in it. `ledger` is that of a deployed lab.
 
-    `region` is where the settings of whoever asks lead; calls go wherever AWS_REGION says.
+    `region` is the region in the caller's settings. Calls go to AWS_REGION.
     """
 
     def __init__(
@@ -53,11 +53,11 @@ class Examination:
         self._secret = (named or slack_secret) if lab.slack else None
 
     def facts(self) -> Facts:
-        """All of it; takes about as long as its slowest part, at most some 10 seconds where nothing answers."""
+        """All facts. It takes as long as the slowest read, at most about 10 seconds where nothing answers."""
         who = _read(caller.who)
         if isinstance(who, NoAccess):
             return self._nothing(who, NOBODY)
-        # Whoever waited for one answer in vain need not wait for ten more.
+        # After one call without an answer the others are not tried.
         return self._nothing(who, SILENT) if isinstance(who, Unread) else self._all(who)
 
     def _all(self, who: AwsIdentity) -> Facts:
@@ -115,7 +115,7 @@ class Examination:
         return (stated | found) - {""}
 
     def _slack(self, secrets: SlackSecrets) -> SlackSecret | None:
-        return None if self._secret is None else secrets.look(self._secret)
+        return None if self._secret is None else secrets.read(self._secret)
 
     def _prices(self) -> "dict[str, Price | None]":
         if self._ledger is None:
@@ -124,7 +124,7 @@ class Examination:
         return {name: ledger.price(lab.region, pool.instance_type) for name, pool in lab.pools.items()}
 
     def _nothing(self, who: NoAccess | Unread, why: Unread) -> Facts:
-        """What is left where AWS answers no call."""
+        """The facts where AWS answers no call."""
         return Facts(
             caller=who,
             region=self._region,
@@ -149,11 +149,11 @@ def _within(name: str, cluster: FoundCluster | Unread | None) -> ClusterFacts | 
         return cluster
     if not cluster.public_endpoint:
         return Unread(reason("doctor.endpoint-private", cluster=name))
-    return inside.look(name)
+    return inside.read(name)
 
 
 def _read(call: Callable[[], T]) -> T | Unread:
-    """What the call gives, or why it gives nothing."""
+    """The result of the call, or why it failed."""
     try:
         return call()
     except LamplighterError as error:

@@ -1,4 +1,4 @@
-"""What the cluster itself says: who else adds nodes there, and which GPU Operator runs."""
+"""Reads the cluster's own API: which autoscalers and which GPU Operator run there."""
 
 import re
 
@@ -9,23 +9,23 @@ from lamplighter.domain.pool.adoption import Autoscalers
 from lamplighter.errors import OutsideFailed
 
 PATIENCE_SECONDS = 4.0
-"""For an answer: whoever asks waits for the slowest read."""
-# nvcr.io/nvidia/gpu-operator:v26.3.1, whatever the release is called
+"""For an answer. The caller waits for the slowest read."""
+# nvcr.io/nvidia/gpu-operator:v26.3.1, under any release name
 _OPERATOR = re.compile(r"/gpu-operator:(v\d+\.\d+\.\d+)")
 
 
-def look(cluster: str) -> ClusterFacts:
-    """Never raises for a cluster that does not answer: that is an answer as well."""
+def read(cluster: str) -> ClusterFacts:
+    """The facts of a cluster. A cluster that does not answer is a fact too, and raises nothing."""
     try:
         connection = connect(cluster)
     except OutsideFailed as error:
-        return ClusterFacts(Autoscalers(asked=False, reachable=False, why_not=str(error)))
+        return ClusterFacts(Autoscalers(asked=False, reachable=False, why_not=error.said))
     connection.patience, connection.read_seconds = 0, PATIENCE_SECONDS
     return seen(connection)
 
 
 def seen(connection: Connection) -> ClusterFacts:
-    """What a connection sees."""
+    """The facts that a connection reads."""
     try:
         deployments = connection.list(DEPLOYMENTS)
     except OutsideFailed as error:
@@ -39,7 +39,7 @@ def seen(connection: Connection) -> ClusterFacts:
 
 def _not_asked(connection: Connection, error: OutsideFailed) -> Autoscalers:
     answered = connection.server_time is not None
-    return Autoscalers(asked=False, reachable=answered, why_not=str(error).rstrip("?"))
+    return Autoscalers(asked=False, reachable=answered, why_not=error.said)
 
 
 def _operator(deployment: Object) -> str | None:

@@ -1,4 +1,4 @@
-"""What AWS lets the account have: quotas of EC2 and Lambda, and which zones offer an instance type."""
+"""Reads the account's quotas of EC2 and Lambda, and the zones that offer an instance type."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -20,11 +20,11 @@ class AccountQuotas:
         self._quotas: ServiceQuotasClient = quotas or client("service-quotas")
 
     def vcpus(self, code: str) -> float:
-        """vCPUs that instances of a quota's families may have at once."""
+        """How many vCPUs the instances under a quota may have at once."""
         return self._of("ec2", code)
 
     def concurrency(self) -> float:
-        """Functions that Lambda runs at once."""
+        """How many functions Lambda may run at once."""
         return self._of("lambda", CONCURRENCY)
 
     def _of(self, service: str, code: str) -> float:
@@ -42,7 +42,7 @@ class Zones:
         self._ec2: EC2Client = ec2 or client("ec2")
 
     def offering(self, types: Collection[str]) -> Mapping[str, frozenset[str]]:
-        """Where each instance type is offered to this account."""
+        """The zones that offer each instance type to this account."""
         wanted = sorted(types)
         found: dict[str, set[str]] = {name: set() for name in wanted}
         if not wanted:

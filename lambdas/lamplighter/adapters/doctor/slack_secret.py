@@ -1,4 +1,4 @@
-"""Whether the Slack app's secret is filled in; its value is looked at here and goes nowhere else."""
+"""Reads whether the Slack app's secret is filled in. Its value does not leave this file."""
 
 import json
 from typing import TYPE_CHECKING
@@ -18,13 +18,13 @@ class SlackSecrets:
     def __init__(self, secrets: "SecretsManagerClient | None" = None) -> None:
         self._secrets: SecretsManagerClient = secrets or client("secretsmanager")
 
-    def look(self, name: str) -> SlackSecret:
+    def read(self, name: str) -> SlackSecret:
         """Which parts of the secret, by name or ARN, are not filled in."""
         with outside("secretsmanager:GetSecretValue", name):
             try:
                 found = self._secrets.get_secret_value(SecretId=name)
             except self._secrets.exceptions.ClientError as error:
-                # Also a secret that was made and never given a value.
+                # The same code stands for a secret without a value.
                 if error_code(error) != "ResourceNotFoundException":
                     raise
                 return SlackSecret(name, PARTS)

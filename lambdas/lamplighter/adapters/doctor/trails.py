@@ -1,4 +1,4 @@
-"""The CloudTrail trails that record what happens in a region, those of the organisation included."""
+"""Reads the CloudTrail trails that record a region, with those of the organisation."""
 
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ class Trails:
         self._cloudtrail: CloudTrailClient = cloudtrail or client("cloudtrail")
 
     def recording(self, region: str) -> tuple[Trail, ...]:
-        """Those that see the region, switched on or not."""
+        """The trails that cover the region, switched on or not."""
         with outside("cloudtrail:DescribeTrails", region):
             described = self._cloudtrail.describe_trails(includeShadowTrails=True)["trailList"]
         return tuple(
@@ -37,7 +37,7 @@ class Trails:
         with outside("cloudtrail:GetEventSelectors", arn):
             selectors = self._cloudtrail.get_event_selectors(TrailName=arn)
         plain, advanced = selectors.get("EventSelectors", []), selectors.get("AdvancedEventSelectors", [])
-        # A trail whose selectors nobody set records all management events.
+        # A trail without selectors records all management events.
         changes = any(map(_plain, plain)) or any(map(_advanced, advanced)) or not (plain or advanced)
         return Trail(found.get("Name", arn), logging, changes)
 

@@ -1,6 +1,6 @@
-"""The diagnosis function: step Diagnose reads AWS and Kubernetes and names the causes of what is not well.
+"""Step Diagnose: reads AWS and Kubernetes, and finds why a pool does not work.
 
-It only reads. What it finds is told, kept and shown by whoever comes after it in the workflow.
+It only reads. Later steps of the workflow announce and keep the findings.
 """
 
 from lamplighter import clock
@@ -13,42 +13,43 @@ from lamplighter.domain.diagnosis import Snapshot, diagnose
 from lamplighter.domain.diagnosis.brief import in_brief
 from lamplighter.domain.diagnosis.expected import expected
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.document import document
 from lamplighter.values import instant
 
 SECONDS = 30.0
-"""For reading; Lambda gives this function two minutes."""
-
+"""For reading. The time-out of this function is two minutes."""
 
 ACCESS_SECONDS = 10.0
-"""For a new access entry to act: a diagnosis is not worth a longer wait."""
+"""For a new access entry to become active. A diagnosis is not worth a longer wait."""
 
 
 def diagnosed(pool: str) -> dict[str, object]:
-    """What is wrong with the pool now."""
+    """The findings about the pool now, in brief."""
     ledger = Ledger(ENVIRONMENT.ledger_table)
-    found, now = as_kept(lab(), ledger), clock.now()
+    kept_lab, now = as_kept(lab(), ledger), clock.now()
     wanted = expected(
         pool,
         ledger.leases(pool),
         now,
-        max_nodes=found.pools[pool].max_nodes,
-        instance_type=found.pools[pool].instance_type,
+        max_nodes=kept_lab.pools[pool].max_nodes,
+        instance_type=kept_lab.pools[pool].instance_type,
     )
-    subject = Subject(found.cluster_name, found.nodegroup_name(pool), wanted)
+    subject = Subject(kept_lab.cluster_name, kept_lab.nodegroup_name(pool), wanted)
     try:
-        document = collect(subject, _connection, now, SECONDS)
+        snapshot = collect(subject, _connection, now, SECONDS)
     except OutsideFailed as error:
-        # The opening goes on, and says what it knows without a cause.
+        # The opening continues and announces its result without a cause.
         logger().warning("nothing was read for a diagnosis of pool %s: %s", pool, error)
         return {
             "at": instant.written(now),
             "findings": [],
             "in_progress": [],
-            "not_read": {"aws": str(error)},
+            "not_read": {"aws": document(error.said)},
         }
-    result = in_brief(diagnose(Snapshot.read(document)))
-    logger().info("diagnosed", extra={"pool": pool, "causes": [each["cause"] for each in result["findings"]]})
-    return {"at": instant.written(now), **result, "not_read": document["not_read"]}
+    result = in_brief(diagnose(Snapshot.read(snapshot)))
+    causes = [finding["cause"] for finding in result["findings"]]
+    logger().info("diagnosed", extra={"pool": pool, "causes": causes})
+    return {"at": instant.written(now), **result, "not_read": snapshot["not_read"]}
 
 
 def _connection() -> Connection:

@@ -1,6 +1,6 @@
-"""The doctor: once a month the checks of `lamplighter doctor`, said as a notice and kept in the trail.
+"""The doctor: once a month it runs the checks of `lamplighter doctor`, sends a notice and writes to the trail.
 
-It changes nothing; a rule that is delivered twice says nothing twice.
+It changes nothing else. An event that is delivered twice sends one notice.
 """
 
 import os
@@ -15,8 +15,8 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.commands.command import WHOLE_LAB, Decision
 from lamplighter.domain.doctor.checks import examine
+from lamplighter.domain.doctor.examination_notice import in_short, of_examination, with_outcome
 from lamplighter.domain.doctor.line import LineOutcome, Unread
-from lamplighter.domain.doctor.told import in_short, of, of_examination
 from lamplighter.domain.notices import notification
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
@@ -35,6 +35,7 @@ WHO = "doctor"
 
 
 def examined(found: "Lab", ledger: "Ledger", now: "datetime") -> "list[DoctorLine]":
+    """The lines of every check now. Raises OutsideFailed where AWS does not answer."""
     examination = Examination(
         found,
         region=os.environ.get("AWS_REGION"),
@@ -44,13 +45,14 @@ def examined(found: "Lab", ledger: "Ledger", now: "datetime") -> "list[DoctorLin
     )
     facts = examination.facts()
     if isinstance(facts.caller, Unread):
-        # The event is tried again, and is a dead letter then: nobody is told that nothing is known.
+        # Lambda retries the event and then puts it into the dead letters. No notice is sent without facts.
         raise OutsideFailed(facts.caller.why)
     return examine(facts, found, now)
 
 
 def counted(lines: "Sequence[DoctorLine]") -> dict[str, object]:
-    named = {outcome: [line.check for line in of(lines, outcome)] for outcome in LineOutcome}
+    """How many checks are ok, and the names of the others."""
+    named = {outcome: [line.check for line in with_outcome(lines, outcome)] for outcome in LineOutcome}
     return {
         "ok": len(named[LineOutcome.OK]),
         "not_ok": named[LineOutcome.NOT_OK],
@@ -59,9 +61,9 @@ def counted(lines: "Sequence[DoctorLine]") -> dict[str, object]:
 
 
 def tell(found: "Lab", ledger: "Ledger", lines: "Sequence[DoctorLine]", now: "datetime") -> None:
-    """Into the trail first, and aloud if it is the first time today."""
-    told = of_examination(lines, Texts(found.notify.language), clock_of(zones.zone(found.time_zone)))
+    """Write the result into the trail, and send a notice if it is the first of the day."""
+    announcement = of_examination(lines, Texts(found.notify.language), clock_of(zones.zone(found.time_zone)))
     short = in_short(lines)
     entry = Entry(now, WHOLE_LAB, "examined", WHO, reason("doctor.examined"), short)
     if ledger.decide(WHOLE_LAB, Decision(f"doctor-{now:%Y-%m-%d}", "examined", short, now), entry):
-        telling.notices().say(notification.of(found.name, WHOLE_LAB, told))
+        telling.notices().say(notification.of(found.name, WHOLE_LAB, announcement))

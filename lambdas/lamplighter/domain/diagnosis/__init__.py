@@ -1,10 +1,10 @@
-"""From a snapshot of a GPU pool to the causes of what is wrong, root first: pure, and one rule a cause.
+"""Finds why a GPU pool does not work, from a snapshot: the causes, root first. Pure, with one rule a cause.
 
-`diagnose` is the whole interface; one file a layer: launch, nodes, gpus, pods, network.
+`diagnose` is the whole interface. The rules are in rules/, one file a layer: launch, nodes, gpus, pods, network.
 """
 
 from lamplighter.domain.diagnosis.diagnose import diagnose
-from lamplighter.domain.diagnosis.findings import Diagnosis, Finding, InProgress
+from lamplighter.domain.diagnosis.findings import Diagnosis, DiagnosisFinding, InProgress
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 
-__all__ = ["Diagnosis", "Finding", "InProgress", "Snapshot", "diagnose"]
+__all__ = ["Diagnosis", "DiagnosisFinding", "InProgress", "Snapshot", "diagnose"]

@@ -1,6 +1,11 @@
-"""A diagnosis as a workflow carries it: short enough for its state, whole enough to be told and kept."""
+"""A diagnosis as a workflow carries it: short enough for its state, complete enough to be shown and kept.
+
+Its sentences are kept as codes with values. Readers draw them in their language.
+"""
 
 from lamplighter.domain.diagnosis.findings import Diagnosis
+from lamplighter.reasons.document import document
+from lamplighter.reasons.shortened import shortened
 
 FINDINGS = 8
 EVIDENCE = 3
@@ -8,16 +13,19 @@ LINE = 240
 STAGES = 10
 
 
-def in_brief(found: Diagnosis) -> dict[str, list[dict[str, object]]]:
-    """The contract's document with the first findings, each with its first lines of evidence."""
+def in_brief(diagnosis: Diagnosis) -> dict[str, list[dict[str, object]]]:
+    """The first findings in the contract's shape, each with its first lines of evidence."""
     return {
         "findings": [
-            {**finding.to_json(), "evidence": [_cut(line) for line in finding.evidence[:EVIDENCE]]}
-            for finding in found.findings[:FINDINGS]
+            {
+                "cause": finding.cause.name,
+                "layer": finding.cause.layer,
+                "object": document(finding.about),
+                "summary": document(finding.summary),
+                "evidence": [document(shortened(line, LINE)) for line in finding.evidence[:EVIDENCE]],
+                "advice": document(finding.cause.advice),
+            }
+            for finding in diagnosis.findings[:FINDINGS]
         ],
-        "in_progress": [stage.to_json() for stage in found.in_progress[:STAGES]],
+        "in_progress": [stage.to_json() for stage in diagnosis.in_progress[:STAGES]],
     }
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= LINE else line[: LINE - 1] + "…"

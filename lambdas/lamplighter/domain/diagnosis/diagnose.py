@@ -1,6 +1,6 @@
-"""The diagnosis: every rule in the order in which one thing needs the other.
+"""Runs every rule in order: what a thing depends on is judged before it.
 
-Pure and total: whatever is in the snapshot, it answers; what it cannot tell, it says.
+Pure and total: it answers for any snapshot. A symptom without a known cause becomes the finding `unknown`.
 """
 
 from lamplighter.domain.diagnosis.findings import Diagnosis, Gathered
@@ -9,7 +9,7 @@ from lamplighter.domain.diagnosis.snapshot import Snapshot
 
 
 def diagnose(snapshot: Snapshot) -> Diagnosis:
-    """Causes, root first, and what is still within its normal time."""
+    """The causes, root first, and the stages that are within their normal time."""
     gathered = Gathered()
     launch.launched(snapshot, gathered)
     nodes.ready(snapshot, gathered)

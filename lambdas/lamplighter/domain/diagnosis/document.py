@@ -1,6 +1,6 @@
-"""Reads raw API documents without trusting their shape: what is not there, or not of its kind, reads as nothing.
+"""Reads raw API documents without trusting their shape. A value that is missing, or of another type, reads as nothing.
 
-Owns nothing of the meaning. A snapshot is other people's output; no odd document may stop a diagnosis.
+Knows nothing of the meaning. Other systems wrote the snapshot, so no odd document may stop a diagnosis.
 """
 
 import math
@@ -13,71 +13,71 @@ NOTHING: Doc = {}
 
 
 def at(document: Any, *path: str) -> object:  # noqa: ANN401 -- whatever JSON has
-    """What lies at the path; None where any step of it is missing."""
+    """The value at the path; None where any step of it is missing."""
     try:
         for step in path:
             document = document.get(step)
     except AttributeError:
-        # No mapping: of all that JSON has, only that can be asked.
+        # Only a mapping has keys; no other JSON value has.
         return None
-    found: object = document
-    return found
+    value: object = document
+    return value
 
 
 def doc(document: object, *path: str) -> Doc:
     """The mapping at the path; an empty one where there is none."""
-    found = at(document, *path)
-    return found if type(found) is dict or isinstance(found, Mapping) else NOTHING
+    value = at(document, *path)
+    return value if type(value) is dict or isinstance(value, Mapping) else NOTHING
 
 
 def text(document: object, *path: str) -> str:
-    """The text at the path; "" for anything else."""
-    found = at(document, *path)
-    return found if isinstance(found, str) else ""
+    """The text at the path; "" for any other value."""
+    value = at(document, *path)
+    return value if isinstance(value, str) else ""
 
 
 def docs(document: object, *path: str) -> list[Doc]:
     """The mappings in the list at the path."""
-    found = at(document, *path)
-    if type(found) is list:
-        return [each for each in found if type(each) is dict or isinstance(each, Mapping)]
-    if isinstance(found, str) or not isinstance(found, Sequence):
+    value = at(document, *path)
+    if type(value) is list:
+        return [item for item in value if type(item) is dict or isinstance(item, Mapping)]
+    if isinstance(value, str) or not isinstance(value, Sequence):
         return []
-    return [each for each in found if isinstance(each, Mapping)]
+    return [item for item in value if isinstance(item, Mapping)]
 
 
 def number(document: object, *path: str) -> int | None:
-    """A whole number, written as one or as text: quantities like nvidia.com/gpu come as text."""
-    found = at(document, *path)
-    if isinstance(found, bool):
+    """A whole number, as a number or as text: quantities like nvidia.com/gpu come as text."""
+    value = at(document, *path)
+    if isinstance(value, bool):
         return None
-    if isinstance(found, float):
-        return int(found) if math.isfinite(found) else None
-    if isinstance(found, int):
-        return found
-    short = isinstance(found, str) and found.isascii() and found.isdecimal() and len(found) <= 12  # noqa: PLR2004
-    return int(str(found)) if short else None
+    if isinstance(value, float):
+        return int(value) if math.isfinite(value) else None
+    if isinstance(value, int):
+        return value
+    short = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= 12  # noqa: PLR2004
+    return int(str(value)) if short else None
 
 
 def instant(document: object, *path: str) -> datetime | None:
     """An instant in UTC: RFC 3339, or seconds since 1970 as the AWS CLI can print them."""
-    found = at(document, *path)
-    if found is None:
+    value = at(document, *path)
+    if value is None:
         return None
     try:
-        if isinstance(found, int | float) and not isinstance(found, bool):
-            return datetime.fromtimestamp(found, UTC)
-        if not isinstance(found, str):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, UTC)
+        if not isinstance(value, str):
             return None
-        read = datetime.fromisoformat(found)
+        read = datetime.fromisoformat(value)
         return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
     except (ValueError, OverflowError, OSError):
         return None
 
 
 def condition(document: object, kind: str) -> Doc:
-    """A condition of an object's status by its type; empty where it has none."""
-    for each in docs(document, "status", "conditions"):
-        if each.get("type") == kind:
-            return each
+    """A condition of an object's status, by type; empty where it has none."""
+    for item in docs(document, "status", "conditions"):
+        if item.get("type") == kind:
+            return item
     return NOTHING

@@ -1,4 +1,4 @@
-"""Kubernetes events as values, those of before the expectation left out."""
+"""Kubernetes events as values, without those from before the expectation."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -53,12 +53,12 @@ def _last(item: Doc) -> datetime | None:
 
 
 def events_by_object(items: Iterable[Doc], since: datetime) -> dict[tuple[str, str, str], list[Event]]:
-    """Events since then, oldest first; one without a time counts, it cannot be told to be old."""
-    found: dict[tuple[str, str, str], list[Event]] = {}
+    """Events since then, oldest first. An event without a time counts, because it may be new."""
+    by_object: dict[tuple[str, str, str], list[Event]] = {}
     for item in items:
-        each = event(item)
-        if each.last is None or each.last >= since:
-            found.setdefault((each.kind, each.namespace, each.name), []).append(each)
-    for listed in found.values():
-        listed.sort(key=lambda each: each.last or since)
-    return found
+        read = event(item)
+        if read.last is None or read.last >= since:
+            by_object.setdefault((read.kind, read.namespace, read.name), []).append(read)
+    for events in by_object.values():
+        events.sort(key=lambda event: event.last or since)
+    return by_object

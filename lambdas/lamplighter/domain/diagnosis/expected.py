@@ -1,4 +1,4 @@
-"""What a pool should have, for a diagnosis: what its leases justify now, and since when that was ordered."""
+"""What a diagnosis expects of a pool: the nodes that its leases justify now, and since when they are ordered."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from lamplighter.domain.pool.target import target_at
 from lamplighter.values import instant
 
 WITHOUT_LEASE = timedelta(hours=1)
-"""Where nothing is ordered: Kubernetes keeps its events for so long."""
+"""Used where nothing is ordered: Kubernetes keeps its events for one hour."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,12 @@ class Expected:
     instance_type: str
     nodes: int
     gpus_per_node: int | None
-    """Physical ones; None for a type that is not known."""
+    """Physical GPUs; None for an unknown instance type."""
     since: datetime
 
     def to_json(self) -> dict[str, object]:
         """As the contract has it."""
-        found: dict[str, object] = {
+        document: dict[str, object] = {
             "pool": self.pool,
             "instance_type": self.instance_type,
             "nodes": self.nodes,
@@ -34,8 +34,8 @@ class Expected:
             "since": instant.written(self.since.replace(microsecond=0)),
         }
         if self.gpus_per_node is None:
-            del found["gpus_per_node"]
-        return found
+            del document["gpus_per_node"]
+        return document
 
 
 def expected(
@@ -46,9 +46,9 @@ def expected(
     max_nodes: int,
     instance_type: str,
 ) -> Expected:
-    """What the leases in force were granted, since the last of them had its nodes ordered.
+    """The nodes of the leases in force, since the nodes of the last of them were ordered.
 
-    What a shortage keeps away is expected all the same, though it is ordered no more until it is asked for again.
+    Nodes that a shortage keeps away are still expected, although they are not ordered again yet.
     """
     target = target_at(leases, now, max_nodes)
     ordered = [lease.ordered or lease.opens for lease in target.in_force]

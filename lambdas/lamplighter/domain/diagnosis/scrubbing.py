@@ -1,6 +1,6 @@
-"""Takes out of a text what looks like a secret: keys by their form, and values by what they are called.
+"""Removes secrets from a text: keys by their form, and values by their names.
 
-Owns the patterns, each with whose key it is; which texts are scrubbed is redaction's.
+Owns the patterns, each with the issuer of the key. redaction.py decides which texts are scrubbed.
 """
 
 import re
@@ -13,9 +13,9 @@ SECRET_NAME = re.compile(
     r"|(?:^|[-_.])key$|connection[-_.]?string",
     re.IGNORECASE,
 )
-"""A name whose value is nobody else's business."""
+"""A name whose value is a secret."""
 
-# Keys that can be told by their form alone.
+# Keys that are recognised by their form alone.
 _BY_FORM = tuple(
     re.compile(pattern)
     for pattern in (
@@ -50,7 +50,7 @@ _OPTION = re.compile(
     rf"(?P<value>{_QUOTED}|[^\s-][^\s]{{0,4000}})",
     re.IGNORECASE,
 )
-# None of them can match in a text without one of these letters' sequences: most texts are asked only this.
+# No pattern matches in a text without one of these sequences. Most texts are checked only against this one.
 _HINT = re.compile(
     r"-----BEGIN|AKIA|ASIA|AROA|AIDA|ABIA|ACCA|k8s-aws-v1|eyJ|gh[pousr]_|github_pat|glpat-|hf_|sk-|nvapi-|xox|AIza"
     r"|hooks\.slack|://|bearer|basic|passw|passphrase|pwd|secret|token|key|credential|cookie|sig|authorization",
@@ -59,7 +59,7 @@ _HINT = re.compile(
 
 
 def scrubbed(text: str) -> str:
-    """The text without what looks like a secret in it."""
+    """The text without anything that looks like a secret."""
     if not _HINT.search(text):
         return text
     for pattern in _BY_FORM:

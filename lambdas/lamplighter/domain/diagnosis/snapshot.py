@@ -1,7 +1,7 @@
-"""A snapshot of a pool as it was read: what was expected, and the raw documents of AWS and Kubernetes.
+"""A snapshot of a pool: what was expected, and the raw documents of AWS and Kubernetes.
 
 Owns what was read and what was not (an absent key is not an empty list), and which nodes, instances and
-pods are in scope: the expected pool, and every pod that asks for its GPUs.
+pods are in scope: the expected pool, and every pod that requests its GPUs.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,13 @@ from lamplighter.domain.diagnosis.rules.node import Node
 from lamplighter.domain.diagnosis.rules.pod import Pod, guessed, is_operand, is_operator
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 NODEGROUP_LABELS = ("eks.amazonaws.com/nodegroup", "karpenter.sh/nodepool", "alpha.eksctl.io/nodegroup-name")
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 LIVE = {"pending", "running"}
+NAMELESS = "GPU pool"
+"""The object of a finding about a pool that the snapshot does not name."""
 _NETWORK_FAILS = {"Failed", "BackOff", "Unhealthy", "FailedCreatePodSandBox"}
 
 _LISTS = {
@@ -40,7 +43,7 @@ _LISTS = {
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What was read at one instant."""
+    """The documents of one pool at one instant."""
 
     document: Doc
     now: datetime
@@ -52,42 +55,40 @@ class Snapshot:
 
     @classmethod
     def read(cls, document: object) -> "Snapshot":
-        """Checks the frame that is ours; what AWS and Kubernetes wrote inside is taken as it is.
+        """Check our own keys. What AWS and Kubernetes wrote inside them is taken as it is.
 
-        Raises BadInput naming the key that is missing or not of its kind.
+        Raises BadInput with the key that is missing or of another type.
         """
         if not isinstance(document, Mapping):
-            raise BadInput(
-                "the snapshot is no JSON object, write one with the keys now, expected, aws, kubernetes"
-            )
+            raise BadInput(reason("finding.snapshot.no-object"))
         _check_frame(document)
         now = instant(document, "now")
         if now is None:
-            raise BadInput("now: it is no instant, write one like 2026-11-20T11:00:00Z")
+            raise BadInput(reason("finding.snapshot.no-instant", key="now"))
         since = instant(document, "expected", "since")
         if since is None:
-            raise BadInput("expected.since: it is no instant, write one like 2026-11-20T11:00:00Z")
+            raise BadInput(reason("finding.snapshot.no-instant", key="expected.since"))
         nodes = number(document, "expected", "nodes")
         if nodes is None or nodes < 0:
-            raise BadInput("expected.nodes: it is no number of nodes, write a whole number from 0")
-        kind = text(document, "expected", "instance_type")
-        known = gpu_type(kind)
+            raise BadInput(reason("finding.snapshot.no-number", key="expected.nodes"))
+        instance_type = text(document, "expected", "instance_type")
+        known = gpu_type(instance_type)
         gpus = number(document, "expected", "gpus_per_node")
         if gpus is None:
             gpus = known.count if known else 1
-        return cls(document, now, since, text(document, "expected", "pool"), kind, nodes, gpus)
+        return cls(document, now, since, text(document, "expected", "pool"), instance_type, nodes, gpus)
 
     def was_read(self, part: str, name: str) -> bool:
-        """Whether the list was read; null is as good as absent."""
+        """Whether the list was read. null means the same as absent."""
         return at(self.document, part, name) is not None
 
     def listed(self, part: str, name: str) -> list[Doc]:
-        """The list: a plain one, or in the frame in which kubectl (kind List) and the AWS CLI print it."""
-        found = at(self.document, part, name)
-        if isinstance(found, Mapping):
-            frames = [value for key, value in found.items() if key == "items" or part == "aws"]
-            found = next((value for value in frames if isinstance(value, list)), [])
-        return docs({"": found}, "")
+        """The list: a plain one, or inside the object that kubectl (kind List) or the AWS CLI prints."""
+        value = at(self.document, part, name)
+        if isinstance(value, Mapping):
+            frames = [inner for key, inner in value.items() if key == "items" or part == "aws"]
+            value = next((inner for inner in frames if isinstance(inner, list)), [])
+        return docs({"": value}, "")
 
     def not_read(self, *keys: str) -> list[str]:
         """Those of the dotted keys that were not read."""
@@ -95,8 +96,8 @@ class Snapshot:
 
     @cached_property
     def nodegroup(self) -> Doc:
-        found = doc(self.document, "aws", "nodegroup")
-        return doc(found, "nodegroup") or found
+        described = doc(self.document, "aws", "nodegroup")
+        return doc(described, "nodegroup") or described
 
     @cached_property
     def _group_name(self) -> str:
@@ -104,43 +105,43 @@ class Snapshot:
 
     @property
     def name(self) -> str:
-        """How the pool is called in findings: by its node group where that was read."""
-        return self._group_name or self.pool or "the pool"
+        """The pool's name in findings: that of its node group, where it was read."""
+        return self._group_name or self.pool or NAMELESS
 
     def age(self, moment: datetime | None) -> timedelta:
-        """How long ago; since the expectation began where it is not known."""
+        """How long ago it was; for an unknown moment, how long ago the expectation began."""
         return self.now - (moment or self.since)
 
     @cached_property
     def nodes(self) -> list[Node]:
-        """The pool's nodes, those that are being deleted left out."""
-        found = [Node(item) for item in self.listed("kubernetes", "nodes") if self._in_pool(item)]
-        return [node for node in found if node.name and not node.leaving]
+        """The pool's nodes, without those that are being deleted."""
+        nodes = [Node(item) for item in self.listed("kubernetes", "nodes") if self._in_pool(item)]
+        return [node for node in nodes if node.name and not node.leaving]
 
     @cached_property
     def instances(self) -> list[Doc]:
         """The pool's EC2 instances that run or start."""
-        found: list[Doc] = []
+        instances: list[Doc] = []
         for item in self.listed("aws", "instances"):
-            found += docs(item, "Instances") or [item]
-        return [each for each in found if self._live(each) and self._of_pool(each)]
+            instances += docs(item, "Instances") or [item]
+        return [instance for instance in instances if self._live(instance) and self._of_pool(instance)]
 
     @cached_property
     def pods(self) -> list[Pod]:
-        """Pods of the GPU software on the pool's nodes, and pods that ask for its GPUs."""
+        """Pods of the GPU software on the pool's nodes, and pods that request its GPUs."""
         mine = {node.name for node in self.nodes}
-        found = []
+        pods = []
         for pod in self._all_pods:
             if not pod.name or pod.leaving or not (pod.gpus or pod.operand):
                 continue
             elsewhere = bool(pod.node) and pod.node not in mine and self.was_read("kubernetes", "nodes")
             if not elsewhere and (pod.operand or pod.node or self._asks_here(pod.item)):
-                found.append(pod)
-        return found
+                pods.append(pod)
+        return pods
 
     @cached_property
     def leaving_pods(self) -> list[Pod]:
-        """Pods that are being deleted and ask for GPUs."""
+        """Pods that are being deleted and request GPUs."""
         return [pod for pod in self._all_pods if pod.leaving and pod.gpus]
 
     @cached_property
@@ -148,13 +149,13 @@ class Snapshot:
         return [Pod(item) for item in self._pod_documents()]
 
     def _pod_documents(self) -> list[Doc]:
-        """The pods; where they were not read, what the names in logs and events give away."""
+        """The pods; where they were not read, pods by their names in logs and events."""
         listed = self.listed("kubernetes", "pods")
         names = {(key.partition("/")[0], key.partition("/")[2]) for key in self._log_keys if "/" in key}
         if self.was_read("kubernetes", "pods"):
-            there = {(text(each, "metadata", "namespace"), text(each, "metadata", "name")) for each in listed}
-            # A log of NVIDIA's software without its pod: somebody kept the log alone.
-            names = {each for each in names - there if is_operand(each[1])}
+            there = {(text(pod, "metadata", "namespace"), text(pod, "metadata", "name")) for pod in listed}
+            # A log of NVIDIA's software without its pod: somebody saved only the log.
+            names = {name for name in names - there if is_operand(name[1])}
         else:
             names |= {(namespace, name) for kind, namespace, name in self.events if kind == "Pod"}
         return listed + [
@@ -162,16 +163,16 @@ class Snapshot:
         ]
 
     def pods_on(self, node: Node) -> list[Pod]:
-        """The pods in scope on one node; a pod that nobody can place counts on every node."""
+        """The pods in scope on one node. A pod whose node is unknown counts on every node."""
         return self._by_node.get(node.name, []) + self._by_node.get("", [])
 
     @cached_property
     def _by_node(self) -> dict[str, list[Pod]]:
-        found: dict[str, list[Pod]] = {}
+        by_node: dict[str, list[Pod]] = {}
         for pod in self.pods:
             if pod.node or not pod.phase:
-                found.setdefault(pod.node, []).append(pod)
-        return found
+                by_node.setdefault(pod.node, []).append(pod)
+        return by_node
 
     @cached_property
     def operator_pods(self) -> list[Pod]:
@@ -187,25 +188,25 @@ class Snapshot:
     def policy(self) -> Doc:
         """The operator's ClusterPolicy; empty where there is none or none was read."""
         policies = self.listed("kubernetes", "clusterpolicies")
-        active = [each for each in policies if text(each, "status", "state") != "ignored"]
+        active = [policy for policy in policies if text(policy, "status", "state") != "ignored"]
         return next(iter(active), {})
 
     @cached_property
     def events(self) -> dict[tuple[str, str, str], list[Event]]:
-        """Events since the expectation began, by kind, namespace and name of what they are about."""
+        """Events since the expectation began, by kind, namespace and name of their object."""
         return events_by_object(self.listed("kubernetes", "events"), self.since)
 
     @cached_property
     def events_by_kind(self) -> dict[str, list[tuple[str, str, list[Event]]]]:
-        """The same by kind alone: namespace, name and events of each object of it."""
-        found: dict[str, list[tuple[str, str, list[Event]]]] = {}
+        """The same by kind: namespace, name and events of each object."""
+        by_kind: dict[str, list[tuple[str, str, list[Event]]]] = {}
         for (kind, namespace, name), events in self.events.items():
-            found.setdefault(kind, []).append((namespace, name, events))
-        return found
+            by_kind.setdefault(kind, []).append((namespace, name, events))
+        return by_kind
 
     @cached_property
-    def network_says(self) -> list[str]:
-        """What the network plugin's pods say, which is what most nodes that are not Ready wait for."""
+    def network_plugin_events(self) -> list[str]:
+        """The last failure of each pod of the network plugin, which most nodes that are not Ready wait for."""
         return [
             f"{namespace}/{name}: {events[-1]}"
             for namespace, name, events in self.events_by_kind.get("Pod", ())
@@ -217,7 +218,7 @@ class Snapshot:
 
     @cached_property
     def taints(self) -> list[Doc]:
-        """The taints that the node group gives its nodes, in Kubernetes' words."""
+        """The taints that the node group gives its nodes, in Kubernetes' spelling."""
         effects = {
             "NO_SCHEDULE": "NoSchedule",
             "NO_EXECUTE": "NoExecute",
@@ -230,38 +231,38 @@ class Snapshot:
 
     @cached_property
     def jobs(self) -> dict[tuple[str, str], Doc]:
-        """The jobs by namespace and name; the namespace is "" where it was left out."""
+        """The jobs by namespace and name. A missing namespace is ""."""
         listed = self.listed("kubernetes", "jobs")
         return {(text(job, "metadata", "namespace"), text(job, "metadata", "name")): job for job in listed}
 
     @cached_property
     def node_taints(self) -> list[list[Doc]]:
-        """The taints of the pool's nodes, each set of them once: most nodes of a pool have the same."""
-        found: list[list[Doc]] = []
+        """The sets of taints of the pool's nodes, each set once: most nodes of a pool have the same."""
+        sets: list[list[Doc]] = []
         for node in self.nodes:
-            if node.taints not in found:
-                found.append(node.taints)
-        return found
+            if node.taints not in sets:
+                sets.append(node.taints)
+        return sets
 
     def logs(self, pod: Pod, *, previous: bool = False) -> str:
-        """What all containers of the pod printed, as far as it was read."""
+        """The logs of all containers of the pod, as far as they were read."""
         whole = f"{pod.namespace}/{pod.name}"
         if whole not in self._log_keys:
             return ""
         logs = doc(self.document, "logs_previous" if previous else "logs")
         names = [whole, *(f"{whole}/{name}" for name in pod.container_names)]
-        said = [text(logs, name) for name in names]
-        if not any(said):
-            said = [text(logs, key) for key in self._log_keys.get(whole, ())]
-        return "\n".join(each for each in said if each)
+        texts = [text(logs, name) for name in names]
+        if not any(texts):
+            texts = [text(logs, key) for key in self._log_keys.get(whole, ())]
+        return "\n".join(log for log in texts if log)
 
     @cached_property
     def _log_keys(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        # Most keys are in both parts; each counts once, or a text is read twice.
+        by_pod: dict[str, list[str]] = {}
+        # Most keys are in both parts. Each counts once, so that no text is read twice.
         for key in {**doc(self.document, "logs"), **doc(self.document, "logs_previous")}:
-            found.setdefault("/".join(str(key).split("/")[:2]), []).append(str(key))
-        return found
+            by_pod.setdefault("/".join(str(key).split("/")[:2]), []).append(str(key))
+        return by_pod
 
     def _in_pool(self, item: Doc) -> bool:
         labels = doc(item, "metadata", "labels")
@@ -292,7 +293,7 @@ class Snapshot:
         return not kind or kind == self.instance_type
 
     def _asks_here(self, item: Doc) -> bool:
-        """Whether the pod's own selector does not send it to another pool."""
+        """Whether the pod's own node selector allows this pool."""
         chosen = doc(item, "spec", "nodeSelector")
         if not chosen:
             return True
@@ -306,17 +307,17 @@ class Snapshot:
 
 def _check_frame(document: Doc) -> None:
     if not isinstance(document.get("expected"), Mapping):
-        raise BadInput("expected: it is missing, write what was expected: pool, instance_type, nodes, since")
+        raise BadInput(reason("finding.snapshot.nothing-expected"))
     for part, names in _LISTS.items():
         section = document.get(part)
         if section is None:
             continue
         if not isinstance(section, Mapping):
-            raise BadInput(f"{part}: it is no JSON object, write one with lists such as {names[0]}")
+            raise BadInput(reason("finding.snapshot.no-lists", key=part, example=names[0]))
         for name in names:
-            found = section.get(name)
-            if found is not None and not isinstance(found, list | Mapping):
-                raise BadInput(f"{part}.{name}: it is no list, write the list that the API returned")
+            value = section.get(name)
+            if value is not None and not isinstance(value, list | Mapping):
+                raise BadInput(reason("finding.snapshot.no-list", key=f"{part}.{name}"))
     for part in ("logs", "logs_previous"):
         if document.get(part) is not None and not isinstance(document.get(part), Mapping):
-            raise BadInput(f"{part}: it is no JSON object, write the texts by namespace/pod")
+            raise BadInput(reason("finding.snapshot.no-logs", key=part))

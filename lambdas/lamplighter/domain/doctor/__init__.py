@@ -1,1 +1,1 @@
-"""What the doctor says of an account and a lab: facts in, one line a check out."""
+"""The checks of the doctor: from facts about an account and a lab to one line a check."""

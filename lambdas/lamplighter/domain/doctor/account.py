@@ -1,4 +1,4 @@
-"""What the doctor says of the account: who asks, where, whether CDK and CloudTrail are set up there."""
+"""The doctor's checks of the account: caller, region, CDK's bootstrap, Lambda's concurrency, and CloudTrail."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -10,12 +10,12 @@ from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
 
 NEEDED_BOOTSTRAP = 6
-"""What the templates ask for; a test compares it with theirs."""
+"""The version that the templates require. A test compares it with theirs."""
 CDK = "make cdk && .venv/bin/cdk"
 
 
 def credentials(facts: Facts, _lab: Lab, _now: datetime) -> Iterator[Judgement]:
-    """AWS knows who asks."""
+    """AWS accepts the caller's credentials."""
     caller = facts.caller
     if isinstance(caller, Unread):
         yield unknown(caller)
@@ -26,7 +26,7 @@ def credentials(facts: Facts, _lab: Lab, _now: datetime) -> Iterator[Judgement]:
 
 
 def region(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
-    """Whoever asks looks where the lab is."""
+    """The caller's settings name the region of the lab."""
     advice = reason("doctor.region-advice", region=lab.region)
     if facts.region is None:
         yield unwell(reason("doctor.region-unset", region=lab.region), advice)
@@ -37,7 +37,7 @@ def region(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
 
 
 def bootstrap(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
-    """CDK can deploy."""
+    """CDK is bootstrapped, so that it can deploy."""
     version = facts.bootstrap
     account = getattr(facts.caller, "account", "ACCOUNT")
     advice = f"{CDK} bootstrap aws://{account}/{lab.region}"
@@ -55,7 +55,7 @@ def bootstrap(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
 
 
 def concurrency(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
-    """Lambda runs enough functions at once for the lab."""
+    """Lambda may run enough functions at once for the lab."""
     if isinstance(facts.concurrency, Unread):
         yield unknown(facts.concurrency)
         return
@@ -78,15 +78,15 @@ def concurrency(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
 
 
 def trail(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
-    """Changes by hand are recorded, and wake the guard."""
+    """CloudTrail records changes by hand, which trigger the guard."""
     if isinstance(facts.trails, Unread):
         yield unknown(facts.trails)
         return
-    good = [one.name for one in facts.trails if one.logging and one.changes]
-    if good:
-        yield well(reason("doctor.trail-ok", trails=tuple(good), region=lab.region))
+    recording = tuple(trail.name for trail in facts.trails if trail.logging and trail.changes)
+    if recording:
+        yield well(reason("doctor.trail-ok", trails=recording, region=lab.region))
         return
-    off = [one.name for one in facts.trails if not one.logging]
+    off = [trail.name for trail in facts.trails if not trail.logging]
     so = reason("doctor.trail-so")
     if off:
         name = off[0]
@@ -94,7 +94,7 @@ def trail(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
             reason("doctor.trail-off", trail=name, so=so), f"aws cloudtrail start-logging --name {name}"
         )
     elif facts.trails:
-        names = tuple(one.name for one in facts.trails)
+        names = tuple(trail.name for trail in facts.trails)
         yield unwell(
             reason("doctor.trail-blind", trails=names, so=so),
             reason("doctor.trail-events-on"),

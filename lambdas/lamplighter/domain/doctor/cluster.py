@@ -1,4 +1,4 @@
-"""What the doctor says of the cluster: is it there, can the functions enter it, does its software fit and last."""
+"""The doctor's checks of the cluster: whether it exists, the functions' access, versions, and support."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -11,12 +11,12 @@ from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
 
 AHEAD = timedelta(days=90)
-"""How long before an end of support it is said: a quarter has a quiet week."""
+"""How long before an end of support the doctor warns: a quarter has a quiet week."""
 HOURS_A_MONTH = 730
 
 
 def cluster(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
-    """The cluster is there, or the deploy makes it."""
+    """The cluster exists, or the deploy creates it."""
     found, name = facts.cluster, lab.cluster_name
     if isinstance(found, Unread):
         yield unknown(found)
@@ -37,7 +37,7 @@ def cluster(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
 
 
 def authentication(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
-    """The cluster takes access entries, by which our functions enter it."""
+    """The cluster accepts access entries, which our functions need."""
     found = _there(facts, lab)
     if isinstance(found, Judgement):
         yield found
@@ -48,7 +48,7 @@ def authentication(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement
 
 
 def endpoint(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
-    """The Kubernetes API answers where our functions run."""
+    """Our functions can reach the Kubernetes API."""
     found = _there(facts, lab)
     if isinstance(found, Judgement):
         yield found
@@ -65,11 +65,11 @@ def endpoint(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
         )
     else:
         yield well(reason("doctor.endpoint-ok", cluster=found.name))
-    yield from (well(one.text) for one in of_cluster(found) if one.about is About.AUTHORITY)
+    yield from (well(remark.text) for remark in of_cluster(found) if remark.about is About.AUTHORITY)
 
 
 def autoscalers(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
-    """Nobody else starts or removes GPU nodes."""
+    """No autoscaler starts or removes GPU nodes."""
     found = _there(facts, lab)
     if isinstance(found, Judgement):
         yield found
@@ -87,23 +87,23 @@ def autoscalers(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
 
 
 def _fighting(facts: Facts, inside: ClusterFacts, cluster_name: str) -> Iterator[Judgement]:
-    unread = [one for one in facts.groups.values() if isinstance(one, Unread)]
+    unread = [group for group in facts.groups.values() if isinstance(group, Unread)]
     if unread and inside.autoscalers.found:
         yield unknown(unread[0])
         return
-    groups = [one.found for one in facts.groups.values() if isinstance(one, PoolGroup)]
-    said = [one for group in groups for one in of_autoscalers(group, inside.autoscalers)]
-    blocking = {one.text: one for one in said if one.blocks}
+    groups = [group.found for group in facts.groups.values() if isinstance(group, PoolGroup)]
+    remarks = [remark for group in groups for remark in of_autoscalers(group, inside.autoscalers)]
+    blocking = {remark.text: remark for remark in remarks if remark.blocks}
     if blocking:
-        yield from (unwell(one.said, one.advice) for one in blocking.values())
-    elif said:
-        yield from (well(one.said) for one in said)
+        yield from (unwell(remark.said, remark.advice) for remark in blocking.values())
+    elif remarks:
+        yield from (well(remark.said) for remark in remarks)
     else:
         yield well(reason("doctor.autoscalers-ok", cluster=cluster_name))
 
 
 def kubernetes_version(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
-    """EKS supports the Kubernetes version at its ordinary price for a while yet."""
+    """EKS supports the Kubernetes version at its standard price for some time."""
     version = _version(facts, lab)
     if isinstance(version, Unread):
         yield unknown(version)
@@ -184,7 +184,7 @@ def _fits(runs: str | None, version: str) -> Judgement:
 
 
 def _there(facts: Facts, lab: Lab) -> FoundCluster | Judgement:
-    """The cluster, or what there is to say without one."""
+    """The cluster, or the judgement where there is none."""
     if isinstance(facts.cluster, Unread):
         return unknown(facts.cluster)
     if facts.cluster is not None:
@@ -209,5 +209,5 @@ def _version(facts: Facts, lab: Lab) -> str | Unread:
 
 
 def _wrong(found: FoundCluster, about: About) -> Judgement | None:
-    said = (unwell(one.said, one.advice) for one in of_cluster(found) if one.about is about)
-    return next(said, None)
+    wrong = (unwell(remark.said, remark.advice) for remark in of_cluster(found) if remark.about is about)
+    return next(wrong, None)

@@ -1,4 +1,4 @@
-"""What the doctor says of the lab itself: Slack's secret, the functions' runtime, the end of its calendar."""
+"""The doctor's checks of the lab itself: Slack's secret, the functions' runtime, and its last window."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, time, timedelta
@@ -15,14 +15,14 @@ from lamplighter.reasons.reason import reason
 from lamplighter.values import zones
 
 AHEAD = timedelta(days=180)
-"""How long before a runtime is deprecated it is said: moving on takes a release of ours."""
+"""How long before the deprecation of a runtime the doctor warns: a new runtime needs a release of ours."""
 LAST_WINDOW_NEAR = timedelta(days=28)
 STRETCH = timedelta(days=400)
-"""So much of the calendar is worked out at once."""
+"""How much of the calendar is expanded at once."""
 COURSES_AHEAD = timedelta(days=10 * 365)
-"""How far a course calendar is looked through: a series in it may have no end."""
+"""How far a course calendar is searched: a series in it may have no end."""
 _WHOLE_DATE = timedelta(days=3)
-"""From the beginning of a date in UTC to the end, in every zone, of a window that begins on it."""
+"""From the start of a date in UTC to the end of a window on that date in any zone."""
 _END_OF_TIME = datetime(9998, 12, 31, tzinfo=UTC)
 
 
@@ -39,7 +39,7 @@ def slack(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     elif secret is None:
         yield well(reason("doctor.slack-to-come"))
     elif secret.missing:
-        # Before the deploy there is no Slack stack whose secret the verb would find.
+        # Before the deploy there is no Slack stack, so the verb would find no secret.
         advice = (
             reason("doctor.slack-verb")
             if facts.deployed
@@ -53,7 +53,7 @@ def slack(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
 
 
 def runtime(_facts: Facts, _lab: Lab, now: datetime) -> Iterator[Judgement]:
-    """Lambda supports what the functions run on for a while yet."""
+    """Lambda supports the functions' runtime for some time."""
     ends = lifecycle.runtime(lifecycle.RUNTIME)
     if ends is None:
         yield unknown(reason("doctor.runtime-not-in-table", runtime=lifecycle.RUNTIME))
@@ -68,7 +68,7 @@ def runtime(_facts: Facts, _lab: Lab, now: datetime) -> Iterator[Judgement]:
 
 
 def last_window(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
-    """The calendar does not end unnoticed."""
+    """The lab plans windows beyond the next weeks."""
     if not lab.windows:
         yield well(reason("doctor.windows-none"))
         return
@@ -94,19 +94,19 @@ def last_window(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
 
 
 def _last(lab: Lab, courses: Mapping[str, Course], now: datetime) -> PlannedWindow | None:
-    """The window that closes last; looked for from the end of the calendar backwards."""
+    """The window that closes last. The search runs backwards from the end of the calendar."""
     until = max(_end(window, now) for window in lab.windows)
     while until > now:
         begin = max(now, until - STRETCH)
         planned = expand(lab, begin, until, courses).windows
         if planned:
-            return max(planned, key=lambda one: one.closing)
+            return max(planned, key=lambda window: window.closing)
         until = begin
     return None
 
 
 def _end(window: Window, now: datetime) -> datetime:
-    """No window of this name is open at or after this instant, as far as is looked."""
+    """The instant after which no window of this name is open, as far as the search goes."""
     dates = [*window.start_dates[-1:], *([window.until] if window.until else [])]
     if not dates:
         return now + COURSES_AHEAD

@@ -1,6 +1,6 @@
-"""What the doctor knows of an account and a lab in it: each fact for itself, read or not read and why.
+"""The facts that the doctor judges: each fact by itself, read, or not read with the reason.
 
-Values only; who reads them are adapters/doctor, what they mean its neighbours here.
+Only values. adapters/doctor reads them, and the other files here judge them.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from lamplighter.reasons.reason import Said, reason
 
 @dataclass(frozen=True, slots=True)
 class AwsIdentity:
-    """Who asks, by AWS's own answer."""
+    """The caller, as AWS identifies it."""
 
     account: str
     arn: str
@@ -27,7 +27,7 @@ class AwsIdentity:
 
 @dataclass(frozen=True, slots=True)
 class NoAccess:
-    """AWS does not take the credentials there are, or there are none; in words, and what to do."""
+    """AWS rejects the credentials, or there are none: why, and what to do."""
 
     why: Said
     advice: Said
@@ -43,7 +43,7 @@ class PoolGroup:
 
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
-    """What the cluster itself says; nothing but why where `autoscalers` was not asked."""
+    """Facts from the cluster's own API; only the reason where it could not be asked."""
 
     autoscalers: Autoscalers
     operator: str | None = None
@@ -57,12 +57,12 @@ class Trail:
     name: str
     logging: bool
     changes: bool
-    """Whether changes by API calls are among what it records."""
+    """Whether it records changes by API calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlackSecret:
-    """The secret of the Slack app; which of its two parts are not filled in."""
+    """The secret of the Slack app, with those of its two parts that are empty."""
 
     name: str
     missing: tuple[str, ...]
@@ -70,11 +70,11 @@ class SlackSecret:
 
 @dataclass(frozen=True)
 class Facts:
-    """Everything that was looked at. None is an answer too: it is not there (yet)."""
+    """All facts. None is an answer too: the resource does not exist (yet)."""
 
     caller: AwsIdentity | NoAccess | Unread
     region: str | None
-    """Where calls go by the settings of whoever asks."""
+    """The region in the caller's settings."""
     deployed: bool
     bootstrap: int | Unread | None
     quotas: Mapping[str, float | Unread]
@@ -92,12 +92,12 @@ class Facts:
     trails: tuple[Trail, ...] | Unread
     slack: SlackSecret | Unread | None
     prices: Mapping[str, Price | None] | Unread
-    """What AWS's price list said last of each pool, where a lab is deployed."""
+    """The last price of each pool from AWS's price list, where a lab is deployed."""
     courses: Mapping[str, Course] | Unread
     """The calendars that windows follow, by window."""
 
     def instance_type(self, lab: Lab, pool: str) -> str | Unread:
-        """What a pool's nodes are: as the lab says, else as its node group has it."""
+        """The instance type of a pool: from the lab, else from its node group."""
         stated = lab.pools[pool].instance_type
         group = self.groups.get(pool)
         if stated:
@@ -109,7 +109,7 @@ class Facts:
         return group.found.instance_types[0]
 
     def most_nodes(self, lab: Lab, pool: str) -> int | Unread:
-        """How many nodes a pool may have: as the lab says, else as its node group has it."""
+        """How many nodes a pool may have: from the lab, else from its node group."""
         stated = lab.pools[pool].max_nodes
         group = self.groups.get(pool)
         if stated:

@@ -1,4 +1,4 @@
-"""What the doctor says of EC2's capacity for the lab: vCPU quotas, and whether the zone has the instance type."""
+"""The doctor's checks of EC2 capacity for the lab: vCPU quotas, and the zones of the instance types."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -13,12 +13,12 @@ FAMILIES = {"g_and_vt_vcpus": reason("doctor.family.g-and-vt"), "p_vcpus": reaso
 
 
 def quota_g_and_vt(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
-    """The quota of G and VT instances holds all nodes that the lab may ever have."""
+    """The quota of G and VT instances is large enough for all nodes that the lab may have."""
     yield from _quota(facts, lab, "g_and_vt_vcpus")
 
 
 def quota_p(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
-    """The quota of P instances does."""
+    """The same for the quota of P instances."""
     yield from _quota(facts, lab, "p_vcpus")
 
 
@@ -27,7 +27,7 @@ def _quota(facts: Facts, lab: Lab, key: str) -> Iterator[Judgement]:
     for pool in lab.pools:
         kind, nodes = facts.instance_type(lab, pool), facts.most_nodes(lab, pool)
         if isinstance(kind, Unread):
-            # Whichever family it is of: both quotas may be meant.
+            # Its family is unknown, so either quota may apply.
             yield unknown(kind)
             return
         if instance_types.quota(kind) != key:

@@ -1,6 +1,6 @@
-"""What the doctor says of one thing: whether it is as it should be, and if not, what to do.
+"""One line of the doctor: whether something is ok, and if not, what to do.
 
-What could not be read is never taken for well: it is not known, and says which call on what was refused.
+A fact that could not be read is never ok. It is not known, with the call that was refused and its object.
 """
 
 from dataclasses import dataclass
@@ -10,28 +10,23 @@ from lamplighter.reasons.reason import Said
 
 
 class LineOutcome(StrEnum):
-    """Whether something is as it should be."""
+    """The result of a check."""
 
     OK = "ok"
     NOT_OK = "not-ok"
     NOT_KNOWN = "not-known"
 
-    @property
-    def words(self) -> str:
-        """As people read it."""
-        return self.value.replace("-", " ")
-
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Something that could not be read, and why: which call on what was refused."""
+    """A fact that could not be read, with the reason: the refused call and its object."""
 
     why: Said
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a check makes of what was read."""
+    """The result of a check, with its reason and advice."""
 
     outcome: LineOutcome
     said: Said
@@ -58,15 +53,15 @@ class DoctorLine:
 
 
 def well(said: Said) -> Judgement:
-    """It is as it should be."""
+    """The line of something that is ok."""
     return Judgement(LineOutcome.OK, said)
 
 
 def unwell(said: Said, advice: Said) -> Judgement:
-    """It is not, and this is what to do."""
+    """The line of something that is not ok, with what to do."""
     return Judgement(LineOutcome.NOT_OK, said, advice)
 
 
 def unknown(why: Unread | Said, advice: Said = "") -> Judgement:
-    """Nobody can tell, and why."""
+    """The line of something that is not known, with the reason."""
     return Judgement(LineOutcome.NOT_KNOWN, why.why if isinstance(why, Unread) else why, advice)

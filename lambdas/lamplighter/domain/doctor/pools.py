@@ -1,4 +1,4 @@
-"""What the doctor says of each pool: its sizes, who guards it, how old its image and its price are."""
+"""The doctor's checks of each pool: its minimum, its guard, and the age of its image and its price."""
 
 import re
 from collections.abc import Iterator
@@ -12,17 +12,17 @@ from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
 
 OLD_IMAGE = timedelta(days=180)
-"""Half a year of security fixes that a new node lacks."""
+"""A new node would lack half a year of security fixes."""
 OLD_TABLE = timedelta(days=180)
 OLD_PRICE = timedelta(days=7)
-"""A running lab asks the price list every day: a week without an answer is no accident."""
+"""A running lab asks the price list every day, so a week without an answer is a fault."""
 SAID_IN_HOURS = 48
-# 1.35.4-20260714; Bottlerocket's end in a digest, which tells no day.
+# 1.35.4-20260714. A Bottlerocket release ends in a digest, which has no date.
 _DAY = re.compile(r"-(20\d{6})$")
 
 
 def minimum(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
-    """Each pool can be at zero."""
+    """Each pool can scale to zero."""
     for pool in lab.pools:
         name, group = lab.nodegroup_name(pool), facts.groups.get(pool)
         if isinstance(group, Unread):
@@ -99,7 +99,7 @@ def _day(text: str) -> date | None:
 
 
 def price(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
-    """What a node costs is known, and the figure is fresh."""
+    """The price of a node is known and recent."""
     for pool in lab.pools:
         kind = facts.instance_type(lab, pool)
         if isinstance(kind, Unread):
@@ -135,7 +135,7 @@ def _price(lab: Lab, pool: str, kept: Price | None, now: datetime) -> Judgement:
 
 
 def _of_a_node(price: Price, now: datetime) -> Said:
-    """What a node costs an hour, who says so, and how long ago."""
+    """The price of a node per hour, with its source and age."""
     cost, age = f"{price.per_hour:f}", _age(price.at, now)
     match price.source:
         case Source.LAB:

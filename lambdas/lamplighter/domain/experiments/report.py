@@ -10,9 +10,10 @@ from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.experiments.policy import was
 from lamplighter.domain.experiments.rails import before_rules
 from lamplighter.domain.experiments.run import Document, ExperimentPhase, ExperimentRun
-from lamplighter.reasons.document import read
+from lamplighter.reasons.document import drawn, read
 from lamplighter.reasons.reason import Clock, Said, Sentences, draw, reason
 from lamplighter.values import instant
+from lamplighter.values.clock_time import clock_time
 
 LONGEST_EVIDENCE = 20
 
@@ -186,6 +187,8 @@ def _in_english(found: Document) -> dict[str, object]:
             {**each, **({} if each.get("reason") is None else {"reason": str(read(each["reason"]))})}
             for each in _rows(kept["verdicts"])
         ]
+    if "findings" in kept:
+        kept["findings"] = drawn(kept["findings"], ENGLISH, clock_time)
     return kept
 
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from lamplighter.data import instance_types
 from lamplighter.domain.gpu.image import may_have_driver
+from lamplighter.reasons.reason import Said
 
 # The addresses of functions change: a list of allowed ones cannot name them.
 EVERYWHERE = "0.0.0.0/0"
@@ -59,7 +60,7 @@ class Autoscalers:
     asked: bool
     reachable: bool = True
     found: tuple[str, ...] = ()
-    why_not: str = ""
+    why_not: Said = ""
     nodepools: tuple[str, ...] = ()
     """Those of Karpenter that may start nodes with GPUs."""
 

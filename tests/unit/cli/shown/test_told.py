@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from lamplighter.adapters.aws.ledger.items import audit_entry, audit_item
+from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.checks.after_verdict import CheckDecision, JudgedNode, NextStep, decide
 from lamplighter.domain.leases.at_stake import AtStake
@@ -17,9 +19,11 @@ from lamplighter.domain.notices.findings import (
     sentences,
     standing,
 )
+from lamplighter.domain.views.told import FindingView
 from lamplighter.lab.checks import OnFailure
 from lamplighter.reasons.document import document, one_line
-from lamplighter.reasons.reason import Reason, Sentences, reason
+from lamplighter.reasons.reason import Reason, Sentences, draw, reason
+from lamplighter.values.clock_time import clock_time
 from tests.unit.leases.granting.test_grants import EIGHT, MINUTE, lease
 from tests.unit.notices.drawing import text_of
 
@@ -75,6 +79,49 @@ def test_each_finding_is_an_entry_with_its_evidence_as_it_was_when_it_was_made()
 
     assert entries(lease(), made, EIGHT) == [expected]
     assert entries(lease(), {"findings": [row()]}, EIGHT) == [replace(expected, at=EIGHT)]
+
+
+SUMMARY = Reason("finding.summary", {"object": "ng-gpu", "cause": Reason("finding.no-capacity")})
+ADVICE = Reason("finding.no-capacity.advice")
+CODED = {
+    "cause": "no-capacity",
+    "layer": "aws",
+    "summary": document(SUMMARY),
+    "evidence": ["InsufficientInstanceCapacity"],
+    "advice": document(ADVICE),
+}
+
+
+def test_a_finding_is_kept_as_codes_and_drawn_in_the_readers_language() -> None:
+    [made] = entries(lease(), {"findings": [CODED]}, EIGHT)
+    kept = FindingView.read(audit_entry("gpu", audit_item(made)))
+
+    assert (kept.cause, kept.summary, kept.advice) == ("no-capacity", SUMMARY, ADVICE)
+    assert kept.to_json()["summary"] == "ng-gpu: AWS has no capacity of this instance type in this zone now"
+    [announced] = sentences({"findings": [CODED]})
+    assert draw(announced, Texts("ko"), clock_time).startswith(
+        "원인은 no-capacity입니다. ng-gpu: 지금 이 가용 영역에"
+    )
+
+
+def test_a_finding_that_an_older_release_kept_is_shown_as_its_sentence() -> None:
+    sentence = "node a: the GPU reported a fatal hardware error"
+    old = Entry(
+        at=EIGHT,
+        pool="gpu",
+        kind="finding",
+        who="diagnosis",
+        what=f"xid: {sentence}",
+        why="XID 79; Replace it.",
+        lease="evening-1",
+        details={"cause": "xid", "summary": sentence, "advice": "Replace it."},
+    )
+    kept = audit_entry("gpu", audit_item(old))
+
+    assert kept == old
+    assert FindingView.read(kept).to_json()["summary"] == sentence
+    assert FindingView.read(kept).advice == "Replace it."
+    assert FindingView.read(replace(kept, details={})).summary == old.what
 
 
 def found(minutes: int, number: int = 1, one: str = "evening-1", **more: Any) -> Entry:

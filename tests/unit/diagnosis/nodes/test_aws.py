@@ -1,4 +1,4 @@
-"""Diagnosis, the AWS layer: why instances do not come, do not join, or do not reach each other."""
+"""Diagnosis, the AWS layer: why instances are missing, do not join, or do not reach each other."""
 
 import pytest
 
@@ -33,7 +33,7 @@ ADDRESSES = "InsufficientFreeAddressesInSubnet: The specified subnet does not ha
 
 
 def one_of_two(now: float = 20) -> Document:
-    """The second instance never came."""
+    """A pool without its second instance."""
     document = healthy(now=now)
     document["kubernetes"]["nodes"] = [document["kubernetes"]["nodes"][0], node(0)]
     document["aws"]["instances"] = [instance(0)]
@@ -73,7 +73,7 @@ def test_a_refused_launch_is_named_by_its_text_even_early(message: str, cause: s
     assert [each.cause.name for each in found.findings] == [cause]
     assert found.findings[0].cause.layer == "aws"
     assert found.findings[0].about == POOL
-    assert message[:40] in " ".join(found.findings[0].evidence)
+    assert message[:40] in " ".join(map(str, found.findings[0].evidence))
 
 
 def test_the_node_group_s_health_says_it_where_activities_were_not_read() -> None:
@@ -154,7 +154,7 @@ def test_missing_instances_without_a_word_are_unknown_and_say_what_was_not_read(
     del document["aws"]["scaling_activities"]
     found = judge(document)
     assert [each.cause.name for each in found.findings] == ["unknown"]
-    assert "aws.scaling_activities" in " ".join(found.findings[0].evidence)
+    assert "aws.scaling_activities" in " ".join(map(str, found.findings[0].evidence))
 
 
 def test_a_quota_that_cannot_hold_what_was_asked_explains_it() -> None:
@@ -201,7 +201,7 @@ def test_ranks_that_do_not_reach_each_other_name_the_path(log: str) -> None:
     assert causes(pair(log)) == ["nccl-path-blocked"]
     document = pair(log)
     document["aws"]["security_groups"][0]["IpPermissions"] = []
-    assert "no rule of sg-node" in " ".join(judge(document).findings[0].evidence)
+    assert "no rule of sg-node" in " ".join(map(str, judge(document).findings[0].evidence))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Two nodes of a pool, each with its own state: what is said of the first keeps nobody from looking at the second."""
+"""Two nodes of a pool, each with its own state: a finding about the first does not hide the second."""
 
 import pytest
 
@@ -32,7 +32,7 @@ VALIDATOR = "nvidia-operator-validator"
 
 
 def two(first: str) -> Document:
-    """The first node is whole, starts, or has a dead GPU; nobody waits for a GPU."""
+    """The first node is healthy, starts, or has a dead GPU. No pod waits for a GPU."""
     document = healthy()
     without(document, "train-waits")
     document["kubernetes"]["events"] = []
@@ -45,7 +45,7 @@ def two(first: str) -> Document:
 
 
 def about(document: Document) -> list[tuple[str, str]]:
-    return [(each.cause.name, each.about) for each in judge(document).findings]
+    return [(each.cause.name, str(each.about)) for each in judge(document).findings]
 
 
 @pytest.mark.parametrize(("first", "before"), [("whole", []), ("starts", []), ("dead", [("xid", FIRST)])])
@@ -86,7 +86,7 @@ def test_a_young_instance_hides_no_old_one_and_after_an_hour_minutes_are_still_m
         {**instance(0, 0.5), "InstanceId": "i-old"},
     ]
     assert about(document) == [("node-not-joined", "i-old")]
-    assert told(document)[0][2] == ["i-old runs for 59 minutes and is no node"]
+    assert told(document)[0][2] == ["i-old has been running for 59 minutes and is not a node"]
     assert [each.about for each in judge(document).in_progress] == ["i-young"]
 
 
@@ -109,7 +109,7 @@ def test_a_node_group_that_names_another_instance_says_nothing_of_a_young_one() 
 
 
 def lost(name: str, log: str = "GPU is lost", **more: object) -> Document:
-    """A pool of one node with one more pod, read before all others, that prints this."""
+    """A pool of one node, with one more pod at the front of the list that prints this log."""
     document = at_work()
     more_of = pod(name, "lab", gpus=1)
     more_of["status"] |= more

@@ -1,4 +1,4 @@
-"""Launches in full: who refused them, with which evidence, and since when one is only under way."""
+"""Launches: who refused them, with which evidence, and when one is still in progress."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def test_where_instances_were_not_read_the_last_launch_begins_the_time_to_join()
 
     assert under_way(unread(9)) == [("node-join", POOL, "11:04:00")]
     assert told(unread(9 + SECOND)) == [
-        ("unknown", POOL, ["1 of 2 expected nodes are there", "aws.instances not read"])
+        ("unknown", POOL, ["1 of 2 expected nodes are there", "not read: aws.instances"])
     ]
 
 
@@ -58,8 +58,8 @@ def test_where_instances_were_not_read_the_last_launch_begins_the_time_to_join()
     ("desired", "more"),
     [
         (2, ""),
-        (1, f", and the desired size of {POOL} is 1: nobody asked for more"),
-        (0, f", and the desired size of {POOL} is 0: nobody asked for more"),
+        (1, f"; the desired size of {POOL} is 1: nobody asked for more"),
+        (0, f"; the desired size of {POOL} is 0: nobody asked for more"),
     ],
 )
 def test_a_group_that_wants_fewer_nodes_is_said_to(desired: int, more: str) -> None:
@@ -214,8 +214,8 @@ def test_the_refusal_of_a_claim_that_was_launched_after_all_is_history_and_anoth
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (3, [f"quota L-DB2E81BA is {3} vCPUs, needed are 8"]),
-        (7, ["quota L-DB2E81BA is 7 vCPUs, needed are 8"]),
+        (3, [f"quota L-DB2E81BA is {3} vCPUs, but 8 are needed"]),
+        (7, ["quota L-DB2E81BA is 7 vCPUs, but 8 are needed"]),
         (8, None),
     ],
 )
@@ -246,5 +246,5 @@ def test_a_subnet_of_the_group_without_an_address_is_blamed(
     document = one_missing()
     document["aws"]["nodegroup"]["subnets"] = mine
     document["aws"]["subnets"] = [{"SubnetId": subnet, "AvailableIpAddressCount": free}]
-    blamed = [("no-addresses", about, [f"{subnet} has 0 available addresses".strip()])] if about else []
+    blamed = [("no-addresses", about, [f"{subnet or about} has 0 available addresses"])] if about else []
     assert [each for each in told(document) if each[0] == "no-addresses"] == blamed

@@ -1,4 +1,4 @@
-"""Refused launches, one after another: which make a refusal history, and which say nothing of it."""
+"""Refused launches: which later launches make a refusal history, and which do not."""
 
 import pytest
 
@@ -83,7 +83,7 @@ def test_a_type_that_nobody_knows_has_no_quota_that_could_be_too_small() -> None
 def test_a_quota_without_a_value_is_not_too_small() -> None:
     document = one_missing()
     document["aws"]["quotas"] = [{"QuotaCode": "L-DB2E81BA"}, {"QuotaCode": "L-DB2E81BA", "Value": 7.0}]
-    assert told(document) == [("vcpu-quota", POOL, ["quota L-DB2E81BA is 7 vCPUs, needed are 8"])]
+    assert told(document) == [("vcpu-quota", POOL, ["quota L-DB2E81BA is 7 vCPUs, but 8 are needed"])]
 
 
 def test_an_event_of_something_else_hides_no_refusal_of_a_claim() -> None:

@@ -1,4 +1,4 @@
-"""What a pod is by its name or its label, what is guessed of pods that were not read, and whose events count."""
+"""What the name or label of a pod means, what is guessed about unread pods, and which events count."""
 
 from types import MappingProxyType
 from typing import Any
@@ -105,13 +105,13 @@ def test_a_pod_s_own_state_is_read_from_all_its_containers() -> None:
     }
     found = Pod({"status": {"message": "M", "initContainerStatuses": [first], "containerStatuses": [second]}})
 
-    assert found.said == ["M", "m", "r", "CrashLoopBackOff", "Error"]
+    assert found.kubelet_messages == ["M", "m", "r", "CrashLoopBackOff", "Error"]
     assert found.restarts == 5
     assert found.ended is not None
     assert found.ended.minute == 3
     assert list(found.waits()) == [("b", "CrashLoopBackOff", "")]
     assert list(found.crashing()) == [("b", "CrashLoopBackOff")]
-    assert (Pod({}).restarts, Pod({}).ended, Pod({}).said, Pod({}).owner) == (0, None, [], "")
+    assert (Pod({}).restarts, Pod({}).ended, Pod({}).kubelet_messages, Pod({}).owner) == (0, None, [], "")
     assert (Pod({}).called, Pod({}).leaving, Pod({}).succeeded, Pod({}).failed) == (
         "default/",
         False,
@@ -148,7 +148,7 @@ def test_where_pods_were_not_read_their_names_are_taken_from_logs_and_events() -
         ("lab/train-0", 1, NODES[0]),
         ("lab/train-1", 1, NODES[0]),
     ]
-    # Which of two nodes a pod is on, nobody can tell: it counts on both.
+    # The node of the pod is unknown, so it counts on both nodes.
     assert [each.node for each in two.pods] == ["", "", ""]
     assert [len(two.pods_on(each)) for each in two.nodes] == [3, 3]
 
@@ -183,7 +183,7 @@ def test_the_network_plugin_s_last_word_is_said_of_a_node_that_is_not_ready() ->
             "node-not-ready",
             NODES[0],
             [
-                f"{NODES[0]} Ready: KubeletNotReady: cni plugin not initialized",
+                f"{NODES[0]} is not Ready: KubeletNotReady: cni plugin not initialized",
                 "kube-system/aws-node-1: BackOff: x",
             ],
         )

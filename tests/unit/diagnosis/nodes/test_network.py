@@ -1,4 +1,4 @@
-"""Ranks that do not reach each other: what a security group lets in, who is blamed, and when a failure is history."""
+"""Ranks that do not reach each other: security groups, the finding, and when a failure is history."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ TO_ITSELF = {"UserIdGroupPairs": [{"GroupId": "sg-node"}]}
 
 
 def ranks(*logs: str, closed: bool = False, now: float = 20, minute: float = 10, **more: Any) -> Document:
-    """A job with one rank on each node, which printed these logs."""
+    """A job with one rank on each node, and these logs."""
     document = healthy(now=now)
     without(document, "train")
     for number, log in enumerate(logs):
@@ -99,7 +99,7 @@ def test_ranks_may_take_three_minutes_to_meet() -> None:
     assert told(ranks("", "", closed=True, now=13 + SECOND)) == [
         ("nccl-path-blocked", "lab/Job/nccl", ["2 pods run and print no result", CLOSED])
     ]
-    # From when the last of them was made, and not before the expectation began.
+    # Since the last rank was created, and not before the expectation began.
     late = ranks("", "", closed=True, now=13 + SECOND)
     late["kubernetes"]["pods"][-1]["metadata"]["creationTimestamp"] = at(11)
     assert told(late) == []
@@ -138,8 +138,8 @@ def test_the_line_by_which_a_rank_says_so_is_quoted_unless_the_ranks_have_met(
 
 def test_a_long_line_is_cut_after_400_letters() -> None:
     (found,) = told(ranks(STORE + "x" * 500, "", closed=True))
-    line = f"lab/nccl-0: {STORE + 'x' * (400 - len(STORE))}"
-    assert found[2] == [f"{line[:399]}…", CLOSED]
+    line = STORE + "x" * (400 - len(STORE))
+    assert found[2] == [f"lab/nccl-0: {line}", CLOSED]
 
 
 def test_what_a_rank_printed_before_it_was_restarted_counts_where_it_printed_nothing_since() -> None:
@@ -229,4 +229,4 @@ def test_of_a_node_that_was_held_at_its_baseline_the_last_word_is_said() -> None
         event("Node", NODES[0], "BandwidthOutExceeded", "last", 7),
         event("Node", NODES[0], "Starting", "odd", 9),
     ]
-    assert told(document) == [("bandwidth-throttled", NODES[0], [f"{NODES[0]} BandwidthOutExceeded: last"])]
+    assert told(document) == [("bandwidth-throttled", NODES[0], [f"{NODES[0]}: BandwidthOutExceeded: last"])]

@@ -1,10 +1,11 @@
-"""One node: the taints that stay, the GPUs that it lacks, who announces them; and which pods its taints keep away."""
+"""One node: its permanent taints, its missing GPUs, its device plugin, and the pods that its taints keep away."""
 
 import pytest
 
 from lamplighter.domain.diagnosis.document import Doc
 from lamplighter.domain.diagnosis.rules.node import Node
 from lamplighter.domain.diagnosis.rules.pod import Pod
+from lamplighter.reasons.reason import Reason
 from tests.snapshots import NODES, TAINT, Document, healthy, judge, node
 
 NAME = NODES[0]
@@ -12,7 +13,7 @@ SLICED = {"product": "NVIDIA-H100-MIG-1g.10gb"}
 
 
 def offering(units: Document, labels: Document | None = None, capacity: Document | None = None) -> Node:
-    """A node that offers these, and has as much of each unless said."""
+    """A node with these allocatable resources, and the same capacity by default."""
     return Node(
         {
             "metadata": {
@@ -81,7 +82,9 @@ def test_gpus_were_announced_once_either_figure_names_them() -> None:
 def test_a_node_is_short_of_the_gpus_that_it_does_not_offer(
     found: Node, wanted: int, short: str | None
 ) -> None:
-    assert found.short_of(wanted) == short
+    reason = found.short_of(wanted)
+
+    assert (None if reason is None else str(reason)) == short
 
 
 @pytest.mark.parametrize(
@@ -123,6 +126,7 @@ def test_each_node_is_waited_for_by_itself(*, ready: bool) -> None:
 
 
 def test_a_node_says_why_it_is_not_ready_or_that_it_says_nothing() -> None:
-    assert Node(node(ready=False)).ready_said == "KubeletNotReady: cni plugin not initialized"
-    assert Node(node(ready=True)).ready_said == "KubeletReady"
-    assert Node({}).ready_said == "no Ready condition"
+    assert Node(node(ready=False)).ready_message == "KubeletNotReady: cni plugin not initialized"
+    assert Node(node(ready=True)).ready_message == "KubeletReady"
+    assert Node({}).ready_message == ""
+    assert Node({}).unready.values["words"] == Reason("finding.evidence.no-ready-condition")

@@ -1,4 +1,4 @@
-"""A node without its GPUs, rule by rule: whose pods count, which DaemonSet is meant, and what ends the search."""
+"""A node without its GPUs, rule by rule: which pods and DaemonSets count, and what ends the search."""
 
 import pytest
 
@@ -35,7 +35,7 @@ BACK_OFF = ("CrashLoopBackOff", "back-off")
 
 
 def findings_alone(document: Document) -> list[tuple[str, str, list[str]]]:
-    """What is told of a snapshot in which nothing is under way."""
+    """The findings of a snapshot in which no stage is in progress."""
     assert judge(document).in_progress == ()
     return told(document)
 
@@ -55,8 +55,8 @@ def test_a_node_that_brings_its_plugin_is_switched_off_by_no_label(image: str) -
         "eks.amazonaws.com/compute-type": "auto",
         "nvidia.com/gpu.deploy.operands": "false",
     }
-    service = "is a service of the node, without a pod or a log in the cluster"
-    said = f"the device plugin of its image ({image or 'EKS Auto Mode'}) {service}"
+    service = "runs the device plugin as a service of the node, without a pod or a log in the cluster"
+    said = f"its image ({image or 'EKS Auto Mode'}) {service}"
     assert told(document) == [("device-plugin-missing", NODE, [MISSING, said])]
     fault = {"type": "AcceleratedHardwareReady", "status": "False", "reason": "NvidiaXID79Error"}
     conditions(document, 0).append(fault)
@@ -117,14 +117,14 @@ def test_a_plugin_s_daemonset_says_nothing_where_pods_were_not_read() -> None:
     document = without_plugin()
     del document["kubernetes"]["pods"]
     document["kubernetes"]["events"] = []
-    said = [f"{NODE} offers 0 of its 1 GPUs", "kubernetes.pods not read"]
+    said = [f"{NODE} offers 0 of its 1 GPUs", "not read: kubernetes.pods"]
     assert told(document) == [("unknown", POOL, said)]
 
 
 def test_no_daemonset_is_missed_where_they_were_not_read() -> None:
     document = without_plugin()
     del document["kubernetes"]["daemonsets"]
-    said = [f"{NODE} offers 0 of its 1 GPUs", "kubernetes.daemonsets not read"]
+    said = [f"{NODE} offers 0 of its 1 GPUs", "not read: kubernetes.daemonsets"]
     assert told(document) == [("unknown", POOL, said)]
 
 
@@ -133,7 +133,7 @@ def test_of_two_daemonsets_of_the_plugin_the_first_is_asked_for_its_pod() -> Non
     first, second = daemonset("nvidia-gpu-device-plugin", 3), daemonset(desired=5)
     first["spec"]["template"]["spec"]["nodeSelector"] = {"lab": "first"}
     document["kubernetes"]["daemonsets"] = [first, second]
-    said = f"DaemonSet nvidia-gpu-device-plugin has no pod on {NODE}; pods it wants in all: 3"
+    said = f"DaemonSet nvidia-gpu-device-plugin has no pod on {NODE}; desired pods in the cluster: 3"
     lacks = f"{NODE} lacks the label lab=first"
     assert told(document) == [("device-plugin-missing", NODE, [MISSING, said, lacks])]
 
@@ -144,10 +144,10 @@ def test_of_two_containers_that_crash_the_first_speaks_for_the_plugin() -> None:
     status = broken["status"]["containerStatuses"][0]
     broken["status"]["containerStatuses"] = [{**status, "name": name} for name in ("main", "sidecar")]
     replace(document, broken)
-    line = f"gpu-operator/{PLUGIN}-0: container main back-off"
+    line = f"gpu-operator/{PLUGIN}-0: container main: back-off"
     assert told(document) == [("device-plugin-missing", NODE, [line])]
     no_gpus(document)
-    assert told(document) == [("device-plugin-missing", NODE, [f"{line}, 1 restarts"])]
+    assert told(document) == [("device-plugin-missing", NODE, [f"{line}, 1 restart"])]
 
 
 def test_a_stuck_validator_is_quoted_from_before_its_restart() -> None:

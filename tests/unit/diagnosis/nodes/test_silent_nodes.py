@@ -1,4 +1,4 @@
-"""Nodes that are Ready and not well all the same, and launches of which no rule knows the words."""
+"""Ready nodes with other problems, and launch errors that no rule knows."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Nodes without their GPUs, in full: counts, settings and taints, and how late is late."""
+"""Nodes without their GPUs: counts, settings, taints, and the normal time."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def test_gpus_may_take_five_minutes_from_when_the_node_was_ready_and_its_plugin_
     assert under_way(without_gpus(8)) == [("gpus-announced", NODE, "11:03:00")]
     assert told(without_gpus(8 + SECOND)) == [("gpu-count-short", NODE, [f"{NODE} offers 0 of its 1 GPUs"])]
     assert under_way(without_plugin(7.5)) == [("gpus-announced", NODE, "11:02:30")]
-    late = f"DaemonSet {PLUGIN} has no pod on {NODE}; pods it wants in all: 2"
+    late = f"DaemonSet {PLUGIN} has no pod on {NODE}; desired pods in the cluster: 2"
     assert told(without_plugin(7.5 + SECOND)) == [("device-plugin-missing", NODE, [MISSING, late])]
     before = without_gpus(5)
     node_of(before, 0)["status"]["conditions"][0]["lastTransitionTime"] = at(-9)
@@ -47,7 +47,7 @@ def test_gpus_may_take_five_minutes_from_when_the_node_was_ready_and_its_plugin_
 @pytest.mark.parametrize(
     ("allocatable", "capacity", "said"),
     [
-        (None, None, f"{NODE} offers 0 GPUs where 1 are expected"),
+        (None, None, f"{NODE} offers 0 GPUs where 1 is expected"),
         ("0", "1", f"{NODE} offers 0 of its 1 GPUs"),
         ("3", "4", f"{NODE} offers 3 of its 4 GPUs"),
     ],
@@ -181,7 +181,7 @@ def test_a_dead_gpu_and_a_plugin_that_is_off_are_both_said_where_no_gpu_is_offer
                     f"DaemonSet gpu-operator/{PLUGIN} does not tolerate nvidia.com/gpu=true:NoSchedule of {NODE},"
                     " desired pods: 0"
                 ),
-                "ClusterPolicy state is ready all the same",
+                "the state of the ClusterPolicy is ready although GPUs are missing",
             ],
         ),
         (

@@ -1,4 +1,4 @@
-"""The GPU Operator beside other trouble: what is said once, what is put down to something else, and in which order."""
+"""The GPU Operator beside other problems: what is found once, what another finding explains, and the order."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def crashes(name: str, *containers: str) -> Document:
 def seen(document: Document) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     found = judge(document)
     return (
-        [(each.cause.name, each.about) for each in found.findings],
+        [(each.cause.name, str(each.about)) for each in found.findings],
         [(each.stage.label, each.about) for each in found.in_progress],
     )
 
@@ -73,7 +73,7 @@ def test_of_two_pods_of_the_operator_that_crash_both_speak_and_the_first_is_name
     document = at_work()
     del document["kubernetes"]["deployments"]
     document["kubernetes"]["pods"] += [crashes("gpu-operator-1"), crashes("gpu-operator-2")]
-    said = [f"gpu-operator/gpu-operator-{number}: container main back-off" for number in (1, 2)]
+    said = [f"gpu-operator/gpu-operator-{number}: container main: back-off" for number in (1, 2)]
     assert told(document) == [("operator-not-ready", "gpu-operator/gpu-operator-1", said)]
 
 

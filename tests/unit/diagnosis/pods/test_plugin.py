@@ -1,4 +1,4 @@
-"""Device plugins and GPUs that fail, in full: crashes, missing DaemonSets, faults of the hardware, late nodes."""
+"""Device plugins and GPUs that fail: crashes, missing DaemonSets, hardware faults, late nodes."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def test_an_image_of_the_gpu_software_may_be_pulled_for_two_minutes() -> None:
 
     assert under_way(pulling(6))[0] == ("gpus-announced", NODE, "11:03:00")
     assert told(pulling(6 + SECOND)) == [
-        ("image-pull-slow", CALLED, [f"{CALLED} has been pulling for 121 s"])
+        ("image-pull-slow", CALLED, [f"{CALLED} has been pulling an image for 121 s"])
     ]
 
 
@@ -59,7 +59,7 @@ def test_a_plugin_that_crashed_three_times_is_not_waited_for(restarts: int, *, e
         (
             "device-plugin-missing",
             NODE,
-            [f"{CALLED}: container main back-off, {restarts} restarts", "last"],
+            [f"{CALLED}: container main: back-off, {restarts} restarts", "last"],
         )
     ]
     assert told(crashing(8 + SECOND)) == said
@@ -68,7 +68,7 @@ def test_a_plugin_that_crashed_three_times_is_not_waited_for(restarts: int, *, e
 
 @pytest.mark.parametrize(
     ("exit_code", "said"),
-    [(1, "ended with exit code 1"), (-1, "ended with exit code -1"), (0, None), (None, None)],
+    [(1, "exit code 1"), (-1, "exit code -1"), (0, None), (None, None)],
 )
 def test_a_container_that_ended_badly_says_its_exit_code(exit_code: int | None, said: str | None) -> None:
     document = without_gpus()
@@ -76,12 +76,13 @@ def test_a_container_that_ended_badly_says_its_exit_code(exit_code: int | None, 
     broken["status"]["containerStatuses"][0]["state"] = {"terminated": {"exitCode": exit_code}}
     replace(document, broken)
     found = [each for each in told(document) if each[0] == "device-plugin-missing"]
-    line = f"{CALLED}: container main {said}, 0 restarts"
+    line = f"{CALLED}: container main: {said}, 0 restarts"
     assert found == ([] if said is None else [("device-plugin-missing", NODE, [line])])
 
 
 @pytest.mark.parametrize(
-    ("state", "more"), [("ready", ["ClusterPolicy state is ready all the same"]), ("", [])]
+    ("state", "more"),
+    [("ready", ["the state of the ClusterPolicy is ready although GPUs are missing"]), ("", [])],
 )
 def test_a_daemonset_of_the_plugin_that_is_not_there_is_missed(state: str, more: list[str]) -> None:
     document = without_plugin()
@@ -105,7 +106,7 @@ def test_what_cannot_be_told_for_want_of_reading_says_what_was_not_read() -> Non
     document["expected"]["pool"] = POOL
     keys = "kubernetes.daemonsets, kubernetes.pods, kubernetes.clusterpolicies, kubernetes.events, logs"
     assert told(document) == [
-        ("unknown", POOL, [f"{NODE} offers 0 of its 1 GPUs", f"{keys}, aws.nodegroup not read"])
+        ("unknown", POOL, [f"{NODE} offers 0 of its 1 GPUs", f"not read: {keys}, aws.nodegroup"])
     ]
 
 
@@ -177,7 +178,7 @@ def test_a_node_may_take_three_minutes_to_be_ready_and_none_when_it_was_lost() -
         conditions(document, 0)[0]["status"] = status
         return document
 
-    said = ("node-not-ready", NODE, [f"{NODE} Ready: KubeletNotReady: cni plugin not initialized"])
+    said = ("node-not-ready", NODE, [f"{NODE} is not Ready: KubeletNotReady: cni plugin not initialized"])
     assert under_way(starting(5)) == [("node-ready", NODE, "11:02:00")]
     assert told(starting(5 + SECOND)) == [said]
     assert told(starting(3, "Unknown")) == [said]

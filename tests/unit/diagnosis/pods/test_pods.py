@@ -1,4 +1,4 @@
-"""Pods that do not do their work, in full: their own cause, or the scheduler's."""
+"""Pods that do not work: their own cause, or the scheduler's."""
 
 import pytest
 
@@ -93,7 +93,7 @@ def test_a_library_that_is_missing_is_the_image_s_fault_where_that_has_no_driver
     assert told(document) == [("runtime-missing", "lab/train-0", said)]
     document["aws"]["nodegroup"]["amiType"] = "AL2023_x86_64_STANDARD"
     assert told(document) == [("wrong-ami", POOL, said)]
-    # One that failed for that has its cause there, and is not unknown as well.
+    # A pod that failed for that reason has its cause there, and is not unknown as well.
     waiting_pod = next(
         each for each in document["kubernetes"]["pods"] if each["metadata"]["name"] == "train-0"
     )
@@ -140,16 +140,16 @@ def test_the_scheduler_has_a_minute_for_a_pod_beside_a_free_gpu() -> None:
         return document
 
     no_cpu = event("Pod", "more", "FailedScheduling", "0/3: 2 Insufficient cpu", namespace="lab")
-    free = "lab/more has no node though a GPU is free: "
+    free = "lab/more has no node although a GPU is free: "
     assert under_way(waits(11)) == [("scheduling", "lab/more", "11:10:00")]
     late = 11 + SECOND
-    assert told(waits(late)) == [("unknown", POOL, [f"{free}the scheduler says nothing of it"])]
+    assert told(waits(late)) == [("unknown", POOL, [f"{free}no reason is given"])]
     assert told(waits(late, no_cpu)) == [("unknown", POOL, [f"{free}0/3: 2 Insufficient cpu"])]
     unread = waits(late)
     del unread["kubernetes"]["events"]
     assert told(unread)[0][2] == [
-        f"{free}the scheduler says nothing of it",
-        "kubernetes.events not read",
+        f"{free}no reason is given",
+        "not read: kubernetes.events",
     ]
     taken = event("Pod", "more", "FailedScheduling", "Insufficient nvidia.com/gpu", namespace="lab")
     assert told(waits(late, taken)) == []
@@ -159,10 +159,10 @@ def test_the_scheduler_has_a_minute_for_a_pod_beside_a_free_gpu() -> None:
 @pytest.mark.parametrize(
     ("units", "used", "asked", "said"),
     [
-        ("4", 3, 1, ["lab/more has no node though a GPU is free: the scheduler says nothing of it"]),
+        ("4", 3, 1, ["lab/more has no node although a GPU is free: no reason is given"]),
         ("4", 3, 2, None),
-        ("4", 0, 4, ["lab/more has no node though a GPU is free: the scheduler says nothing of it"]),
-        ("4", 0, 5, ["lab/more asks for 5 GPUs, and no node of the pool has more than 4"]),
+        ("4", 0, 4, ["lab/more has no node although a GPU is free: no reason is given"]),
+        ("4", 0, 5, ["lab/more requests 5 GPUs, and no node of the pool has more than 4"]),
     ],
 )
 def test_a_pod_waits_rightly_for_gpus_that_others_hold(
@@ -195,8 +195,8 @@ def test_a_pod_that_waits_for_nodes_that_are_all_cordoned_is_told_so() -> None:
             ]
         return document
 
-    closed = f"lab/more has no node, {NODE} is cordoned"
-    assert told(waits()) == [("unknown", POOL, [f"{closed}: the scheduler says nothing of it"])]
+    closed = f"lab/more has no node, because {NODE} is cordoned"
+    assert told(waits()) == [("unknown", POOL, [f"{closed}: no reason is given"])]
     said = "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) were unschedulable."
     assert told(waits(said=said)) == [("unknown", POOL, [f"{closed}: {said}"])]
     assert told(waits(now=4)) == []

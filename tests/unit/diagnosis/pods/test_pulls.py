@@ -1,4 +1,4 @@
-"""Pods that start, in full: images, jobs that are done, and failures that became history."""
+"""Pods that start: images, finished jobs, and failures that became history."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_a_container_whose_image_is_there_may_take_two_minutes_to_start() -> Non
     assert under_way(starting(4)) == [("container-start", "lab/train-0", "11:02:00")]
     assert under_way(starting(8, pulled)) == [("container-start", "lab/train-0", "11:06:00")]
     late = 4 + SECOND
-    assert told(starting(late)) == [("unknown", POOL, [f"{stands}nothing is said of it"])]
+    assert told(starting(late)) == [("unknown", POOL, [f"{stands}no reason is given"])]
     assert told(starting(late, message="odd")) == [("unknown", POOL, [f"{stands}odd"])]
     assert told(starting(late, created)) == [("unknown", POOL, [f"{stands}Created: Created it"])]
     assert told(starting(8 + SECOND, created, pulled)) == [
@@ -50,7 +50,7 @@ def test_a_container_whose_image_is_there_may_take_two_minutes_to_start() -> Non
     ]
     unread = starting(late)
     del unread["kubernetes"]["events"]
-    assert told(unread)[0][2] == [f"{stands}nothing is said of it", "kubernetes.events not read"]
+    assert told(unread)[0][2] == [f"{stands}no reason is given", "not read: kubernetes.events"]
     waits = at_work(waiting(train(minute=2), "ContainerCreating", "odd"), now=late)
     assert told(waits) == [("unknown", POOL, [f"{stands}ContainerCreating odd"])]
 
@@ -63,7 +63,7 @@ def test_an_image_may_be_pulled_for_two_minutes() -> None:
         return document
 
     assert under_way(pulling(7)) == [("image-pull", "lab/train-0", "11:05:00")]
-    slow = ["lab/train-0 has been pulling for 121 s"]
+    slow = ["lab/train-0 has been pulling an image for 121 s"]
     assert told(pulling(7 + SECOND)) == [("image-pull-slow", "lab/train-0", slow)]
     failed = event("Pod", "train-0", "Failed", "Error", 6, namespace="lab")
     assert under_way(pulling(4, failed)) == [("container-start", "lab/train-0", "11:02:00")]

@@ -1,4 +1,4 @@
-"""Which pods are ranks that could meet, and what each of them says for itself."""
+"""Which pods are ranks that could meet, and the evidence of each."""
 
 import pytest
 
@@ -9,7 +9,7 @@ BLOCKED = ["nccl-path-blocked"]
 
 
 def nccl(log: str = STORE, *, minute: float = 10, phase: str = "Running") -> Document:
-    """Two ranks, one a node, that printed this."""
+    """Two ranks, one on each node, that printed this log."""
     document = healthy()
     ranks(document, log, minute=minute, phase=phase)
     return document
@@ -47,7 +47,7 @@ def test_a_log_that_begins_with_an_empty_line_is_read_like_any_other() -> None:
 
 
 def alone(beside: Document, *jobs: Document) -> Document:
-    """A rank that is a pod of its own and met nobody, and another pod on the other node."""
+    """A rank without a job that met no other rank, and another pod on the other node."""
     document = healthy()
     without(document, "train")
     document["kubernetes"]["pods"] += [pod("rank-0", "lab", 0, gpus=1, minute=10), beside]

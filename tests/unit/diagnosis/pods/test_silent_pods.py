@@ -1,4 +1,4 @@
-"""Pods that fail or wait: each is a finding, with its cause where its own words tell one, else with its text."""
+"""Pods that fail or wait: each is a finding, with its cause where its texts show one, else with its text."""
 
 import pytest
 
@@ -29,7 +29,7 @@ CLI = f"{HOOK}Auto-detected mode as 'legacy'\nnvidia-container-cli: "
 
 
 def crashed(said: str, *, reason: str = "StartError", code: int = 128) -> Document:
-    """A workload whose container does not start, again and again: the reason is in its last state."""
+    """A workload whose container fails to start again and again. The reason is in its last state."""
     work = waiting(train(), "CrashLoopBackOff", "back-off 5m0s", restarts=7)
     ended = {"reason": reason, "exitCode": code, "message": said}
     work["status"]["containerStatuses"][0]["lastState"] = {"terminated": ended}
@@ -58,7 +58,7 @@ def failed(log: str) -> Document:
             f"{CLI}initialization error: load library failed: libnvidia-ml.so.1: cannot open",
             "runtime-missing",
         ),
-        # The image has a file where the runtime would put its own: the driver is not at fault.
+        # The image has a file where the runtime would put its own. The driver is fine.
         (f"{CLI}mount error: file creation failed: /usr/lib/libnvidia-ml.so.1: file exists", "unknown"),
         (f"{CLI}ldcache error: process /sbin/ldconfig failed with error code: 1", "unknown"),
         (f"{CLI}initialization error: cuda error: unknown error", "driver-broken"),
@@ -105,7 +105,7 @@ def test_a_container_that_does_not_start_is_never_silent(said: str, cause: str) 
         ("sh: 1: nvidia-smi: not found", "runtime-missing"),
         ("CUDA error: no kernel image is available for execution on the device", "unknown"),
         ("Error 802: system not yet initialized", "driver-broken"),
-        # Where a library is listed it was found.
+        # A listed library was found.
         ("Selecting /usr/lib64/libnvidia-ml.so.580.159.03 as /lib64/libnvidia-ml.so.1\nKilled", "unknown"),
         ("ValueError: a learning rate is no text", "unknown"),
     ],
@@ -124,7 +124,7 @@ def test_a_pod_that_the_kubelet_refused_because_its_gpu_is_lost_lost_its_gpu() -
     work = train("Failed")
     work["status"] = {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": said}
     assert causes(at_work(work)) == ["gpu-lost"]
-    # Its issue 1397: a new start of the plugin mends it, as it does what the kubelet refuses.
+    # Its issue 1397: a restart of the plugin repairs it, as it does for a refused pod.
     work["status"]["message"] = said.replace("GPU is lost", "error calling nvml.Init: Unknown Error")
     assert causes(at_work(work)) == ["admission-refused"]
 
@@ -132,8 +132,8 @@ def test_a_pod_that_the_kubelet_refused_because_its_gpu_is_lost_lost_its_gpu() -
 def test_a_pod_that_failed_without_a_log_is_told_by_how_it_ended() -> None:
     document = failed("")
     del document["logs"], document["logs_previous"]
-    said = f"lab/train-0 on {NODE} fails: main Error, exit code 1"
-    assert told(document) == [("unknown", POOL, [said, "logs not read"])]
+    said = f"lab/train-0 on {NODE} fails: container main: Error; exit code 1"
+    assert told(document) == [("unknown", POOL, [said, "not read: logs"])]
 
 
 def test_a_pod_that_failed_before_another_of_its_owner_took_over_is_history() -> None:
@@ -176,7 +176,7 @@ def test_a_pod_that_runs_and_does_not_get_ready_is_waited_for_and_then_told() ->
 
 
 def unplaced(said: str, *, full: bool = False) -> Document:
-    """A pod of one GPU without a node, beside a GPU that is free, or in use."""
+    """A pod that requests one GPU and has no node, beside a free or a used GPU."""
     document = at_work(None if full else train(number=None))
     if full:
         document["kubernetes"]["pods"].append(pod("more", "lab", None, gpus=1, phase="Pending"))
@@ -188,7 +188,7 @@ def unplaced(said: str, *, full: bool = False) -> Document:
 @pytest.mark.parametrize(
     ("said", "silent"),
     [
-        # kube-scheduler counts a node without any GPU as one that lacks it: here one had a GPU, and no memory.
+        # kube-scheduler counts a node without any GPU as lacking one. Here one node had a GPU and no memory.
         ("0/3 nodes are available: 1 Insufficient memory, 2 Insufficient nvidia.com/gpu.", False),
         (
             "0/3 nodes are available: 2 Insufficient nvidia.com/gpu, 3 Insufficient cpu, 3 Too many pods.",
@@ -201,7 +201,7 @@ def unplaced(said: str, *, full: bool = False) -> Document:
             ),
             False,
         ),
-        # One that is meant for the pod keeps it away for another reason.
+        # A node that the pod may use refuses it for another reason.
         (
             "0/3 nodes are available: 1 node(s) had volume node affinity conflict, 2 Insufficient nvidia.com/gpu.",
             False,
@@ -217,7 +217,7 @@ def unplaced(said: str, *, full: bool = False) -> Document:
             "0/3 nodes are available: 1 node(s) didn't match pod anti-affinity rules, 2 Insufficient nvidia.com/gpu.",
             False,
         ),
-        # Every node that was tried lacks a GPU: the scheduler sees more than was read.
+        # Every tried node lacks a GPU. The scheduler sees more than the snapshot has.
         ("0/3 nodes are available: 2 Insufficient memory, 3 Insufficient nvidia.com/gpu.", True),
         (
             (
@@ -232,7 +232,7 @@ def unplaced(said: str, *, full: bool = False) -> Document:
 def test_a_pod_that_waits_for_more_than_a_gpu_is_told_in_the_scheduler_s_words(
     said: str, *, silent: bool
 ) -> None:
-    free = f"lab/train-0 has no node though a GPU is free: {said}"
+    free = f"lab/train-0 has no node although a GPU is free: {said}"
     assert told(unplaced(said)) == ([] if silent else [("unknown", POOL, [free])])
 
 
@@ -251,7 +251,7 @@ def test_a_pod_that_waits_for_its_volume_waits_for_no_gpu() -> None:
 
 
 def timed_out(phase: str = "Failed", *, log: str = STORE) -> Document:
-    """A job of two ranks of which the first gave up waiting for the second."""
+    """A job of two ranks, in which the first timed out waiting for the second."""
     document = healthy()
     ranks(document, log, phase=phase)
     del document["logs"]["lab/nccl-1/main"]
@@ -268,7 +268,7 @@ def test_a_peer_s_time_out_follows_from_the_image_that_was_never_pulled(phase: s
     replace(document, never_pulled())
     assert causes(document) == ["image-pull-failed"]
 
-    # The job's deadline ended the rank that never began.
+    # The job's deadline ended the rank that never started.
     document["kubernetes"]["pods"][-1]["status"]["phase"] = "Failed"
     document["aws"]["security_groups"][0]["IpPermissions"] = []
     assert causes(document) == ["image-pull-failed"]
@@ -281,7 +281,7 @@ def test_a_rank_that_runs_beside_one_that_failed_has_not_taken_its_place() -> No
     document["logs"]["lab/nccl-1"] = "CUDA error: uncorrectable ECC error encountered"
     assert causes(document) == ["xid"]
 
-    # Made anew, the same rank of an indexed job does; another rank that was made late does not.
+    # A new pod of the same rank of an indexed job counts. A late pod of another rank does not.
     for index, found in (("1", []), ("0", ["xid"])):
         again = pod("nccl-1-again", "lab", 1, gpus=1, owner="Job/nccl", minute=12)
         again["metadata"]["labels"] = {"batch.kubernetes.io/job-completion-index": index}
@@ -362,7 +362,7 @@ def test_the_validator_s_own_workload_says_that_the_driver_is_too_old_for_it() -
     stuck = waiting(
         pod("nvidia-operator-validator-0"), "CrashLoopBackOff", "back-off", restarts=7, init="cuda-validation"
     )
-    # gpu-operator, cuda-workload-validation.yaml: it sees all GPUs and asks for none.
+    # gpu-operator, cuda-workload-validation.yaml: it sees all GPUs and requests none.
     name = "nvidia-cuda-validator-x"
     replace(document, stuck)
     replace(document, pod(name, phase="Failed", minute=18))

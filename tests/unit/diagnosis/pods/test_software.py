@@ -1,4 +1,4 @@
-"""The GPU Operator in full: its deployment, its policy, and what each may still be waiting for."""
+"""The GPU Operator: its deployment, its ClusterPolicy, and their normal times."""
 
 from typing import Any
 
@@ -117,7 +117,7 @@ def test_where_deployments_were_not_read_the_operator_s_pods_say_whether_it_work
         document["kubernetes"]["pods"] += [crashes, *more]
         return document
 
-    said = ["gpu-operator/gpu-operator-5d9: container main back-off 5m0s"]
+    said = ["gpu-operator/gpu-operator-5d9: container main: back-off 5m0s"]
     down = ("operator-not-ready", "gpu-operator/gpu-operator-5d9", said)
     assert told(unread()) == [down]
     assert told(unread(pod("gpu-operator-7f8", number=None))) == []

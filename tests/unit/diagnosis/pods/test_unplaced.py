@@ -1,4 +1,4 @@
-"""Pods of which little is known, or that no node takes: what is said of each, and what is not guessed."""
+"""Pods with little information, or without a node: their findings, and what is not guessed."""
 
 from tests.diagnosis_cases import node_of
 from tests.snapshots import (
@@ -25,7 +25,7 @@ def asking(gpus: int = 1, **status: str) -> Document:
 
 
 def beside(work: Document, *events: Document) -> Document:
-    """This pod beside a GPU that is free."""
+    """This pod, beside a free GPU."""
     document = at_work()
     without(document, "train-0")
     document["kubernetes"]["pods"].append(work)
@@ -34,7 +34,7 @@ def beside(work: Document, *events: Document) -> Document:
 
 
 def test_a_pod_that_was_read_without_its_status_waits_like_any_other() -> None:
-    free = ["lab/more has no node though a GPU is free: the scheduler says nothing of it"]
+    free = ["lab/more has no node although a GPU is free: no reason is given"]
     assert told(beside(asking())) == [("unknown", POOL, free)]
 
 

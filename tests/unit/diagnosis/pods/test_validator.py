@@ -1,4 +1,4 @@
-"""The validator and what NVIDIA's pods print, in full: how long a validation may take, which text explains a node."""
+"""The validator and the texts of NVIDIA's pods: the normal time of a validation, and which text explains a node."""
 
 from typing import Any
 
@@ -99,7 +99,7 @@ def test_a_plugin_that_crashes_while_its_node_still_offers_all_is_said() -> None
             node_of(document, 0)["status"]["conditions"][0]["status"] = "False"
         return document
 
-    line = f"gpu-operator/{PLUGIN}: container main back-off"
+    line = f"gpu-operator/{PLUGIN}: container main: back-off"
     assert told(crashing(ready=True)) == [("device-plugin-missing", NODE, [line])]
     assert [cause for cause, _, _ in told(crashing(ready=False))] == ["node-not-ready"]
     said = f"gpu-operator/{PLUGIN}: driver/library version mismatch"
@@ -129,7 +129,7 @@ def test_an_image_without_a_driver_is_told_by_its_type_or_its_system(
     document["aws"]["nodegroup"]["amiType"] = ami
     node_of(document, 0)["status"]["nodeInfo"]["osImage"] = image
     document["kubernetes"]["clusterpolicies"] = [policy(driver={"enabled": driver})]
-    found = [("wrong-ami", POOL, [wrong, f"{NODE} offers no GPU"])]
+    found = [("wrong-ami", POOL, [wrong, f"{NODE} is Ready and offers no nvidia.com/gpu"])]
     short = [("gpu-count-short", NODE, [f"{NODE} offers 0 of its 1 GPUs"])]
     assert told(document) == (found if wrong else short)
 

@@ -1,1 +1,1 @@
-"""The rules of the diagnosis, by what they look at."""
+"""The rules of the diagnosis, by the object that they judge."""

@@ -1,6 +1,6 @@
 """Why a Ready node offers no GPU: settings, taints, driver, runtime, operator, device plugin, in this order.
 
-What is found on a node explains all that is missing on it, so the first rule that holds ends the search.
+A finding on a node explains everything that is missing on it, so the first rule that holds ends the search.
 """
 
 from collections.abc import Callable
@@ -12,48 +12,50 @@ from lamplighter.domain.diagnosis.rules import hardware, software, workloads
 from lamplighter.domain.diagnosis.rules.node import Node
 from lamplighter.domain.diagnosis.rules.pod import is_plugin, untolerated, written
 from lamplighter.domain.diagnosis.snapshot import Snapshot
-from lamplighter.domain.diagnosis.stages import Stage
+from lamplighter.domain.diagnosis.stages import ProvisioningStage
+from lamplighter.reasons.reason import Reason, Said, reason
 
 _LABELS_OFF = ("nvidia.com/gpu.deploy.device-plugin", "nvidia.com/gpu.deploy.operands")
 _SEEN_RESTARTS = 3
-"""Containers that ended badly so often will not come by themselves, however young the node."""
+"""Containers that failed so often do not recover by themselves, even on a young node."""
 
 Rule = Callable[[Snapshot, Gathered, Node], bool]
 
 
 def announced(snapshot: Snapshot, gathered: Gathered) -> None:
-    """Every Ready node offers all its GPUs, or why it does not."""
+    """Why Ready nodes offer fewer GPUs than they should."""
     for node in snapshot.nodes:
         if not node.ready:
             continue
         if node.name in gathered.explained:
-            # A broken GPU and a plugin that is switched off have nothing to do with each other.
+            # A broken GPU and a plugin that is switched off are independent of each other.
             if not node.brings_plugin and not node.allocatable and node.short_of(snapshot.gpus_per_node):
                 _disabled(snapshot, gathered, node)
             continue
-        short = hardware.short_count(snapshot, node)
+        mismatch = hardware.count_mismatch(node)
+        short = mismatch or node.short_of(snapshot.gpus_per_node)
         if short is None:
             if fault := hardware.other_fault(node):
                 gathered.unknown(fault)
             continue
-        _explain(snapshot, gathered, node, short)
+        _explain(snapshot, gathered, node, short, counted=mismatch is not None)
 
 
-def _explain(snapshot: Snapshot, gathered: Gathered, node: Node, short: str) -> None:
+def _explain(snapshot: Snapshot, gathered: Gathered, node: Node, short: Reason, *, counted: bool) -> None:
+    """Why the node is `short`; `counted` if the node monitoring agent itself counted too few GPUs."""
     began = _began(snapshot, node)
-    late = snapshot.age(began) > Stage.GPUS.normal
+    late = snapshot.age(began) > ProvisioningStage.GPUS.normal
     rules = _AT_ONCE + (_WHEN_LATE if late else ())
     if node.brings_plugin:
-        # No chart, setting or toleration has any say there.
+        # No chart, setting or toleration applies to it.
         rules = (_silent,) if late else ()
-    counted = hardware.COUNT_MISMATCH in short
     if not node.allocatable and not counted and any(rule(snapshot, gathered, node) for rule in rules):
         gathered.explained.add(node.name)
     elif counted or (late and (node.allocatable or _plugin_runs(snapshot, node))):
         gathered.found("gpu-count-short", node.name, short)
         gathered.explained.add(node.name)
     elif not late:
-        gathered.progress(Stage.GPUS, node.name, began)
+        gathered.progress(ProvisioningStage.GPUS, node.name, began)
     else:
         keys = ("daemonsets", "pods", "clusterpolicies", "events")
         lacking = snapshot.not_read(*(f"kubernetes.{key}" for key in keys), "logs", "aws.nodegroup")
@@ -61,7 +63,7 @@ def _explain(snapshot: Snapshot, gathered: Gathered, node: Node, short: str) -> 
 
 
 def _began(snapshot: Snapshot, node: Node) -> datetime:
-    """Since when GPUs could come: the node is Ready, and its device plugin was made."""
+    """Since when GPUs could appear: the node is Ready, and its device plugin was created."""
     plugins = [pod.created for pod in snapshot.pods_on(node) if pod.plugin and pod.created]
     return max([snapshot.since, node.ready_changed or snapshot.since, *plugins])
 
@@ -71,7 +73,7 @@ def _plugin_runs(snapshot: Snapshot, node: Node) -> bool:
 
 
 def _switched_off(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
-    """The plugin is off; beside that, what would keep the GPUs away once it is on again."""
+    """The plugin is off. Beside that: what would keep the GPUs away once it is on again."""
     if not _disabled(snapshot, gathered, node):
         return False
     if not _wrong_image(snapshot, gathered, node):
@@ -80,13 +82,13 @@ def _switched_off(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
 
 
 def _silent(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
-    """The plugin that the image brings along has announced nothing."""
+    """The plugin in the image has announced nothing."""
     image = text(node.item, "status", "nodeInfo", "osImage") or "EKS Auto Mode"
     gathered.found(
         "device-plugin-missing",
         node.name,
-        f"{node.name} is Ready and offers no nvidia.com/gpu",
-        f"the device plugin of its image ({image}) is a service of the node, without a pod or a log in the cluster",
+        _offers_none(node),
+        reason("finding.evidence.plugin-in-image", image=image),
     )
     del snapshot
     return True
@@ -96,20 +98,23 @@ def _disabled(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
     name = text(snapshot.policy, "metadata", "name") or "cluster-policy"
     if at(snapshot.policy, "spec", "devicePlugin", "enabled") is False and not _plugin_runs(snapshot, node):
         state = text(snapshot.policy, "status", "state")
-        said = (
-            f"ClusterPolicy {name}: devicePlugin.enabled is false{', its state is ' + state if state else ''}"
+        switched_off = (
+            reason("finding.evidence.plugin-disabled-in-state", policy=name, state=state)
+            if state
+            else reason("finding.evidence.plugin-disabled", policy=name)
         )
-        gathered.found("device-plugin-disabled", name, said)
+        gathered.found("device-plugin-disabled", name, switched_off)
         return True
     for label in _LABELS_OFF:
         if text(node.labels, label) == "false":
-            gathered.found("device-plugin-disabled", node.name, f"{node.name} has the label {label}=false")
+            labelled = reason("finding.evidence.label-false", node=node.name, label=label)
+            gathered.found("device-plugin-disabled", node.name, labelled)
             return True
     return False
 
 
 def _tainted(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
-    """A DaemonSet that the GPU needs does not tolerate a taint of the node."""
+    """A DaemonSet that GPUs need does not tolerate a taint of the node."""
     if not node.taints or _plugin_here(snapshot, node):
         return False
     for daemonset in snapshot.listed("kubernetes", "daemonsets"):
@@ -120,23 +125,34 @@ def _tainted(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
         if taint:
             called = f"{text(daemonset, 'metadata', 'namespace')}/{name}"
             desired = number(daemonset, "status", "desiredNumberScheduled")
-            said = f"DaemonSet {called} does not tolerate {written(taint)} of {node.name}"
-            state = text(snapshot.policy, "status", "state")
-            gathered.found(
-                "untolerated-taint",
-                called,
-                said if desired is None else f"{said}, desired pods: {desired}",
-                f"ClusterPolicy state is {state} all the same" if state == "ready" else "",
+            refused = reason(
+                "finding.evidence.daemonset-intolerant",
+                daemonset=called,
+                taint=written(taint),
+                node=node.name,
             )
+            if desired is not None:
+                refused = reason("finding.evidence.desired-pods", evidence=refused, desired=desired)
+            gathered.found("untolerated-taint", called, refused, _policy_ready(snapshot))
             return True
     if not snapshot.was_read("kubernetes", "daemonsets"):
         given = at(snapshot.policy, "spec", "daemonsets", "tolerations")
         taint = untolerated(docs(snapshot.policy, "spec", "daemonsets", "tolerations"), node.taints)
         if given is not None and taint:
-            said = f"ClusterPolicy daemonsets.tolerations do not tolerate {written(taint)} of {node.name}"
-            gathered.found("untolerated-taint", node.name, said)
+            intolerant = reason("finding.evidence.policy-intolerant", taint=written(taint), node=node.name)
+            gathered.found("untolerated-taint", node.name, intolerant)
             return True
     return False
+
+
+def _offers_none(node: Node) -> Reason:
+    return reason("finding.evidence.offers-none", node=node.name)
+
+
+def _policy_ready(snapshot: Snapshot) -> Said:
+    """That the ClusterPolicy is ready although GPUs are missing; "" where it is not."""
+    ready = text(snapshot.policy, "status", "state") == "ready"
+    return reason("finding.evidence.policy-ready") if ready else ""
 
 
 def _not_tolerated(snapshot: Snapshot, daemonset: Doc, node: Node) -> Doc:
@@ -149,7 +165,7 @@ def _not_tolerated(snapshot: Snapshot, daemonset: Doc, node: Node) -> Doc:
     template = doc(daemonset, "spec", "template", "spec")
     if template:
         return untolerated(docs(template, "tolerations"), node.taints)
-    # Without its template, a DaemonSet that wants no pod beside a labelled, tainted node says as much.
+    # Without a template, a desired number of 0 beside a labelled, tainted node is evidence enough.
     given = docs(snapshot.policy, "spec", "daemonsets", "tolerations")
     return untolerated(given, node.taints) if desired == 0 else {}
 
@@ -159,36 +175,35 @@ def _plugin_here(snapshot: Snapshot, node: Node) -> bool:
 
 
 def _printed(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
-    """What NVIDIA's own pods on the node, and the runtime about them, say."""
+    """The texts of NVIDIA's own pods on the node, and of the runtime about them."""
     pods = [pod for pod in snapshot.pods_on(node) if pod.operand]
     if software.explained_by_texts(snapshot, gathered, node, pods):
         return True
-    said = software.not_created(snapshot)
-    if said:
-        gathered.found("runtime-missing", node.name, *said)
-    return bool(said)
+    rejected = software.not_created(snapshot)
+    if rejected:
+        gathered.found("runtime-missing", node.name, *rejected)
+    return bool(rejected)
 
 
 def _unpullable(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
-    found = False
+    failed = False
     for pod in snapshot.pods_on(node) + snapshot.operator_pods:
-        said = workloads.pull_failure(snapshot, pod) if pod.operand else None
-        if said:
-            gathered.found("image-pull-failed", pod.called, said)
-            found = True
-    return found
+        failure = workloads.pull_failure(snapshot, pod) if pod.operand else None
+        if failure:
+            gathered.found("image-pull-failed", pod.called, failure)
+            failed = True
+    return failed
 
 
 def _pulling(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
-    """Images of NVIDIA's pods are still being pulled, and too long."""
-    found = False
+    """The kubelet has been pulling images of NVIDIA's pods for too long."""
+    slow = False
     for pod in snapshot.pods_on(node):
         since = workloads.pulling_since(snapshot, pod) if pod.operand and not pod.healthy else None
-        if since is not None and snapshot.age(since) > Stage.PULL.normal:
-            seconds = int(snapshot.age(since).total_seconds())
-            gathered.found("image-pull-slow", pod.called, f"{pod.called} has been pulling for {seconds} s")
-            found = True
-    return found
+        if since is not None and snapshot.age(since) > ProvisioningStage.PULL.normal:
+            gathered.found("image-pull-slow", pod.called, workloads.still_pulling(snapshot, pod, since))
+            slow = True
+    return slow
 
 
 def _crashing(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
@@ -202,12 +217,12 @@ def _plugin_fails(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
         if not pod.plugin or pod.healthy:
             continue
         crashes = list(pod.crashing())
-        for name, said in crashes[:1]:
+        for name, state in crashes[:1]:
             last = snapshot.logs(pod).strip() or snapshot.logs(pod, previous=True).strip()
             gathered.found(
                 "device-plugin-missing",
                 node.name,
-                f"{pod.called}: container {name} {said}, {pod.restarts} restarts",
+                software.restarted(pod, name, state),
                 last.rpartition("\n")[2],
             )
             return True
@@ -215,7 +230,7 @@ def _plugin_fails(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
 
 
 def _validator_stuck(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
-    """The plugin waits for the validator, which does not get through."""
+    """The plugin waits for the validator, which does not finish."""
     stuck = [pod for pod in snapshot.pods_on(node) if pod.validator and list(pod.crashing())]
     for pod in stuck[:1]:
         software.stuck(snapshot, gathered, node, pod)
@@ -223,10 +238,10 @@ def _validator_stuck(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool
 
 
 def _wrong_image(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
-    said = software.without_driver(snapshot, node)
-    if said is None:
+    image = software.without_driver(snapshot, node)
+    if image is None:
         return False
-    gathered.found("wrong-ami", snapshot.name, said, f"{node.name} offers no GPU")
+    gathered.found("wrong-ami", snapshot.name, image, _offers_none(node))
     return True
 
 
@@ -241,43 +256,48 @@ def _operator_down(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
 def _plugin_absent(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
     if _plugin_here(snapshot, node):
         return False
-    found = _plugin_daemonsets(snapshot)
-    if not found and snapshot.was_read("kubernetes", "daemonsets"):
-        state = text(snapshot.policy, "status", "state")
+    daemonsets = _plugin_daemonsets(snapshot)
+    if not daemonsets and snapshot.was_read("kubernetes", "daemonsets"):
         gathered.found(
             "device-plugin-missing",
             node.name,
-            f"{node.name} is Ready and offers no nvidia.com/gpu",
-            "there is no DaemonSet of the device plugin",
-            f"ClusterPolicy state is {state} all the same" if state == "ready" else "",
+            _offers_none(node),
+            reason("finding.evidence.no-plugin-daemonset"),
+            _policy_ready(snapshot),
         )
         return True
-    if not found or not snapshot.was_read("kubernetes", "pods"):
+    if not daemonsets or not snapshot.was_read("kubernetes", "pods"):
         return False
-    called = text(found[0], "metadata", "name")
-    desired = number(found[0], "status", "desiredNumberScheduled")
+    desired = number(daemonsets[0], "status", "desiredNumberScheduled")
     gathered.found(
         "device-plugin-missing",
         node.name,
-        f"{node.name} is Ready and offers no nvidia.com/gpu",
-        f"DaemonSet {called} has no pod on {node.name}; pods it wants in all: {desired}",
-        _selector(found[0], node),
+        _offers_none(node),
+        reason(
+            "finding.evidence.daemonset-without-pod",
+            daemonset=text(daemonsets[0], "metadata", "name"),
+            node=node.name,
+            desired="?" if desired is None else str(desired),
+        ),
+        _missing_label(daemonsets[0], node),
     )
     return True
 
 
-def _selector(daemonset: Doc, node: Node) -> str:
-    """The label that the DaemonSet looks for and the node does not have."""
+def _missing_label(daemonset: Doc, node: Node) -> Said:
+    """The label that the DaemonSet selects nodes by and that this node lacks; "" where it lacks none."""
     wanted = doc(daemonset, "spec", "template", "spec", "nodeSelector")
     lacking = [f"{key}={value}" for key, value in wanted.items() if node.labels.get(key) != value]
-    return f"{node.name} lacks the label {', '.join(lacking)}" if lacking else ""
+    if not lacking:
+        return ""
+    return reason("finding.evidence.label-missing", node=node.name, labels=", ".join(lacking))
 
 
 def _plugin_daemonsets(snapshot: Snapshot) -> list[Doc]:
     return [
-        each
-        for each in snapshot.listed("kubernetes", "daemonsets")
-        if is_plugin(text(each, "metadata", "name"))
+        daemonset
+        for daemonset in snapshot.listed("kubernetes", "daemonsets")
+        if is_plugin(text(daemonset, "metadata", "name"))
     ]
 
 

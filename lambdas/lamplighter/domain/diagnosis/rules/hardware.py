@@ -1,6 +1,6 @@
-"""What is wrong with a GPU itself: fatal XIDs, a GPU that a running pod lost, a count that is short.
+"""What is wrong with a GPU itself: a fatal XID, a GPU that a running pod lost, or too few GPUs.
 
-A fatal XID explains the lost GPU and the short count that it causes, so it is looked for first.
+A fatal XID comes first: it explains the lost GPU and the missing GPUs that it causes.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,9 @@ from lamplighter.domain.diagnosis.document import condition, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.rules import symptoms, workloads
 from lamplighter.domain.diagnosis.rules.node import Node
+from lamplighter.domain.diagnosis.rules.quotes import quote, quote_of_condition, quote_of_pod
 from lamplighter.domain.diagnosis.snapshot import Snapshot
+from lamplighter.reasons.reason import Reason, Said
 
 HARDWARE = "AcceleratedHardwareReady"
 COUNT_MISMATCH = "NvidiaDeviceCountMismatch"
@@ -18,31 +20,30 @@ _DEAD = {"NvidiaDoubleBitError", "DCGMDiagnosticFailure"}
 
 
 def fatal_errors(snapshot: Snapshot, gathered: Gathered) -> None:
-    """Fatal XIDs: by the node's condition, or by a log where GPUs are missing."""
+    """Fatal XIDs: in the node's condition, in its events, or in a log where GPUs are missing."""
     for node in snapshot.nodes:
-        said = [*_condition_says(node), *_logs_say(snapshot, node)]
-        if said:
-            gathered.found("xid", node.name, *said)
+        evidence = [*_of_condition(node), *_of_logs(snapshot, node)]
+        if evidence:
+            gathered.found("xid", node.name, *evidence)
             gathered.explained.add(node.name)
 
 
-def _condition_says(node: Node) -> Iterator[str]:
+def _of_condition(node: Node) -> Iterator[Said]:
     state = condition(node.item, HARDWARE)
-    reason = text(state, "reason")
+    code = text(state, "reason")
     if text(state, "status") != "False":
         return
-    xid = symptoms.condition_xid(reason)
-    if reason in _DEAD or xid in symptoms.FATAL_XIDS:
-        yield f"{node.name} {HARDWARE}=False, {reason}: {text(state, 'message')}"
+    if code in _DEAD or symptoms.condition_xid(code) in symptoms.FATAL_XIDS:
+        yield quote_of_condition(node.name, state)
 
 
-def _logs_say(snapshot: Snapshot, node: Node) -> Iterator[str]:
+def _of_logs(snapshot: Snapshot, node: Node) -> Iterator[Said]:
     short = node.short_of(snapshot.gpus_per_node)
     for pod in snapshot.pods_on(node):
         for xid, line in symptoms.xids(snapshot.logs(pod), snapshot.now, snapshot.since):
             # The device plugin takes a GPU away for more XIDs than those that are fatal.
             if xid in symptoms.FATAL_XIDS or (short and "XidCriticalError" in line):
-                yield f"{pod.called}: {line}"
+                yield quote(pod.called, line)
                 yield short or ""
     for event in snapshot.node_events(node):
         if symptoms.condition_xid(event.reason) in symptoms.FATAL_XIDS:
@@ -50,9 +51,9 @@ def _logs_say(snapshot: Snapshot, node: Node) -> Iterator[str]:
 
 
 def lost_gpus(snapshot: Snapshot, gathered: Gathered) -> None:
-    """Pods that hold a GPU and cannot see it any more. What a debug pod prints is no evidence."""
+    """Pods that hold a GPU and no longer see it. The output of a debug pod is no evidence."""
     offering = {node.name for node in snapshot.nodes if node.allocatable}
-    # The device plugin sees all GPUs of its node: where it lost them, that is why the node offers too few.
+    # The device plugin sees all GPUs of its node. If it lost them, the node offers too few for that reason.
     short = {node.name for node in snapshot.nodes if node.ready and node.short_of(snapshot.gpus_per_node)}
     for pod in snapshot.pods:
         if not (pod.gpus or pod.plugin) or pod.succeeded or pod.node in gathered.explained or not pod.node:
@@ -65,24 +66,24 @@ def lost_gpus(snapshot: Snapshot, gathered: Gathered) -> None:
             workloads.since_registered(pod, snapshot.logs(pod)), snapshot.now, snapshot.since
         )
         if line:
-            gathered.found("gpu-lost", pod.called, f"{pod.called} on {pod.node}: {line}")
+            gathered.found("gpu-lost", pod.called, quote_of_pod(pod, line))
             if pod.node in offering or pod.plugin:
                 gathered.explained.add(pod.node)
 
 
-def short_count(snapshot: Snapshot, node: Node) -> str | None:
-    """Why the node has fewer GPUs than it should, for all that can be told; None when it has all."""
+def count_mismatch(node: Node) -> Reason | None:
+    """The condition by which the node monitoring agent counts too few GPUs; None where it does not."""
     state = condition(node.item, HARDWARE)
     if text(state, "status") == "False" and text(state, "reason") == COUNT_MISMATCH:
-        return f"{node.name} {HARDWARE}=False, {COUNT_MISMATCH}: {text(state, 'message')}"
-    return node.short_of(snapshot.gpus_per_node)
+        return quote_of_condition(node.name, state)
+    return None
 
 
-def other_fault(node: Node) -> str | None:
+def other_fault(node: Node) -> Reason | None:
     """A hardware condition that no rule knows; None where there is none."""
     state = condition(node.item, HARDWARE)
-    reason = text(state, "reason")
-    known = reason in _DEAD or reason == COUNT_MISMATCH or symptoms.condition_xid(reason) is not None
+    code = text(state, "reason")
+    known = code in _DEAD or code == COUNT_MISMATCH or symptoms.condition_xid(code) is not None
     if text(state, "status") != "False" or known:
         return None
-    return f"{node.name} {HARDWARE}=False, {reason}: {text(state, 'message')}"
+    return quote_of_condition(node.name, state)

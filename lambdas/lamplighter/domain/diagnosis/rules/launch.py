@@ -1,7 +1,7 @@
-"""Why instances do not come: the rules of Auto Scaling, Karpenter, quotas and subnets; and why they do not join.
+"""Why instances are missing (Auto Scaling, Karpenter, quotas, subnets), and why instances do not join.
 
-A failure counts only while something is missing: what was launched after it, or before the expectation
-began, made it history. Karpenter calls every refusal InsufficientCapacityError, so the inner code decides.
+A failure counts only while an instance is missing. It is history if a launch succeeded after it, or if it came
+before the expectation began. Karpenter calls every refusal InsufficientCapacityError, so the inner code decides.
 """
 
 import re
@@ -13,8 +13,9 @@ from lamplighter.data import instance_types
 from lamplighter.domain.diagnosis.document import Doc, at, condition, docs, instant, number, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.snapshot import Snapshot
-from lamplighter.domain.diagnosis.stages import Stage
+from lamplighter.domain.diagnosis.stages import ProvisioningStage
 from lamplighter.domain.pool.launch_refusal import NEVER_JOINED, health_refusal, refusal
+from lamplighter.reasons.reason import Said, Sentences, reason
 
 _KARPENTER = re.compile(
     r"InsufficientCapacityError|NodeClaim|creating instance|fleet error|LaunchFailed", re.IGNORECASE
@@ -22,10 +23,12 @@ _KARPENTER = re.compile(
 _DONE = {"Successful"}
 _REFUSED = {"Failed", "Cancelled"}
 _LAUNCHING = re.compile(r"launch", re.IGNORECASE)
+NAMELESS = "EC2 instance"
+"""The object of a finding about an instance whose document has no id."""
 
 
 def launched(snapshot: Snapshot, gathered: Gathered) -> None:
-    """Every instance that was expected is there, or why it is not; then whether each joined."""
+    """Why expected instances are missing; then why instances did not join."""
     if not snapshot.was_read("kubernetes", "nodes") and not snapshot.was_read("aws", "instances"):
         _nothing_to_count(snapshot, gathered)
         return
@@ -42,12 +45,15 @@ def launched(snapshot: Snapshot, gathered: Gathered) -> None:
 
 
 def _joined_unread(snapshot: Snapshot, gathered: Gathered) -> None:
-    """Instances run, and whether they became nodes was not read."""
+    """Instances run, and nobody read whether they became nodes."""
     if _joined_never(snapshot, gathered):
         return
     gathered.unknown(
-        f"{len(snapshot.instances)} of {snapshot.wanted_nodes} instances run, and whether they became nodes was "
-        "not read",
+        reason(
+            "finding.evidence.join-not-read",
+            running=len(snapshot.instances),
+            expected=snapshot.wanted_nodes,
+        ),
         snapshot.not_read("kubernetes.nodes"),
     )
 
@@ -56,79 +62,95 @@ def _nothing_to_count(snapshot: Snapshot, gathered: Gathered) -> None:
     if not snapshot.wanted_nodes:
         return
     refusals = list(_refusals(snapshot, snapshot.wanted_nodes))
-    for each in refusals:
-        gathered.found(each.cause, each.about, each.said)
+    for refused in refusals:
+        gathered.found(refused.cause, refused.about, refused.evidence)
     if not refusals and not _joined_never(snapshot, gathered):
-        strange = _strange_refusal(snapshot)
         gathered.unknown(
-            f"whether the {snapshot.wanted_nodes} expected nodes are there was not read"
-            + (f"; {strange}" if strange else ""),
+            _together(
+                reason("finding.evidence.nodes-not-read", expected=snapshot.wanted_nodes),
+                _strange_refusal(snapshot),
+            ),
             snapshot.not_read("kubernetes.nodes", "aws.instances"),
         )
+
+
+def _together(*sentences: Said | None) -> Said:
+    """Those that there are, as one symptom."""
+    spoken = tuple(sentence for sentence in sentences if sentence)
+    return spoken[0] if len(spoken) == 1 else Sentences(spoken)
 
 
 @dataclass(frozen=True)
 class _Refusal:
     cause: str
     about: str
-    said: str
+    evidence: Said
 
 
 def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
     strange = _strange_refusal(snapshot)
-    # Figures count where nobody says more.
+    # Quotas and free addresses count only where no system gives a reason.
     refusals = list(_refusals(snapshot, missing)) or ([] if strange else list(_by_figures(snapshot)))
-    for each in refusals:
-        gathered.found(each.cause, each.about, each.said)
+    for refused in refusals:
+        gathered.found(refused.cause, refused.about, refused.evidence)
     if refusals:
         return
     if _joined_never(snapshot, gathered):
         return
-    # Where instances were not read, one that boots cannot be told from one that was never launched.
+    # Where instances were not read, a booting instance looks like one that was never launched.
     counted = snapshot.was_read("aws", "instances")
-    stage = Stage.LAUNCH if counted else Stage.JOIN
+    stage = ProvisioningStage.LAUNCH if counted else ProvisioningStage.JOIN
     done = [started for started, status, _ in _activities(snapshot) if status in _DONE and started]
     began = max([snapshot.since, *([] if counted else done)])
     if snapshot.age(began) <= stage.normal:
         gathered.progress(stage, snapshot.name, began)
         return
     desired = number(snapshot.nodegroup, "scalingConfig", "desiredSize")
-    there = snapshot.wanted_nodes - missing
-    sentence = f"{there} of {snapshot.wanted_nodes} expected {'instances' if counted else 'nodes'} are there"
-    if desired is not None and desired < snapshot.wanted_nodes:
-        sentence += f", and the desired size of {snapshot.name} is {desired}: nobody asked for more"
-    if strange:
-        sentence += f"; {strange}"
+    expected, there = snapshot.wanted_nodes, snapshot.wanted_nodes - missing
+    short = (
+        reason("finding.evidence.instances-missing", there=there, expected=expected)
+        if counted
+        else reason("finding.evidence.nodes-missing", there=there, expected=expected)
+    )
+    not_ordered = (
+        reason("finding.evidence.desired-size", pool=snapshot.name, desired=desired)
+        if desired is not None and desired < expected
+        else None
+    )
     gathered.unknown(
-        sentence, snapshot.not_read("aws.nodegroup", "aws.scaling_activities", "aws.instances", "aws.quotas")
+        _together(short, not_ordered, strange),
+        snapshot.not_read("aws.nodegroup", "aws.scaling_activities", "aws.instances", "aws.quotas"),
     )
 
 
-def _strange_refusal(snapshot: Snapshot) -> str:
-    """Who says what of a launch that failed, where no rule knows it: an activity, a claim, the group's health."""
+def _strange_refusal(snapshot: Snapshot) -> Said | None:
+    """A failed launch that no rule knows, quoted from an activity, a NodeClaim or the node group's health."""
     failed = [
-        (started, said)
-        for started, status, said in _activities(snapshot)
-        if status in _REFUSED and said and (started is None or started >= snapshot.since)
+        (started, message)
+        for started, status, message in _activities(snapshot)
+        if status in _REFUSED and message and (started is None or started >= snapshot.since)
     ]
     if failed:
-        return f"AWS says: {max(failed, key=lambda each: each[0] or snapshot.since)[1]}"
+        _, last = max(failed, key=lambda activity: activity[0] or snapshot.since)
+        return reason("finding.evidence.aws-says", words=last)
     claims = [condition(claim, "Launched") for claim in snapshot.listed("kubernetes", "nodeclaims")]
     for state in reversed(claims):
         changed = instant(state, "lastTransitionTime")
         refused = text(state, "status") != "True" and (changed is None or changed >= snapshot.since)
         if refused and text(state, "message"):
-            return f"Karpenter says: {text(state, 'message')}"
+            return reason("finding.evidence.karpenter-says", words=text(state, "message"))
     issues = docs(snapshot.nodegroup, "health", "issues")
-    said = "; ".join(_issue(each) for each in issues if text(each, "code") not in NEVER_JOINED)
-    return f"AWS says: {said}" if said else ""
+    messages = "; ".join(_issue(issue) for issue in issues if text(issue, "code") not in NEVER_JOINED)
+    return reason("finding.evidence.aws-says", words=messages) if messages else None
 
 
 def _refusals(snapshot: Snapshot, missing: int) -> Iterator[_Refusal]:
-    """What AWS and Karpenter said since the expectation began, and no launch made history."""
-    activities = [each for each in _activities(snapshot) if each[0] is None or each[0] >= snapshot.since]
+    """Refusals by AWS and Karpenter since the expectation began that no later launch made history."""
+    activities = [
+        activity for activity in _activities(snapshot) if activity[0] is None or activity[0] >= snapshot.since
+    ]
     fresh = False
-    for started, status, said in activities:
+    for started, status, message in activities:
         if status not in _REFUSED:
             continue
         after = sum(
@@ -138,13 +160,16 @@ def _refusals(snapshot: Snapshot, missing: int) -> Iterator[_Refusal]:
         )
         if after >= missing and not snapshot.was_read("aws", "instances"):
             continue
-        cause = refusal(said)
+        cause = refusal(message)
         if cause:
             fresh = True
-            yield _Refusal(cause, snapshot.name, said)
+            yield _Refusal(cause, snapshot.name, message)
     yield from _karpenter(snapshot)
-    # A node group stays DEGRADED until a launch succeeds: its health may speak of last week.
-    stale = snapshot.was_read("aws", "scaling_activities") and snapshot.age(None) <= Stage.LAUNCH.normal
+    # A node group stays DEGRADED until a launch succeeds: its health may be a week old.
+    stale = (
+        snapshot.was_read("aws", "scaling_activities")
+        and snapshot.age(None) <= ProvisioningStage.LAUNCH.normal
+    )
     if fresh or stale:
         return
     for issue in docs(snapshot.nodegroup, "health", "issues"):
@@ -159,12 +184,14 @@ def _issue(issue: Doc) -> str:
 
 
 def _activities(snapshot: Snapshot) -> list[tuple[datetime | None, str, str]]:
-    found = []
-    for each in snapshot.listed("aws", "scaling_activities"):
-        said = " ".join(part for part in (text(each, "StatusMessage"), text(each, "Description")) if part)
-        if _LAUNCHING.search(text(each, "Description")) or not text(each, "Description"):
-            found.append((instant(each, "StartTime"), text(each, "StatusCode"), said))
-    return found
+    """Launches by Auto Scaling: start, status and message."""
+    launches = []
+    for activity in snapshot.listed("aws", "scaling_activities"):
+        description = text(activity, "Description")
+        message = " ".join(part for part in (text(activity, "StatusMessage"), description) if part)
+        if _LAUNCHING.search(description) or not description:
+            launches.append((instant(activity, "StartTime"), text(activity, "StatusCode"), message))
+    return launches
 
 
 def _karpenter(snapshot: Snapshot) -> Iterator[_Refusal]:
@@ -176,79 +203,80 @@ def _karpenter(snapshot: Snapshot) -> Iterator[_Refusal]:
             launched_claims.add(text(claim, "metadata", "name"))
         if text(state, "status") == "True" or (changed and changed < snapshot.since):
             continue
-        said = f"{text(state, 'reason')}: {text(state, 'message')}"
-        if cause := refusal(said):
-            yield _Refusal(cause, text(claim, "metadata", "name"), said)
+        message = f"{text(state, 'reason')}: {text(state, 'message')}"
+        if cause := refusal(message):
+            yield _Refusal(cause, text(claim, "metadata", "name"), message)
     for (kind, _, name), events in snapshot.events.items():
         if kind not in {"NodeClaim", "NodePool", "Pod"} or name in launched_claims:
             continue
         for event in events:
-            # Karpenter says it of its claim, and again of the pod that waits.
+            # Karpenter writes the event for its NodeClaim, and again for the pod that waits.
             if (cause := refusal(str(event))) and _KARPENTER.search(str(event)):
                 yield _Refusal(cause, name, str(event))
 
 
 def _by_figures(snapshot: Snapshot) -> Iterator[_Refusal]:
-    """Where nobody said why: a quota that cannot hold what was asked, a subnet without an address."""
+    """Where no system gives a reason: a quota that is too small, or a subnet without a free address."""
     known = instance_types.gpu_type(snapshot.instance_type)
     code = instance_types.quota_code(snapshot.instance_type)
     for quota in snapshot.listed("aws", "quotas"):
         value = number(quota, "Value")
         needed = known.vcpus * snapshot.wanted_nodes if known else None
         if text(quota, "QuotaCode") == code and value is not None and needed and value < needed:
-            yield _Refusal("vcpu-quota", snapshot.name, f"quota {code} is {value} vCPUs, needed are {needed}")
+            small = reason("finding.evidence.quota", quota=code, vcpus=value, needed=needed)
+            yield _Refusal("vcpu-quota", snapshot.name, small)
     mine = at(snapshot.nodegroup, "subnets")
     for subnet in snapshot.listed("aws", "subnets"):
         name = text(subnet, "SubnetId")
         if number(subnet, "AvailableIpAddressCount") == 0 and (not isinstance(mine, list) or name in mine):
-            yield _Refusal("no-addresses", name or snapshot.name, f"{name} has 0 available addresses")
+            about = name or snapshot.name
+            yield _Refusal("no-addresses", about, reason("finding.evidence.subnet-full", subnet=about))
 
 
 def _unjoined(snapshot: Snapshot) -> list[Doc]:
-    """Instances that run and are no node: as EC2 lists them, or as Karpenter's claims do."""
+    """Instances that run and are not nodes, from EC2's list or from Karpenter's NodeClaims."""
     if not snapshot.was_read("kubernetes", "nodes"):
         return []
     known = {node.instance for node in snapshot.nodes} | {node.name for node in snapshot.nodes}
-    found = []
-    for each in snapshot.instances:
-        names = {text(each, "InstanceId"), text(each, "PrivateDnsName")} - {""}
+    unjoined = []
+    for running in snapshot.instances:
+        names = {text(running, "InstanceId"), text(running, "PrivateDnsName")} - {""}
         if not names & known:
-            found.append(each)
+            unjoined.append(running)
         known |= names
     for claim in snapshot.listed("kubernetes", "nodeclaims"):
         instance = text(claim, "status", "providerID").rpartition("/")[2]
         started = condition(claim, "Launched")
         if text(started, "status") == "True" and instance not in known:
-            found.append({"InstanceId": instance, "LaunchTime": text(started, "lastTransitionTime")})
-    return found
+            unjoined.append({"InstanceId": instance, "LaunchTime": text(started, "lastTransitionTime")})
+    return unjoined
 
 
 def _joining(snapshot: Snapshot, gathered: Gathered, unjoined: list[Doc]) -> None:
     issues = [
-        each for each in docs(snapshot.nodegroup, "health", "issues") if text(each, "code") in NEVER_JOINED
+        issue for issue in docs(snapshot.nodegroup, "health", "issues") if text(issue, "code") in NEVER_JOINED
     ]
     for instance in unjoined[: max(0, snapshot.wanted_nodes - len(snapshot.nodes))]:
-        name = text(instance, "InstanceId") or "an instance"
+        name = text(instance, "InstanceId") or NAMELESS
         began = instant(instance, "LaunchTime") or snapshot.since
         named = [issue for issue in issues if _names(issue, name)]
-        if not named and snapshot.age(began) <= Stage.JOIN.normal:
-            gathered.progress(Stage.JOIN, name, began)
+        if not named and snapshot.age(began) <= ProvisioningStage.JOIN.normal:
+            gathered.progress(ProvisioningStage.JOIN, name, began)
             continue
-        said = [_issue(issue) for issue in named or issues]
         minutes = int(snapshot.age(began).total_seconds() // 60)
-        gathered.found("node-not-joined", name, f"{name} runs for {minutes} minutes and is no node", *said)
+        late = reason("finding.evidence.not-joined", instance=name, minutes=minutes)
+        gathered.found("node-not-joined", name, late, *map(_issue, named or issues))
 
 
 def _joined_never(snapshot: Snapshot, gathered: Gathered) -> bool:
-    """No instance is left that could be blamed: the node group's health alone says that they could not join."""
-    late = snapshot.age(None) > Stage.JOIN.normal
-    found = False
+    """No instance is left to name: only the node group's health reports that instances did not join."""
+    late = snapshot.age(None) > ProvisioningStage.JOIN.normal
+    blamed = False
     for issue in docs(snapshot.nodegroup, "health", "issues"):
         if text(issue, "code") in NEVER_JOINED and late:
-            said = _issue(issue)
-            gathered.found("node-not-joined", snapshot.name, said)
-            found = True
-    return found
+            gathered.found("node-not-joined", snapshot.name, _issue(issue))
+            blamed = True
+    return blamed
 
 
 def _names(issue: Doc, instance: str) -> bool:

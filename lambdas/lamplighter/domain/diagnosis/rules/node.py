@@ -6,10 +6,11 @@ from functools import cached_property
 
 from lamplighter.domain.diagnosis.document import Doc, condition, doc, docs, instant, number, text
 from lamplighter.domain.pool.nodes import GPU_RESOURCES
+from lamplighter.reasons.reason import Reason, Said, reason
 
 SHARED = "nvidia.com/gpu.shared"
 
-# Set while a node starts or leaves, and taken away by whoever set them.
+# Taints of a node that starts or leaves. The component that set one takes it away again.
 LIFECYCLE_TAINTS = (
     "node.kubernetes.io/",
     "node.cloudprovider.kubernetes.io/",
@@ -47,27 +48,32 @@ class Node:
 
     @property
     def lost_contact(self) -> bool:
-        """The control plane no longer hears its kubelet: no stage of a start."""
+        """The control plane no longer hears from its kubelet. That is no stage of a start."""
         return text(self._ready, "status") == "Unknown"
 
     @property
-    def ready_said(self) -> str:
-        """Why it is not Ready, as the kubelet says."""
-        said = [text(self._ready, key) for key in ("reason", "message") if text(self._ready, key)]
-        return ": ".join(said) or "no Ready condition"
+    def ready_message(self) -> str:
+        """Why it is not Ready, in the kubelet's words; "" where it has no Ready condition."""
+        parts = [text(self._ready, key) for key in ("reason", "message") if text(self._ready, key)]
+        return ": ".join(parts)
+
+    @property
+    def unready(self) -> Reason:
+        """Why it is not Ready, as evidence."""
+        words: Said = self.ready_message or reason("finding.evidence.no-ready-condition")
+        return reason("finding.evidence.unready", node=self.name, words=words)
 
     @property
     def ready_changed(self) -> datetime | None:
-        """When it last became Ready, or stopped to be."""
+        """When it last became Ready or stopped being Ready."""
         return instant(self._ready, "lastTransitionTime") or self.created
 
     @property
-    def troubles(self) -> Iterator[str]:
-        """Conditions beside Ready that are not as they should be: the kubelet's and the node monitoring agent's."""
-        for each in docs(self.item, "status", "conditions"):
-            kind, status = text(each, "type"), text(each, "status")
-            if status == _UNWELL.get(kind):
-                yield f"{self.name} {kind}={status}, {text(each, 'reason')}: {text(each, 'message')}"
+    def bad_conditions(self) -> Iterator[Doc]:
+        """Conditions beside Ready that show a problem: the kubelet's and the node monitoring agent's."""
+        for condition_ in docs(self.item, "status", "conditions"):
+            if text(condition_, "status") == _UNWELL.get(text(condition_, "type")):
+                yield condition_
 
     @property
     def cordoned(self) -> bool:
@@ -75,14 +81,14 @@ class Node:
 
     @cached_property
     def brings_plugin(self) -> bool:
-        """Whether its image announces GPUs by itself, with no pod: Bottlerocket for NVIDIA, EKS Auto Mode."""
+        """Whether its image announces the GPUs without a pod: Bottlerocket for NVIDIA, EKS Auto Mode."""
         image = text(self.item, "status", "nodeInfo", "osImage")
         rocket = image.startswith("Bottlerocket") and "nvidia" in image.lower()
         return rocket or text(self.labels, "eks.amazonaws.com/compute-type") == "auto"
 
     @cached_property
     def taints(self) -> list[Doc]:
-        """Taints that keep pods away for good: not those of a start, not preferences."""
+        """Taints that keep pods away permanently: not those of a start, not preferences."""
         return [
             taint
             for taint in docs(self.item, "spec", "taints")
@@ -92,18 +98,18 @@ class Node:
 
     @cached_property
     def replicas(self) -> int:
-        """Schedulable units a GPU is shared as."""
+        """How many schedulable units one GPU is shared as."""
         return number(self.labels, "nvidia.com/gpu.replicas") or 1
 
     def _units(self, which: str) -> int | None:
         """GPU units of capacity or allocatable; None where the resource was never announced."""
         resources = doc(self.item, "status", which)
         if number(self.item, "status", "allocatable", SHARED):
-            # Renamed by sharing: what the plugin offered under the other name before is history.
+            # Sharing renamed the resource: what the plugin offered under the old name is history.
             return number(resources, SHARED)
-        found = [number(resources, name) for name in GPU_RESOURCES if name in resources]
+        whole = [number(resources, name) for name in GPU_RESOURCES if name in resources]
         slices = [number(resources, name) for name in resources if str(name).startswith("nvidia.com/mig-")]
-        counted = [count for count in found + slices if count is not None]
+        counted = [count for count in whole + slices if count is not None]
         return sum(counted) if counted else None
 
     @cached_property
@@ -122,21 +128,31 @@ class Node:
 
     @property
     def sliced(self) -> bool:
-        """MIG: how many units a GPU gives depends on its profile."""
+        """Whether MIG slices its GPUs. The MIG profile decides how many units a GPU gives."""
         resources = doc(self.item, "status", "allocatable")
         named = any(str(name).startswith("nvidia.com/mig-") for name in resources)
         return named or "-MIG-" in text(self.labels, "nvidia.com/gpu.product")
 
-    def short_of(self, gpus: int) -> str | None:
-        """Which GPUs are missing of so many physical ones; None when all are offered."""
+    def short_of(self, gpus: int) -> Reason | None:
+        """How it offers too few GPUs where `gpus` physical ones are expected; None when it offers all."""
         counted = number(self.labels, "nvidia.com/gpu.count")
         if self.allocatable < self.capacity:
-            return f"{self.name} offers {self.allocatable} of its {self.capacity} GPUs"
+            return reason(
+                "finding.evidence.offers-part",
+                node=self.name,
+                offered=self.allocatable,
+                capacity=self.capacity,
+            )
         if self.sliced and self.allocatable:
             return None
         if counted is not None and counted < gpus:
-            return f"GPU feature discovery counts {counted} GPUs on {self.name} where {gpus} are expected"
-        wanted = gpus * self.replicas
-        if self.allocatable < wanted:
-            return f"{self.name} offers {self.allocatable} GPUs where {wanted} are expected"
+            return reason("finding.evidence.discovery-counts", node=self.name, counted=counted, expected=gpus)
+        expected = gpus * self.replicas
+        if self.allocatable < expected:
+            return reason(
+                "finding.evidence.offers-fewer",
+                node=self.name,
+                offered=self.allocatable,
+                expected=expected,
+            )
         return None

@@ -1,4 +1,4 @@
-"""One pod, read from its API document: what it is for, what its containers are stuck at, what it tolerates."""
+"""One pod, read from its API document: its purpose, the state of its containers, and its tolerations."""
 
 import re
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import cached_property
 
 from lamplighter.domain.diagnosis.document import NOTHING, Doc, condition, doc, docs, instant, number, text
+from lamplighter.reasons.reason import Said, Sentences, reason
 
 # The parts of NVIDIA's software, by the names that the operator and the charts give their pods.
 _OPERAND = re.compile(
@@ -16,7 +17,7 @@ _OPERAND = re.compile(
 _PLUGIN = re.compile(r"nvidia-device-plugin(?!-validator|-mps|-gpu-feature)|^nvidia-gpu-device-plugin")
 _OPERATOR = re.compile(r"^gpu-operator-(?!node-feature)|node-feature-discovery-master")
 _VALIDATOR = re.compile(r"nvidia-operator-validator")
-# The pods that the validator starts: the one for CUDA sees all GPUs and asks for none.
+# The pods that the validator starts. The one for CUDA sees all GPUs and requests none.
 _WORKLOAD = re.compile(r"nvidia-(?:cuda|device-plugin)-validator")
 
 _GROUPS = ("jobset.sigs.k8s.io/jobset-name", "leaderworkerset.sigs.k8s.io/name")
@@ -43,7 +44,7 @@ def is_operator(name: str) -> bool:
 
 
 def guessed(namespace: str, name: str, nodes: list[str]) -> Doc:
-    """A pod of which only the name is known: on the one node, where there is one; a workload asks for a GPU."""
+    """A pod of which only the name is known. It is on the only node; a workload requests a GPU."""
     software = is_operand(name) or name.startswith("node-debugger-")
     containers = [] if software else [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]
     spec = {"nodeName": nodes[0] if len(nodes) == 1 else "", "containers": containers}
@@ -82,12 +83,12 @@ class Pod:
 
     @cached_property
     def validates(self) -> bool:
-        """Whether it is a workload by which the operator's validator tries a GPU."""
+        """Whether the operator's validator started it to try a GPU."""
         return bool(_WORKLOAD.search(self.name)) or (self.operand and self.gpus > 0)
 
     @cached_property
     def gpus(self) -> int:
-        """GPU units it asks for, of whatever resource name."""
+        """GPU units that it requests, under any resource name."""
         wanted = 0
         for container in docs(self.item, "spec", "containers") + docs(self.item, "spec", "initContainers"):
             asked = doc(container, "resources", "limits") or doc(container, "resources", "requests")
@@ -98,19 +99,19 @@ class Pod:
 
     @cached_property
     def owner(self) -> str:
-        """Its controller, as kind and name; "" for a pod of its own."""
+        """Its controller, as kind and name; "" for a pod without a controller."""
         for owner in docs(self.item, "metadata", "ownerReferences"):
             return f"{text(owner, 'kind')}/{text(owner, 'name')}"
         return ""
 
     @property
     def index(self) -> str:
-        """Which of an indexed job's ranks it is; "" where it is none."""
+        """Its rank in an indexed job; "" where it has none."""
         return text(self.item, "metadata", "labels", "batch.kubernetes.io/job-completion-index")
 
     @cached_property
     def group(self) -> str:
-        """What its ranks have in common: the JobSet or LeaderWorkerSet of several jobs, else its controller."""
+        """The group of its ranks: the JobSet or LeaderWorkerSet of several jobs, else its controller."""
         for label in _GROUPS:
             if name := text(self.item, "metadata", "labels", label):
                 return f"{label.partition('.')[0]}/{name}"
@@ -147,7 +148,7 @@ class Pod:
 
     @cached_property
     def healthy(self) -> bool:
-        """Does its work, or did."""
+        """Whether it works, or has succeeded."""
         if self.succeeded:
             return True
         if self.phase != "Running":
@@ -156,17 +157,17 @@ class Pod:
         if ready:
             return text(ready, "status") == "True"
         main = docs(self.item, "status", "containerStatuses")
-        return all(each.get("ready") is not False for each in main)
+        return all(status.get("ready") is not False for status in main)
 
     @property
     def ready_changed(self) -> datetime | None:
-        """When it last became Ready, or stopped to be."""
+        """When it last became Ready or stopped being Ready."""
         return instant(condition(self.item, "Ready"), "lastTransitionTime")
 
     @cached_property
     def ended(self) -> datetime | None:
-        """When its last container ended; None while one runs, or where it is not said."""
-        ends = [instant(each, "state", "terminated", "finishedAt") for each in self.statuses]
+        """When its last container ended; None where no status says so."""
+        ends = [instant(status, "state", "terminated", "finishedAt") for status in self.statuses]
         return max((end for end in ends if end is not None), default=None)
 
     def waits(self) -> Iterator[tuple[str, str, str]]:
@@ -176,46 +177,42 @@ class Pod:
             if waiting:
                 yield text(status, "name"), text(waiting, "reason"), text(waiting, "message")
 
-    def crashing(self) -> Iterator[tuple[str, str]]:
-        """Containers that end badly again and again: name and what is said of it."""
+    def crashing(self) -> Iterator[tuple[str, Said]]:
+        """Containers that fail again and again: name, and the kubelet's message or the exit code."""
         for status in self.statuses:
             waiting = text(status, "state", "waiting", "reason")
             ended = doc(status, "state", "terminated")
             if waiting == "CrashLoopBackOff":
                 yield text(status, "name"), text(status, "state", "waiting", "message") or waiting
             elif ended and (number(ended, "exitCode") or 0) != 0:
-                yield text(status, "name"), f"ended with exit code {number(ended, 'exitCode')}"
+                yield text(status, "name"), _exit_code(ended)
 
-    def ended_with(self) -> Iterator[tuple[str, str]]:
+    def ended_with(self) -> Iterator[tuple[str, Said]]:
         """Containers that ended, now or before they wait: name, and reason, exit code and message."""
         for status in self.statuses:
             for state in ("state", "lastState"):
                 ended = doc(status, state, "terminated")
                 if ended:
-                    said = [
-                        text(ended, "reason"),
-                        f"exit code {number(ended, 'exitCode')}",
-                        text(ended, "message"),
-                    ]
-                    yield text(status, "name"), ", ".join(each for each in said if each)
+                    parts = (text(ended, "reason"), _exit_code(ended), text(ended, "message"))
+                    yield text(status, "name"), Sentences(tuple(part for part in parts if part))
                     break
 
     @property
     def restarts(self) -> int:
-        return max((number(each, "restartCount") or 0 for each in self.statuses), default=0)
+        return max((number(status, "restartCount") or 0 for status in self.statuses), default=0)
 
     @cached_property
-    def said(self) -> list[str]:
-        """What the kubelet says of the pod and its containers."""
-        found = [text(self.item, "status", "message"), text(self.item, "status", "reason")]
+    def kubelet_messages(self) -> list[str]:
+        """The kubelet's messages about the pod and its containers."""
+        messages = [text(self.item, "status", "message"), text(self.item, "status", "reason")]
         for status in self.statuses:
             for state in ("state", "lastState"):
                 for kind in ("waiting", "terminated"):
-                    found += [text(status, state, kind, "message"), text(status, state, kind, "reason")]
-        return [each for each in found if each]
+                    messages += [text(status, state, kind, "message"), text(status, state, kind, "reason")]
+        return [message for message in messages if message]
 
     @property
-    def scheduling_said(self) -> str:
+    def scheduler_message(self) -> str:
         """Why the scheduler finds no node, in its words."""
         placed = condition(self.item, "PodScheduled")
         return text(placed, "message") if text(placed, "status") == "False" else ""
@@ -223,6 +220,11 @@ class Pod:
     def untolerated(self, taints: list[Doc]) -> Doc:
         """The first of the taints that the pod does not tolerate; empty when it tolerates all."""
         return untolerated(docs(self.item, "spec", "tolerations"), taints)
+
+
+def _exit_code(ended: Doc) -> Said:
+    code = number(ended, "exitCode")
+    return reason("finding.evidence.exit-code", code="?" if code is None else str(code))
 
 
 def untolerated(tolerations: list[Doc], taints: list[Doc]) -> Doc:

@@ -1,4 +1,4 @@
-"""NVIDIA's software on and around a node: what its pods print, its image, its operator, its validator."""
+"""NVIDIA's software for a node: what its pods print, the node's image, the operator, and the validator."""
 
 import re
 from collections.abc import Sequence
@@ -8,16 +8,18 @@ from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.rules import workloads
 from lamplighter.domain.diagnosis.rules.node import Node
 from lamplighter.domain.diagnosis.rules.pod import Pod, is_operand, is_plugin
+from lamplighter.domain.diagnosis.rules.quotes import quote
 from lamplighter.domain.diagnosis.rules.symptoms import NVML_MISSING
 from lamplighter.domain.diagnosis.snapshot import Snapshot
-from lamplighter.domain.diagnosis.stages import Stage
+from lamplighter.domain.diagnosis.stages import ProvisioningStage
 from lamplighter.domain.gpu.image import may_have_driver
+from lamplighter.reasons.reason import Reason, Said, reason
 
 _NEEDED = re.compile(
     r"nvidia-container-toolkit|nvidia-driver-daemonset|node-feature-discovery-worker|nfd-worker"
 )
 _OPERATOR = re.compile(r"^gpu-operator$|gpu-operator(?!.*node-feature)|node-feature-discovery-master")
-# What the texts of a node's pods can name, the most fundamental first.
+# Causes that the texts of a node's pods can name, the most fundamental first.
 _NAMED = (
     "xid",
     "gpu-lost",
@@ -30,7 +32,7 @@ _NAMED = (
     "no-addresses",
 )
 _RESTARTS = 3
-# With these, every operand is ready on the nodes that are there; all others may be why one is not.
+# These leave every operand on the existing nodes ready. Any other cause may be why an operand is not.
 _NO_OPERAND_CARES = frozenset(
     {
         "launch-denied",
@@ -44,6 +46,7 @@ _NO_OPERAND_CARES = frozenset(
         "gpu-lost",
     }
 )
+_SETTLING = frozenset({ProvisioningStage.READY, ProvisioningStage.GPUS, ProvisioningStage.VALIDATION})
 _NO_RUNTIME_CLASS = re.compile(r"RuntimeClass \W*nvidia\W* not found", re.IGNORECASE)
 
 
@@ -53,46 +56,46 @@ def needed_for_gpus(daemonset: str) -> bool:
 
 
 def explained_by_texts(snapshot: Snapshot, gathered: Gathered, node: Node, pods: Sequence[Pod]) -> bool:
-    """Whether what the pods say names a cause for the node."""
-    found = [
-        (_NAMED.index(cause), cause, f"{pod.called}: {symptom.said}")
+    """Whether the texts of the pods name a cause for the node; then it is noted."""
+    shown = sorted(
+        (_NAMED.index(cause), cause, pod.called, symptom.line)
         for pod in pods
         if (symptom := workloads.symptom_of(snapshot, pod))
         for cause in [resolved(snapshot, node, symptom.cause)]
-    ]
-    if not found:
+    )
+    if not shown:
         return False
-    _, cause, _ = min(found)
+    _, cause, _, _ = shown[0]
     about = snapshot.name if cause == "wrong-ami" else node.name
-    said = [text for _, other, text in sorted(found) if other == cause]
-    extra = without_driver(snapshot, node) if cause == "wrong-ami" else None
-    gathered.found(cause, about, *said, extra or "")
+    quotes = [quote(pod, line) for _, other, pod, line in shown if other == cause]
+    image = without_driver(snapshot, node) if cause == "wrong-ami" else None
+    gathered.found(cause, about, *quotes, image or "")
     return True
 
 
 def resolved(snapshot: Snapshot, node: Node | None, cause: str) -> str:
-    """A library or runtime that is missing on an image without the driver is the image's fault."""
+    """The cause after a look at the image: without the driver in it, library and runtime are missing too."""
     if cause not in {NVML_MISSING, "runtime-missing"}:
         return cause
     return "wrong-ami" if without_driver(snapshot, node) else "runtime-missing"
 
 
-def without_driver(snapshot: Snapshot, node: Node | None) -> str | None:
-    """What says that the node's image has no NVIDIA driver, and that nothing installs one; None otherwise."""
+def without_driver(snapshot: Snapshot, node: Node | None) -> Reason | None:
+    """Evidence that the node's image has no NVIDIA driver and that nothing installs one; None otherwise."""
     if at(snapshot.policy, "spec", "driver", "enabled") is True:
         return None
     ami = text(snapshot.nodegroup, "amiType")
     if not may_have_driver(ami):
-        return f"amiType is {ami}"
+        return reason("finding.evidence.ami-type", type=ami)
     image = text(node.item, "status", "nodeInfo", "osImage") if node else ""
     plain_bottlerocket = image.startswith("Bottlerocket") and "nvidia" not in image.lower()
     if plain_bottlerocket or image.startswith("Windows"):
-        return f"osImage is {image}"
+        return reason("finding.evidence.os-image", image=image)
     return None
 
 
 def operator_down(snapshot: Snapshot, gathered: Gathered) -> bool:
-    """The operator's own deployment has no pod that works, for longer than normal."""
+    """Whether the operator's own deployment has had no working pod for longer than normal; then it is noted."""
     if not snapshot.was_read("kubernetes", "deployments"):
         return _operator_pods_down(snapshot, gathered)
     for deployment in snapshot.listed("kubernetes", "deployments"):
@@ -103,28 +106,34 @@ def operator_down(snapshot: Snapshot, gathered: Gathered) -> bool:
             continue
         state = condition(deployment, "Available")
         began = instant(state, "lastTransitionTime") or instant(deployment, "metadata", "creationTimestamp")
-        if snapshot.age(began) <= Stage.OPERATOR.normal:
-            if all(each.about != name for each in gathered.in_progress):
-                gathered.progress(Stage.OPERATOR, name, began or snapshot.since)
+        if snapshot.age(began) <= ProvisioningStage.OPERATOR.normal:
+            if all(stage.about != name for stage in gathered.in_progress):
+                gathered.progress(ProvisioningStage.OPERATOR, name, began or snapshot.since)
             continue
         if pulls := _operator_pulls(snapshot):
             gathered.found("image-pull-failed", name, *pulls)
             return True
-        said = f"deployment {text(deployment, 'metadata', 'namespace')}/{name}: 0 of {wanted or 1} pods available"
-        gathered.found("operator-not-ready", name, said, text(state, "message"), *_operator_says(snapshot))
+        called = f"{text(deployment, 'metadata', 'namespace')}/{name}"
+        down = reason("finding.evidence.deployment-down", deployment=called, wanted=wanted or 1)
+        waits = _operator_waits(snapshot)
+        gathered.found("operator-not-ready", name, down, text(state, "message"), *waits)
         return True
     return False
 
 
-def _operator_pulls(snapshot: Snapshot) -> list[str]:
-    said = (workloads.pull_failure(snapshot, pod) for pod in snapshot.operator_pods)
-    return [each for each in said if each]
+def _operator_pulls(snapshot: Snapshot) -> list[Reason]:
+    failures = (workloads.pull_failure(snapshot, pod) for pod in snapshot.operator_pods)
+    return [failure for failure in failures if failure]
 
 
 def _operator_pods_down(snapshot: Snapshot, gathered: Gathered) -> bool:
     """The same from the pods, where the deployments were not read."""
     pods = [pod for pod in snapshot.operator_pods if pod.name.startswith("gpu-operator")]
-    crashes = [f"{pod.called}: container {name} {said}" for pod in pods for name, said in pod.crashing()]
+    crashes = [
+        reason("finding.evidence.container", pod=pod.called, container=name, state=state)
+        for pod in pods
+        for name, state in pod.crashing()
+    ]
     if any(pod.healthy for pod in pods) or not crashes:
         return False
     gathered.found("operator-not-ready", pods[0].called, *crashes)
@@ -132,21 +141,21 @@ def _operator_pods_down(snapshot: Snapshot, gathered: Gathered) -> bool:
 
 
 def operator_failed(snapshot: Snapshot) -> bool:
-    """The operator itself says that it could not do its work, rather than that an operand is not ready."""
+    """Whether the operator reports a failure of its own, rather than an operand that is not ready."""
     error = condition(snapshot.policy, "Error")
     return text(error, "status") == "True" and text(error, "reason") in {"ReconcileFailed", "DriverNotReady"}
 
 
 def operator_reconciles_not(snapshot: Snapshot) -> bool:
-    """The operator cannot write what it manages: its own trouble, whatever runs or not."""
+    """Whether the operator cannot write what it manages. That is its own failure, whatever else runs."""
     error = condition(snapshot.policy, "Error")
     return text(error, "status") == "True" and text(error, "reason") == "ReconcileFailed"
 
 
-def not_created(snapshot: Snapshot) -> list[str]:
+def not_created(snapshot: Snapshot) -> list[Reason]:
     """DaemonSets whose pods are rejected because the runtime class that they name does not exist."""
     return [
-        f"DaemonSet {name}: {event.message}"
+        quote(f"DaemonSet {name}", event.message)
         for _, name, events in snapshot.events_by_kind.get("DaemonSet", ())
         if is_operand(name)
         for event in events[-1:]
@@ -154,37 +163,40 @@ def not_created(snapshot: Snapshot) -> list[str]:
     ]
 
 
-def _operator_says(snapshot: Snapshot) -> list[str]:
+def _operator_waits(snapshot: Snapshot) -> list[Reason]:
     return [
-        f"{pod.called}: {reason} {message}"
+        quote(pod.called, f"{code} {message}")
         for pod in snapshot.operator_pods
-        for _, reason, message in pod.waits()
+        for _, code, message in pod.waits()
     ]
 
 
 def policy_not_ready(snapshot: Snapshot, gathered: Gathered) -> bool:
-    """The ClusterPolicy says that it is not ready, for longer than normal. That it is ready says nothing."""
+    """Whether the ClusterPolicy has been notReady for longer than normal. A ready one is no evidence of anything."""
     policy = snapshot.policy
     error, ready = condition(policy, "Error"), condition(policy, "Ready")
     not_ready = text(policy, "status", "state") == "notReady" or text(error, "status") == "True"
     if not not_ready:
         return False
     name = text(policy, "metadata", "name") or "cluster-policy"
-    times = [instant(each, "lastTransitionTime") for each in (error, ready) if each]
+    times = [instant(state, "lastTransitionTime") for state in (error, ready) if state]
     began = max([snapshot.since, *(time for time in times if time is not None)])
-    if snapshot.age(began) <= Stage.OPERATOR.normal:
-        if all(each.about != name for each in gathered.in_progress):
-            gathered.progress(Stage.OPERATOR, name, began)
+    if snapshot.age(began) <= ProvisioningStage.OPERATOR.normal:
+        if all(stage.about != name for stage in gathered.in_progress):
+            gathered.progress(ProvisioningStage.OPERATOR, name, began)
         return False
-    said = [
-        f"{text(each, 'reason')}: {text(each, 'message')}" for each in (error, ready) if text(each, "message")
+    messages = [
+        f"{text(state, 'reason')}: {text(state, 'message')}"
+        for state in (error, ready)
+        if text(state, "message")
     ]
-    gathered.found("operator-not-ready", name, f"ClusterPolicy {name} is notReady", *said)
+    unready = reason("finding.evidence.policy-not-ready", policy=name)
+    gathered.found("operator-not-ready", name, unready, *messages)
     return True
 
 
 def validated(snapshot: Snapshot, gathered: Gathered) -> None:
-    """The operator's validator on each node that offers its GPUs: through, under way, or stuck."""
+    """The operator's validator on each node that offers its GPUs: done, in progress, or stuck."""
     for node in snapshot.nodes:
         if not node.ready or node.name in gathered.explained or node.short_of(snapshot.gpus_per_node):
             continue
@@ -194,49 +206,62 @@ def validated(snapshot: Snapshot, gathered: Gathered) -> None:
 
 
 def _stuck(snapshot: Snapshot, gathered: Gathered, node: Node, pod: Pod) -> None:
-    workload = [each for each in snapshot.pods_on(node) if each.validates and not each.healthy]
+    workload = [other for other in snapshot.pods_on(node) if other.validates and not other.healthy]
     if explained_by_texts(snapshot, gathered, node, [pod, *workload]):
         gathered.explained.add(node.name)
         return
-    refused = [(each.called, said) for each in workload if (said := workloads.refused(snapshot, each))]
-    for called, said in refused:
-        gathered.found("admission-refused", called, said)
+    refused = [
+        (other.called, refusal) for other in workload if (refusal := workloads.refused(snapshot, other))
+    ]
+    for called, refusal in refused:
+        gathered.found("admission-refused", called, refusal)
     if refused:
         return
     if failure := workloads.pull_failure(snapshot, pod):
         gathered.found("image-pull-failed", pod.called, failure)
         return
     began = max(snapshot.since, pod.created or snapshot.since)
-    late = snapshot.age(began) > Stage.VALIDATION.normal
+    late = snapshot.age(began) > ProvisioningStage.VALIDATION.normal
     crashes = list(pod.crashing())
     if not late and not (crashes and pod.restarts >= _RESTARTS):
-        gathered.progress(Stage.VALIDATION, node.name, began)
+        gathered.progress(ProvisioningStage.VALIDATION, node.name, began)
         return
     stuck(snapshot, gathered, node, pod)
 
 
 def stuck(snapshot: Snapshot, gathered: Gathered, node: Node, pod: Pod) -> None:
-    """The validator on a node does not get through; says which of its init containers."""
-    waits = [(name, f"{reason} {message}") for name, reason, message in pod.waits()]
+    """Notes that the validator on a node does not finish, and which of its init containers is stuck."""
+    waits: list[tuple[str, Said]] = [(name, f"{code} {message}") for name, code, message in pod.waits()]
     where = list(pod.crashing()) or waits or _running(pod)
-    said = [f"{pod.called}: container {name}: {why}, {pod.restarts} restarts" for name, why in where[:1]]
+    evidence = [restarted(pod, name, state) for name, state in where[:1]] or [
+        reason("finding.evidence.phase", pod=pod.called, phase=pod.phase)
+    ]
     log = snapshot.logs(pod).strip() or snapshot.logs(pod, previous=True).strip()
-    gathered.found(
-        "validator-stuck", node.name, *(said or [f"{pod.called} is {pod.phase}"]), log.rpartition("\n")[2]
+    gathered.found("validator-stuck", node.name, *evidence, log.rpartition("\n")[2])
+
+
+def restarted(pod: Pod, container: str, state: Said) -> Reason:
+    """The state of a container, with the number of restarts."""
+    return reason(
+        "finding.evidence.container-restarts",
+        pod=pod.called,
+        container=container,
+        state=state,
+        restarts=pod.restarts,
     )
 
 
-def _running(pod: Pod) -> list[tuple[str, str]]:
+def _running(pod: Pod) -> list[tuple[str, Said]]:
     """Init containers that run and do not end."""
     return [
-        (text(status, "name"), "runs and does not end")
+        (text(status, "name"), reason("finding.evidence.runs-on"))
         for status in docs(pod.item, "status", "initContainerStatuses")
         if at(status, "state", "running") is not None
     ]
 
 
 def _waits_for_others(snapshot: Snapshot) -> bool:
-    """Whether the operands that the ClusterPolicy waits for are on nodes of another pool, by their counts."""
+    """Whether the ClusterPolicy waits for operands on nodes of another pool, by their counts."""
     if text(condition(snapshot.policy, "Error"), "reason") != "OperandNotReady":
         return False
     mine = {node.name for node in snapshot.nodes}
@@ -254,22 +279,22 @@ def _waits_for_others(snapshot: Snapshot) -> bool:
 
 
 def operator_healthy(snapshot: Snapshot, gathered: Gathered) -> None:
-    """At the end: an operator that is down by itself, or not ready where nothing else explains it."""
+    """At the end: an operator that is down, or not ready where no other finding explains it."""
     if snapshot.nodes and all(node.brings_plugin for node in snapshot.nodes):
-        # None of the pool's GPUs come by it.
+        # This pool gets no GPU from the operator.
         return
     if operator_down(snapshot, gathered):
         return
-    settling = any(each.stage in {Stage.READY, Stage.GPUS, Stage.VALIDATION} for each in gathered.in_progress)
+    settling = any(stage.stage in _SETTLING for stage in gathered.in_progress)
     explained = bool(gathered.objects.keys() - _NO_OPERAND_CARES) or bool(gathered.unclear) or settling
     explained = explained or _waits_for_others(snapshot)
-    # What the operator cannot write has nothing to do with what does not run.
+    # What the operator cannot write is independent of what does not run.
     if operator_reconciles_not(snapshot) or not explained:
         policy_not_ready(snapshot, gathered)
 
 
 def plugin_fails_quietly(snapshot: Snapshot, gathered: Gathered) -> None:
-    """A device plugin that crashes while the node still offers what it announced before."""
+    """A device plugin that crashes while the node still offers the GPUs announced before."""
     for node in snapshot.nodes:
         if not node.ready or node.name in gathered.explained or node.short_of(snapshot.gpus_per_node):
             continue
@@ -278,6 +303,7 @@ def plugin_fails_quietly(snapshot: Snapshot, gathered: Gathered) -> None:
             if not crashes:
                 continue
             if not explained_by_texts(snapshot, gathered, node, [pod]):
-                name, said = crashes[0]
-                gathered.found("device-plugin-missing", node.name, f"{pod.called}: container {name} {said}")
+                name, state = crashes[0]
+                crash = reason("finding.evidence.container", pod=pod.called, container=name, state=state)
+                gathered.found("device-plugin-missing", node.name, crash)
             gathered.explained.add(node.name)

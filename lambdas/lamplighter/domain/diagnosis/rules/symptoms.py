@@ -1,6 +1,6 @@
-"""What NVIDIA's software and the container runtime print when something is broken, and which cause each text is.
+"""The texts that NVIDIA's software and the container runtime print when something is broken, by cause.
 
-Owns the texts; whose text counts, and when, is decided by the rules.
+Owns the texts. The rules decide whose text counts, and when.
 """
 
 import re
@@ -13,9 +13,9 @@ FATAL_XIDS = frozenset(
     {46, 48, 54, 62, 63, 64, 74, 79, 95, 109, 110, 119, 120, 136, 140, 142, 143, 151, 155, 156, 158}
 )
 NVML_MISSING = "nvml-missing"
-"""No cause yet: on an image without the driver it is wrong-ami, else runtime-missing."""
+"""Not a cause yet: on an image without the driver it becomes wrong-ami, else runtime-missing."""
 
-# Root first: a text that shows several is the first of them. CUDA's texts are those of its runtime API's error codes.
+# Root first: where a text shows several causes, the first one counts. CUDA's texts are its runtime API's error texts.
 _SYMPTOMS = (
     (
         "driver-mismatch",
@@ -53,7 +53,7 @@ _SYMPTOMS = (
             r"|(?:libnvidia-ml|libcuda)\.so[.\d]*\b.{0,24}(?:cannot open|no such file|not found|missing)"
             r"|couldn.?t find libnvidia-ml"
             r"|Incompatible (?:platform|strategy) detected|Found no NVIDIA driver on your system"
-            # The runtime puts it into every container: where it is not, the runtime was not used.
+            # The runtime puts nvidia-smi into every container. Where it is missing, the runtime was not used.
             r"|nvidia-smi\W{1,3}(?:command not found|not found|executable file not found|no such file)",
             re.IGNORECASE,
         ),
@@ -68,12 +68,12 @@ _SYMPTOMS = (
     ),
     (
         "driver-broken",
-        # libnvidia-container asks the driver first: what fails there is the node's, whatever the container.
+        # libnvidia-container asks the driver first: a failure there is a fault of the node, not of the container.
         re.compile(r"nvidia-container-cli: (?:initialization|detection) error", re.IGNORECASE),
     ),
     (
         "cdi-unresolvable",
-        # The second is what the older way of the runtime, without CDI, says of the same.
+        # The second text is the same error in the runtime's older mode, without CDI.
         re.compile(
             r"unresolvable CDI devices|nvidia-container-cli: device error: .{0,80}unknown device",
             re.IGNORECASE,
@@ -84,7 +84,7 @@ _SYMPTOMS = (
         re.compile(r"failed to assign an IP address to container|InsufficientCidrBlocks", re.IGNORECASE),
     ),
 )
-# Each of the texts above has one of these words in it. Most texts have none, and a word is found at once.
+# Each of the texts above has one of these words in it. Most log lines have none, and searching a word is fast.
 _WORDS = (
     "driver/library",
     "gpu is lost",
@@ -125,78 +125,78 @@ _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?(Z|[+-]\d\
 
 @dataclass(frozen=True)
 class Symptom:
-    """A text that names a cause."""
+    """A line that shows a cause."""
 
     cause: str
-    said: str
+    line: str
 
 
 def symptom(texts: Iterable[str], now: datetime, since: datetime) -> Symptom | None:
     """The most fundamental cause that any of the texts shows since then; None where none does."""
-    listed = [telling for each in texts if (telling := _telling(each))]
+    candidates = [lines for printed in texts if (lines := _candidate_lines(printed))]
     for cause, pattern in _SYMPTOMS:
-        for said in listed:
-            for line in _lines(said, pattern, now, since):
+        for printed in candidates:
+            for line in _lines(printed, pattern, now, since):
                 return Symptom(cause, line)
     return None
 
 
-def _telling(said: str) -> str:
-    """The lines that may show a symptom: most of a log does not."""
-    low = said.lower()
-    if len(low) != len(said):
-        # A letter that is two in lower case: places in one are none in the other.
-        return said
+def _candidate_lines(printed: str) -> str:
+    """The lines that may show a symptom. Most lines of a log do not."""
+    low = printed.lower()
+    if len(low) != len(printed):
+        # A letter became two in lower case, so that positions in the two texts differ.
+        return printed
     lines: set[tuple[int, int]] = set()
     for word in _WORDS:
         place = low.find(word)
         while place >= 0:
-            begin, end = _around(said, place, place)
+            begin, end = _around(printed, place, place)
             lines.add((begin, end))
             place = low.find(word, end)
-    return "\n".join(said[begin:end] for begin, end in sorted(lines))
+    return "\n".join(printed[begin:end] for begin, end in sorted(lines))
 
 
-def lost(said: str, now: datetime, since: datetime) -> str | None:
-    """The line by which a pod says that its GPU is gone."""
-    return next(iter(_lines(said, _LOST, now, since)), None)
+def lost(log: str, now: datetime, since: datetime) -> str | None:
+    """The line by which a pod reports that it lost its GPU."""
+    return next(iter(_lines(log, _LOST, now, since)), None)
 
 
-def xids(said: str, now: datetime, since: datetime) -> Iterator[tuple[int, str]]:
+def xids(log: str, now: datetime, since: datetime) -> Iterator[tuple[int, str]]:
     """XIDs in a log, with their lines."""
-    if "Xid" not in said:
+    if "Xid" not in log:
         return
-    for line in _lines(said, _XID, now, since):
+    for line in _lines(log, _XID, now, since):
         for match in _XID.finditer(line):
             yield int(match[1] or match[2]), line
 
 
-def condition_xid(reason: str) -> int | None:
-    """The XID that a node condition's reason names."""
-    match = _CONDITION_XID.search(reason)
+def condition_xid(code: str) -> int | None:
+    """The XID that the `reason` of a node condition or event names."""
+    match = _CONDITION_XID.search(code)
     return int(match[1]) if match else None
 
 
-def _lines(said: str, pattern: re.Pattern[str], now: datetime, since: datetime) -> Iterator[str]:
-    """Lines in which the pattern occurs, unless they say that they are older than `since`."""
+def _lines(printed: str, pattern: re.Pattern[str], now: datetime, since: datetime) -> Iterator[str]:
+    """Lines in which the pattern occurs, except those whose time stamp is before `since`."""
     at = 0
-    while match := pattern.search(said, at):
-        begin, end = _around(said, match.start(), match.end())
-        line = said[begin:end].strip()
+    while match := pattern.search(printed, at):
+        begin, end = _around(printed, match.start(), match.end())
+        line = printed[begin:end].strip()
         stamp = _stamped(line, now)
         if stamp is None or stamp >= since:
             yield line
         at = end
 
 
-def _around(said: str, first: int, last: int) -> tuple[int, int]:
-    """Where the line, or the lines, begin and end in which these places are."""
-    end = said.find("\n", last)
-    return said.rfind("\n", 0, first) + 1, len(said) if end == -1 else end
+def _around(printed: str, first: int, last: int) -> tuple[int, int]:
+    """Where the line or lines that contain these positions begin and end."""
+    end = printed.find("\n", last)
+    return printed.rfind("\n", 0, first) + 1, len(printed) if end == -1 else end
 
 
 def _stamped(line: str, now: datetime) -> datetime | None:
-    """When a line was written, where it says so: klog (no year, UTC) or RFC 3339."""
+    """The time stamp of a line, in klog's form (no year, UTC) or RFC 3339; None where it has none."""
     if match := _STAMP.match(line):
         try:
             return datetime.fromisoformat(match[1] + (match[2] or "Z")).astimezone(UTC)
@@ -208,7 +208,7 @@ def _stamped(line: str, now: datetime) -> datetime | None:
     month, day, hour, minute, second = (int(part) for part in match.groups())
     try:
         read = datetime(now.year, month, day, hour, minute, second, tzinfo=UTC)
-        # In January, December's lines are of the year before.
+        # In January, a line of December is from the year before.
         return read.replace(year=now.year - 1) if read - now > timedelta(days=1) else read
     except ValueError:
         return None

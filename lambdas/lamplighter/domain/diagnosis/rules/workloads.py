@@ -1,6 +1,6 @@
-"""What a pod is stuck at: its image, its node's taints, the kubelet's refusal, or the text that it printed.
+"""Why one pod does not work: its image, its node's taints, the kubelet's refusal, or what it printed.
 
-Judges one pod at a time; what the node's own trouble explains is left out by whoever asks.
+Judges one pod at a time. The callers leave out pods whose node explains the problem.
 """
 
 import re
@@ -10,9 +10,11 @@ from datetime import datetime
 from lamplighter.domain.diagnosis.document import at, condition, docs, number, text
 from lamplighter.domain.diagnosis.rules import symptoms
 from lamplighter.domain.diagnosis.rules.pod import Pod
+from lamplighter.domain.diagnosis.rules.quotes import quote, quote_of_pod
 from lamplighter.domain.diagnosis.rules.symptoms import Symptom
 from lamplighter.domain.diagnosis.snapshot import Snapshot
-from lamplighter.domain.diagnosis.stages import Stage
+from lamplighter.domain.diagnosis.stages import ProvisioningStage
+from lamplighter.reasons.reason import Reason, reason
 
 _PULL_FAILED = {
     "ErrImagePull",
@@ -34,7 +36,7 @@ _REGISTERED = "Registered device plugin for"
 
 
 def is_history(snapshot: Snapshot, pod: Pod) -> bool:
-    """Whether what went wrong with the pod is over: it ended before, or another one of its owner does the work."""
+    """Whether the pod's failure is over: it ended before, or another pod of its owner does the work."""
     if pod.failed:
         ended = pod.ended or pod.created
         if ended is not None and ended < snapshot.since:
@@ -55,14 +57,14 @@ def is_history(snapshot: Snapshot, pod: Pod) -> bool:
 
 
 def _took_over(other: Pod, pod: Pod) -> bool:
-    """Whether a pod of the same owner was made for the one that failed, rather than beside it as another rank."""
+    """Whether a pod of the same owner replaces the failed one, rather than being another rank beside it."""
     if other.index != pod.index:
         return False
     if other.created is None or pod.created is None:
         return True
     if pod.ended is not None:
         return other.created >= pod.ended
-    # A job makes all its ranks in one second; other controllers replace a refused pod within it.
+    # A job creates all its ranks in one second. Other controllers replace a refused pod within that second.
     beside = pod.owner.startswith("Job/") and not pod.index
     return other.created > pod.created if beside else other.created >= pod.created
 
@@ -78,15 +80,19 @@ def _job_done(snapshot: Snapshot, pod: Pod) -> bool:
 
 
 def symptom_of(snapshot: Snapshot, pod: Pod) -> Symptom | None:
-    """The cause that the pod's own texts name: of the kubelet, the runtime, and of its containers."""
-    texts = [*pod.said, *_still_said(snapshot, pod), since_registered(pod, snapshot.logs(pod))]
+    """The cause in the pod's own texts: from the kubelet, the runtime, or its containers."""
+    texts = [
+        *pod.kubelet_messages,
+        *_current_messages(snapshot, pod),
+        since_registered(pod, snapshot.logs(pod)),
+    ]
     if not pod.healthy:
         texts.append(snapshot.logs(pod, previous=True))
     return symptoms.symptom(texts, snapshot.now, snapshot.since)
 
 
-def _still_said(snapshot: Snapshot, pod: Pod) -> Iterator[str]:
-    """The messages of its events; a sandbox that could not be made first and was made then is history."""
+def _current_messages(snapshot: Snapshot, pod: Pod) -> Iterator[str]:
+    """The messages of its events. A failed sandbox is history once a sandbox was made."""
     events = snapshot.events_of(pod)
     made = [place for place, event in enumerate(events) if event.reason in _SANDBOX_STANDS]
     runs = any(at(status, "state", "running") is not None for status in pod.statuses)
@@ -97,39 +103,49 @@ def _still_said(snapshot: Snapshot, pod: Pod) -> Iterator[str]:
 
 
 def since_registered(pod: Pod, log: str) -> str:
-    """The log of a device plugin from where it last registered on: what it could not do before, it could then."""
+    """The log of a device plugin since it last registered: what failed before that works now."""
     return log[log.rfind(_REGISTERED) + len(_REGISTERED) :] if pod.plugin and _REGISTERED in log else log
 
 
-def pull_failure(snapshot: Snapshot, pod: Pod) -> str | None:
-    """Why an image of the pod cannot be pulled; None where it can, or could in the end."""
-    for name, reason, message in pod.waits():
-        if reason in _PULL_FAILED:
-            return f"{pod.called} {name}: {reason} {message}"
+def pull_failure(snapshot: Snapshot, pod: Pod) -> Reason | None:
+    """Why an image of the pod cannot be pulled; None where it can be, or was pulled in the end."""
+    for container, code, message in pod.waits():
+        if code in _PULL_FAILED:
+            return quote(f"{pod.called} {container}", f"{code} {message}")
     if pod.statuses:
         return None
-    said = [
-        each for each in snapshot.events_of(pod) if each.reason in {"Failed", "BackOff", "Pulled", "Started"}
+    events = [
+        event
+        for event in snapshot.events_of(pod)
+        if event.reason in {"Failed", "BackOff", "Pulled", "Started"}
     ]
-    if said and _PULL_EVENT.search(said[-1].message):
-        return f"{pod.called}: {said[-1]}"
+    if events and _PULL_EVENT.search(events[-1].message):
+        return quote(pod.called, str(events[-1]))
     return None
 
 
-def slow_pulls(snapshot: Snapshot, pod: Pod) -> Iterator[str]:
+def slow_pulls(snapshot: Snapshot, pod: Pod) -> Iterator[Reason]:
     """Pulls that took longer than normal."""
     for event in snapshot.events_of(pod):
         match = _PULLED_IN.search(event.message) if event.reason == "Pulled" else None
-        if match and _duration(match[1]) >= Stage.PULL.normal.total_seconds():
-            yield f"{pod.called}: {event.message}"
+        if match and _duration(match[1]) >= ProvisioningStage.PULL.normal.total_seconds():
+            yield quote(pod.called, event.message)
 
 
 def pulling_since(snapshot: Snapshot, pod: Pod) -> datetime | None:
-    """Since when an image of the pod is being pulled; None where none is."""
-    said = [
-        each for each in snapshot.events_of(pod) if each.reason in {"Pulling", "Pulled", "Failed", "Started"}
+    """Since when the kubelet has been pulling an image of the pod; None where it pulls none."""
+    events = [
+        event
+        for event in snapshot.events_of(pod)
+        if event.reason in {"Pulling", "Pulled", "Failed", "Started"}
     ]
-    return said[-1].last if said and said[-1].reason == "Pulling" else None
+    return events[-1].last if events and events[-1].reason == "Pulling" else None
+
+
+def still_pulling(snapshot: Snapshot, pod: Pod, since: datetime) -> Reason:
+    """How long the kubelet has been pulling an image of the pod, as evidence."""
+    seconds = int(snapshot.age(since).total_seconds())
+    return reason("finding.evidence.pulling", pod=pod.called, seconds=seconds)
 
 
 def _duration(written: str) -> float:
@@ -137,35 +153,35 @@ def _duration(written: str) -> float:
     return sum(float(figure) * _SECONDS[unit] for figure, unit in _UNIT.findall(written))
 
 
-def refused(snapshot: Snapshot, pod: Pod) -> str | None:
+def refused(snapshot: Snapshot, pod: Pod) -> Reason | None:
     """The kubelet's words where it refused the pod; None where it did not."""
-    reason, message = text(pod.item, "status", "reason"), text(pod.item, "status", "message")
-    if reason in _REFUSED or (pod.failed and "UnexpectedAdmissionError" in message):
-        return f"{pod.called} on {pod.node}: {reason} {message}"
+    code, message = text(pod.item, "status", "reason"), text(pod.item, "status", "message")
+    if code in _REFUSED or (pod.failed and "UnexpectedAdmissionError" in message):
+        return quote_of_pod(pod, f"{code} {message}")
     if pod.phase:
         return None
-    # Of the pod only its events are known.
-    said = [event for event in snapshot.events_of(pod) if event.reason in _REFUSED]
-    return f"{pod.called}: {said[-1]}" if said else None
+    # Only the events of this pod are known.
+    events = [event for event in snapshot.events_of(pod) if event.reason in _REFUSED]
+    return quote(pod.called, str(events[-1])) if events else None
 
 
 def kept_away(snapshot: Snapshot, pod: Pod) -> str | None:
-    """The taint that keeps the pod off every node of the pool; None where it may go to one."""
+    """The taint that keeps the pod off every node of the pool, as the scheduler writes it; None where none does."""
     taints = snapshot.node_taints or [snapshot.taints]
-    missing = [pod.untolerated(each) for each in taints]
-    # As the scheduler writes it; its own word counts too, for the taint that means a GPU.
+    missing = [pod.untolerated(taints_of_node) for taints_of_node in taints]
+    # Where no taint was read, the scheduler's own message counts for the taint of GPU nodes.
     if all(missing):
         return f"{{{text(missing[0], 'key')}: {text(missing[0], 'value')}}}"
     if any(taints):
         return None
-    said = _GPU_TAINT.search(scheduling_said(snapshot, pod))
-    return said[1] if said else None
+    named = _GPU_TAINT.search(scheduler_message(snapshot, pod))
+    return named[1] if named else None
 
 
-def scheduling_said(snapshot: Snapshot, pod: Pod) -> str:
-    """Why the scheduler finds no node, as it said last."""
-    events = [each.message for each in snapshot.events_of(pod) if each.reason == "FailedScheduling"]
-    return pod.scheduling_said or (events[-1] if events else "")
+def scheduler_message(snapshot: Snapshot, pod: Pod) -> str:
+    """The scheduler's last message about why it finds no node."""
+    messages = [event.message for event in snapshot.events_of(pod) if event.reason == "FailedScheduling"]
+    return pod.scheduler_message or (messages[-1] if messages else "")
 
 
 _AVAILABLE = re.compile(r"\b0/(\d{1,6}) nodes are available:(.*?)(?:preemption:|$)", re.DOTALL)
@@ -177,28 +193,28 @@ _NOT_MEANT = re.compile(
 )
 
 
-def no_gpu_free(said: str) -> bool:
-    """Whether the scheduler says that no node which the pod is meant for has a GPU left.
+def no_gpu_free(message: str) -> bool:
+    """Whether the scheduler reports that no node which the pod may use has a free GPU.
 
     kube-scheduler counts a node once for each resource that it lacks, and once for anything else. Nodes without
-    any GPU lack one too, so the number alone says nothing: it must be that of all nodes that are meant.
+    any GPU count as well, so the number must be that of all nodes which the pod may use.
     """
-    available = _AVAILABLE.search(said)
+    available = _AVAILABLE.search(message)
     if available is None:
-        return "Insufficient nvidia.com/" in said
-    counted = [(reason, int(count)) for count, reason in _REASON.findall(available[2])]
-    gpus = max(
-        (count for reason, count in counted if reason.startswith("Insufficient nvidia.com/")), default=0
+        return "Insufficient nvidia.com/" in message
+    counted = [(obstacle, int(count)) for count, obstacle in _REASON.findall(available[2])]
+    without_gpu = max(
+        (count for obstacle, count in counted if obstacle.startswith("Insufficient nvidia.com/")), default=0
     )
-    meant = int(available[1]) - sum(count for reason, count in counted if _NOT_MEANT.match(reason))
-    return 0 < gpus >= meant
+    meant = int(available[1]) - sum(count for obstacle, count in counted if _NOT_MEANT.match(obstacle))
+    return 0 < without_gpu >= meant
 
 
-def waits_for_volume(said: str) -> bool:
-    """Whether the scheduler waits for a volume, which no free GPU would help."""
-    return bool(_VOLUME.search(said)) and "Insufficient nvidia.com/" not in said
+def waits_for_volume(message: str) -> bool:
+    """Whether the scheduler waits for a volume, so that a free GPU would not help."""
+    return bool(_VOLUME.search(message)) and "Insufficient nvidia.com/" not in message
 
 
 def gated(pod: Pod) -> bool:
-    """Held back on purpose, before the scheduler may look at it."""
+    """Whether somebody holds the pod back on purpose, so that the scheduler ignores it."""
     return bool(docs(pod.item, "spec", "schedulingGates")) or at(pod.item, "spec", "suspend") is True
