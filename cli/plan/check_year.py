@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
+from cli import printing
 from cli.plan import check_gpus, courses
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
 from lamplighter.domain.calendar.simulation import simulate
@@ -60,17 +62,21 @@ def _year(lab: Lab, follow: "Mapping[str, Course]", now: datetime) -> tuple[str,
     named = {one.window for one in played.windows} | {one.window for one in played.skipped}
     silent = [window.name for window in lab.windows if window.name in follow and window.name not in named]
     empty = [f"window {name} opens on no date of this year: its calendar names none" for name in silent]
-    return told, [*empty, *_refused(refused), *check_gpus.overlapping(lab, played.windows)]
+    return told, [
+        *empty,
+        *_refused(refused, zones.zone(lab.time_zone)),
+        *check_gpus.overlapping(lab, played.windows),
+    ]
 
 
-def _refused(refused: list[SkippedWindow]) -> Iterator[str]:
+def _refused(refused: list[SkippedWindow], zone: ZoneInfo) -> Iterator[str]:
     """One line for each window, month and kind of refusal, with the first one's reason."""
     grouped = defaultdict[tuple[str, int, str, Code], list[SkippedWindow]](list)
     for one in refused:
         grouped[f"{one.date:%Y-%m}", one.order, one.window, one.code].append(one)
     for (month, _, window, _), found in sorted(grouped.items()):
         days = list(dict.fromkeys(one.date for one in found))
-        yield f"window {window} will not open {_on(month, days)}: {found[0].reason}"
+        yield f"window {window} will not open {_on(month, days)}: {printing.drawn(found[0].reason, zone)}"
 
 
 def _on(month: str, days: list[date]) -> str:

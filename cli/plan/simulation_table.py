@@ -24,7 +24,13 @@ def show(lab: Lab, simulation: Simulation) -> None:
         printing.table(
             ("window", "pool", "date", "code", "reason"),
             [
-                (one.window, one.pool, f"{one.date:%a} {one.date}", one.code.value, one.reason)
+                (
+                    one.window,
+                    one.pool,
+                    f"{one.date:%a} {one.date}",
+                    one.code.value,
+                    printing.drawn(one.reason, home),
+                )
                 for one in simulation.skipped
             ],
             "Skipped",

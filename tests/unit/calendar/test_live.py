@@ -96,11 +96,9 @@ def test_what_is_spent_counts_against_what_is_still_ahead() -> None:
     simulation = played(spent="15")
 
     assert [one.date.isoformat() for one in simulation.windows] == ["2026-11-20"]
+    budget = reason("money.budget", limit="20.00 USD", per=reason("money.per.month"))
     assert [(one.code, one.reason) for one in simulation.skipped] == [
-        (
-            "over-budget",
-            "it would cost 4.00 USD, more than will be left of the 20.00 USD for the month (2026-11)",
-        )
+        ("over-budget", reason("money.over-budget", cost="4.00 USD", budget=budget, period="2026-11"))
     ]
 
 
@@ -128,4 +126,4 @@ def test_what_was_decided_stands_as_it_was_decided() -> None:
     simulation = played(window, refused)
 
     assert [(one.window, one.closes) for one in simulation.windows] == [("evening", EIGHT + 4 * HOUR)]
-    assert [(one.code, one.reason) for one in simulation.skipped] == [("pool-full", str(FULL))]
+    assert [(one.code, one.reason) for one in simulation.skipped] == [("pool-full", FULL)]

@@ -124,7 +124,10 @@ def test_a_week_as_the_contract_writes_it(here: Path) -> None:
                 "pool": "gpu",
                 "date": "2026-03-03",
                 "code": "pool-full",
-                "reason": "it asks for 1 node, but 2 of the 2 of pool gpu are taken as it opens",
+                "reason": (
+                    "pool gpu is full at 22:00 on 2026-03-03 (Asia/Seoul): the evening lease (2) and the 1 asked for "
+                    "would be 3 of 2 nodes"
+                ),
             },
             {
                 "window": "evening",

@@ -15,12 +15,13 @@ from lamplighter.domain.calendar.occurrences import Code, SkippedWindow, expand
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.planner import CalendarInputs, calendar
 from lamplighter.domain.calendar.simulation import Simulation, reckoned
+from lamplighter.domain.leases.admission import lack_of
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.schedules.of_leases import opens_at, unopened
 from lamplighter.lab.model import Lab
-from lamplighter.reasons.reason import Reason, Said
+from lamplighter.reasons.reason import Said
 from lamplighter.values import zones
 
 
@@ -58,7 +59,8 @@ def live(
     for lease in (*stands, *to_come):
         opens = opens_at(lease, deployed.pauses, now) if unopened(lease) else lease.opens
         if lease.id in refused:
-            skipped.append(_skipped(lease, refused[lease.id].code, refused[lease.id].reason))
+            refusal = refused[lease.id]
+            skipped.append(_skipped(lease, Code(refusal.lack.value), refusal.reason))
         elif opens is None:
             skipped.append(_skipped(lease, Code.EXCEPTED, _pause(lease, deployed, now)))
         elif opens < ends and lease.closes > begins:
@@ -79,23 +81,13 @@ def live(
 def _refused(deployed: Deployed, begins: datetime, ends: datetime) -> list[SkippedWindow]:
     """The windows of the range that were refused as their time came."""
     return [
-        _skipped(
-            lease,
-            _code_of(lease.because),
-            lease.because,
-        )
+        _skipped(lease, Code(lack_of(lease.because).value), lease.because)
         for lease in deployed.leases
         if lease.state is LeaseState.REFUSED
         and lease.window is not None
         and lease.opens < ends
         and lease.closes > begins
     ]
-
-
-def _code_of(refusal: Said | None) -> Code:
-    """What the refusal counts as in a plan; an older release kept a sentence, which says no code."""
-    full = isinstance(refusal, Reason) and refusal.code == "lease.pool-full"
-    return Code.POOL_FULL if full else Code.OVER_BUDGET
 
 
 def _notes(lease: Lease, lab: Lab) -> list[str]:
@@ -133,7 +125,7 @@ def _date(lease: Lease, lab: Lab) -> date:
 def _skipped(lease: Lease, code: Code, reason: Said | None) -> SkippedWindow:
     on = date.fromisoformat(lease.date) if lease.date else lease.opens.date()
     return SkippedWindow(
-        lease.window or lease.id, lease.pool, on, code, str(reason or "it was refused"), lease.order
+        lease.window or lease.id, lease.pool, on, code, reason or "it was refused", lease.order
     )
 
 

@@ -17,6 +17,7 @@ from lamplighter.domain.leases import warm_up
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
 from lamplighter.lab.windows import Window
+from lamplighter.reasons.reason import Said
 from lamplighter.values import zones
 from lamplighter.values.counted import write_duration
 
@@ -38,13 +39,13 @@ class Code(StrEnum):
 
 
 class SkippedWindow(NamedTuple):
-    """An opening that does not happen, and why, in words."""
+    """An opening that does not happen, and why."""
 
     window: str
     pool: str
     date: date
     code: Code
-    reason: str
+    reason: Said
     order: int
     event: str = ""
 

@@ -1,8 +1,7 @@
 """Which of the planned windows get their nodes and their money, in one pass over all pools.
 
-Earlier opening first, then the order in the file. A window that would pass its pool's nodes, its period's
-budget or its owner's part of that is refused whole and holds neither. One lease at a time, on what the
-ledger holds, is grant's.
+Earlier opening first, then the order in the file. Owns what is taken and held as the pass goes on; whether a window
+gets its nodes and its money is the rule of leases/admission.py. A refused window holds neither.
 """
 
 from collections import defaultdict
@@ -19,8 +18,11 @@ from lamplighter.domain.calendar.early_opening import NodeInterval, fitted
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases import warm_up
+from lamplighter.domain.leases.admission import Lack, missing, over_budget, pool_full, with_nodes
+from lamplighter.domain.money import spending
 from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import zones
 
 SECONDS_AN_HOUR = 3600
@@ -52,15 +54,11 @@ def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
         period = tariff.period(window.opening)
         hold = tariff.hold(window)
         limit = tariff.owners.get(window.owner)
-        if taken + window.nodes > room.most:
-            admission.refused.append(_refused(window, Code.POOL_FULL, _full(window, taken, room.most)))
-        elif held[period] + hold > tariff.budget:
-            reason = tariff.too_dear(hold, held[period], period)
-            admission.refused.append(_refused(window, Code.OVER_BUDGET, reason))
-        elif limit is not None and owned[window.owner, period] + hold > limit:
-            reason = tariff.too_dear(hold, owned[window.owner, period], period, window.owner)
-            admission.refused.append(_refused(window, Code.OVER_BUDGET, reason))
-        else:
+        left = [tariff.budget - held[period]]
+        if limit is not None:
+            left.append(limit - owned[window.owner, period])
+        lacking = missing(window.nodes, room.most - taken, hold, left)
+        if lacking is None:
             held[period] += hold
             if limit is not None:
                 owned[window.owner, period] += hold
@@ -68,6 +66,16 @@ def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
             if early:
                 room.remember(window)
             admission.admitted.append(window)
+        else:
+            if lacking.lack is Lack.NODES:
+                reason = room.full(window, begins)
+            else:
+                owner = window.owner if lacking.budget else None
+                reason = tariff.too_dear(hold, left[lacking.budget], period, owner)
+            code = Code(lacking.lack.value)
+            admission.refused.append(
+                SkippedWindow(window.window, window.pool, window.date, code, reason, window.order)
+            )
     return admission
 
 
@@ -77,7 +85,7 @@ class _Room:
     def __init__(self, most: int) -> None:
         self.most = most
         self._taken = 0
-        self._running: list[tuple[int, int]] = []  # closing, nodes; the next to close first
+        self._running: list[tuple[int, int, str]] = []  # closing, nodes, window; the next to close first
         self._lately: list[NodeInterval] = []
 
     def taken(self, at: int) -> int:
@@ -87,8 +95,16 @@ class _Room:
         return self._taken
 
     def take(self, window: PlannedWindow) -> None:
-        heappush(self._running, (window.closing, window.nodes))
+        heappush(self._running, (window.closing, window.nodes, window.window))
         self._taken += window.nodes
+
+    def full(self, window: PlannedWindow, at: int) -> Reason:
+        """Why there is no room for a window, with the windows that have the nodes."""
+        leases = tuple(
+            with_nodes(reason("lease.of-window", window=name), nodes)
+            for _, nodes, name in sorted(self._running)
+        )
+        return pool_full(window.pool, zones.instant(at), leases, window.nodes, self._taken, self.most)
 
     def remember(self, window: PlannedWindow) -> None:
         self._lately.append(NodeInterval(window.opening, window.closing, window.nodes, window.window))
@@ -123,13 +139,11 @@ class _Tariff:
     def period(self, opening: int) -> str:
         return self._name(self._steady.local_day(opening))
 
-    def too_dear(self, hold: int, held: int, period: str, owner: str | None = None) -> str:
-        budget = self.budget if owner is None else self.owners[owner]
-        has = "" if owner is None else f" that {owner} has"
-        return (
-            f"it would cost {self._money(hold)}, but of the {self._money(budget)}{has}"
-            f" for the {self._per} {period} only {self._money(budget - held)} are left"
-        )
+    def too_dear(self, hold: int, left: int, period: str, owner: str | None) -> Reason:
+        limit = self.budget if owner is None else self.owners[owner]
+        budget = spending.named(self._money(limit), self._per, owner)
+        short = over_budget(self._money(hold), budget, period)
+        return reason("money.over-budget.left", refusal=short, left=self._money(left))
 
     def _money(self, units: int) -> str:
         money = Money(Fraction(units, self._unit * SECONDS_AN_HOUR), self._currency)
@@ -151,12 +165,3 @@ def _month(ordinal: int) -> str:
 
 
 _PERIODS: dict[str, Callable[[int], str]] = {"day": _day, "week": _week, "month": _month}
-
-
-def _full(window: PlannedWindow, taken: int, most: int) -> str:
-    asked = f"{window.nodes} node" + ("s" if window.nodes > 1 else "")
-    return f"it asks for {asked}, but {taken} of the {most} of pool {window.pool} are taken as it opens"
-
-
-def _refused(window: PlannedWindow, code: Code, reason: str) -> SkippedWindow:
-    return SkippedWindow(window.window, window.pool, window.date, code, reason, window.order)

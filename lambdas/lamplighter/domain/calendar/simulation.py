@@ -13,12 +13,15 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from lamplighter.data.texts import ENGLISH
+from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.calendar.course import Course
 from lamplighter.domain.calendar.occurrences import SkippedWindow, expand
 from lamplighter.domain.calendar.placement import admit
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.money.money import Money, cost_of
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import draw
 from lamplighter.values import zones
 
 MICROSECOND = timedelta(microseconds=1)
@@ -62,10 +65,12 @@ class Simulation(NamedTuple):
     skipped: list[SkippedWindow]
     capacity: list[Stretch]
     costs: list[PoolCost]
+    time_zone: str
+    """The lab's, by which reasons name instants."""
 
     def to_json(self) -> dict[str, JsonValue]:
         """The document of the contract."""
-        at = _Instants()
+        at, clock = _Instants(), clock_of(zones.zone(self.time_zone))
         return {
             "from": rfc3339(self.begins),
             "to": rfc3339(self.ends),
@@ -87,7 +92,7 @@ class Simulation(NamedTuple):
                     "pool": one.pool,
                     "date": one.date.isoformat(),
                     "code": one.code.value,
-                    "reason": one.reason,
+                    "reason": draw(one.reason, ENGLISH, clock),
                 }
                 for one in self.skipped
             ],
@@ -145,7 +150,7 @@ def reckoned(  # noqa: PLR0917 -- the parts of the document, in its order
             price = lab.price(pool) if prices is None else prices.get(pool, price)
         cost = cost_of(node_time * MICROSECOND, price, lab.guard.budget.currency)
         costs.append(PoolCost(pool, Fraction(node_time, MICROSECONDS), cost))
-    return Simulation(begins, ends, windows, skipped, capacity, costs)
+    return Simulation(begins, ends, windows, skipped, capacity, costs, lab.time_zone)
 
 
 def _stretches(pool: str, windows: Iterable[PlannedWindow], begins: int, ends: int) -> list[Stretch]:

@@ -1,7 +1,7 @@
 """Whether an open command is granted: the rules, top to bottom, each refusal with its reason.
 
-Owns admission as it happens, one lease at a time, on what the ledger holds; what a whole calendar
-would get is admission.py's. Keeping the answer and moving the failsafe first are the handler's.
+Owns the answer to one command, on what the ledger holds. Whether nodes and money are free is admission.py's rule.
+Keeping the answer and moving the failsafe first are the handler's.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,11 +11,10 @@ from datetime import datetime, timedelta
 from lamplighter.domain.calendar.changes import Changes, paused_at
 from lamplighter.domain.calendar.curfew import KEPT_FREE
 from lamplighter.domain.commands.command import Command
-from lamplighter.domain.leases import allowance
+from lamplighter.domain.leases import admission, allowance
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.leases.occupancy import crowded_at, others, taken_at
+from lamplighter.domain.leases.occupancy import others, taken_at
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money import spending
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.reasons.reason import Reason, Said, Value, reason
@@ -186,9 +185,9 @@ def _judge(
     if impossible:
         return GrantDecision("refused", impossible)
     before = others(leases, lease)
-    refusal = _full(lease, terms, before) or _too_dear(lease, terms, before, budgets)
-    if refusal:
-        return GrantDecision("refused", refusal, earliest=_earliest(lease, terms, before, budgets))
+    refused = _refusal(lease, terms, before, budgets)
+    if refused:
+        return GrantDecision("refused", refused.figures, earliest=_earliest(lease, terms, before, budgets))
     return GrantDecision("granted", _granted(lease, terms), lease)
 
 
@@ -219,27 +218,11 @@ def _never(lease: Lease, terms: Terms, now: datetime) -> Said | None:
     return None
 
 
-def _full(lease: Lease, terms: Terms, before: Sequence[Lease]) -> Said | None:
-    at = crowded_at(before, lease.nodes, lease.opens, lease.closes, terms.max_nodes)
-    if at is None:
-        return None
-    there = [other for other in before if other.opens <= at < other.closes]
-    return reason(
-        "lease.pool-full",
-        pool=terms.pool,
-        at=at,
-        leases=tuple(reason("lease.with-nodes", lease=one.called(), nodes=one.nodes) for one in there),
-        nodes=lease.nodes,
-        wanted=taken_at(before, at) + lease.nodes,
-        most=terms.max_nodes,
-    )
-
-
-def _too_dear(
-    lease: Lease, terms: Terms, before: Iterable[Lease], budgets: Mapping[str, BudgetPeriod]
-) -> Said | None:
-    promised = (other for other in before if other.state is LeaseState.PLANNED)
-    return spending.refusal(lease, terms, budgets[lease.period], promised)
+def _refusal(
+    lease: Lease, terms: Terms, before: Sequence[Lease], budgets: Mapping[str, BudgetPeriod]
+) -> admission.Refusal | None:
+    planned = [other for other in before if other.state is LeaseState.PLANNED]
+    return admission.refusal(lease, terms, before, budgets[lease.period], planned)
 
 
 def _earliest(
@@ -257,6 +240,6 @@ def _earliest(
         )
         if moved.period not in budgets or terms.curfew_at(opens):
             continue
-        if not _full(moved, terms, before) and not _too_dear(moved, terms, before, budgets):
+        if _refusal(moved, terms, before, budgets) is None:
             return opens
     return None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lamplighter.domain.calendar import outlook
-from lamplighter.domain.calendar.outlook import Refusal
+from lamplighter.domain.leases.admission import Refusal
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod

@@ -8,10 +8,13 @@ import pytest
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
 from lamplighter.domain.calendar.placement import Admission, admit
 from lamplighter.domain.calendar.planned_window import PlannedWindow
+from lamplighter.domain.leases.admission import pool_full, with_nodes
 from lamplighter.domain.pool.evidence import Activity, Instance, Member, ScalingGroup, Update
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Said, reason
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+NINE = EIGHT + timedelta(hours=1)
 DAY = date(2026, 11, 20)
 
 
@@ -33,7 +36,7 @@ def window(
     )
 
 
-def refused(one: PlannedWindow, code: Code, reason: str) -> SkippedWindow:
+def refused(one: PlannedWindow, code: Code, reason: Said) -> SkippedWindow:
     return SkippedWindow(one.window, "gpu", DAY, code, reason, one.order)
 
 
@@ -42,15 +45,14 @@ def test_a_pool_is_filled_to_its_last_node_and_who_comes_later_is_refused_whole(
     third, pair = window("c", opens=1, closes=3, order=2), window("d", opens=1, closes=3, nodes=2, order=3)
     after = window("e", opens=2, closes=3, nodes=3, order=4)
 
+    taken = tuple(
+        with_nodes(reason("lease.of-window", window=name), nodes) for name, nodes in (("b", 1), ("a", 2))
+    )
     assert admit(lab("99"), [after, pair, third, second, first]) == Admission(
         [first, second, after],
         [
-            refused(
-                third, Code.POOL_FULL, "it asks for 1 node, but 3 of the 3 of pool gpu are taken as it opens"
-            ),
-            refused(
-                pair, Code.POOL_FULL, "it asks for 2 nodes, but 3 of the 3 of pool gpu are taken as it opens"
-            ),
+            refused(third, Code.POOL_FULL, pool_full("gpu", NINE, taken, 1, 3, 3)),
+            refused(pair, Code.POOL_FULL, pool_full("gpu", NINE, taken, 2, 3, 3)),
         ],
     )
 
@@ -62,35 +64,37 @@ def test_of_two_that_open_together_the_first_in_the_file_goes_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("period", "amount", "reason"),
+    ("period", "amount", "words"),
     [
         ("month", "3", None),
         (
             "month",
             "2.9999",
-            "it would cost 1.0000 USD, but of the 2.9999 USD for the month 2026-11 only 0.9999 USD are left",
+            "it would cost 1.0000 USD, more than is left of the 2.9999 USD for the month (2026-11): 0.9999 USD is left",
         ),
         (
             "week",
             "2.5",
-            "it would cost 1.0000 USD, but of the 2.5000 USD for the week 2026-W47 only 0.5000 USD are left",
+            "it would cost 1.0000 USD, more than is left of the 2.5000 USD for the week (2026-W47): 0.5000 USD is left",
         ),
         (
             "day",
             "2.5",
-            "it would cost 1.0000 USD, but of the 2.5000 USD for the day 2026-11-20 only 0.5000 USD are left",
+            (
+                "it would cost 1.0000 USD, more than is left of the 2.5000 USD for the day (2026-11-20): "
+                "0.5000 USD is left"
+            ),
         ),
     ],
 )
-def test_a_budget_is_given_away_to_its_last_cent(period: str, amount: str, reason: str | None) -> None:
+def test_a_budget_is_given_away_to_its_last_cent(period: str, amount: str, words: str | None) -> None:
     first, second = window("a", nodes=2), window("b", opens=1, closes=2)
 
     found = admit(lab(amount, period), [first, second])
 
-    assert found == (
-        Admission([first], [refused(second, Code.OVER_BUDGET, reason)])
-        if reason
-        else Admission([first, second], [])
+    assert found.admitted == ([first, second] if words is None else [first])
+    assert [(one.code, str(one.reason)) for one in found.refused] == (
+        [] if words is None else [(Code.OVER_BUDGET, words)]
     )
 
 
@@ -106,17 +110,18 @@ def test_an_owner_s_part_bounds_the_owner_alone() -> None:
     other = window("c", opens=2, closes=3, nodes=3)
 
     assert admit(lab("10", alice="3"), [mine, more, other]) == Admission([mine, more, other], [])
-    assert admit(lab("10", alice="2.5"), [mine, more, other]) == Admission(
-        [mine, other],
-        [
-            refused(
-                more,
-                Code.OVER_BUDGET,
-                "it would cost 1.0000 USD, but of the 2.5000 USD that alice has for the month 2026-11 only "
-                "0.5000 USD are left",
-            )
-        ],
-    )
+    found = admit(lab("10", alice="2.5"), [mine, more, other])
+    assert found.admitted == [mine, other]
+    assert [(one.window, one.code, str(one.reason)) for one in found.refused] == [
+        (
+            "b",
+            Code.OVER_BUDGET,
+            (
+                "it would cost 1.0000 USD, more than is left of the 2.5000 USD that alice has for the month (2026-11): "
+                "0.5000 USD is left"
+            ),
+        )
+    ]
 
 
 def test_what_was_refused_holds_neither_nodes_nor_money() -> None:

@@ -75,14 +75,14 @@ FULL = made("lease.pool-full", pool="gpu", at="21:00", leases="the b lease (2)",
 @pytest.mark.parametrize(
     ("because", "code", "reason"),
     [
-        (FULL, Code.POOL_FULL, str(FULL)),
+        (FULL, Code.POOL_FULL, FULL),
         ("what an older release kept", Code.OVER_BUDGET, "what an older release kept"),
         ("it would cost 4 USD", Code.OVER_BUDGET, "it would cost 4 USD"),
         (None, Code.OVER_BUDGET, "it was refused"),
     ],
 )
 def test_a_window_that_was_refused_stays_so_with_its_reason(
-    because: Said | None, code: Code, reason: str
+    because: Said | None, code: Code, reason: Said
 ) -> None:
     refused = replace(EVENING, state=LeaseState.REFUSED, because=because)
 
