@@ -1,17 +1,23 @@
 """A reason is a value: it is drawn in every language, and kept as JSON without loss."""
 
+import json
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamplighter.adapters.aws.ledger import items
 from lamplighter.data.texts import Texts, catalogue
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.errors import Refused
-from lamplighter.reasons.document import document, one_line, read
+from lamplighter.reasons.document import document, one_line, read, read_line
 from lamplighter.reasons.reason import Reason, Said, Sentences, Value, draw, in_english, reason
 
 AT = datetime(2026, 11, 20, 11, tzinfo=UTC)
+ASKED = Command("1", Verb.OPEN, "gpu", "alice", "alice", "cli", AT, AT + timedelta(minutes=15))
 SEOUL = ZoneInfo("Asia/Seoul")
 
 
@@ -52,7 +58,9 @@ def test_an_error_carries_its_reason_and_says_it_in_english() -> None:
     assert error.said == reason("lease.of-owner", owner="alice")
 
 
-plain = st.text(max_size=20).filter(lambda text: not text.startswith('{"'))
+plain = st.text(max_size=20) | st.sampled_from(
+    ['{"code":"lease.lab-destroyed"}', '{"sentences":["a"]}', '{"code": half', '"quoted"', "[]", "null"]
+)
 values: st.SearchStrategy[Value] = st.recursive(
     plain
     | st.integers(-(10**12), 10**12)
@@ -75,14 +83,31 @@ said: st.SearchStrategy[Said] = (
 @given(said)
 def test_what_is_kept_is_read_again(kept: Said) -> None:
     assert read(document(kept)) == kept
-    assert read(one_line(kept)) == kept
+
+
+@given(said)
+def test_a_reason_on_one_line_is_read_again(kept: Said) -> None:
+    if not isinstance(kept, str):
+        assert read_line(one_line(kept)) == kept
+
+
+@given(plain | said.map(lambda kept: kept if isinstance(kept, str) else one_line(kept)))
+def test_a_persons_words_are_never_read_as_a_reason(words: str) -> None:
+    command = replace(ASKED, because=words)
+    item = items.audit_item(Entry(AT, "gpu", "refused", "alice", words, words))
+
+    assert read(document(words)) == words
+    assert Command.from_json(json.loads(json.dumps(command.to_json()))).because == (words or None)
+    assert read(items.audit_entry("gpu", item).why) == words
 
 
 def test_what_an_older_release_kept_is_read_as_the_sentence_that_it_is() -> None:
     assert read("the evening lease ended at 14:00 UTC on 2026-11-20") == (
         "the evening lease ended at 14:00 UTC on 2026-11-20"
     )
-    assert read('{"code": half') == '{"code": half'
+    assert read_line('{"code": half') == '{"code": half'
+    assert read_line("the GPUs failed") == "the GPUs failed"
+    assert read_line(None) == ""
     assert read(None) == ""
 
 

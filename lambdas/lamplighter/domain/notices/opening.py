@@ -12,7 +12,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import findings as findings_told
 from lamplighter.domain.notices.announcement import Announcement, Result, notice, together
 from lamplighter.domain.notices.phrases import clock, clock_and_date, detail, reason, sentence
-from lamplighter.reasons.document import read
+from lamplighter.reasons.document import read, read_line
 from lamplighter.reasons.reason import draw
 from lamplighter.values import instant
 from lamplighter.values.clock_time import clock_time
@@ -150,7 +150,7 @@ def _troubles(results: Mapping[str, Result], texts: Texts) -> list[str]:
 
 def of_replacing(pool: str, validate: Result, texts: Texts = ENGLISH) -> Announcement:
     """That nodes go since their GPUs failed, and what they failed."""
-    because, nodes = draw(read(validate.get("because")), texts, clock_time), validate.get("replace")
+    because, nodes = draw(read_line(validate.get("because")), texts, clock_time), validate.get("replace")
     named = (
         [str(row.get("name")) for row in nodes if isinstance(row, Mapping)] if isinstance(nodes, list) else []
     )
