@@ -20,6 +20,7 @@ from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGro
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile
+from lamplighter.reasons.reason import in_english
 
 POOL = "gpu"
 CURRENCY = "USD"
@@ -69,12 +70,12 @@ def command(
     found, group, autoscalers = _read(cluster, nodegroup)
     in_the_way = list(obstacles(found, group, autoscalers))
     if as_json:
-        told = [{"blocks": obstacle.blocks, "text": obstacle.text} for obstacle in in_the_way]
+        told = [{"blocks": obstacle.blocks, "text": in_english(obstacle.text)} for obstacle in in_the_way]
         printing.as_json({"lab_file": "\n".join(lab_file(found, group)) + "\n", "in_the_way": told})
     else:
         say("\n".join(lab_file(found, group)))
     for obstacle in in_the_way:
-        sys.stderr.write(f"{_kind(obstacle)}: {obstacle.text}\n")
+        sys.stderr.write(f"{_kind(obstacle)}: {in_english(obstacle.text)}\n")
     # From outside its VPC nobody reaches a private endpoint: that it is private is the answer.
     if not autoscalers.reachable and found.public_endpoint:
         raise typer.Exit(3)
@@ -132,7 +133,7 @@ def _read(cluster: str, nodegroup: str) -> tuple[FoundCluster, FoundGroup, Autos
     try:
         connection = connect(cluster)
     except OutsideFailed as error:
-        return found, group, Autoscalers(asked=False, reachable=False, why_not=str(error))
+        return found, group, Autoscalers(asked=False, reachable=False, why_not=error.said)
     connection.patience, connection.read_seconds = 0, AT_A_PROMPT_SECONDS
     return found, group, autoscalers(connection)
 

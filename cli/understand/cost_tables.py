@@ -12,8 +12,11 @@ from lamplighter.domain.leases.admission import Refusal
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.statement import Ahead, Row
-from lamplighter.domain.money.unguarded import CURRENCY, unguarded
+from lamplighter.domain.money.unguarded import unguarded
+from lamplighter.reasons.reason import in_english
 from lamplighter.values.counted import counted
+
+UNKNOWN_PRICE = "not known: nothing opens; set price_per_hour of the pool in lab.yaml"
 
 
 def show(account: DeployedAccount, receipts: Sequence[dict[str, Any]]) -> None:
@@ -106,16 +109,12 @@ def _receipts(receipts: Sequence[dict[str, Any]], account: DeployedAccount) -> N
 
 def _prices(account: DeployedAccount) -> None:
     for pool, price in account.prices.items():
-        said = price.said(account.now) if price else "not known: nothing opens; state pools price_per_hour"
-        printing.say(f"A node of pool {pool}: {said}.")
+        known = printing.drawn(price.reason(account.now), account.found.zone) if price else UNKNOWN_PRICE
+        printing.say(f"A node of pool {pool}: {known}.")
     printing.table(
         ["not under the guard", "how many", "price"],
         [
-            [
-                item.what,
-                item.counted,
-                "not known here" if item.price is None else f"{item.price:f} {CURRENCY} per {item.per}",
-            ]
+            [in_english(part) for part in (item.what, item.counted, item.cost)]
             for item in unguarded(account.found.lab)
         ],
         f"Prices of {standing.known_on().isoformat()}; what it comes to is in AWS's own bill",

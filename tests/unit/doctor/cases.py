@@ -142,16 +142,16 @@ WRONG: list[tuple[str, Facts, str, str]] = [
     (
         "endpoint",
         replace(FACTS, cluster=replace(CLUSTER, public_cidrs=("203.0.113.0/24",))),
-        "lets in 203.0.113.0/24 only",
+        "lets in only 203.0.113.0/24",
         "let in 0.0.0.0/0",
     ),
-    ("minimum", replace(FACTS, groups=group(minimum=1)), "has minimum 1", "set it to 0"),
+    ("minimum", replace(FACTS, groups=group(minimum=1)), "has minimum 1", "set the minimum to 0"),
     ("claim", replace(FACTS, claims={"lab-ng-gpu": "rival"}), "guarded by lab rival", "out of lab rival"),
     (
         "autoscalers",
         replace(FACTS, inside=ClusterFacts(AUTOSCALER, "v26.3.1")),
         "deployment kube-system/cluster-autoscaler may open node group lab-ng-gpu",
-        "take the tag k8s.io/cluster-autoscaler/enabled off",
+        "remove the tag k8s.io/cluster-autoscaler/enabled from",
     ),
     (
         "autoscalers",

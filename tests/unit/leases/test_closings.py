@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.commands.command import Command, Verb
-from lamplighter.domain.leases.closing import Closing, decide, is_emergency, failure, wait_for_successor
+from lamplighter.domain.leases.closing import Closing, decide, failure, is_emergency, wait_for_successor
 from lamplighter.domain.leases.idleness import idle_since
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.pool.pool import PoolState

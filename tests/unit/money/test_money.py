@@ -155,9 +155,9 @@ def test_a_price_says_how_old_it_is_and_is_due_after_a_day(
     listed, table = price(Source.PRICE_LIST, age), price(Source.TABLE, age)
 
     assert listed.is_due(NOW) is due
-    assert listed.said(NOW) == f"1.50 USD an hour, from AWS's price list {said}"
-    assert table.said(NOW) == f"1.50 USD an hour, from the table shipped with us, {said}"
-    assert price(Source.LAB, age).said(NOW) == "1.50 USD an hour, as the lab states"
+    assert str(listed.reason(NOW)) == f"1.50 USD an hour, from AWS's price list {said}"
+    assert str(table.reason(NOW)) == f"1.50 USD an hour, from the table shipped with Lamplighter, {said}"
+    assert str(price(Source.LAB, age).reason(NOW)) == "1.50 USD an hour, as the lab states"
 
 
 def test_a_price_is_kept_as_written() -> None:

@@ -130,7 +130,7 @@ def test_a_node_that_fails_is_changed_once_for_a_fresh_one_and_that_is_proven() 
         assert last.endswith(f"{failed.id} failed a check and was replaced.")
         (replaced,) = story.kinds("replaced")
         assert (
-            f"changes {failed.id} of the evening lease for fresh nodes, once: nvidia-smi failed on"
+            f"replaces {failed.id} of the evening lease with fresh nodes, once: nvidia-smi failed on"
             in replaced
         )
         after, before = story.ledger.proofs("gpu", 5)

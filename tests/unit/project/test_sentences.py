@@ -48,7 +48,6 @@ FOREIGN = {
     "lambdas/lamplighter/domain/gpu/sharing.py": "a MIG profile",
     "lambdas/lamplighter/domain/leases/closing.py": "Step Functions' form of a failure: name, then cause",
     "lambdas/lamplighter/domain/leases/following.py": "an instant",
-    "lambdas/lamplighter/domain/pool/launch_refusal.py": "EC2's and Auto Scaling's messages",
     "lambdas/lamplighter/domain/slack/asked/request.py": "Slack's user ids",
     "lambdas/lamplighter/domain/slack/tidy.py": "what a person typed",
     "lambdas/lamplighter/adapters/doctor/inside.py": "an image's name",

@@ -21,6 +21,7 @@ from lamplighter.domain.pool.evidence import Instance, NodeGroup, ScalingGroup
 from lamplighter.domain.pool.target import Target, begun, target_at
 from lamplighter.domain.schedules.of_leases import held_back
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
@@ -63,7 +64,7 @@ class Capacity:
         found = self.nodegroups.read(name)
         if found is None:
             raise BadInput(
-                f"pool {pool}: node group {name} is not in cluster {self.lab.cluster_name}; was it deleted?"
+                reason("capacity.no-node-group", pool=pool, group=name, cluster=self.lab.cluster_name)
             )
         return found
 

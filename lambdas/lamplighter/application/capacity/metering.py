@@ -17,6 +17,7 @@ from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.charge import Charge, charge, counted_from, counted_to, grants
 from lamplighter.domain.money.metering import Metered, NodeLife, meter, runs
 from lamplighter.errors import TryLater
+from lamplighter.reasons.reason import Reason, reason
 
 ACTIVITY_PAGES = 10
 
@@ -46,7 +47,7 @@ def count_beyond(
         except Conflict:
             continue
         return
-    raise TryLater(f"pool {pool} or its budget keeps changing; what ran without a lease is counted later")
+    raise TryLater(reason("capacity.counted-later", pool=pool))
 
 
 def _count(  # noqa: PLR0917
@@ -74,10 +75,14 @@ def _count(  # noqa: PLR0917
 def _why(found: Charge, leases: Sequence[Lease], lease_services: LeaseServices, who: str) -> Entry | None:
     if not found.all.time:
         return None
-    parts = [f"{found.unleased.seconds} without a lease"] if found.unleased.time else []
+    parts: list[Reason] = []
+    if found.unleased.time:
+        parts.append(reason("capacity.ran-unleased", seconds=found.unleased.seconds))
     replacing = {lease.id for lease in leases if lease.replaced}
     parts += [
-        f"{ran.seconds} past the end of {name}{' or by what was replaced for it' if name in replacing else ''}"
+        reason("capacity.ran-replaced", seconds=ran.seconds, lease=name)
+        if name in replacing
+        else reason("capacity.ran-past-end", seconds=ran.seconds, lease=name)
         for name, ran in found.overrun.items()
     ]
     return Entry(
@@ -85,8 +90,8 @@ def _why(found: Charge, leases: Sequence[Lease], lease_services: LeaseServices, 
         pool=found.pool,
         kind="metered",
         who=who,
-        what=f"counted {found.all.seconds} node-seconds past or without a lease",
-        why=f"{' and '.join(parts)}: they cost {found.all.cost} and count as spent",
+        what=reason("capacity.counted", seconds=found.all.seconds),
+        why=reason("capacity.counts-as-spent", parts=tuple(parts), cost=str(found.all.cost)),
         lease=next(iter(found.overrun), None),
         details={"node_seconds": str(found.all.seconds), "cost": str(found.all.cost)},
     )

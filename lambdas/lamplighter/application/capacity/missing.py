@@ -42,7 +42,7 @@ def release(run: Mapping[str, object], capacity: Capacity, command: Command, lea
             continue
         _lower_again(capacity, command, found)
         return freed
-    raise TryLater(f"the leases of pool {pool} keep changing; what {lease.called()} misses is freed later")
+    raise TryLater(reason("capacity.missing-freed-later", pool=pool, lease=lease.called()))
 
 
 def missed(lease: Lease, capacity: Capacity) -> int:
@@ -93,7 +93,7 @@ def _free(lease: Lease, missing: int, why: Said, capacity: Capacity) -> int:
         pool=lease.pool,
         kind="degraded",
         who="nodegroups",
-        what=f"{after.missing} of {lease.nodes} nodes of {lease.called()} are missing",
+        what=reason("capacity.missing", missing=after.missing, nodes=lease.nodes, lease=lease.called()),
         why=Sentences((why, reason("capacity.hold-free", money=str(lease.hold - after.hold)))),
         lease=lease.id,
         nodes=after.wanted,

@@ -12,6 +12,7 @@ from lamplighter.adapters.aws.price_list import CURRENCY
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.money.price import Price, Source, known_price
 from lamplighter.errors import LamplighterError
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from lamplighter.adapters.aws.price_list import PriceList
@@ -48,8 +49,12 @@ def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: "PriceList", now:
     price = Price(found, currency, Source.PRICE_LIST, now)
     ledger.keep_price(lab.region, kind, price)
     if before is None or before.per_hour != found:
-        was = f", {before.per_hour:f} before" if before else ""
-        what = f"a node of pool {pool} costs {found:f} {currency} an hour{was}"
-        why = f"AWS's price list says so for {kind} in {lab.region}; leases granted before keep their price"
+        price_now = f"{found:f} {currency}"
+        what = reason("capacity.priced", pool=pool, price=price_now)
+        if before is not None:
+            what = reason(
+                "capacity.priced-anew", pool=pool, price=price_now, before=f"{before.per_hour:f} {currency}"
+            )
+        why = reason("capacity.price-list-says", type=kind, region=lab.region)
         ledger.append_audit(Entry(now, pool, "priced", "planner", what, why))
     return True

@@ -15,8 +15,7 @@ from lamplighter.domain.pool.evidence import NodeGroup, ScalingGroup
 from lamplighter.domain.pool.pool import Fence
 from lamplighter.domain.pool.target import Target
 from lamplighter.errors import Stale, TryLater
-from lamplighter.values import instant
-from lamplighter.values.counted import counted
+from lamplighter.reasons.reason import reason
 
 # A busy pool moves now and then; one that moves at every look is asked again later.
 LOOKS = 4
@@ -71,7 +70,7 @@ def write(capacity: Capacity, order: Order) -> Written:
             if done.size != done.before or order.direction is Direction.DOWN:
                 capacity.ledger.append_audit(_entry(order, done))
             return done
-    raise TryLater(f"the leases of pool {order.pool} changed {LOOKS} times while its size was written")
+    raise TryLater(reason("capacity.leases-changed", pool=order.pool, times=LOOKS))
 
 
 def _once(capacity: Capacity, order: Order, *, found: int | None) -> tuple[int, Written]:
@@ -111,7 +110,7 @@ def _still_writing(capacity: Capacity, fence: Fence) -> None:
         capacity.ledger.still_writing(fence, capacity.now())
     except Stale as lost:
         # Nothing was written yet, so asking again is safe: another try takes the lock anew.
-        raise TryLater(str(lost)) from lost
+        raise TryLater(lost.said) from lost
 
 
 def _wait_for_a_deploy(capacity: Capacity, order: Order) -> None:
@@ -123,7 +122,6 @@ def _wait_for_a_deploy(capacity: Capacity, order: Order) -> None:
     now = capacity.now()
     if mark is None or not mark.stands(now):
         return
-    until = instant.clock_time(mark.until)
     if capacity.ledger.note_held_up(order.pool, order.lease or "", mark):
         capacity.ledger.append_audit(
             Entry(
@@ -131,12 +129,12 @@ def _wait_for_a_deploy(capacity: Capacity, order: Order) -> None:
                 pool=order.pool,
                 kind="held-up",
                 who="cdk deploy",
-                what=f"holds up the nodes of {order.lease} on pool {order.pool}",
-                why=f"it is writing the node group; they are ordered once it is done, at {until} at the latest",
+                what=reason("capacity.deploy-holds-up", lease=order.lease or "", pool=order.pool),
+                why=reason("capacity.deploy-writes", until=mark.until),
                 lease=order.lease,
             )
         )
-    raise TryLater(f"a deploy is writing the node group of pool {order.pool}: waiting for it until {until}")
+    raise TryLater(reason("capacity.await-deploy", pool=order.pool, until=mark.until))
 
 
 def _found(capacity: Capacity, order: Order) -> tuple[NodeGroup | None, ScalingGroup | None]:
@@ -203,7 +201,7 @@ def _entry(order: Order, written: Written) -> Entry:
         pool=order.pool,
         kind="scaled",
         who=order.who,
-        what=f"ordered {counted(written.size, 'node')} on pool {order.pool}, {written.before} before",
+        what=reason("capacity.ordered", nodes=written.size, pool=order.pool, before=written.before),
         why=written.target.reason,
         lease=order.lease,
         nodes=written.size,

@@ -17,9 +17,11 @@ from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Stage, share
 from lamplighter.domain.pool.evidence import Instance
-from lamplighter.domain.pool.shortage import Shortage, explain
+from lamplighter.domain.pool.launch_cause import LaunchCause
+from lamplighter.domain.pool.shortage import Shortage, explain, short_of
 from lamplighter.errors import Stale, TryLater
-from lamplighter.reasons.document import read_line
+from lamplighter.reasons.document import document, one_line, read_line
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
 
 NODES_PATIENCE = timedelta(minutes=10)
@@ -39,7 +41,7 @@ def scale(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
     if command.verb is Verb.OPEN and (lease is None or not lease.in_force(now)):
         return {
             "over": True,
-            "reason": _over(lease, pool),
+            "reason": document(_over(lease, pool)),
             "target": 0,
             "desired_before": 0,
             "update_id": None,
@@ -68,7 +70,7 @@ def scale(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
         "desired_before": written.before,
         "update_id": written.update_id,
         "at": instant.written(written.at),
-        "reason": _said(written),
+        "reason": document(_sizes(written)),
     }
 
 
@@ -79,9 +81,10 @@ def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, obje
     now = capacity.now()
     lease = _lease(run, command, pool, capacity)
     if lease is None or not lease.in_force(now):
-        return {"over": True, "reason": _over(lease, pool), "wanted": 0, "instances": [], "shortage": None}
+        over = document(_over(lease, pool))
+        return {"over": True, "reason": over, "wanted": 0, "instances": [], "shortage": None}
     if not lease.wanted:
-        return _arrived(lease.nodes, (), Shortage("unknown", _unpaid(lease)))
+        return _arrived(lease.nodes, (), _without_money(lease))
     order = result(run, "Scale")
     wanted = int(str(order.get("target", 0)))
     stamps = [found["at"] for found in (order, result(run, "Replace")) if found.get("at")]
@@ -116,18 +119,22 @@ def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, obje
     if going and now - ordered < NODES_PATIENCE:
         # Until they are gone they use up quota, capacity and addresses: what is refused now is no shortage.
         raise TryLater(
-            f"{len(running)} of {wanted} nodes of pool {pool} run, {', '.join(going)} has yet to go"
+            reason(
+                "capacity.await-replaced", running=len(running), wanted=wanted, pool=pool, nodes=tuple(going)
+            )
         )
     if shortage is not None and (not booting or now - ordered >= CAUSE_WITHIN):
         return _arrived(wanted, running, shortage)
     if now - ordered >= NODES_PATIENCE:
-        late = Shortage(
-            "unknown",
-            f"{len(running)} of {wanted} nodes: {booting} were launched and do not run after "
-            f"{NODES_PATIENCE // timedelta(minutes=1)} minutes",
+        late = reason(
+            "capacity.still-booting", booting=booting, minutes=NODES_PATIENCE // timedelta(minutes=1)
         )
-        return _arrived(wanted, running, shortage or late)
-    raise TryLater(f"{len(running)} of {wanted} nodes of pool {pool} run, {booting} are booting")
+        return _arrived(
+            wanted, running, shortage or short_of(LaunchCause.UNKNOWN, len(running), wanted, late)
+        )
+    raise TryLater(
+        reason("capacity.await-booting", running=len(running), wanted=wanted, pool=pool, booting=booting)
+    )
 
 
 def replace(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
@@ -140,7 +147,7 @@ def replace(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
     now = capacity.now()
     lease = _lease(run, command, pool, capacity)
     if lease is None or not lease.in_force(now):
-        return {"over": True, "reason": _over(lease, pool), "replaced": [], "at": None}
+        return {"over": True, "reason": document(_over(lease, pool)), "replaced": [], "at": None}
     with capacity.ledger.writing(pool, f"replace {command.id}", now) as fence:
         emptied = drained(run, "Empty")
         recorded = capacity.ledger.replace_once(lease, emptied, _replacing(lease, emptied, run, now))
@@ -149,7 +156,7 @@ def replace(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
         try:
             capacity.ledger.still_writing(fence, capacity.now())
         except Stale as lost:
-            raise TryLater(str(lost)) from lost
+            raise TryLater(lost.said) from lost
         for instance in going:
             capacity.autoscaling.replace(instance)
     return {"over": False, "replaced": list(recorded), "at": instant.written(now)}
@@ -161,21 +168,18 @@ def release(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
     pool = pool_of(run, capacity.lab)
     lease = _lease(run, command, pool, capacity)
     if lease is None or not lease.in_force(capacity.now()):
-        return {"over": True, "reason": _over(lease, pool), "missing": 0}
+        return {"over": True, "reason": document(_over(lease, pool)), "missing": 0}
     return {"over": False, "missing": nodegroups_missing.release(run, capacity, command, lease)}
 
 
 def _replacing(lease: Lease, instances: Sequence[str], run: Mapping[str, object], now: datetime) -> Entry:
-    what = f"changes {', '.join(instances)} of {lease.called()} for fresh nodes, once"
-    why = read_line(result(run, "Validate").get("because")) or "its GPUs failed a check"
+    what = reason("capacity.replaces", nodes=tuple(instances), lease=lease.called())
+    why = read_line(result(run, "Validate").get("because")) or reason("capacity.gpus-failed")
     return Entry(now, lease.pool, "replaced", "nodegroups", what, why, lease.id, len(instances))
 
 
-def _unpaid(lease: Lease) -> str:
-    return (
-        f"0 of {lease.nodes} nodes: none came, and the budget has nothing left to ask again with; "
-        "they are asked for once it has"
-    )
+def _without_money(lease: Lease) -> Shortage:
+    return short_of(LaunchCause.UNKNOWN, 0, lease.nodes, reason("capacity.no-money-to-ask-again"))
 
 
 def _arrived(wanted: int, running: Sequence[Instance], shortage: Shortage | None) -> dict[str, object]:
@@ -185,8 +189,9 @@ def _arrived(wanted: int, running: Sequence[Instance], shortage: Shortage | None
         "instances": [
             {"id": each.id, "launched": instant.written(each.launched), "zone": each.zone} for each in running
         ],
-        "shortage": shortage.sentence if shortage else None,
-        "cause": shortage.cause if shortage else None,
+        # As text: the workflow asks whether it is a string.
+        "shortage": one_line(shortage.reason) if shortage else None,
+        "cause": shortage.cause.value if shortage else None,
     }
 
 
@@ -200,18 +205,22 @@ def _lease(run: Mapping[str, object], command: Command, pool: str, capacity: Cap
     return capacity.ledger.lease(pool, command.lease) if command.lease else None
 
 
-def _over(lease: Lease | None, pool: str) -> str:
+def _over(lease: Lease | None, pool: str) -> Reason:
     if lease is None:
-        return f"there is no such lease on pool {pool}, so nothing is ordered for it"
-    return (
-        f"{lease.called()} on pool {pool} is {lease.state.value} or past its end: nothing is ordered for it"
-    )
+        return reason("capacity.no-such-lease", pool=pool)
+    if lease.granted:
+        return reason(
+            "capacity.lease-not-in-force",
+            lease=lease.called(),
+            pool=pool,
+            opens=lease.opens,
+            closes=lease.closes,
+        )
+    return reason("capacity.lease-over", lease=lease.called(), pool=pool, state=lease.stands())
 
 
-def _said(written: Written) -> str:
-    change = (
-        f"{written.size} nodes stay ordered"
-        if written.size == written.before
-        else f"{written.size} nodes are ordered, {written.before} before"
-    )
-    return f"{change}: {written.target.reason}"
+def _sizes(written: Written) -> Reason:
+    why = written.target.reason
+    if written.size == written.before:
+        return reason("capacity.size-stays", nodes=written.size, why=why)
+    return reason("capacity.size-changes", nodes=written.size, before=written.before, why=why)

@@ -12,14 +12,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
 from lamplighter.data import prices
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
-from lamplighter.values.counted import counted
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
 FRESH_FOR = timedelta(days=1)
-_SAID_IN_HOURS = 48
+_WRITTEN_IN_HOURS = 48
 
 
 class Source(StrEnum):
@@ -44,16 +44,16 @@ class Price:
         """Whether the price list should be asked again."""
         return self.at is None or now - self.at >= FRESH_FOR
 
-    def said(self, now: datetime) -> str:
+    def reason(self, now: datetime) -> Reason:
         """`1.237 USD an hour, from AWS's price list 3 hours ago`."""
-        cost = f"{self.per_hour:f} {self.currency} an hour"
+        price = f"{self.per_hour:f} {self.currency}"
         match self.source:
             case Source.LAB:
-                return f"{cost}, as the lab states"
+                return reason("money.price.lab", price=price)
             case Source.PRICE_LIST:
-                return f"{cost}, from AWS's price list {_age(self.at, now)}"
+                return reason("money.price.list", price=price, age=_age(self.at, now))
             case Source.TABLE:
-                return f"{cost}, from the table shipped with us, {_age(self.at, now)}"
+                return reason("money.price.table", price=price, age=_age(self.at, now))
 
     def to_json(self) -> dict[str, object]:
         """The document that the ledger keeps and `cost --json` shows."""
@@ -97,11 +97,12 @@ def best(stated: Price | None, kept: Price | None, table: Price | None) -> Price
     return max(known, key=lambda price: price.at.timestamp() if price.at else 0.0, default=None)
 
 
-def _age(at: datetime | None, now: datetime) -> str:
+def _age(at: datetime | None, now: datetime) -> Reason:
     if at is None:
-        return "at an unknown time"
+        return reason("money.age.unknown")
     hours = max(now - at, timedelta()) // timedelta(hours=1)
     if hours < 1:
-        return "less than an hour ago"
-    number, unit = (hours, "hour") if hours < _SAID_IN_HOURS else (hours // 24, "day")
-    return f"{counted(number, unit)} ago"
+        return reason("money.age.now")
+    if hours < _WRITTEN_IN_HOURS:
+        return reason("money.age.hours", hours=hours)
+    return reason("money.age.days", days=hours // 24)

@@ -114,7 +114,7 @@ _LOUDLY = {
 def _troubles(results: Mapping[str, Result], texts: Texts) -> list[str]:
     """Whatever is not as the lab wants it, a sentence each."""
     shortage, applied = results.get("AwaitNodes", {}).get("shortage"), results.get("ApplyGpuSettings", {})
-    troubles = [sentence(str(shortage))] if shortage else []
+    troubles = [sentence(draw(read_line(shortage), texts, clock_time))] if shortage else []
     of_nodes = [
         texts.say("notice.degraded.node", node=node.get("name"), why=node.get("why"))
         for node in _rows(results, "AwaitGpus", "not_ready")

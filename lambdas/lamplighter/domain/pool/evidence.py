@@ -14,6 +14,11 @@ class HealthIssue:
     code: str
     message: str
 
+    @property
+    def text(self) -> str:
+        """Code and message in one line."""
+        return ": ".join(part for part in (self.code, self.message) if part)
+
 
 @dataclass(frozen=True)
 class NodeGroup:

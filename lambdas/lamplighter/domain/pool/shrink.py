@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from lamplighter.reasons.reason import Reason, reason
+
 
 @dataclass(frozen=True)
 class ShrinkNode:
@@ -25,7 +27,7 @@ class RemovedNode:
     """A node that goes, and why this one."""
 
     node: ShrinkNode
-    reason: str
+    reason: Reason
 
 
 def choose(nodes: Sequence[ShrinkNode], surplus: int, ending: str | None) -> tuple[RemovedNode, ...]:
@@ -58,11 +60,11 @@ def _harm(node: ShrinkNode, ending: str | None) -> int:
     return 1 if node.gpu_leases == {ending} else 2
 
 
-def _reason(node: ShrinkNode, ending: str | None) -> str:
+def _reason(node: ShrinkNode, ending: str | None) -> Reason:
     match _harm(node, ending):
         case 0:
-            return f"{node.name} goes: no pod holds a GPU on it"
+            return reason("pool.removed.free", node=node.name)
         case 1:
-            return f"{node.name} goes: only pods of the ending lease {ending} hold GPUs on it"
+            return reason("pool.removed.ending", node=node.name, lease=ending or "")
         case _:
-            return f"{node.name} goes: every node has work of other leases, and it is the youngest"
+            return reason("pool.removed.youngest", node=node.name)

@@ -8,6 +8,7 @@ from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.adapters.kubernetes import authority
 from lamplighter.domain.pool.adoption import FoundCluster, FoundGroup
 from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_autoscaling import AutoScalingClient
@@ -29,10 +30,11 @@ class Adoption:
         if found is None:
             with outside("eks:ListClusters", "all clusters"):
                 pages = self._eks.get_paginator("list_clusters").paginate()
-                there = ", ".join(each for page in pages for each in page["clusters"]) or "none"
-            raise BadInput(
-                f"CLUSTER: there is no cluster '{name}' in {self._eks.meta.region_name}; there: {there}"
-            )
+                names = tuple(cluster for page in pages for cluster in page["clusters"])
+            region = self._eks.meta.region_name
+            if not names:
+                raise BadInput(reason("capacity.no-clusters", cluster=name, region=region))
+            raise BadInput(reason("capacity.no-such-cluster", cluster=name, region=region, names=names))
         return found
 
     def cluster_if_there(self, name: str) -> FoundCluster | None:
@@ -46,7 +48,7 @@ class Adoption:
                 return None
         if found is None:
             raise OutsideFailed(
-                f"eks:DescribeCluster on {name} was answered, but not by AWS: no cluster is in it"
+                reason("capacity.answer-without-cluster", cluster=name), "eks:DescribeCluster", name
             )
         network = found.get("resourcesVpcConfig", {})
         return FoundCluster(
@@ -68,10 +70,10 @@ class Adoption:
         if found is None:
             with outside("eks:ListNodegroups", cluster):
                 pages = self._eks.get_paginator("list_nodegroups").paginate(clusterName=cluster)
-                there = ", ".join(each for page in pages for each in page["nodegroups"]) or "none"
-            raise BadInput(
-                f"NODEGROUP: cluster {cluster} has no managed node group '{name}'; it has: {there}"
-            )
+                names = tuple(group for page in pages for group in page["nodegroups"])
+            if not names:
+                raise BadInput(reason("capacity.no-node-groups", group=name, cluster=cluster))
+            raise BadInput(reason("capacity.no-such-node-group", group=name, cluster=cluster, names=names))
         return found
 
     def group_if_there(self, cluster: str, name: str) -> FoundGroup | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, Update
 from lamplighter.errors import TryLater
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_eks import EKSClient
@@ -125,5 +126,5 @@ class NodeGroups:
 def _busy(error: Exception, name: str) -> Exception:
     """TryLater where EKS is at another update of the group, else the error itself."""
     if error_code(error) == "ResourceInUseException":
-        return TryLater(f"EKS is still busy with another update of node group {name}")
+        return TryLater(reason("capacity.eks-busy", group=name))
     return error

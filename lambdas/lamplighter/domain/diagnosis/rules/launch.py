@@ -7,20 +7,25 @@ began, made it history. Karpenter calls every refusal InsufficientCapacityError,
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 from lamplighter.data import instance_types
 from lamplighter.domain.diagnosis.document import Doc, at, condition, docs, instant, number, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import Stage
-from lamplighter.domain.pool.launch_refusal import NEVER_JOINED, health_refusal, refusal
+from lamplighter.domain.pool.evidence import HealthIssue
+from lamplighter.domain.pool.launch_cause import (
+    NEVER_JOINED,
+    LaunchAttempt,
+    LaunchCause,
+    cause_of,
+    refusals,
+)
 
 _KARPENTER = re.compile(
     r"InsufficientCapacityError|NodeClaim|creating instance|fleet error|LaunchFailed", re.IGNORECASE
 )
 _DONE = {"Successful"}
-_REFUSED = {"Failed", "Cancelled"}
 _LAUNCHING = re.compile(r"launch", re.IGNORECASE)
 
 
@@ -87,7 +92,7 @@ def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
     # Where instances were not read, one that boots cannot be told from one that was never launched.
     counted = snapshot.was_read("aws", "instances")
     stage = Stage.LAUNCH if counted else Stage.JOIN
-    done = [started for started, status, _ in _activities(snapshot) if status in _DONE and started]
+    done = [attempt.started for attempt in _attempts(snapshot) if attempt.status in _DONE and attempt.started]
     began = max([snapshot.since, *([] if counted else done)])
     if snapshot.age(began) <= stage.normal:
         gathered.progress(stage, snapshot.name, began)
@@ -107,64 +112,74 @@ def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
 def _strange_refusal(snapshot: Snapshot) -> str:
     """Who says what of a launch that failed, where no rule knows it: an activity, a claim, the group's health."""
     failed = [
-        (started, said)
-        for started, status, said in _activities(snapshot)
-        if status in _REFUSED and said and (started is None or started >= snapshot.since)
+        attempt
+        for attempt in _attempts(snapshot)
+        if attempt.failed and attempt.text and (attempt.started is None or attempt.started >= snapshot.since)
     ]
     if failed:
-        return f"AWS says: {max(failed, key=lambda each: each[0] or snapshot.since)[1]}"
+        return f"AWS says: {max(failed, key=lambda attempt: attempt.started or snapshot.since).text}"
     claims = [condition(claim, "Launched") for claim in snapshot.listed("kubernetes", "nodeclaims")]
     for state in reversed(claims):
         changed = instant(state, "lastTransitionTime")
         refused = text(state, "status") != "True" and (changed is None or changed >= snapshot.since)
         if refused and text(state, "message"):
             return f"Karpenter says: {text(state, 'message')}"
-    issues = docs(snapshot.nodegroup, "health", "issues")
-    said = "; ".join(_issue(each) for each in issues if text(each, "code") not in NEVER_JOINED)
+    said = "; ".join(issue.text for issue in _issues(snapshot) if issue.code not in NEVER_JOINED)
     return f"AWS says: {said}" if said else ""
 
 
 def _refusals(snapshot: Snapshot, missing: int) -> Iterator[_Refusal]:
     """What AWS and Karpenter said since the expectation began, and no launch made history."""
-    activities = [each for each in _activities(snapshot) if each[0] is None or each[0] >= snapshot.since]
-    fresh = False
-    for started, status, said in activities:
-        if status not in _REFUSED:
-            continue
-        after = sum(
-            1
-            for later, other, _ in activities
-            if other in _DONE and later is not None and started is not None and later > started
-        )
-        if after >= missing and not snapshot.was_read("aws", "instances"):
-            continue
-        cause = refusal(said)
-        if cause:
-            fresh = True
-            yield _Refusal(cause, snapshot.name, said)
-    yield from _karpenter(snapshot)
+    attempts = [
+        attempt
+        for attempt in _attempts(snapshot)
+        if attempt.started is None or attempt.started >= snapshot.since
+    ]
+    open_attempts = [attempt for attempt in attempts if not _history(attempt, attempts, missing, snapshot)]
     # A node group stays DEGRADED until a launch succeeds: its health may speak of last week.
     stale = snapshot.was_read("aws", "scaling_activities") and snapshot.age(None) <= Stage.LAUNCH.normal
-    if fresh or stale:
-        return
-    for issue in docs(snapshot.nodegroup, "health", "issues"):
-        cause = health_refusal(text(issue, "code"), text(issue, "message"))
-        if cause:
-            yield _Refusal(cause, snapshot.name, _issue(issue))
+    for refused in refusals(open_attempts, () if stale else _issues(snapshot)):
+        yield _Refusal(refused.cause, snapshot.name, refused.text)
+    yield from _karpenter(snapshot)
+
+
+def _history(attempt: LaunchAttempt, attempts: list[LaunchAttempt], missing: int, snapshot: Snapshot) -> bool:
+    """Whether enough later launches succeeded to replace a failed one; instances that were read say it better."""
+    if snapshot.was_read("aws", "instances"):
+        return False
+    later = [
+        other
+        for other in attempts
+        if other.status in _DONE
+        and other.started is not None
+        and attempt.started is not None
+        and other.started > attempt.started
+    ]
+    return len(later) >= missing
+
+
+def _issues(snapshot: Snapshot) -> list[HealthIssue]:
+    return [
+        HealthIssue(text(issue, "code"), text(issue, "message"))
+        for issue in docs(snapshot.nodegroup, "health", "issues")
+    ]
 
 
 def _issue(issue: Doc) -> str:
     """An issue of the node group's health in one line."""
-    return ": ".join(part for part in (text(issue, "code"), text(issue, "message")) if part)
+    return HealthIssue(text(issue, "code"), text(issue, "message")).text
 
 
-def _activities(snapshot: Snapshot) -> list[tuple[datetime | None, str, str]]:
-    found = []
-    for each in snapshot.listed("aws", "scaling_activities"):
-        said = " ".join(part for part in (text(each, "StatusMessage"), text(each, "Description")) if part)
-        if _LAUNCHING.search(text(each, "Description")) or not text(each, "Description"):
-            found.append((instant(each, "StartTime"), text(each, "StatusCode"), said))
-    return found
+def _attempts(snapshot: Snapshot) -> list[LaunchAttempt]:
+    attempts = []
+    for activity in snapshot.listed("aws", "scaling_activities"):
+        description = text(activity, "Description")
+        words = " ".join(part for part in (text(activity, "StatusMessage"), description) if part)
+        if _LAUNCHING.search(description) or not description:
+            attempts.append(
+                LaunchAttempt(instant(activity, "StartTime"), text(activity, "StatusCode"), words)
+            )
+    return attempts
 
 
 def _karpenter(snapshot: Snapshot) -> Iterator[_Refusal]:
@@ -177,14 +192,16 @@ def _karpenter(snapshot: Snapshot) -> Iterator[_Refusal]:
         if text(state, "status") == "True" or (changed and changed < snapshot.since):
             continue
         said = f"{text(state, 'reason')}: {text(state, 'message')}"
-        if cause := refusal(said):
+        cause = cause_of(said)
+        if cause is not LaunchCause.UNKNOWN:
             yield _Refusal(cause, text(claim, "metadata", "name"), said)
     for (kind, _, name), events in snapshot.events.items():
         if kind not in {"NodeClaim", "NodePool", "Pod"} or name in launched_claims:
             continue
         for event in events:
             # Karpenter says it of its claim, and again of the pod that waits.
-            if (cause := refusal(str(event))) and _KARPENTER.search(str(event)):
+            cause = cause_of(str(event))
+            if cause is not LaunchCause.UNKNOWN and _KARPENTER.search(str(event)):
                 yield _Refusal(cause, name, str(event))
 
 
