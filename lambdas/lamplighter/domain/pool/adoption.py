@@ -11,14 +11,14 @@ from lamplighter.data import instance_types
 from lamplighter.domain.gpu.image import may_have_driver
 from lamplighter.reasons.reason import Reason, Said, reason
 
-# The addresses of functions change: a list of allowed ones cannot name them.
+# A list of allowed addresses cannot name the functions: their addresses change.
 EVERYWHERE = "0.0.0.0/0"
 AUTOSCALER_TAG = "k8s.io/cluster-autoscaler/enabled"
 
 
 @dataclass(frozen=True)
 class FoundCluster:
-    """An EKS cluster, as far as adopting asks."""
+    """An existing EKS cluster, with what adopting needs to know of it."""
 
     name: str
     region: str
@@ -27,7 +27,7 @@ class FoundCluster:
     public_endpoint: bool
     public_cidrs: tuple[str, ...]
     support: str = "EXTENDED"
-    """What EKS does when standard support ends: EXTENDED charges more, STANDARD upgrades the cluster."""
+    """After standard support, EXTENDED costs more; with STANDARD, EKS upgrades the cluster."""
     status: str = "ACTIVE"
     names_its_key: bool = True
     """Whether its certificate authority has key identifiers."""
@@ -35,7 +35,7 @@ class FoundCluster:
 
 @dataclass(frozen=True)
 class FoundGroup:
-    """A managed node group and the group behind it, as far as adopting asks."""
+    """An existing managed node group and its Auto Scaling group, with what adopting needs to know of them."""
 
     name: str
     status: str
@@ -47,7 +47,7 @@ class FoundGroup:
     desired: int
     group_tags: Mapping[str, str]
     release: str = ""
-    """Of its image: 1.35.4-20260714."""
+    """The release of its image, such as 1.35.4-20260714."""
     subnets: tuple[str, ...] = ()
     group: str = ""
     """The name of the Auto Scaling group behind it."""
@@ -55,18 +55,18 @@ class FoundGroup:
 
 @dataclass(frozen=True)
 class Autoscalers:
-    """What Kubernetes says of autoscalers; `asked` is False where it did not say, and why."""
+    """The autoscalers that run in the cluster. `asked` is False where Kubernetes did not answer; `why_not` says why."""
 
     asked: bool
     reachable: bool = True
     found: tuple[str, ...] = ()
     why_not: Said = ""
     nodepools: tuple[str, ...] = ()
-    """Those of Karpenter that may start nodes with GPUs."""
+    """Karpenter's NodePools that may start nodes with GPUs."""
 
 
 class About(StrEnum):
-    """What an obstacle is about."""
+    """The subject of an obstacle."""
 
     AUTHENTICATION = "authentication"
     ENDPOINT = "endpoint"

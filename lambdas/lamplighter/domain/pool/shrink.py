@@ -1,6 +1,6 @@
-"""Which nodes go when a pool shrinks by less than all of them.
+"""Which nodes are removed when a pool shrinks and keeps some of its nodes.
 
-Decides by whose work would be hit; draining and terminating those very nodes is left to the steps.
+Decides by the leases whose work runs on a node. The steps drain and terminate the chosen nodes.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from lamplighter.reasons.reason import Reason, reason
 
 @dataclass(frozen=True)
 class ShrinkNode:
-    """A node of the pool; `gpu_leases` are the leases whose pods hold a GPU on it, "" where unknown."""
+    """A node of the pool. `gpu_leases` are the leases whose pods hold a GPU on it; "" stands for an unknown lease."""
 
     name: str
     instance: str
@@ -24,7 +24,7 @@ class ShrinkNode:
 
 @dataclass(frozen=True)
 class RemovedNode:
-    """A node that goes, and why this one."""
+    """A node that is removed, and why this one."""
 
     node: ShrinkNode
     reason: Reason
@@ -33,25 +33,25 @@ class RemovedNode:
 def choose(nodes: Sequence[ShrinkNode], surplus: int, ending: str | None) -> tuple[RemovedNode, ...]:
     """The `surplus` nodes to remove, in order.
 
-    First one with no GPU pod, then one with pods of the ending lease only, then any; among equals one
-    in the fullest zone, so that Auto Scaling does not rebalance afterwards, and there the youngest.
+    A node without GPU pods comes first, then one with pods of the ending lease only, then any other. Among equals the
+    fullest zone comes first, so that Auto Scaling does not rebalance afterwards, and in a zone the youngest node.
     """
     staying = list(nodes)
-    leaving: list[RemovedNode] = []
-    while staying and len(leaving) < surplus:
-        crowd = Counter(node.zone for node in staying)
+    removed: list[RemovedNode] = []
+    while staying and len(removed) < surplus:
+        nodes_of_zone = Counter(node.zone for node in staying)
         node = min(
             staying,
             key=lambda node: (
                 _harm(node, ending),
-                -crowd[node.zone],
+                -nodes_of_zone[node.zone],
                 -node.launched.timestamp(),
                 node.name,
             ),
         )
         staying.remove(node)
-        leaving.append(RemovedNode(node, _reason(node, ending)))
-    return tuple(leaving)
+        removed.append(RemovedNode(node, _reason(node, ending)))
+    return tuple(removed)
 
 
 def _harm(node: ShrinkNode, ending: str | None) -> int:
