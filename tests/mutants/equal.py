@@ -161,8 +161,8 @@ EQUAL: dict[tuple[str, str, str], str] = {
     ): "80 and 160 minutes are both cut to an hour",
     (
         f"{_DOMAIN}/pool/shortage.py",
-        'type=kind[1] if kind else "such",',
-        'type=kind[ 0] if kind else "such",',
+        'return reason("pool.short.no-capacity.of-type", type=instance_type[1], zone=place)',
+        'return reason("pool.short.no-capacity.of-type", type=instance_type[ 0], zone=place)',
     ): "the group is the whole match",
     (f"{_DOMAIN}/calendar/placement.py", _LATELY.format(">"), _LATELY.format(">=")): (
         "who closes then has left before anybody could open early"
@@ -246,7 +246,7 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "return 1 if node.gpu_leases == {ending} else 3",
     ): "the worst is the last either way",
     (
-        f"{_DOMAIN}/pool/standing.py",
+        f"{_DOMAIN}/pool/explanation.py",
         "if lease.granted and self.at < lease.opens:",
         "if lease.granted and self.at <= lease.opens:",
     ): "at its opening a granted lease is in force",

@@ -1,7 +1,7 @@
-"""What a node costs for an hour, where that is known from and since when; which of several sources counts.
+"""The price of a node for an hour, with its source and age, and which of several prices counts.
 
-The lab's own price wins; else the fresher of what AWS's price list said last and the table shipped with us.
-A price that nobody knows refuses admission.
+The price in the lab file counts first. Otherwise the newer of two counts: AWS's price list, or the table that
+Lamplighter ships. Without any price no lease is admitted.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _WRITTEN_IN_HOURS = 48
 
 
 class Source(StrEnum):
-    """Where a price is known from."""
+    """The source of a price."""
 
     LAB = "lab"
     PRICE_LIST = "price-list"
@@ -38,10 +38,10 @@ class Price:
     currency: str
     source: Source
     at: datetime | None = None
-    """When it was read; None for the lab's own."""
+    """When it was read; None for the price of the lab file."""
 
     def is_due(self, now: datetime) -> bool:
-        """Whether the price list should be asked again."""
+        """Whether it is time to ask the price list again."""
         return self.at is None or now - self.at >= FRESH_FOR
 
     def reason(self, now: datetime) -> Reason:
@@ -77,7 +77,7 @@ class Price:
 
 
 def known_price(lab: "Lab", pool: str, kept: Price | None) -> Price | None:
-    """The price of a pool's node that counts: `kept` is what the price list said last, if ever."""
+    """The price of a pool's node that counts. `kept` is the last price from the price list, if there is one."""
     currency, kind = lab.guard.budget.currency, lab.pools[pool].instance_type
     stated = lab.pools[pool].price_per_hour
     if stated is not None:
@@ -90,7 +90,7 @@ def known_price(lab: "Lab", pool: str, kept: Price | None) -> Price | None:
 
 
 def best(stated: Price | None, kept: Price | None, table: Price | None) -> Price | None:
-    """The price that counts, or None where nobody knows one."""
+    """The price that counts; None where there is none."""
     if stated is not None:
         return stated
     known = [price for price in (kept, table) if price is not None]

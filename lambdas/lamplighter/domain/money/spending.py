@@ -30,18 +30,18 @@ class BudgetLimit(NamedTuple):
     whose: Reason
     """How a sentence names it: `the 120.00 USD for the month`."""
     promised: Money
-    """Planned for windows that go first."""
+    """The holds of planned windows that come first."""
 
     @property
     def left(self) -> Money:
-        """What may still be given away; below nothing where the limit was lowered."""
+        """What other leases may still have; below zero where the limit was lowered."""
         return self.limit - self.account.used - self.promised
 
 
 def purses(
     owner: str, terms: Terms, budget: BudgetPeriod, promised: Iterable[Lease] = ()
 ) -> list[BudgetLimit]:
-    """The lab's budget, then the owner's where it has one; `promised` are the planned leases that go first."""
+    """The lab's budget, then the owner's part where there is one. `promised` are the planned leases that come first."""
     planned = [lease for lease in promised if lease.period == budget.period]
     nothing = Money.zero(terms.budget.currency)
     whole = sum((lease.hold for lease in planned), nothing)
@@ -62,7 +62,7 @@ def named(limit: str, per: str, owner: str | None = None) -> Reason:
 
 
 def left(owner: str, terms: Terms, budget: BudgetPeriod) -> Money:
-    """What an owner may still have of the period."""
+    """The money that an owner may still have in the period."""
     return min(purse.left for purse in purses(owner, terms, budget))
 
 
@@ -94,7 +94,7 @@ def refusal_of_more(more: Money, purse: BudgetLimit, ends: datetime) -> Reason:
 
 
 def _spent(account: Account | BudgetPeriod) -> Reason:
-    """What is spent; of it what no lease answers for, where there is any."""
+    """The spent money, with the part past or without a lease where there is any."""
     if isinstance(account, BudgetPeriod):
         nothing = Money.zero(account.spent.currency)
         beyond = (account.overrun or nothing) + (account.unleased or nothing)

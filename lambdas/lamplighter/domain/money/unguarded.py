@@ -1,4 +1,4 @@
-"""What a lab costs beside its GPU nodes: named with its price, because the guard neither counts nor closes it."""
+"""The costs of a lab beside its GPU nodes, with their prices: the guard neither counts nor closes these."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ _HOUR, _GIB_MONTH = reason("money.unit.hour"), reason("money.unit.gib-month")
 
 @dataclass(frozen=True, slots=True)
 class UnguardedCost:
-    """One thing that costs money whatever the pools do."""
+    """One resource that costs money whether pools are open or not."""
 
     what: Reason
     counted: Reason
     price: Decimal | None
-    """For one of it; None where it is not known here."""
+    """The price of one unit; None where it is not known here."""
     per: Reason
     """An hour, or a GiB and month."""
 
@@ -47,7 +47,7 @@ class UnguardedCost:
 
 
 def unguarded(lab: "Lab") -> Iterator[UnguardedCost]:
-    """What stands beside the pools, as far as the lab tells. Of an existing cluster its owner knows the rest."""
+    """The resources beside the pools that the lab file shows; an existing cluster may have more."""
 
     def hourly(what: Reason, counted: Reason, name: str) -> UnguardedCost:
         return UnguardedCost(what, counted, standing.price(lab.region, name), _HOUR)
