@@ -45,10 +45,10 @@ def command(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a lab.yaml for a cluster and node group that exist already, and what stands in the way.
+    """Print a lab.yaml for an existing cluster and node group, and the problems in the way.
 
-    Changes nothing. What stands in the way goes to stderr, a line each; exit code 1 while something must be
-    changed before the lab can be deployed, 3 where Kubernetes does not answer.
+    Changes nothing. Problems go to stderr, one a line. The exit code is 1 while one of them must be solved before the
+    lab can be deployed, and 3 where Kubernetes does not answer.
 
     \b
     Examples:
@@ -58,7 +58,7 @@ def command(
       lamplighter adopt --gpu-values lab.yaml > values.json
     """
     if as_json and rbac:
-        raise BadInput("--json: --rbac prints what kubectl takes, leave one of the two out")
+        raise BadInput("--json: --rbac prints input for kubectl; use only one of the two")
     if rbac:
         say(resources.files(data).joinpath("rbac.yaml").read_text("utf-8").rstrip())
         return
@@ -76,7 +76,7 @@ def command(
         say("\n".join(lab_file(found, group)))
     for obstacle in in_the_way:
         sys.stderr.write(f"{_kind(obstacle)}: {in_english(obstacle.text)}\n")
-    # From outside its VPC nobody reaches a private endpoint: that it is private is the answer.
+    # A private endpoint is unreachable from here in any case, and the obstacle names that already.
     if not autoscalers.reachable and found.public_endpoint:
         raise typer.Exit(3)
     if any(obstacle.blocks for obstacle in in_the_way):
@@ -84,7 +84,7 @@ def command(
 
 
 def sharing_values(lab: Lab) -> str:
-    """What a chart of somebody else's must be given, so that windows can share GPUs; BadInput where none does."""
+    """The values for an existing GPU Operator chart, so that windows can share GPUs; BadInput where no window does."""
     if not gpu_sharing.sharings(lab):
         raise BadInput("this lab shares no GPU: write gpu: {share: 4} in it, or in one of its windows")
     if device_plugin.pools(lab):
@@ -93,18 +93,18 @@ def sharing_values(lab: Lab) -> str:
 
 
 def lab_file(cluster: FoundCluster, group: FoundGroup) -> Iterator[str]:
-    """The lines of a lab file that adopts the group: only what a person should see or may want to change."""
+    """The lines of a lab file that adopts the group, with only the keys that a person may want to change."""
     kind = group.instance_types[0] if group.instance_types else None
     yield f"# Adopts node group {group.name} of cluster {cluster.name}, Kubernetes {cluster.version}."
-    yield "# It begins in watch: nothing is closed but what a lease opened, until guard.mode is enforce."
+    yield "# It begins in watch: only nodes of leases are closed, until guard.mode is enforce."
     yield f"name: {lab_name(cluster.name)}"
     yield f"region: {cluster.region}"
-    yield "time_zone: UTC  # the zone in which you think of your windows"
+    yield "time_zone: UTC  # the zone of your windows"
     yield f"cluster: {{existing: {cluster.name}}}"
     yield "pools:"
     yield f"  {POOL}:"
     yield f"    existing: {group.name}"
-    # Only where it must be named: a node group that is made anew under its name gets another group.
+    # Only where the name is not the usual one: a new node group of the same name gets another group.
     if group.group and not group.group.startswith(f"eks-{group.name}-"):
         yield f"    auto_scaling_group: {group.group}"
     if kind:

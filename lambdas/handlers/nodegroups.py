@@ -1,7 +1,6 @@
-"""The node-group steps: Scale writes what the leases justify, AwaitNodes sees the nodes come, Replace changes a
-node whose GPUs failed for a fresh one, Release gives up for a while what does not come.
+"""The node-group steps: Scale, AwaitNodes, Replace and Release (application/capacity/steps.py).
 
-The only function that may raise a size. Which nodes a partial shrink takes was chosen by the drain.
+Only this function may raise a size.
 """
 
 from collections.abc import Mapping
@@ -23,7 +22,7 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
 
 
 def warm(_run: Mapping[str, object], _capacity: Capacity) -> dict[str, object]:
-    """Step Warm: this worker has started, and waits for a run that comes to it soon. Changes nothing."""
+    """Step Warm: start this function before a run needs it. Changes nothing."""
     return {}
 
 
@@ -31,7 +30,7 @@ STEPS = {"Warm": warm, "Scale": scale, "AwaitNodes": await_nodes, "Replace": rep
 
 
 def _connected() -> None:
-    """AwaitNodes looks at instances."""
+    """Make the EC2 client, which AwaitNodes needs."""
     deployed().instances.connect()
 
 

@@ -195,8 +195,8 @@ BREAKAGES = (
         4,
         "what is missing is asked for again without its money",
         f"{DOMAIN}/money/holds.py",
-        "return replace(lease.wanting(lease.wanted + asked, 0, now), hold=lease.hold + more)",
-        "return lease.wanting(lease.wanted + asked, 0, now)",
+        "return replace(lease.wanting(lease.wanted + nodes, 0, now), hold=lease.hold + more)",
+        "return lease.wanting(lease.wanted + nodes, 0, now)",
     ),
     Breakage(
         5,

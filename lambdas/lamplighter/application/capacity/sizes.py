@@ -1,7 +1,7 @@
-"""The one way a pool's size is written: under the pool's lock, as a whole target, and looked at again.
+"""The only writer of a pool's size: under the pool's lock, as a whole target.
 
-EKS knows no generation: after each write the ledger's is read again, and where it moved meanwhile the
-write is repeated with what holds now. Which direction a step may go is its own business.
+EKS has no generation numbers. So after each write the pool's generation is read again from the ledger; if it changed,
+the write is repeated with the new target. The caller says whether the size may only grow or only shrink.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from lamplighter.domain.pool.target import Target
 from lamplighter.errors import Stale, TryLater
 from lamplighter.reasons.reason import reason
 
-# A busy pool moves now and then; one that moves at every look is asked again later.
-LOOKS = 4
+# A pool whose generation changes at each of these writes is tried again later.
+ATTEMPTS = 4
 RAIL_AFTER = timedelta(minutes=15)
 """How long EKS may be busy with an update before a lower size is written to the group itself."""
 
 
 class Direction(Enum):
-    """Opening only adds, closing only takes: the other half of a target is somebody else's order."""
+    """An opening only adds nodes, a close only removes them."""
 
     UP = "up"
     DOWN = "down"
@@ -32,25 +32,25 @@ class Direction(Enum):
 
 @dataclass(frozen=True)
 class Order:
-    """What somebody wants written, and on whose behalf."""
+    """A size to write, and who asks for it."""
 
     pool: str
     holder: str
-    """Names the run: the same one takes its own lock again."""
+    """The run that asks: the same run may take its own lock again."""
     who: str
     direction: Direction
     since: datetime
-    """Since when this size is wanted; decides when to stop waiting for EKS."""
+    """Since when this size is wanted: after RAIL_AFTER the order no longer waits for EKS."""
     lease: str | None = None
     leaving: Sequence[str] = ()
-    """The very instances that a partial shrink has emptied."""
+    """The instances that a partial shrink has emptied."""
     without: int = 0
-    """Nodes of the lease that did not come and are to be ordered no more; what has come by then stays."""
+    """How many missing nodes of the lease to stop ordering. Nodes that came meanwhile stay."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """What is ordered now."""
+    """The written size."""
 
     target: Target
     size: int
@@ -60,9 +60,9 @@ class Written:
 
 
 def write(capacity: Capacity, order: Order) -> Written:
-    """Write the pool's target; TryLater while another writer or another update is at it."""
+    """Write the pool's target; TryLater while another writer or another update is active."""
     first: Written | None = None
-    for _ in range(LOOKS):
+    for _ in range(ATTEMPTS):
         generation, written = _once(capacity, order, found=first.before if first else None)
         first = first or written
         if capacity.ledger.pool(order.pool).generation == generation:
@@ -70,22 +70,22 @@ def write(capacity: Capacity, order: Order) -> Written:
             if done.size != done.before or order.direction is Direction.DOWN:
                 capacity.ledger.append_audit(_entry(order, done))
             return done
-    raise TryLater(reason("capacity.leases-changed", pool=order.pool, times=LOOKS))
+    raise TryLater(reason("capacity.leases-changed", pool=order.pool, times=ATTEMPTS))
 
 
 def _once(capacity: Capacity, order: Order, *, found: int | None) -> tuple[int, Written]:
-    """One write; `found` is the size before the first, where this one puts that right."""
+    """One write; `found` is the size before the first write, where this one corrects it."""
     with capacity.ledger.writing(order.pool, order.holder, capacity.now()) as fence:
         generation = capacity.ledger.pool(order.pool).generation
         nodegroup, group = _found(capacity, order)
         opens = order.direction is Direction.UP
-        # Whose opening nobody has come to yet, or a pause keeps back, has its nodes ordered by its own run.
+        # Leave out leases that are not open yet or are paused: their own run orders their nodes.
         target = capacity.target(order.pool, nodegroup, opening=order.lease if opens else None)
         before = group.desired if group else nodegroup.desired if nodegroup else 0
         size = _towards(order.direction, _without(order, target.nodes, group), before)
         if found is not None:
             whole = capacity.target(order.pool, nodegroup).nodes
-            # What was taken a moment ago for an older target comes back; who closes never orders more than it found.
+            # Nodes that the first write removed for an older target come back. A close never orders more than it found.
             size = min(size, whole) if opens else min(_without(order, whole, group), found)
         size = min(size, max(nodegroup.maximum if nodegroup else 0, before))
         _still_writing(capacity, fence)
@@ -96,7 +96,7 @@ def _once(capacity: Capacity, order: Order, *, found: int | None) -> tuple[int, 
 
 
 def put_bounds_back(capacity: Capacity, pool: str, holder: str) -> None:
-    """Minimum 0 and the lab's maximum; the size stays. TryLater while another writer or update is at it."""
+    """Set minimum 0 and the lab's maximum; the size stays. TryLater while another writer or update is active."""
     with capacity.ledger.writing(pool, holder, capacity.now()) as fence:
         nodegroup = capacity.nodegroup(pool)
         group = capacity.group_of(nodegroup)
@@ -109,14 +109,14 @@ def _still_writing(capacity: Capacity, fence: Fence) -> None:
     try:
         capacity.ledger.still_writing(fence, capacity.now())
     except Stale as lost:
-        # Nothing was written yet, so asking again is safe: another try takes the lock anew.
+        # Nothing is written yet, so another try is safe: it takes the lock anew.
         raise TryLater(lost.said) from lost
 
 
 def _wait_for_a_deploy(capacity: Capacity, order: Order) -> None:
-    """CloudFormation read the size and is about to write it: what is added now, it would take away.
+    """Wait for a deploy: CloudFormation has read the size, and its write would remove nodes that are added now.
 
-    Read here, after the lease was granted: the deploy reads the leases after it set its mark.
+    The mark is read after the lease was granted, and the deploy reads the leases after it set its mark.
     """
     mark = capacity.ledger.deploy_mark(order.pool)
     now = capacity.now()
@@ -138,14 +138,14 @@ def _wait_for_a_deploy(capacity: Capacity, order: Order) -> None:
 
 
 def _found(capacity: Capacity, order: Order) -> tuple[NodeGroup | None, ScalingGroup | None]:
-    """The node group and the group behind it; the latter alone is enough for who only takes away."""
+    """The node group and its Auto Scaling group; a close needs the Auto Scaling group only."""
     name = capacity.lab.nodegroup_name(order.pool)
     nodegroup = capacity.nodegroups.read(name)
     if nodegroup is not None:
         return nodegroup, capacity.group_of(nodegroup)
     left = capacity.autoscaling.group_of(capacity.lab.cluster_name, name)
     if left is None or order.direction is Direction.UP:
-        capacity.nodegroup(order.pool)  # says that it is not there
+        capacity.nodegroup(order.pool)  # raises BadInput
     return None, left
 
 
@@ -179,9 +179,9 @@ def _write(
 
 
 def _remove(capacity: Capacity, order: Order, group: ScalingGroup, size: int) -> None:
-    """Take out the very nodes that were emptied, then the youngest; Auto Scaling would begin with the oldest.
+    """Remove the emptied nodes, then the youngest; Auto Scaling would begin with the oldest.
 
-    What has not joined Kubernetes yet cannot be emptied: it is young, and the older ones have the work.
+    A node that has not joined Kubernetes yet cannot be emptied. It is young, and pods run on the older ones.
     """
     staying = {member.instance for member in group.staying}
     leaving = [instance for instance in order.leaving if instance in staying][: group.desired - size]
@@ -189,7 +189,7 @@ def _remove(capacity: Capacity, order: Order, group: ScalingGroup, size: int) ->
     if surplus > 0:
         name = capacity.lab.nodegroup_name(order.pool)
         by_age = capacity.instances.of_nodegroup(capacity.lab.cluster_name, name)
-        left = [each.id for each in by_age if each.id in staying and each.id not in leaving]
+        left = [node.id for node in by_age if node.id in staying and node.id not in leaving]
         leaving += left[-surplus:]
     for instance in leaving:
         capacity.autoscaling.remove(instance)

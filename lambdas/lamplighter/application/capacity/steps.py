@@ -1,7 +1,7 @@
-"""The node-group steps: Scale writes what the leases justify, AwaitNodes sees the nodes come, Replace changes a
-node whose GPUs failed for a fresh one, Release gives up for a while what does not come.
+"""The node-group steps. Scale writes the size that the leases justify, AwaitNodes waits until the nodes run, Replace
+replaces nodes whose GPUs failed, Release stops ordering nodes that do not come.
 
-The only function that may raise a size. Which nodes a partial shrink takes was chosen by the drain.
+Only this function may raise a size. The drain chose the nodes that a partial shrink removes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,15 +25,13 @@ from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
 
 NODES_PATIENCE = timedelta(minutes=10)
-"""An EC2 instance that was launched runs within a minute or two; the workflow comes back later anyway."""
-
-
+"""How long a launched instance may take until it runs. EC2 needs a minute or two; the workflow asks again anyway."""
 CAUSE_WITHIN = timedelta(seconds=150)
-"""A shortage is told by then, even while other nodes still boot: the promise is three minutes."""
+"""A shortage is reported by then, even while other nodes boot: the contract says three minutes."""
 
 
 def scale(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
-    """Step Scale: order the pool's whole target; for opening add only, for closing take only."""
+    """Step Scale: order the pool's whole target. An opening only adds nodes, a close only removes them."""
     command = command_of(run)
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
@@ -75,7 +73,7 @@ def scale(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
 
 
 def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
-    """Step AwaitNodes: until every node's instance runs; with fewer, and why, where AWS has no more."""
+    """Step AwaitNodes: wait until every node's instance runs, or report fewer nodes with the reason."""
     command = command_of(run)
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
@@ -87,17 +85,17 @@ def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, obje
         return _arrived(lease.nodes, (), _without_money(lease))
     order = result(run, "Scale")
     wanted = int(str(order.get("target", 0)))
-    stamps = [found["at"] for found in (order, result(run, "Replace")) if found.get("at")]
-    ordered = max((instant.read(str(each)) for each in stamps), default=lease.opens)
-    # Where this round ordered nothing new, what failed since the first order explains what is missing.
+    stamps = [earlier["at"] for earlier in (order, result(run, "Replace")) if earlier.get("at")]
+    ordered = max((instant.read(str(stamp)) for stamp in stamps), default=lease.opens)
+    # Where this round ordered nothing new, failures since the first order explain the missing nodes.
     anew = int(str(order.get("desired_before", 0))) < wanted
     asked = ordered if anew else min(lease.ordered or ordered, ordered)
     seen = capacity.see(pool)
-    # Auto Scaling may still list as staying what it was told to take out.
+    # Auto Scaling may still list a replaced instance as staying.
     listed = {member.instance for member in seen.group.staying} if seen.group else set()
     listed -= {*lease.replaced}
-    members = [each for each in seen.alive if each.id in listed]
-    running = [each for each in members if each.state == "running"]
+    members = [instance for instance in seen.alive if instance.id in listed]
+    running = [instance for instance in members if instance.state == "running"]
     mine = share(lease.nodes, len(running), wanted)
     capacity.ledger.note_progress(pool, lease.id, Stage.NODES, mine, lease.nodes, now)
     if len(running) >= wanted:
@@ -115,9 +113,9 @@ def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, obje
             now=now,
         )
     booting = len(members) - len(running)
-    going = [each.id for each in seen.existing if each.id in lease.replaced]
+    going = [instance.id for instance in seen.existing if instance.id in lease.replaced]
     if going and now - ordered < NODES_PATIENCE:
-        # Until they are gone they use up quota, capacity and addresses: what is refused now is no shortage.
+        # While they exist they use quota, capacity and addresses: a refusal now is no shortage.
         raise TryLater(
             reason(
                 "capacity.await-replaced", running=len(running), wanted=wanted, pool=pool, nodes=tuple(going)
@@ -138,9 +136,9 @@ def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, obje
 
 
 def replace(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
-    """Step Replace: take out the nodes that Empty emptied, once for a lease; the desired size stays.
+    """Step Replace: remove the nodes that Empty emptied, once for a lease. The desired size stays.
 
-    Which ones stands on the lease before anything is done: a second try takes the same, a later round none.
+    The lease records them first: a second try removes the same nodes, a later round removes none.
     """
     command = command_of(run)
     pool = pool_of(run, capacity.lab)
@@ -152,7 +150,7 @@ def replace(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
         emptied = drained(run, "Empty")
         recorded = capacity.ledger.replace_once(lease, emptied, _replacing(lease, emptied, run, now))
         group = capacity.see(pool).group
-        going = [each.instance for each in group.staying if each.instance in recorded] if group else []
+        going = [member.instance for member in group.staying if member.instance in recorded] if group else []
         try:
             capacity.ledger.still_writing(fence, capacity.now())
         except Stale as lost:
@@ -163,7 +161,7 @@ def replace(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
 
 
 def release(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
-    """Step Release: what the lease misses is ordered no more, and its hold is free until it is asked for again."""
+    """Step Release: stop ordering the missing nodes of the lease; their hold is free until they are asked for again."""
     command = command_of(run)
     pool = pool_of(run, capacity.lab)
     lease = _lease(run, command, pool, capacity)
@@ -187,7 +185,7 @@ def _arrived(wanted: int, running: Sequence[Instance], shortage: Shortage | None
         "over": False,
         "wanted": wanted,
         "instances": [
-            {"id": each.id, "launched": instant.written(each.launched), "zone": each.zone} for each in running
+            {"id": node.id, "launched": instant.written(node.launched), "zone": node.zone} for node in running
         ],
         # As text: the workflow asks whether it is a string.
         "shortage": one_line(shortage.reason) if shortage else None,
@@ -196,7 +194,7 @@ def _arrived(wanted: int, running: Sequence[Instance], shortage: Shortage | None
 
 
 def _lease(run: Mapping[str, object], command: Command, pool: str, capacity: Capacity) -> Lease | None:
-    """The run's lease as the ledger has it now: what Admit granted, or what the command names."""
+    """The run's lease as the ledger has it now: the lease that Admit granted, or that the command names."""
     granted = result(run, "Admit").get("lease") or run.get("lease")
     if isinstance(granted, Mapping):
         return capacity.ledger.lease(pool, str(granted["id"]))

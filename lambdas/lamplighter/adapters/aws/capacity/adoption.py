@@ -1,4 +1,4 @@
-"""Reads a cluster and a node group that exist, for adopting them. Changes nothing."""
+"""Reads an existing cluster and node group, to adopt them. Changes nothing."""
 
 import base64
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ class Adoption:
         self._instances = Instances()
 
     def cluster(self, name: str) -> FoundCluster:
-        """The cluster; BadInput with those that are there when it is not."""
+        """The cluster; BadInput with the names of the existing ones when there is none of that name."""
         found = self.cluster_if_there(name)
         if found is None:
             with outside("eks:ListClusters", "all clusters"):
@@ -55,7 +55,7 @@ class Adoption:
             name=name,
             region=self._eks.meta.region_name,
             version=found.get("version", ""),
-            # Clusters from before access entries say nothing.
+            # Clusters that are older than access entries have no accessConfig.
             authentication=found.get("accessConfig", {}).get("authenticationMode", "CONFIG_MAP"),
             public_endpoint=network.get("endpointPublicAccess", True),
             public_cidrs=tuple(network.get("publicAccessCidrs") or ["0.0.0.0/0"]),
@@ -65,7 +65,7 @@ class Adoption:
         )
 
     def group(self, cluster: str, name: str) -> FoundGroup:
-        """The node group; BadInput with those that are there when it is not."""
+        """The node group; BadInput with the names of the existing ones when there is none of that name."""
         found = self.group_if_there(cluster, name)
         if found is None:
             with outside("eks:ListNodegroups", cluster):
@@ -102,7 +102,7 @@ class Adoption:
         )
 
     def _instance_types(self, found: "NodegroupTypeDef") -> tuple[str, ...]:
-        """From the node group itself, else from its launch template."""
+        """The instance types of the node group, else of its launch template."""
         template = found.get("launchTemplate", {})
         if found.get("instanceTypes") or not template:
             return tuple(found.get("instanceTypes", []))
@@ -128,7 +128,7 @@ def _group_names(found: "NodegroupTypeDef") -> list[str]:
 
 
 def _names_its_key(found: "ClusterTypeDef") -> bool:
-    """Of an authority that cannot be read nothing is said here: who connects says that."""
+    """Whether the certificate authority has key identifiers; True where it cannot be read: connecting fails then."""
     try:
         pem = base64.b64decode(found.get("certificateAuthority", {}).get("data", "")).decode()
         return authority.names_its_key(pem)
