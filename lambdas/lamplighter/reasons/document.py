@@ -8,8 +8,10 @@ import json
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
-from lamplighter.reasons.reason import Reason, Said, Sentences, Value
+from lamplighter.data.texts import Texts
+from lamplighter.reasons.reason import Clock, Reason, Said, Sentences, Value, draw
 from lamplighter.values import instant
 from lamplighter.values.json_value import JsonValue
 
@@ -44,6 +46,17 @@ def read_line(line: object) -> Said:
     return found if isinstance(found, Reason | Sentences) else str(line)
 
 
+def drawn(kept: object, texts: Texts, clock: Clock) -> Any:  # noqa: ANN401 -- as it came, with texts for reasons
+    """A kept JSON document, such as a receipt, with every reason in it drawn."""
+    if isinstance(kept, list | tuple):
+        return [drawn(part, texts, clock) for part in kept]
+    if not isinstance(kept, Mapping):
+        return kept
+    if {"code", "values"} == set(kept) or "sentences" in kept:
+        return draw(read(kept), texts, clock)
+    return {name: drawn(part, texts, clock) for name, part in kept.items()}
+
+
 def _written(value: Value) -> JsonValue:  # noqa: PLR0911 -- a line each kind
     match value:
         case Reason():
@@ -52,7 +65,8 @@ def _written(value: Value) -> JsonValue:  # noqa: PLR0911 -- a line each kind
                 "values": {name: _written(part) for name, part in value.values.items()},
             }
         case Sentences():
-            return {"sentences": [_written(part) for part in value.sentences]}
+            sentences: dict[str, JsonValue] = {"sentences": [_written(part) for part in value.sentences]}
+            return sentences | {"whole": True} if value.whole else sentences
         case datetime():
             return {"at": instant.written(value)}
         case date():
@@ -76,7 +90,8 @@ def _read(kept: object) -> Value:  # noqa: PLR0911 -- a line each kind
         values = kept.get("values") or {}
         return Reason(str(kept["code"]), {str(name): _read(part) for name, part in values.items()})
     if "sentences" in kept:
-        return Sentences(tuple(_said(part) for part in kept["sentences"]))
+        sentences = tuple(_said(part) for part in kept["sentences"])
+        return Sentences(sentences, whole=bool(kept.get("whole")))
     if "at" in kept:
         return instant.read(str(kept["at"]))
     if "date" in kept:
