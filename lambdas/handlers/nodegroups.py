@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from handlers import at_init
 from lamplighter.application import logs
-from lamplighter.application.capacity.capacity import Capacity, deployed
+from lamplighter.application.capacity.services import CapacityServices, deployed
 from lamplighter.application.capacity.steps import await_nodes, release, replace, scale
 from lamplighter.application.run import step_of
 
@@ -21,7 +21,7 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     return done
 
 
-def warm(_run: Mapping[str, object], _capacity: Capacity) -> dict[str, object]:
+def warm(_run: Mapping[str, object], _capacity: CapacityServices) -> dict[str, object]:
     """Step Warm: start this function before a run needs it. Changes nothing."""
     return {}
 

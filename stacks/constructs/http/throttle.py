@@ -9,7 +9,7 @@ the same, rules, streams and workflows come again by themselves.
 
 from typing import NamedTuple
 
-from lamplighter.data.quotas import NEW_ACCOUNT
+from lamplighter.data.lambda_concurrency import NEW_ACCOUNT
 
 ROOM = 3
 """Functions that stay free at any rate of requests: for the guard, a workflow's step and a listener."""

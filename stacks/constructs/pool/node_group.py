@@ -33,7 +33,7 @@ DISK, BOTTLEROCKET_DISK = "/dev/xvda", "/dev/xvdb"
 
 
 @dataclass(frozen=True)
-class NodeTaint:
+class NodeGroupTaint:
     """A taint in the words of Kubernetes."""
 
     key: str
@@ -57,7 +57,7 @@ class NodeGroupSpec:
     max_pods: int | None = None
     start_script: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
-    taints: Sequence[NodeTaint] = ()
+    taints: Sequence[NodeGroupTaint] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     # How EKS rolls the nodes: MINIMAL stops one before it starts another, so that a pool never needs
     # more instances than its quota has; DEFAULT starts first.

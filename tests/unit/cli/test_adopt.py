@@ -10,20 +10,20 @@ from moto import mock_aws
 
 from cli.plan import adopt
 from lamplighter.adapters.aws.capacity.adoption import Adoption
-from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup, obstacles
+from lamplighter.domain.pool.adoption import Autoscalers, ExistingCluster, ExistingNodeGroup, obstacles
 from lamplighter.errors import BadInput
 from lamplighter.labfile import file as labfile
 
-CLUSTER = FoundCluster(
+CLUSTER = ExistingCluster(
     "Team_A", "eu-central-1", "1.34", "API", public_endpoint=True, public_cidrs=("0.0.0.0/0",)
 )
-GROUP = FoundGroup("gpus", "ACTIVE", ("g5.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 3, 0, {})
+GROUP = ExistingNodeGroup("gpus", "ACTIVE", ("g5.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 3, 0, {})
 TAGGED = replace(GROUP, group_tags={"k8s.io/cluster-autoscaler/enabled": "true"})
 NONE = Autoscalers(asked=True)
 
 
 def said(
-    cluster: FoundCluster = CLUSTER, group: FoundGroup = GROUP, autoscalers: Autoscalers = NONE
+    cluster: ExistingCluster = CLUSTER, group: ExistingNodeGroup = GROUP, autoscalers: Autoscalers = NONE
 ) -> list[tuple[bool, str]]:
     return [(found.blocks, str(found.text)) for found in obstacles(cluster, group, autoscalers)]
 
@@ -40,7 +40,9 @@ def test_a_group_that_is_ready_has_nothing_in_its_way() -> None:
         (replace(CLUSTER, public_cidrs=("203.0.113.0/24",)), "lets in only 203.0.113.0/24"),
     ],
 )
-def test_a_cluster_that_the_functions_cannot_enter_is_in_the_way(cluster: FoundCluster, words: str) -> None:
+def test_a_cluster_that_the_functions_cannot_enter_is_in_the_way(
+    cluster: ExistingCluster, words: str
+) -> None:
     [(blocks, text)] = said(cluster)
 
     assert blocks
@@ -145,7 +147,7 @@ def test_running_nodes_are_no_obstacle_and_are_said() -> None:
     assert text.startswith("2 nodes are ordered in gpus now: they stay and are reported")
 
 
-def written(folder: Path, group: FoundGroup) -> Path:
+def written(folder: Path, group: ExistingNodeGroup) -> Path:
     file = folder / "lab.yaml"
     file.write_text("\n".join(adopt.lab_file(CLUSTER, group)), "utf-8")
     return file

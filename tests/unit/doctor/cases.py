@@ -9,7 +9,7 @@ from lamplighter.domain.doctor.checks import examine
 from lamplighter.domain.doctor.facts import AwsIdentity, ClusterFacts, Facts, PoolGroup, SlackSecret, Trail
 from lamplighter.domain.doctor.line import LineOutcome, Unread
 from lamplighter.domain.money.price import Price, Source
-from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup
+from lamplighter.domain.pool.adoption import Autoscalers, ExistingCluster, ExistingNodeGroup
 from lamplighter.lab.model import Lab
 from tests.unit.doctor.told import ToldLine
 
@@ -23,11 +23,11 @@ DOCUMENT: dict[str, Any] = {
     "slack": {"secret_arn": "arn:aws:secretsmanager:ap-northeast-2:123456789012:secret:lab-slack-AbCdEf"},
     "windows": WINDOWS,
 }
-CLUSTER = FoundCluster(
+CLUSTER = ExistingCluster(
     "lab", "ap-northeast-2", "1.35", "API", public_endpoint=True, public_cidrs=("0.0.0.0/0",)
 )
 TAG = {"k8s.io/cluster-autoscaler/enabled": "true"}
-GROUP = FoundGroup(
+GROUP = ExistingNodeGroup(
     name="lab-ng-gpu",
     status="ACTIVE",
     instance_types=("g5.xlarge",),

@@ -8,12 +8,12 @@ import pytest
 from moto.backends import get_backend
 
 from lamplighter.application.capacity import missing as nodegroups_missing
-from lamplighter.application.capacity.capacity import PoolReading
+from lamplighter.application.capacity.services import PoolReading
 from lamplighter.application.capacity.steps import release
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.pool.evidence import Instance, Member, ScalingGroup
+from lamplighter.domain.pool.evidence import GroupMember, Instance, ScalingGroup
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document, one_line
 from lamplighter.reasons.reason import Sentences, reason
@@ -172,7 +172,10 @@ def test_nodes_are_there_that_run_or_boot_and_stay(
             0,
             2,
             2,
-            (*(Member(each, "a", "InService") for each in members), Member("i-3", "a", "Terminating")),
+            (
+                *(GroupMember(each, "a", "InService") for each in members),
+                GroupMember("i-3", "a", "Terminating"),
+            ),
         )
     )
 

@@ -13,7 +13,7 @@ from lamplighter.application.capacity.steps import await_nodes
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.progress import Noted, Stage
-from lamplighter.domain.pool.evidence import Activity, Instance, Update
+from lamplighter.domain.pool.evidence import Instance, NodeGroupUpdate, ScalingActivity
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import one_line, read_line
 from lamplighter.reasons.reason import reason
@@ -54,16 +54,18 @@ class Refused(AutoScaling):
         super().__init__()
         self._at = EIGHT + minutes * MINUTE
 
-    def activities(self, group: str, pages: int = 1) -> tuple[Activity, ...]:
-        launch = Activity("a", "Failed", "Launching a new EC2 instance.", NO_CAPACITY, self._at, self._at)
+    def activities(self, group: str, pages: int = 1) -> tuple[ScalingActivity, ...]:
+        launch = ScalingActivity(
+            "a", "Failed", "Launching a new EC2 instance.", NO_CAPACITY, self._at, self._at
+        )
         return (launch,) * pages if group else ()
 
 
 class Failed(NodeGroups):
     """EKS has failed at the update."""
 
-    def update(self, name: str, update_id: str) -> Update:
-        return Update(update_id, "ConfigUpdate", "Failed", EIGHT, (f"NodeCreationFailure: {name}",))
+    def update(self, name: str, update_id: str) -> NodeGroupUpdate:
+        return NodeGroupUpdate(update_id, "ConfigUpdate", "Failed", EIGHT, (f"NodeCreationFailure: {name}",))
 
 
 def test_nodes_that_boot_are_awaited_for_ten_minutes(lab: LabOnMoto) -> None:

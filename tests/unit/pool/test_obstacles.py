@@ -10,24 +10,31 @@ import pytest
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.notices.announcement import DrawnAnnouncement, of_change, of_extending, of_warning
-from lamplighter.domain.pool.adoption import About, Autoscalers, FoundCluster, FoundGroup, Obstacle, obstacles
+from lamplighter.domain.pool.adoption import (
+    About,
+    Autoscalers,
+    ExistingCluster,
+    ExistingNodeGroup,
+    Obstacle,
+    obstacles,
+)
 from tests.unit.leases.granting.test_grants import HOUR, MINUTE, SECOND, lease
 from tests.unit.notices.drawing import drawn
 
-CLUSTER = FoundCluster("lab", "eu-west-1", "1.35", "API", True, ("0.0.0.0/0",))
-GROUP = FoundGroup("gpu", "ACTIVE", ("g4dn.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 2, 0, {})
+CLUSTER = ExistingCluster("lab", "eu-west-1", "1.35", "API", True, ("0.0.0.0/0",))
+GROUP = ExistingNodeGroup("gpu", "ACTIVE", ("g4dn.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 2, 0, {})
 TAGGED = replace(GROUP, group_tags={"k8s.io/cluster-autoscaler/enabled": "true"})
 NONE = Autoscalers(asked=True)
 
 
 def found(
-    cluster: FoundCluster = CLUSTER, group: FoundGroup = GROUP, autoscalers: Autoscalers = NONE
+    cluster: ExistingCluster = CLUSTER, group: ExistingNodeGroup = GROUP, autoscalers: Autoscalers = NONE
 ) -> list[Obstacle]:
     return list(obstacles(cluster, group, autoscalers))
 
 
 @pytest.mark.parametrize("group", [GROUP, TAGGED, replace(GROUP, status="UPDATING")])
-def test_a_group_that_is_well_has_nothing_in_its_way(group: FoundGroup) -> None:
+def test_a_group_that_is_well_has_nothing_in_its_way(group: ExistingNodeGroup) -> None:
     assert found(group=group) == []
 
 
@@ -54,7 +61,12 @@ def test_a_group_that_is_well_has_nothing_in_its_way(group: FoundGroup) -> None:
     ],
 )  # fmt: skip
 def test_each_obstacle_says_what_it_is_about_and_whether_it_blocks(  # noqa: PLR0917
-    cluster: FoundCluster, group: FoundGroup, autoscalers: Autoscalers, about: About, blocks: bool, words: str
+    cluster: ExistingCluster,
+    group: ExistingNodeGroup,
+    autoscalers: Autoscalers,
+    about: About,
+    blocks: bool,
+    words: str,
 ) -> None:
     [one] = found(cluster, group, autoscalers)
 

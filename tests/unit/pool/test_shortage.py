@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.pool.evidence import Activity, HealthIssue, NodeGroup, Update
+from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, NodeGroupUpdate, ScalingActivity
 from lamplighter.domain.pool.launch_cause import LaunchCause
 from lamplighter.domain.pool.shortage import Shortage, explain
 from lamplighter.reasons.reason import Reason, reason
@@ -19,9 +19,11 @@ NO_CAPACITY = (
 DENIED = "You are not authorized to perform this operation. Launching EC2 instance failed."
 
 
-def launch(message: str, *, minutes: int = 1, status: str = "Failed", running: bool = False) -> Activity:
+def launch(
+    message: str, *, minutes: int = 1, status: str = "Failed", running: bool = False
+) -> ScalingActivity:
     started = ORDERED + timedelta(minutes=minutes)
-    return Activity(
+    return ScalingActivity(
         "a", status, "Launching a new EC2 instance.", message, started, None if running else started
     )
 
@@ -31,10 +33,10 @@ def group(desired: int = 2, health: tuple[HealthIssue, ...] = ()) -> NodeGroup:
 
 
 def why(
-    *activities: Activity,
+    *activities: ScalingActivity,
     minutes: float = 2,
     nodegroup: NodeGroup | None = None,
-    update: Update | None = None,
+    update: NodeGroupUpdate | None = None,
 ) -> Shortage | None:
     return explain(
         wanted=2,
@@ -118,7 +120,7 @@ def test_what_failed_before_the_order_is_history() -> None:
 def test_a_degraded_group_speaks_only_after_three_minutes_and_where_no_launch_names_a_cause() -> None:
     sick = group(health=(HealthIssue("AsgInstanceLaunchFailures", NO_CAPACITY),))
 
-    def cause(*activities: Activity, minutes: int) -> LaunchCause | None:
+    def cause(*activities: ScalingActivity, minutes: int) -> LaunchCause | None:
         found = why(*activities, minutes=minutes, nodegroup=sick)
         return None if found is None else found.cause
 
@@ -130,14 +132,14 @@ def test_a_degraded_group_speaks_only_after_three_minutes_and_where_no_launch_na
 
 
 def test_an_order_that_eks_reverted_is_said() -> None:
-    update = Update("u", "ConfigUpdate", "Successful", ORDERED)
+    update = NodeGroupUpdate("u", "ConfigUpdate", "Successful", ORDERED)
 
     assert why(minutes=4, nodegroup=group(desired=1), update=update) == TAKEN_BACK
 
 
 def test_a_failed_update_is_quoted() -> None:
-    def failed(*errors: str) -> Update:
-        return Update("u", "ConfigUpdate", "Failed", ORDERED, errors)
+    def failed(*errors: str) -> NodeGroupUpdate:
+        return NodeGroupUpdate("u", "ConfigUpdate", "Failed", ORDERED, errors)
 
     assert why(update=failed("NodeCreationFailure: Unhealthy nodes")) == quoted(
         "NodeCreationFailure: Unhealthy nodes"
@@ -161,7 +163,7 @@ def test_a_pool_that_is_whole_has_no_shortage() -> None:
 
 
 def test_as_many_launches_under_way_as_nodes_are_missing_are_waited_for() -> None:
-    def found(*activities: Activity, wanted: int = 3) -> Shortage | None:
+    def found(*activities: ScalingActivity, wanted: int = 3) -> Shortage | None:
         return explain(
             wanted=wanted,
             have=1,
@@ -182,7 +184,7 @@ def test_as_many_launches_under_way_as_nodes_are_missing_are_waited_for() -> Non
 
 def test_an_order_that_is_no_more_under_way_and_stands_lower_was_taken_back() -> None:
     def found(status: str | None) -> Shortage | None:
-        update = None if status is None else Update("u-1", "ConfigUpdate", status, ORDERED, ())
+        update = None if status is None else NodeGroupUpdate("u-1", "ConfigUpdate", status, ORDERED, ())
         return why(minutes=4, nodegroup=group(1), update=update)
 
     assert found(None) == found("Successful") == TAKEN_BACK

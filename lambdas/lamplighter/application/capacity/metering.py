@@ -8,7 +8,7 @@ from datetime import datetime
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application import metrics
-from lamplighter.application.capacity.capacity import Capacity, PoolReading
+from lamplighter.application.capacity.services import CapacityServices, PoolReading
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.metrics import Metric
 from lamplighter.domain.audit.entry import Entry
@@ -22,7 +22,7 @@ from lamplighter.reasons.reason import Reason, reason
 ACTIVITY_PAGES = 10
 
 
-def nodes_lives(capacity: Capacity, seen: PoolReading, now: datetime) -> tuple[NodeLife, ...]:
+def nodes_lives(capacity: CapacityServices, seen: PoolReading, now: datetime) -> tuple[NodeLife, ...]:
     """The life of every node that Auto Scaling and EC2 still list."""
     activities = capacity.autoscaling.activities(seen.group.name, ACTIVITY_PAGES) if seen.group else ()
     return runs(activities, seen.instances, now)

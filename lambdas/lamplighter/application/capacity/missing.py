@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application import environment
-from lamplighter.application.capacity.capacity import Capacity, PoolReading
+from lamplighter.application.capacity.services import CapacityServices, PoolReading
 from lamplighter.application.capacity.sizes import RAIL_AFTER, Direction, Order, write
 from lamplighter.application.run import pool_of, result
 from lamplighter.domain.audit.entry import Entry
@@ -24,7 +24,7 @@ from lamplighter.reasons.reason import Said, Sentences, reason
 ATTEMPTS = 3
 
 
-def release(run: Mapping[str, object], capacity: Capacity, command: Command, lease: Lease) -> int:
+def release(run: Mapping[str, object], capacity: CapacityServices, command: Command, lease: Lease) -> int:
     """Release the hold for a lease's missing nodes; returns their number. TryLater while its pool keeps changing."""
     pool, why = pool_of(run, capacity.lab), read_line(result(run, "AwaitNodes").get("shortage"))
     for _ in range(ATTEMPTS):
@@ -44,7 +44,7 @@ def release(run: Mapping[str, object], capacity: Capacity, command: Command, lea
     raise TryLater(reason("capacity.missing-freed-later", pool=pool, lease=lease.called()))
 
 
-def missed(lease: Lease, capacity: Capacity) -> int:
+def missed(lease: Lease, capacity: CapacityServices) -> int:
     """The number of missing nodes of a lease; the pool's nodes belong to its leases in the order of opening."""
     now = capacity.now()
     in_force = [other for other in capacity.ledger.leases(lease.pool) if other.in_force(now)]
@@ -58,14 +58,14 @@ def there(seen: PoolReading) -> int:
     return sum(instance.id in staying for instance in seen.alive)
 
 
-def _lower_again(capacity: Capacity, command: Command, lease: Lease) -> None:
+def _lower_again(capacity: CapacityServices, command: Command, lease: Lease) -> None:
     """Lower the size once more: another writer may have ordered the old target, which had the missing nodes."""
     seen = capacity.see(lease.pool)
     if seen.group is not None and seen.group.desired > capacity.target(lease.pool, seen.nodegroup).nodes:
         _order(capacity, command, lease, without=0)
 
 
-def _order(capacity: Capacity, command: Command, lease: Lease, *, without: int) -> None:
+def _order(capacity: CapacityServices, command: Command, lease: Lease, *, without: int) -> None:
     write(
         capacity,
         Order(
@@ -81,7 +81,7 @@ def _order(capacity: Capacity, command: Command, lease: Lease, *, without: int) 
     )
 
 
-def _free(lease: Lease, missing: int, why: Said, capacity: Capacity) -> int:
+def _free(lease: Lease, missing: int, why: Said, capacity: CapacityServices) -> int:
     if not missing:
         return 0
     now, ledger = capacity.now(), capacity.ledger

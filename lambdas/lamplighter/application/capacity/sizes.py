@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 
-from lamplighter.application.capacity.capacity import Capacity
+from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.pool.evidence import NodeGroup, ScalingGroup
 from lamplighter.domain.pool.pool import Fence
@@ -59,7 +59,7 @@ class Written:
     at: datetime
 
 
-def write(capacity: Capacity, order: Order) -> Written:
+def write(capacity: CapacityServices, order: Order) -> Written:
     """Write the pool's target; TryLater while another writer or another update is active."""
     first: Written | None = None
     for _ in range(ATTEMPTS):
@@ -73,7 +73,7 @@ def write(capacity: Capacity, order: Order) -> Written:
     raise TryLater(reason("capacity.leases-changed", pool=order.pool, times=ATTEMPTS))
 
 
-def _once(capacity: Capacity, order: Order, *, found: int | None) -> tuple[int, Written]:
+def _once(capacity: CapacityServices, order: Order, *, found: int | None) -> tuple[int, Written]:
     """One write; `found` is the size before the first write, where this one corrects it."""
     with capacity.ledger.writing(order.pool, order.holder, capacity.now()) as fence:
         generation = capacity.ledger.pool(order.pool).generation
@@ -95,7 +95,7 @@ def _once(capacity: Capacity, order: Order, *, found: int | None) -> tuple[int, 
         return generation, Written(target, size, before, update, capacity.now())
 
 
-def put_bounds_back(capacity: Capacity, pool: str, holder: str) -> None:
+def put_bounds_back(capacity: CapacityServices, pool: str, holder: str) -> None:
     """Set minimum 0 and the lab's maximum; the size stays. TryLater while another writer or update is active."""
     with capacity.ledger.writing(pool, holder, capacity.now()) as fence:
         nodegroup = capacity.nodegroup(pool)
@@ -105,7 +105,7 @@ def put_bounds_back(capacity: Capacity, pool: str, holder: str) -> None:
         capacity.nodegroups.bound(nodegroup.name, max(capacity.lab.pools[pool].max_nodes, desired), desired)
 
 
-def _still_writing(capacity: Capacity, fence: Fence) -> None:
+def _still_writing(capacity: CapacityServices, fence: Fence) -> None:
     try:
         capacity.ledger.still_writing(fence, capacity.now())
     except Stale as lost:
@@ -113,7 +113,7 @@ def _still_writing(capacity: Capacity, fence: Fence) -> None:
         raise TryLater(lost.said) from lost
 
 
-def _wait_for_a_deploy(capacity: Capacity, order: Order) -> None:
+def _wait_for_a_deploy(capacity: CapacityServices, order: Order) -> None:
     """Wait for a deploy: CloudFormation has read the size, and its write would remove nodes that are added now.
 
     The mark is read after the lease was granted, and the deploy reads the leases after it set its mark.
@@ -137,7 +137,7 @@ def _wait_for_a_deploy(capacity: Capacity, order: Order) -> None:
     raise TryLater(reason("capacity.await-deploy", pool=order.pool, until=mark.until))
 
 
-def _found(capacity: Capacity, order: Order) -> tuple[NodeGroup | None, ScalingGroup | None]:
+def _found(capacity: CapacityServices, order: Order) -> tuple[NodeGroup | None, ScalingGroup | None]:
     """The node group and its Auto Scaling group; a close needs the Auto Scaling group only."""
     name = capacity.lab.nodegroup_name(order.pool)
     nodegroup = capacity.nodegroups.read(name)
@@ -160,7 +160,11 @@ def _towards(direction: Direction, target: int, before: int) -> int:
 
 
 def _write(
-    capacity: Capacity, order: Order, nodegroup: NodeGroup | None, group: ScalingGroup | None, size: int
+    capacity: CapacityServices,
+    order: Order,
+    nodegroup: NodeGroup | None,
+    group: ScalingGroup | None,
+    size: int,
 ) -> str | None:
     if group is not None and 0 < size < group.desired:
         _remove(capacity, order, group, size)
@@ -178,7 +182,7 @@ def _write(
     return None
 
 
-def _remove(capacity: Capacity, order: Order, group: ScalingGroup, size: int) -> None:
+def _remove(capacity: CapacityServices, order: Order, group: ScalingGroup, size: int) -> None:
     """Remove the emptied nodes, then the youngest; Auto Scaling would begin with the oldest.
 
     A node that has not joined Kubernetes yet cannot be emptied. It is young, and pods run on the older ones.

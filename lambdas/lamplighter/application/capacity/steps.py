@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from lamplighter.application.capacity import missing as nodegroups_missing
-from lamplighter.application.capacity.capacity import Capacity
+from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.capacity.sizes import Direction, Order, Written, write
 from lamplighter.application.run import command_of, drained, pool_of, result
 from lamplighter.domain.audit import trail
@@ -30,7 +30,7 @@ CAUSE_WITHIN = timedelta(seconds=150)
 """A shortage is reported by then, even while other nodes boot: the contract says three minutes."""
 
 
-def scale(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
+def scale(run: Mapping[str, object], capacity: CapacityServices) -> dict[str, object]:
     """Step Scale: order the pool's whole target. An opening only adds nodes, a close only removes them."""
     command = command_of(run)
     pool = pool_of(run, capacity.lab)
@@ -72,7 +72,7 @@ def scale(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
     }
 
 
-def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
+def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[str, object]:
     """Step AwaitNodes: wait until every node's instance runs, or report fewer nodes with the reason."""
     command = command_of(run)
     pool = pool_of(run, capacity.lab)
@@ -135,7 +135,7 @@ def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, obje
     )
 
 
-def replace(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
+def replace(run: Mapping[str, object], capacity: CapacityServices) -> dict[str, object]:
     """Step Replace: remove the nodes that Empty emptied, once for a lease. The desired size stays.
 
     The lease records them first: a second try removes the same nodes, a later round removes none.
@@ -160,7 +160,7 @@ def replace(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
     return {"over": False, "replaced": list(recorded), "at": instant.written(now)}
 
 
-def release(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
+def release(run: Mapping[str, object], capacity: CapacityServices) -> dict[str, object]:
     """Step Release: stop ordering the missing nodes of the lease; their hold is free until they are asked for again."""
     command = command_of(run)
     pool = pool_of(run, capacity.lab)
@@ -193,7 +193,9 @@ def _arrived(wanted: int, running: Sequence[Instance], shortage: Shortage | None
     }
 
 
-def _lease(run: Mapping[str, object], command: Command, pool: str, capacity: Capacity) -> Lease | None:
+def _lease(
+    run: Mapping[str, object], command: Command, pool: str, capacity: CapacityServices
+) -> Lease | None:
     """The run's lease as the ledger has it now: the lease that Admit granted, or that the command names."""
     granted = result(run, "Admit").get("lease") or run.get("lease")
     if isinstance(granted, Mapping):

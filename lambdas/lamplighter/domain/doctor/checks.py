@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from lamplighter.data.quotas import NEW_ACCOUNT
+from lamplighter.data.lambda_concurrency import NEW_ACCOUNT
 from lamplighter.domain.doctor import account, cluster, deployed_lab, instance_capacity, pools
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import DoctorLine, Judgement

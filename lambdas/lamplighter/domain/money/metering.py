@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from lamplighter.domain.money.shares import Claim, shares
-from lamplighter.domain.pool.evidence import Activity, Instance
+from lamplighter.domain.pool.evidence import Instance, ScalingActivity
 
 # EC2 lists an ended instance for about an hour (Amazon EC2 user guide, "Terminate instances").
 EC2_REMEMBERS = timedelta(hours=1)
@@ -68,7 +68,7 @@ class Metered:
 
 
 def runs(
-    activities: Iterable[Activity], instances: Iterable[Instance], now: datetime
+    activities: Iterable[ScalingActivity], instances: Iterable[Instance], now: datetime
 ) -> tuple[NodeLife, ...]:
     """The life of every node, from the group's activities and from EC2. Each fills the gaps of the other."""
     started: dict[str, datetime] = {}

@@ -17,7 +17,7 @@ AUTOSCALER_TAG = "k8s.io/cluster-autoscaler/enabled"
 
 
 @dataclass(frozen=True)
-class FoundCluster:
+class ExistingCluster:
     """An existing EKS cluster, with what adopting needs to know of it."""
 
     name: str
@@ -34,7 +34,7 @@ class FoundCluster:
 
 
 @dataclass(frozen=True)
-class FoundGroup:
+class ExistingNodeGroup:
     """An existing managed node group and its Auto Scaling group, with what adopting needs to know of them."""
 
     name: str
@@ -92,7 +92,9 @@ class Obstacle:
         return reason("pool.adopt.obstacle", problem=self.said, advice=self.advice)
 
 
-def obstacles(cluster: FoundCluster, group: FoundGroup, autoscalers: Autoscalers) -> Iterator[Obstacle]:
+def obstacles(
+    cluster: ExistingCluster, group: ExistingNodeGroup, autoscalers: Autoscalers
+) -> Iterator[Obstacle]:
     """Every problem, those that block first."""
     found = [
         *of_cluster(cluster),
@@ -104,7 +106,7 @@ def obstacles(cluster: FoundCluster, group: FoundGroup, autoscalers: Autoscalers
     yield from sorted(found, key=lambda obstacle: not obstacle.blocks)
 
 
-def of_cluster(cluster: FoundCluster) -> Iterator[Obstacle]:
+def of_cluster(cluster: ExistingCluster) -> Iterator[Obstacle]:
     """Settings of a cluster that keep our functions out, or may."""
     name = cluster.name
     if cluster.authentication == "CONFIG_MAP":
@@ -137,7 +139,7 @@ def of_cluster(cluster: FoundCluster) -> Iterator[Obstacle]:
         )
 
 
-def of_group(group: FoundGroup) -> Iterator[Obstacle]:
+def of_group(group: ExistingNodeGroup) -> Iterator[Obstacle]:
     """A minimum above 0, which keeps a group from ever being at zero."""
     if group.minimum > 0:
         yield Obstacle(
@@ -148,7 +150,7 @@ def of_group(group: FoundGroup) -> Iterator[Obstacle]:
         )
 
 
-def of_gpus(group: FoundGroup) -> Iterator[Obstacle]:
+def of_gpus(group: ExistingNodeGroup) -> Iterator[Obstacle]:
     """Nodes without a GPU, or whose image cannot use one."""
     without = [name for name in group.instance_types if instance_types.has_no_gpu(name)]
     if without:
@@ -184,7 +186,7 @@ def of_gpus(group: FoundGroup) -> Iterator[Obstacle]:
         )
 
 
-def of_autoscalers(group: FoundGroup, autoscalers: Autoscalers) -> Iterator[Obstacle]:
+def of_autoscalers(group: ExistingNodeGroup, autoscalers: Autoscalers) -> Iterator[Obstacle]:
     """Other programs that may start or remove GPU nodes."""
     tagged = AUTOSCALER_TAG in group.group_tags
     for name in autoscalers.found:
@@ -221,7 +223,7 @@ def of_autoscalers(group: FoundGroup, autoscalers: Autoscalers) -> Iterator[Obst
         )
 
 
-def _notes(group: FoundGroup) -> Iterator[Obstacle]:
+def _notes(group: ExistingNodeGroup) -> Iterator[Obstacle]:
     name = group.name
     if group.desired > 0:
         yield Obstacle(

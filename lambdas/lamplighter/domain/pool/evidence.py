@@ -45,7 +45,7 @@ class NodeGroup:
 
 
 @dataclass(frozen=True)
-class Update:
+class NodeGroupUpdate:
     """One update of a node group. Only its updates show progress: the group's status may stay ACTIVE."""
 
     id: str
@@ -64,8 +64,8 @@ class Update:
 
 
 @dataclass(frozen=True)
-class Member:
-    """An instance as its Auto Scaling group sees it."""
+class GroupMember:
+    """An instance in its Auto Scaling group."""
 
     instance: str
     zone: str
@@ -88,15 +88,15 @@ class ScalingGroup:
     minimum: int
     maximum: int
     desired: int
-    members: tuple[Member, ...] = ()
+    members: tuple[GroupMember, ...] = ()
 
     @property
-    def staying(self) -> tuple[Member, ...]:
+    def staying(self) -> tuple[GroupMember, ...]:
         return tuple(member for member in self.members if not member.leaving)
 
 
 @dataclass(frozen=True)
-class Activity:
+class ScalingActivity:
     """A scaling activity: a launch or a termination of the group, done or failed, with AWS's own words."""
 
     id: str

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from lamplighter.domain.pool.evidence import Activity, NodeGroup, Update
+from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate, ScalingActivity
 from lamplighter.domain.pool.launch_cause import LaunchAttempt, LaunchCause, LaunchRefusal, refusals
 from lamplighter.reasons.reason import Reason, reason
 
@@ -40,8 +40,8 @@ def explain(
     wanted: int,
     have: int,
     nodegroup: NodeGroup,
-    activities: Sequence[Activity],
-    update: Update | None,
+    activities: Sequence[ScalingActivity],
+    update: NodeGroupUpdate | None,
     ordered: datetime,
     now: datetime,
 ) -> Shortage | None:

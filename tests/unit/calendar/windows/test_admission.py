@@ -9,7 +9,13 @@ from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
 from lamplighter.domain.calendar.placement import Admission, admit
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases.admission import pool_full, with_nodes
-from lamplighter.domain.pool.evidence import Activity, Instance, Member, ScalingGroup, Update
+from lamplighter.domain.pool.evidence import (
+    GroupMember,
+    Instance,
+    NodeGroupUpdate,
+    ScalingActivity,
+    ScalingGroup,
+)
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
 
@@ -144,7 +150,7 @@ def test_what_was_refused_holds_neither_nodes_nor_money() -> None:
     ],
 )
 def test_a_member_leaves_once_its_end_has_begun(lifecycle: str, leaving: bool, drains: bool) -> None:
-    member = Member("i-1", "a", lifecycle)
+    member = GroupMember("i-1", "a", lifecycle)
 
     assert (member.leaving, member.waits_for_drain) == (leaving, drains)
     assert ScalingGroup("g", 0, 2, 1, (member,)).staying == (() if leaving else (member,))
@@ -160,12 +166,12 @@ def test_a_member_leaves_once_its_end_has_begun(lifecycle: str, leaving: bool, d
     ],
 )
 def test_an_update_and_an_activity_fail_or_are_cancelled(status: str, going: bool, failed: bool) -> None:
-    update = Update("u", "VersionUpdate", status, EIGHT)
+    update = NodeGroupUpdate("u", "VersionUpdate", status, EIGHT)
 
     assert (update.in_progress, update.failed) == (going, failed)
-    assert Activity("1", status, "Launching a new EC2 instance", "", EIGHT, None).failed is failed
-    assert Activity("1", status, "Launching a new EC2 instance", "", EIGHT, None).launches
-    assert not Activity("1", status, "Terminating EC2 instance", "", EIGHT, None).launches
+    assert ScalingActivity("1", status, "Launching a new EC2 instance", "", EIGHT, None).failed is failed
+    assert ScalingActivity("1", status, "Launching a new EC2 instance", "", EIGHT, None).launches
+    assert not ScalingActivity("1", status, "Terminating EC2 instance", "", EIGHT, None).launches
 
 
 @pytest.mark.parametrize(

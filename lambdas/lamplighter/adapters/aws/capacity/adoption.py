@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client, error_code, outside
 from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.adapters.kubernetes import authority
-from lamplighter.domain.pool.adoption import FoundCluster, FoundGroup
+from lamplighter.domain.pool.adoption import ExistingCluster, ExistingNodeGroup
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.reasons.reason import reason
 
@@ -24,7 +24,7 @@ class Adoption:
         self._asg: AutoScalingClient = client("autoscaling")
         self._instances = Instances()
 
-    def cluster(self, name: str) -> FoundCluster:
+    def cluster(self, name: str) -> ExistingCluster:
         """The cluster; BadInput with the names of the existing ones when there is none of that name."""
         found = self.cluster_if_there(name)
         if found is None:
@@ -37,7 +37,7 @@ class Adoption:
             raise BadInput(reason("capacity.no-such-cluster", cluster=name, region=region, names=names))
         return found
 
-    def cluster_if_there(self, name: str) -> FoundCluster | None:
+    def cluster_if_there(self, name: str) -> ExistingCluster | None:
         """The cluster; None where there is none of that name."""
         with outside("eks:DescribeCluster", name):
             try:
@@ -51,7 +51,7 @@ class Adoption:
                 reason("capacity.answer-without-cluster", cluster=name), "eks:DescribeCluster", name
             )
         network = found.get("resourcesVpcConfig", {})
-        return FoundCluster(
+        return ExistingCluster(
             name=name,
             region=self._eks.meta.region_name,
             version=found.get("version", ""),
@@ -64,7 +64,7 @@ class Adoption:
             names_its_key=_names_its_key(found),
         )
 
-    def group(self, cluster: str, name: str) -> FoundGroup:
+    def group(self, cluster: str, name: str) -> ExistingNodeGroup:
         """The node group; BadInput with the names of the existing ones when there is none of that name."""
         found = self.group_if_there(cluster, name)
         if found is None:
@@ -76,7 +76,7 @@ class Adoption:
             raise BadInput(reason("capacity.no-such-node-group", group=name, cluster=cluster, names=names))
         return found
 
-    def group_if_there(self, cluster: str, name: str) -> FoundGroup | None:
+    def group_if_there(self, cluster: str, name: str) -> ExistingNodeGroup | None:
         """The node group; None where there is none of that name."""
         with outside("eks:DescribeNodegroup", f"{cluster}/{name}"):
             try:
@@ -86,7 +86,7 @@ class Adoption:
                     raise
                 return None
         scaling = found.get("scalingConfig", {})
-        return FoundGroup(
+        return ExistingNodeGroup(
             name=name,
             status=found.get("status", "ACTIVE"),
             instance_types=self._instance_types(found),

@@ -6,7 +6,7 @@ Works while EKS is stuck in an update. Never raises a size.
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
-from lamplighter.domain.pool.evidence import Activity, Member, ScalingGroup
+from lamplighter.domain.pool.evidence import GroupMember, ScalingActivity, ScalingGroup
 
 if TYPE_CHECKING:
     from mypy_boto3_autoscaling import AutoScalingClient
@@ -41,9 +41,9 @@ class AutoScaling:
             found = [group for page in pages for group in page["AutoScalingGroups"]]
         return _group(found[0]) if found else None
 
-    def activities(self, group: str, pages: int = 1) -> tuple[Activity, ...]:
+    def activities(self, group: str, pages: int = 1) -> tuple[ScalingActivity, ...]:
         """The group's latest activities, newest first, 100 a page; failures included."""
-        activities: list[Activity] = []
+        activities: list[ScalingActivity] = []
         token = ""
         with outside("autoscaling:DescribeScalingActivities", group):
             for _ in range(min(pages, ACTIVITY_PAGES)):
@@ -53,7 +53,7 @@ class AutoScaling:
                     else self._asg.describe_scaling_activities(AutoScalingGroupName=group)
                 )
                 activities += [
-                    Activity(
+                    ScalingActivity(
                         id=found["ActivityId"],
                         status=found["StatusCode"],
                         description=found.get("Description", ""),
@@ -137,7 +137,7 @@ def _group(found: "AutoScalingGroupTypeDef") -> ScalingGroup:
         maximum=found["MaxSize"],
         desired=found["DesiredCapacity"],
         members=tuple(
-            Member(member["InstanceId"], member["AvailabilityZone"], member["LifecycleState"])
+            GroupMember(member["InstanceId"], member["AvailabilityZone"], member["LifecycleState"])
             for member in found.get("Instances", [])
         ),
     )

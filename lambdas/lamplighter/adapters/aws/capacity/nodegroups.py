@@ -6,7 +6,7 @@ Writes whole targets only, and always with a minimum of 0.
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
-from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, Update
+from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, NodeGroupUpdate
 from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import reason
 
@@ -90,7 +90,7 @@ class NodeGroups:
                 raise _busy(error, name) from error
         return reply["update"].get("id", "")
 
-    def rolling(self, name: str) -> Update | None:
+    def rolling(self, name: str) -> NodeGroupUpdate | None:
         """The version update that replaces the group's nodes right now, if one does.
 
         EKS keeps every update, 100 a page, in no documented order.
@@ -104,7 +104,7 @@ class NodeGroups:
                 return found
         return None
 
-    def update(self, name: str, update_id: str) -> Update:
+    def update(self, name: str, update_id: str) -> NodeGroupUpdate:
         """The status of an update of the group."""
         with outside("eks:DescribeUpdate", f"{self.cluster}/{name}, update {update_id}"):
             found = self._eks.describe_update(name=self.cluster, nodegroupName=name, updateId=update_id)[
@@ -114,7 +114,7 @@ class NodeGroups:
             f"{error.get('errorCode', 'Unknown')}: {error.get('errorMessage', '')}"
             for error in found.get("errors", [])
         )
-        return Update(
+        return NodeGroupUpdate(
             id=update_id,
             kind=found.get("type", ""),
             status=found.get("status", ""),

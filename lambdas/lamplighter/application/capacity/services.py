@@ -45,8 +45,8 @@ class PoolReading:
 
 
 @dataclass
-class Capacity:
-    """A lab, its ledger and the AWS clients for its pools."""
+class CapacityServices:
+    """The lab, its ledger and the AWS clients for its pools."""
 
     lab: "Lab"
     ledger: Ledger
@@ -126,10 +126,10 @@ def without_held_back(leases: Sequence[Lease], ledger: Ledger, at: datetime) -> 
 
 
 @cache
-def deployed() -> Capacity:
+def deployed() -> CapacityServices:
     """The dependencies for the lab in this function's environment."""
     lab = environment.lab()
-    return Capacity(
+    return CapacityServices(
         lab=lab,
         ledger=Ledger(environment.ENVIRONMENT.ledger_table),
         nodegroups=NodeGroups(lab.cluster_name),
