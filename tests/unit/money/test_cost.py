@@ -1,4 +1,4 @@
-"""What `cost` says: the period, its owners and windows, what is still to come, and what is beside it."""
+"""What `cost` shows: the period, its owners and windows, the forecast, and the costs beside the pools."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Whose account a node's time goes to."""
+"""Which account a node's time is counted for."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Money to the last digit: sums, order, rounding, the ledger's form, node-time and the periods of a budget."""
+"""Exact money: sums, order, rounding, the form in the ledger, node time and the periods of a budget."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal

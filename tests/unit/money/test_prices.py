@@ -1,4 +1,4 @@
-"""What a node costs: the lab's word, AWS's price list with its age, the shipped table; nobody's is a refusal."""
+"""The price of a node: of the lab file, of AWS's price list with its age, of the shipped table; without one a refusal."""
 
 import json
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Which running leases will use up their budget, reckoned from what really runs, and what a sweep counts as spent."""
+"""Which running leases will use up their budget, from the nodes that run, and what a sweep counts as spent."""
 
 from collections.abc import Mapping
 from dataclasses import replace

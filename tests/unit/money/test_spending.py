@@ -1,4 +1,4 @@
-"""Whether there is money and room for a lease: each limit at its edge, and the whole sentence of a refusal."""
+"""Whether a lease gets its nodes and its money: each limit at its edge, and the whole text of a refusal."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""For how long nodes are awaited, from which order on, and which cause is told for those that do not come."""
+"""How long AwaitNodes waits for nodes, from which order on, and which cause it names for missing nodes."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""GPUs that fail their checks: kept and said loudly, closed, or changed once for fresh ones, whatever breaks."""
+"""GPUs that fail their checks: kept and reported, closed, or replaced once, whatever else fails."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ from tests.world.world import World
 BEGINS = datetime(2026, 11, 20, 19, 50, tzinfo=UTC)
 OPENS = timedelta(minutes=10)
 TRIES = 6
-"""A step is tried so often in one run of the workflow when nothing but trouble comes of it."""
+"""How often one run of the workflow tries a step that always fails."""
 
 
 def lab(on_failure: str) -> dict[str, Any]:
@@ -216,7 +216,7 @@ CALLS = {
     "Replace": range(1, 12),
     "AwaitNodes": (1, 3, 5),
 }
-"""The calls of a step at which it is killed; AnnounceReplacement makes one for every row of the trail."""
+"""The calls at which a step is killed. AnnounceReplacement makes one for each row of the trail."""
 
 
 def dies(step: str, at: int, kind: str, tries: int) -> Callable[[str, str], tuple[Trouble, ...]]:

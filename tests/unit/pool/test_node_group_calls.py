@@ -1,4 +1,4 @@
-"""What is asked of EKS about a node group, whole, and how its answers are read."""
+"""The calls to EKS about a node group, and how its answers are read."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The node-group steps: what is ordered, and what comes of it."""
+"""The node-group steps: what they order and what they return."""
 
 from dataclasses import replace
 

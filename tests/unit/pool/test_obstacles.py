@@ -1,4 +1,4 @@
-"""What stands in the way of adopting a node group, whole and in order, and what a warning of an end says."""
+"""The problems of adopting a node group, complete and in order; and the text of a warning before an end."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Which windows are open without a lease and why, when a node's GPUs are ready, and what a lab costs beside them."""
+"""Which windows are open without a lease and why; when a node's GPUs are ready; which other resources a lab pays for."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta

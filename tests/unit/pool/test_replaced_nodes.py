@@ -1,4 +1,4 @@
-"""A node whose GPUs failed is changed for a fresh one: once for a lease, the size staying what it is."""
+"""A node whose GPUs failed is replaced once for a lease, and the desired size stays."""
 
 from collections.abc import Iterator
 from datetime import timedelta

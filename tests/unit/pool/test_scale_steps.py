@@ -1,4 +1,4 @@
-"""What Scale orders for whom, from when it waits for EKS, and what it notes of it."""
+"""What Scale orders, from when it waits for EKS, and what it records."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whose node goes when a pool shrinks by less than all."""
+"""Which node is removed when a pool shrinks and keeps some of its nodes."""
 
 from datetime import UTC, datetime, timedelta
 

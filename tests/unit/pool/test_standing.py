@@ -1,4 +1,4 @@
-"""What a pool's leases justify, and which of its windows are open by the calendar and have none."""
+"""How many nodes a pool's leases justify, and which open windows have no lease."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
