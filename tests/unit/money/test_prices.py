@@ -1,4 +1,4 @@
-"""The price of a node: of the lab file, of AWS's price list with its age, of the shipped table; without one a refusal."""
+"""The price of a node: from the lab file, AWS's price list with its age, or the shipped table; else a refusal."""
 
 import json
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Which windows are open without a lease and why; when a node's GPUs are ready; which other resources a lab pays for."""
+"""Open windows without a lease and why; when the GPUs of a node are ready; which other resources a lab pays for."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
