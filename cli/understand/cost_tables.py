@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from cli import printing
 from cli.understand.cost_account import DeployedAccount
 from lamplighter.data import standing
-from lamplighter.domain.calendar.outlook import Refusal
+from lamplighter.domain.calendar.outlook import ForeseenRefusal
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.statement import Ahead, Row
@@ -37,7 +38,7 @@ def show(account: DeployedAccount, receipts: Sequence[dict[str, Any]]) -> None:
         f"Forecast for {printing.local(account.period.ends, zone)}: {account.forecast}, with "
         f"{coming.cost(account.currency)} for {counted(len(coming.leases), 'window')} to come."
     )
-    _refused(coming)
+    _refused(coming, account.found.zone)
     _rows("owner", account.owners)
     _rows("window", account.windows)
     _receipts(receipts, account)
@@ -55,15 +56,17 @@ def summary(account: DeployedAccount) -> str:
     )
 
 
-def _refused(coming: Ahead) -> None:
+def _refused(coming: Ahead, zone: ZoneInfo) -> None:
     """Windows that will not open, a line each with the first date; it is the same reason that comes again."""
-    of_window: dict[tuple[str, str], list[tuple[Lease, Refusal]]] = {}
+    of_window: dict[tuple[str, str], list[tuple[Lease, ForeseenRefusal]]] = {}
     for lease, why in coming.refused:
         of_window.setdefault((lease.window or lease.id, why.code.value), []).append((lease, why))
     for (window, _), dates in of_window.items():
         lease, why = dates[0]
         more = f" nor on {counted(len(dates) - 1, 'later date')}" if len(dates) > 1 else ""
-        printing.say(f"As things stand {window} will not open on {lease.date}{more}: {why.reason}.")
+        printing.say(
+            f"As things stand {window} will not open on {lease.date}{more}: {printing.drawn(why.reason, zone)}."
+        )
 
 
 def _rows(what: str, rows: Sequence[Row]) -> None:

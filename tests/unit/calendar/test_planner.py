@@ -1,7 +1,7 @@
 """What stands in the ledger and the schedule group after the planner ran."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.drift import Listed
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Sentences, reason
 from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 
@@ -218,7 +219,9 @@ def test_a_window_that_vanishes_in_a_clock_change_is_said_aloud(world: LabOnMoto
     plan_all(deployed(world, gap))
 
     said = [entry for entry in world.capacity.ledger.audit("gpu", early) if entry.kind == "skipped"]
-    assert [entry.what for entry in said] == ["window gap does not open on 2026-03-08"]
+    assert [entry.what for entry in said] == [
+        reason("calendar.trail.not-opening", window="gap", date=date(2026, 3, 8))
+    ]
 
 
 def test_a_window_that_only_a_calendar_names_ends_at_the_curfew_or_does_not_open(world: LabOnMoto) -> None:
@@ -231,11 +234,11 @@ def test_a_window_that_only_a_calendar_names_ends_at_the_curfew_or_does_not_open
     leases = world.capacity.ledger.leases("gpu")
     assert {(lease.window, f"{lease.closes:%H:%M}") for lease in leases} == {("evening", "22:00")}
     audit = world.capacity.ledger.audit("gpu", EIGHT)
-    assert next(entry.why for entry in audit if entry.kind == "planned") == (
-        "it ends at 22:00 on 2026-11-20 (UTC), the curfew"
+    assert next(entry.why for entry in audit if entry.kind == "planned") == Sentences(
+        (reason("calendar.ends-at", until=reason("lease.at-curfew", at=EIGHT + timedelta(hours=2))),)
     )
-    assert next(entry.why for entry in audit if entry.kind == "skipped") == (
-        "it would open at 22:05 on 2026-11-20 (UTC), while the curfew keeps pool gpu at zero"
+    assert next(entry.why for entry in audit if entry.kind == "skipped") == reason(
+        "calendar.in-curfew", opens=EIGHT + timedelta(hours=2, minutes=5), pool="gpu"
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.calendar.occurrences import Code
-from lamplighter.domain.calendar.outlook import Refusal, refusals
+from lamplighter.domain.calendar.outlook import ForeseenRefusal, refusals
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.occupancy import crowded_at, others, taken_at
 from lamplighter.domain.leases.terms import Terms
@@ -18,7 +18,7 @@ from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.statement import BY_PEOPLE, Ahead, Row
-from lamplighter.reasons.reason import draw
+from lamplighter.reasons.reason import draw, reason
 from lamplighter.values.zones import zone
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -201,22 +201,25 @@ def test_windows_ahead_are_refused_by_room_then_by_money_in_the_order_of_their_o
 
     found = refusals([last, dear, full, first], [running], {"gpu": TERMS}, {PERIOD: budget()})
 
+    leases = (
+        reason("lease.with-nodes", lease=reason("lease.of-owner", owner="alice"), nodes=1),
+        reason("lease.with-nodes", lease=reason("lease.of-window", window="first"), nodes=2),
+    )
+    month = reason("money.per.month")
+    of_class = reason("money.owners-budget", limit="6.00 USD", owner="class", per=month)
     assert found == {
-        "b": Refusal(
+        "b": ForeseenRefusal(
             Code.POOL_FULL,
-            "pool gpu is full at 20:00 on 2026-11-20 (UTC): alice's lease (1) and the first lease (2) and the 2 "
-            "asked for are more than its 3 nodes",
+            reason("lease.pool-full", pool="gpu", at=OPENS, leases=leases, nodes=2, wanted=5, most=3),
         ),
-        "c": Refusal(
+        "c": ForeseenRefusal(
             Code.OVER_BUDGET,
-            "it would cost 2.01 USD, more than will be left of the 6.00 USD that class has for the month (2026-11)",
+            reason("calendar.too-dear", cost="2.01 USD", budget=of_class, period="2026-11"),
         ),
     }
     over = replace(running, opens=OPENS - HOUR, closes=OPENS)
     alone = refusals([replace(LEASE, nodes=4)], [over], {"gpu": TERMS}, {PERIOD: budget()})
-    assert alone["evening"].reason == (
-        "pool gpu is full at 20:00 on 2026-11-20 (UTC): the 4 asked for are more than its 3 nodes"
-    )
+    assert alone["evening"].reason == reason("lease.too-many-nodes", nodes=4, pool="gpu", most=3)
 
 
 def test_windows_ahead_are_those_of_the_period_that_nobody_decided_on() -> None:
@@ -227,8 +230,9 @@ def test_windows_ahead_are_those_of_the_period_that_nobody_decided_on() -> None:
 
     coming = statement.ahead([LEASE, next_month, refused, dear], known, {"gpu": TERMS}, budget())
 
-    reason = "it would cost 7.00 USD, more than will be left of the 10.00 USD for the month (2026-11)"
-    assert coming == Ahead([LEASE], [(dear, Refusal(Code.OVER_BUDGET, reason))])
+    of_lab = reason("money.budget", limit="10.00 USD", per=reason("money.per.month"))
+    why = reason("calendar.too-dear", cost="7.00 USD", budget=of_lab, period="2026-11")
+    assert coming == Ahead([LEASE], [(dear, ForeseenRefusal(Code.OVER_BUDGET, why))])
     assert coming.cost("USD") == usd(4)
 
 

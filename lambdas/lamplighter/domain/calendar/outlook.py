@@ -1,7 +1,7 @@
 """Which planned windows will not get their nodes or their money, as things stand now.
 
-The same rules as an admission (grant.py), asked ahead for all pools in one pass, by opening and file order.
-Its words hold no amount that moves by the hour: what is said once is said again only when it changes.
+Applies the rules of a grant (grant.py) ahead of time to all pools in one pass, by opening and file order.
+Its reasons hold no amount that changes every hour: a notice is sent again only when its reason changes.
 """
 
 from collections import defaultdict
@@ -10,17 +10,18 @@ from typing import NamedTuple
 
 from lamplighter.domain.calendar.occurrences import Code
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.leases.occupancy import crowded_at
+from lamplighter.domain.leases.occupancy import full
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import spending
 from lamplighter.domain.money.budget import BudgetPeriod
+from lamplighter.reasons.reason import Said, reason
 
 
-class Refusal(NamedTuple):
-    """What stands in the way of a planned window."""
+class ForeseenRefusal(NamedTuple):
+    """Why a planned window will be refused."""
 
     code: Code
-    reason: str
+    reason: Said
 
 
 def refusals(
@@ -28,41 +29,29 @@ def refusals(
     granted: Iterable[Lease],
     terms: Mapping[str, Terms],
     budgets: Mapping[str, BudgetPeriod],
-) -> dict[str, Refusal]:
-    """By lease: why it will be refused. One that will be refused takes neither nodes nor money."""
+) -> dict[str, ForeseenRefusal]:
+    """By lease: why it will be refused. A lease that will be refused takes neither nodes nor money."""
     there = defaultdict[str, list[Lease]](list)
     for lease in granted:
         there[lease.pool].append(lease)
     promised: list[Lease] = []
-    found: dict[str, Refusal] = {}
+    found: dict[str, ForeseenRefusal] = {}
     for lease in sorted(planned, key=lambda one: (one.begins, one.order, one.id)):
         own = terms[lease.pool]
-        full = _full(lease, own, there[lease.pool])
-        dear = None if full else _too_dear(lease, own, budgets[lease.period], promised)
-        if full:
-            found[lease.id] = Refusal(Code.POOL_FULL, full)
-        elif dear:
-            found[lease.id] = Refusal(Code.OVER_BUDGET, dear)
+        no_room = full(lease, own.max_nodes, there[lease.pool])
+        no_money = None if no_room else _too_dear(lease, own, budgets[lease.period], promised)
+        if no_room:
+            found[lease.id] = ForeseenRefusal(Code.POOL_FULL, no_room)
+        elif no_money:
+            found[lease.id] = ForeseenRefusal(Code.OVER_BUDGET, no_money)
         else:
             there[lease.pool].append(lease)
             promised.append(lease)
     return found
 
 
-def _full(lease: Lease, terms: Terms, there: list[Lease]) -> str | None:
-    at = crowded_at(there, lease.nodes, lease.opens, lease.closes, terms.max_nodes)
-    if at is None:
-        return None
-    names = [f"{one.called()} ({one.nodes})" for one in there if one.opens <= at < one.closes]
-    beside = f"{' and '.join(names)} and the " if names else "the "
-    return (
-        f"pool {terms.pool} is full at {terms.clock(at)}: {beside}{lease.nodes} asked for are more than "
-        f"its {terms.max_nodes} nodes"
-    )
-
-
-def _too_dear(lease: Lease, terms: Terms, budget: BudgetPeriod, promised: list[Lease]) -> str | None:
-    for purse in spending.purses(lease.owner, terms, budget, promised):
-        if lease.hold > purse.left:
-            return f"it would cost {lease.hold}, more than will be left of {purse.whose} ({budget.period})"
+def _too_dear(lease: Lease, terms: Terms, budget: BudgetPeriod, promised: list[Lease]) -> Said | None:
+    for limit in spending.purses(lease.owner, terms, budget, promised):
+        if lease.hold > limit.left:
+            return reason("calendar.too-dear", cost=str(lease.hold), budget=limit.whose, period=budget.period)
     return None

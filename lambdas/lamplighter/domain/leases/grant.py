@@ -1,7 +1,7 @@
 """Whether an open command is granted: the rules, top to bottom, each refusal with its reason.
 
 Owns admission as it happens, one lease at a time, on what the ledger holds; what a whole calendar
-would get is admission.py's. Keeping the answer and moving the failsafe first are the handler's.
+would get is domain/calendar/placement.py's. Keeping the answer and moving the failsafe first are the handler's.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from lamplighter.domain.calendar.curfew import KEPT_FREE
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases import allowance
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.leases.occupancy import crowded_at, others, taken_at
+from lamplighter.domain.leases.occupancy import full, others, taken_at
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import spending
 from lamplighter.domain.money.budget import BudgetPeriod
@@ -91,7 +91,7 @@ def decide(
     """
     known = next((lease for lease in leases if lease.id == command.lease_id), None)
     changes = changes or Changes()
-    closed = _kept_closed(command, known, terms, changes, now)
+    closed = _kept_closed(command, known, changes, now)
     if closed is not None:
         # A lease that is there stays as it is, and opens when that is over.
         stays = known is not None or command.window is not None
@@ -138,15 +138,13 @@ def _granted_before(command: Command, known: Lease) -> GrantDecision:
     return GrantDecision("granted", reason("lease.granted-before", lease=known.called()), known)
 
 
-def _kept_closed(
-    command: Command, known: Lease | None, terms: Terms, changes: Changes, now: datetime
-) -> Said | None:
+def _kept_closed(command: Command, known: Lease | None, changes: Changes, now: datetime) -> Said | None:
     """Why it does not open yet; what runs goes on: only what has not been opened is kept closed."""
     if known is not None and known.state is LeaseState.PLANNED and known.opens - now > LATER:
         return reason("lease.moved", lease=known.called(), opens=known.opens)
     if known is not None and known.ordered is not None:
         return None
-    return changes.keeps_closed(max(command.opens or now, now), terms.clock)
+    return changes.keeps_closed(max(command.opens or now, now))
 
 
 def _after_the_pause(
@@ -186,7 +184,7 @@ def _judge(
     if impossible:
         return GrantDecision("refused", impossible)
     before = others(leases, lease)
-    refusal = _full(lease, terms, before) or _too_dear(lease, terms, before, budgets)
+    refusal = full(lease, terms.max_nodes, before) or _too_dear(lease, terms, before, budgets)
     if refusal:
         return GrantDecision("refused", refusal, earliest=_earliest(lease, terms, before, budgets))
     return GrantDecision("granted", _granted(lease, terms), lease)
@@ -219,22 +217,6 @@ def _never(lease: Lease, terms: Terms, now: datetime) -> Said | None:
     return None
 
 
-def _full(lease: Lease, terms: Terms, before: Sequence[Lease]) -> Said | None:
-    at = crowded_at(before, lease.nodes, lease.opens, lease.closes, terms.max_nodes)
-    if at is None:
-        return None
-    there = [other for other in before if other.opens <= at < other.closes]
-    return reason(
-        "lease.pool-full",
-        pool=terms.pool,
-        at=at,
-        leases=tuple(reason("lease.with-nodes", lease=one.called(), nodes=one.nodes) for one in there),
-        nodes=lease.nodes,
-        wanted=taken_at(before, at) + lease.nodes,
-        most=terms.max_nodes,
-    )
-
-
 def _too_dear(
     lease: Lease, terms: Terms, before: Iterable[Lease], budgets: Mapping[str, BudgetPeriod]
 ) -> Said | None:
@@ -257,6 +239,6 @@ def _earliest(
         )
         if moved.period not in budgets or terms.curfew_at(opens):
             continue
-        if not _full(moved, terms, before) and not _too_dear(moved, terms, before, budgets):
+        if not full(moved, terms.max_nodes, before) and not _too_dear(moved, terms, before, budgets):
             return opens
     return None

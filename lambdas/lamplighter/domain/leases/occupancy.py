@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.reasons.reason import Reason, reason
 
 
 def others(leases: Iterable[Lease], asking: Lease) -> list[Lease]:
@@ -38,6 +39,25 @@ def crowded_at(
         if taken_at(leases, edge) + nodes > max_nodes:
             return edge
     return None
+
+
+def full(lease: Lease, max_nodes: int, before: Sequence[Lease]) -> Reason | None:
+    """Why a lease does not fit beside the ones that come before it; None when it fits."""
+    at = crowded_at(before, lease.nodes, lease.opens, lease.closes, max_nodes)
+    if at is None:
+        return None
+    there = [other for other in before if other.opens <= at < other.closes]
+    if not there:
+        return reason("lease.too-many-nodes", nodes=lease.nodes, pool=lease.pool, most=max_nodes)
+    return reason(
+        "lease.pool-full",
+        pool=lease.pool,
+        at=at,
+        leases=tuple(reason("lease.with-nodes", lease=one.called(), nodes=one.nodes) for one in there),
+        nodes=lease.nodes,
+        wanted=taken_at(before, at) + lease.nodes,
+        most=max_nodes,
+    )
 
 
 def taken_at(leases: Iterable[Lease], at: datetime) -> int:

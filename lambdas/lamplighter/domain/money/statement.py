@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lamplighter.domain.calendar import outlook
-from lamplighter.domain.calendar.outlook import Refusal
+from lamplighter.domain.calendar.outlook import ForeseenRefusal
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
@@ -45,7 +45,7 @@ class Ahead(NamedTuple):
     """The windows still to open in the period: those that will get their money, and why others will not."""
 
     leases: list[Lease]
-    refused: list[tuple[Lease, Refusal]]
+    refused: list[tuple[Lease, ForeseenRefusal]]
 
     def cost(self, currency: str) -> Money:
         """What those come to that will open."""

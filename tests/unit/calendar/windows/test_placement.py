@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
-from lamplighter.domain.calendar.placement import Admission, admit
+from lamplighter.domain.calendar.placement import Placement, place
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.pool.evidence import Activity, Instance, Member, ScalingGroup, Update
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Reason, reason
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = date(2026, 11, 20)
@@ -33,8 +34,20 @@ def window(
     )
 
 
-def refused(one: PlannedWindow, code: Code, reason: str) -> SkippedWindow:
-    return SkippedWindow(one.window, "gpu", DAY, code, reason, one.order)
+def refused(one: PlannedWindow, code: Code, why: Reason) -> SkippedWindow:
+    return SkippedWindow(one.window, "gpu", DAY, code, why, one.order)
+
+
+def full(nodes: int) -> Reason:
+    return reason("calendar.pool-full", nodes=nodes, taken=3, most=3, pool="gpu")
+
+
+def too_dear(budget: Reason, period: str, left: str) -> Reason:
+    return reason("calendar.over-budget", cost="1.0000 USD", budget=budget, period=period, left=left)
+
+
+def budget_of(limit: str, per: str) -> Reason:
+    return reason("money.budget", limit=limit, per=reason(f"money.per.{per}"))
 
 
 def test_a_pool_is_filled_to_its_last_node_and_who_comes_later_is_refused_whole() -> None:
@@ -42,15 +55,11 @@ def test_a_pool_is_filled_to_its_last_node_and_who_comes_later_is_refused_whole(
     third, pair = window("c", opens=1, closes=3, order=2), window("d", opens=1, closes=3, nodes=2, order=3)
     after = window("e", opens=2, closes=3, nodes=3, order=4)
 
-    assert admit(lab("99"), [after, pair, third, second, first]) == Admission(
+    assert place(lab("99"), [after, pair, third, second, first]) == Placement(
         [first, second, after],
         [
-            refused(
-                third, Code.POOL_FULL, "it asks for 1 node, but 3 of the 3 of pool gpu are taken as it opens"
-            ),
-            refused(
-                pair, Code.POOL_FULL, "it asks for 2 nodes, but 3 of the 3 of pool gpu are taken as it opens"
-            ),
+            refused(third, Code.POOL_FULL, full(1)),
+            refused(pair, Code.POOL_FULL, full(2)),
         ],
     )
 
@@ -58,62 +67,60 @@ def test_a_pool_is_filled_to_its_last_node_and_who_comes_later_is_refused_whole(
 def test_of_two_that_open_together_the_first_in_the_file_goes_first() -> None:
     first, second = window("a", nodes=2, order=0), window("b", nodes=2, order=1)
 
-    assert admit(lab(), [second, first]).admitted == [first]
+    assert place(lab(), [second, first]).admitted == [first]
 
 
 @pytest.mark.parametrize(
-    ("period", "amount", "reason"),
+    ("period", "amount", "key", "left"),
     [
-        ("month", "3", None),
-        (
-            "month",
-            "2.9999",
-            "it would cost 1.0000 USD, but of the 2.9999 USD for the month 2026-11 only 0.9999 USD are left",
-        ),
-        (
-            "week",
-            "2.5",
-            "it would cost 1.0000 USD, but of the 2.5000 USD for the week 2026-W47 only 0.5000 USD are left",
-        ),
-        (
-            "day",
-            "2.5",
-            "it would cost 1.0000 USD, but of the 2.5000 USD for the day 2026-11-20 only 0.5000 USD are left",
-        ),
+        ("month", "3", "2026-11", None),
+        ("month", "2.9999", "2026-11", "0.9999 USD"),
+        ("week", "2.5", "2026-W47", "0.5000 USD"),
+        ("day", "2.5", "2026-11-20", "0.5000 USD"),
     ],
 )
-def test_a_budget_is_given_away_to_its_last_cent(period: str, amount: str, reason: str | None) -> None:
+def test_a_budget_is_given_away_to_its_last_cent(
+    period: str, amount: str, key: str, left: str | None
+) -> None:
     first, second = window("a", nodes=2), window("b", opens=1, closes=2)
 
-    found = admit(lab(amount, period), [first, second])
+    found = place(lab(amount, period), [first, second])
 
-    assert found == (
-        Admission([first], [refused(second, Code.OVER_BUDGET, reason)])
-        if reason
-        else Admission([first, second], [])
-    )
+    if left is None:
+        assert found == Placement([first, second], [])
+    else:
+        why = too_dear(budget_of(f"{float(amount):.4f} USD", period), key, left)
+        assert found == Placement([first], [refused(second, Code.OVER_BUDGET, why)])
 
 
 def test_the_next_period_has_money_of_its_own() -> None:
     today, tomorrow = window("a", nodes=2), window("b", opens=4, closes=6)
 
-    assert admit(lab("2", "day"), [today, tomorrow]).admitted == [today, tomorrow]
-    assert admit(lab("2", "month"), [today, tomorrow]).admitted == [today]
+    assert place(lab("2", "day"), [today, tomorrow]).admitted == [today, tomorrow]
+    assert place(lab("2", "month"), [today, tomorrow]).admitted == [today]
 
 
 def test_an_owner_s_part_bounds_the_owner_alone() -> None:
     mine, more = window("a", nodes=2, owner="alice"), window("b", opens=1, closes=2, owner="alice")
     other = window("c", opens=2, closes=3, nodes=3)
 
-    assert admit(lab("10", alice="3"), [mine, more, other]) == Admission([mine, more, other], [])
-    assert admit(lab("10", alice="2.5"), [mine, more, other]) == Admission(
+    assert place(lab("10", alice="3"), [mine, more, other]) == Placement([mine, more, other], [])
+    assert place(lab("10", alice="2.5"), [mine, more, other]) == Placement(
         [mine, other],
         [
             refused(
                 more,
                 Code.OVER_BUDGET,
-                "it would cost 1.0000 USD, but of the 2.5000 USD that alice has for the month 2026-11 only "
-                "0.5000 USD are left",
+                too_dear(
+                    reason(
+                        "money.owners-budget",
+                        limit="2.5000 USD",
+                        owner="alice",
+                        per=reason("money.per.month"),
+                    ),
+                    "2026-11",
+                    "0.5000 USD",
+                ),
             )
         ],
     )
@@ -122,7 +129,7 @@ def test_an_owner_s_part_bounds_the_owner_alone() -> None:
 def test_what_was_refused_holds_neither_nodes_nor_money() -> None:
     dear, full, cheap = window("a", closes=9, nodes=2), window("b", nodes=4), window("c", opens=0.5, nodes=3)
 
-    assert admit(lab("2"), [dear, full, cheap]).admitted == [cheap]
+    assert place(lab("2"), [dear, full, cheap]).admitted == [cheap]
 
 
 # --- what AWS says of nodes ----------------------------------------------------------------------
