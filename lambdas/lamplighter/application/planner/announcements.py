@@ -3,8 +3,8 @@
 The planner writes each to the trail first and sends it then; it says the same thing again only when it changes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
@@ -14,8 +14,8 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import notification, phrases
-from lamplighter.domain.notices.announcement import Announcement, notice
-from lamplighter.reasons.reason import Said, draw, reason
+from lamplighter.domain.notices.announcement import Announcement
+from lamplighter.reasons.reason import Reason, Said, reason
 from lamplighter.values import zones
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
 WHO = "planner"
-MakeNotice = Callable[[Texts, str], Announcement]
-"""Makes the notice in a language, with its reason drawn in it."""
 
 
 class PlannerNotices:
@@ -40,15 +38,16 @@ class PlannerNotices:
         details = {"window": skipped.window, "date": f"{skipped.date}"}
         entry = Entry(self._now, skipped.pool, "skipped", WHO, what, skipped.reason, details=details)
         opening = f"{skipped.date}-{skipped.event}" if skipped.event else f"{skipped.date}"
-        make = _of_window("not-opening", "notice.not-opening.subject", skipped.window, skipped.date)
-        self._once(f"skip-{skipped.window}-{opening}", "skipped", entry, make)
+        subject = reason("notice.not-opening.subject", window=skipped.window, date=skipped.date)
+        self._once(f"skip-{skipped.window}-{opening}", "skipped", entry, "not-opening", subject)
 
     def did_not_open(self, lease: Lease, why: Said) -> None:
         """The time of a planned window is over: the lab was paused, or nobody decided on it."""
         what = reason("calendar.trail.missed", **_named(lease))
         entry = Entry(self._now, lease.pool, "missed", WHO, what, why, lease.id)
-        make = _of_window("missed", "notice.missed.subject", lease.window, lease.date)
-        self._once(f"missed-{lease.id}", "missed", entry, make)
+        self._once(
+            f"missed-{lease.id}", "missed", entry, "missed", reason("notice.missed.subject", **_named(lease))
+        )
 
     def outlook(self, lease: Lease, before: Said | None) -> None:
         """A planned window that will be refused as things stand, or will be granted after all."""
@@ -58,14 +57,14 @@ class PlannerNotices:
         if lease.refusal is None:
             what = reason("calendar.trail.opens-after-all", **_named(lease))
             why: Said = reason("calendar.no-longer", before=before or "")
-            subject = "notice.foreseen.subject.over"
+            subject = reason("notice.foreseen.subject.over", **_named(lease))
         else:
             what, why = reason("calendar.trail.not-opening", **_named(lease)), lease.refusal
-            subject = "notice.foreseen.subject"
+            subject = reason("notice.foreseen.subject", **_named(lease))
         self._ledger.append_audit(
             Entry(self._now, lease.pool, "foreseen", WHO, what, why, lease.id, lease.nodes)
         )
-        self._send(lease.pool, why, _of_window("foreseen", subject, lease.window, lease.date))
+        self._send(lease.pool, "foreseen", subject, why)
 
     def planned(self, lease: Lease, notes: Mapping[str, Said]) -> None:
         """For the trail alone: a window became a planned lease, or the lease has changed."""
@@ -87,21 +86,15 @@ class PlannerNotices:
         why = reason("calendar.schedules-differed")
         self._ledger.append_audit(Entry(self._now, pool, "rescheduled", WHO, what, why))
 
-    def _once(self, key: str, outcome: str, entry: Entry, make: MakeNotice) -> None:
+    def _once(self, key: str, outcome: str, entry: Entry, kind: str, subject: Reason) -> None:
         if self._ledger.decide(entry.pool, Decision(key, outcome, entry.why, self._now), entry):
-            self._send(entry.pool, entry.why, make)
+            self._send(entry.pool, kind, subject, entry.why)
 
-    def _send(self, pool: str, why: Said, make: MakeNotice) -> None:
+    def _send(self, pool: str, kind: str, subject: Reason, why: Said) -> None:
+        announcement = Announcement(kind, subject, phrases.reason_sentence(why))
         clock = phrases.clock_and_date(self._texts, zones.zone(self._lab.time_zone))
-        drawn = draw(why, self._texts, clock)
-        self._notices.say(notification.of(self._lab.name, pool, make(self._texts, drawn)))
+        self._notices.say(notification.of(self._lab.name, pool, announcement, self._texts, clock))
 
 
 def _named(lease: Lease) -> dict[str, str]:
     return {"window": lease.window or lease.id, "date": lease.date or f"{lease.opens:%Y-%m-%d}"}
-
-
-def _of_window(kind: str, subject: str, window: str | None, day: str | date | None) -> MakeNotice:
-    return lambda texts, why: notice(
-        kind, texts, lambda texts: texts.say(subject, window=window, date=day), phrases.reason(texts, why)
-    )

@@ -14,10 +14,10 @@ from lamplighter.domain.calendar.course import change
 from lamplighter.domain.calendar.course_copy import LOOKED_AHEAD, news, seen, unseen
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.notices import notification, phrases
-from lamplighter.domain.notices.announcement import notice
+from lamplighter.domain.notices.announcement import Announcement
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.reasons.document import one_line
-from lamplighter.reasons.reason import Reason, Said, Sentences, draw, reason
+from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 from lamplighter.values import zones
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class _Poll:
         zone = self._lab.zone_of(window)
         return list(CourseCalendar(text).events(zone, int(self._now.timestamp()), int(until.timestamp())))
 
-    def _say(self, window: "Window", what: Said, copy: "CourseCopy") -> None:
+    def _say(self, window: "Window", what: Reason | Sentences, copy: "CourseCopy") -> None:
         """Say it once, also where two planners read at the same time."""
         pool = self._lab.pool_of(window)
         digest = hashlib.sha256(f"{one_line(what)}{copy.text}".encode()).hexdigest()[:12]
@@ -199,10 +199,6 @@ def _send(lab: "Lab", notices: "Notices", window: "Window", what: Said) -> None:
     """Send a notice in the lab's language; its times are in the window's zone."""
     texts = Texts(lab.notify.language)
     clock = phrases.clock_and_date(texts, zones.zone(lab.zone_of(window)))
-    about = notice(
-        "calendar",
-        texts,
-        lambda texts: texts.say("notice.calendar.subject", window=window.name),
-        phrases.detail(texts, draw(what, texts, clock)),
-    )
-    notices.say(notification.of(lab.name, lab.pool_of(window), about))
+    subject = reason("notice.calendar.subject", window=window.name)
+    announcement = Announcement("calendar", subject, phrases.decision_sentence(what))
+    notices.say(notification.of(lab.name, lab.pool_of(window), announcement, texts, clock))
