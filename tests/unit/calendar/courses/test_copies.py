@@ -1,11 +1,14 @@
 """The copy of a calendar at an address: when it is read again, what stays of it, and what people are told."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.calendar.course import Change, CourseEvent
 from lamplighter.domain.calendar.course_copy import CourseCopy, fingerprint, news, seen, unseen
+from lamplighter.reasons.reason import reason
 from tests.drawn import english
 
 NINE = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -108,3 +111,14 @@ def test_five_changes_are_named_and_the_rest_is_counted(number: int, more: str) 
     five = "; ".join(f"Class {each} at 09:00 on 2026-11-20 (Etc/UTC) is new" for each in range(5))
 
     assert told(GOOD, GOOD, added(number)) == f"the calendar of window course has changed: {five}{more}"
+
+
+def test_the_ledger_keeps_a_problem_as_a_code_and_reads_the_sentence_of_an_older_release(
+    ledger: Ledger,
+) -> None:
+    coded = replace(LOST, problem=reason("calendar.web.status", host="school.example", status="503"))
+
+    ledger.keep_course_copy("coded", coded)
+    ledger.keep_course_copy("old", LOST)
+
+    assert ledger.course_copies() == {"coded": coded, "old": LOST}
