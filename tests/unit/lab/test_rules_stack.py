@@ -53,7 +53,7 @@ def test_what_announces_a_pool_s_gpus(text: str, stack: GpuStack, discovers: boo
             "device_plugin: {enabled: true}",
             (
                 "device_plugin.enabled: is true, but the GPU Operator installs a device plugin too, and a node"
-                " takes one; write gpu_operator: {enabled: false}, or leave this out"
+                " can have only one; write gpu_operator: {enabled: false}, or leave this out"
             ),
         ),
         (
@@ -88,7 +88,7 @@ def test_what_announces_a_pool_s_gpus(text: str, stack: GpuStack, discovers: boo
         ),
         (
             CHART.replace("true}", "true, values: {config: {name: mine}}}") + "gpu: {share: 4}",
-            "device_plugin.values.config: is where share and sharing are kept; keep one of the two",
+            "device_plugin.values.config: is set as well as share or sharing, which use it; keep one of the two",
         ),
         (
             BOTH + WINDOW % ("rocket", "{cluster_policy: {dcgm: {enabled: true}}}"),

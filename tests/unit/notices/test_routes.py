@@ -53,8 +53,8 @@ def test_functions_read_the_routes_as_they_were_written() -> None:
         (
             "{notices: [{to: a@example.com, kinds: [leaked]}]}",
             (
-                'notify.notices.0.kinds.0: is "leaked", which pages: '
-                "it goes to notify.email and notify.pages, leave it out"
+                'notify.notices.0.kinds.0: is "leaked", which is a page: '
+                "it goes to notify.email and notify.pages; leave it out"
             ),
         ),
         (
