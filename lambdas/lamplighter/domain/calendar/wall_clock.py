@@ -13,7 +13,7 @@ from lamplighter.values import zones
 from lamplighter.values.counted import write_duration
 
 
-class Opening(NamedTuple):
+class OpeningTimes(NamedTuple):
     """When a window opens and closes, in seconds since 1970, with a note where it differs from the wall clock."""
 
     opens: int
@@ -28,7 +28,7 @@ class _Reading(NamedTuple):
     second: int
 
 
-def opening(day: date, start: int, length: timedelta, where: ZoneInfo) -> Opening:
+def opening(day: date, start: int, length: timedelta, where: ZoneInfo) -> OpeningTimes:
     """The opening on a date that starts at a minute of the day; closes <= opens where it vanishes."""
     midnight = datetime(day.year, day.month, day.day)  # noqa: DTZ001 -- a wall clock has no zone
     begins = _read(midnight + timedelta(minutes=start), where)
@@ -36,8 +36,8 @@ def opening(day: date, start: int, length: timedelta, where: ZoneInfo) -> Openin
     wall = int(length.total_seconds())
     opens = begins.first if closes - begins.first <= wall else begins.second
     if closes - opens == wall:
-        return Opening(opens, closes, ())
-    return Opening(opens, closes, (_note(opens, closes, wall, where),))
+        return OpeningTimes(opens, closes, ())
+    return OpeningTimes(opens, closes, (_note(opens, closes, wall, where),))
 
 
 def _read(wall: datetime, where: ZoneInfo) -> _Reading:
