@@ -58,7 +58,7 @@ def _windows(lab: Lab, simulation: Simulation) -> None:
                 _local(one.opens, zone_of.get(one.window, home)),
                 _local(one.closes, zone_of.get(one.window, home)),
                 zone_of.get(one.window, home).key,
-                "; ".join(one.notes),
+                "; ".join(printing.drawn(note, zone_of.get(one.window, home)) for note in one.notes),
             )
             for one in simulation.windows
         ],

@@ -65,7 +65,7 @@ def test_a_skip_is_an_exception_with_who_and_why() -> None:
             "pool": "gpu",
             "date": "2026-11-21",
             "code": "excepted",
-            "reason": "evening on 2026-11-21 was skipped by bob because of the holiday",
+            "reason": "bob skipped evening on 2026-11-21 because of the holiday",
         }
     ]
 
@@ -75,21 +75,27 @@ def test_a_lease_granted_ahead_is_shown_and_counted() -> None:
 
     assert [(one.window, one.notes) for one in simulation.windows][1] == (
         "cli-1",
-        ("a lease of alice, by alice because of the exam",),
+        (
+            reason(
+                "calendar.because",
+                what=reason("calendar.of-person", owner="alice", by="alice"),
+                because="of the exam",
+            ),
+        ),
     )
     assert simulation.costs[0].node_seconds == 2 * 2 * 2 * 3600 + 2 * 3600
 
 
 def test_a_pause_makes_windows_late_or_keeps_them_closed() -> None:
-    late = played(pauses=(Pause("bob", EIGHT, EIGHT + 2 * HOUR),))
-    closed = played(ALICES, pauses=(Pause("bob", EIGHT, None, "of the driver"),))
+    until_ten = Pause("bob", EIGHT, EIGHT + 2 * HOUR)
+    endless = Pause("bob", EIGHT, None, "of the driver")
+    late = played(pauses=(until_ten,))
+    closed = played(ALICES, pauses=(endless,))
 
     assert late.windows[0].opens == EIGHT + 2 * HOUR
-    assert late.windows[0].notes == ("opens late: the lab is paused until 22:00 on 2026-11-20 (UTC), by bob",)
+    assert late.windows[0].notes == (reason("calendar.opens-late", why=until_ten.reason()),)
     assert closed.windows == []
-    assert {one.reason for one in closed.skipped} == {
-        "the lab is paused until somebody resumes it, by bob because of the driver"
-    }
+    assert {one.reason for one in closed.skipped} == {endless.reason()}
 
 
 def test_what_is_spent_counts_against_what_is_still_ahead() -> None:

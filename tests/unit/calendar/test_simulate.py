@@ -134,7 +134,7 @@ def test_a_week_as_the_contract_writes_it(here: Path) -> None:
                 "pool": "gpu",
                 "date": "2026-03-05",
                 "code": "excepted",
-                "reason": "2026-03-05 is among the exceptions of evening",
+                "reason": "2026-03-05 is among the exceptions of window evening",
             },
         ],
         "capacity": [
@@ -206,8 +206,8 @@ def test_an_adopted_pool_must_state_what_only_aws_knows(here: Path) -> None:
     done = simulate(here, "2026-03-02T00:00:00Z", "2026-03-09T00:00:00Z")
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        "lab.yaml:3: pools.gpu.max_nodes: is left to AWS, state it to simulate",
-        "lab.yaml:3: pools.gpu.price_per_hour: is left to AWS, state it to simulate",
+        "lab.yaml:3: pools.gpu.max_nodes: is left to AWS, write it to simulate",
+        "lab.yaml:3: pools.gpu.price_per_hour: is left to AWS, write it to simulate",
     ]
 
 

@@ -66,7 +66,7 @@ def test_what_is_left_to_aws_cannot_be_judged(tmp_path: Path) -> None:
         "windows:\n- {name: a, days: mon, start: 20:00, end: 21:00}\n"
     )
     assert said(tmp_path, text) == [
-        "note: what will be refused is not told: max_nodes or price_per_hour is left to AWS, state both"
+        "note: which windows will be refused is not known: max_nodes or price_per_hour is left to AWS, write both"
     ]
 
 

@@ -11,10 +11,8 @@ from lamplighter.adapters.calendars.kept import kept_courses
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar import pausing, skipping
-from lamplighter.domain.calendar.changes import Clock, clock_of
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.values import zones
 
 
 def skip(command: Command, lease_services: LeaseServices) -> Decision:
@@ -28,7 +26,6 @@ def skip(command: Command, lease_services: LeaseServices) -> Decision:
         ledger.skips(),
         _leases(lease_services),
         now=now,
-        clock=_clock(lease_services),
         courses=courses,
     )
     decision = Decision(command.id, answer.outcome, answer.reason, now)
@@ -46,9 +43,7 @@ def unskip(command: Command, lease_services: LeaseServices) -> Decision:
     now, ledger = lease_services.now(), lease_services.ledger
     lab = lease_services.capacity.lab
     courses = kept_courses(lab, ledger)
-    answer = skipping.unskip(
-        command, lab, ledger.skips(), now=now, clock=_clock(lease_services), courses=courses
-    )
+    answer = skipping.unskip(command, lab, ledger.skips(), now=now, courses=courses)
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if answer.skip is None or answer.opening is None:
         return _kept(command, decision, lease_services)
@@ -67,7 +62,6 @@ def pause(command: Command, lease_services: LeaseServices) -> Decision:
         lease_services.ledger.pauses(),
         _leases(lease_services),
         now=now,
-        clock=_clock(lease_services),
     )
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if answer.pause is None:
@@ -85,7 +79,6 @@ def resume(command: Command, lease_services: LeaseServices) -> Decision:
         lease_services.ledger.pauses(),
         _leases(lease_services),
         now=now,
-        clock=_clock(lease_services),
     )
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if not answer.ended:
@@ -120,10 +113,6 @@ def _leases(lease_services: LeaseServices) -> list[Lease]:
     return [
         lease for pool in lease_services.capacity.lab.pools for lease in lease_services.ledger.leases(pool)
     ]
-
-
-def _clock(lease_services: LeaseServices) -> Clock:
-    return clock_of(zones.zone(lease_services.capacity.lab.time_zone))
 
 
 CHANGES: Mapping[Verb, Callable[[Command, LeaseServices], Decision]] = {

@@ -1,4 +1,4 @@
-"""Which of the planned windows get their nodes and their money, in one pass over all pools.
+"""Which of the planned windows get their nodes and their money in a simulation, in one pass over all pools.
 
 Earlier opening first, then the order in the file. Owns what is taken and held as the pass goes on; whether a window
 gets its nodes and its money is the rule of leases/admission.py. A refused window holds neither.
@@ -28,23 +28,23 @@ from lamplighter.values import zones
 SECONDS_AN_HOUR = 3600
 
 
-class Admission(NamedTuple):
-    """Who was admitted, in the order of opening, and who was refused, with the reason."""
+class Placement(NamedTuple):
+    """The windows that get nodes and money, in the order of opening, and those that do not, with the reason."""
 
     admitted: list[PlannedWindow]
     refused: list[SkippedWindow]
 
 
-def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
-    """Admits windows as though nothing else had been spent and no lease were running."""
+def place(lab: Lab, windows: Iterable[PlannedWindow]) -> Placement:
+    """Give windows nodes and money as if nothing else had been spent and no lease were running."""
     early = any(window.ready == "by" for window in lab.windows)
-    # One that opens early to be ready by its start takes its turn by its start: it pushes nobody out.
+    # A window that opens early is ordered by its start: it takes nodes from nobody who opens before that.
     windows = sorted(windows, key=attrgetter("begins" if early else "opening", "order"))
     tariff = _Tariff(lab, {window.pool for window in windows})
     rooms = {name: _Room(pool.max_nodes) for name, pool in lab.pools.items()}
     held: defaultdict[str, int] = defaultdict(int)
     owned: defaultdict[tuple[str, str], int] = defaultdict(int)
-    admission = Admission([], [])
+    placement = Placement([], [])
     for window in windows:
         room = rooms[window.pool]
         begins = window.opening if window.ready_by is None else window.ready_by
@@ -65,22 +65,22 @@ def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
             room.take(window)
             if early:
                 room.remember(window)
-            admission.admitted.append(window)
+            placement.admitted.append(window)
         else:
             if lacking.lack is Lack.NODES:
-                reason = room.full(window, begins)
+                why = room.full(window, begins)
             else:
                 owner = window.owner if lacking.budget else None
-                reason = tariff.too_dear(hold, left[lacking.budget], period, owner)
+                why = tariff.too_dear(hold, left[lacking.budget], period, owner)
             code = Code(lacking.lack.value)
-            admission.refused.append(
-                SkippedWindow(window.window, window.pool, window.date, code, reason, window.order)
+            placement.refused.append(
+                SkippedWindow(window.window, window.pool, window.date, code, why, window.order)
             )
-    return admission
+    return placement
 
 
 class _Room:
-    """The nodes of a pool, asked for by openings that only go forward in time."""
+    """The nodes of a pool; openings ask for them in the order of time."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -89,7 +89,7 @@ class _Room:
         self._lately: list[NodeInterval] = []
 
     def taken(self, at: int) -> int:
-        # What runs at an opening is the most there will be until something closes: later openings come later.
+        # Openings come in the order of time, so only what has closed by now is given back.
         while self._running and self._running[0][0] <= at:
             self._taken -= heappop(self._running)[1]
         return self._taken
@@ -110,14 +110,14 @@ class _Room:
         self._lately.append(NodeInterval(window.opening, window.closing, window.nodes, window.window))
 
     def stays(self, before: int) -> list[NodeInterval]:
-        """Who had nodes lately or has them, for one that would open early before this instant."""
+        """The nodes that others have or had lately, for a window that would open early before this instant."""
         longest = int(warm_up.LONGEST.total_seconds())
         self._lately = [stay for stay in self._lately if stay.closing > before - longest]
         return self._lately
 
 
 class _Tariff:
-    """Money in whole numbers of one unit so small that every price and the budget are whole in it."""
+    """Money in whole numbers of a unit so small that every price and the budget are whole numbers of it."""
 
     def __init__(self, lab: Lab, pools: Iterable[str]) -> None:
         prices = {name: Fraction(lab.price(name)) for name in pools}

@@ -90,7 +90,7 @@ def decide(
     """
     known = next((lease for lease in leases if lease.id == command.lease_id), None)
     changes = changes or Changes()
-    closed = _kept_closed(command, known, terms, changes, now)
+    closed = _kept_closed(command, known, changes, now)
     if closed is not None:
         # A lease that is there stays as it is, and opens when that is over.
         stays = known is not None or command.window is not None
@@ -137,15 +137,13 @@ def _granted_before(command: Command, known: Lease) -> GrantDecision:
     return GrantDecision("granted", reason("lease.granted-before", lease=known.called()), known)
 
 
-def _kept_closed(
-    command: Command, known: Lease | None, terms: Terms, changes: Changes, now: datetime
-) -> Said | None:
+def _kept_closed(command: Command, known: Lease | None, changes: Changes, now: datetime) -> Said | None:
     """Why it does not open yet; what runs goes on: only what has not been opened is kept closed."""
     if known is not None and known.state is LeaseState.PLANNED and known.opens - now > LATER:
         return reason("lease.moved", lease=known.called(), opens=known.opens)
     if known is not None and known.ordered is not None:
         return None
-    return changes.keeps_closed(max(command.opens or now, now), terms.clock)
+    return changes.keeps_closed(max(command.opens or now, now))
 
 
 def _after_the_pause(

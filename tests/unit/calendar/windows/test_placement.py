@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
-from lamplighter.domain.calendar.placement import Admission, admit
+from lamplighter.domain.calendar.placement import Placement, place
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases.admission import pool_full, with_nodes
 from lamplighter.domain.pool.evidence import (
@@ -54,7 +54,7 @@ def test_a_pool_is_filled_to_its_last_node_and_who_comes_later_is_refused_whole(
     taken = tuple(
         with_nodes(reason("lease.of-window", window=name), nodes) for name, nodes in (("b", 1), ("a", 2))
     )
-    assert admit(lab("99"), [after, pair, third, second, first]) == Admission(
+    assert place(lab("99"), [after, pair, third, second, first]) == Placement(
         [first, second, after],
         [
             refused(third, Code.POOL_FULL, pool_full("gpu", NINE, taken, 1, 3, 3)),
@@ -66,7 +66,7 @@ def test_a_pool_is_filled_to_its_last_node_and_who_comes_later_is_refused_whole(
 def test_of_two_that_open_together_the_first_in_the_file_goes_first() -> None:
     first, second = window("a", nodes=2, order=0), window("b", nodes=2, order=1)
 
-    assert admit(lab(), [second, first]).admitted == [first]
+    assert place(lab(), [second, first]).admitted == [first]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_of_two_that_open_together_the_first_in_the_file_goes_first() -> None:
 def test_a_budget_is_given_away_to_its_last_cent(period: str, amount: str, words: str | None) -> None:
     first, second = window("a", nodes=2), window("b", opens=1, closes=2)
 
-    found = admit(lab(amount, period), [first, second])
+    found = place(lab(amount, period), [first, second])
 
     assert found.admitted == ([first, second] if words is None else [first])
     assert [(one.code, str(one.reason)) for one in found.refused] == (
@@ -107,16 +107,16 @@ def test_a_budget_is_given_away_to_its_last_cent(period: str, amount: str, words
 def test_the_next_period_has_money_of_its_own() -> None:
     today, tomorrow = window("a", nodes=2), window("b", opens=4, closes=6)
 
-    assert admit(lab("2", "day"), [today, tomorrow]).admitted == [today, tomorrow]
-    assert admit(lab("2", "month"), [today, tomorrow]).admitted == [today]
+    assert place(lab("2", "day"), [today, tomorrow]).admitted == [today, tomorrow]
+    assert place(lab("2", "month"), [today, tomorrow]).admitted == [today]
 
 
 def test_an_owner_s_part_bounds_the_owner_alone() -> None:
     mine, more = window("a", nodes=2, owner="alice"), window("b", opens=1, closes=2, owner="alice")
     other = window("c", opens=2, closes=3, nodes=3)
 
-    assert admit(lab("10", alice="3"), [mine, more, other]) == Admission([mine, more, other], [])
-    found = admit(lab("10", alice="2.5"), [mine, more, other])
+    assert place(lab("10", alice="3"), [mine, more, other]) == Placement([mine, more, other], [])
+    found = place(lab("10", alice="2.5"), [mine, more, other])
     assert found.admitted == [mine, other]
     assert [(one.window, one.code, str(one.reason)) for one in found.refused] == [
         (
@@ -133,7 +133,7 @@ def test_an_owner_s_part_bounds_the_owner_alone() -> None:
 def test_what_was_refused_holds_neither_nodes_nor_money() -> None:
     dear, full, cheap = window("a", closes=9, nodes=2), window("b", nodes=4), window("c", opens=0.5, nodes=3)
 
-    assert admit(lab("2"), [dear, full, cheap]).admitted == [cheap]
+    assert place(lab("2"), [dear, full, cheap]).admitted == [cheap]
 
 
 # --- what AWS says of nodes ----------------------------------------------------------------------
