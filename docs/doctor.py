@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 
-from lamplighter.data.quotas import NEW_ACCOUNT
+from lamplighter.data.lambda_concurrency import NEW_ACCOUNT
 from lamplighter.domain.doctor import account, cluster, deployed_lab, pools
 from lamplighter.domain.doctor.checks import CHECKS
 

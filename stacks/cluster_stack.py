@@ -27,7 +27,7 @@ from stacks.constructs.functions.functions import LOG_RETENTION, Function, Funct
 from stacks.constructs.pool.denied_sizing import deny_sizing
 from stacks.constructs.pool.gatekeeper import gatekeeper
 from stacks.constructs.pool.gpu_pool import GpuPool
-from stacks.constructs.pool.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec, NodeTaint
+from stacks.constructs.pool.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec, NodeGroupTaint
 from stacks.constructs.pool.node_group_edits import sides, written
 from stacks.manifests import RBAC, documents
 from stacks.names import Names
@@ -186,7 +186,7 @@ class ClusterStack(Stack):
             max_pods=nodes.max_pods,
             start_script=_system_script(nodes),
             labels=nodes.labels,
-            taints=[NodeTaint(taint.key, taint.value, taint.effect) for taint in nodes.taints],
+            taints=[NodeGroupTaint(taint.key, taint.value, taint.effect) for taint in nodes.taints],
         )
         template = LaunchTemplate(self, "SystemLaunchTemplate", spec=spec, security_groups=groups.of_nodes)
         role = node_role_step(
@@ -233,7 +233,7 @@ class ClusterStack(Stack):
             hop_limit=self._lab.cluster.hop_limit(pool.metadata_hop_limit),
             start_script=_script(_install(pool.ami_type, pool.packages)),
             labels={**pool.labels, **(OPERANDS_OFF if pool.brings_plugin else {})},
-            taints=[NodeTaint(taint.key, taint.value, taint.effect) for taint in pool.taints],
+            taints=[NodeGroupTaint(taint.key, taint.value, taint.effect) for taint in pool.taints],
             tags=pool.autoscaler_tags,
             update_strategy="MINIMAL",
         )

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.reasons.document import read
-from lamplighter.reasons.reason import Reason, Sentences, draw
+from lamplighter.reasons.reason import Reason, Said, Sentences, draw
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -31,6 +31,11 @@ def drawn_by(clock: Callable[[datetime], str], decided: Decided) -> Decided:
         if isinstance(value, Reason | Sentences)
     }
     return replace(decided, **told)
+
+
+def english(said: Said | None, zone: str = "Etc/UTC") -> str:
+    """A reason by the clock of a zone."""
+    return draw(said, ENGLISH, clock_of(ZoneInfo(zone)))
 
 
 def sentence(kept: object, zone: str = "Asia/Seoul") -> str:

@@ -16,10 +16,17 @@ from lamplighter import data
 from lamplighter.data import prices
 from lamplighter.domain.gpu import device_plugin
 from lamplighter.domain.gpu import sharing as gpu_sharing
-from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup, Obstacle, obstacles
+from lamplighter.domain.pool.adoption import (
+    Autoscalers,
+    ExistingCluster,
+    ExistingNodeGroup,
+    Obstacle,
+    obstacles,
+)
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile
+from lamplighter.reasons.reason import in_english
 
 POOL = "gpu"
 CURRENCY = "USD"
@@ -44,10 +51,10 @@ def command(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a lab.yaml for a cluster and node group that exist already, and what stands in the way.
+    """Print a lab.yaml for an existing cluster and node group, and the problems in the way.
 
-    Changes nothing. What stands in the way goes to stderr, a line each; exit code 1 while something must be
-    changed before the lab can be deployed, 3 where Kubernetes does not answer.
+    Changes nothing. Problems go to stderr, one a line. The exit code is 1 while one of them must be solved before the
+    lab can be deployed, and 3 where Kubernetes does not answer.
 
     \b
     Examples:
@@ -57,7 +64,7 @@ def command(
       lamplighter adopt --gpu-values lab.yaml > values.json
     """
     if as_json and rbac:
-        raise BadInput("--json: --rbac prints what kubectl takes, leave one of the two out")
+        raise BadInput("--json: --rbac prints input for kubectl; use only one of the two")
     if rbac:
         say(resources.files(data).joinpath("rbac.yaml").read_text("utf-8").rstrip())
         return
@@ -69,13 +76,13 @@ def command(
     found, group, autoscalers = _read(cluster, nodegroup)
     in_the_way = list(obstacles(found, group, autoscalers))
     if as_json:
-        told = [{"blocks": obstacle.blocks, "text": obstacle.text} for obstacle in in_the_way]
+        told = [{"blocks": obstacle.blocks, "text": in_english(obstacle.text)} for obstacle in in_the_way]
         printing.as_json({"lab_file": "\n".join(lab_file(found, group)) + "\n", "in_the_way": told})
     else:
         say("\n".join(lab_file(found, group)))
     for obstacle in in_the_way:
-        sys.stderr.write(f"{_kind(obstacle)}: {obstacle.text}\n")
-    # From outside its VPC nobody reaches a private endpoint: that it is private is the answer.
+        sys.stderr.write(f"{_kind(obstacle)}: {in_english(obstacle.text)}\n")
+    # A private endpoint is unreachable from here in any case, and the obstacle names that already.
     if not autoscalers.reachable and found.public_endpoint:
         raise typer.Exit(3)
     if any(obstacle.blocks for obstacle in in_the_way):
@@ -83,7 +90,7 @@ def command(
 
 
 def sharing_values(lab: Lab) -> str:
-    """What a chart of somebody else's must be given, so that windows can share GPUs; BadInput where none does."""
+    """The values for an existing GPU Operator chart, so that windows can share GPUs; BadInput where no window does."""
     if not gpu_sharing.sharings(lab):
         raise BadInput("this lab shares no GPU: write gpu: {share: 4} in it, or in one of its windows")
     if device_plugin.pools(lab):
@@ -91,19 +98,19 @@ def sharing_values(lab: Lab) -> str:
     return json.dumps({"devicePlugin": {"config": gpu_sharing.plugin_config(lab)}}, indent=2)
 
 
-def lab_file(cluster: FoundCluster, group: FoundGroup) -> Iterator[str]:
-    """The lines of a lab file that adopts the group: only what a person should see or may want to change."""
+def lab_file(cluster: ExistingCluster, group: ExistingNodeGroup) -> Iterator[str]:
+    """The lines of a lab file that adopts the group, with only the keys that a person may want to change."""
     kind = group.instance_types[0] if group.instance_types else None
     yield f"# Adopts node group {group.name} of cluster {cluster.name}, Kubernetes {cluster.version}."
-    yield "# It begins in watch: nothing is closed but what a lease opened, until guard.mode is enforce."
+    yield "# It begins in watch: only nodes of leases are closed, until guard.mode is enforce."
     yield f"name: {lab_name(cluster.name)}"
     yield f"region: {cluster.region}"
-    yield "time_zone: UTC  # the zone in which you think of your windows"
+    yield "time_zone: UTC  # the zone of your windows"
     yield f"cluster: {{existing: {cluster.name}}}"
     yield "pools:"
     yield f"  {POOL}:"
     yield f"    existing: {group.name}"
-    # Only where it must be named: a node group that is made anew under its name gets another group.
+    # Only where the name is not the usual one: a new node group of the same name gets another group.
     if group.group and not group.group.startswith(f"eks-{group.name}-"):
         yield f"    auto_scaling_group: {group.group}"
     if kind:
@@ -121,7 +128,7 @@ def lab_name(cluster: str) -> str:
     return (plain if plain[:1].isalpha() else f"lab-{plain}")[:40].rstrip("-")
 
 
-def _read(cluster: str, nodegroup: str) -> tuple[FoundCluster, FoundGroup, Autoscalers]:
+def _read(cluster: str, nodegroup: str) -> tuple[ExistingCluster, ExistingNodeGroup, Autoscalers]:
     from lamplighter.adapters.aws.capacity.adoption import Adoption  # noqa: PLC0415 -- help needs none of it
     from lamplighter.adapters.kubernetes.autoscalers import autoscalers  # noqa: PLC0415
     from lamplighter.adapters.kubernetes.connection import connect  # noqa: PLC0415
@@ -132,7 +139,7 @@ def _read(cluster: str, nodegroup: str) -> tuple[FoundCluster, FoundGroup, Autos
     try:
         connection = connect(cluster)
     except OutsideFailed as error:
-        return found, group, Autoscalers(asked=False, reachable=False, why_not=str(error))
+        return found, group, Autoscalers(asked=False, reachable=False, why_not=error.said)
     connection.patience, connection.read_seconds = 0, AT_A_PROMPT_SECONDS
     return found, group, autoscalers(connection)
 

@@ -1,4 +1,4 @@
-"""`lamplighter check`: is this lab good, and what would it do. Every problem of a bad one, a line each."""
+"""`lamplighter check`: reports every problem of a lab file, a line each, or what a good lab would do."""
 
 import json
 import sys
@@ -52,7 +52,7 @@ def command(
 
 
 def document(file: str) -> dict[str, object]:
-    """What is said of a lab file, for programs: every problem, or the lab with all its defaults written out."""
+    """The report on a lab file, for programs: every problem, or the lab with all its defaults."""
     found = labfile.read(file)
     if not isinstance(found, Lab):
         return {"file": file, "good": False, "problems": [asdict(problem) for problem in found]}
@@ -64,7 +64,7 @@ def document(file: str) -> dict[str, object]:
 
 
 def summary(lab: Lab) -> Iterator[str]:
-    """What a good lab is, in a few lines."""
+    """A summary of a good lab, in a few lines."""
     budget = lab.guard.budget
     cluster = "adopts cluster" if lab.cluster.existing else "creates cluster"
     yield f"{lab.name} is good: {cluster} {lab.cluster_name} in {lab.region}, times in {lab.time_zone}"
@@ -85,12 +85,12 @@ def summary(lab: Lab) -> Iterator[str]:
     for window in lab.windows:
         yield f"  window {window.name}: {_when(lab, window)}"
     if not lab.windows:
-        yield "  no windows: GPUs start only when someone opens a pool"
+        yield "  no windows: GPUs start only when somebody opens a pool"
     yield from (f"{NOTE}{note}" for note in notes(lab))
 
 
 def _parts(lab: Lab) -> str:
-    """What single owners may have of the budget."""
+    """The parts of the budget that single owners may have."""
     owners = lab.guard.budget.owners.items()
     return f" ({', '.join(f'{owner} {write_amount(amount)}' for owner, amount in owners)})" if owners else ""
 
@@ -113,17 +113,17 @@ def _times(lab: Lab, window: Window) -> str:
 
 
 def notes(lab: Lab) -> Iterator[str]:
-    """What is allowed and probably not meant."""
+    """Notes on what is allowed, but probably a mistake."""
     if lab.cluster.existing is not None and gpu_sharing.sharings(lab):
         yield (
-            "GPUs are shared, but the chart that announces them is not ours: give it what"
-            " `lamplighter adopt --gpu-values` prints"
+            "GPUs are shared, but the lab does not install the chart that announces them: give that chart the values"
+            " that `lamplighter adopt --gpu-values` prints"
         )
     for name, pool in lab.pools.items():
         if lab.gpu_stack(name) == "built-in" and not pool.brings_plugin and not pool.existing:
             yield (
                 f"nothing that this lab installs announces the GPUs of pool {name}: enable gpu_operator or"
-                " device_plugin, or see to it yourself"
+                " device_plugin, or install a device plugin yourself"
             )
     for window in lab.windows:
         if window.from_ and window.until and window.until < window.from_:

@@ -1,4 +1,4 @@
-"""What `check` says of windows that are open together and ask for different GPU settings: who is heard."""
+"""The notes of `check` on windows that are open together and ask for different GPU settings."""
 
 from collections.abc import Iterable, Iterator
 
@@ -24,7 +24,7 @@ def overlapping(lab: Lab, opened: Iterable[PlannedWindow]) -> Iterator[str]:
                 told.add(pair)
                 yield (
                     f"windows {earlier.window} and {one.window} are open together and {what}; what {earlier.window},"
-                    f" which opens first, asks for is kept, and {one.window} says so when it opens"
+                    f" which opens first, asks for stays, and {one.window} says so when it opens"
                 )
         still.append(one)
 

@@ -1,6 +1,6 @@
-"""What `check` says of the whole calendar: how often windows open in a year, and which will be refused why.
+"""The year ahead in `check`: how often windows open, and which will be refused, with the reason.
 
-As `simulate` plays it: with nothing spent, no lease before, and warm-ups not yet measured.
+As in `simulate`: nothing spent, no lease before, and warm-ups not yet measured.
 """
 
 from collections import defaultdict
@@ -8,12 +8,15 @@ from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
+from cli import printing
 from cli.plan import check_gpus, courses
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
 from lamplighter.domain.calendar.simulation import simulate
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import in_english
 from lamplighter.values import zones
 from lamplighter.values.counted import counted
 
@@ -24,7 +27,7 @@ YEAR = timedelta(days=365)
 
 
 def lines(lab: Lab, file: str, now: datetime) -> Iterator[str]:
-    """The year from today, then a note for each thing about it that is probably not meant."""
+    """The year from today, then a note on each probable mistake in it."""
     if not lab.windows:
         return
     notes = list(_left_out(lab, file))
@@ -35,13 +38,13 @@ def lines(lab: Lab, file: str, now: datetime) -> Iterator[str]:
         notes.append(f"{error}; its events are left out here")
     if any(not pool.max_nodes or _priceless(lab, name) for name, pool in lab.pools.items()):
         notes.append(
-            "what will be refused is not told: max_nodes or price_per_hour is left to AWS, state both"
+            "which windows will be refused is not known: max_nodes or price_per_hour is left to AWS, write both"
         )
     else:
         try:
             told, refused = _year(lab, follow, now)
         except BadInput as error:
-            notes.append(f"the year ahead is not told: {error}")
+            notes.append(f"the year ahead is not known: {error}")
         else:
             yield told
             notes += refused
@@ -53,24 +56,25 @@ def _year(lab: Lab, follow: "Mapping[str, Course]", now: datetime) -> tuple[str,
     played = simulate(lab, begins, begins + YEAR, follow)
     refused = [one for one in played.skipped if one.code is not Code.EXCEPTED]
     openings = len(played.windows) + len(refused)
-    today = begins.astimezone(zones.zone(lab.time_zone)).date()
+    zone = zones.zone(lab.time_zone)
+    today = begins.astimezone(zone).date()
     told = (
         f"  the year from {today}: {counted(openings, 'opening')}, {len(refused) or 'none'} of them refused"
     )
     named = {one.window for one in played.windows} | {one.window for one in played.skipped}
     silent = [window.name for window in lab.windows if window.name in follow and window.name not in named]
     empty = [f"window {name} opens on no date of this year: its calendar names none" for name in silent]
-    return told, [*empty, *_refused(refused), *check_gpus.overlapping(lab, played.windows)]
+    return told, [*empty, *_refused(refused, zone), *check_gpus.overlapping(lab, played.windows)]
 
 
-def _refused(refused: list[SkippedWindow]) -> Iterator[str]:
+def _refused(refused: list[SkippedWindow], zone: ZoneInfo) -> Iterator[str]:
     """One line for each window, month and kind of refusal, with the first one's reason."""
     grouped = defaultdict[tuple[str, int, str, Code], list[SkippedWindow]](list)
     for one in refused:
         grouped[f"{one.date:%Y-%m}", one.order, one.window, one.code].append(one)
     for (month, _, window, _), found in sorted(grouped.items()):
         days = list(dict.fromkeys(one.date for one in found))
-        yield f"window {window} will not open {_on(month, days)}: {found[0].reason}"
+        yield f"window {window} will not open {_on(month, days)}: {printing.drawn(found[0].reason, zone)}"
 
 
 def _on(month: str, days: list[date]) -> str:
@@ -81,12 +85,12 @@ def _on(month: str, days: list[date]) -> str:
 
 
 def _left_out(lab: Lab, file: str) -> Iterator[str]:
-    """The events of calendar files that can be no window."""
+    """The events of calendar files that cannot open a pool."""
     if any(window.calendar and not window.online for window in lab.windows):
         from lamplighter.labfile import courses as lab_courses  # noqa: PLC0415 -- most labs follow no calendar
 
         for name, fault in lab_courses.faults(lab, Path(file).parent):
-            yield f"{name}: {fault}"
+            yield f"{name}: {in_english(fault)}"
 
 
 def _priceless(lab: Lab, pool: str) -> bool:

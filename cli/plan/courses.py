@@ -1,6 +1,6 @@
-"""The course calendars of a lab file: files came with the lab, addresses are read now, from this machine.
+"""The course calendars of a lab file: its calendar files, and addresses, which this machine reads now.
 
-For the verbs that look ahead without AWS; a deployed lab's planner reads addresses by itself.
+For the verbs that look ahead without AWS; the planner of a deployed lab reads addresses itself.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def of(lab: Lab) -> "Mapping[str, Course]":
-    """The calendars that windows follow, by window; OutsideFailed where an address cannot be read."""
+    """The calendars that windows follow, by window; OutsideFailed if an address cannot be read."""
     if all(window.timed for window in lab.windows):
         return {}
     from lamplighter.adapters.calendars.course import courses  # noqa: PLC0415 -- few labs follow a calendar
@@ -40,5 +40,5 @@ def _text(window: str, address: str) -> str:
         ) from error
     except BadInput as error:
         raise OutsideFailed(
-            f"the calendar of window {window}: what stands at {web.host_of(address)} {error}"
+            f"the calendar of window {window}: {web.host_of(address)} gives no usable calendar: {error}"
         ) from error

@@ -1,4 +1,4 @@
-"""`lamplighter pause`: nothing opens for a while, whoever asks; what is open closes as usual."""
+"""`lamplighter pause`: no pool opens for a while; open pools close as usual."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -25,9 +25,9 @@ def command(
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Pause the lab: nothing opens until an instant, or until it is resumed. What runs ends as usual.
+    """Pause the lab: nothing opens until an instant, or until somebody resumes it. Open pools close as usual.
 
-    A window that is still running when the pause ends opens late. Exit code 0: paused. 1: refused.
+    A window whose time is not over when the pause ends opens late. Exit code 0: paused. 1: refused.
 
     \b
     Examples:
@@ -51,7 +51,7 @@ def command(
 
 
 def _plan(found: Deployment, until: datetime | None) -> Iterator[str]:
-    """What would stay closed, as far as it is planned: the next day and a half."""
+    """The leases that would stay closed, as far as they are planned: the next day and a half."""
     ahead = agreed.ahead(found, until)
     yield from (agreed.not_opening(lease, found) for lease in ahead)
     if not ahead:

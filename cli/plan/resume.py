@@ -1,4 +1,4 @@
-"""`lamplighter resume`: ends a pause; windows that should be open by now open late."""
+"""`lamplighter resume`: ends a pause; windows that should be open now open late."""
 
 from typing import Annotated
 
@@ -18,7 +18,7 @@ def command(
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Resume a paused lab: pools open again, and windows that are running by now open late.
+    """Resume a paused lab: pools open again, and windows that should be open now open late.
 
     \b
     Examples:

@@ -1,10 +1,12 @@
 """`lamplighter simulate`: what the planner and the guard would do with a lab over a range of time."""
 
 import gc
+from functools import partial
 from typing import Annotated
 
 import typer
 
+from cli import printing
 from cli.options import LabName
 from cli.plan import courses
 from cli.plan.simulation_document import instant, write_document
@@ -12,6 +14,7 @@ from lamplighter.domain.calendar.simulation import simulate
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile
+from lamplighter.values import zones
 
 
 def command(
@@ -21,20 +24,22 @@ def command(
     ends: Annotated[
         str | None, typer.Option("--to", metavar="T", help="End of the range, exclusive.")
     ] = None,
-    lab: Annotated[str, typer.Option("--lab", metavar="FILE", help="The lab to play.")] = "lab.yaml",
+    lab: Annotated[str, typer.Option("--lab", metavar="FILE", help="The lab file to simulate.")] = "lab.yaml",
     out: Annotated[
         str | None, typer.Option("--json", metavar="OUT", help="Write the JSON document here; - is stdout.")
     ] = None,
     live: Annotated[
         bool,
-        typer.Option("--live", help="Play the deployed lab with its ledger; default: from now, for a week."),
+        typer.Option(
+            "--live", help="Simulate the deployed lab with its ledger; default: from now, for a week."
+        ),
     ] = False,
     lab_name: LabName = None,
 ) -> None:
     """Show which windows would open between two instants, which would not and why, and what it costs.
 
-    Nothing is spent and no lease runs before; nothing is asked of AWS. With --live it is: the deployed lab
-    is played with its skips, pauses, leases granted ahead and what is held and spent.
+    Nothing is spent and no lease runs before; AWS is not asked. With --live AWS is asked: the deployed lab is
+    simulated with its skips, pauses, leases granted ahead, and the money that is held and spent.
 
     \b
     Examples:
@@ -58,11 +63,11 @@ def command(
         raise BadInput(f"--to: {ends} is not after --from {begins}, write a later instant")
     played = labfile.load(lab)
     _answerable(played, lab)
-    # A year of many windows is a million small values, none of them garbage: looking for some takes half the time.
+    # A year of many windows is a million small values without garbage: collecting it would take half the time.
     gc.disable()
     simulation = simulate(played, begin, end, courses.of(played))
     if out is not None:
-        write_document(simulation.to_json(), out)
+        write_document(simulation.to_json(partial(printing.drawn, zone=zones.zone(played.time_zone))), out)
         if out == "-":
             return
     from cli.plan import simulation_month, simulation_table  # noqa: PLC0415 - rich is slow, and JSON needs none of it
@@ -72,7 +77,7 @@ def command(
 
 
 def _answerable(lab: Lab, file: str) -> None:
-    """Of an adopted pool with windows the lab must say what would otherwise be read from AWS."""
+    """An adopted pool with windows needs in the lab the values that would otherwise be read from AWS."""
     missing: list[tuple[str, str, str]] = []
     for pool in dict.fromkeys(lab.pool_of(window) for window in lab.windows):
         if not lab.pools[pool].max_nodes:
@@ -80,5 +85,5 @@ def _answerable(lab: Lab, file: str) -> None:
         if lab.pools[pool].price_per_hour is None and not lab.pools[pool].instance_type:
             missing.append(("pools", pool, "price_per_hour"))
     if missing:
-        text = "is left to AWS, state it to simulate"
+        text = "is left to AWS, write it to simulate"
         raise BadInput("\n".join(str(labfile.problem(file, path, text)) for path in missing))

@@ -1,11 +1,12 @@
-"""`lamplighter simulate --live`: the plan of the deployed lab, with what its people and its ledger say."""
+"""`lamplighter simulate --live`: the plan of the deployed lab, with the skips, pauses and leases of its ledger."""
 
 from datetime import datetime, timedelta
+from functools import partial
 
 from cli import deployed, deployment, printing
 from cli.deployment import Deployment
 from cli.plan.simulation_document import instant, write_document
-from lamplighter.domain.calendar.changes import clock_of, paused_at
+from lamplighter.domain.calendar.changes import paused_at
 from lamplighter.domain.calendar.live import live
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.errors import BadInput
@@ -14,7 +15,7 @@ A_WEEK = timedelta(days=7)
 
 
 def show(begins: str | None, ends: str | None, lab_name: str | None, out: str | None) -> None:
-    """The same document and tables as of a lab file; the document has the budgets beside."""
+    """The same document and tables as for a lab file; the document has the budgets as well."""
     asked = instant("--from", begins) if begins else None
     until = instant("--to", ends) if ends else None
     found = deployment.find(lab_name)
@@ -28,14 +29,14 @@ def show(begins: str | None, ends: str | None, lab_name: str | None, out: str | 
     simulation = live(known, budgets, begin, end, found.now)
     if out is not None:
         kept = [_budget(found, budget) for budget in budgets.values()]
-        write_document({**simulation.to_json(), "budgets": kept}, out)
+        write_document({**simulation.to_json(partial(printing.drawn, zone=found.zone)), "budgets": kept}, out)
         if out == "-":
             return
     from cli.plan import simulation_month, simulation_table  # noqa: PLC0415 - rich is slow, and JSON needs none of it
 
     pause = paused_at(known.pauses, found.now)
     if pause is not None:
-        printing.say(f"PAUSED: {pause.reason(clock_of(found.zone))}")
+        printing.say(f"PAUSED: {printing.drawn(pause.reason(), found.zone)}")
     simulation_table.show(found.lab, simulation)
     simulation_month.show(found.lab, simulation)
     for budget in budgets.values():

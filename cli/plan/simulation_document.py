@@ -1,4 +1,4 @@
-"""What `simulate` is given and gives: instants of its options, and its document in a file."""
+"""The instants in the options of `simulate`, and its document in a file."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def instant(option: str, text: str) -> datetime:
 
 
 def write_whole(path: Path, text: str, option: str = "--json") -> None:
-    """Writes a file whole or not at all; BadInput, by the option that named it, where it cannot be written."""
+    """Write a whole file or nothing; BadInput names the option if the file cannot be written."""
     try:
         if path.exists() and not path.is_file():
             # A device or a pipe cannot be put in place by renaming; a folder is refused by the system.

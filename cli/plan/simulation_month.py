@@ -1,6 +1,6 @@
-"""A simulation as a month calendar: a letter for each window or lease on the days it opens, and what is refused.
+"""A simulation as a month calendar: a letter for each window or lease on the days it opens or is refused.
 
-Plain text in seven columns; colour on a terminal only. The tables above it have all the rest.
+Plain text in seven columns; colour on a terminal only. The tables above it have the details.
 """
 
 from collections import Counter, defaultdict
@@ -29,7 +29,7 @@ Mark = tuple[str, str]
 
 
 def months(lab: Lab, simulation: Simulation) -> list[Text]:
-    """The lines of every month in which something happens, and what the letters mean; the first 24 of them."""
+    """The lines of every month in which something happens, at most 24, and the meaning of the letters."""
     letters = _letters(_named(lab, simulation))
     days = _days(lab, simulation, letters)
     if not days:

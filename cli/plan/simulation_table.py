@@ -24,7 +24,13 @@ def show(lab: Lab, simulation: Simulation) -> None:
         printing.table(
             ("window", "pool", "date", "code", "reason"),
             [
-                (one.window, one.pool, f"{one.date:%a} {one.date}", one.code.value, one.reason)
+                (
+                    one.window,
+                    one.pool,
+                    f"{one.date:%a} {one.date}",
+                    one.code.value,
+                    printing.drawn(one.reason, home),
+                )
                 for one in simulation.skipped
             ],
             "Skipped",
@@ -52,7 +58,7 @@ def _windows(lab: Lab, simulation: Simulation) -> None:
                 _local(one.opens, zone_of.get(one.window, home)),
                 _local(one.closes, zone_of.get(one.window, home)),
                 zone_of.get(one.window, home).key,
-                "; ".join(one.notes),
+                "; ".join(printing.drawn(note, zone_of.get(one.window, home)) for note in one.notes),
             )
             for one in simulation.windows
         ],

@@ -29,7 +29,7 @@ def command(
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Skip a window once, after showing which opening that is; no deploy. What runs already is closed, not skipped.
+    """Skip a window once, after showing which opening that is; no deploy. A running lease is closed, not skipped.
 
     Exit code 0: skipped, or it was before. 1: refused, with the reason.
 
@@ -50,7 +50,7 @@ def command(
 
 
 def _plan(found: Deployment, window: str, date: str | None) -> str:
-    """The opening that is meant; one further off than the plan reaches is said by its date."""
+    """The opening that would be skipped; one beyond the plan is named by its date."""
     of_window = [lease for lease in agreed.ahead(found) if lease.window == window]
     meant = [lease for lease in of_window if date in (None, lease.date)]
     if meant:

@@ -12,7 +12,7 @@ from cli.deployment import Deployment
 from cli.look_after import known_names
 from cli.options import AsJson, LabName
 from lamplighter.adapters.calendars.kept import warm_up
-from lamplighter.domain.calendar.changes import Pause, Skip, clock_of, paused_at, said_because
+from lamplighter.domain.calendar.changes import Pause, Skip, paused_at
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.warm_up import gpus_expected
 from lamplighter.domain.schedules.of_leases import opens_at, unopened
@@ -66,7 +66,7 @@ def command(
         return
     pause = paused_at(pauses, found.now)
     if pause is not None:
-        printing.say(f"PAUSED: {pause.reason(clock_of(found.zone))}")
+        printing.say(f"PAUSED: {printing.drawn(pause.reason(), found.zone)}")
     if not shown:
         printing.say("No window opens in the next 36 hours.")
         return
@@ -80,19 +80,19 @@ def command(
 
 
 def _is_window(lease: Lease, now: datetime) -> bool:
-    """A window that is not over, or a lease that somebody was granted ahead."""
+    """Whether it is a window that is not over, or a lease that was granted ahead."""
     if lease.state is LeaseState.CLOSED:
         return False
     return lease.window is not None or lease.opens > now
 
 
 def _is_ahead(skip: Skip, found: Deployment) -> bool:
-    """Dates are the window's own; a day more is shown rather than one too few."""
+    """Whether a skip is ahead; its date is in the zone of its window, so one day more is shown."""
     return date.fromisoformat(skip.date) >= found.now.astimezone(found.zone).date() - timedelta(days=1)
 
 
 def _place(found: Deployment, each: Lease | Skip) -> tuple[str, str, str]:
-    """By date, then by opening; what does not open stands first on its date."""
+    """Sort by date, then by opening; skipped windows are first on their date."""
     if isinstance(each, Skip):
         return each.date, "", each.window
     return _date(each, found), written(each.opens), each.id
@@ -135,7 +135,8 @@ def _row(lease: Lease, pauses: Sequence[Pause], found: Deployment, gpus: _Gpus) 
 
 
 def _skip_row(skip: Skip, found: Deployment) -> list[str]:
-    return [skip.window, skip.date, _pool(skip, found) or "", "", "", "skipped", "-", "-", "-", skip.reason()]
+    reason = printing.drawn(skip.reason(), found.zone)
+    return [skip.window, skip.date, _pool(skip, found) or "", "", "", "skipped", "-", "-", "-", reason]
 
 
 def _why(lease: Lease, paused: str | None, found: Deployment) -> str:
@@ -144,12 +145,12 @@ def _why(lease: Lease, paused: str | None, found: Deployment) -> str:
     if lease.refusal:
         return f"will not open: {printing.drawn(lease.refusal, found.zone)}"
     if lease.window is None and lease.by:
-        return f"by {lease.by}{said_because(lease.because)}"
+        return f"by {lease.by}{f' because {lease.because}' if lease.because else ''}"
     return printing.drawn(lease.because, found.zone)
 
 
 def _paused(lease: Lease, pauses: Sequence[Pause], found: Deployment) -> str | None:
-    """What a pause makes of a lease that has not opened yet."""
+    """How a pause changes a lease that has not opened yet."""
     if not unopened(lease):
         return None
     opens = opens_at(lease, pauses, found.now)
@@ -159,7 +160,7 @@ def _paused(lease: Lease, pauses: Sequence[Pause], found: Deployment) -> str | N
     if opens is not None:
         late = printing.local(opens, found.zone)
         return f"opens late, {late}, when the pause by {pause.by if pause else 'a person'} ends"
-    reason = pause.reason(clock_of(found.zone)) if pause else "the lab is paused"
+    reason = printing.drawn(pause.reason(), found.zone) if pause else "the lab is paused"
     return f"does not open: {reason}"
 
 

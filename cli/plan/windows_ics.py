@@ -1,6 +1,6 @@
-"""`lamplighter windows --ics`: the plan as an iCalendar (RFC 5545) that anyone's calendar can show.
+"""`lamplighter windows --ics`: the plan as an iCalendar (RFC 5545) that any calendar program can show.
 
-Windows that will open and leases that were granted, eight weeks ahead; a date that people took out is not in it.
+Windows that will open and granted leases, eight weeks ahead, without skipped dates.
 """
 
 import sys
@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli import deployed, deployment
+from cli import deployed, deployment, printing
 from cli.plan.simulation_document import write_whole
 from lamplighter.domain.calendar.live import live
 from lamplighter.domain.calendar.planned_window import PlannedWindow
@@ -37,7 +37,7 @@ def write(out: str, pool: str | None, lab_name: str | None) -> None:
 
 
 def document(lab: Lab, windows: list[PlannedWindow], now: datetime) -> str:
-    """The calendar's text. An event begins when its window does; an early opening stands in its description."""
+    """The calendar's text. An event begins at the start of its window; its description names an early opening."""
     from icalendar import Calendar  # noqa: PLC0415 -- few calls need it, and it takes its time
 
     calendar = Calendar()
@@ -54,11 +54,14 @@ def document(lab: Lab, windows: list[PlannedWindow], now: datetime) -> str:
 def _event(lab: Lab, window: PlannedWindow, now: datetime) -> "Event":
     from icalendar import Event  # noqa: PLC0415
 
-    event = Event()
+    event, zone = Event(), zones.zone(lab.time_zone)
     event.add("uid", f"{window.lease}@{lab.name}.lamplighter")
     event.add("dtstamp", now.replace(microsecond=0))
     event.add("dtstart", zones.instant(window.begins))
     event.add("dtend", window.closes)
     event.add("summary", f"{window.window}: {counted(window.nodes, 'node')} of {window.pool}")
-    event.add("description", "\n".join((f"for {window.owner}", *window.notes)))
+    event.add(
+        "description",
+        "\n".join((f"for {window.owner}", *(printing.drawn(note, zone) for note in window.notes))),
+    )
     return event

@@ -55,7 +55,11 @@ def document(account: DeployedAccount, receipts: list[dict[str, Any]]) -> dict[s
         "forecast": {
             **account.forecast.to_json(),
             "refused": [
-                {"lease": lease.id, "code": why.code.value, "reason": why.reason}
+                {
+                    "lease": lease.id,
+                    "code": why.lack.value,
+                    "reason": printing.drawn(why.reason, account.found.zone),
+                }
                 for lease, why in coming.refused
             ],
         },

@@ -3,16 +3,20 @@
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from cli import printing
 from cli.understand.cost_account import DeployedAccount
 from lamplighter.data import standing
-from lamplighter.domain.calendar.outlook import Refusal
+from lamplighter.domain.leases.admission import Refusal
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.statement import Ahead, Row
-from lamplighter.domain.money.unguarded import CURRENCY, unguarded
+from lamplighter.domain.money.unguarded import unguarded
+from lamplighter.reasons.reason import in_english
 from lamplighter.values.counted import counted
+
+UNKNOWN_PRICE = "not known: nothing opens; set price_per_hour of the pool in lab.yaml"
 
 
 def show(account: DeployedAccount, receipts: Sequence[dict[str, Any]]) -> None:
@@ -37,7 +41,7 @@ def show(account: DeployedAccount, receipts: Sequence[dict[str, Any]]) -> None:
         f"Forecast for {printing.local(account.period.ends, zone)}: {account.forecast}, with "
         f"{coming.cost(account.currency)} for {counted(len(coming.leases), 'window')} to come."
     )
-    _refused(coming)
+    _refused(coming, zone)
     _rows("owner", account.owners)
     _rows("window", account.windows)
     _receipts(receipts, account)
@@ -55,15 +59,16 @@ def summary(account: DeployedAccount) -> str:
     )
 
 
-def _refused(coming: Ahead) -> None:
+def _refused(coming: Ahead, zone: ZoneInfo) -> None:
     """Windows that will not open, a line each with the first date; it is the same reason that comes again."""
     of_window: dict[tuple[str, str], list[tuple[Lease, Refusal]]] = {}
     for lease, why in coming.refused:
-        of_window.setdefault((lease.window or lease.id, why.code.value), []).append((lease, why))
+        of_window.setdefault((lease.window or lease.id, why.lack.value), []).append((lease, why))
     for (window, _), dates in of_window.items():
         lease, why = dates[0]
         more = f" nor on {counted(len(dates) - 1, 'later date')}" if len(dates) > 1 else ""
-        printing.say(f"As things stand {window} will not open on {lease.date}{more}: {why.reason}.")
+        refusal = printing.drawn(why.reason, zone)
+        printing.say(f"As things stand {window} will not open on {lease.date}{more}: {refusal}.")
 
 
 def _rows(what: str, rows: Sequence[Row]) -> None:
@@ -104,16 +109,12 @@ def _receipts(receipts: Sequence[dict[str, Any]], account: DeployedAccount) -> N
 
 def _prices(account: DeployedAccount) -> None:
     for pool, price in account.prices.items():
-        said = price.said(account.now) if price else "not known: nothing opens; state pools price_per_hour"
-        printing.say(f"A node of pool {pool}: {said}.")
+        known = printing.drawn(price.reason(account.now), account.found.zone) if price else UNKNOWN_PRICE
+        printing.say(f"A node of pool {pool}: {known}.")
     printing.table(
         ["not under the guard", "how many", "price"],
         [
-            [
-                item.what,
-                item.counted,
-                "not known here" if item.price is None else f"{item.price:f} {CURRENCY} per {item.per}",
-            ]
+            [in_english(part) for part in (item.what, item.counted, item.cost)]
             for item in unguarded(account.found.lab)
         ],
         f"Prices of {standing.known_on().isoformat()}; what it comes to is in AWS's own bill",

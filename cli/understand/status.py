@@ -17,7 +17,7 @@ from cli.understand.status_gpus import SAID, show
 from cli.use.leases import document
 from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.adapters.aws.view_reading import ViewReading
-from lamplighter.domain.calendar.changes import clock_of, paused_at
+from lamplighter.domain.calendar.changes import paused_at
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.views.lab_view import PoolView
@@ -70,7 +70,7 @@ def command(
                 "region": found.lab.region,
                 "now": written(found.now),
                 "budget": _money(account),
-                "paused": pause.reason(clock_of(found.zone)) if pause else None,
+                "paused": printing.drawn(pause.reason(), found.zone) if pause else None,
                 "pools": [_document(view) for view in views],
             }
         )
@@ -78,7 +78,7 @@ def command(
     printing.say(f"{found.name} in {found.lab.region}, {printing.local(found.now, found.zone)}")
     printing.say(f"{summary(account)}.")
     if pause is not None:
-        printing.say(f"PAUSED: {pause.reason(clock_of(found.zone))}")
+        printing.say(f"PAUSED: {printing.drawn(pause.reason(), found.zone)}")
     printing.table(
         ["pool", "state", "nodes", "GPUs", "seats", "until", "owner", "failsafe", "next window"],
         [

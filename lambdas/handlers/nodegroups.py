@@ -1,14 +1,13 @@
-"""The node-group steps: Scale writes what the leases justify, AwaitNodes sees the nodes come, Replace changes a
-node whose GPUs failed for a fresh one, Release gives up for a while what does not come.
+"""The node-group steps: Scale, AwaitNodes, Replace and Release (application/capacity/steps.py).
 
-The only function that may raise a size. Which nodes a partial shrink takes was chosen by the drain.
+Only this function may raise a size.
 """
 
 from collections.abc import Mapping
 
 from handlers import at_init
 from lamplighter.application import logs
-from lamplighter.application.capacity.capacity import Capacity, deployed
+from lamplighter.application.capacity.services import CapacityServices, deployed
 from lamplighter.application.capacity.steps import await_nodes, release, replace, scale
 from lamplighter.application.run import step_of
 
@@ -22,8 +21,8 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     return done
 
 
-def warm(_run: Mapping[str, object], _capacity: Capacity) -> dict[str, object]:
-    """Step Warm: this worker has started, and waits for a run that comes to it soon. Changes nothing."""
+def warm(_run: Mapping[str, object], _capacity: CapacityServices) -> dict[str, object]:
+    """Step Warm: start this function before a run needs it. Changes nothing."""
     return {}
 
 
@@ -31,7 +30,7 @@ STEPS = {"Warm": warm, "Scale": scale, "AwaitNodes": await_nodes, "Replace": rep
 
 
 def _connected() -> None:
-    """AwaitNodes looks at instances."""
+    """Make the EC2 client, which AwaitNodes needs."""
     deployed().instances.connect()
 
 

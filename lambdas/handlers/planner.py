@@ -1,6 +1,6 @@
-"""The planner: hourly and at each deploy, windows become leases-to-be and schedules, 36 hours ahead.
+"""The planner: every hour and at each deploy it turns windows into planned leases and schedules, 36 hours ahead.
 
-Reconciles: what people or accidents changed about the schedules is put right, what is overdue is started.
+It reconciles: it corrects schedules that people or accidents changed, and starts workflows that are overdue.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from lamplighter.application.planner.plan import PlannerServices, plan_all
 
 
 def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
-    """Entry point: whatever wakes it, it plans."""
+    """Entry point: every event makes it plan."""
     logs.begin(event, context)
     done = plan_all(_planner_services())
     logs.logger().info("planned", extra=done)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from local.fleet import timings
 from local.fleet.coroutines import Pause
 from local.fleet.faults import container as container_faults
-from local.fleet.faults.container import Refusal
+from local.fleet.faults.container import StartFailure
 from local.fleet.interfaces import Pod
 from local.fleet.programs.programs import program_of
 from local.kubernetes.api import Object
@@ -111,7 +111,7 @@ class ContainerRun:
     def _warn(self, message: str) -> None:
         self.pod.world.event(self.pod.pod, "Failed", message, warning=True)
 
-    def _fail_to_start(self, refusal: Refusal) -> None:
+    def _fail_to_start(self, refusal: StartFailure) -> None:
         self._started = self.pod.world.timestamp()
         self.pod.world.logs.begin((self.pod.namespace, self.pod.name, self.name))
         self._warn(f"Error: {refusal.message}")
@@ -148,7 +148,7 @@ class ContainerRun:
         container_faults.started(self)
 
     def _end(
-        self, status: int, reason: str, *, last: bool, post: bool = True, refusal: Refusal | None = None
+        self, status: int, reason: str, *, last: bool, post: bool = True, refusal: StartFailure | None = None
     ) -> None:
         ended = {
             "exitCode": status,

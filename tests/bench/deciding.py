@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.calendar.occurrences import expand
+from lamplighter.domain.calendar.planner import planned_lease
 from lamplighter.domain.calendar.timetable import Timetable
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
@@ -67,19 +68,7 @@ def leases_of(lab: Lab, at: datetime, running: LeaseState) -> dict[str, list[Lea
     """What the ledger has after the planner: a lease for each window of the next 36 hours."""
     found: dict[str, list[Lease]] = {pool: [] for pool in lab.pools}
     for window in expand(lab, at, at + AHEAD).windows:
-        lease = Lease(
-            id=window.lease,
-            pool=window.pool,
-            nodes=window.nodes,
-            owner=window.owner,
-            source="window",
-            state=LeaseState.PLANNED,
-            opens=window.opens,
-            closes=window.closes,
-            hold=Money.of(1, "USD"),
-            window=window.window,
-            date=window.date.isoformat(),
-        )
+        lease = planned_lease(window, window.closes, Money.of(1, "USD"))
         found[window.pool].append(replace(lease, state=running) if window.opens <= at else lease)
     return found
 

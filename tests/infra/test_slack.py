@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 from lamplighter.application.slack.receiving import SECONDS
-from lamplighter.data.quotas import NEW_ACCOUNT
+from lamplighter.data.lambda_concurrency import NEW_ACCOUNT
 from stacks.constructs.http.throttle import ROOM, SLACK
 from tests.infra.conftest import Assembly, Resource, Template
 from tests.infra.test_permissions import allowed, listed

@@ -41,13 +41,11 @@ _NEAR = "near = [stay for stay in (*stays, *curfew) if stay.opening {} begins an
 _FULL = "if wished <= edge {} begins and _taken(near, edge) > free:"
 _THEIRS = "taken_at(theirs, at) for at in (opens, *(lease.opens for lease in theirs if lease.opens {} opens))"
 _WANTED = 'wanted = max(lease.nodes, int(str(results.get("AwaitNodes", {{}}).get("wanted") or {})))'
-_DAYS = "DAYS_BEFORE, DAYS_AFTER = {}, {}"
-_MARGIN = "every window is held against the range itself; the margin is wider than clocks and lengths need"
-_VANISHES = "code, reason = Code.VANISHES, found.notes[{}]"
+_VANISHES = "expansion.skipped.append(SkippedWindow(name, pool, day, Code.VANISHES, notes[{}], order))"
 _SAME = "same = last and last[{}].at == entry.at"
 _NEWLY = "if newly {} or now >= lease.closes:"
-_CANDIDATE = "if self.start <= day.latest and day.earliest {} self.end and self._on(day.date)"
-_DATES = "for day in range(earliest // MINUTES_A_DAY - {}, latest // MINUTES_A_DAY + {}):"
+_CANDIDATE = "if self.start <= day.latest and day.earliest {} self.end and self._on(day.ordinal)"
+_BEGUN = "self._first = max(self._earliest // MINUTES_A_DAY - {} + EPOCH_ORDINAL, FIRST)"
 _ROUNDED = "return (Decimal(whole if scaled {} 0 else -whole) * unit).quantize(unit, ROUND_HALF_UP)"
 _FRESHEST = "return max(known, key=lambda price: price.at.timestamp() if price.at else {}, default=None)"
 _ONE_LEASE = "return Target(min(in_force[{}].wanted, max_nodes), (in_force[{}],))"
@@ -161,8 +159,8 @@ EQUAL: dict[tuple[str, str, str], str] = {
     ): "80 and 160 minutes are both cut to an hour",
     (
         f"{_DOMAIN}/pool/shortage.py",
-        'type=kind[1] if kind else "such",',
-        'type=kind[ 0] if kind else "such",',
+        'return reason("pool.short.no-capacity.of-type", type=instance_type[1], zone=place)',
+        'return reason("pool.short.no-capacity.of-type", type=instance_type[ 0], zone=place)',
     ): "the group is the whole match",
     (f"{_DOMAIN}/calendar/placement.py", _LATELY.format(">"), _LATELY.format(">=")): (
         "who closes then has left before anybody could open early"
@@ -197,10 +195,6 @@ EQUAL: dict[tuple[str, str, str], str] = {
         )
         for nodes in (-1, 1)
     },
-    **{
-        (f"{_DOMAIN}/calendar/occurrences.py", _DAYS.format(3, 2), _DAYS.format(*days)): _MARGIN
-        for days in ((4, 2), (2, 2), (3, 3), (3, 1))
-    },
     (
         f"{_DOMAIN}/calendar/occurrences.py",
         _VANISHES.format(0),
@@ -214,16 +208,11 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "of no more missing nodes nothing is freed, either way"
     ),
     (f"{_DOMAIN}/calendar/hours.py", _CANDIDATE.format("<"), _CANDIDATE.format("<=")): (
-        "what is looked at for nothing is not open at the instant"
+        "each opening is compared with the range itself"
     ),
-    (f"{_DOMAIN}/calendar/hours.py", _DATES.format(1, 1), _DATES.format(2, 1)): (
+    (f"{_DOMAIN}/calendar/hours.py", _BEGUN.format(1), _BEGUN.format(2)): (
         "no window of two days ago is open any more"
     ),
-    (
-        f"{_DOMAIN}/calendar/hours.py",
-        _DATES.format(1, 1),
-        _DATES.format(1, 2),
-    ): "no window of tomorrow is open yet",
     (f"{_DOMAIN}/commands/meant.py", "return running[0]", "return running[ -1]"): "there is one",
     (f"{_DOMAIN}/commands/meant.py", "return pools[0]", "return pools[ -1]"): "there is one",
     (f"{_DOMAIN}/money/money.py", _ROUNDED.format(">="), _ROUNDED.format(">")): "minus nothing is nothing",
@@ -246,7 +235,7 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "return 1 if node.gpu_leases == {ending} else 3",
     ): "the worst is the last either way",
     (
-        f"{_DOMAIN}/pool/standing.py",
+        f"{_DOMAIN}/pool/explanation.py",
         "if lease.granted and self.at < lease.opens:",
         "if lease.granted and self.at <= lease.opens:",
     ): "at its opening a granted lease is in force",

@@ -144,9 +144,9 @@ BREAKAGES = (
     Breakage(
         3,
         "a pool is promised to more than it has",
-        f"{DOMAIN}/leases/grant.py",
-        "    if at is None:\n        return None\n    there = ",
-        "    if at is None or True:\n        return None\n    there = ",
+        f"{DOMAIN}/leases/admission.py",
+        "    if nodes > free:",
+        "    if False:",
     ),
     Breakage(
         3,
@@ -165,9 +165,9 @@ BREAKAGES = (
     Breakage(
         4,
         "the budget is not asked",
-        f"{DOMAIN}/money/spending.py",
-        "        if lease.hold <= purse.left:",
-        "        if True:",
+        f"{DOMAIN}/leases/admission.py",
+        "        if cost > amount:",
+        "        if False:",
     ),
     Breakage(
         4,
@@ -195,8 +195,8 @@ BREAKAGES = (
         4,
         "what is missing is asked for again without its money",
         f"{DOMAIN}/money/holds.py",
-        "return replace(lease.wanting(lease.wanted + asked, 0, now), hold=lease.hold + more)",
-        "return lease.wanting(lease.wanted + asked, 0, now)",
+        "return replace(lease.wanting(lease.wanted + nodes, 0, now), hold=lease.hold + more)",
+        "return lease.wanting(lease.wanted + nodes, 0, now)",
     ),
     Breakage(
         5,

@@ -11,7 +11,7 @@ from lamplighter.domain.guard.guard import OF_LEASES, sweep
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.pool.evidence import Instance, Member, NodeGroup, ScalingGroup, Update
+from lamplighter.domain.pool.evidence import GroupMember, Instance, NodeGroup, NodeGroupUpdate, ScalingGroup
 from lamplighter.domain.schedules.failsafe import failsafe_schedules
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -52,7 +52,7 @@ def worlds(draw: st.DrawFn) -> PoolFacts:
     """Anything a sweep may see, consistent or not."""
     lifecycles = st.sampled_from(["Pending", "InService", "Terminating:Wait", "Terminating"])
     members = tuple(
-        Member(f"i-{number}", "a", lifecycle)
+        GroupMember(f"i-{number}", "a", lifecycle)
         for number, lifecycle in enumerate(draw(st.lists(lifecycles, max_size=6)))
     )
     states = st.sampled_from(["pending", "running", "shutting-down", "stopped", "terminated"])
@@ -73,7 +73,7 @@ def worlds(draw: st.DrawFn) -> PoolFacts:
         draw(sizes),
         "g",
     )
-    update = Update(
+    update = NodeGroupUpdate(
         "u", "VersionUpdate", draw(st.sampled_from(["InProgress", "Successful"])), at(draw(minutes))
     )
     found_at = draw(st.none() | minutes)

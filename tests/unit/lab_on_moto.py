@@ -26,7 +26,7 @@ from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.adapters.kubernetes.connection import KubernetesResponse
-from lamplighter.application.capacity.capacity import Capacity
+from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -108,8 +108,8 @@ class LabOnMoto:
         return Lab.model_validate({"name": LAB})
 
     @cached_property
-    def capacity(self) -> Capacity:
-        return Capacity(self.lab, Ledger(LEDGER), NodeGroups(LAB), AutoScaling(), Instances())
+    def capacity(self) -> CapacityServices:
+        return CapacityServices(self.lab, Ledger(LEDGER), NodeGroups(LAB), AutoScaling(), Instances())
 
     @cached_property
     def guard_services(self) -> GuardServices:

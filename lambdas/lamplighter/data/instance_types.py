@@ -1,6 +1,6 @@
-"""What EC2 says of an instance type: vCPUs, architecture, GPUs; see instance_types.json.
+"""The vCPUs, architecture and GPUs of EC2's instance types; see instance_types.json.
 
-A type that is not in the table is unknown, which is no fault of the lab: tables age.
+A type that is not in the table is unknown. That is no error of the lab: new types appear.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Until when AWS supports what a lab is built on: Kubernetes versions, Lambda's runtime; see lifecycle.json.
+"""Until when AWS supports Kubernetes versions and Lambda runtimes; see lifecycle.json.
 
-A version that is not in the table is unknown, which is no fault of the lab: tables age.
+A version that is not in the table is unknown. That is no error of the lab: new versions appear.
 """
 
 import json
@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-#: What the functions run on; a test holds the stacks to it.
+#: The runtime of the functions; a test compares the stacks with it.
 RUNTIME = "python3.13"
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The last days of a Kubernetes version: of standard support, and of the extended one, which costs more."""
+    """The last days of standard and of extended support of a Kubernetes version; extended support costs more."""
 
     standard: date
     extended: date
@@ -30,7 +30,7 @@ def _document() -> dict[str, Any]:
 
 
 def known_on() -> date:
-    """The day of the table."""
+    """The date of the table."""
     return date.fromisoformat(_document()["known"])
 
 
@@ -49,7 +49,7 @@ def newest_kubernetes() -> str:
 
 
 def extended_support_hour() -> Decimal:
-    """What a cluster in extended support costs more for an hour, in USD."""
+    """The extra cost of a cluster in extended support for an hour, in USD."""
     return Decimal(_document()["extended_support_hour"])
 
 

@@ -1,6 +1,6 @@
-"""What an instance costs for an hour by the table shipped with us; see prices.json for source and date.
+"""The price of an instance for an hour, from the table that Lamplighter ships; prices.json has its source and date.
 
-A fallback: a lab may state its own price, and a running controller may know a fresher one.
+A fallback: a lab file may have its own price, and a running controller may have a newer one.
 """
 
 import json
@@ -23,12 +23,12 @@ def _table() -> dict[str, dict[str, str]]:
 
 
 def read_on() -> date:
-    """The day on which the table was made."""
+    """The date of the table."""
     return date.fromisoformat(_document()["read"])
 
 
 def on_demand(region: str, instance_type: str, currency: str = "USD") -> Decimal | None:
-    """On-demand Linux price of an instance for an hour; None where the table has none."""
+    """The on-demand Linux price of an instance for an hour; None where the table has none."""
     if currency != "USD":
         return None
     price = _table().get(region, {}).get(instance_type)
@@ -36,5 +36,5 @@ def on_demand(region: str, instance_type: str, currency: str = "USD") -> Decimal
 
 
 def known_regions() -> list[str]:
-    """The regions the table has prices for."""
+    """The regions in the table."""
     return sorted(_table())

@@ -1,4 +1,4 @@
-"""The AWS regions with EKS and the zones a lab takes where it names none; see regions.json."""
+"""The AWS regions with EKS, and the default zones of a lab in each; see regions.json."""
 
 import json
 from functools import cache
@@ -13,10 +13,10 @@ def _table() -> dict[str, str]:
 
 
 def zones(region: str) -> list[str]:
-    """The first three zones of a region, a, b and c where nothing else is known of it."""
+    """The first three zones of a region; a, b and c for a region that is not in the table."""
     return [f"{region}{letter}" for letter in _table().get(region, "abc")]
 
 
 def names() -> list[str]:
-    """Every region that EKS is in."""
+    """Every region with EKS."""
     return sorted(_table())

@@ -1,4 +1,4 @@
-"""What stands beside the GPU nodes and is not under the guard costs: see standing.json for source and date."""
+"""The prices of resources beside the GPU nodes, which the guard does not close; standing.json has source and date."""
 
 import json
 from datetime import date
@@ -17,10 +17,10 @@ def _document() -> dict[str, Any]:
 def price(region: str, name: str) -> Decimal | None:
     """A price in USD, by its name in standing.json; None where it is not known for the region."""
     document = _document()
-    found = document["everywhere"] | document["regions"].get(region, {})
-    return Decimal(found[name]) if name in found else None
+    prices = document["everywhere"] | document["regions"].get(region, {})
+    return Decimal(prices[name]) if name in prices else None
 
 
 def known_on() -> date:
-    """The day of the prices."""
+    """The date of the prices."""
     return date.fromisoformat(_document()["known"])

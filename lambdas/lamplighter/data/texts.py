@@ -1,7 +1,7 @@
-"""What the lab says to people, by key and language: `texts/<language>/<area>.json`.
+"""The texts for people, by key and language: `texts/<language>/<area>.json`.
 
-The area is the first part of a key: `lease` of `lease.already-open`. Only the areas that somebody asks for are
-read. English is complete; a language that lacks a text says it in English. Callers decide which text is said when.
+The area is the first part of a key: `lease` of `lease.already-open`. Only the areas in use are read. English is
+complete; a text that another language lacks is in English. The callers choose the text.
 """
 
 import json
@@ -21,17 +21,17 @@ _logger = logging.getLogger(__name__)
 
 
 class Missing(LookupError):
-    """A text, or a value that it names, is not there."""
+    """A text is missing, or a value that it names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The catalogue in one language, such as `ko`; one that nobody wrote yet is English."""
+    """The catalogue in one language, such as `ko`. A language without texts is English."""
 
     language: str = DEFAULT
 
     def say(self, key: str, /, **values: object) -> str:
-        """The text of a key with these values in it; never fails, a text that is not there is its key."""
+        """The text of a key with these values in it. Never fails: a missing text is its key."""
         for language in dict.fromkeys((self.language, DEFAULT)):
             try:
                 return rendered(language, key, values)
@@ -40,13 +40,13 @@ class Texts:
         return key
 
     def joined(self, names: Iterable[str]) -> str:
-        """Names one after the other: `a and b`."""
+        """Names in a row: `a and b`."""
         return self.say("words.and").join(names)
 
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Every language there is a folder of, by its code."""
+    """The code of every language that has a folder."""
     return tuple(sorted(path.name for path in FOLDER.iterdir() if path.is_dir()))
 
 
@@ -73,7 +73,7 @@ def catalogue(language: str) -> Mapping[str, CatalogueEntry]:
 
 
 def rendered(language: str, key: str, values: Mapping[str, object]) -> str:
-    """The text in that very language; Missing where it, or a value of it, is not there."""
+    """The text in this language; Missing where it, or a value of it, is missing."""
     entry = area(language, key.partition(".")[0]).get(key)
     if entry is None:
         raise Missing("it is not in the catalogue")

@@ -1,4 +1,4 @@
-"""Which image types and GPU Operator versions go with which Kubernetes version; see versions.json."""
+"""Which image types and GPU Operator versions support which Kubernetes versions; see versions.json."""
 
 import json
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Kubernetes minor versions something is made for; None is unbounded."""
+    """A range of Kubernetes minor versions; None is unbounded."""
 
     first: str | None
     last: str | None
 
     def holds(self, kubernetes: str) -> bool:
-        """Whether a version such as 1.35 is among them."""
+        """Whether a version such as 1.35 is in the range."""
         return _order(self.first or "0") <= _order(kubernetes) <= _order(self.last or "99")
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ def _document() -> dict[str, dict[str, dict[str, str]]]:
 
 @cache
 def ami_types() -> dict[str, AmiType]:
-    """Every image type that a node group of ours may have."""
+    """Every image type that our node groups may have."""
     return {
         name: AmiType(row["architecture"], bool(row["nvidia"]), Fit(row.get("from"), row.get("until")))
         for name, row in _document()["ami_types"].items()
@@ -49,9 +49,9 @@ def ami_types() -> dict[str, AmiType]:
 
 
 def operator_fit(version: str) -> Fit | None:
-    """The Kubernetes versions of a GPU Operator such as v26.3.1; None for a series newer than the table.
+    """The Kubernetes versions that a GPU Operator such as v26.3.1 supports; None for a series newer than the table.
 
-    A series older than the table's fits what its oldest one fits.
+    A series that is older than the table counts as the oldest series in it.
     """
     table = _document()["gpu_operator"]
     series = sorted(table, key=_order)

@@ -1,4 +1,4 @@
-"""Where the lab talks to people, Slack, e-mail and https, in which language; and who may do what in Slack."""
+"""The channels of a lab: Slack, e-mail and https, their language, and who may do what in Slack."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -23,7 +23,7 @@ else:
 
 
 class Role(Part):
-    """What a group of people may do from Slack; everybody may see."""
+    """What a group of people may do from Slack; everybody may look."""
 
     members: list[Member] = Field(
         description="Slack users (U…, W…) and user groups (S…).",
@@ -31,18 +31,20 @@ class Role(Part):
         json_schema_extra=unit("Slack ids"),
     )
     may: list[Action] = Field(description="What they may do.", examples=[["open", "extend", "close"]])
-    pools: list[str] | None = Field(None, description="On which pools; left out: on all.", examples=[["gpu"]])
+    pools: list[str] | None = Field(
+        None, description="The pools on which they may; left out: all.", examples=[["gpu"]]
+    )
     max_nodes: int | None = Field(
         None,
         ge=1,
         le=100,
-        description="How many nodes at once; left out: as many as the pool has.",
+        description="The most nodes at once; left out: as many as the pool has.",
         examples=[2],
         json_schema_extra=unit("nodes"),
     )
     longest: Duration | None = Field(
         None,
-        description="For how long; left out: guard.longest_lease.",
+        description="The longest lease they may have; left out: guard.longest_lease.",
         examples=["3h"],
         json_schema_extra=unit("duration such as 8h, 90m, 1h30m"),
     )
@@ -55,14 +57,14 @@ class Slack(Part):
     channel: str | None = Field(
         None,
         pattern=SLACK_CHANNEL,
-        description="Where leases, findings and changes of the calendar are announced.",
+        description="The channel in which the lab announces leases, findings and changes of the calendar.",
         examples=["C0123456789"],
         json_schema_extra=unit("Slack channel id"),
     )
     team: str | None = Field(
         None,
         pattern=SLACK_TEAM,
-        description="The only workspace that is listened to; left out: whichever has the app's signing secret.",
+        description="The only workspace whose commands are accepted; left out: any with the app's signing secret.",
         examples=["T0123456789"],
         json_schema_extra=unit("Slack team id"),
     )
@@ -75,39 +77,39 @@ class Slack(Part):
     )
     roles: dict[str, Role] = Field(
         default_factory=dict,
-        description="Who may do what; left out: everybody sees, nobody opens."
-        " An owner may extend and close their own.",
+        description="Who may do what; left out: everybody may look, nobody may open."
+        " An owner may extend and close their own leases.",
     )
 
 
 class Route(Part):
-    """Some of the notices, to one address."""
+    """Sends some kinds of notices to one address."""
 
     to: Address = Field(
-        description="An e-mail address, or an https:// address that takes what SNS posts.",
+        description="An e-mail address, or an https:// address that accepts messages of SNS.",
         examples=["instructors@example.com"],
     )
     kinds: list[Kind] = Field(
         default_factory=lambda: list(ROUTED),
         min_length=1,
         max_length=len(NOTICES),
-        description="Which kinds; left out: those that the page on notices marks.",
+        description="The kinds of notices; left out: the kinds that the page on notices marks.",
         examples=[["open", "degraded", "warned"]],
     )
     pools: list[str] | None = Field(
         None,
         min_length=1,
-        description="About which pools; left out: about all. What is about the whole lab comes in any case.",
+        description="The pools they are about; left out: all. Notices about the whole lab are always sent.",
         examples=[["gpu"]],
     )
 
 
 class Notify(Part):
-    """Where the lab speaks beside Slack, and in which language."""
+    """Where the lab sends notices beside Slack, and in which language."""
 
     language: Language = Field(
         DEFAULT,
-        description="The language of notices, Slack and pages.",
+        description="The language of notices, Slack and pages. The command line speaks English.",
         json_schema_extra=unit("language code"),
     )
 
@@ -115,17 +117,17 @@ class Notify(Part):
         None,
         pattern=EMAIL,
         max_length=254,
-        description="An address that SNS writes to when something needs a person.",
+        description="The address that SNS sends pages to: something needs a person.",
         examples=["oncall@example.com"],
     )
     pages: list[Address] = Field(
         default_factory=list,
         max_length=MOST_ROUTES,
-        description="More addresses for the same: e-mail, or https:// of an on-call service.",
+        description="More addresses for pages: e-mail, or https:// of an on-call service.",
         examples=[["https://events.example.com/sns/gpu-lab"]],
     )
     notices: list[Route] = Field(
         default_factory=list,
         max_length=MOST_ROUTES,
-        description="Who is told what happens, beside Slack.",
+        description="Who gets which notices, beside Slack.",
     )

@@ -1,6 +1,6 @@
-"""What is proven of GPUs before a lease counts as open, and what follows where the proof fails.
+"""The GPU checks before a lease counts as open, and what happens if one fails.
 
-What each ladder holds and how long it may take is for domain.checks; the shipped thresholds are in data/.
+domain/checks knows the checks of each ladder and their time limits; the shipped thresholds are in data/.
 """
 
 from decimal import Decimal
@@ -17,13 +17,13 @@ InstanceTypeName = Annotated[str, StringConstraints(pattern=INSTANCE_TYPE)]
 
 LADDER = "smoke takes 2 minutes from ready nodes, standard 8, deep 30."
 ON_FAILURE = (
-    "What follows where a check fails: keep opens and says so loudly, close ends the lease,"
-    " replace changes the failed node once and judges again."
+    "What happens if a check fails: keep opens the pool and sends a page, close ends the lease,"
+    " replace replaces the failed node once and checks again."
 )
 
 
 class Thresholds(Part):
-    """What a check of one instance type must reach; what is left out is as shipped."""
+    """The figures that a check of one instance type must reach; a figure left out is the shipped one."""
 
     bus_bandwidth: Amount | None = Field(
         None,
@@ -34,12 +34,12 @@ class Thresholds(Part):
 
 
 class Checks(Part):
-    """The ladder of checks, and what follows where one fails."""
+    """The ladder of checks, and what happens if one fails."""
 
-    ladder: Ladder = Field("smoke", description=f"How much is proven: {LADDER}")
+    ladder: Ladder = Field("smoke", description=f"How much is checked: {LADDER}")
     on_failure: OnFailure = Field("keep", description=ON_FAILURE)
     dcgm_level_4: bool = Field(
-        False, description="deep also runs dcgmi diag at level 4, which takes up to two hours and a quarter."
+        False, description="The deep ladder also runs dcgmi diag at level 4, which takes up to 2 h 15 min."
     )
     thresholds: dict[InstanceTypeName, Thresholds] = Field(
         default_factory=dict,
@@ -48,12 +48,12 @@ class Checks(Part):
     )
 
     def threshold(self, instance_type: str) -> Decimal | None:
-        """The lab's own floor of bus bandwidth in GB/s; None where the shipped one holds."""
+        """The lab's own least bus bandwidth in GB/s; None if the shipped one counts."""
         own = self.thresholds.get(instance_type)
         return own.bus_bandwidth if own else None
 
     def under(self, window: "WindowChecks | None") -> "Checks":
-        """The lab's checks with what a window says otherwise."""
+        """The lab's checks with the changes of a window."""
         if window is None:
             return self
         said = {
@@ -63,11 +63,11 @@ class Checks(Part):
 
 
 class WindowChecks(Part):
-    """What a window proves otherwise than the lab."""
+    """The checks of a window, where they differ from the lab's."""
 
     ladder: Ladder | None = Field(
-        None, description=f"In place of checks.ladder: {LADDER}", examples=["standard"]
+        None, description=f"Replaces checks.ladder: {LADDER}", examples=["standard"]
     )
     on_failure: OnFailure | None = Field(
-        None, description="In place of checks.on_failure: keep, close or replace.", examples=["replace"]
+        None, description="Replaces checks.on_failure: keep, close or replace.", examples=["replace"]
     )

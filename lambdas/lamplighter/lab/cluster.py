@@ -1,6 +1,6 @@
-"""The cluster: network, control plane, add-ons and system nodes, or the name of one that exists.
+"""The cluster: network, control plane, add-ons and system nodes, or the name of an existing one.
 
-The defaults are the Terraform lab, value for value. Whether the values fit each other is for lab_rules.
+The defaults are those of the Terraform lab. labfile/rules checks whether the values fit each other.
 """
 
 from typing import Annotated, Literal
@@ -44,27 +44,29 @@ class Vpc(Part):
 
 
 class Endpoint(Part):
-    """From where the Kubernetes API answers."""
+    """From where the Kubernetes API can be reached."""
 
     public: bool = Field(True, description="Reachable from the internet, with IAM authentication.")
     private: bool = Field(True, description="Reachable from within the VPC.")
 
 
 class SystemNodes(Part):
-    """The node group that runs everything but GPU work; it is not under guard."""
+    """The node group for everything but GPU work; the guard leaves it alone."""
 
     instance_type: str = Field("t3.medium", pattern=INSTANCE_TYPE, description="The EC2 instance type.")
-    min_nodes: int = Field(1, ge=0, description="Never fewer.", json_schema_extra=unit("nodes"))
-    nodes: int = Field(2, ge=1, description="How many to begin with.", json_schema_extra=unit("nodes"))
-    max_nodes: int = Field(4, ge=1, description="Never more.", json_schema_extra=unit("nodes"))
+    min_nodes: int = Field(1, ge=0, description="The least number of nodes.", json_schema_extra=unit("nodes"))
+    nodes: int = Field(2, ge=1, description="The number of nodes at first.", json_schema_extra=unit("nodes"))
+    max_nodes: int = Field(
+        4, ge=1, description="The greatest number of nodes.", json_schema_extra=unit("nodes")
+    )
     disk_gib: int = Field(
-        30, ge=20, le=16384, description="The root volume of a node.", json_schema_extra=unit("GiB")
+        30, ge=20, le=16384, description="The size of a node's root volume.", json_schema_extra=unit("GiB")
     )
     max_pods: int = Field(
         50,
         ge=4,
         le=250,
-        description="Pods a node may run; more than its addresses allow, so vpc-cni delegates prefixes.",
+        description="The most pods of a node; vpc-cni delegates prefixes, because the node has fewer addresses.",
         json_schema_extra=unit("pods"),
     )
     ami_type: str = Field(
@@ -78,12 +80,12 @@ class SystemNodes(Part):
         2,
         ge=1,
         le=64,
-        description="How far instance metadata (IMDSv2 only) may travel.",
+        description="The hop limit of instance metadata (IMDSv2 only).",
         json_schema_extra=unit("hops"),
     )
-    update_packages: bool = Field(True, description="Update all packages as a node starts.")
+    update_packages: bool = Field(True, description="Update all packages when a node starts.")
     packages: list[str] = Field(
-        default_factory=lambda: list(PACKAGES), description="Packages installed on a node as it starts."
+        default_factory=lambda: list(PACKAGES), description="Packages to install when a node starts."
     )
 
 
@@ -93,7 +95,7 @@ class Cluster(Part):
     existing: str | None = Field(
         None,
         pattern=CLUSTER_NAME,
-        description="A cluster that exists already; then only the controller is deployed.",
+        description="The name of an existing cluster; then only the controller is deployed.",
         examples=["my-cluster"],
     )
     kubernetes_version: Annotated[Version, Field(pattern=KUBERNETES_VERSION)] = Field(
@@ -105,32 +107,35 @@ class Cluster(Part):
         json_schema_extra=unit("zone names"),
     )
     vpc: Vpc = Field(default_factory=Vpc, description="The network.")
-    endpoint: Endpoint = Field(default_factory=Endpoint, description="From where the Kubernetes API answers.")
+    endpoint: Endpoint = Field(
+        default_factory=Endpoint, description="From where the Kubernetes API can be reached."
+    )
     logs: list[LogType] = Field(
-        default_factory=lambda: list(LOGS), description="Control-plane logs kept in CloudWatch."
+        default_factory=lambda: list(LOGS), description="The control-plane logs to keep in CloudWatch."
     )
     addons: list[Annotated[str, Field(pattern=ADD_ON)]] = Field(
-        default_factory=lambda: list(ADDONS), description="EKS add-ons; vpc-cni comes before the nodes."
+        default_factory=lambda: list(ADDONS),
+        description="EKS add-ons; vpc-cni is installed before the nodes.",
     )
     node_monitoring: bool = Field(
         False,
-        description="The EKS add-on eks-node-monitoring-agent: it reports broken GPUs (XIDs) as a condition of the"
-        " node, which the checks read.",
+        description="Install the EKS add-on eks-node-monitoring-agent: it reports broken GPUs (XIDs) as a condition of"
+        " the node, which the checks read.",
     )
     workload_identity: Literal["node", "pod"] = Field(
         "node",
-        description="Where the rights of load-balancer controller, external-dns and autoscaler are: on the system"
-        " nodes' role, or with their own service accounts alone; then instance metadata ends at the node (1 hop).",
+        description="Who has the AWS rights of load-balancer controller, external-dns and autoscaler. node: the role"
+        " of the system nodes. pod: their own service accounts; the hop limit of metadata is then 1.",
     )
     system_nodes: SystemNodes = Field(
         default_factory=SystemNodes, description="The node group for everything but GPU work."
     )
 
     def hop_limit(self, stated: int) -> int:
-        """How far instance metadata may travel: to no pod where pods have rights of their own."""
+        """The hop limit of instance metadata: 1 if pods have permissions of their own."""
         return 1 if self.workload_identity == "pod" else stated
 
     @property
     def installed_addons(self) -> list[str]:
-        """The add-ons, each once, with the one that node_monitoring asks for."""
+        """The add-ons, each once, with the node monitoring agent if the lab asks for it."""
         return list(dict.fromkeys([*self.addons, *([NODE_MONITORING] if self.node_monitoring else [])]))

@@ -30,17 +30,19 @@ class DevicePlugin(Part):
         False, description="Install it with the cluster; then gpu_operator.enabled must be false."
     )
     version: Annotated[Version, Field(pattern=PLAIN_VERSION)] = Field(
-        "0.18.2", description="The chart's version, always pinned."
+        "0.18.2", description="The version of the chart; always an exact one."
     )
-    namespace: str = Field("nvidia-device-plugin", pattern=NAMESPACE, description="Where it is installed.")
+    namespace: str = Field(
+        "nvidia-device-plugin", pattern=NAMESPACE, description="The namespace it is installed in."
+    )
     repository: str = Field(
         "https://nvidia.github.io/k8s-device-plugin",
         pattern=CHART_REPOSITORY,
-        description="Where the chart comes from.",
+        description="The repository of the chart.",
     )
     values: Annotated[dict[str, JsonValue], BeforeValidator(lambda given: completed(given, VALUES))] = Field(
         default_factory=lambda: dict(VALUES),
-        description="Helm values, added to the default ones key by key; the pools' taints are tolerated anyway.",
+        description="Helm values, added to the default ones key by key; the plugin always tolerates the pools' taints.",
     )
 
     @property

@@ -36,12 +36,14 @@ class GpuOperator(Part):
     """The Helm release that turns a node with a GPU into one that pods can use."""
 
     enabled: bool = Field(True, description="Install it with the cluster.")
-    version: str = Field("v26.3.1", pattern=CHART_VERSION, description="The chart's version, always pinned.")
-    namespace: str = Field("gpu-operator", pattern=NAMESPACE, description="Where it is installed.")
+    version: str = Field(
+        "v26.3.1", pattern=CHART_VERSION, description="The version of the chart; always an exact one."
+    )
+    namespace: str = Field("gpu-operator", pattern=NAMESPACE, description="The namespace it is installed in.")
     repository: str = Field(
         "https://helm.ngc.nvidia.com/nvidia",
         pattern=CHART_REPOSITORY,
-        description="Where the chart comes from.",
+        description="The repository of the chart.",
     )
     values: Annotated[dict[str, JsonValue], BeforeValidator(lambda given: completed(given, VALUES))] = Field(
         default_factory=lambda: dict(VALUES), description="Helm values, added to the default ones key by key."

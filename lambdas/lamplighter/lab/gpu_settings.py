@@ -25,13 +25,13 @@ class Sharing(Part):
     replicas: int = Field(
         ge=2,
         le=48,
-        description="Pods that may share one GPU; 48 is the most clients that MPS takes.",
+        description="The number of pods that share one GPU; MPS has at most 48 clients.",
         examples=[4],
         json_schema_extra=unit("pods for a GPU"),
     )
     rename: bool = Field(
         False,
-        description="The shared resource is called nvidia.com/gpu.shared, so that nobody takes it for whole.",
+        description="Name the shared resource nvidia.com/gpu.shared, so that nobody mistakes it for whole GPUs.",
     )
     refuse_more_than_one: bool = Field(
         True,
@@ -63,7 +63,7 @@ class GpuSettings(Part):
         examples=[4],
         json_schema_extra=unit("pods for a GPU"),
     )
-    sharing: Sharing | None = Field(None, description="Sharing in full, in place of share.")
+    sharing: Sharing | None = Field(None, description="The long form of sharing; replaces share.")
     mig: str | None = Field(
         None,
         pattern=MIG_PROFILE,

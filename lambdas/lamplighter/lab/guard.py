@@ -1,4 +1,4 @@
-"""The guard's settings: what may be spent, how long a lease may be, and whether it acts or only says."""
+"""The guard's settings: the budget, the longest lease, and whether it acts or only reports."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -16,11 +16,11 @@ Period = Literal["day", "week", "month"]
 
 
 class Budget(Part):
-    """What GPU nodes may cost in a period of the lab's time zone; 0 refuses whatever costs."""
+    """What GPU nodes may cost in a period of the lab's time zone; 0 refuses every lease that costs money."""
 
     amount: Amount = Field(
         Decimal(120),
-        description="What may be held and spent in a period.",
+        description="The most that may be held and spent in a period.",
         json_schema_extra=unit("currency"),
     )
     currency: str = Field(
@@ -30,12 +30,12 @@ class Budget(Part):
         json_schema_extra=unit("ISO 4217 code"),
     )
     period: Period = Field(
-        "month", description="The period it is for, by the lab's calendar; weeks begin on Monday."
+        "month", description="The period of the budget, in the lab's time zone; weeks begin on Monday."
     )
     owners: dict[Owner, Amount] = Field(
         default_factory=dict,
-        description="What single owners may have of the amount, in its currency and period, by name;"
-        " whoever is not named may have all of it.",
+        description="The parts of the amount that single owners may have, by name; an owner who is not named"
+        " may have all of it.",
         examples=[{"evening-class": "40"}],
         json_schema_extra=unit("currency by owner"),
     )
@@ -44,33 +44,33 @@ class Budget(Part):
 class Guard(Part):
     """The rules that compare leases, money and what really runs."""
 
-    budget: Budget = Field(default_factory=Budget, description="What may be spent; there is always one.")
+    budget: Budget = Field(default_factory=Budget, description="The budget; there is always one.")
     longest_lease: Duration = Field(
         timedelta(hours=8),
-        description="No lease or window is longer, by the clock on the wall.",
+        description="The longest lease or window, by the wall clock.",
         json_schema_extra=unit("duration such as 8h, 90m, 1h30m"),
     )
     default_lease: Duration = Field(
         timedelta(hours=1),
-        description="What `open` grants when no time is given; never more than longest_lease.",
+        description="The length that `open` grants if no time is given; at most longest_lease.",
         json_schema_extra=unit("duration such as 8h, 90m, 1h30m"),
     )
     idle_after: IdleAfter = Field(
         timedelta(hours=1),
-        description="A lease that a person asked for is closed when no pod has held a GPU of its pool for"
-        " that long, a quarter of an hour after this was said; `lamplighter keep` keeps it.",
+        description="The guard closes a lease that a person asked for when no pod has held a GPU of its pool for so"
+        " long. It says so 15 minutes before; `lamplighter keep` keeps the lease.",
         examples=["90m", "off"],
         json_schema_extra=unit("duration such as 90m or 2h, or off"),
     )
     mode: Mode | None = Field(
         None,
-        description="enforce closes what has no lease, watch only says so;"
-        " left out: enforce for a pool we create, watch for one we adopt.",
+        description="enforce: the guard closes nodes without a lease. watch: it only reports them."
+        " Left out: enforce for a pool that we create, watch for one that we adopt.",
         examples=["enforce"],
     )
     warnings: Annotated[list[Duration], Field(max_length=3), OneOrMore()] = Field(
         default_factory=lambda: [timedelta(minutes=15), timedelta(minutes=5)],
-        description="How long before a lease ends people are warned, up to three times; an empty list: never.",
+        description="How long before the end of a lease people are warned, up to three times; an empty list: never.",
         examples=[["15m", "5m"]],
         json_schema_extra=unit("durations such as 15m"),
     )

@@ -36,7 +36,9 @@ RoleArn = Annotated[str, StringConstraints(pattern=ADMIN_ARN)]
 class SecurityGroups(Part):
     """The two toggles that cut NCCL off, on purpose."""
 
-    aux_vpc_allow: bool = Field(True, description="The auxiliary group lets in everything from the VPC.")
+    aux_vpc_allow: bool = Field(
+        True, description="The auxiliary security group allows all traffic from the VPC."
+    )
     recommended_rules: bool = Field(
         True,
         description="The node group's recommended rules: webhooks, ports 1025-65535 among nodes, egress.",
@@ -67,7 +69,7 @@ class Lab(Part):
 
     name: str = Field(
         pattern=LAB_NAME,
-        description="The lab's name and the beginning of every name it gives.",
+        description="The lab's name; the names of its resources begin with it.",
         examples=["gpu-lab"],
     )
     region: str = Field(
@@ -75,23 +77,24 @@ class Lab(Part):
     )
     time_zone: str = Field(
         "Asia/Seoul",
-        description="The zone of the budget's periods, and of windows that name none.",
+        description="The time zone of the budget's periods, and of windows without a time zone.",
         json_schema_extra=unit("IANA name"),
     )
     owner: str = Field(
         "",
         max_length=80,
-        description="Who answers for the lab and for windows that name nobody; left out: the lab's name.",
+        description="Who is responsible for the lab, and for windows without an owner; left out: the lab's name.",
         examples=["platform-team"],
     )
     pools: dict[PoolName, Pool] = Field(
         default_factory=lambda: {"gpu": Pool()},
         min_length=1,
-        description="GPU capacity under guard, by name; once given, the default's pool is gone.",
+        description="GPU capacity under guard, by name; pools replace the default pool.",
     )
-    guard: Guard = Field(default_factory=Guard, description="What may be spent, and for how long.")
+    guard: Guard = Field(default_factory=Guard, description="The budget, and how long leases may be.")
     windows: list[Window] = Field(
-        default_factory=list, description="Planned openings; without any, no GPU starts unasked."
+        default_factory=list,
+        description="Planned openings; without windows, GPUs start only when somebody asks.",
     )
     calendars: dict[CalendarFile, str] | None = Field(
         None,
@@ -116,21 +119,23 @@ class Lab(Part):
     )
     gpu: GpuSettings = Field(
         default_factory=GpuSettings,
-        description="How GPUs are offered to pods, unless a window says otherwise.",
+        description="How GPUs are offered to pods, unless a window has its own settings.",
     )
     checks: Checks = Field(
-        default_factory=Checks, description="What is proven of GPUs before a lease counts as open."
+        default_factory=Checks, description="The GPU checks before a lease counts as open."
     )
     admins: list[RoleArn] = Field(
         default_factory=list,
-        description="Who administers the cluster with kubectl, beside the deploying role.",
+        description="Roles that may administer the cluster with kubectl, beside the deploying role.",
         examples=[["arn:aws:iam::123456789012:role/platform"]],
         json_schema_extra=unit("IAM role ARNs"),
     )
-    quotas: Quotas = Field(default_factory=Quotas, description="Quotas to check max_nodes against.")
-    slack: Slack | None = Field(None, description="The Slack app; without it, no Slack stack.")
+    quotas: Quotas = Field(
+        default_factory=Quotas, description="Your quotas; max_nodes is checked against them."
+    )
+    slack: Slack | None = Field(None, description="The Slack app; left out: no Slack stack.")
     notify: Notify = Field(
-        default_factory=Notify, description="Who is paged and who is told, and in which language."
+        default_factory=Notify, description="Who gets pages and notices, and in which language."
     )
     observability: Observability = Field(
         default_factory=Observability, description="Traces and a dashboard, for those who operate the lab."

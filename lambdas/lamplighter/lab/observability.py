@@ -1,4 +1,4 @@
-"""What operators may watch a lab with, beside its logs and metrics, which are always there. Both cost money."""
+"""Traces and a dashboard, beside the logs and metrics that every lab has. Both cost money."""
 
 from pydantic import Field
 

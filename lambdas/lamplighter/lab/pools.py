@@ -1,6 +1,6 @@
-"""Pools: the GPU capacity under guard. A pool of ours is a managed node group, created or adopted.
+"""Pools: the GPU capacity under guard. A pool is a managed node group, created or adopted.
 
-The defaults are the GPU node group of the Terraform lab, value for value.
+The defaults are those of the GPU node group of the Terraform lab.
 """
 
 from typing import Literal
@@ -14,17 +14,17 @@ GPU_LABELS = {"tier": "gpu", "nvidia.com/gpu": "true"}
 PACKAGES = ["tree", "bind-utils", "tcpdump", "nvme-cli", "links", "sysstat", "ipset", "htop"]
 AUTOSCALER = "k8s.io/cluster-autoscaler/node-template"
 
-# What an adopted pool is without the value that only AWS knows: nothing is ever admitted on it.
+# The values of an adopted pool until AWS is asked: with them no lease is ever admitted.
 UNSTATED = {"instance_type": "", "ami_type": "", "max_nodes": 0, "disk_gib": 0}
 
 
 class Taint(Part):
-    """A taint on the nodes of a group, in Kubernetes' words."""
+    """A taint on the nodes of a group, as Kubernetes has it."""
 
-    key: str = Field(min_length=1, max_length=63, description="Its key.", examples=["nvidia.com/gpu"])
-    value: str = Field("", max_length=63, description="Its value; may be empty.", examples=["true"])
+    key: str = Field(min_length=1, max_length=63, description="The key.", examples=["nvidia.com/gpu"])
+    value: str = Field("", max_length=63, description="The value; it may be empty.", examples=["true"])
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = Field(
-        "NoSchedule", description="What it does to pods that do not tolerate it."
+        "NoSchedule", description="What happens to pods that do not tolerate it."
     )
 
     def __str__(self) -> str:
@@ -32,19 +32,19 @@ class Taint(Part):
 
 
 class Pool(Part):
-    """GPU capacity under guard: a managed node group at zero nodes unless a lease says otherwise."""
+    """GPU capacity under guard: a managed node group with zero nodes unless a lease justifies more."""
 
     existing: str | None = Field(
         None,
         pattern=NODEGROUP_NAME,
-        description="A node group that exists already, to adopt; what is then left out is read from AWS.",
+        description="The name of an existing node group to adopt; keys that are left out are then read from AWS.",
         examples=["my-gpu-nodes"],
     )
     auto_scaling_group: str | None = Field(
         None,
         pattern=AUTO_SCALING_GROUP,
-        description="The Auto Scaling group of an existing node group, where its name does not begin with"
-        " eks-NODEGROUP-, as of those made before spring 2021; lamplighter adopt prints it.",
+        description="The Auto Scaling group of an existing node group, if its name does not begin with eks-NODEGROUP-,"
+        " as for node groups made before spring 2021. `lamplighter adopt` prints it.",
         examples=["eks-6eb9e8a0-1f2b-4c5d-8e9f-0a1b2c3d4e5f"],
     )
     instance_type: str = Field(
@@ -56,12 +56,12 @@ class Pool(Part):
         2,
         ge=1,
         le=100,
-        description="Nodes it may ever have; the default fits a quota of 8 vCPUs.",
+        description="The most nodes; the default fits a quota of 8 vCPUs.",
         json_schema_extra=unit("nodes"),
     )
     price_per_hour: Amount | None = Field(
         None,
-        description="What a node costs; left out: the table shipped with us, by region and type.",
+        description="The price of a node; left out: the price from the shipped table, by region and type.",
         examples=["1.237"],
         json_schema_extra=unit("currency of the budget for a node and hour"),
     )
@@ -74,13 +74,13 @@ class Pool(Part):
         100,
         ge=20,
         le=16384,
-        description="The root volume of a node; GPU images are large.",
+        description="The size of a node's root volume; GPU images are large.",
         json_schema_extra=unit("GiB"),
     )
     zone_index: int = Field(
         0,
         ge=0,
-        description="Which of cluster.zones its nodes run in, from 0: one zone keeps NCCL traffic local.",
+        description="The zone of its nodes, as an index of cluster.zones from 0: one zone keeps NCCL traffic local.",
         json_schema_extra=unit("index"),
     )
     labels: dict[str, str] = Field(
@@ -89,22 +89,22 @@ class Pool(Part):
     )
     taints: list[Taint] = Field(
         default_factory=lambda: [Taint(key="nvidia.com/gpu", value="true", effect="NoSchedule")],
-        description="Taints on its nodes, which keep other work away from GPUs.",
+        description="Taints on its nodes: they keep other work away from GPUs.",
     )
     metadata_hop_limit: int = Field(
         2,
         ge=1,
         le=64,
-        description="How far instance metadata (IMDSv2 only) may travel.",
+        description="The hop limit of instance metadata (IMDSv2 only).",
         json_schema_extra=unit("hops"),
     )
     packages: list[str] = Field(
         default_factory=lambda: [*PACKAGES, "pciutils"],
-        description="Packages installed on a node as it starts.",
+        description="Packages to install when a node starts.",
     )
     curfew: Start | None = Field(
         None,
-        description="Its own curfew, in place of guard.curfew.",
+        description="The curfew of this pool; replaces guard.curfew.",
         examples=["04:00"],
         json_schema_extra=unit("HH:MM, 00:00 to 23:59"),
     )
@@ -113,8 +113,8 @@ class Pool(Part):
         None,
         min_length=1,
         max_length=1000,
-        description="What people read in Slack once it is open: where to log in, what to run, whom to ask."
-        " A pod's YAML with its toleration and GPU limit is shown beside it anyway.",
+        description="What people read in Slack when the pool is open: where to log in, what to run, whom to ask."
+        " Slack always shows the YAML of a pod with its toleration and GPU limit as well.",
         examples=["ssh class@bastion.example.com, then kubectl apply -f my-gpu-pod.yaml"],
         json_schema_extra=unit("text, 1000 characters at most"),
     )
@@ -122,7 +122,7 @@ class Pool(Part):
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, data: object) -> object:
-        """Labels are completed key by key; an adopted pool gets no default that AWS may contradict."""
+        """Add the default labels key by key; an adopted pool gets no default that AWS may contradict."""
         if isinstance(data, dict) and not data.get("existing") and isinstance(data.get("labels"), dict):
             return {**data, "labels": {**GPU_LABELS, **data["labels"]}}
         return data
@@ -139,19 +139,19 @@ class Pool(Part):
 
     @property
     def unstated(self) -> list[str]:
-        """What an adopted pool leaves to AWS; such a value is empty or 0 until read there."""
+        """The keys that an adopted pool leaves to AWS; their values are empty or 0 until they are read there."""
         if self.existing is None:
             return []
         return [name for name in UNSTATED if name not in self.model_fields_set]
 
     @property
     def brings_plugin(self) -> bool:
-        """Whether its image has a device plugin of its own, which announces GPUs whole."""
+        """Whether its image has its own device plugin, which announces whole GPUs."""
         return self.ami_type.startswith("BOTTLEROCKET") and "NVIDIA" in self.ami_type
 
     @property
     def autoscaler_tags(self) -> dict[str, str]:
-        """What tells Cluster Autoscaler, at zero nodes, which label and taints a node would have."""
+        """Tags that tell Cluster Autoscaler, at zero nodes, which label and taints a node would have."""
         tags = {
             f"{AUTOSCALER}/label/{key}": value
             for key, value in self.labels.items()

@@ -1,6 +1,6 @@
 """Windows: planned periods in which a pool is open, as lab.yaml writes them.
 
-Which instants a window means is for domain.calendar; whether it can be admitted, for domain.admission.
+domain/calendar turns windows into instants and decides which get nodes and money.
 """
 
 from datetime import date, timedelta
@@ -31,21 +31,21 @@ TIMES = ("start", "end")
 class Window(Part):
     """A planned period in which a pool is open with so many nodes, in its own time zone."""
 
-    # What lab_rules asks for, as far as an editor can tell.
+    # The part of labfile/rules that a JSON Schema can express, for editors.
     model_config = ConfigDict(
         json_schema_extra={"anyOf": [{"required": ["calendar"]}, {"required": list(TIMES)}]}
     )
 
     name: str = Field(
-        pattern=WINDOW_NAME, description="What people call it; unique in the lab.", examples=["evening"]
+        pattern=WINDOW_NAME, description="The name of the window; unique in the lab.", examples=["evening"]
     )
     pool: str | None = Field(
-        None, description="The pool it opens; may be left out where there is one.", examples=["gpu"]
+        None, description="The pool it opens; may be left out if the lab has one pool.", examples=["gpu"]
     )
     nodes: int | None = Field(
         None,
         ge=1,
-        description="Nodes it opens with; left out: the pool's max_nodes.",
+        description="The number of nodes; left out: the pool's max_nodes.",
         examples=[2],
         json_schema_extra=unit("nodes"),
     )
@@ -56,33 +56,33 @@ class Window(Part):
     )
     dates: Annotated[list[Day], Field(min_length=1), OneOrMore()] | None = Field(
         None,
-        description="The dates on which it starts, in place of days.",
+        description="The dates on which it starts; replaces days.",
         examples=[["2026-12-01"]],
         json_schema_extra=unit("YYYY-MM-DD"),
     )
     calendar: str | None = Field(
         None,
         pattern=COURSE_CALENDAR,
-        description="A course calendar (iCalendar), each event of which is a window; in place of days, dates,"
-        " start and end. A file beside the lab, or an https address that is read every hour.",
+        description="A course calendar (iCalendar): each event is a window. It replaces days, dates, start and end."
+        " A file beside the lab, or an https address that is read every hour.",
         examples=["course.ics"],
     )
     start: Start | None = Field(
         None,
-        description="When it opens, by the clock on the wall of its zone.",
+        description="When it opens, by the wall clock of its zone.",
         examples=["20:00"],
         json_schema_extra=unit("HH:MM, 00:00 to 23:59"),
     )
     end: End | None = Field(
         None,
-        description="When it closes; before start it is the next day's, equal to start it is refused.",
+        description="When it closes; a time before start is on the next day, a time equal to start is refused.",
         examples=["23:00"],
         json_schema_extra=unit("HH:MM, 00:00 to 24:00"),
     )
     ready: Ready = Field(
         "from",
-        description="from: it opens at its start, and GPUs are ready some minutes later. by: it opens early by the"
-        " pool's measured warm-up, so that they are ready at its start.",
+        description="from: it opens at its start, and GPUs are ready some minutes later. by: it opens earlier, by the"
+        " pool's measured warm-up, so that GPUs are ready at its start.",
         examples=["by"],
     )
     time_zone: str | None = Field(
@@ -115,24 +115,22 @@ class Window(Part):
         None,
         min_length=1,
         max_length=80,
-        description="Who answers for it; left out: the lab's owner.",
+        description="Who is responsible for it; left out: the lab's owner.",
         examples=["evening-class"],
     )
 
     idle_after: IdleAfter | None = Field(
         None,
-        description="Closes it when no pod has held a GPU of its pool for that long, a quarter of an hour after"
-        " this was said; left out: never.",
+        description="The guard closes it when no pod has held a GPU of its pool for so long; it says so 15 minutes"
+        " before. Left out: never.",
         examples=["45m"],
         json_schema_extra=unit("duration such as 45m or 2h, or off"),
     )
     gpu: GpuSettings | None = Field(
         None,
-        description="How its GPUs are offered, in place of what the lab's gpu says; left out: as the lab says.",
+        description="How its GPUs are offered; replaces the lab's gpu. Left out: as in the lab.",
     )
-    checks: WindowChecks | None = Field(
-        None, description="What is proven of its GPUs; left out: as the lab says."
-    )
+    checks: WindowChecks | None = Field(None, description="The checks of its GPUs; left out: as in the lab.")
 
     @property
     def weekdays(self) -> frozenset[int]:
@@ -146,21 +144,21 @@ class Window(Part):
 
     @property
     def timed(self) -> bool:
-        """Whether it says by itself when it opens and closes, and no calendar does."""
+        """Whether it names its times itself and follows no calendar."""
         return self.start is not None and self.end is not None
 
     @property
     def begins(self) -> int:
         """Its start as the minute of the day; ValueError for one that is not `timed`."""
-        return _said(self.start)
+        return _stated(self.start)
 
     @property
     def length(self) -> timedelta:
-        """Its length by the clock on the wall, whatever a clock change makes of it.
+        """Its length by the wall clock, without changes of the clocks.
 
         ValueError for one that is not `timed`.
         """
-        start, end = _said(self.start), _said(self.end)
+        start, end = _stated(self.start), _stated(self.end)
         return timedelta(minutes=end - start + (MINUTES_A_DAY if end < start else 0))
 
     @property
@@ -169,7 +167,7 @@ class Window(Part):
         return self.calendar is not None and self.calendar.startswith("https://")
 
 
-def _said(minute: int | None) -> int:
+def _stated(minute: int | None) -> int:
     if minute is None:
         raise ValueError("a window that follows a calendar has no times of its own")
     return minute

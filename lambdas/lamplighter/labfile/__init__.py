@@ -1,1 +1,1 @@
-"""A lab file into the model, every problem with its line. Functions read no lab file: they have lab.json."""
+"""Reads a lab file into the model, or reports every problem with its line. Functions read lab.json instead."""

@@ -12,6 +12,7 @@ from lamplighter.adapters.calendars.text import LARGEST, LARGEST_KEPT, CourseTex
 from lamplighter.errors import BadInput
 from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Said
 
 
 def filled(lab: Lab, folder: FilePath) -> tuple[Lab, list[tuple[Path, str]]]:
@@ -23,21 +24,21 @@ def filled(lab: Lab, folder: FilePath) -> tuple[Lab, list[tuple[Path, str]]]:
             try:
                 texts[name] = _course(lab, name, folder).text
             except BadInput as error:
-                wrong.append((path, f"is {name}, which {error}"))
+                wrong.append((path, f"names {name}, which cannot be used: {error}"))
     if sum(len(text.encode()) for text in texts.values()) > LARGEST_KEPT:
         text = f"come to more than {LARGEST_KEPT // 1024} KiB of times together, put one at an https address"
         wrong.append((("calendars",), text))
     return lab.model_copy(update={"calendars": texts or None}), wrong
 
 
-def faults(lab: Lab, folder: FilePath) -> Iterator[tuple[str, str]]:
-    """What of calendar files can be no window or is in doubt, with the file; nothing for files that are bad."""
+def faults(lab: Lab, folder: FilePath) -> Iterator[tuple[str, Said]]:
+    """The events of calendar files that cannot open a pool or are in doubt, with the file; none of a bad file."""
     for name in dict.fromkeys(name for _, name in _named(lab)):
         try:
             found = _course(lab, name, folder, again=True)
         except BadInput:
             continue
-        yield from ((name, said) for said in (*found.faults, *found.doubts))
+        yield from ((name, fault) for fault in (*found.faults, *found.doubts))
 
 
 def _named(lab: Lab) -> Iterator[tuple[Path, str]]:
@@ -62,7 +63,7 @@ def _content(path: FilePath) -> bytes:
         with path.open("rb") as file:
             return file.read(LARGEST + 1)
     except FileNotFoundError:
-        raise BadInput("is not beside the lab, put it there or name another") from None
+        raise BadInput("it is not beside the lab, put it there or name another") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise BadInput(f"cannot be read ({reason}), put a calendar there or name another") from None
+        raise BadInput(f"it cannot be read ({reason}), put a calendar there or name another") from None

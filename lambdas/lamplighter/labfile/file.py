@@ -50,7 +50,7 @@ class Problem:
 
     def __str__(self) -> str:
         said = f"{self.file}:{self.line}: {self.key}: {self.text}"
-        # What is quoted from a file may hold any of Unicode's line ends.
+        # Quotes from a file may contain any line end of Unicode.
         return " ".join(said.splitlines())
 
 
@@ -63,7 +63,7 @@ def load(path: FilePath | str) -> Lab:
 
 
 def problem(path: FilePath | str, key: Path, text: str) -> Problem:
-    """Something that a verb finds wrong with a lab that is good, at the line of the key or of what holds it."""
+    """A problem that a verb finds in a valid lab, at the line of the key or of the part around it."""
     document = lab_yaml.read(FilePath(path).read_text("utf-8-sig"))
     return Problem(_name(path), document.line(key), _key(key), text)
 
@@ -106,7 +106,7 @@ def parse(text: str, name: str = "lab.yaml", folder: FilePath | None = None) -> 
 
 
 def _with_window(document: lab_yaml.Document, path: Path, said: str) -> str:
-    """A problem of a window names it: nobody counts windows in a file."""
+    """A problem of a window with the window's name: its index alone is hard to find in a file."""
     match path, document.value:
         case ("windows", int(index), *rest), {"windows": [*windows]} if index < len(windows) and rest != [
             "name"
@@ -120,7 +120,7 @@ def _with_window(document: lab_yaml.Document, path: Path, said: str) -> str:
 
 
 def _judge(document: lab_yaml.Document) -> tuple[Lab | None, list[tuple[Path, str]]]:
-    """The lab where it can be read at all, and what is wrong with keys, values and their fit."""
+    """The lab, if it can be read at all, and the problems of keys, of values and of their fit."""
     if document.value is None and document.faults:
         return None, []
     value = {} if document.value is None else cleaned(document.value)
@@ -140,7 +140,7 @@ def _judge(document: lab_yaml.Document) -> tuple[Lab | None, list[tuple[Path, st
 
 
 def _misfits(lab: Lab, bad: Iterable[Path]) -> list[tuple[Path, str]]:
-    """What does not fit, but for what was found by reading a value that is wrong itself."""
+    """The misfits, without those that depend on a value that is wrong itself."""
     wrong = set(bad)
 
     def sound(path: Path) -> bool:

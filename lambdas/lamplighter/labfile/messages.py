@@ -1,4 +1,4 @@
-"""What the model finds wrong with a lab, as a person says it: what is wrong, what would be right."""
+"""The errors of the model as problems for people: what is wrong, what would be right."""
 
 from collections.abc import Callable, Mapping
 from typing import get_origin
@@ -40,7 +40,7 @@ RIGHT = {
 
 
 def sentence(error: ErrorDetails, path: Path) -> str:
-    """One of the model's errors as a person says it."""
+    """One error of the model as a problem for people."""
     value, kind = error["input"], error["type"]
     if kind in _SAID:
         return _SAID[kind](path)

@@ -1,7 +1,7 @@
 """YAML 1.2 text -> plain values with the line of every key and value, or problems.
 
-Values are resolved here by YAML's core schema, as written: 20:00 is text, 1.30 keeps its zero.
-Duplicate keys, tags, further documents and wild nesting are refused. What the values mean is for labfile.
+Resolves values by YAML's core schema, as written: 20:00 is text, 1.30 keeps its zero. Refuses duplicate keys, tags,
+further documents and deep nesting. file.py turns the values into a lab.
 """
 
 import re
@@ -40,8 +40,8 @@ _NOT_A_NUMBER = re.compile(r"\.nan|\.NaN|\.NAN")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """Something wrong in the text, before any key means anything."""
+class YamlProblem:
+    """A problem of the text, before any key is read."""
 
     line: int
     path: Path
@@ -50,29 +50,29 @@ class Fault:
 
 @dataclass(slots=True)
 class Document:
-    """What a text says: its value, where each path stands, and what is wrong with it."""
+    """A parsed text: its value, the line of each path, and its problems."""
 
     value: object = None
     lines: dict[Path, int] = field(default_factory=dict)
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[YamlProblem] = field(default_factory=list)
 
     def line(self, path: Path) -> int:
-        """The line of a path, or of the nearest thing around it that is written."""
+        """The line of a path, or of the nearest part around it that is in the text."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
 
 
 class _Broken(Exception):
-    """A way out of the composer, never seen outside."""
+    """Ends composing; never leaves this module."""
 
     def __init__(self, line: int, path: Path, text: str) -> None:
         super().__init__(text)
-        self.fault = Fault(line, path, text)
+        self.fault = YamlProblem(line, path, text)
 
 
 def read(text: str) -> Document:
-    """The first document of a text. Never raises: what is wrong is among its faults."""
+    """The first document of a text. Never raises: problems are among its faults."""
     document = Document()
     try:
         _Composer(text, document).compose()
@@ -83,23 +83,25 @@ def read(text: str) -> Document:
     except ReaderError as error:
         line = len(re.findall(r"\r\n|\r|\n", text[: error.position])) + 1
         point = error.character if isinstance(error.character, int) else ord(error.character)
-        document.faults.append(Fault(line, (), f"has the character U+{point:04X}, which YAML does not allow"))
+        document.faults.append(
+            YamlProblem(line, (), f"has the character U+{point:04X}, which YAML does not allow")
+        )
     except (YAMLError, ValueError) as error:
-        document.faults.append(Fault(1, (), f"is no YAML: {' '.join(str(error).split())[:200]}"))
+        document.faults.append(YamlProblem(1, (), f"is not YAML: {' '.join(str(error).split())[:200]}"))
     return document
 
 
-def _syntax(error: MarkedYAMLError) -> Fault:
-    """Where the text stops being YAML; for what is never closed, where it was opened."""
+def _syntax(error: MarkedYAMLError) -> YamlProblem:
+    """The line at which the text stops being YAML; for a bracket that is never closed, the line that opens it."""
     problem = " ".join(str(error.problem or "it cannot be read").split())
     unclosed = "end of stream" in problem or "<stream end>" in problem
     mark = (error.context_mark if unclosed else None) or error.problem_mark or error.context_mark
     if unclosed:
-        problem = "what is opened here is never closed, close it"
+        problem = "the bracket or quote that opens here is never closed, close it"
     elif "'\\t'" in problem:
         problem = "found a tab, indent with spaces"
     column = f" at column {mark.column + 1}" if mark else ""
-    return Fault(mark.line + 1 if mark else 1, (), f"is no YAML{column}: {problem}")
+    return YamlProblem(mark.line + 1 if mark else 1, (), f"is not YAML{column}: {problem}")
 
 
 class _Composer:
@@ -169,7 +171,9 @@ class _Composer:
         items: dict[str, object] = {}
         while not isinstance(event := next(self.events), MappingEndEvent):
             if not isinstance(event, ScalarEvent):
-                raise _Broken(_line(event), path, "has a key that is no word, write a word before the colon")
+                raise _Broken(
+                    _line(event), path, "has a key that is not a word, write a word before the colon"
+                )
             key, line = str(event.value), _line(event)
             here = (*path, key)
             if event.tag is not None:
@@ -189,11 +193,11 @@ class _Composer:
         return items
 
     def fault(self, event: Event, path: Path, text: str) -> None:
-        self.document.faults.append(Fault(_line(event), path, text))
+        self.document.faults.append(YamlProblem(_line(event), path, text))
 
 
 def scalar(text: str, *, plain: bool) -> object:  # noqa: PLR0911 - one return for each kind of scalar
-    """What a scalar means by the core schema; quoted and block scalars are text."""
+    """The value of a scalar by the core schema; quoted and block scalars are text."""
     if not plain:
         return text
     if _NULL.fullmatch(text):

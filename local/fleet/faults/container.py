@@ -25,7 +25,7 @@ _HOOK = (
 
 
 @dataclass(frozen=True)
-class Refusal:
+class StartFailure:
     """Why a container did not come, as its status says it."""
 
     reason: str
@@ -55,12 +55,12 @@ def no_sandbox(pod: Pod) -> str:
     return ""
 
 
-def not_created(container: Container) -> Refusal | None:
+def not_created(container: Container) -> StartFailure | None:
     """Why the runtime cannot make the container, which the kubelet asks for again and again."""
     kubelet = container.pod.kubelet
     if container.holds_gpus and kubelet.suffers("cdi-unresolvable"):
         device = gpu_uuid(kubelet.machine.instance_id, 0)
-        return Refusal(
+        return StartFailure(
             "CreateContainerError",
             "failed to create containerd container: CDI device injection failed: unresolvable CDI devices "
             f"nvidia.com/gpu={device}",
@@ -68,7 +68,7 @@ def not_created(container: Container) -> Refusal | None:
     return None
 
 
-def not_started(container: Container) -> Refusal | None:
+def not_started(container: Container) -> StartFailure | None:
     """Why the container that was made does not start; it counts as one that ended badly."""
     if not container.holds_gpus:
         return None
@@ -76,7 +76,7 @@ def not_started(container: Container) -> Refusal | None:
     needed = cuda_needed(container.image, container.environment) or here
     if needed <= (OLD_CUDA if container.pod.kubelet.suffers("driver-too-old") else here):
         return None
-    return Refusal(
+    return StartFailure(
         "StartError",
         f"{_HOOK}nvidia-container-cli: requirement error: unsatisfied condition: cuda>={needed[0]}.{needed[1]}, "
         "please update your driver to a newer version, or use an earlier cuda container: unknown",

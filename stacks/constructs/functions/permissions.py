@@ -11,7 +11,7 @@ from constructs import Construct
 
 from lamplighter.adapters.doctor import bootstrap
 from lamplighter.data.instance_types import QUOTA_CODES
-from lamplighter.data.quotas import CONCURRENCY
+from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.lab.model import Lab
 from stacks.constructs.functions.accepted import accept_wildcard
 from stacks.names import Names

@@ -9,7 +9,7 @@ of the account are busy nevertheless, rules, streams and workflows retry.
 
 from typing import NamedTuple
 
-from lamplighter.data.quotas import NEW_ACCOUNT
+from lamplighter.data.lambda_concurrency import NEW_ACCOUNT
 
 ROOM = 3
 """Functions that stay free at any request rate: for the guard, a workflow's step and a listener."""

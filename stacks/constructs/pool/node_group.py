@@ -33,7 +33,7 @@ DISK, BOTTLEROCKET_DISK = "/dev/xvda", "/dev/xvdb"
 
 
 @dataclass(frozen=True)
-class NodeTaint:
+class NodeGroupTaint:
     """A taint, with the values of Kubernetes."""
 
     key: str
@@ -57,7 +57,7 @@ class NodeGroupSpec:
     max_pods: int | None = None
     start_script: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
-    taints: Sequence[NodeTaint] = ()
+    taints: Sequence[NodeGroupTaint] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     # How EKS replaces nodes: MINIMAL stops a node before it starts another, so that a pool never needs more
     # instances than its quota has. DEFAULT starts one first.

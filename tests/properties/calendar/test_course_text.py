@@ -96,6 +96,6 @@ def test_a_spoilt_calendar_is_read_or_refused_in_one_line(content: bytes) -> Non
 
 
 def _sound(found: CourseText, events: Sequence[CourseEvent]) -> None:
-    assert all("\n" not in fault for fault in found.faults)
+    assert all("\n" not in str(fault) for fault in found.faults)
     assert len({(event.date, event.id) for event in events}) == len(events)
     assert all(event.closing >= BEGINS and event.opening < ENDS for event in events)

@@ -242,7 +242,7 @@ BROKEN: dict[str, tuple[Break, Mapping[str, LineOutcome], str]] = {
     "closed endpoint": (
         partial(network, publicAccessCidrs=["203.0.113.0/24"]),
         {"endpoint": NOT_OK},
-        "lets in 203.0.113.0/24 only",
+        "lets in only 203.0.113.0/24",
     ),
     "deaf endpoint": (deaf, {"endpoint": NOT_OK, "autoscalers": NOT_KNOWN}, "does not answer"),
     "minimum": (

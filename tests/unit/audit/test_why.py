@@ -115,6 +115,6 @@ def test_a_window_that_was_open_without_a_lease_is_named_with_the_reason() -> No
     found = explain([refused], [], EIGHT + 30 * MINUTE, max_nodes=2, windows=[window])
 
     assert found.nodes == 0
-    assert [unmet.reason for unmet in found.unmet] == [
-        "window evening asks for 2 nodes until 22:00 UTC on 2026-11-20 and was refused: only 1 USD are left"
+    assert [str(unmet.reason) for unmet in found.unmet] == [
+        "window evening asks for 2 nodes until 22:00 UTC on 2026-11-20; its lease was refused: only 1 USD are left"
     ]

@@ -65,7 +65,7 @@ def test_a_skip_is_an_exception_with_who_and_why() -> None:
             "pool": "gpu",
             "date": "2026-11-21",
             "code": "excepted",
-            "reason": "evening on 2026-11-21 was skipped by bob because of the holiday",
+            "reason": "bob skipped evening on 2026-11-21 because of the holiday",
         }
     ]
 
@@ -75,32 +75,36 @@ def test_a_lease_granted_ahead_is_shown_and_counted() -> None:
 
     assert [(one.window, one.notes) for one in simulation.windows][1] == (
         "cli-1",
-        ("a lease of alice, by alice because of the exam",),
+        (
+            reason(
+                "calendar.because",
+                what=reason("calendar.of-person", owner="alice", by="alice"),
+                because="of the exam",
+            ),
+        ),
     )
     assert simulation.costs[0].node_seconds == 2 * 2 * 2 * 3600 + 2 * 3600
 
 
 def test_a_pause_makes_windows_late_or_keeps_them_closed() -> None:
-    late = played(pauses=(Pause("bob", EIGHT, EIGHT + 2 * HOUR),))
-    closed = played(ALICES, pauses=(Pause("bob", EIGHT, None, "of the driver"),))
+    until_ten = Pause("bob", EIGHT, EIGHT + 2 * HOUR)
+    endless = Pause("bob", EIGHT, None, "of the driver")
+    late = played(pauses=(until_ten,))
+    closed = played(ALICES, pauses=(endless,))
 
     assert late.windows[0].opens == EIGHT + 2 * HOUR
-    assert late.windows[0].notes == ("opens late: the lab is paused until 22:00 on 2026-11-20 (UTC), by bob",)
+    assert late.windows[0].notes == (reason("calendar.opens-late", why=until_ten.reason()),)
     assert closed.windows == []
-    assert {one.reason for one in closed.skipped} == {
-        "the lab is paused until somebody resumes it, by bob because of the driver"
-    }
+    assert {one.reason for one in closed.skipped} == {endless.reason()}
 
 
 def test_what_is_spent_counts_against_what_is_still_ahead() -> None:
     simulation = played(spent="15")
 
     assert [one.date.isoformat() for one in simulation.windows] == ["2026-11-20"]
+    budget = reason("money.budget", limit="20.00 USD", per=reason("money.per.month"))
     assert [(one.code, one.reason) for one in simulation.skipped] == [
-        (
-            "over-budget",
-            "it would cost 4.00 USD, more than will be left of the 20.00 USD for the month (2026-11)",
-        )
+        ("over-budget", reason("money.over-budget", cost="4.00 USD", budget=budget, period="2026-11"))
     ]
 
 
@@ -128,4 +132,4 @@ def test_what_was_decided_stands_as_it_was_decided() -> None:
     simulation = played(window, refused)
 
     assert [(one.window, one.closes) for one in simulation.windows] == [("evening", EIGHT + 4 * HOUR)]
-    assert [(one.code, one.reason) for one in simulation.skipped] == [("pool-full", str(FULL))]
+    assert [(one.code, one.reason) for one in simulation.skipped] == [("pool-full", FULL)]

@@ -1,15 +1,16 @@
 """What keeps a lease from opening: which pause of several, until when, and in which words."""
 
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.calendar.changes import Changes, Pause, Skip, clock_of, paused_at, said, said_because
+from lamplighter.domain.calendar.changes import Changes, Pause, Skip, paused_at, with_reason
+from lamplighter.reasons.reason import reason
+from tests.drawn import english
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-CLOCK = clock_of(ZoneInfo("Asia/Seoul"))
+SEOUL = "Asia/Seoul"
 LATE = Pause("late", EIGHT, EIGHT + 3 * HOUR)
 EARLY = Pause("early", EIGHT + HOUR, EIGHT + 2 * HOUR)
 FOR_GOOD = Pause("for-good", EIGHT)
@@ -40,36 +41,38 @@ def test_of_several_pauses_the_one_that_lasts_longest_counts_and_a_destroy_befor
 
 
 @pytest.mark.parametrize(
-    ("pause", "reason"),
+    ("pause", "words"),
     [
-        (LATE, "the lab is paused until 08:00 on 2026-11-21 (Asia/Seoul), by late"),
-        (FOR_GOOD, "the lab is paused until somebody resumes it, by for-good"),
+        (LATE, "late paused the lab until 08:00 on 2026-11-21 (Asia/Seoul)"),
+        (FOR_GOOD, "for-good paused the lab: nothing opens until somebody resumes it"),
         (
-            Pause("tom", EIGHT, None, "the exams"),
-            "the lab is paused until somebody resumes it, by tom because the exams",
+            Pause("tom", EIGHT, EIGHT + HOUR, "of the exams"),
+            "tom paused the lab until 06:00 on 2026-11-21 (Asia/Seoul) because of the exams",
         ),
-        (DESTROY, "the lab is being destroyed, and nothing opens any more"),
+        (DESTROY, "the lab is being destroyed: nothing opens any more"),
         (
             Pause("tom", EIGHT, closing=True, failed=True),
-            "a destroy of the lab failed, and nothing opens until somebody resumes it",
+            "a destroy of the lab failed: nothing opens until somebody resumes the lab",
         ),
     ],
 )
-def test_a_pause_says_until_when_and_by_whom(pause: Pause, reason: str) -> None:
-    assert pause.reason(CLOCK) == reason
-    assert Changes((pause,), SKIP).keeps_closed(EIGHT, CLOCK) == reason
+def test_a_pause_says_until_when_and_by_whom(pause: Pause, words: str) -> None:
+    assert english(pause.reason(), SEOUL) == words
+    assert Changes((pause,), SKIP).keeps_closed(EIGHT) == pause.reason()
 
 
 def test_a_date_that_was_skipped_is_said_where_no_pause_is_in_force() -> None:
-    skipped = "evening on 2026-11-20 was skipped by alice"
+    skipped = reason("calendar.skipped", by="alice", window="evening", date="2026-11-20")
 
-    assert Changes((LATE,), SKIP).keeps_closed(EIGHT + 3 * HOUR, CLOCK) == skipped
-    assert Skip("evening", "2026-11-20", "alice", EIGHT, "the holiday").reason() == (
-        f"{skipped} because the holiday"
+    assert Changes((LATE,), SKIP).keeps_closed(EIGHT + 3 * HOUR) == skipped
+    assert english(Skip("evening", "2026-11-20", "alice", EIGHT, "of the holiday").reason()) == (
+        "alice skipped evening on 2026-11-20 because of the holiday"
     )
-    assert Changes().keeps_closed(EIGHT, CLOCK) is None
+    assert Changes().keeps_closed(EIGHT) is None
 
 
 def test_a_reason_stands_behind_a_sentence_only_where_there_is_one() -> None:
-    assert (said_because("it rains"), said_because(None), said_because("")) == (" because it rains", "", "")
-    assert (said("it rains"), said(None), said("")) == (": it rains", "", "")
+    paused = reason("calendar.paused", by="alice")
+
+    assert with_reason(paused, "it rains") == reason("calendar.because", what=paused, because="it rains")
+    assert with_reason(paused, None) == with_reason(paused, "") == paused

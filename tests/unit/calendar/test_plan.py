@@ -17,6 +17,7 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.price import Price, Source
 from lamplighter.domain.schedules.schedule import Start, WorkflowArns, closing, open_command, opening
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Sentences, reason
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
@@ -187,7 +188,7 @@ def test_a_close_that_takes_over_an_hour_is_begun_again_once_an_hour() -> None:
                 issued=now,
                 expires=now + timedelta(days=1),
                 lease="evening-2026-11-20",
-                because="the evening lease began to close over an hour ago and did not come to its end",
+                because=reason("calendar.close-again", lease=LEASE.called()),
             ),
         ),
     )
@@ -250,7 +251,11 @@ def test_a_window_ends_at_the_curfew_and_is_held_until_there() -> None:
     assert at_curfew("20:00", "22:00") == Calendar(
         (replace(LEASE, closes=OPENS + HOUR, hold=Money.of(2, "USD")),),
         (),
-        {LEASE.id: "it ends at 21:00 on 2026-11-20 (UTC), the curfew"},
+        {
+            LEASE.id: Sentences(
+                (reason("calendar.ends-at", until=reason("lease.at-curfew", at=OPENS + HOUR)),)
+            )
+        },
     )
     assert at_curfew("20:00", "21:00").notes == {}
 
@@ -269,8 +274,10 @@ def test_a_window_in_the_curfew_takes_nothing_from_the_windows_behind_it() -> No
     ("start", "opens"), [("20:59", True), ("21:00", False), ("21:09", False), ("21:10", True)]
 )
 def test_a_window_that_would_open_in_the_curfew_is_told_with_its_reason(start: str, *, opens: bool) -> None:
-    reason = f"it would open at {start} on 2026-11-20 (UTC), while the curfew keeps pool gpu at zero"
-    skipped = SkippedWindow("evening", "gpu", date(2026, 11, 20), Code.VANISHES, reason, 0)
+    hour, minute = map(int, start.split(":"))
+    opens_at = datetime(2026, 11, 20, hour, minute, tzinfo=UTC)
+    why = reason("calendar.in-curfew", opens=opens_at, pool="gpu")
+    skipped = SkippedWindow("evening", "gpu", date(2026, 11, 20), Code.VANISHES, why, 0)
 
     found = at_curfew(start, "22:00")
 

@@ -1,7 +1,8 @@
 """What stands in the ledger and the schedule group after the planner ran."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,15 @@ import pytest
 
 from handlers.leases import STEPS
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.application.planner.announcements import PlannerNotices
 from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.drift import Listed
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.lab.model import Lab
-from lamplighter.reasons.reason import reason
+from lamplighter.reasons.reason import Sentences, reason
 from lamplighter.values import instant
+from tests.unit.calendar.test_plan import LEASE
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 
 # Eight in the evening (UTC) of Friday 2026-11-20; the evening window opens an hour later.
@@ -221,7 +224,9 @@ def test_a_window_that_vanishes_in_a_clock_change_is_said_aloud(world: LabOnMoto
     plan_all(deployed(world, gap))
 
     said = [entry for entry in world.capacity.ledger.audit("gpu", early) if entry.kind == "skipped"]
-    assert [entry.what for entry in said] == ["window gap does not open on 2026-03-08"]
+    assert [entry.what for entry in said] == [
+        reason("calendar.trail.not-opening", window="gap", date=date(2026, 3, 8))
+    ]
 
 
 def test_a_window_that_only_a_calendar_names_ends_at_the_curfew_or_does_not_open(world: LabOnMoto) -> None:
@@ -234,11 +239,11 @@ def test_a_window_that_only_a_calendar_names_ends_at_the_curfew_or_does_not_open
     leases = world.capacity.ledger.leases("gpu")
     assert {(lease.window, f"{lease.closes:%H:%M}") for lease in leases} == {("evening", "22:00")}
     audit = world.capacity.ledger.audit("gpu", EIGHT)
-    assert next(entry.why for entry in audit if entry.kind == "planned") == (
-        "it ends at 22:00 on 2026-11-20 (UTC), the curfew"
+    assert next(entry.why for entry in audit if entry.kind == "planned") == Sentences(
+        (reason("calendar.ends-at", until=reason("lease.at-curfew", at=EIGHT + timedelta(hours=2))),)
     )
-    assert next(entry.why for entry in audit if entry.kind == "skipped") == (
-        "it would open at 22:05 on 2026-11-20 (UTC), while the curfew keeps pool gpu at zero"
+    assert next(entry.why for entry in audit if entry.kind == "skipped") == reason(
+        "calendar.in-curfew", opens=EIGHT + timedelta(hours=2, minutes=5), pool="gpu"
     )
 
 
@@ -294,3 +299,19 @@ def test_a_lease_that_is_granted_while_the_planner_runs_keeps_its_schedules(
     [lease] = world.capacity.ledger.leases("gpu")
     assert f"open-{lease.id}" in schedules()
     assert f"close-{lease.id}" in schedules()
+
+
+def test_a_refusal_that_an_older_release_sent_as_a_sentence_is_not_sent_again(world: LabOnMoto) -> None:
+    services = deployed(world, EVENING, LATE)
+    ledger = world.capacity.ledger
+    planner_notices = PlannerNotices(world.capacity.lab, ledger, services.notices, EIGHT)
+    refused = replace(LEASE, refusal=reason("lease.too-many-nodes", nodes=4, pool="gpu", most=2))
+
+    planner_notices.outlook(refused, "pool gpu is full at 21:00 UTC on 2026-11-20")
+    assert ledger.audit("gpu", EIGHT) == []
+
+    planner_notices.outlook(refused, None)
+    planner_notices.outlook(replace(refused, refusal=None), "pool gpu is full at 21:00 UTC on 2026-11-20")
+    first, second = ledger.audit("gpu", EIGHT)
+    assert (first.kind, first.why) == ("foreseen", refused.refusal)
+    assert second.why == reason("calendar.no-longer", before="pool gpu is full at 21:00 UTC on 2026-11-20")

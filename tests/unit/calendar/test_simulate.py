@@ -124,14 +124,17 @@ def test_a_week_as_the_contract_writes_it(here: Path) -> None:
                 "pool": "gpu",
                 "date": "2026-03-03",
                 "code": "pool-full",
-                "reason": "it asks for 1 node, but 2 of the 2 of pool gpu are taken as it opens",
+                "reason": (
+                    "pool gpu is full at 22:00 on 2026-03-03 (Asia/Seoul): the evening lease (2) and the 1 asked for "
+                    "would be 3 of 2 nodes"
+                ),
             },
             {
                 "window": "evening",
                 "pool": "gpu",
                 "date": "2026-03-05",
                 "code": "excepted",
-                "reason": "2026-03-05 is among the exceptions of evening",
+                "reason": "2026-03-05 is among the exceptions of window evening",
             },
         ],
         "capacity": [
@@ -203,8 +206,8 @@ def test_an_adopted_pool_must_state_what_only_aws_knows(here: Path) -> None:
     done = simulate(here, "2026-03-02T00:00:00Z", "2026-03-09T00:00:00Z")
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        "lab.yaml:3: pools.gpu.max_nodes: is left to AWS, state it to simulate",
-        "lab.yaml:3: pools.gpu.price_per_hour: is left to AWS, state it to simulate",
+        "lab.yaml:3: pools.gpu.max_nodes: is left to AWS, write it to simulate",
+        "lab.yaml:3: pools.gpu.price_per_hour: is left to AWS, write it to simulate",
     ]
 
 

@@ -78,7 +78,7 @@ def test_windows_says_who_skipped_what_and_why(world: LabOnMoto) -> None:
     skipped = next(row for row in rows("windows", "gpu") if row["state"] == "skipped")
 
     assert (skipped["window"], skipped["date"], skipped["by"]) == ("evening", "2026-11-20", "alice")
-    assert "evening on 2026-11-20 was skipped by alice because of the holiday" in says("windows")
+    assert "alice skipped evening on 2026-11-20 because of the holiday" in says("windows")
 
 
 def test_a_pause_is_said_first_with_what_it_does_to_each_window(world: LabOnMoto) -> None:
@@ -87,11 +87,11 @@ def test_a_pause_is_said_first_with_what_it_does_to_each_window(world: LabOnMoto
     said = says("windows")
 
     assert said.startswith(
-        "PAUSED: the lab is paused until 22:00 on 2026-11-20 (UTC), by alice because of the driver\n"
+        "PAUSED: alice paused the lab until 22:00 on 2026-11-20 (UTC) because of the driver\n"
     )
     assert "opens late, Fri 20 Nov 22:00 UTC, when the pause by alice ends" in said
-    assert "PAUSED: the lab is paused until 22:00" in says("status")
-    assert "PAUSED: the lab is paused until 22:00" in says("simulate", "--live")
+    assert "PAUSED: alice paused the lab until 22:00" in says("status")
+    assert "PAUSED: alice paused the lab until 22:00" in says("simulate", "--live")
 
 
 def test_a_lease_granted_ahead_stands_among_the_windows(world: LabOnMoto) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from lamplighter.domain.calendar.wall_clock import opening
 from lamplighter.values.zones import EPOCH, zone
+from tests.drawn import english
 
 SPRING, AUTUMN = date(2026, 3, 29), date(2026, 10, 25)
 FORWARD = "clocks in Europe/Berlin go forward from 02:00 to 03:00 on 2026-03-29"
@@ -21,18 +22,18 @@ def opened(day: date, start: str, end: str, where: str = "Europe/Berlin") -> tup
     length = timedelta(minutes=minute(end) - minute(start))
     found = opening(day, minute(start), length, zone(where))
     opens, closes = (EPOCH + timedelta(seconds=at) for at in (found.opens, found.closes))
-    return f"{opens:%d %H:%M}", f"{closes:%d %H:%M}", found.notes
+    return f"{opens:%d %H:%M}", f"{closes:%d %H:%M}", tuple(map(english, found.notes))
 
 
 @pytest.mark.parametrize(
     ("start", "end", "opens", "closes", "note"),
     [
         ("00:30", "02:00", "28 23:30", "29 01:00", None),
-        ("00:30", "02:01", "28 23:30", "29 01:00", "lasts 1 h 30 min instead of 1 h 31 min"),
-        ("01:59", "03:00", "29 00:59", "29 01:00", "lasts 1 min instead of 1 h 1 min"),
-        ("02:00", "03:00", "29 01:00", "29 01:00", "nothing is left of its 1 h"),
-        ("02:10", "02:40", "29 01:00", "29 01:00", "nothing is left of its 30 min"),
-        ("02:59", "04:00", "29 01:00", "29 02:00", "lasts 1 h instead of 1 h 1 min"),
+        ("00:30", "02:01", "28 23:30", "29 01:00", "it lasts 1h30m instead of 1h31m"),
+        ("01:59", "03:00", "29 00:59", "29 01:00", "it lasts 1m instead of 1h1m"),
+        ("02:00", "03:00", "29 01:00", "29 01:00", "nothing is left of its 1h"),
+        ("02:10", "02:40", "29 01:00", "29 01:00", "nothing is left of its 30m"),
+        ("02:59", "04:00", "29 01:00", "29 02:00", "it lasts 1h instead of 1h1m"),
         ("03:00", "04:00", "29 01:00", "29 02:00", None),
         ("23:00", "24:00", "29 21:00", "29 22:00", None),
     ],
@@ -48,7 +49,7 @@ def test_what_falls_into_the_gap_of_spring_moves_to_its_end(
     [
         ("01:00", "02:00", "24 23:00", "25 00:00", None),
         ("01:30", "02:30", "24 23:30", "25 00:30", None),
-        ("01:59", "03:00", "24 23:59", "25 02:00", "lasts 2 h 1 min instead of 1 h 1 min"),
+        ("01:59", "03:00", "24 23:59", "25 02:00", "it lasts 2h1m instead of 1h1m"),
         # Both ends are ambiguous: the first of each.
         ("02:10", "02:50", "25 00:10", "25 00:50", None),
         # An ambiguous start is the second where the first would make it longer.
@@ -70,7 +71,7 @@ def test_a_zone_without_an_offset_and_one_west_of_it_are_read_alike() -> None:
     assert opened(date(2026, 3, 29), "00:30", "02:30", "Europe/London") == (
         "29 00:30",
         "29 01:30",
-        ("lasts 1 h instead of 2 h: clocks in Europe/London go forward from 01:00 to 02:00 on 2026-03-29",),
+        ("it lasts 1h instead of 2h: clocks in Europe/London go forward from 01:00 to 02:00 on 2026-03-29",),
     )
 
 
@@ -87,5 +88,5 @@ def test_a_change_of_half_an_hour_is_told_in_minutes() -> None:
     assert opened(date(2026, 10, 4), "01:30", "03:00", "Australia/Lord_Howe") == (
         "03 15:00",
         "03 16:00",
-        (f"lasts 1 h instead of 1 h 30 min: {forward}",),
+        (f"it lasts 1h instead of 1h30m: {forward}",),
     )

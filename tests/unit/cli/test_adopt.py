@@ -10,22 +10,22 @@ from moto import mock_aws
 
 from cli.plan import adopt
 from lamplighter.adapters.aws.capacity.adoption import Adoption
-from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup, obstacles
+from lamplighter.domain.pool.adoption import Autoscalers, ExistingCluster, ExistingNodeGroup, obstacles
 from lamplighter.errors import BadInput
 from lamplighter.labfile import file as labfile
 
-CLUSTER = FoundCluster(
+CLUSTER = ExistingCluster(
     "Team_A", "eu-central-1", "1.34", "API", public_endpoint=True, public_cidrs=("0.0.0.0/0",)
 )
-GROUP = FoundGroup("gpus", "ACTIVE", ("g5.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 3, 0, {})
+GROUP = ExistingNodeGroup("gpus", "ACTIVE", ("g5.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 3, 0, {})
 TAGGED = replace(GROUP, group_tags={"k8s.io/cluster-autoscaler/enabled": "true"})
 NONE = Autoscalers(asked=True)
 
 
 def said(
-    cluster: FoundCluster = CLUSTER, group: FoundGroup = GROUP, autoscalers: Autoscalers = NONE
+    cluster: ExistingCluster = CLUSTER, group: ExistingNodeGroup = GROUP, autoscalers: Autoscalers = NONE
 ) -> list[tuple[bool, str]]:
-    return [(found.blocks, found.text) for found in obstacles(cluster, group, autoscalers)]
+    return [(found.blocks, str(found.text)) for found in obstacles(cluster, group, autoscalers)]
 
 
 def test_a_group_that_is_ready_has_nothing_in_its_way() -> None:
@@ -37,10 +37,12 @@ def test_a_group_that_is_ready_has_nothing_in_its_way() -> None:
     [
         (replace(CLUSTER, authentication="CONFIG_MAP"), "has authentication mode CONFIG_MAP"),
         (replace(CLUSTER, public_endpoint=False), "is private: the functions run outside its VPC"),
-        (replace(CLUSTER, public_cidrs=("203.0.113.0/24",)), "lets in 203.0.113.0/24 only"),
+        (replace(CLUSTER, public_cidrs=("203.0.113.0/24",)), "lets in only 203.0.113.0/24"),
     ],
 )
-def test_a_cluster_that_the_functions_cannot_enter_is_in_the_way(cluster: FoundCluster, words: str) -> None:
+def test_a_cluster_that_the_functions_cannot_enter_is_in_the_way(
+    cluster: ExistingCluster, words: str
+) -> None:
     [(blocks, text)] = said(cluster)
 
     assert blocks
@@ -77,18 +79,18 @@ def test_a_group_that_may_start_nodes_without_gpus_beside_others_is_in_the_way()
     found = said(group=replace(GROUP, instance_types=("g5.xlarge", "inf2.xlarge", "t3.large")))
 
     [text] = [text for blocks, text in found if blocks]
-    assert text.startswith("node group gpus may start inf2.xlarge, t3.large, without an NVIDIA GPU")
+    assert text.startswith("node group gpus may start inf2.xlarge and t3.large, without an NVIDIA GPU")
     assert text.endswith("name a node group whose instances have GPUs")
 
 
-@pytest.mark.parametrize(("kinds", "named"), [(("g99.huge",), "g99.huge"), ((), "its instances")])
+@pytest.mark.parametrize(("kinds", "named"), [(("g99.huge",), "g99.huge"), ((), "the instances")])
 def test_instances_of_which_nobody_here_knows_whether_they_have_gpus_are_said(
     kinds: tuple[str, ...], named: str
 ) -> None:
     [(blocks, text)] = said(group=replace(GROUP, instance_types=kinds))
 
     assert not blocks
-    assert text.startswith(f"whether {named} of node group gpus have an NVIDIA GPU is not known here")
+    assert text.startswith(f"it is not known here whether {named} of node group gpus have an NVIDIA GPU")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +123,7 @@ def test_an_autoscaler_that_does_not_find_the_group_is_no_obstacle_and_is_said()
     [(blocks, text)] = said(autoscalers=Autoscalers(asked=True, found=("deployment kube-system/autoscaler",)))
 
     assert not blocks
-    assert "runs, and node group gpus has not the tag by which it finds groups" in text
+    assert "runs, and node group gpus lacks the tag by which it finds groups" in text
 
 
 def test_a_nodepool_of_karpenter_that_may_start_gpus_is_in_the_way() -> None:
@@ -135,17 +137,17 @@ def test_an_autoscaler_that_could_not_be_looked_for_is_said() -> None:
     [(blocks, text)] = said(group=TAGGED, autoscalers=Autoscalers(asked=False, why_not="no answer"))
 
     assert not blocks
-    assert "it has an autoscaler's tag: no answer" in text
+    assert "the group has an autoscaler's tag: no answer" in text
 
 
 def test_running_nodes_are_no_obstacle_and_are_said() -> None:
     [(blocks, text)] = said(group=replace(GROUP, desired=2))
 
     assert not blocks
-    assert text.startswith("2 nodes are ordered in gpus now: they are left alone")
+    assert text.startswith("2 nodes are ordered in gpus now: they stay and are reported")
 
 
-def written(folder: Path, group: FoundGroup) -> Path:
+def written(folder: Path, group: ExistingNodeGroup) -> Path:
     file = folder / "lab.yaml"
     file.write_text("\n".join(adopt.lab_file(CLUSTER, group)), "utf-8")
     return file

@@ -33,7 +33,7 @@ def test_what_is_refused_for_money_is_said_by_month_with_the_first_reason(tmp_pa
     assert said(tmp_path, text) == [
         "  the year from 2026-11-20: 4 openings, 2 of them refused",
         ("note: window a will not open in 2026-12 on 3 and 9: it would cost 4.0000 USD, "
-        "but of the 10.0000 USD for the month 2026-12 only 2.0000 USD are left"),
+        "more than is left of the 10.0000 USD for the month (2026-12): 2.0000 USD is left"),
     ]  # fmt: skip
 
 
@@ -43,8 +43,8 @@ def test_what_is_refused_for_room_is_said_too(tmp_path: Path) -> None:
     )
     assert said(tmp_path, text)[1:] == [
         (
-            "note: window b will not open on 2026-12-01: it asks for 2 nodes, but 2 of the 2 of pool gpu are taken "
-            "as it opens"
+            "note: window b will not open on 2026-12-01: pool gpu is full at 20:00 on 2026-12-01 (UTC): the a lease "
+            "(2) and the 2 asked for would be 4 of 2 nodes"
         )
     ]
 
@@ -66,7 +66,7 @@ def test_what_is_left_to_aws_cannot_be_judged(tmp_path: Path) -> None:
         "windows:\n- {name: a, days: mon, start: 20:00, end: 21:00}\n"
     )
     assert said(tmp_path, text) == [
-        "note: what will be refused is not told: max_nodes or price_per_hour is left to AWS, state both"
+        "note: which windows will be refused is not known: max_nodes or price_per_hour is left to AWS, write both"
     ]
 
 

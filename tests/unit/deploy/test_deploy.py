@@ -15,7 +15,7 @@ from handlers import deploy
 from handlers.leases import STEPS
 from lamplighter.adapters.aws import calls
 from lamplighter.application import environment
-from lamplighter.application.capacity import capacity
+from lamplighter.application.capacity import services
 from lamplighter.application.environment import lab as lab_in_code
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.lab.model import Lab
@@ -89,7 +89,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
         (tmp_path / "lab.json").write_text(made.lab.to_json(), "utf-8")
         monkeypatch.setattr("lamplighter.application.deploy.last_close.deployed", lambda: made.capacity)
         yield made
-    capacity.deployed.cache_clear()
+    services.deployed.cache_clear()
     environment.lab.cache_clear()
 
 

@@ -9,7 +9,7 @@ from lamplighter.domain.doctor.checks import examine
 from lamplighter.domain.doctor.facts import AwsIdentity, ClusterFacts, Facts, PoolGroup, SlackSecret, Trail
 from lamplighter.domain.doctor.line import LineOutcome, Unread
 from lamplighter.domain.money.price import Price, Source
-from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup
+from lamplighter.domain.pool.adoption import Autoscalers, ExistingCluster, ExistingNodeGroup
 from lamplighter.lab.model import Lab
 from tests.unit.doctor.told import ToldLine
 
@@ -23,11 +23,11 @@ DOCUMENT: dict[str, Any] = {
     "slack": {"secret_arn": "arn:aws:secretsmanager:ap-northeast-2:123456789012:secret:lab-slack-AbCdEf"},
     "windows": WINDOWS,
 }
-CLUSTER = FoundCluster(
+CLUSTER = ExistingCluster(
     "lab", "ap-northeast-2", "1.35", "API", public_endpoint=True, public_cidrs=("0.0.0.0/0",)
 )
 TAG = {"k8s.io/cluster-autoscaler/enabled": "true"}
-GROUP = FoundGroup(
+GROUP = ExistingNodeGroup(
     name="lab-ng-gpu",
     status="ACTIVE",
     instance_types=("g5.xlarge",),
@@ -142,7 +142,7 @@ WRONG: list[tuple[str, Facts, str, str]] = [
     (
         "endpoint",
         replace(FACTS, cluster=replace(CLUSTER, public_cidrs=("203.0.113.0/24",))),
-        "lets in 203.0.113.0/24 only",
+        "lets in only 203.0.113.0/24",
         "let in 0.0.0.0/0",
     ),
     ("minimum", replace(FACTS, groups=group(minimum=1)), "has minimum 1", "set it to 0"),
@@ -151,7 +151,7 @@ WRONG: list[tuple[str, Facts, str, str]] = [
         "autoscalers",
         replace(FACTS, inside=ClusterFacts(AUTOSCALER, "v26.3.1")),
         "deployment kube-system/cluster-autoscaler may open node group lab-ng-gpu",
-        "take the tag k8s.io/cluster-autoscaler/enabled off",
+        "remove the tag k8s.io/cluster-autoscaler/enabled from",
     ),
     (
         "autoscalers",

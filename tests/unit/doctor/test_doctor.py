@@ -131,7 +131,7 @@ def test_an_autoscaler_that_cannot_find_the_group_is_ok_and_said() -> None:
     line = said(facts)["autoscalers"]
 
     assert line.outcome is LineOutcome.OK
-    assert "has not the tag by which it finds groups" in line.said
+    assert "lacks the tag by which it finds groups" in line.said
 
 
 def test_what_the_lab_leaves_to_aws_is_taken_from_the_node_group() -> None:

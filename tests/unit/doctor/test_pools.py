@@ -12,7 +12,7 @@ from lamplighter.data import prices
 from lamplighter.domain.doctor.facts import Facts, PoolGroup, Trail
 from lamplighter.domain.doctor.line import Judgement, LineOutcome, Unread, unknown, unwell, well
 from lamplighter.domain.money.price import Price, Source
-from lamplighter.domain.pool.adoption import FoundCluster
+from lamplighter.domain.pool.adoption import ExistingCluster
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
 from tests.unit.doctor.cases import (
@@ -309,6 +309,6 @@ def test_the_secret_of_the_slack_app_is_there_once_its_stack_is(
 
 
 def test_a_cluster_that_upgrades_itself_costs_no_more() -> None:
-    standard: FoundCluster = replace(CLUSTER, version="1.34", support="STANDARD")
+    standard: ExistingCluster = replace(CLUSTER, version="1.34", support="STANDARD")
     (found,) = cluster.kubernetes_version(replace(FACTS, cluster=standard), lab(), NOW)
     assert found.said.endswith(": then EKS upgrades the cluster by itself")

@@ -7,12 +7,12 @@ import pytest
 
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.guard.proof import end_drains, prove_zero
-from lamplighter.domain.pool.evidence import Activity, Member, ScalingGroup
+from lamplighter.domain.pool.evidence import GroupMember, ScalingActivity, ScalingGroup
 from lamplighter.errors import OutsideFailed, TryLater
 from tests.unit.guard.test_proof import IN_SERVICE, MINUTE, WAITS, draining, run
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
-LEFT = Member("i-3", "a", "Terminating:Wait")
+LEFT = GroupMember("i-3", "a", "Terminating:Wait")
 
 
 def silent() -> Connection:
@@ -40,9 +40,9 @@ def test_where_nothing_waits_kubernetes_is_not_asked(lab: LabOnMoto) -> None:
     assert not guard_services.kubernetes_silent
 
 
-def leaving(instance: str, minutes: float, what: str = "Terminating") -> Activity:
+def leaving(instance: str, minutes: float, what: str = "Terminating") -> ScalingActivity:
     started = EIGHT + minutes * MINUTE
-    return Activity("a", "InProgress", f"{what} EC2 instance: {instance}", "", started, None)
+    return ScalingActivity("a", "InProgress", f"{what} EC2 instance: {instance}", "", started, None)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def leaving(instance: str, minutes: float, what: str = "Terminating") -> Activit
     ],
 )
 def test_without_kubernetes_a_node_has_four_minutes_from_the_last_order_to_leave(
-    lab: LabOnMoto, activities: list[Activity], ended: list[str]
+    lab: LabOnMoto, activities: list[ScalingActivity], ended: list[str]
 ) -> None:
     group = draining(lab, WAITS, activities=activities)
     lab.at(10)

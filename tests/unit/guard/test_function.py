@@ -11,7 +11,7 @@ from lamplighter.application.guard.proof import end_drains, mark_leaked, prove_z
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
-from lamplighter.domain.pool.evidence import Member, ScalingGroup
+from lamplighter.domain.pool.evidence import GroupMember, ScalingGroup
 from lamplighter.errors import OutsideFailed, TryLater
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 
@@ -210,7 +210,7 @@ def hooked(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> Hooked:
     return made
 
 
-LEAVING = ScalingGroup("g", 0, 2, 0, (Member("i-1", "a", "Terminating:Wait"),))
+LEAVING = ScalingGroup("g", 0, 2, 0, (GroupMember("i-1", "a", "Terminating:Wait"),))
 
 
 def test_an_empty_node_need_not_wait_for_ekss_drain(lab: LabOnMoto, hooked: Hooked) -> None:

@@ -12,7 +12,7 @@ from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.incident import Incident, next_page, retry_after
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.pool.evidence import Instance, Member, NodeGroup, ScalingGroup, Update
+from lamplighter.domain.pool.evidence import GroupMember, Instance, NodeGroup, NodeGroupUpdate, ScalingGroup
 from lamplighter.domain.schedules.failsafe import failsafe_schedules
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -54,8 +54,8 @@ def pool(
     desired: int | None = None,
 ) -> PoolFacts:
     """A healthy pool with these leases and nodes: sizes as we set them, and the failsafe armed as it should."""
-    members = tuple(Member(name, "a", "InService") for name in running)
-    members += tuple(Member(name, "a", "Terminating:Wait") for name in leaving)
+    members = tuple(GroupMember(name, "a", "InService") for name in running)
+    members += tuple(GroupMember(name, "a", "Terminating:Wait") for name in leaving)
     wanted = desired if desired is not None else len(running)
     ends = [each.closes for each in leases if each.granted and each.opens <= EIGHT]
     failsafe = failsafe_schedules("gpu", max(ends) + 10 * MINUTE, "lab", "gpu", "eks-gpu") if ends else ()
@@ -153,7 +153,7 @@ def test_nodes_that_eks_replaces_are_waited_for_a_quarter_of_an_hour() -> None:
     facts = pool(running=["i-1"])
 
     def rolled(minutes: int) -> PoolFacts:
-        update = Update("u", "VersionUpdate", "InProgress", EIGHT - minutes * MINUTE)
+        update = NodeGroupUpdate("u", "VersionUpdate", "InProgress", EIGHT - minutes * MINUTE)
         return replace(facts, rolling=update)
 
     assert sweep(rolled(14)) == ()

@@ -10,29 +10,29 @@ import pytest
 from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
 from lamplighter.application.guard.proof import mark_leaked, prove_zero
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.pool.evidence import Activity, Member, ScalingGroup
+from lamplighter.domain.pool.evidence import GroupMember, ScalingActivity, ScalingGroup
 from lamplighter.errors import TryLater
 from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, IMAGE, LAB, NODEGROUP, TAGS, LabOnMoto
 
 MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
 IN_SERVICE, WAITS = (
-    Member("i-1", "a", "InService"),
-    Member("i-2", "a", "Terminating:Wait"),
+    GroupMember("i-1", "a", "InService"),
+    GroupMember("i-2", "a", "Terminating:Wait"),
 )
 
 
 class Draining(AutoScaling):
     """A group as it stands while EKS drains: moto's know no Terminating:Wait."""
 
-    def __init__(self, group: ScalingGroup, *activities: Activity) -> None:
+    def __init__(self, group: ScalingGroup, *activities: ScalingActivity) -> None:
         self.ended: list[str] = []
         self._group, self._activities = group, activities
 
     def group(self, name: str) -> ScalingGroup | None:
         return replace(self._group, name=name)
 
-    def activities(self, group: str, pages: int = 1) -> tuple[Activity, ...]:
+    def activities(self, group: str, pages: int = 1) -> tuple[ScalingActivity, ...]:
         return self._activities if group and pages else ()
 
     def end_drain(self, group: str, instance: str) -> bool:
@@ -40,7 +40,7 @@ class Draining(AutoScaling):
         return bool(group)
 
 
-def draining(lab: LabOnMoto, *members: Member, desired: int = 0, activities: Any = ()) -> Draining:
+def draining(lab: LabOnMoto, *members: GroupMember, desired: int = 0, activities: Any = ()) -> Draining:
     made = Draining(ScalingGroup("g", 0, 2, desired, members), *activities)
     lab.capacity.autoscaling = made
     return made

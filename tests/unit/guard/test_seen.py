@@ -13,12 +13,12 @@ from lamplighter.application.guard.services import gather_lab
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.pool.evidence import NodeGroup, Update
+from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate
 from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 
 MINUTE = timedelta(minutes=1)
-ROLLING = Update("u-1", "VersionUpdate", "InProgress", EIGHT)
+ROLLING = NodeGroupUpdate("u-1", "VersionUpdate", "InProgress", EIGHT)
 
 
 def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:
@@ -86,7 +86,7 @@ class Updating(NodeGroups):
         found = super().read(name)
         return found and replace(found, status=self.status)
 
-    def rolling(self, name: str) -> Update | None:
+    def rolling(self, name: str) -> NodeGroupUpdate | None:
         return ROLLING if name else None
 
 
@@ -94,7 +94,7 @@ class Updating(NodeGroups):
     ("status", "nodes", "rolling"), [("UPDATING", 1, ROLLING), ("ACTIVE", 1, None), ("UPDATING", 0, None)]
 )
 def test_an_update_is_asked_for_where_eks_is_at_one_and_a_node_is_there(
-    lab: LabOnMoto, status: str, nodes: int, rolling: Update | None
+    lab: LabOnMoto, status: str, nodes: int, rolling: NodeGroupUpdate | None
 ) -> None:
     lab.scale(nodes)
     node_groups = Updating(LAB)

@@ -174,8 +174,8 @@ def test_a_window_in_another_zone_is_held_against_the_curfew_all_the_year() -> N
 def test_a_curfew_that_a_spring_night_does_not_have_is_refused() -> None:
     (gap,) = refusals("time_zone: America/New_York\nguard: {curfew: 02:30}")
     assert gap == (
-        "guard.curfew: is 02:30, and on 2026-03-08 clocks in America/New_York jump over 02:30, so nothing "
-        "would happen that night; write a time that every day has, an hour earlier or later"
+        "guard.curfew: is 02:30, and on 2026-03-08 clocks in America/New_York jump over 02:30, so the "
+        "schedules would not fire that night; write a time that every day has, an hour earlier or later"
     )
     (rail,) = refusals("time_zone: America/New_York\npools: {gpu: {curfew: 01:57}}")
     assert "jump over 02:02" in rail

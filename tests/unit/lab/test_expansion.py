@@ -9,6 +9,7 @@ import pytest
 from lamplighter.domain.calendar.occurrences import Code, Expansion, SkippedWindow, expand
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -102,9 +103,14 @@ def test_a_window_of_which_nothing_is_left_is_skipped_in_the_range_of_its_instan
     start: datetime, end: datetime, inside: bool
 ) -> None:
     night = lab({"days": "sun", "start": "02:00", "end": "03:00"}, zone="America/New_York")
-    why = (
-        "nothing is left of its 1 h: clocks in America/New_York go forward from 02:00 to 03:00 on 2026-03-08"
+    forward = reason(
+        "calendar.clocks.forward",
+        zone="America/New_York",
+        date=date(2026, 3, 8),
+        before="02:00",
+        after="03:00",
     )
+    why = reason("calendar.clocks.vanishes", asked=timedelta(hours=1), change=forward)
 
     assert expand(night, start, end) == Expansion(
         [],

@@ -124,17 +124,23 @@ def test_an_adopted_pool_takes_nothing_from_the_default_lab() -> None:
         ("x\n", 'f:1: lab: is "x", write a mapping of keys such as name and pools'),
         ("name: x\n---\nname: y\n", "f:2: lab: begins a second document, keep one in a file"),
         ("name: x\n---\n", "f:2: lab: begins a second document, keep one in a file"),
-        ("name: x\nregion: a: b\n", "f:2: lab: is no YAML at column 10: mapping values are not allowed here"),
-        ("name: x\npools:\n\tgpu: {}\n", "f:3: lab: is no YAML at column 1: found a tab, indent with spaces"),
+        (
+            "name: x\nregion: a: b\n",
+            "f:2: lab: is not YAML at column 10: mapping values are not allowed here",
+        ),
+        (
+            "name: x\npools:\n\tgpu: {}\n",
+            "f:3: lab: is not YAML at column 1: found a tab, indent with spaces",
+        ),
         (
             'a: 1\nname: "x\nb: 1\n',
-            "f:2: lab: is no YAML at column 7: what is opened here is never closed, close it",
+            "f:2: lab: is not YAML at column 7: the bracket or quote that opens here is never closed, close it",
         ),
         ("name: x\nowner: a\x07b\n", "f:2: lab: has the character U+0007, which YAML does not allow"),
         ("name: !!str x\n", 'f:1: name: has the tag "tag:yaml.org,2002:str", write the value without a tag'),
         ("name: x\nname: y\n", "f:2: name: is written twice, first in line 1; keep one"),
         ("name: *x\n", "f:1: name: is the alias *x, but nothing before it has that anchor"),
-        ("name: x\n? [a]\n: b\n", "f:2: lab: has a key that is no word, write a word before the colon"),
+        ("name: x\n? [a]\n: b\n", "f:2: lab: has a key that is not a word, write a word before the colon"),
         (
             "name: x\n<<: {region: us-east-1}\n",
             'f:2: "<<": is a merge key, which YAML 1.2 does not have; write its keys out',

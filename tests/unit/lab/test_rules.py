@@ -32,7 +32,7 @@ def test_a_problem_of_a_window_names_it() -> None:
     found = parse(text, "f")
     assert not isinstance(found, Lab)
     assert [problem.text for problem in found] == [
-        'is "gup", no pool of this lab; the nearest is gpu (window evening)'
+        'is "gup", which is no pool of this lab; the nearest is gpu (window evening)'
     ]
     wrong = parse("name: x\nwindows: [{name: evening, days: mon, start: 9, end: 11:00}]\n", "f")
     assert not isinstance(wrong, Lab)
@@ -48,7 +48,7 @@ def test_a_window_names_days_or_dates() -> None:
 
 
 def test_a_window_has_a_beginning_and_an_end() -> None:
-    assert windows("days: mon, start: 10:00, end: 10:00")[0].startswith("windows.0.end: is 10:00 like start")
+    assert windows("days: mon, start: 10:00, end: 10:00")[0].startswith("windows.0.end: is 10:00, like start")
     assert windows("days: mon, start: 00:00, end: 24:00", lab="guard: {longest_lease: 24h}") == []
 
 
@@ -68,7 +68,7 @@ def test_a_window_that_would_never_open_is_a_problem() -> None:
 
 def test_a_window_opens_a_pool_of_the_lab_with_no_more_nodes_than_it_has() -> None:
     assert windows("days: mon, start: 10:00, end: 11:00, pool: gup") == [
-        'windows.0.pool: is "gup", no pool of this lab; the nearest is gpu'
+        'windows.0.pool: is "gup", which is no pool of this lab; the nearest is gpu'
     ]
     assert windows("days: mon, start: 10:00, end: 11:00, nodes: 3") == [
         "windows.0.nodes: is 3, more than pool gpu may have; write at most 2"
@@ -81,7 +81,7 @@ def test_a_window_opens_a_pool_of_the_lab_with_no_more_nodes_than_it_has() -> No
 def test_window_names_are_unique() -> None:
     window = "- {name: w, days: mon, start: 10:00, end: 11:00}\n"
     assert refusals(f"windows:\n{window}{window}") == [
-        'windows.1.name: is "w" like a window before it, give it another name'
+        'windows.1.name: is "w", like a window before it; write another name'
     ]
 
 

@@ -52,14 +52,14 @@ def test_what_announces_a_pool_s_gpus(text: str, stack: GpuStack, discovers: boo
         (
             "device_plugin: {enabled: true}",
             (
-                "device_plugin.enabled: is true beside the GPU Operator, which brings a device plugin too, and a node"
-                " takes one; write gpu_operator: {enabled: false}, or leave this out"
+                "device_plugin.enabled: is true, but the GPU Operator installs a device plugin too, and a node"
+                " can have only one; write gpu_operator: {enabled: false}, or leave this out"
             ),
         ),
         (
             CHART + ROCKET,
             (
-                "device_plugin.enabled: is true, but every pool's image brings a device plugin of its own;"
+                "device_plugin.enabled: is true, but the image of every pool has its own device plugin;"
                 " leave it out"
             ),
         ),
@@ -88,13 +88,13 @@ def test_what_announces_a_pool_s_gpus(text: str, stack: GpuStack, discovers: boo
         ),
         (
             CHART.replace("true}", "true, values: {config: {name: mine}}}") + "gpu: {share: 4}",
-            "device_plugin.values.config: is where share and sharing are kept; keep one of the two",
+            "device_plugin.values.config: is set as well as share or sharing, which use it; keep one of the two",
         ),
         (
             BOTH + WINDOW % ("rocket", "{cluster_policy: {dcgm: {enabled: true}}}"),
             (
                 "windows.0.gpu.cluster_policy: changes the GPU Operator, but the GPUs of pool rocket come from the"
-                " plugin in its image, which does not heed it; leave it out (window evening)"
+                " plugin in its image, which does not read it; leave it out (window evening)"
             ),
         ),
         (
@@ -116,7 +116,7 @@ def test_what_announces_a_pool_s_gpus(text: str, stack: GpuStack, discovers: boo
             "cluster: {existing: c, node_monitoring: true}\npools: {gpu: {existing: n, instance_type: g5.xlarge}}",
             (
                 "cluster.node_monitoring: is true, but nothing is installed in an existing cluster; add"
-                " eks-node-monitoring-agent there yourself and leave this out: where it runs, it is read"
+                " eks-node-monitoring-agent there yourself and leave this out: the checks read it where it runs"
             ),
         ),
     ],
@@ -181,7 +181,7 @@ def test_a_pool_whose_gpus_nothing_announces_is_told() -> None:
     assert list(notes(lab(bare))) == [
         (
             "nothing that this lab installs announces the GPUs of pool gpu: enable gpu_operator or device_plugin,"
-            " or see to it yourself"
+            " or install a device plugin yourself"
         )
     ]
     for fine in ("", CHART, bare + ROCKET):

@@ -218,5 +218,5 @@ def test_one_close_gives_the_receipts_of_its_leases_and_of_what_ran_without_one(
     assert [receipt["lease"], *also] == ["cli-1", "cli-2", None]
     assert Money.from_json(results["Settle"]["unleased"]) == cost(lab, 10)
     [counted] = entries(lab, "metered")
-    assert (counted.what, counted.lease) == ("counted 600 node-seconds past or without a lease", None)
-    assert counted.why == f"600 without a lease: they cost {cost(lab, 10)} and count as spent"
+    assert (str(counted.what), counted.lease) == ("counted 600 node-seconds past or without a lease", None)
+    assert str(counted.why) == f"600 without a lease: they cost {cost(lab, 10)} and count as spent"

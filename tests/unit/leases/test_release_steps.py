@@ -1,6 +1,6 @@
 """What a shortage keeps away is ordered no more: whose nodes are missing, and what happens when others write too."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import boto3
@@ -8,13 +8,15 @@ import pytest
 from moto.backends import get_backend
 
 from lamplighter.application.capacity import missing as nodegroups_missing
-from lamplighter.application.capacity.capacity import PoolReading
+from lamplighter.application.capacity.services import PoolReading
 from lamplighter.application.capacity.steps import release
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.pool.evidence import Instance, Member, ScalingGroup
+from lamplighter.domain.pool.evidence import GroupMember, Instance, ScalingGroup
 from lamplighter.errors import TryLater
+from lamplighter.reasons.document import document, one_line
+from lamplighter.reasons.reason import Sentences, reason
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import EIGHT, LAB, REGION, Busy, LabOnMoto
 from tests.unit.leases.test_closing_steps import others_write_first
@@ -61,14 +63,26 @@ def test_what_is_missing_is_ordered_no_more_and_told_with_its_hold(lab: LabOnMot
     [told] = entries(lab, "degraded")
     assert (told.who, told.what, told.lease, told.nodes) == (
         "nodegroups",
-        "1 of 2 nodes of alice's lease are missing",
+        reason("capacity.missing", missing=1, nodes=2, lease=reason("lease.of-owner", owner="alice")),
         "cli-1",
         1,
     )
     assert str(told.why).startswith("1 of 2 nodes: no capacity; ")
-    assert str(told.why).endswith(" of its hold is free until they are asked for again")
+    assert str(told.why).endswith(" of its hold is free until the nodes are asked for again")
     assert (kept(lab).missing, kept(lab).nodes, lab.sizes["desiredSize"]) == (1, 2, 1)
     assert [each.who for each in entries(lab, "scaled")] == ["nodegroups"]
+
+
+def test_a_shortage_that_a_step_kept_as_a_code_is_told_as_a_reason(lab: LabOnMoto) -> None:
+    one_of_two(lab)
+    short = reason("pool.short", have=1, wanted=2, why=reason("pool.short.no-addresses"))
+    results = {"AwaitNodes": {"shortage": one_line(short)}}
+
+    release({"command": lab.command(), "results": results}, lab.capacity)
+
+    [told] = entries(lab, "degraded")
+    assert isinstance(told.why, Sentences)
+    assert told.why.sentences[0] == short
 
 
 def test_eks_is_not_waited_for_where_it_finds_no_capacity(lab: LabOnMoto) -> None:
@@ -91,7 +105,15 @@ def test_where_all_came_or_the_lease_is_over_nothing_is_missing(lab: LabOnMoto) 
 
     assert released(lab) == {
         "over": True,
-        "reason": "alice's lease on pool gpu is admitted or past its end: nothing is ordered for it",
+        "reason": document(
+            reason(
+                "capacity.lease-not-in-force",
+                lease=reason("lease.of-owner", owner="alice"),
+                pool="gpu",
+                opens=EIGHT,
+                closes=EIGHT + timedelta(hours=2),
+            )
+        ),
         "missing": 0,
     }
     run: dict[str, object] = {"command": lab.command()}
@@ -118,7 +140,7 @@ def test_what_is_missing_is_freed_after_who_wrote_first_and_later_where_they_go_
 
     with (
         others_write_first(lab) as seen,
-        pytest.raises(TryLater, match="what alice's lease misses is freed later"),
+        pytest.raises(TryLater, match="the hold for the missing nodes of alice's lease is freed later"),
     ):
         released(lab)
     assert len(seen) == 3
@@ -150,7 +172,10 @@ def test_nodes_are_there_that_run_or_boot_and_stay(
             0,
             2,
             2,
-            (*(Member(each, "a", "InService") for each in members), Member("i-3", "a", "Terminating")),
+            (
+                *(GroupMember(each, "a", "InService") for each in members),
+                GroupMember("i-3", "a", "Terminating"),
+            ),
         )
     )
 

@@ -1,4 +1,4 @@
-"""When running leases will have used up their budget: where leases end together, and at the last cent."""
+"""When running leases have used up their budget: leases that end together, and the last cent."""
 
 from dataclasses import replace
 from datetime import timedelta

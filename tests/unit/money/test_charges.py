@@ -1,4 +1,4 @@
-"""What runs past or without a lease is spent: counted as it runs, once, and put on a receipt once."""
+"""Node time past or without a lease is spent: counted while it runs, once, and on one receipt."""
 
 from collections.abc import Mapping
 from datetime import timedelta

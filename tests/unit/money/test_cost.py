@@ -1,4 +1,4 @@
-"""What `cost` says: the period, its owners and windows, what is still to come, and what is beside it."""
+"""What `cost` shows: the period, its owners and windows, the forecast, and the costs beside the pools."""
 
 import json
 from dataclasses import replace
@@ -56,7 +56,7 @@ def test_a_window_whose_money_is_gone_is_named_and_not_counted(lab: LabOnMoto) -
 
     assert [lease.date for lease in told.ahead.leases] == ["2026-11-21"]
     [(refused, why)] = told.ahead.refused
-    assert (refused.id, why.code) == ("evening-2026-11-28", "over-budget")
+    assert (refused.id, why.lack) == ("evening-2026-11-28", "over-budget")
     assert (told.budget.spent, told.unleased, told.forecast) == (usd(3), usd(3), usd(5))
 
 

@@ -1,10 +1,10 @@
-"""Whose account a node's time goes to."""
+"""Which account a node's time is counted for."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from lamplighter.domain.money.metering import Grant, NodeLife, meter, runs
-from lamplighter.domain.pool.evidence import Activity, Instance
+from lamplighter.domain.pool.evidence import Instance, ScalingActivity
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -14,15 +14,15 @@ def at(minutes: int) -> datetime:
     return EIGHT + minutes * MINUTE
 
 
-def launch(instance: str, start: int, *, status: str = "Successful") -> Activity:
-    return Activity(
+def launch(instance: str, start: int, *, status: str = "Successful") -> ScalingActivity:
+    return ScalingActivity(
         f"l-{instance}", status, f"Launching a new EC2 instance: {instance}", "", at(start), at(start + 1)
     )
 
 
-def termination(instance: str, start: int, end: int | None) -> Activity:
+def termination(instance: str, start: int, end: int | None) -> ScalingActivity:
     ended = None if end is None else at(end)
-    return Activity(
+    return ScalingActivity(
         f"t-{instance}", "Successful", f"Terminating EC2 instance: {instance}", "", at(start), ended
     )
 
@@ -221,7 +221,7 @@ def test_lives_are_told_by_their_start_then_by_name_and_gaps_are_filled_from_ec2
 
 
 def test_an_activity_that_names_no_instance_is_passed_over() -> None:
-    nameless = Activity("a", "Successful", "Launching a new EC2 instance.", "", at(0), at(1))
+    nameless = ScalingActivity("a", "Successful", "Launching a new EC2 instance.", "", at(0), at(1))
 
     assert runs([nameless, launch("i-0a", 5)], [instance("i-0a", 5)], at(30)) == (
         NodeLife("i-0a", at(5), None),

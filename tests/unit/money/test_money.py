@@ -1,4 +1,4 @@
-"""Money to the last digit: sums, order, rounding, the ledger's form, node-time and the periods of a budget."""
+"""Exact money: sums, order, rounding, the form in the ledger, node time and the periods of a budget."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -33,9 +33,9 @@ def test_money_adds_subtracts_and_compares_exactly() -> None:
     assert Money.zero("EUR") == Money(Fraction(0), "EUR")
 
 
-def test_two_currencies_are_never_reckoned_together() -> None:
+def test_two_currencies_are_never_added_or_compared() -> None:
     for reckon in (Money.__add__, Money.__sub__, Money.__lt__, Money.__le__, Money.__gt__, Money.__ge__):
-        with pytest.raises(ValueError, match="USD and EUR cannot be reckoned together"):
+        with pytest.raises(ValueError, match="USD and EUR cannot be added or compared"):
             reckon(usd(1), Money.of(1, "EUR"))
 
 
@@ -155,9 +155,9 @@ def test_a_price_says_how_old_it_is_and_is_due_after_a_day(
     listed, table = price(Source.PRICE_LIST, age), price(Source.TABLE, age)
 
     assert listed.is_due(NOW) is due
-    assert listed.said(NOW) == f"1.50 USD an hour, from AWS's price list {said}"
-    assert table.said(NOW) == f"1.50 USD an hour, from the table shipped with us, {said}"
-    assert price(Source.LAB, age).said(NOW) == "1.50 USD an hour, as the lab states"
+    assert str(listed.reason(NOW)) == f"1.50 USD an hour, from AWS's price list {said}"
+    assert str(table.reason(NOW)) == f"1.50 USD an hour, from the table shipped with Lamplighter, {said}"
+    assert str(price(Source.LAB, age).reason(NOW)) == "1.50 USD an hour, as the lab states"
 
 
 def test_a_price_is_kept_as_written() -> None:

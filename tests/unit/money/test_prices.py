@@ -1,4 +1,4 @@
-"""What a node costs: the lab's word, AWS's price list with its age, the shipped table; nobody's is a refusal."""
+"""The price of a node: from the lab file, AWS's price list with its age, or the shipped table; else a refusal."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -111,7 +111,7 @@ def test_a_price_is_asked_for_once_a_day_and_kept_with_its_instant(lab: LabOnMot
     assert ledger.price("ap-northeast-2", "g5.xlarge") == Price(Decimal("1.5"), "USD", Source.PRICE_LIST, at)
     assert lab.guard_services.lease_services.terms("gpu").price_per_hour == Decimal("1.5")
     [said] = [entry for entry in ledger.audit("gpu", EIGHT) if entry.kind == "priced"]
-    assert said.what == "a node of pool gpu costs 1.5 USD an hour, 1.237 before"
+    assert str(said.what) == "a node of pool gpu costs 1.5 USD an hour, 1.237 USD before"
 
 
 def test_without_an_answer_the_last_price_stays_however_old(lab: LabOnMoto) -> None:
@@ -124,7 +124,7 @@ def test_without_an_answer_the_last_price_stays_however_old(lab: LabOnMoto) -> N
 
     assert (answered, silent) == (True, False)
     assert price is not None
-    assert price.said(later) == "1.5 USD an hour, from AWS's price list 40 days ago"
+    assert str(price.reason(later)) == "1.5 USD an hour, from AWS's price list 40 days ago"
 
 
 def test_a_stated_price_and_another_currency_ask_nobody(lab: LabOnMoto) -> None:

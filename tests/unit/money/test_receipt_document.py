@@ -1,4 +1,4 @@
-"""The whole receipt of a lease, of nodes without one, and the lives of the nodes in it."""
+"""The whole receipt of a lease, of nodes without a lease, and the life of each node in it."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Of a lease that somebody asked for and somebody else approved, the receipt names both, wherever it is read."""
+"""The receipt names both the person who asked for a lease and the person who approved it."""
 
 import json
 from dataclasses import replace

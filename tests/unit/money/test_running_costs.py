@@ -1,4 +1,4 @@
-"""Which running leases will use up their budget, reckoned from what really runs, and what a sweep counts as spent."""
+"""Which running leases will use up their budget, from the nodes that run, and what a sweep counts as spent."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ from lamplighter.domain.money.charge import Charge
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.overdraft import Overdraft
-from lamplighter.domain.pool.evidence import Activity
+from lamplighter.domain.pool.evidence import ScalingActivity
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 from tests.unit.leases.test_closing_steps import of
 from tests.unit.money.test_charges import budget, cost, started, sweep
@@ -124,7 +124,7 @@ def test_ten_pages_of_activities_tell_the_lives_of_nodes(lab: LabOnMoto) -> None
     asked: list[int] = []
 
     class Pages(AutoScaling):
-        def activities(self, group: str, pages: int = 1) -> tuple[Activity, ...]:
+        def activities(self, group: str, pages: int = 1) -> tuple[ScalingActivity, ...]:
             asked.append(pages)
             return super().activities(group, pages)
 

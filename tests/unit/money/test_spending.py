@@ -1,4 +1,4 @@
-"""Whether there is money and room for a lease: each limit at its edge, and the whole sentence of a refusal."""
+"""Whether a lease gets its nodes and its money: each limit at its edge, and the whole text of a refusal."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -8,8 +8,9 @@ from decimal import Decimal
 import pytest
 
 from lamplighter.data.texts import ENGLISH
-from lamplighter.domain.calendar.occurrences import Code
-from lamplighter.domain.calendar.outlook import Refusal, refusals
+from lamplighter.domain.calendar.outlook import refusals
+from lamplighter.domain.leases import admission
+from lamplighter.domain.leases.admission import Lack
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.occupancy import crowded_at, others, taken_at
 from lamplighter.domain.leases.terms import Terms
@@ -18,7 +19,7 @@ from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.statement import BY_PEOPLE, Ahead, Row
-from lamplighter.reasons.reason import draw
+from lamplighter.reasons.reason import draw, reason
 from lamplighter.values.zones import zone
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -54,6 +55,9 @@ LEASE = Lease(
     window="evening",
     period=PERIOD,
 )
+MONTH = reason("money.per.month")
+OF_THE_LAB = reason("money.budget", limit="10.00 USD", per=MONTH)
+OF_CLASS = reason("money.owners-budget", limit="6.00 USD", owner="class", per=MONTH)
 ENDS = "until 00:00 on 2026-12-01 (UTC)"
 
 
@@ -64,8 +68,8 @@ def budget(held: str = "0", spent: str = "0", own_held: str = "0", own_spent: st
 
 
 def refusal(lease: Lease, there: BudgetPeriod, promised: Iterable[Lease] = ()) -> str | None:
-    said = spending.refusal(lease, TERMS, there, promised)
-    return None if said is None else draw(said, ENGLISH, TERMS.clock)
+    refused = admission.refusal(lease, TERMS, [], there, promised)
+    return None if refused is None else draw(refused.figures, ENGLISH, TERMS.clock)
 
 
 def asking(owner: str, hold: str) -> Lease:
@@ -77,7 +81,7 @@ def test_what_is_left_may_be_spent_to_the_last_cent() -> None:
 
     assert refusal(asking("alice", "4"), there) is None
     assert refusal(asking("alice", "4.01"), there) == (
-        "it would cost 4.01 USD; of the 10.00 USD for the month 3.00 USD is held, "
+        "it would cost 4.01 USD, more than is left of the 10.00 USD for the month (2026-11): 3.00 USD is held, "
         f"3.00 USD is spent, so 4.00 USD is left {ENDS}"
     )
 
@@ -87,8 +91,8 @@ def test_an_owner_with_a_limit_is_refused_by_it_and_others_are_not() -> None:
 
     assert refusal(asking("class", "3"), there) is None
     assert refusal(asking("class", "3.01"), there) == (
-        "it would cost 3.01 USD; of the 6.00 USD that class has for the month 2.00 USD is held, "
-        f"1.00 USD is spent, so 3.00 USD is left {ENDS}"
+        "it would cost 3.01 USD, more than is left of the 6.00 USD that class has for the month (2026-11): "
+        f"2.00 USD is held, 1.00 USD is spent, so 3.00 USD is left {ENDS}"
     )
     assert refusal(asking("alice", "7"), there) is None
 
@@ -98,12 +102,12 @@ def test_what_is_planned_for_windows_of_the_period_is_promised() -> None:
 
     assert refusal(asking("alice", "2"), budget(), planned) is None
     assert refusal(asking("alice", "2.01"), budget(), planned) == (
-        "it would cost 2.01 USD; of the 10.00 USD for the month 0.00 USD is held, 0.00 USD is spent "
-        f"and 8.00 USD is planned for windows, so 2.00 USD is left {ENDS}"
+        "it would cost 2.01 USD, more than is left of the 10.00 USD for the month (2026-11): 0.00 USD is held, "
+        f"0.00 USD is spent and 8.00 USD is planned for windows, so 2.00 USD is left {ENDS}"
     )
     assert refusal(asking("class", "2.01"), budget(), [LEASE]) == (
-        "it would cost 2.01 USD; of the 6.00 USD that class has for the month 0.00 USD is held, 0.00 USD is "
-        f"spent and 4.00 USD is planned for windows, so 2.00 USD is left {ENDS}"
+        "it would cost 2.01 USD, more than is left of the 6.00 USD that class has for the month (2026-11): "
+        f"0.00 USD is held, 0.00 USD is spent and 4.00 USD is planned for windows, so 2.00 USD is left {ENDS}"
     )
 
 
@@ -111,22 +115,21 @@ def test_what_no_lease_answers_for_is_said_and_nothing_below_zero_is_left() -> N
     there = replace(budget("9", "3"), overrun=usd("0.5"), unleased=usd("0.25"))
 
     assert refusal(asking("alice", "1"), there) == (
-        "it would cost 1.00 USD; of the 10.00 USD for the month 9.00 USD is held, 3.00 USD is spent "
-        f"(0.75 USD of it past or without a lease), so 0.00 USD is left {ENDS}"
+        "it would cost 1.00 USD, more than is left of the 10.00 USD for the month (2026-11): 9.00 USD is held, "
+        f"3.00 USD is spent (0.75 USD of it past or without a lease), so 0.00 USD is left {ENDS}"
     )
 
 
-def test_more_for_a_lease_that_runs_is_refused_past_what_is_left() -> None:
-    def more(amount: str, promised: Iterable[Lease] = ()) -> str | None:
-        there = budget("4", "1", "4", "0")
-        said = spending.refusal_of_more(usd(amount), LEASE, TERMS, there, promised)
-        return None if said is None else draw(said, ENGLISH, TERMS.clock)
+def test_more_for_a_lease_that_runs_is_refused_with_what_is_left() -> None:
+    def more(amount: str, owner: str, promised: Iterable[Lease] = ()) -> str:
+        purse = spending.purses(owner, TERMS, budget("4", "1", "4", "0"), promised)[-1]
+        ends = TERMS.period(LEASE.opens).ends
+        return draw(spending.refusal_of_more(usd(amount), purse, ends), ENGLISH, TERMS.clock)
 
-    assert more("2") is None
-    assert more("2.01") == (
+    assert more("2.01", "class") == (
         f"it would cost 2.01 USD more, and of the 6.00 USD that class has for the month 2.00 USD is left {ENDS}"
     )
-    assert more("1.01", [replace(LEASE, owner="alice")]) == (
+    assert more("1.01", "alice", [replace(LEASE, owner="alice")]) == (
         "it would cost 1.01 USD more, and of the 10.00 USD for the month 1.00 USD is left, "
         f"with 4.00 USD planned for windows, {ENDS}"
     )
@@ -201,22 +204,21 @@ def test_windows_ahead_are_refused_by_room_then_by_money_in_the_order_of_their_o
 
     found = refusals([last, dear, full, first], [running], {"gpu": TERMS}, {PERIOD: budget()})
 
-    assert found == {
-        "b": Refusal(
-            Code.POOL_FULL,
-            "pool gpu is full at 20:00 on 2026-11-20 (UTC): alice's lease (1) and the first lease (2) and the 2 "
-            "asked for are more than its 3 nodes",
+    taken = (
+        admission.with_nodes(reason("lease.of-owner", owner="alice"), 1),
+        admission.with_nodes(reason("lease.of-window", window="first"), 2),
+    )
+    assert {name: (refused.lack, refused.reason) for name, refused in found.items()} == {
+        "b": (
+            Lack.NODES,
+            reason("lease.pool-full", pool="gpu", at=OPENS, leases=taken, nodes=2, wanted=5, most=3),
         ),
-        "c": Refusal(
-            Code.OVER_BUDGET,
-            "it would cost 2.01 USD, more than will be left of the 6.00 USD that class has for the month (2026-11)",
-        ),
+        "c": (Lack.MONEY, admission.over_budget("2.01 USD", OF_CLASS, PERIOD)),
     }
     over = replace(running, opens=OPENS - HOUR, closes=OPENS)
     alone = refusals([replace(LEASE, nodes=4)], [over], {"gpu": TERMS}, {PERIOD: budget()})
-    assert alone["evening"].reason == (
-        "pool gpu is full at 20:00 on 2026-11-20 (UTC): the 4 asked for are more than its 3 nodes"
-    )
+    assert alone["evening"].reason == reason("lease.too-many-nodes", nodes=4, pool="gpu", most=3)
+    assert admission.lack_of(alone["evening"].reason) is Lack.NODES
 
 
 def test_windows_ahead_are_those_of_the_period_that_nobody_decided_on() -> None:
@@ -227,8 +229,10 @@ def test_windows_ahead_are_those_of_the_period_that_nobody_decided_on() -> None:
 
     coming = statement.ahead([LEASE, next_month, refused, dear], known, {"gpu": TERMS}, budget())
 
-    reason = "it would cost 7.00 USD, more than will be left of the 10.00 USD for the month (2026-11)"
-    assert coming == Ahead([LEASE], [(dear, Refusal(Code.OVER_BUDGET, reason))])
+    assert coming.leases == [LEASE]
+    [(refused_lease, refused_for)] = coming.refused
+    assert (refused_lease, refused_for.lack) == (dear, Lack.MONEY)
+    assert refused_for.reason == admission.over_budget("7.00 USD", OF_THE_LAB, PERIOD)
     assert coming.cost("USD") == usd(4)
 
 
@@ -271,3 +275,25 @@ def test_every_window_with_a_part_has_a_row_and_people_share_one() -> None:
         Row("evening", usd(4), usd(4), usd(2)),
         Row(BY_PEOPLE, usd(0), usd(5), usd(0)),
     ]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cost", "missing"),
+    [
+        (2, 4, None),
+        (3, 4, (Lack.NODES, 0)),
+        (2, 5, (Lack.MONEY, 1)),
+        (2, 7, (Lack.MONEY, 0)),
+        (3, 7, (Lack.NODES, 0)),
+    ],
+)
+def test_nodes_are_asked_first_and_then_each_budget_to_its_last_unit(
+    nodes: int, cost: int, missing: tuple[Lack, int] | None
+) -> None:
+    assert admission.missing(nodes, 2, cost, [6, 4]) == missing
+    assert admission.missing(nodes, 2, usd(cost), [usd(6), usd(4)]) == missing
+
+
+def test_a_refusal_that_an_older_release_kept_as_a_sentence_counts_as_money() -> None:
+    assert admission.lack_of("pool gpu is full") is Lack.MONEY
+    assert admission.lack_of(None) is Lack.MONEY

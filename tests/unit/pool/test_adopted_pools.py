@@ -1,4 +1,4 @@
-"""What an adopted pool leaves out of the lab file, filled in with what AWS says, and with nothing else."""
+"""An adopted pool gets the values that the lab file leaves out from AWS, and no other values."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""For how long nodes are awaited, from which order on, and which cause is told for those that do not come."""
+"""How long AwaitNodes waits for nodes, from which order on, and which cause it names for missing nodes."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -13,14 +13,21 @@ from lamplighter.application.capacity.steps import await_nodes
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.progress import Noted, Stage
-from lamplighter.domain.pool.evidence import Activity, Instance, Update
+from lamplighter.domain.pool.evidence import Instance, NodeGroupUpdate, ScalingActivity
 from lamplighter.errors import TryLater
+from lamplighter.reasons.document import one_line, read_line
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto
 from tests.unit.pool.test_shortage import NO_CAPACITY
 
 MINUTE, SECOND = timedelta(minutes=1), 1 / 60
 WHY = Entry(EIGHT, "gpu", "replaced", "a test", "changes a node", "to see what follows")
+
+
+def told(awaited: dict[str, object]) -> str:
+    """The shortage that a step names, in English."""
+    return str(read_line(awaited["shortage"]))
 
 
 @pytest.fixture(autouse=True)
@@ -47,16 +54,18 @@ class Refused(AutoScaling):
         super().__init__()
         self._at = EIGHT + minutes * MINUTE
 
-    def activities(self, group: str, pages: int = 1) -> tuple[Activity, ...]:
-        launch = Activity("a", "Failed", "Launching a new EC2 instance.", NO_CAPACITY, self._at, self._at)
+    def activities(self, group: str, pages: int = 1) -> tuple[ScalingActivity, ...]:
+        launch = ScalingActivity(
+            "a", "Failed", "Launching a new EC2 instance.", NO_CAPACITY, self._at, self._at
+        )
         return (launch,) * pages if group else ()
 
 
 class Failed(NodeGroups):
     """EKS has failed at the update."""
 
-    def update(self, name: str, update_id: str) -> Update:
-        return Update(update_id, "ConfigUpdate", "Failed", EIGHT, (f"NodeCreationFailure: {name}",))
+    def update(self, name: str, update_id: str) -> NodeGroupUpdate:
+        return NodeGroupUpdate(update_id, "ConfigUpdate", "Failed", EIGHT, (f"NodeCreationFailure: {name}",))
 
 
 def test_nodes_that_boot_are_awaited_for_ten_minutes(lab: LabOnMoto) -> None:
@@ -71,7 +80,7 @@ def test_nodes_that_boot_are_awaited_for_ten_minutes(lab: LabOnMoto) -> None:
     done = await_nodes(lab.run(), lab.capacity)
 
     late = "1 of 2 nodes: 1 were launched and do not run after 10 minutes"
-    assert (done["wanted"], done["shortage"], done["cause"]) == (2, late, "unknown")
+    assert (done["wanted"], told(done), done["cause"]) == (2, late, "unknown")
     assert len(done["instances"]) == 1  # type: ignore[arg-type]
     assert lab.capacity.ledger.progress("gpu", "cli-1") == {Stage.NODES: Noted(1, 2, EIGHT, EIGHT)}
 
@@ -120,7 +129,7 @@ def test_a_run_that_ordered_nothing_waits_for_nothing_and_without_a_stamp_from_i
         await_nodes(lab.run(at=None), lab.capacity)
     lab.at(3)
     done = await_nodes(lab.run(at=None), lab.capacity)
-    assert done["shortage"] == "0 of 2 nodes: EKS took the order back and stands at 0"
+    assert told(done) == "0 of 2 nodes: EKS took the order back and stands at 0"
 
 
 def test_a_node_that_was_replaced_counts_no_more_and_is_waited_for_until_it_is_gone(lab: LabOnMoto) -> None:
@@ -132,13 +141,15 @@ def test_a_node_that_was_replaced_counts_no_more_and_is_waited_for_until_it_is_g
     replaced = {"at": instant.written(EIGHT + 8 * MINUTE)}
     for minutes in (8, 18 - SECOND):
         lab.at(minutes)
-        with pytest.raises(TryLater, match=f"^1 of 2 nodes of pool gpu run, {first} has yet to go$"):
+        with pytest.raises(
+            TryLater, match=f"^1 of 2 nodes of pool gpu run; replaced nodes still run: {first}$"
+        ):
             await_nodes(lab.run(Replace=replaced), lab.capacity)
     lab.at(18)
 
     done = await_nodes(lab.run(Replace=replaced), lab.capacity)
 
-    assert done["shortage"] == "1 of 2 nodes: no launch for 10 minutes and AWS gives no reason yet"
+    assert told(done) == "1 of 2 nodes: no launch for 10 minutes and AWS gives no reason yet"
 
 
 def test_a_lease_for_which_there_is_no_money_at_all_gets_nothing_and_is_told_so(lab: LabOnMoto) -> None:
@@ -152,8 +163,9 @@ def test_a_lease_for_which_there_is_no_money_at_all_gets_nothing_and_is_told_so(
         "over": False,
         "wanted": 2,
         "instances": [],
-        "shortage": "0 of 2 nodes: none came, and the budget has nothing left to ask again with; "
-        "they are asked for once it has",
+        "shortage": one_line(
+            reason("pool.short", have=0, wanted=2, why=reason("capacity.no-money-to-ask-again"))
+        ),
         "cause": "unknown",
     }
 
@@ -163,7 +175,7 @@ def test_an_update_of_eks_that_failed_tells_the_cause(lab: LabOnMoto) -> None:
 
     done = await_nodes(lab.run(scale={"update_id": "u-1"}), lab.capacity)
 
-    assert done["shortage"] == "0 of 2 nodes: AWS says NodeCreationFailure: lab-ng-gpu"
+    assert told(done) == "0 of 2 nodes: AWS says NodeCreationFailure: lab-ng-gpu"
 
 
 def test_without_a_group_no_node_is_there(lab: LabOnMoto) -> None:

@@ -1,4 +1,4 @@
-"""A pool of a hundred nodes of eight GPUs: nothing that grows with nodes is more than where it travels or stands."""
+"""A pool of a hundred nodes with eight GPUs: everything that grows with nodes stays within the limits of AWS."""
 
 import json
 from datetime import UTC, datetime, timedelta

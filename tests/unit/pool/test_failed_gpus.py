@@ -1,4 +1,4 @@
-"""GPUs that fail their checks: kept and said loudly, closed, or changed once for fresh ones, whatever breaks."""
+"""GPUs that fail their checks: kept and reported, closed, or replaced once, whatever else fails."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ from tests.world.world import World
 BEGINS = datetime(2026, 11, 20, 19, 50, tzinfo=UTC)
 OPENS = timedelta(minutes=10)
 TRIES = 6
-"""A step is tried so often in one run of the workflow when nothing but trouble comes of it."""
+"""How often one run of the workflow tries a step that always fails."""
 
 
 def lab(on_failure: str) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def test_a_node_that_fails_is_changed_once_for_a_fresh_one_and_that_is_proven() 
         assert last.endswith(f"A node failed a check and was replaced: {failed.id}.")
         (replaced,) = story.kinds("replaced")
         assert (
-            f"changes {failed.id} of the evening lease for fresh nodes, once: nvidia-smi failed on"
+            f"replaces {failed.id} of the evening lease with fresh nodes, once: nvidia-smi failed on"
             in replaced
         )
         after, before = story.ledger.proofs("gpu", 5)
@@ -216,7 +216,7 @@ CALLS = {
     "Replace": range(1, 12),
     "AwaitNodes": (1, 3, 5),
 }
-"""The calls of a step at which it is killed; AnnounceReplacement makes one for every row of the trail."""
+"""The calls at which a step is killed. AnnounceReplacement makes one for each row of the trail."""
 
 
 def dies(step: str, at: int, kind: str, tries: int) -> Callable[[str, str], tuple[Trouble, ...]]:

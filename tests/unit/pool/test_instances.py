@@ -1,4 +1,4 @@
-"""What EC2 says of an instance, as a value: when it stopped costing above all."""
+"""EC2's answer about an instance as a value, above all when it stopped costing money."""
 
 from datetime import UTC, datetime
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.pool.evidence import Activity, HealthIssue, NodeGroup
+from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, ScalingActivity
 from lamplighter.domain.pool.shortage import Shortage, explain
 from tests.diagnosis_cases import one_missing
 from tests.snapshots import causes, refused_launch, told
@@ -88,7 +88,7 @@ def judged(said: str) -> tuple[str, list[str]]:
     document = one_missing()
     document["aws"]["scaling_activities"] = [refused_launch(said)]
     at = ORDERED + timedelta(minutes=1)
-    activity = Activity("a", "Failed", "Launching a new EC2 instance.", said, at, at)
+    activity = ScalingActivity("a", "Failed", "Launching a new EC2 instance.", said, at, at)
     return waiting_lease(activities=(activity,)).cause, causes(document)
 
 
@@ -99,7 +99,9 @@ def judged_as_health(said: str) -> tuple[str, list[str]]:
     return waiting_lease(health=health).cause, causes(document)
 
 
-def waiting_lease(*, activities: tuple[Activity, ...] = (), health: tuple[HealthIssue, ...] = ()) -> Shortage:
+def waiting_lease(
+    *, activities: tuple[ScalingActivity, ...] = (), health: tuple[HealthIssue, ...] = ()
+) -> Shortage:
     """What is said of a lease that lacks one of two nodes."""
     short = explain(
         wanted=2,

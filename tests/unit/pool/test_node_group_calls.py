@@ -1,4 +1,4 @@
-"""What is asked of EKS about a node group, whole, and how its answers are read."""
+"""The calls to EKS about a node group, and how its answers are read."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ import pytest
 from botocore.stub import Stubber
 
 from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
-from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, Update
+from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, NodeGroupUpdate
 from lamplighter.errors import OutsideFailed, TryLater
 
 MADE = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -129,7 +129,7 @@ def test_nodes_are_replaced_only_by_a_version_update_that_is_under_way(eks: Stub
         for each in known:
             eks.add_response("describe_update", each, {**UPDATES, "updateId": each["update"]["id"]})
 
-    assert node_groups(eks).rolling("gpu") == Update("u-3", "VersionUpdate", "InProgress", MADE, ())
+    assert node_groups(eks).rolling("gpu") == NodeGroupUpdate("u-3", "VersionUpdate", "InProgress", MADE, ())
     assert node_groups(eks).rolling("gpu") is None
 
 
@@ -154,5 +154,7 @@ def test_an_update_is_read_with_its_errors(eks: Stubber) -> None:
     eks.add_response("describe_update", {"update": {}})
 
     failed = ("AccessDenied: no", "Unknown: ")
-    assert node_groups(eks).update("gpu", "u-1") == Update("u-1", "ConfigUpdate", "Failed", None, failed)
-    assert node_groups(eks).update("gpu", "u-2") == Update("u-2", "", "", None, ())
+    assert node_groups(eks).update("gpu", "u-1") == NodeGroupUpdate(
+        "u-1", "ConfigUpdate", "Failed", None, failed
+    )
+    assert node_groups(eks).update("gpu", "u-2") == NodeGroupUpdate("u-2", "", "", None, ())

@@ -1,4 +1,4 @@
-"""The node-group steps: what is ordered, and what comes of it."""
+"""The node-group steps: what they order and what they return."""
 
 from dataclasses import replace
 
@@ -9,6 +9,7 @@ from lamplighter.application.capacity.steps import await_nodes, scale
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.errors import BadInput, TryLater
+from lamplighter.reasons.document import read, read_line
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 
@@ -26,7 +27,7 @@ def test_opening_orders_what_the_lease_justifies_with_minimum_zero(lab: LabOnMot
     assert (lab.sizes["minSize"], lab.sizes["desiredSize"]) == (0, 2)
     assert (done["target"], done["desired_before"], done["over"]) == (2, 0, False)
     assert done["at"] == "2026-11-20T20:00:00Z"
-    assert done["reason"] == (
+    assert str(read(done["reason"])) == (
         "2 nodes are ordered, 0 before: alice's lease justifies 2 until 22:00 UTC on 2026-11-20"
     )
 
@@ -240,7 +241,10 @@ def test_nodes_that_do_not_come_are_told_within_three_minutes(lab: LabOnMoto) ->
     done = await_nodes(run, lab.capacity)
 
     assert done["instances"] == []
-    assert done["shortage"] == "0 of 2 nodes: no launch for 3 minutes and AWS gives no reason yet"
+    assert (
+        str(read_line(done["shortage"]))
+        == "0 of 2 nodes: no launch for 3 minutes and AWS gives no reason yet"
+    )
 
 
 def test_awaiting_ends_quietly_when_the_lease_does(lab: LabOnMoto) -> None:

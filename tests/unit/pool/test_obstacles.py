@@ -1,4 +1,4 @@
-"""What stands in the way of adopting a node group, whole and in order, and what a warning of an end says."""
+"""The problems of adopting a node group, complete and in order; and the text of a warning before an end."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -10,24 +10,31 @@ import pytest
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.notices.announcement import DrawnAnnouncement, of_change, of_extending, of_warning
-from lamplighter.domain.pool.adoption import About, Autoscalers, FoundCluster, FoundGroup, Obstacle, obstacles
+from lamplighter.domain.pool.adoption import (
+    About,
+    Autoscalers,
+    ExistingCluster,
+    ExistingNodeGroup,
+    Obstacle,
+    obstacles,
+)
 from tests.unit.leases.granting.test_grants import HOUR, MINUTE, SECOND, lease
 from tests.unit.notices.drawing import drawn
 
-CLUSTER = FoundCluster("lab", "eu-west-1", "1.35", "API", True, ("0.0.0.0/0",))
-GROUP = FoundGroup("gpu", "ACTIVE", ("g4dn.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 2, 0, {})
+CLUSTER = ExistingCluster("lab", "eu-west-1", "1.35", "API", True, ("0.0.0.0/0",))
+GROUP = ExistingNodeGroup("gpu", "ACTIVE", ("g4dn.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 2, 0, {})
 TAGGED = replace(GROUP, group_tags={"k8s.io/cluster-autoscaler/enabled": "true"})
 NONE = Autoscalers(asked=True)
 
 
 def found(
-    cluster: FoundCluster = CLUSTER, group: FoundGroup = GROUP, autoscalers: Autoscalers = NONE
+    cluster: ExistingCluster = CLUSTER, group: ExistingNodeGroup = GROUP, autoscalers: Autoscalers = NONE
 ) -> list[Obstacle]:
     return list(obstacles(cluster, group, autoscalers))
 
 
 @pytest.mark.parametrize("group", [GROUP, TAGGED, replace(GROUP, status="UPDATING")])
-def test_a_group_that_is_well_has_nothing_in_its_way(group: FoundGroup) -> None:
+def test_a_group_that_is_well_has_nothing_in_its_way(group: ExistingNodeGroup) -> None:
     assert found(group=group) == []
 
 
@@ -37,30 +44,35 @@ def test_a_group_that_is_well_has_nothing_in_its_way(group: FoundGroup) -> None:
         (replace(CLUSTER, authentication="CONFIG_MAP"), GROUP, NONE, About.AUTHENTICATION, True, "CONFIG_MAP"),
         (replace(CLUSTER, public_endpoint=False), GROUP, NONE, About.ENDPOINT, True, "is private"),
         (replace(CLUSTER, public_cidrs=("10.0.0.0/8", "::/0")), GROUP, NONE, About.ENDPOINT, True,
-         "lets in 10.0.0.0/8, ::/0 only"),
+         "lets in only 10.0.0.0/8 and ::/0"),
         (CLUSTER, replace(GROUP, minimum=1), NONE, About.MINIMUM, True, "has minimum 1"),
         (CLUSTER, TAGGED, replace(NONE, found=("a/b",)), About.AUTOSCALERS, True, "a/b may open node group gpu"),
         (CLUSTER, GROUP, replace(NONE, found=("a/b",)), About.AUTOSCALERS, False, "a/b runs"),
         (CLUSTER, GROUP, replace(NONE, nodepools=("pool",)), About.AUTOSCALERS, True, "pool may start GPU nodes"),
         (CLUSTER, GROUP, Autoscalers(asked=False, why_not="no answer"), About.AUTOSCALERS, False,
-         "is not known: no answer"),
+         "manages the group: no answer"),
         (CLUSTER, TAGGED, Autoscalers(asked=False, why_not="no answer"), About.AUTOSCALERS, False,
-         "is not known, and it has an autoscaler's tag: no answer"),
-        (CLUSTER, replace(GROUP, desired=1), NONE, About.GROUP, False, "1 nodes are ordered in gpu now"),
+         "and the group has an autoscaler's tag: no answer"),
+        (CLUSTER, replace(GROUP, desired=1), NONE, About.GROUP, False, "1 node is ordered in gpu now"),
         (CLUSTER, replace(GROUP, instance_types=("g5.xlarge", "g6.xlarge")), NONE, About.GROUP, False,
-         "may start any of g5.xlarge, g6.xlarge"),
+         "may start any of g5.xlarge and g6.xlarge"),
         (CLUSTER, replace(GROUP, capacity_type="SPOT"), NONE, About.GROUP, False, "is SPOT"),
         (CLUSTER, replace(GROUP, status="DEGRADED"), NONE, About.GROUP, False, "is DEGRADED"),
     ],
 )  # fmt: skip
 def test_each_obstacle_says_what_it_is_about_and_whether_it_blocks(  # noqa: PLR0917
-    cluster: FoundCluster, group: FoundGroup, autoscalers: Autoscalers, about: About, blocks: bool, words: str
+    cluster: ExistingCluster,
+    group: ExistingNodeGroup,
+    autoscalers: Autoscalers,
+    about: About,
+    blocks: bool,
+    words: str,
 ) -> None:
     [one] = found(cluster, group, autoscalers)
 
     assert (one.about, one.blocks) == (about, blocks)
-    assert words in one.said
-    assert one.text == f"{one.said}; {one.advice}"
+    assert words in str(one.said)
+    assert str(one.text) == f"{one.said}; {one.advice}"
 
 
 def test_what_blocks_stands_first_and_else_the_order_stays() -> None:

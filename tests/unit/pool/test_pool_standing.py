@@ -1,4 +1,4 @@
-"""Which windows are open without a lease and why, when a node's GPUs are ready, and what a lab costs beside them."""
+"""Open windows without a lease and why; when the GPUs of a node are ready; which other resources a lab pays for."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -37,21 +37,21 @@ LEASE = Lease(
     hold=Money.zero("USD"),
     window="evening",
 )
-ASKS = "window evening asks for 2 nodes until 22:00 UTC on 2026-11-20 and"
+ASKS = "window evening asks for 2 nodes until 22:00 UTC on 2026-11-20;"
 
 
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"state": LeaseState.REFUSED}, "was refused"),
-        ({"state": LeaseState.REFUSED, "because": "no money"}, "was refused: no money"),
-        ({"state": LeaseState.PLANNED}, "is planned, but nobody has decided on it yet"),
-        ({"opens": OPENS + SECOND}, "opens at 20:00 UTC on 2026-11-20"),
-        ({"closes": OPENS}, "was closed before its end"),
-        ({"state": LeaseState.CLOSED, "opens": OPENS + SECOND}, "was closed before its end"),
+        ({"state": LeaseState.REFUSED}, "its lease was refused"),
+        ({"state": LeaseState.REFUSED, "because": "no money"}, "its lease was refused: no money"),
+        ({"state": LeaseState.PLANNED}, "its lease is planned and not decided yet"),
+        ({"opens": OPENS + SECOND}, "its lease opens at 20:00 UTC on 2026-11-20"),
+        ({"closes": OPENS}, "its lease was closed before its end"),
+        ({"state": LeaseState.CLOSED, "opens": OPENS + SECOND}, "its lease was closed before its end"),
         (
             {"state": LeaseState.CLOSED, "because": "the exam is over"},
-            "was closed before its end: the exam is over",
+            "its lease was closed before its end: the exam is over",
         ),
     ],
 )
@@ -61,7 +61,7 @@ def test_a_window_without_a_lease_in_force_says_why(changed: dict[str, Any], why
     found = standing([WINDOW], [replace(LEASE, id="other", state=LeaseState.CLOSED), lease], OPENS, 2)
 
     assert found == PoolExplanation(Target(0, ()), (UnmetWindow(WINDOW, lease, OPENS),))
-    assert found.unmet[0].reason == f"{ASKS} {why}"
+    assert str(found.unmet[0].reason) == f"{ASKS} {why}"
 
 
 def test_a_window_with_its_lease_is_met_and_others_beside_it_are_not() -> None:
@@ -86,11 +86,10 @@ def test_of_several_skips_of_a_date_the_first_is_named() -> None:
         "nodes": 2,
         "opens": "2026-11-20T20:00:00Z",
         "closes": "2026-11-20T22:00:00Z",
-        "reason": f"{ASKS} was skipped by alice because rain",
+        "reason": f"{ASKS} alice skipped it because rain",
     }
-    assert (
-        standing([WINDOW], [], OPENS, 2).unmet[0].reason == f"{ASKS} has no lease: nothing has planned it yet"
-    )
+    [never_planned] = standing([WINDOW], [], OPENS, 2).unmet
+    assert str(never_planned.reason) == f"{ASKS} it has no lease yet: the planner has not planned it"
 
 
 @pytest.mark.parametrize(
@@ -217,7 +216,7 @@ def test_what_stands_beside_the_pools_of_an_own_cluster_is_named_with_its_price(
     lab = Lab.model_validate({"name": "lab", "pools": {"gpu": {"disk_gib": 100}, "auto": {}}})
     nodes = lab.cluster.system_nodes
 
-    found = {each.what: each for each in unguarded(lab)}
+    found = {str(item.what): item for item in unguarded(lab)}
 
     assert list(found)[:5] == [
         "EKS control plane",
@@ -226,13 +225,13 @@ def test_what_stands_beside_the_pools_of_an_own_cluster_is_named_with_its_price(
         "system nodes",
         "volumes of system nodes",
     ]
-    assert found["volumes of pool gpu"].counted == "100 GiB a node, while it runs"
+    assert str(found["volumes of pool gpu"].counted) == "100 GiB for each node, while it runs"
     assert list(found)[-1] == "load balancers"
     control, volumes, system = (
         found[what] for what in ("EKS control plane", "volumes of pool gpu", "system nodes")
     )
     assert control.price == shipped.price(lab.region, "eks_cluster_hour")
-    assert (volumes.price, volumes.per) == (shipped.price(lab.region, "gp3_gib_month"), "GiB and month")
+    assert (volumes.price, str(volumes.per)) == (shipped.price(lab.region, "gp3_gib_month"), "GiB and month")
     assert system.price == prices.on_demand(lab.region, nodes.instance_type)
     assert control.to_json() == {
         "what": "EKS control plane",
@@ -241,14 +240,16 @@ def test_what_stands_beside_the_pools_of_an_own_cluster_is_named_with_its_price(
         "per": "hour",
         "currency": "USD",
     }
-    assert replace(control, price=None).to_json()["price"] is None
+    assert str(control.cost) == f"{control.price} USD per hour"
+    unknown = replace(control, price=None)
+    assert (unknown.to_json()["price"], str(unknown.cost)) == (None, "not known here")
 
 
 def test_of_a_cluster_that_was_there_before_only_its_control_plane_is_named() -> None:
     document = {"name": "lab", "cluster": {"existing": "school"}, "pools": {"gpu": {}}}
 
-    found = [(each.what, each.counted) for each in unguarded(Lab.model_validate(document))]
+    found = [(str(item.what), str(item.counted)) for item in unguarded(Lab.model_validate(document))]
 
     assert found[0] == ("EKS control plane", "1, of school")
-    assert found[-1] == ("load balancers", "each that your services make")
+    assert found[-1] == ("load balancers", "one for each of your services that makes one")
     assert {what for what, _ in found} <= {"EKS control plane", "volumes of pool gpu", "load balancers"}

@@ -1,6 +1,7 @@
-"""A node whose GPUs failed is changed for a fresh one: once for a lease, the size staying what it is."""
+"""A node whose GPUs failed is replaced once for a lease, and the desired size stays."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from lamplighter.application.capacity.steps import replace
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.errors import TryLater
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Said, reason
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 
@@ -33,10 +36,10 @@ def told(lab: LabOnMoto) -> list[Entry]:
 
 
 @pytest.mark.parametrize(
-    ("because", "why"), [("a row failed", "a row failed"), (None, "its GPUs failed a check")]
+    ("because", "why"), [("a row failed", "a row failed"), (None, reason("capacity.gpus-failed"))]
 )
 def test_what_was_emptied_goes_once_and_another_comes_for_it(
-    lab: LabOnMoto, because: str | None, why: str
+    lab: LabOnMoto, because: str | None, why: Said
 ) -> None:
     first, second = lab.members
 
@@ -49,7 +52,7 @@ def test_what_was_emptied_goes_once_and_another_comes_for_it(
     assert len(lab.members) == 2
     [entry] = told(lab)
     assert (entry.what, entry.why, entry.who, entry.lease, entry.nodes) == (
-        f"changes {first} of alice's lease for fresh nodes, once",
+        reason("capacity.replaces", nodes=(first,), lease=reason("lease.of-owner", owner="alice")),
         why,
         "nodegroups",
         "cli-1",
@@ -71,7 +74,15 @@ def test_a_lease_that_is_over_replaces_nothing(lab: LabOnMoto) -> None:
 
     assert replace(run(lab, lab.members[0]), lab.capacity) == {
         "over": True,
-        "reason": "alice's lease on pool gpu is admitted or past its end: nothing is ordered for it",
+        "reason": document(
+            reason(
+                "capacity.lease-not-in-force",
+                lease=reason("lease.of-owner", owner="alice"),
+                pool="gpu",
+                opens=EIGHT,
+                closes=EIGHT + timedelta(hours=2),
+            )
+        ),
         "replaced": [],
         "at": None,
     }

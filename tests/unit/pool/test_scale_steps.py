@@ -1,4 +1,4 @@
-"""What Scale orders for whom, from when it waits for EKS, and what it notes of it."""
+"""What Scale orders, from when it waits for EKS, and what it records."""
 
 from datetime import timedelta
 from typing import Any
@@ -9,6 +9,7 @@ from lamplighter.application.capacity.steps import scale
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.errors import TryLater
+from lamplighter.reasons.document import document, read
 from lamplighter.reasons.reason import reason
 from tests.unit.lab_on_moto import EIGHT, LAB, Busy, LabOnMoto
 from tests.unit.leases.granting.test_granting import forget
@@ -67,10 +68,10 @@ def test_what_stays_ordered_is_said_and_what_is_over_orders_nothing(lab: LabOnMo
     stays = scale({"command": lab.command()}, lab.capacity)
     gone = scale({"command": lab.command(lease="gone")}, lab.capacity)
 
-    assert str(stays["reason"]).startswith("2 nodes stay ordered: alice's lease justifies 2")
+    assert str(read(stays["reason"])).startswith("2 nodes stay ordered: alice's lease justifies 2")
     assert gone == {
         "over": True,
-        "reason": "there is no such lease on pool gpu, so nothing is ordered for it",
+        "reason": document(reason("capacity.no-such-lease", pool="gpu")),
         "target": 0,
         "desired_before": 0,
         "update_id": None,

@@ -1,11 +1,13 @@
-"""One sentence for why nodes do not come."""
+"""Why fewer nodes come than were ordered: a cause and a reason."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.pool.evidence import Activity, HealthIssue, NodeGroup, Update
+from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, NodeGroupUpdate, ScalingActivity
+from lamplighter.domain.pool.launch_cause import LaunchCause
 from lamplighter.domain.pool.shortage import Shortage, explain
+from lamplighter.reasons.reason import Reason, reason
 
 ORDERED = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 NO_CAPACITY = (
@@ -14,10 +16,14 @@ NO_CAPACITY = (
     "Launching EC2 instance failed."
 )
 
+DENIED = "You are not authorized to perform this operation. Launching EC2 instance failed."
 
-def launch(message: str, *, minutes: int = 1, status: str = "Failed", running: bool = False) -> Activity:
+
+def launch(
+    message: str, *, minutes: int = 1, status: str = "Failed", running: bool = False
+) -> ScalingActivity:
     started = ORDERED + timedelta(minutes=minutes)
-    return Activity(
+    return ScalingActivity(
         "a", status, "Launching a new EC2 instance.", message, started, None if running else started
     )
 
@@ -27,10 +33,10 @@ def group(desired: int = 2, health: tuple[HealthIssue, ...] = ()) -> NodeGroup:
 
 
 def why(
-    *activities: Activity,
+    *activities: ScalingActivity,
     minutes: float = 2,
     nodegroup: NodeGroup | None = None,
-    update: Update | None = None,
+    update: NodeGroupUpdate | None = None,
 ) -> Shortage | None:
     return explain(
         wanted=2,
@@ -43,39 +49,54 @@ def why(
     )
 
 
+def short(
+    why: Reason, cause: LaunchCause = LaunchCause.UNKNOWN, *, have: int = 1, wanted: int = 2
+) -> Shortage:
+    return Shortage(cause, reason("pool.short", have=have, wanted=wanted, why=why))
+
+
+def quoted(words: str) -> Shortage:
+    return short(reason("pool.short.aws-says", quote=words))
+
+
+TAKEN_BACK = short(reason("pool.short.taken-back", desired=1))
+SILENT = short(reason("pool.short.silent", minutes=3))
+
+
 @pytest.mark.parametrize(
-    ("message", "cause", "sentence"),
+    ("message", "cause", "expected"),
     [
         (
             NO_CAPACITY,
-            "no-capacity",
-            "1 of 2 nodes: AWS has no g5.xlarge capacity left in ap-northeast-2a",
+            LaunchCause.NO_CAPACITY,
+            reason("pool.short.no-capacity.of-type", type="g5.xlarge", zone="ap-northeast-2a"),
         ),
         (
             (
                 "You have requested more vCPU capacity than your current vCPU limit of 4 allows for the "
                 "instance bucket that the specified instance type belongs to. Launching EC2 instance failed."
             ),
-            "vcpu-quota",
-            "1 of 2 nodes: the account's vCPU quota for these instances is used up (limit 4)",
+            LaunchCause.VCPU_QUOTA,
+            reason("pool.short.vcpu-quota.limit", limit="4"),
         ),
+        ("VcpuLimitExceeded", LaunchCause.VCPU_QUOTA, reason("pool.short.vcpu-quota")),
         (
             "There are not enough free addresses in subnet subnet-1 to satisfy the request.",
-            "no-addresses",
-            "1 of 2 nodes: the pool's subnet has no free addresses left",
+            LaunchCause.NO_ADDRESSES,
+            reason("pool.short.no-addresses"),
         ),
-        (
-            "You are not authorized to perform this operation. Launching EC2 instance failed.",
-            "launch-denied",
-            (
-                "1 of 2 nodes: AWS refused to launch them: You are not authorized to perform this operation. "
-                "Launching EC2 instance failed."
-            ),
-        ),
+        (DENIED, LaunchCause.LAUNCH_DENIED, reason("pool.short.launch-denied", quote=DENIED)),
     ],
 )
-def test_a_failed_launch_names_its_cause(message: str, cause: str, sentence: str) -> None:
-    assert why(launch(message)) == Shortage(cause, sentence)
+def test_a_failed_launch_names_its_cause(message: str, cause: LaunchCause, expected: Reason) -> None:
+    assert why(launch(message)) == short(expected, cause)
+
+
+def test_a_shortage_says_how_many_nodes_are_there_and_why_not_all() -> None:
+    found = why(launch(NO_CAPACITY))
+
+    assert found is not None
+    assert str(found.reason) == "1 of 2 nodes: AWS has no g5.xlarge capacity left in ap-northeast-2a"
 
 
 def test_nothing_is_short_while_the_order_is_young() -> None:
@@ -83,10 +104,7 @@ def test_nothing_is_short_while_the_order_is_young() -> None:
 
 
 def test_silence_is_named_after_three_minutes() -> None:
-    found = why(minutes=3)
-
-    assert found is not None
-    assert found.sentence == "1 of 2 nodes: no launch for 3 minutes and AWS gives no reason yet"
+    assert why(minutes=3) == SILENT
 
 
 def test_a_launch_under_way_is_waited_for() -> None:
@@ -99,31 +117,34 @@ def test_what_failed_before_the_order_is_history() -> None:
     assert why(launch(NO_CAPACITY, minutes=-5)) is None
 
 
-def test_a_degraded_group_speaks_only_where_no_activity_does() -> None:
+def test_a_degraded_group_speaks_only_after_three_minutes_and_where_no_launch_names_a_cause() -> None:
     sick = group(health=(HealthIssue("AsgInstanceLaunchFailures", NO_CAPACITY),))
 
-    assert why(minutes=1, nodegroup=sick) is None
-    found = why(minutes=4, nodegroup=sick)
-    assert found is not None
-    assert found.cause == "no-capacity"
+    def cause(*activities: ScalingActivity, minutes: int) -> LaunchCause | None:
+        found = why(*activities, minutes=minutes, nodegroup=sick)
+        return None if found is None else found.cause
+
+    assert cause(minutes=1) is None
+    assert cause(minutes=4) is LaunchCause.NO_CAPACITY
+    assert cause(launch("something odd"), minutes=1) is LaunchCause.UNKNOWN
+    assert cause(launch("something odd"), minutes=4) is LaunchCause.NO_CAPACITY
+    assert cause(launch("VcpuLimitExceeded"), minutes=4) is LaunchCause.VCPU_QUOTA
 
 
 def test_an_order_that_eks_reverted_is_said() -> None:
-    found = why(
-        minutes=4, nodegroup=group(desired=1), update=Update("u", "ConfigUpdate", "Successful", ORDERED)
-    )
+    update = NodeGroupUpdate("u", "ConfigUpdate", "Successful", ORDERED)
 
-    assert found is not None
-    assert found.sentence == "1 of 2 nodes: EKS took the order back and stands at 1"
+    assert why(minutes=4, nodegroup=group(desired=1), update=update) == TAKEN_BACK
 
 
 def test_a_failed_update_is_quoted() -> None:
-    found = why(
-        update=Update("u", "ConfigUpdate", "Failed", ORDERED, ("NodeCreationFailure: Unhealthy nodes",))
-    )
+    def failed(*errors: str) -> NodeGroupUpdate:
+        return NodeGroupUpdate("u", "ConfigUpdate", "Failed", ORDERED, errors)
 
-    assert found is not None
-    assert found.sentence == "1 of 2 nodes: AWS says NodeCreationFailure: Unhealthy nodes"
+    assert why(update=failed("NodeCreationFailure: Unhealthy nodes")) == quoted(
+        "NodeCreationFailure: Unhealthy nodes"
+    )
+    assert why(update=failed()) == short(reason("pool.short.update-gave-up"))
 
 
 def test_a_pool_that_is_whole_has_no_shortage() -> None:
@@ -142,8 +163,8 @@ def test_a_pool_that_is_whole_has_no_shortage() -> None:
 
 
 def test_as_many_launches_under_way_as_nodes_are_missing_are_waited_for() -> None:
-    def told(*activities: Activity, wanted: int = 3) -> str | None:
-        found = explain(
+    def found(*activities: ScalingActivity, wanted: int = 3) -> Shortage | None:
+        return explain(
             wanted=wanted,
             have=1,
             nodegroup=group(3),
@@ -152,66 +173,67 @@ def test_as_many_launches_under_way_as_nodes_are_missing_are_waited_for() -> Non
             ordered=ORDERED,
             now=ORDERED + timedelta(minutes=4),
         )
-        return None if found is None else found.sentence
 
     under_way, done = launch("", status="InProgress", running=True), launch("", status="Successful")
-    silent = "1 of 3 nodes: no launch for 4 minutes and AWS gives no reason yet"
+    silent = short(reason("pool.short.silent", minutes=4), wanted=3)
 
-    assert told(under_way, under_way) is None
-    assert told(under_way) == told(under_way, done) == silent
-    assert told(wanted=1) is None
+    assert found(under_way, under_way) is None
+    assert found(under_way) == found(under_way, done) == silent
+    assert found(wanted=1) is None
 
 
 def test_an_order_that_is_no_more_under_way_and_stands_lower_was_taken_back() -> None:
-    def said(status: str | None) -> str:
-        update = None if status is None else Update("u-1", "ConfigUpdate", status, ORDERED, ())
-        found = why(minutes=4, nodegroup=group(1), update=update)
-        assert found is not None
-        return found.sentence
+    def found(status: str | None) -> Shortage | None:
+        update = None if status is None else NodeGroupUpdate("u-1", "ConfigUpdate", status, ORDERED, ())
+        return why(minutes=4, nodegroup=group(1), update=update)
 
-    taken_back = "1 of 2 nodes: EKS took the order back and stands at 1"
-    assert said(None) == said("Successful") == taken_back
-    assert said("InProgress") == "1 of 2 nodes: no launch for 4 minutes and AWS gives no reason yet"
+    assert found(None) == found("Successful") == TAKEN_BACK
+    assert found("InProgress") == short(reason("pool.short.silent", minutes=4))
 
 
 def test_the_last_failure_is_quoted_and_one_at_the_order_itself_counts() -> None:
-    found = why(launch("first", minutes=1), launch("last", minutes=2), launch("early", minutes=0))
+    launches = launch("first", minutes=1), launch("last", minutes=2), launch("early", minutes=0)
 
-    assert found == Shortage("unknown", "1 of 2 nodes: AWS says last")
-    assert why(launch("early", minutes=0)) == Shortage("unknown", "1 of 2 nodes: AWS says early")
+    assert why(*launches) == quoted("last")
+    assert why(launch("early", minutes=0)) == quoted("early")
     assert why(launch("before", minutes=-1)) is None
 
 
+def test_a_failure_with_a_known_cause_counts_before_a_later_one_without() -> None:
+    found = why(launch("VcpuLimitExceeded", minutes=1), launch("something odd", minutes=2))
+
+    assert found == short(reason("pool.short.vcpu-quota"), LaunchCause.VCPU_QUOTA)
+
+
 @pytest.mark.parametrize(
-    ("message", "said"),
+    ("message", "words"),
     [
         ("x" * 160, "x" * 160),
         ("x" * 161, "x" * 159 + "…"),
         ("two\n  words", "two words"),
     ],
 )
-def test_a_quote_of_aws_has_at_most_160_characters(message: str, said: str) -> None:
-    assert why(launch(message)) == Shortage("unknown", f"1 of 2 nodes: AWS says {said}")
+def test_a_quote_of_aws_has_at_most_160_characters(message: str, words: str) -> None:
+    assert why(launch(message)) == quoted(words)
 
 
 def test_a_zone_and_a_type_are_named_where_aws_names_them() -> None:
-    def said(message: str) -> str:
-        found = why(launch(f"We do not have sufficient {message} Launching EC2 instance failed."))
-        assert found is not None
-        return found.sentence.removeprefix("1 of 2 nodes: ")
+    def found(message: str) -> Shortage | None:
+        return why(launch(f"We do not have sufficient {message} Launching EC2 instance failed."))
 
-    assert (
-        said("g5.xlarge capacity in zone us-east-1a.") == "AWS has no g5.xlarge capacity left in us-east-1a"
+    cause = LaunchCause.NO_CAPACITY
+    assert found("g5.xlarge capacity in zone us-east-1a.") == short(
+        reason("pool.short.no-capacity.of-type", type="g5.xlarge", zone="us-east-1a"), cause
     )
-    assert said("capacity.") == "AWS has no such capacity left in the pool's zone"
+    assert found("capacity.") == short(
+        reason("pool.short.no-capacity", zone=reason("pool.short.zone-of-pool")), cause
+    )
 
 
 def test_the_first_health_issue_speaks_with_its_message_or_its_code() -> None:
-    def said(*issues: HealthIssue) -> str:
-        found = why(minutes=3, nodegroup=group(health=issues))
-        assert found is not None
-        return found.sentence
+    def found(*issues: HealthIssue) -> Shortage | None:
+        return why(minutes=3, nodegroup=group(health=issues))
 
     first, second = HealthIssue("FirstCode", "first"), HealthIssue("SecondCode", "second")
-    assert said(first, second) == "1 of 2 nodes: AWS says first"
-    assert said(HealthIssue("FirstCode", ""), second) == "1 of 2 nodes: AWS says FirstCode"
+    assert found(first, second) == quoted("first")
+    assert found(HealthIssue("FirstCode", ""), second) == quoted("FirstCode")

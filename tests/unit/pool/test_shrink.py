@@ -1,8 +1,9 @@
-"""Whose node goes when a pool shrinks by less than all."""
+"""Which node is removed when a pool shrinks and keeps some of its nodes."""
 
 from datetime import UTC, datetime, timedelta
 
 from lamplighter.domain.pool.shrink import ShrinkNode, choose
+from lamplighter.reasons.reason import reason
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 
@@ -27,16 +28,16 @@ def test_where_all_have_work_of_others_the_youngest_goes() -> None:
     [leaving] = choose([node("old", "other"), node("young", "other", minutes=5)], 1, "ending")
 
     assert leaving.node.name == "young"
-    assert leaving.reason == "young goes: every node has work of other leases, and it is the youngest"
+    assert leaving.reason == reason("pool.removed.youngest", node="young")
 
 
 def test_each_node_that_goes_says_why_it_is_this_one() -> None:
     nodes = [node("busy", "other"), node("idle"), node("own", "ending")]
 
     assert [leaving.reason for leaving in choose(nodes, 3, "ending")] == [
-        "idle goes: no pod holds a GPU on it",
-        "own goes: only pods of the ending lease ending hold GPUs on it",
-        "busy goes: every node has work of other leases, and it is the youngest",
+        reason("pool.removed.free", node="idle"),
+        reason("pool.removed.ending", node="own", lease="ending"),
+        reason("pool.removed.youngest", node="busy"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What an order writes: within the group's own bounds, only what is not there yet, and only the nodes it means."""
+"""What an order writes: within the bounds of the group, only what differs, and only the chosen nodes."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which nodes an order takes, and where none can be written."""
+"""Which nodes an order removes, and when it cannot be written."""
 
 import boto3
 import pytest

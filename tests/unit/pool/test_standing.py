@@ -1,4 +1,4 @@
-"""What a pool's leases justify, and which of its windows are open by the calendar and have none."""
+"""How many nodes a pool's leases justify, and which open windows have no lease."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -75,22 +75,22 @@ def test_every_pool_is_told_of_the_one_without_windows_and_leases_too() -> None:
 @pytest.mark.parametrize(
     ("lease", "why"),
     [
-        (None, "has no lease: nothing has planned it yet"),
+        (None, "it has no lease yet: the planner has not planned it"),
         (
             replace(LEASE, state=LeaseState.REFUSED, because="only 1 USD are left"),
-            "was refused: only 1 USD are left",
+            "its lease was refused: only 1 USD are left",
         ),
-        (replace(LEASE, state=LeaseState.PLANNED), "is planned, but nobody has decided on it yet"),
+        (replace(LEASE, state=LeaseState.PLANNED), "its lease is planned and not decided yet"),
         (
             replace(LEASE, opens=OPENS + timedelta(minutes=45)),
-            "opens at 11:45 UTC on 2026-12-01",
+            "its lease opens at 11:45 UTC on 2026-12-01",
         ),
         (
             replace(LEASE, state=LeaseState.CLOSED, because="the exam is over"),
-            "was closed before its end: the exam is over",
+            "its lease was closed before its end: the exam is over",
         ),
-        (replace(LEASE, state=LeaseState.CLOSING), "was closed before its end"),
-        (replace(LEASE, closes=IN_IT), "was closed before its end"),
+        (replace(LEASE, state=LeaseState.CLOSING), "its lease was closed before its end"),
+        (replace(LEASE, closes=IN_IT), "its lease was closed before its end"),
     ],
 )
 def test_a_window_without_a_lease_in_force_justifies_nothing_and_says_why(
@@ -99,8 +99,8 @@ def test_a_window_without_a_lease_in_force_justifies_nothing_and_says_why(
     found = stands(*([lease] if lease else []))
 
     assert found.target.nodes == 0
-    assert [unmet.reason for unmet in found.unmet] == [
-        f"window evening asks for 2 nodes until 14:00 UTC on 2026-12-01 and {why}"
+    assert [str(unmet.reason) for unmet in found.unmet] == [
+        f"window evening asks for 2 nodes until 14:00 UTC on 2026-12-01; {why}"
     ]
 
 
@@ -109,7 +109,7 @@ def test_a_window_that_somebody_skipped_names_them() -> None:
 
     (unmet,) = standings(Timetable(LAB), {}, {"gpu": 2}, IN_IT, [skip])["gpu"].unmet
 
-    assert unmet.reason.endswith("and was skipped by alice because of a holiday")
+    assert str(unmet.reason).endswith("; alice skipped it because of a holiday")
 
 
 def test_an_event_of_a_course_calendar_is_a_window_too() -> None:

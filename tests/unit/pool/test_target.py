@@ -1,4 +1,4 @@
-"""How many nodes a pool should have: who is counted from when to when, and the sentence that says so."""
+"""How many nodes a pool should have: which leases count from when to when, and the reason."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,13 +1,14 @@
 """The bytes of a calendar -> the content lines of RFC 5545 (section 3.1), as a parser needs them.
 
-Owns what may be put right without guessing: line ends, folds, spaces after BEGIN and END, and a TZID on a value
-that has no use for one. What the lines mean is for the parser.
+Owns repairs that need no guess: line ends, folds, spaces after BEGIN and END, and a TZID on a value that needs none.
+The parser knows what the lines mean.
 """
 
 import re
 from collections.abc import Iterator
 
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 _ENDS = re.compile(rb"[\r\n]+")
 _FOLD = re.compile(rb"\n[ \t]")
@@ -25,15 +26,15 @@ SEVERAL = {"RDATE", "EXDATE"}
 
 
 def content_lines(content: bytes) -> list[str]:
-    """The lines of a calendar, unfolded; BadInput where they are not UTF-8.
+    """The lines of a calendar, unfolded; BadInput if they are not UTF-8.
 
-    A fold may stand inside a character of several bytes (RFC 5545, section 3.1), so that bytes are unfolded.
+    A fold may be inside a character of several bytes (RFC 5545, section 3.1): bytes are unfolded, then decoded.
     """
     lines = _ENDS.sub(b"\n", content.removeprefix(b"\xef\xbb\xbf"))
     try:
         text = _FOLD.sub(b"", lines).decode()
     except UnicodeDecodeError:
-        raise BadInput(f"is not UTF-8 at byte {_first_bad(content)}, export it as UTF-8") from None
+        raise BadInput(reason("calendar.file.not-utf8", byte=_first_bad(content))) from None
     return [tidied for line in text.split("\n") if line for tidied in _tidied(line)]
 
 
@@ -65,10 +66,10 @@ def _tidied(line: str) -> Iterator[str]:
 
 
 def _times(name: str, parameters: str, values: str) -> Iterator[str]:
-    """The values with their zone, then those for which a zone means nothing: dates, and times in UTC."""
-    said = [values.strip()] if name not in SEVERAL else list(filter(None, map(str.strip, values.split(","))))
-    zoned = [value for value in said if not _is_zoneless(value)]
-    zoneless = [value for value in said if _is_zoneless(value)]
+    """The values with their zone, then the values that need none: dates, and times in UTC."""
+    times = [values.strip()] if name not in SEVERAL else list(filter(None, map(str.strip, values.split(","))))
+    zoned = [value for value in times if not _is_zoneless(value)]
+    zoneless = [value for value in times if _is_zoneless(value)]
     if zoned:
         yield f"{name}{parameters}:{','.join(zoned)}"
     if zoneless:

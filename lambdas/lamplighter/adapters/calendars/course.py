@@ -1,7 +1,7 @@
 """A course calendar -> its events as instants, through icalendar and recurring-ical-events.
 
-Owns which instants an event means: recurrence and exceptions are the library's, the clock on the wall is
-read as for every window (wall_clock.py), so that a clock change means the same wherever a time was written.
+Owns which instants an event means. The library works out recurrences and exceptions. wall_clock.py reads times as for
+every window, so a clock change means the same for events and windows.
 """
 
 import hashlib
@@ -20,6 +20,7 @@ from lamplighter.adapters.calendars.text import Component, Parsed, parse, title_
 from lamplighter.domain.calendar.course import CourseEvent
 from lamplighter.domain.calendar.wall_clock import opening
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import zones
 
 if TYPE_CHECKING:
@@ -31,10 +32,10 @@ _FIRST, _LAST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (
 
 
 class CourseCalendar:
-    """A calendar as `text.read` keeps it; BadInput for a text that is none.
+    """A calendar as `text.read` keeps it; BadInput for a text that is no calendar.
 
-    What was worked out is kept by what stands in it, whole days at a time: who looks again, and whoever else follows
-    the same calendar, pays nothing.
+    Results are cached by text, zone and whole days: a second look, or a second window with the same calendar, costs
+    nothing.
     """
 
     def __init__(self, text: str) -> None:
@@ -44,10 +45,10 @@ class CourseCalendar:
     def events(self, zone: str, start: int, end: int) -> Sequence[CourseEvent]:
         """The events that meet [start, end), by opening; dates and times without a zone are in `zone`.
 
-        BadInput where there are too many, or the library cannot make sense of one.
+        BadInput if there are too many, or if the library cannot work one out.
         """
         first, last = min(max(start, _FIRST), _LAST) // _DAY, -(-min(max(end, _FIRST), _LAST) // _DAY)
-        # A day more at both ends: what an event is called depends on all of its date, wherever the day begins.
+        # A day more at both ends: the id of an event depends on all events of its date, in every zone.
         found = _worked_out(self._text, zone, (first - 1) * _DAY, (last + 1) * _DAY)
         return [event for event in found if event.opening < end and event.closing >= start]
 
@@ -69,7 +70,7 @@ def _worked_out(text: str, zone: str, start: int, end: int) -> tuple[CourseEvent
     try:
         series = _series(text, zone)
         with warnings.catch_warnings():
-            # A count beside our end of looking: dateutil keeps both, and would rather not.
+            # dateutil warns where a rule has a count as well as the end that we add.
             warnings.simplefilter("ignore")
             components = recurring_ical_events.of(series.look(begins, ends)).between(begins, ends)
         found = [
@@ -79,15 +80,15 @@ def _worked_out(text: str, zone: str, start: int, end: int) -> tuple[CourseEvent
         ]
     except BadInput:
         raise
-    except Exception as error:  # noqa: BLE001 -- the library, fed by strangers
-        said = " ".join(str(error).split())[:120]
-        raise BadInput(f"has events that cannot be worked out ({said}), export it anew") from None
+    except Exception as error:  # noqa: BLE001 -- the library raises anything for input of strangers
+        detail = " ".join(str(error).split())[:120]
+        raise BadInput(reason("calendar.file.events", detail=detail)) from None
     met = [(key, event) for key, event in found if event.opening < end and event.closing >= start]
     return tuple(_named(sorted(met, key=lambda one: (one[1].opening, one[0]))))
 
 
 def _identity(component: Component, recurring: set[str]) -> str:
-    """What an event keeps wherever it is moved: its id and, in a series, the date it stands for."""
+    """The identity that an event keeps when it moves: its id and, in a series, the date that it replaces."""
     uid = str(component["UID"])
     if uid not in recurring or "RECURRENCE-ID" not in component:
         return uid
@@ -95,9 +96,9 @@ def _identity(component: Component, recurring: set[str]) -> str:
 
 
 def courses(lab: "Lab", read: Mapping[str, str]) -> dict[str, CourseCalendar]:
-    """The calendars that a lab's windows follow, by window: files from the lab, addresses as they were `read`.
+    """The calendars that a lab's windows follow, by window: files from the lab, addresses from `read`.
 
-    `read` is by window. A window whose calendar was never read has none. BadInput for a text that is none.
+    `read` is by window; a window whose address was never read has no calendar. BadInput for a text that is no calendar.
     """
     made: dict[str, CourseCalendar] = {}
     texts = lab.calendars or {}
@@ -111,7 +112,7 @@ def courses(lab: "Lab", read: Mapping[str, str]) -> dict[str, CourseCalendar]:
 def _event(component: Component, where: ZoneInfo) -> CourseEvent:
     start, end = _written(component, "DTSTART"), _written(component, "DTEND")
     zone = start.tzinfo
-    notes: tuple[str, ...] = ()
+    notes: tuple[Said, ...] = ()
     if isinstance(zone, ZoneInfo) and zone.key in zones.names() and _key(end) == zone.key:
         wall = end.replace(tzinfo=None) - start.replace(tzinfo=None)
         found = opening(start.date(), start.hour * 60 + start.minute, wall, zone)
@@ -121,7 +122,7 @@ def _event(component: Component, where: ZoneInfo) -> CourseEvent:
         wall = timedelta(seconds=closes - opens)
     title = title_of(component)
     if ENDS_FIRST in component:
-        closes, notes = opens, (f"{title} ends before it begins",)
+        closes, notes = opens, (reason("calendar.event.ends-first", event=title),)
     day = zones.instant(opens).astimezone(where).date()
     return CourseEvent("", title, day, opens, closes, int(wall.total_seconds()), notes)
 

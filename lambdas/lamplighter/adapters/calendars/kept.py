@@ -1,6 +1,6 @@
-"""What the ledger knows that a lab's calendar depends on: course calendars as last read, measured warm-ups.
+"""The inputs of a lab's calendar that the ledger keeps: course calendars as last read, and measured warm-ups.
 
-For everybody who asks what is planned; reading addresses anew is the planner's alone.
+For every reader of the plan; only the planner reads addresses again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def beside(lab: "Lab", ledger: "Ledger", known: "Mapping[str, Sequence[Lease]]") -> "CalendarInputs":
-    """All that the calendar of a deployed lab depends on, with the leases there are, by pool."""
+    """All inputs of a deployed lab's calendar; `known` are the leases of the ledger, by pool."""
     return CalendarInputs(kept_courses(lab, ledger), early_warm_ups(lab, ledger), known)
 
 
@@ -34,11 +34,11 @@ def kept_courses(lab: "Lab", ledger: "Ledger") -> "Mapping[str, Course]":
 
 
 def early_warm_ups(lab: "Lab", ledger: "Ledger") -> dict[str, timedelta]:
-    """How long the pools take that have windows which must be ready by a time."""
+    """How long the pools take whose windows have `ready: by`."""
     asked = dict.fromkeys(lab.pool_of(window) for window in lab.windows if window.ready == "by")
     return {pool: warm_up(pool, ledger) for pool in asked}
 
 
 def warm_up(pool: str, ledger: "Ledger") -> timedelta:
-    """How long a pool takes until its GPUs are ready, measured by the receipts of its last leases."""
+    """How long a pool takes until its GPUs are ready, from the receipts of its last leases."""
     return measured(receipt.get("minutes_to_ready") for receipt in ledger.receipts_in_brief(pool, READ))

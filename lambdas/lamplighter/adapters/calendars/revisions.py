@@ -1,9 +1,9 @@
 """Which of several components with one UID counts: a later version, a date of a series, or an event of its own.
 
 RFC 5546, section 2.1.5: of two versions the one with the higher SEQUENCE is the newer; of one SEQUENCE, the one with
-the later DTSTAMP. In a published calendar (no METHOD, or PUBLISH) most programs write there when they made the file,
-and some write one UID into all their events (RFC 5545 forbids it). So there a later DTSTAMP tells one thing alone: a
-cancellation is a version of the event that begins when it does. All else of one SEQUENCE counts, aloud.
+the later DTSTAMP. In a published calendar (no METHOD, or PUBLISH) most programs write into DTSTAMP when they made the
+file, and some write one UID into all their events (RFC 5545 forbids it). So there a later DTSTAMP means only this: a
+cancellation is a version of the event with the same begin. All other events of one SEQUENCE count, with a doubt.
 """
 
 from collections import defaultdict
@@ -13,17 +13,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 Component: TypeAlias = Any
 PUBLISHED = ("", "PUBLISH")
-"""What METHOD says of a calendar that is no message about a change."""
+"""The METHOD of a calendar that is no message about a change."""
 TIMES = ("DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "EXDATE", "EXRULE")
 
 
 class Revisions(NamedTuple):
-    """What counts of a calendar's events."""
+    """The events of a calendar that count, and those that do not."""
 
     events: list[tuple[Component, str]]
-    """Each event that counts with its id: the UID where that is its own."""
+    """Each event that counts, with its id: the UID if no other event has it."""
     replaced: list[Component]
-    """Older versions of other events, and events that a later version calls off."""
+    """Older versions of other events, and events that a later version cancels."""
     sharing: list[Component]
     """Events that count although they have the UID of another."""
 
@@ -90,18 +90,18 @@ def _newest(
 
 
 def _overrules(event: Component, other: Component) -> bool:
-    """Whether one of two with the same begin calls the other off, or takes back that it is called off."""
+    """Whether one of two events with the same begin cancels the other, or restores it."""
     differ = is_cancelled(event) != is_cancelled(other)
     return differ and _version(event) > _version(other) and _instant(event) == _instant(other)
 
 
 def _calls_off(series: Component, date: Component) -> bool:
-    """Whether a series is called off with this replaced date of it, which is not newer."""
+    """Whether the cancellation of a series also cancels this replaced date, which is not newer."""
     return is_cancelled(series) and _version(date) <= _version(series)
 
 
 def _owner(date: bytes, begins: Sequence[tuple[bool, bytes]]) -> int | None:
-    """Which of several series with one UID a replaced date belongs to: the one that has its time of day."""
+    """The series with one UID that a replaced date belongs to: the one with its time of day."""
     if not begins:
         return None
 
@@ -126,19 +126,19 @@ def _uid(event: Component) -> str:
 
 
 def _version(event: Component) -> tuple[int, bytes, bytes]:
-    """What tells versions apart, the most trusted first; LAST-MODIFIED where all were written at once."""
+    """The order of versions, the most trusted property first; LAST-MODIFIED if all were written at once."""
     sequence = event.get("SEQUENCE")
     number = sequence if isinstance(sequence, int) else 0
     return number, _written(event, "DTSTAMP"), _written(event, "LAST-MODIFIED")
 
 
 def is_cancelled(event: Component) -> bool:
-    """Whether the calendar itself calls the event off."""
+    """Whether the calendar itself cancels the event."""
     return str(event.get("STATUS") or "").upper() == "CANCELLED"
 
 
 def _instant(event: Component) -> object:
-    """When an event begins, whatever zone that is written in."""
+    """When an event begins, as an instant where its zone is known."""
     begin = getattr(event.get("DTSTART"), "dt", None)
     if isinstance(begin, datetime) and begin.tzinfo is not None:
         return begin.astimezone(UTC)
@@ -150,11 +150,11 @@ def _times(event: Component) -> tuple[bytes, ...]:
 
 
 def _written(event: Component, name: str) -> bytes:
-    """A property as it stands in the calendar, with its zone; nothing where it cannot be read."""
+    """A property as the calendar has it, with its zone; empty if it cannot be read."""
     try:
         found = event.get(name)
         every = found if isinstance(found, list) else [] if found is None else [found]
         zoned = [one.to_ical() + str(getattr(one, "params", {}).get("TZID", "")).encode() for one in every]
-    except Exception:  # noqa: BLE001 -- a broken value of any kind, each with an error of its own
+    except Exception:  # noqa: BLE001 -- every kind of broken value has its own error
         return b""
     return b"\n".join(zoned)

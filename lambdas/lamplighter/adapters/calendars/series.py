@@ -1,7 +1,6 @@
-"""A calendar's events with all their times in one zone each, and as they are given to the library for one look.
+"""The events of a calendar, as text.py keeps it, with all their times in one zone each, ready for the library.
 
-Owns what a time without a zone is, and from where on a series is worked out; which dates it has is the library's.
-Of a calendar as text.py keeps it.
+Owns the zone of times without one, and from which date on a series is worked out. The library works out its dates.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,17 +9,26 @@ from typing import Any, NamedTuple
 
 from icalendar import Calendar, Event, vDDDLists, vDDDTypes
 
-from lamplighter.adapters.calendars.faults import listed
-from lamplighter.adapters.calendars.rules import WEEKDAYS, Rule, interval, later, most_a_day, numbers, values
+from lamplighter.adapters.calendars.event_faults import listed
+from lamplighter.adapters.calendars.recurrence import (
+    WEEKDAYS,
+    Rule,
+    interval,
+    later,
+    most_a_day,
+    numbers,
+    values,
+)
 from lamplighter.adapters.calendars.text import Component, Parsed
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 MOST_AT_ONCE = 20_000
-"""Openings that may be worked out in one answer."""
+"""The most openings of one answer."""
 MOST_STEPS = 200_000
-"""Days walked through from the begin of every series, where that cannot be moved nearer."""
+"""The most steps from the begins of all series, where those cannot move nearer."""
 ENDS_FIRST = "X-ENDS-FIRST"
-"""Marks an event that the calendar lets end before it begins."""
+"""Marks an event that ends before it begins in the calendar."""
 
 
 class Timed(NamedTuple):
@@ -29,12 +37,12 @@ class Timed(NamedTuple):
     event: Component
     begins: datetime
     lasts: timedelta
-    """By the clock on the wall of its zone; never negative."""
+    """By the wall clock of its zone; never negative."""
     rules: Sequence[Component]
 
 
 class Series:
-    """The events of a calendar, times without a zone in the calendar's own or else in the one given."""
+    """The events of a calendar; times without a zone are in the calendar's own zone, or else in `where`."""
 
     def __init__(self, parsed: Parsed, where: tzinfo) -> None:
         events: list[Component] = list(parsed.calendar.events)
@@ -53,9 +61,9 @@ class Series:
         self._moved = max(map(_moved, self._timed), default=timedelta())
 
     def look(self, begins: datetime, ends: datetime) -> Component:
-        """The events for a look at [begins, ends): series begin and end there, what lies outside costs nothing.
+        """The events for [begins, ends): series begin and end there, so dates outside cost nothing.
 
-        BadInput where it would cost too much.
+        BadInput if it would cost too much.
         """
         begins, ends = begins - self._moved, ends + self._moved
         made = Calendar()
@@ -64,18 +72,18 @@ class Series:
             event, start, rules = _for_look(each, begins, ends)
             made.add_component(event)
             for rule in rules:
-                # What began before and lasts until now is worked out as well.
+                # An event that began before the range may last into it.
                 most += max(0.0, (ends - max(begins - each.lasts, start)).days * most_a_day(rule))
                 steps += max(0.0, (ends - start).days / interval(rule))
         if most > MOST_AT_ONCE:
-            raise BadInput(f"has more than {MOST_AT_ONCE} events in this time, export a smaller calendar")
+            raise BadInput(reason("calendar.file.too-many-at-once", most=MOST_AT_ONCE))
         if steps > MOST_STEPS:
-            raise BadInput("has too many series that began long ago, export those that still run")
+            raise BadInput(reason("calendar.file.old-series"))
         return made
 
 
 def _moved(each: Timed) -> timedelta:
-    """How far all later dates of a series are moved by a date that is replaced for all of them."""
+    """How far a replaced date moves all later dates of its series."""
     named = each.event.get("RECURRENCE-ID")
     return abs(each.begins - named.dt) if named is not None and named.params.get("RANGE") else timedelta()
 
@@ -85,7 +93,7 @@ def _recurs(event: Component) -> bool:
 
 
 def _own_zones(events: Sequence[Component], own: tzinfo | None) -> dict[str, tzinfo | None]:
-    """By id, the calendar's own zone; none where a series written in UTC names a date that it has only in UTC."""
+    """By id, the calendar's own zone; None if a series in UTC names a date that it has only in UTC."""
     found = {str(event["UID"]): own for event in events}
     begins = {str(event["UID"]): event["DTSTART"].dt for event in events if _recurs(event)}
     for event in events:
@@ -106,7 +114,7 @@ def _begin(event: Component, floating: tzinfo, own: tzinfo | None) -> datetime:
     begin = _zoned(_whole(event["DTSTART"].dt), floating)
     if own is None or not _recurs(event) or begin.tzname() != "UTC":
         return begin
-    # Written in UTC, meant in the calendar's zone: unless the rule names the days as they are in UTC.
+    # A series in UTC is meant in the calendar's zone, unless its rule names the days of UTC.
     meant = begin.astimezone(own)
     every = listed(event.get("RRULE"))
     in_utc = all(_names(rule, begin) for rule in every) and not all(_names(rule, meant) for rule in every)
@@ -132,7 +140,7 @@ def _timed(event: Component, master: datetime | None, floating: tzinfo, own: tzi
         begin = begin.replace(tzinfo=zone)
     end = _end(event, begin)
     if end.tzinfo is not begin.tzinfo:
-        # Both as instants where nothing recurs; a series lasts as long by the wall as on its first day.
+        # Both are instants if nothing recurs; a series lasts as long by the wall clock as on its first day.
         begin = begin if _recurs(event) else begin.astimezone(UTC)
         end = end.astimezone(begin.tzinfo)
     made = _copied(event)
@@ -157,7 +165,7 @@ def _end(event: Component, begin: datetime) -> datetime:
 
 
 def _for_look(each: Timed, begins: datetime, ends: datetime) -> tuple[Component, datetime, list[Component]]:
-    """An event for one look, when it begins for that, and its rules."""
+    """An event for one range, when it begins for that, and its rules."""
     event = _copied(each.event)
     start, rules = each.begins, []
     for rule in each.rules:
@@ -192,7 +200,7 @@ def _date_in(at: Any, zone: tzinfo) -> Any:  # noqa: ANN401 -- a date, an instan
 
 
 def _in(at: datetime, zone: tzinfo) -> datetime:
-    """A time in a zone: moved there if it has one, said of it if it has none."""
+    """A time in a zone: converted if it has a zone, else read in it."""
     return at.replace(tzinfo=zone) if at.tzinfo is None else at.astimezone(zone)
 
 
@@ -200,7 +208,7 @@ def _zoned(at: datetime, zone: tzinfo) -> datetime:
     return at.replace(tzinfo=zone) if at.tzinfo is None else at
 
 
-def _whole(at: Any) -> datetime:  # noqa: ANN401 -- of an event that is called off, it may be a date
+def _whole(at: Any) -> datetime:  # noqa: ANN401 -- of a cancelled event it may be a date
     return at if isinstance(at, datetime) else datetime.combine(at, time())
 
 

@@ -1,8 +1,8 @@
-"""A course calendar at an address: read over https, with limits, and never from inside.
+"""Reads a course calendar at an address: over https, with limits, and from public IP addresses only.
 
-Owns what may be reached: the address comes from a lab file, but where its name leads is decided by strangers,
-so every host, redirected ones too, is resolved here and only public addresses are connected to. An
-address may hold a secret (calendars are often shared by one): nothing here repeats more than its host.
+The address comes from a lab file, but strangers decide where its name leads. So this module resolves every host,
+redirected ones too, and connects to public IP addresses only. An address may hold a secret, because calendars are often
+shared by one: messages name its host alone.
 """
 
 import ipaddress
@@ -18,9 +18,10 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from lamplighter.adapters.calendars.text import LARGEST
 from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.reasons.reason import Said, reason
 
 SECONDS = 10.0
-"""For everything together: names, redirects, and the last byte."""
+"""For the whole reading: names, redirects and content."""
 MOST_REDIRECTS = 3
 HTTPS = 443
 _CHUNK = 16 * 1024
@@ -36,7 +37,7 @@ def fetch(
     connect: Connect | None = None,
     context: ssl.SSLContext | None = None,
 ) -> bytes:
-    """What stands at an https address. BadInput for one that is not read, OutsideFailed where reading fails."""
+    """The content at an https address. BadInput for an address that is not read, OutsideFailed if reading fails."""
     until = time.monotonic() + SECONDS
     reader = _Reader(resolve or _resolve, connect or _connect, context or ssl.create_default_context(), until)
     for _ in range(MOST_REDIRECTS + 1):
@@ -44,15 +45,15 @@ def fetch(
         if isinstance(found, bytes):
             return found
         address = found
-    raise OutsideFailed(f"{host_of(address)} redirects more than {MOST_REDIRECTS} times")
+    raise OutsideFailed(reason("calendar.web.redirects", host=host_of(address), most=MOST_REDIRECTS))
 
 
-def host_of(address: str) -> str:
-    """What may be said of an address."""
+def host_of(address: str) -> Said:
+    """The only part of an address that may be shown."""
     try:
-        return urlsplit(address).hostname or "the address"
+        return urlsplit(address).hostname or reason("calendar.web.address")
     except ValueError:
-        return "the address"
+        return reason("calendar.web.address")
 
 
 class _Reader:
@@ -60,7 +61,7 @@ class _Reader:
         self._resolve, self._connect, self._context, self._until = resolve, connect, context, until
 
     def read(self, address: str) -> bytes | str:
-        """The content, or where it has moved to."""
+        """The content, or the address that it redirects to."""
         parts = _checked(address)
         host = parts.hostname or ""
         try:
@@ -75,15 +76,16 @@ class _Reader:
                 if answer.status in _MOVED:
                     return urljoin(address, answer.getheader("Location") or "")
                 if answer.status != _OK:
-                    raise OutsideFailed(f"{host} answers {answer.status} {str(answer.reason)[:60]}".rstrip())
+                    status = f"{answer.status} {str(answer.reason)[:60]}".rstrip()
+                    raise OutsideFailed(reason("calendar.web.status", host=host, status=status))
                 return self._body(answer, host)
-        # ValueError: a name that is none, or a redirect to what is no address.
+        # ValueError: an invalid host name, or a redirect to an invalid address.
         except (OSError, HTTPException, ValueError) as error:
-            raise OutsideFailed(f"{host} cannot be read: {_said(error)}") from None
+            raise OutsideFailed(reason("calendar.web.unreadable", host=host, detail=_detail(error))) from None
 
     @contextmanager
     def _ends(self, connection: HTTPSConnection) -> Iterator[None]:
-        """Hang up when the time is over: a time-out alone begins anew with every byte that drips in."""
+        """Close the connection when the time is over: a time-out alone starts again with every byte."""
         line: socket.socket = connection.sock
 
         def hang_up() -> None:
@@ -104,25 +106,25 @@ class _Reader:
             if not _is_public(found):
                 inside.append(found)
                 continue
-            # To this very address, whatever the name means a moment later; the certificate is the name's.
+            # The checked address, as the name may lead elsewhere a moment later; the certificate is for the name.
             plain = self._connect(found, HTTPS, self._left())
             connection = HTTPSConnection(host, timeout=self._left())
             connection.sock = self._context.wrap_socket(plain, server_hostname=host)
             return connection
         if inside:
-            raise BadInput(f"leads inside: {host} is {inside[0]}, and only public addresses are read")
-        raise OutsideFailed(f"{host} has no address")
+            raise BadInput(reason("calendar.web.inside", host=host, address=inside[0]))
+        raise OutsideFailed(reason("calendar.web.no-address", host=host))
 
     def _body(self, answer: HTTPResponse, host: str) -> bytes:
         content = bytearray()
         while chunk := answer.read1(_CHUNK):
             content += chunk
             if len(content) > LARGEST:
-                raise BadInput(f"is larger than {LARGEST // 1024} KiB, export a smaller calendar")
+                raise BadInput(reason("calendar.file.too-large", kib=LARGEST // 1024))
         if time.monotonic() > self._until:
-            raise OutsideFailed(f"{host} takes longer than {SECONDS:g} s")
+            raise OutsideFailed(reason("calendar.web.slow", host=host, seconds=int(SECONDS)))
         if answer.length:
-            raise OutsideFailed(f"{host} hung up before the end")
+            raise OutsideFailed(reason("calendar.web.hung-up", host=host))
         return bytes(content)
 
     def _left(self) -> float:
@@ -137,13 +139,15 @@ def _checked(address: str) -> SplitResult:
         parts = urlsplit(address)
         port = parts.port
     except ValueError:
-        raise BadInput("is no address, write one that begins with https://") from None
-    if parts.scheme != "https" or not parts.hostname:
-        raise BadInput(f"leads to {parts.scheme or 'nowhere'}, and only https addresses are read")
+        raise BadInput(reason("calendar.web.no-url")) from None
+    if not parts.hostname:
+        raise BadInput(reason("calendar.web.no-url"))
+    if parts.scheme != "https":
+        raise BadInput(reason("calendar.web.not-https", scheme=parts.scheme))
     if port not in {None, HTTPS} or parts.username is not None:
-        raise BadInput("names a port or a user, and only plain https addresses are read")
+        raise BadInput(reason("calendar.web.port-or-user"))
     if not (parts.path + parts.query).isascii() or any(mark.isspace() for mark in parts.path + parts.query):
-        raise BadInput("is no address, percent-encode what is not ASCII")
+        raise BadInput(reason("calendar.web.not-ascii"))
     return parts
 
 
@@ -156,7 +160,7 @@ def _is_public(address: str) -> bool:
 
 
 def _resolve(host: str) -> Sequence[str]:
-    # Of IPv4 first: functions outside a network of their own have no IPv6.
+    # IPv4 first: functions outside a VPC have no IPv6.
     found = socket.getaddrinfo(host, HTTPS, type=socket.SOCK_STREAM)
     ordered = sorted(found, key=lambda each: each[0] != socket.AF_INET)
     return [str(each[4][0]) for each in ordered]
@@ -166,5 +170,5 @@ def _connect(address: str, port: int, timeout: float) -> socket.socket:
     return socket.create_connection((address, port), timeout=timeout)
 
 
-def _said(error: Exception) -> str:
+def _detail(error: Exception) -> str:
     return " ".join(str(getattr(error, "strerror", None) or error or type(error).__name__).split())[:120]

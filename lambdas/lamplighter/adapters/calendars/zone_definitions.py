@@ -1,7 +1,7 @@
 """The time zones that a calendar defines itself (VTIMEZONE): which definitions are read, and which are not.
 
-A zone of the IANA list is read from that list whatever a calendar says of it. Definitions are worked out at every
-reading and are written by strangers: only small and plain ones are.
+A zone of the IANA list is always read from that list. Strangers write the other definitions, and every reading works
+them out: only small and plain ones are read.
 """
 
 import warnings
@@ -13,31 +13,32 @@ from icalendar import Timezone
 from icalendar.timezone import tzp
 from icalendar.timezone.zoneinfo import ZONEINFO
 
-from lamplighter.adapters.calendars import rules
+from lamplighter.adapters.calendars import recurrence
 from lamplighter.adapters.calendars.content_lines import edge
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import zones
 
 CLOCKS = {"STANDARD", "DAYLIGHT"}
 KEPT = ("DTSTART", "TZOFFSETFROM", "TZOFFSETTO", "RRULE", "RDATE", "TZNAME")
 MOST_RULES = 200
-"""Also of zones, some of which need no rule."""
+"""Of zones as well: some have no rule."""
 LONGEST_SHOWN = 80
 
 
 class Definitions(NamedTuple):
-    """The zones that a calendar defines."""
+    """The time zones that a calendar defines."""
 
     lines: list[str]
-    """The definitions that are read."""
-    unread: Mapping[str, str]
-    """Why a zone that the calendar defines is not known, by its name."""
+    """The lines of the definitions that are read."""
+    unread: Mapping[str, Reason]
+    """By name: why a zone that the calendar defines is not known."""
 
 
 def separated(lines: Sequence[str]) -> tuple[Definitions, list[str]]:
     """The definitions of zones, and all other lines. BadInput for definitions that would cost too much.
 
-    A definition may stand behind the events that name it; a parser has to see it before them.
+    A definition may come after the events that name it; the parser needs it before them.
     """
     blocks: dict[str, list[list[str]]] = {}
     others: list[str] = []
@@ -55,13 +56,13 @@ def separated(lines: Sequence[str]) -> tuple[Definitions, list[str]]:
 
 
 def pin_zones() -> None:
-    """Let icalendar know the zones of the pinned list and no others; forget what another calendar defined.
+    """Give icalendar the zones of the pinned list alone; drop the definitions of other calendars.
 
-    icalendar remembers a zone that a calendar defines by its name, for as long as the process runs.
+    icalendar keeps a zone that a calendar defines, by its name, for as long as the process runs.
     """
 
     class Pinned(ZONEINFO):
-        """The zones of the list: no folders of it, and not the machine's own zone."""
+        """The zones of the list, without its folders and without the machine's own zone."""
 
         def timezone(self, name: str) -> ZoneInfo | None:
             """A zone, or None."""
@@ -71,7 +72,7 @@ def pin_zones() -> None:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[list[str] | None, str]]:
-    """Each definition whole, with its own lines alone; every other line by itself."""
+    """Each definition with its own lines, and every other line by itself."""
     block: list[str] = []
     inside: list[str] = []
     for line in lines:
@@ -81,14 +82,14 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[list[str] | None, str]]:
         if not inside:
             yield None, line
             continue
-        # What stands in a zone and is none of its clocks is not the zone's.
+        # Other components inside a zone are left out.
         if len(inside) <= 2 and CLOCKS.issuperset(inside[1:]) and _is_kept(line, len(inside)):  # noqa: PLR2004
             block.append(line)
         if word == "END" and inside.pop() and not inside:
             yield block, ""
             block = []
     if inside:
-        raise BadInput("ends inside a time zone, export it anew")
+        raise BadInput(reason("calendar.file.ends-in-zone"))
 
 
 def _is_kept(line: str, depth: int) -> bool:
@@ -113,24 +114,23 @@ def _check_cost(blocks: Sequence[Sequence[str]]) -> None:
         if _property(line) in {"RRULE", "RDATE"}
     ]
     if max(len(found), len({_name(block) for block in blocks})) > MOST_RULES:
-        raise BadInput("defines too many time zones, export a smaller calendar")
+        raise BadInput(reason("calendar.file.too-many-zones", most=MOST_RULES))
     for name, rule in found:
-        if rule and not rules.is_of_a_zone(rule):
+        if rule and not recurrence.is_of_a_zone(rule):
             raise BadInput(
-                f"defines a time zone whose clocks change by a rule that is not read "
-                f"({name[:LONGEST_SHOWN]}: {rule[:LONGEST_SHOWN]}), export it anew"
+                reason("calendar.file.zone-rule", zone=name[:LONGEST_SHOWN], rule=rule[:LONGEST_SHOWN])
             )
 
 
-def _fault(blocks: Sequence[Sequence[str]]) -> str | None:
-    """Why a zone is not known by its definitions."""
+def _fault(blocks: Sequence[Sequence[str]]) -> Reason | None:
+    """Why the definitions of a zone do not make it known."""
     if len({_meaning(block) for block in blocks}) > 1:
-        return "which the calendar defines twice, not alike"
-    return None if _can_be_read(blocks[0]) else "which the calendar defines in a way that cannot be read"
+        return reason("calendar.zone.twice")
+    return None if _can_be_read(blocks[0]) else reason("calendar.zone.unreadable")
 
 
 def _meaning(block: Sequence[str]) -> frozenset[tuple[str, ...]]:
-    """The clocks of a definition, whatever they are called and in whatever order they stand."""
+    """The clocks of a definition, without their names and in no order."""
     clocks: list[list[str]] = []
     for line in block:
         word, name = edge(line)
@@ -147,5 +147,5 @@ def _can_be_read(block: Sequence[str]) -> bool:
             warnings.simplefilter("ignore")
             defined = Timezone.from_ical("\r\n".join(block))
             return isinstance(defined, Timezone) and defined.to_tz(lookup_tzid=False) is not None
-    except Exception:  # noqa: BLE001 -- parsers fed by strangers
+    except Exception:  # noqa: BLE001 -- the parser raises anything for input of strangers
         return False

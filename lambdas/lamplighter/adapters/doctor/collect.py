@@ -18,7 +18,7 @@ from lamplighter.adapters.doctor.trails import Trails
 from lamplighter.data.instance_types import QUOTA_CODES
 from lamplighter.domain.doctor.facts import AwsIdentity, ClusterFacts, Facts, NoAccess, PoolGroup, SlackSecret
 from lamplighter.domain.doctor.line import Unread
-from lamplighter.domain.pool.adoption import FoundCluster
+from lamplighter.domain.pool.adoption import ExistingCluster
 from lamplighter.errors import LamplighterError
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
@@ -99,9 +99,9 @@ class Examination:
             )
 
     def _group(
-        self, adoption: Adoption, zones: Zones, cluster: FoundCluster | Unread | None, pool: str
+        self, adoption: Adoption, zones: Zones, cluster: ExistingCluster | Unread | None, pool: str
     ) -> PoolGroup | Unread | None:
-        if not isinstance(cluster, FoundCluster):
+        if not isinstance(cluster, ExistingCluster):
             return cluster
         found = adoption.group_if_there(cluster.name, self._lab.nodegroup_name(pool))
         return None if found is None else PoolGroup(found, zones.of_subnets(found.subnets))
@@ -144,8 +144,8 @@ class Examination:
         )
 
 
-def _within(name: str, cluster: FoundCluster | Unread | None) -> ClusterFacts | Unread | None:
-    if not isinstance(cluster, FoundCluster):
+def _within(name: str, cluster: ExistingCluster | Unread | None) -> ClusterFacts | Unread | None:
+    if not isinstance(cluster, ExistingCluster):
         return cluster
     if not cluster.public_endpoint:
         return Unread(reason("doctor.endpoint-private", cluster=name))

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
-from lamplighter.data.quotas import CONCURRENCY
+from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
 

@@ -1,1 +1,1 @@
-"""A pool's nodes: read from AWS, ordered as a whole size, metered and priced."""
+"""A pool's nodes: reads them from AWS, orders them as a whole size, meters and prices them."""

@@ -1,6 +1,6 @@
-"""What ran, from AWS's records, and the charge for what ran past or without a lease.
+"""Node time from AWS's records, and the charge for node time past or without a lease.
 
-The close of a pool counts, and so does the guard where no close comes; each second is counted once.
+The close of a pool counts, and so does the guard where no close runs. Each second is counted once.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from datetime import datetime
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application import metrics
-from lamplighter.application.capacity.capacity import Capacity, PoolReading
+from lamplighter.application.capacity.services import CapacityServices, PoolReading
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.metrics import Metric
 from lamplighter.domain.audit.entry import Entry
@@ -17,12 +17,13 @@ from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.charge import Charge, charge, counted_from, counted_to, grants
 from lamplighter.domain.money.metering import Metered, NodeLife, meter, runs
 from lamplighter.errors import TryLater
+from lamplighter.reasons.reason import Reason, reason
 
 ACTIVITY_PAGES = 10
 
 
-def nodes_lives(capacity: Capacity, seen: PoolReading, now: datetime) -> tuple[NodeLife, ...]:
-    """Every node's life, as far as Auto Scaling and EC2 remember."""
+def nodes_lives(capacity: CapacityServices, seen: PoolReading, now: datetime) -> tuple[NodeLife, ...]:
+    """The life of every node that Auto Scaling and EC2 still list."""
     activities = capacity.autoscaling.activities(seen.group.name, ACTIVITY_PAGES) if seen.group else ()
     return runs(activities, seen.instances, now)
 
@@ -30,7 +31,7 @@ def nodes_lives(capacity: Capacity, seen: PoolReading, now: datetime) -> tuple[N
 def metered(
     pool: str, leases: Sequence[Lease], since: datetime, until: datetime, lease_services: LeaseServices
 ) -> Metered:
-    """What ran in [since, until), split among the leases."""
+    """The node time of [since, until), split among the leases."""
     lives = nodes_lives(lease_services.capacity, lease_services.capacity.see(pool), until)
     return meter(lives, grants(leases), since, until)
 
@@ -38,7 +39,7 @@ def metered(
 def count_beyond(
     pool: str, until: datetime, lease_services: LeaseServices, who: str, seen: PoolReading | None = None
 ) -> None:
-    """Count as spent what ran past or without a lease up to `until`, in the period in which it ran."""
+    """Count node time past or without a lease up to `until` as spent, in the period in which it ran."""
     terms = lease_services.terms(pool)
     for _ in range(LOOKS):
         try:
@@ -46,7 +47,7 @@ def count_beyond(
         except Conflict:
             continue
         return
-    raise TryLater(f"pool {pool} or its budget keeps changing; what ran without a lease is counted later")
+    raise TryLater(reason("capacity.counted-later", pool=pool))
 
 
 def _count(  # noqa: PLR0917
@@ -58,35 +59,39 @@ def _count(  # noqa: PLR0917
     lives = nodes_lives(lease_services.capacity, seen, until) if since < until else ()
     while since < until:
         end = min(until, terms.period(since).ends)
-        found = charge(pool, leases, meter(lives, grants(leases), since, end), terms, end)
-        if found.all.time or end == until:
+        charged = charge(pool, leases, meter(lives, grants(leases), since, end), terms, end)
+        if charged.all.time or end == until:
             budget = lease_services.ledger.budget(terms.period(since).key, terms.budget.currency)
             lease_services.ledger.charge(
-                found, leases, pool=state, budget=budget, why=_why(found, leases, lease_services, who)
+                charged, leases, pool=state, budget=budget, why=_why(charged, leases, lease_services, who)
             )
-            if found.unleased.time:
-                unleased, lab = int(found.unleased.seconds), lease_services.capacity.lab.name
+            if charged.unleased.time:
+                unleased, lab = int(charged.unleased.seconds), lease_services.capacity.lab.name
                 metrics.count(Metric.NODE_SECONDS_WITHOUT_LEASE, unleased, lab, pool=pool)
             state, leases = lease_services.ledger.pool(pool), lease_services.ledger.leases(pool)
         since = end
 
 
-def _why(found: Charge, leases: Sequence[Lease], lease_services: LeaseServices, who: str) -> Entry | None:
-    if not found.all.time:
+def _why(charged: Charge, leases: Sequence[Lease], lease_services: LeaseServices, who: str) -> Entry | None:
+    if not charged.all.time:
         return None
-    parts = [f"{found.unleased.seconds} without a lease"] if found.unleased.time else []
+    parts: list[Reason] = []
+    if charged.unleased.time:
+        parts.append(reason("capacity.ran-unleased", seconds=charged.unleased.seconds))
     replacing = {lease.id for lease in leases if lease.replaced}
     parts += [
-        f"{ran.seconds} past the end of {name}{' or by what was replaced for it' if name in replacing else ''}"
-        for name, ran in found.overrun.items()
+        reason("capacity.ran-replaced", seconds=ran.seconds, lease=name)
+        if name in replacing
+        else reason("capacity.ran-past-end", seconds=ran.seconds, lease=name)
+        for name, ran in charged.overrun.items()
     ]
     return Entry(
         at=lease_services.now(),
-        pool=found.pool,
+        pool=charged.pool,
         kind="metered",
         who=who,
-        what=f"counted {found.all.seconds} node-seconds past or without a lease",
-        why=f"{' and '.join(parts)}: they cost {found.all.cost} and count as spent",
-        lease=next(iter(found.overrun), None),
-        details={"node_seconds": str(found.all.seconds), "cost": str(found.all.cost)},
+        what=reason("capacity.counted", seconds=charged.all.seconds),
+        why=reason("capacity.counts-as-spent", parts=tuple(parts), cost=str(charged.all.cost)),
+        lease=next(iter(charged.overrun), None),
+        details={"node_seconds": str(charged.all.seconds), "cost": str(charged.all.cost)},
     )

@@ -1,15 +1,14 @@
-"""Step Release: what a shortage keeps away is ordered no more and costs nothing, until it is asked for again.
+"""Step Release: stops ordering the missing nodes of a lease and releases their hold, until they are asked for again.
 
-In this order: the size is lowered first, to what came; then the money goes back. A node that comes meanwhile
-stays, and is paid for. Whose the nodes are is domain/money/shares.py's to say: another lease may miss them, and not
-this.
+First the size is lowered to the nodes that came, then the hold is released. A node that comes meanwhile stays and is
+paid for. domain/money/shares.py decides which lease misses a node.
 """
 
 from collections.abc import Mapping
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application import environment
-from lamplighter.application.capacity.capacity import Capacity, PoolReading
+from lamplighter.application.capacity.services import CapacityServices, PoolReading
 from lamplighter.application.capacity.sizes import RAIL_AFTER, Direction, Order, write
 from lamplighter.application.run import pool_of, result
 from lamplighter.domain.audit.entry import Entry
@@ -22,51 +21,51 @@ from lamplighter.errors import TryLater
 from lamplighter.reasons.document import read_line
 from lamplighter.reasons.reason import Said, Sentences, reason
 
-LOOKS = 3
+ATTEMPTS = 3
 
 
-def release(run: Mapping[str, object], capacity: Capacity, command: Command, lease: Lease) -> int:
-    """Free the hold of the nodes that a lease misses; gives how many. TryLater while its pool keeps changing."""
+def release(run: Mapping[str, object], capacity: CapacityServices, command: Command, lease: Lease) -> int:
+    """Release the hold for a lease's missing nodes; returns their number. TryLater while its pool keeps changing."""
     pool, why = pool_of(run, capacity.lab), read_line(result(run, "AwaitNodes").get("shortage"))
-    for _ in range(LOOKS):
-        found = capacity.ledger.lease(pool, lease.id)
-        if found is None or not found.in_force(capacity.now()):
+    for _ in range(ATTEMPTS):
+        current = capacity.ledger.lease(pool, lease.id)
+        if current is None or not current.in_force(capacity.now()):
             return 0
-        missing = missed(found, capacity)
+        missing = missed(current, capacity)
         if not missing:
             return 0
-        _order(capacity, command, found, without=missing)
+        _order(capacity, command, current, without=missing)
         try:
-            freed = _free(found, missed(found, capacity), why, capacity)
+            freed = _free(current, missed(current, capacity), why, capacity)
         except Conflict:
             continue
-        _lower_again(capacity, command, found)
+        _lower_again(capacity, command, current)
         return freed
-    raise TryLater(f"the leases of pool {pool} keep changing; what {lease.called()} misses is freed later")
+    raise TryLater(reason("capacity.missing-freed-later", pool=pool, lease=lease.called()))
 
 
-def missed(lease: Lease, capacity: Capacity) -> int:
-    """How many of the nodes that a lease wants are not there; the pool's nodes go to who opened first."""
+def missed(lease: Lease, capacity: CapacityServices) -> int:
+    """The number of missing nodes of a lease; the pool's nodes belong to its leases in the order of opening."""
     now = capacity.now()
-    in_force = [each for each in capacity.ledger.leases(lease.pool) if each.in_force(now)]
-    claims = [Claim(each.opens, each.id, each.wanted) for each in in_force]
+    in_force = [other for other in capacity.ledger.leases(lease.pool) if other.in_force(now)]
+    claims = [Claim(other.opens, other.id, other.wanted) for other in in_force]
     return lease.wanted - shares(claims, there(capacity.see(lease.pool))).get(lease.id, 0)
 
 
 def there(seen: PoolReading) -> int:
-    """The nodes that run or boot, and stay."""
+    """The number of nodes that run or boot and are not being removed."""
     staying = {member.instance for member in seen.group.staying} if seen.group else set()
-    return sum(each.id in staying for each in seen.alive)
+    return sum(instance.id in staying for instance in seen.alive)
 
 
-def _lower_again(capacity: Capacity, command: Command, lease: Lease) -> None:
-    """Somebody may have ordered the whole target in between; by now it is without what is missing."""
+def _lower_again(capacity: CapacityServices, command: Command, lease: Lease) -> None:
+    """Lower the size once more: another writer may have ordered the old target, which had the missing nodes."""
     seen = capacity.see(lease.pool)
     if seen.group is not None and seen.group.desired > capacity.target(lease.pool, seen.nodegroup).nodes:
         _order(capacity, command, lease, without=0)
 
 
-def _order(capacity: Capacity, command: Command, lease: Lease, *, without: int) -> None:
+def _order(capacity: CapacityServices, command: Command, lease: Lease, *, without: int) -> None:
     write(
         capacity,
         Order(
@@ -74,7 +73,7 @@ def _order(capacity: Capacity, command: Command, lease: Lease, *, without: int) 
             holder=f"Release {command.id}",
             who="nodegroups",
             direction=Direction.DOWN,
-            # EKS is at the very order that finds no capacity: it is not waited for.
+            # EKS still works on the order that finds no capacity, so this one does not wait for EKS.
             since=capacity.now() - RAIL_AFTER,
             lease=lease.id,
             without=without,
@@ -82,7 +81,7 @@ def _order(capacity: Capacity, command: Command, lease: Lease, *, without: int) 
     )
 
 
-def _free(lease: Lease, missing: int, why: Said, capacity: Capacity) -> int:
+def _free(lease: Lease, missing: int, why: Said, capacity: CapacityServices) -> int:
     if not missing:
         return 0
     now, ledger = capacity.now(), capacity.ledger
@@ -93,7 +92,7 @@ def _free(lease: Lease, missing: int, why: Said, capacity: Capacity) -> int:
         pool=lease.pool,
         kind="degraded",
         who="nodegroups",
-        what=f"{after.missing} of {lease.nodes} nodes of {lease.called()} are missing",
+        what=reason("capacity.missing", missing=after.missing, nodes=lease.nodes, lease=lease.called()),
         why=Sentences((why, reason("capacity.hold-free", money=str(lease.hold - after.hold)))),
         lease=lease.id,
         nodes=after.wanted,

@@ -1,6 +1,6 @@
-"""What a pool's nodes cost, as it is known best; and asking AWS's price list for it once a day.
+"""The price of a pool's nodes, and the daily read of AWS's price list.
 
-A price list that cannot be read changes nothing: the last price it gave is used, and its age is shown.
+Where the price list cannot be read, the last price from it stays, and its age is shown.
 """
 
 import logging
@@ -12,6 +12,7 @@ from lamplighter.adapters.aws.price_list import CURRENCY
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.money.price import Price, Source, known_price
 from lamplighter.errors import LamplighterError
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from lamplighter.adapters.aws.price_list import PriceList
@@ -21,14 +22,14 @@ _logger = logging.getLogger(__name__)
 
 
 def known(lab: "Lab", pool: str, ledger: Ledger) -> Price | None:
-    """The price of a node that counts now, or None; the lab is as AWS completes it."""
+    """The price of a node that counts now, or None. The lab has the values of AWS for adopted pools."""
     return known_price(lab, pool, ledger.price(lab.region, lab.pools[pool].instance_type))
 
 
 def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: "PriceList", now: datetime) -> bool:
-    """Ask the price list for a pool's price where the lab states none and the kept one is a day old.
+    """Read a pool's price from the price list where the lab has none and the kept one is a day old.
 
-    False when it did not answer: it is not worth another wait in the same run.
+    False when the price list did not answer: the same run does not wait for it again.
     """
     currency, kind = lab.guard.budget.currency, lab.pools[pool].instance_type
     if lab.pools[pool].price_per_hour is not None or not kind or currency != CURRENCY:
@@ -38,18 +39,22 @@ def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: "PriceList", now:
         return True
     before = known(lab, pool, ledger)
     try:
-        found = price_list.on_demand(lab.region, kind)
+        listed = price_list.on_demand(lab.region, kind)
     except LamplighterError as error:
         _logger.warning("the price of %s stays as it was: %s", kind, error)
         return False
-    if found is None:
+    if listed is None:
         _logger.warning("the price list has no %s in %s", kind, lab.region)
         return True
-    price = Price(found, currency, Source.PRICE_LIST, now)
+    price = Price(listed, currency, Source.PRICE_LIST, now)
     ledger.keep_price(lab.region, kind, price)
-    if before is None or before.per_hour != found:
-        was = f", {before.per_hour:f} before" if before else ""
-        what = f"a node of pool {pool} costs {found:f} {currency} an hour{was}"
-        why = f"AWS's price list says so for {kind} in {lab.region}; leases granted before keep their price"
+    if before is None or before.per_hour != listed:
+        price_now = f"{listed:f} {currency}"
+        what = reason("capacity.priced", pool=pool, price=price_now)
+        if before is not None:
+            what = reason(
+                "capacity.priced-anew", pool=pool, price=price_now, before=f"{before.per_hour:f} {currency}"
+            )
+        why = reason("capacity.price-list-says", type=kind, region=lab.region)
         ledger.append_audit(Entry(now, pool, "priced", "planner", what, why))
     return True

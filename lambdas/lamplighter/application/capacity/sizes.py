@@ -1,7 +1,7 @@
-"""The one way a pool's size is written: under the pool's lock, as a whole target, and looked at again.
+"""The only writer of a pool's size: under the pool's lock, as a whole target.
 
-EKS knows no generation: after each write the ledger's is read again, and where it moved meanwhile the
-write is repeated with what holds now. Which direction a step may go is its own business.
+EKS has no generation numbers. So after each write the pool's generation is read again from the ledger; if it changed,
+the write is repeated with the new target. The caller says whether the size may only grow or only shrink.
 """
 
 from collections.abc import Sequence
@@ -9,23 +9,22 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 
-from lamplighter.application.capacity.capacity import Capacity
+from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.pool.evidence import NodeGroup, ScalingGroup
 from lamplighter.domain.pool.pool import Fence
 from lamplighter.domain.pool.target import Target
 from lamplighter.errors import Stale, TryLater
-from lamplighter.values import instant
-from lamplighter.values.counted import counted
+from lamplighter.reasons.reason import reason
 
-# A busy pool moves now and then; one that moves at every look is asked again later.
-LOOKS = 4
+# A pool whose generation changes at each of these writes is tried again later.
+ATTEMPTS = 4
 RAIL_AFTER = timedelta(minutes=15)
 """How long EKS may be busy with an update before a lower size is written to the group itself."""
 
 
 class Direction(Enum):
-    """Opening only adds, closing only takes: the other half of a target is somebody else's order."""
+    """An opening only adds nodes, a close only removes them."""
 
     UP = "up"
     DOWN = "down"
@@ -33,25 +32,25 @@ class Direction(Enum):
 
 @dataclass(frozen=True)
 class Order:
-    """What somebody wants written, and on whose behalf."""
+    """A size to write, and who asks for it."""
 
     pool: str
     holder: str
-    """Names the run: the same one takes its own lock again."""
+    """The run that asks: the same run may take its own lock again."""
     who: str
     direction: Direction
     since: datetime
-    """Since when this size is wanted; decides when to stop waiting for EKS."""
+    """Since when this size is wanted: after RAIL_AFTER the order no longer waits for EKS."""
     lease: str | None = None
     leaving: Sequence[str] = ()
-    """The very instances that a partial shrink has emptied."""
+    """The instances that a partial shrink has emptied."""
     without: int = 0
-    """Nodes of the lease that did not come and are to be ordered no more; what has come by then stays."""
+    """How many missing nodes of the lease to stop ordering. Nodes that came meanwhile stay."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """What is ordered now."""
+    """The written size."""
 
     target: Target
     size: int
@@ -60,10 +59,10 @@ class Written:
     at: datetime
 
 
-def write(capacity: Capacity, order: Order) -> Written:
-    """Write the pool's target; TryLater while another writer or another update is at it."""
+def write(capacity: CapacityServices, order: Order) -> Written:
+    """Write the pool's target; TryLater while another writer or another update is active."""
     first: Written | None = None
-    for _ in range(LOOKS):
+    for _ in range(ATTEMPTS):
         generation, written = _once(capacity, order, found=first.before if first else None)
         first = first or written
         if capacity.ledger.pool(order.pool).generation == generation:
@@ -71,22 +70,22 @@ def write(capacity: Capacity, order: Order) -> Written:
             if done.size != done.before or order.direction is Direction.DOWN:
                 capacity.ledger.append_audit(_entry(order, done))
             return done
-    raise TryLater(f"the leases of pool {order.pool} changed {LOOKS} times while its size was written")
+    raise TryLater(reason("capacity.leases-changed", pool=order.pool, times=ATTEMPTS))
 
 
-def _once(capacity: Capacity, order: Order, *, found: int | None) -> tuple[int, Written]:
-    """One write; `found` is the size before the first, where this one puts that right."""
+def _once(capacity: CapacityServices, order: Order, *, found: int | None) -> tuple[int, Written]:
+    """One write; `found` is the size before the first write, where this one corrects it."""
     with capacity.ledger.writing(order.pool, order.holder, capacity.now()) as fence:
         generation = capacity.ledger.pool(order.pool).generation
         nodegroup, group = _found(capacity, order)
         opens = order.direction is Direction.UP
-        # Whose opening nobody has come to yet, or a pause keeps back, has its nodes ordered by its own run.
+        # Leave out leases that are not open yet or are paused: their own run orders their nodes.
         target = capacity.target(order.pool, nodegroup, opening=order.lease if opens else None)
         before = group.desired if group else nodegroup.desired if nodegroup else 0
         size = _towards(order.direction, _without(order, target.nodes, group), before)
         if found is not None:
             whole = capacity.target(order.pool, nodegroup).nodes
-            # What was taken a moment ago for an older target comes back; who closes never orders more than it found.
+            # Nodes that the first write removed for an older target come back. A close never orders more than it found.
             size = min(size, whole) if opens else min(_without(order, whole, group), found)
         size = min(size, max(nodegroup.maximum if nodegroup else 0, before))
         _still_writing(capacity, fence)
@@ -96,8 +95,8 @@ def _once(capacity: Capacity, order: Order, *, found: int | None) -> tuple[int, 
         return generation, Written(target, size, before, update, capacity.now())
 
 
-def put_bounds_back(capacity: Capacity, pool: str, holder: str) -> None:
-    """Minimum 0 and the lab's maximum; the size stays. TryLater while another writer or update is at it."""
+def put_bounds_back(capacity: CapacityServices, pool: str, holder: str) -> None:
+    """Set minimum 0 and the lab's maximum; the size stays. TryLater while another writer or update is active."""
     with capacity.ledger.writing(pool, holder, capacity.now()) as fence:
         nodegroup = capacity.nodegroup(pool)
         group = capacity.group_of(nodegroup)
@@ -106,24 +105,23 @@ def put_bounds_back(capacity: Capacity, pool: str, holder: str) -> None:
         capacity.nodegroups.bound(nodegroup.name, max(capacity.lab.pools[pool].max_nodes, desired), desired)
 
 
-def _still_writing(capacity: Capacity, fence: Fence) -> None:
+def _still_writing(capacity: CapacityServices, fence: Fence) -> None:
     try:
         capacity.ledger.still_writing(fence, capacity.now())
     except Stale as lost:
-        # Nothing was written yet, so asking again is safe: another try takes the lock anew.
-        raise TryLater(str(lost)) from lost
+        # Nothing is written yet, so another try is safe: it takes the lock anew.
+        raise TryLater(lost.said) from lost
 
 
-def _wait_for_a_deploy(capacity: Capacity, order: Order) -> None:
-    """CloudFormation read the size and is about to write it: what is added now, it would take away.
+def _wait_for_a_deploy(capacity: CapacityServices, order: Order) -> None:
+    """Wait for a deploy: CloudFormation has read the size, and its write would remove nodes that are added now.
 
-    Read here, after the lease was granted: the deploy reads the leases after it set its mark.
+    The mark is read after the lease was granted, and the deploy reads the leases after it set its mark.
     """
     mark = capacity.ledger.deploy_mark(order.pool)
     now = capacity.now()
     if mark is None or not mark.stands(now):
         return
-    until = instant.clock_time(mark.until)
     if capacity.ledger.note_held_up(order.pool, order.lease or "", mark):
         capacity.ledger.append_audit(
             Entry(
@@ -131,23 +129,23 @@ def _wait_for_a_deploy(capacity: Capacity, order: Order) -> None:
                 pool=order.pool,
                 kind="held-up",
                 who="cdk deploy",
-                what=f"holds up the nodes of {order.lease} on pool {order.pool}",
-                why=f"it is writing the node group; they are ordered once it is done, at {until} at the latest",
+                what=reason("capacity.deploy-holds-up", lease=order.lease or "", pool=order.pool),
+                why=reason("capacity.deploy-writes", until=mark.until),
                 lease=order.lease,
             )
         )
-    raise TryLater(f"a deploy is writing the node group of pool {order.pool}: waiting for it until {until}")
+    raise TryLater(reason("capacity.await-deploy", pool=order.pool, until=mark.until))
 
 
-def _found(capacity: Capacity, order: Order) -> tuple[NodeGroup | None, ScalingGroup | None]:
-    """The node group and the group behind it; the latter alone is enough for who only takes away."""
+def _found(capacity: CapacityServices, order: Order) -> tuple[NodeGroup | None, ScalingGroup | None]:
+    """The node group and its Auto Scaling group; a close needs the Auto Scaling group only."""
     name = capacity.lab.nodegroup_name(order.pool)
     nodegroup = capacity.nodegroups.read(name)
     if nodegroup is not None:
         return nodegroup, capacity.group_of(nodegroup)
     left = capacity.autoscaling.group_of(capacity.lab.cluster_name, name)
     if left is None or order.direction is Direction.UP:
-        capacity.nodegroup(order.pool)  # says that it is not there
+        capacity.nodegroup(order.pool)  # raises BadInput
     return None, left
 
 
@@ -162,7 +160,11 @@ def _towards(direction: Direction, target: int, before: int) -> int:
 
 
 def _write(
-    capacity: Capacity, order: Order, nodegroup: NodeGroup | None, group: ScalingGroup | None, size: int
+    capacity: CapacityServices,
+    order: Order,
+    nodegroup: NodeGroup | None,
+    group: ScalingGroup | None,
+    size: int,
 ) -> str | None:
     if group is not None and 0 < size < group.desired:
         _remove(capacity, order, group, size)
@@ -180,10 +182,10 @@ def _write(
     return None
 
 
-def _remove(capacity: Capacity, order: Order, group: ScalingGroup, size: int) -> None:
-    """Take out the very nodes that were emptied, then the youngest; Auto Scaling would begin with the oldest.
+def _remove(capacity: CapacityServices, order: Order, group: ScalingGroup, size: int) -> None:
+    """Remove the emptied nodes, then the youngest; Auto Scaling would begin with the oldest.
 
-    What has not joined Kubernetes yet cannot be emptied: it is young, and the older ones have the work.
+    A node that has not joined Kubernetes yet cannot be emptied. It is young, and pods run on the older ones.
     """
     staying = {member.instance for member in group.staying}
     leaving = [instance for instance in order.leaving if instance in staying][: group.desired - size]
@@ -191,7 +193,7 @@ def _remove(capacity: Capacity, order: Order, group: ScalingGroup, size: int) ->
     if surplus > 0:
         name = capacity.lab.nodegroup_name(order.pool)
         by_age = capacity.instances.of_nodegroup(capacity.lab.cluster_name, name)
-        left = [each.id for each in by_age if each.id in staying and each.id not in leaving]
+        left = [node.id for node in by_age if node.id in staying and node.id not in leaving]
         leaving += left[-surplus:]
     for instance in leaving:
         capacity.autoscaling.remove(instance)
@@ -203,7 +205,7 @@ def _entry(order: Order, written: Written) -> Entry:
         pool=order.pool,
         kind="scaled",
         who=order.who,
-        what=f"ordered {counted(written.size, 'node')} on pool {order.pool}, {written.before} before",
+        what=reason("capacity.ordered", nodes=written.size, pool=order.pool, before=written.before),
         why=written.target.reason,
         lease=order.lease,
         nodes=written.size,

@@ -1,14 +1,14 @@
-"""The node-group steps: Scale writes what the leases justify, AwaitNodes sees the nodes come, Replace changes a
-node whose GPUs failed for a fresh one, Release gives up for a while what does not come.
+"""The node-group steps. Scale writes the size that the leases justify, AwaitNodes waits until the nodes run, Replace
+replaces nodes whose GPUs failed, Release stops ordering nodes that do not come.
 
-The only function that may raise a size. Which nodes a partial shrink takes was chosen by the drain.
+Only this function may raise a size. The drain chose the nodes that a partial shrink removes.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from lamplighter.application.capacity import missing as nodegroups_missing
-from lamplighter.application.capacity.capacity import Capacity
+from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.capacity.sizes import Direction, Order, Written, write
 from lamplighter.application.run import command_of, drained, pool_of, result
 from lamplighter.domain.audit import trail
@@ -17,21 +17,21 @@ from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Stage, share
 from lamplighter.domain.pool.evidence import Instance
-from lamplighter.domain.pool.shortage import Shortage, explain
+from lamplighter.domain.pool.launch_cause import LaunchCause
+from lamplighter.domain.pool.shortage import Shortage, explain, short_of
 from lamplighter.errors import Stale, TryLater
-from lamplighter.reasons.document import read_line
+from lamplighter.reasons.document import document, one_line, read_line
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
 
 NODES_PATIENCE = timedelta(minutes=10)
-"""An EC2 instance that was launched runs within a minute or two; the workflow comes back later anyway."""
-
-
+"""How long a launched instance may take until it runs. EC2 needs a minute or two; the workflow asks again anyway."""
 CAUSE_WITHIN = timedelta(seconds=150)
-"""A shortage is told by then, even while other nodes still boot: the promise is three minutes."""
+"""A shortage is reported by then, even while other nodes boot: the contract says three minutes."""
 
 
-def scale(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
-    """Step Scale: order the pool's whole target; for opening add only, for closing take only."""
+def scale(run: Mapping[str, object], capacity: CapacityServices) -> dict[str, object]:
+    """Step Scale: order the pool's whole target. An opening only adds nodes, a close only removes them."""
     command = command_of(run)
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
@@ -39,7 +39,7 @@ def scale(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
     if command.verb is Verb.OPEN and (lease is None or not lease.in_force(now)):
         return {
             "over": True,
-            "reason": _over(lease, pool),
+            "reason": document(_over(lease, pool)),
             "target": 0,
             "desired_before": 0,
             "update_id": None,
@@ -68,33 +68,34 @@ def scale(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
         "desired_before": written.before,
         "update_id": written.update_id,
         "at": instant.written(written.at),
-        "reason": _said(written),
+        "reason": document(_sizes(written)),
     }
 
 
-def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
-    """Step AwaitNodes: until every node's instance runs; with fewer, and why, where AWS has no more."""
+def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[str, object]:
+    """Step AwaitNodes: wait until every node's instance runs, or report fewer nodes with the reason."""
     command = command_of(run)
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
     lease = _lease(run, command, pool, capacity)
     if lease is None or not lease.in_force(now):
-        return {"over": True, "reason": _over(lease, pool), "wanted": 0, "instances": [], "shortage": None}
+        over = document(_over(lease, pool))
+        return {"over": True, "reason": over, "wanted": 0, "instances": [], "shortage": None}
     if not lease.wanted:
-        return _arrived(lease.nodes, (), Shortage("unknown", _unpaid(lease)))
+        return _arrived(lease.nodes, (), _without_money(lease))
     order = result(run, "Scale")
     wanted = int(str(order.get("target", 0)))
-    stamps = [found["at"] for found in (order, result(run, "Replace")) if found.get("at")]
-    ordered = max((instant.read(str(each)) for each in stamps), default=lease.opens)
-    # Where this round ordered nothing new, what failed since the first order explains what is missing.
+    stamps = [earlier["at"] for earlier in (order, result(run, "Replace")) if earlier.get("at")]
+    ordered = max((instant.read(str(stamp)) for stamp in stamps), default=lease.opens)
+    # Where this round ordered nothing new, failures since the first order explain the missing nodes.
     anew = int(str(order.get("desired_before", 0))) < wanted
     asked = ordered if anew else min(lease.ordered or ordered, ordered)
     seen = capacity.see(pool)
-    # Auto Scaling may still list as staying what it was told to take out.
+    # Auto Scaling may still list a replaced instance as staying.
     listed = {member.instance for member in seen.group.staying} if seen.group else set()
     listed -= {*lease.replaced}
-    members = [each for each in seen.alive if each.id in listed]
-    running = [each for each in members if each.state == "running"]
+    members = [instance for instance in seen.alive if instance.id in listed]
+    running = [instance for instance in members if instance.state == "running"]
     mine = share(lease.nodes, len(running), wanted)
     capacity.ledger.note_progress(pool, lease.id, Stage.NODES, mine, lease.nodes, now)
     if len(running) >= wanted:
@@ -112,70 +113,71 @@ def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, obje
             now=now,
         )
     booting = len(members) - len(running)
-    going = [each.id for each in seen.existing if each.id in lease.replaced]
+    going = [instance.id for instance in seen.existing if instance.id in lease.replaced]
     if going and now - ordered < NODES_PATIENCE:
-        # Until they are gone they use up quota, capacity and addresses: what is refused now is no shortage.
+        # While they exist they use quota, capacity and addresses: a refusal now is no shortage.
         raise TryLater(
-            f"{len(running)} of {wanted} nodes of pool {pool} run, {', '.join(going)} has yet to go"
+            reason(
+                "capacity.await-replaced", running=len(running), wanted=wanted, pool=pool, nodes=tuple(going)
+            )
         )
     if shortage is not None and (not booting or now - ordered >= CAUSE_WITHIN):
         return _arrived(wanted, running, shortage)
     if now - ordered >= NODES_PATIENCE:
-        late = Shortage(
-            "unknown",
-            f"{len(running)} of {wanted} nodes: {booting} were launched and do not run after "
-            f"{NODES_PATIENCE // timedelta(minutes=1)} minutes",
+        late = reason(
+            "capacity.still-booting", booting=booting, minutes=NODES_PATIENCE // timedelta(minutes=1)
         )
-        return _arrived(wanted, running, shortage or late)
-    raise TryLater(f"{len(running)} of {wanted} nodes of pool {pool} run, {booting} are booting")
+        return _arrived(
+            wanted, running, shortage or short_of(LaunchCause.UNKNOWN, len(running), wanted, late)
+        )
+    raise TryLater(
+        reason("capacity.await-booting", running=len(running), wanted=wanted, pool=pool, booting=booting)
+    )
 
 
-def replace(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
-    """Step Replace: take out the nodes that Empty emptied, once for a lease; the desired size stays.
+def replace(run: Mapping[str, object], capacity: CapacityServices) -> dict[str, object]:
+    """Step Replace: remove the nodes that Empty emptied, once for a lease. The desired size stays.
 
-    Which ones stands on the lease before anything is done: a second try takes the same, a later round none.
+    The lease records them first: a second try removes the same nodes, a later round removes none.
     """
     command = command_of(run)
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
     lease = _lease(run, command, pool, capacity)
     if lease is None or not lease.in_force(now):
-        return {"over": True, "reason": _over(lease, pool), "replaced": [], "at": None}
+        return {"over": True, "reason": document(_over(lease, pool)), "replaced": [], "at": None}
     with capacity.ledger.writing(pool, f"replace {command.id}", now) as fence:
         emptied = drained(run, "Empty")
         recorded = capacity.ledger.replace_once(lease, emptied, _replacing(lease, emptied, run, now))
         group = capacity.see(pool).group
-        going = [each.instance for each in group.staying if each.instance in recorded] if group else []
+        going = [member.instance for member in group.staying if member.instance in recorded] if group else []
         try:
             capacity.ledger.still_writing(fence, capacity.now())
         except Stale as lost:
-            raise TryLater(str(lost)) from lost
+            raise TryLater(lost.said) from lost
         for instance in going:
             capacity.autoscaling.replace(instance)
     return {"over": False, "replaced": list(recorded), "at": instant.written(now)}
 
 
-def release(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
-    """Step Release: what the lease misses is ordered no more, and its hold is free until it is asked for again."""
+def release(run: Mapping[str, object], capacity: CapacityServices) -> dict[str, object]:
+    """Step Release: stop ordering the missing nodes of the lease; their hold is free until they are asked for again."""
     command = command_of(run)
     pool = pool_of(run, capacity.lab)
     lease = _lease(run, command, pool, capacity)
     if lease is None or not lease.in_force(capacity.now()):
-        return {"over": True, "reason": _over(lease, pool), "missing": 0}
+        return {"over": True, "reason": document(_over(lease, pool)), "missing": 0}
     return {"over": False, "missing": nodegroups_missing.release(run, capacity, command, lease)}
 
 
 def _replacing(lease: Lease, instances: Sequence[str], run: Mapping[str, object], now: datetime) -> Entry:
-    what = f"changes {', '.join(instances)} of {lease.called()} for fresh nodes, once"
-    why = read_line(result(run, "Validate").get("because")) or "its GPUs failed a check"
+    what = reason("capacity.replaces", nodes=tuple(instances), lease=lease.called())
+    why = read_line(result(run, "Validate").get("because")) or reason("capacity.gpus-failed")
     return Entry(now, lease.pool, "replaced", "nodegroups", what, why, lease.id, len(instances))
 
 
-def _unpaid(lease: Lease) -> str:
-    return (
-        f"0 of {lease.nodes} nodes: none came, and the budget has nothing left to ask again with; "
-        "they are asked for once it has"
-    )
+def _without_money(lease: Lease) -> Shortage:
+    return short_of(LaunchCause.UNKNOWN, 0, lease.nodes, reason("capacity.no-money-to-ask-again"))
 
 
 def _arrived(wanted: int, running: Sequence[Instance], shortage: Shortage | None) -> dict[str, object]:
@@ -183,15 +185,18 @@ def _arrived(wanted: int, running: Sequence[Instance], shortage: Shortage | None
         "over": False,
         "wanted": wanted,
         "instances": [
-            {"id": each.id, "launched": instant.written(each.launched), "zone": each.zone} for each in running
+            {"id": node.id, "launched": instant.written(node.launched), "zone": node.zone} for node in running
         ],
-        "shortage": shortage.sentence if shortage else None,
-        "cause": shortage.cause if shortage else None,
+        # As text: the workflow asks whether it is a string.
+        "shortage": one_line(shortage.reason) if shortage else None,
+        "cause": shortage.cause.value if shortage else None,
     }
 
 
-def _lease(run: Mapping[str, object], command: Command, pool: str, capacity: Capacity) -> Lease | None:
-    """The run's lease as the ledger has it now: what Admit granted, or what the command names."""
+def _lease(
+    run: Mapping[str, object], command: Command, pool: str, capacity: CapacityServices
+) -> Lease | None:
+    """The run's lease as the ledger has it now: the lease that Admit granted, or that the command names."""
     granted = result(run, "Admit").get("lease") or run.get("lease")
     if isinstance(granted, Mapping):
         return capacity.ledger.lease(pool, str(granted["id"]))
@@ -200,18 +205,22 @@ def _lease(run: Mapping[str, object], command: Command, pool: str, capacity: Cap
     return capacity.ledger.lease(pool, command.lease) if command.lease else None
 
 
-def _over(lease: Lease | None, pool: str) -> str:
+def _over(lease: Lease | None, pool: str) -> Reason:
     if lease is None:
-        return f"there is no such lease on pool {pool}, so nothing is ordered for it"
-    return (
-        f"{lease.called()} on pool {pool} is {lease.state.value} or past its end: nothing is ordered for it"
-    )
+        return reason("capacity.no-such-lease", pool=pool)
+    if lease.granted:
+        return reason(
+            "capacity.lease-not-in-force",
+            lease=lease.called(),
+            pool=pool,
+            opens=lease.opens,
+            closes=lease.closes,
+        )
+    return reason("capacity.lease-over", lease=lease.called(), pool=pool, state=lease.stands())
 
 
-def _said(written: Written) -> str:
-    change = (
-        f"{written.size} nodes stay ordered"
-        if written.size == written.before
-        else f"{written.size} nodes are ordered, {written.before} before"
-    )
-    return f"{change}: {written.target.reason}"
+def _sizes(written: Written) -> Reason:
+    why = written.target.reason
+    if written.size == written.before:
+        return reason("capacity.size-stays", nodes=written.size, why=why)
+    return reason("capacity.size-changes", nodes=written.size, before=written.before, why=why)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.workflows import Workflows
-from lamplighter.application.capacity.capacity import Capacity, deployed
+from lamplighter.application.capacity.services import CapacityServices, deployed
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.errors import BadInput
@@ -34,7 +34,7 @@ def start(event: Mapping[str, object], workflow: str) -> None:
     Workflows().start_with(workflow, f"last-close-{request}"[:80], json.dumps(document))
 
 
-def closes_of(capacity: Capacity, request: str, now: datetime) -> Iterator[Command]:
+def closes_of(capacity: CapacityServices, request: str, now: datetime) -> Iterator[Command]:
     """A close for each lease that holds nodes, and one for each other pool, for its proof of zero."""
     for pool in capacity.lab.pools:
         holding: list[Lease | None] = [lease for lease in capacity.ledger.leases(pool) if _holds(lease)]
@@ -72,7 +72,7 @@ def unproven(run: Mapping[str, object]) -> Reason | None:
     return reason("deploy.not-at-zero", pools=Sentences(pools)) if pools else None
 
 
-def _still_there(capacity: Capacity, pool: str, since: datetime) -> Reason | None:
+def _still_there(capacity: CapacityServices, pool: str, since: datetime) -> Reason | None:
     seen = capacity.see(pool)
     if seen.existing:
         return reason("deploy.instances-left", instances=tuple(instance.id for instance in seen.existing))

@@ -59,7 +59,7 @@ def marked(pool: str) -> bool:
 
 def justified(pool: str) -> int:
     """The nodes that leases justify and whose order may be under way. From now on nobody may raise the pool."""
-    from lamplighter.application.capacity.capacity import deployed  # noqa: PLC0415 -- brings the lab's model
+    from lamplighter.application.capacity.services import deployed  # noqa: PLC0415 -- brings the lab's model
 
     with _if_there_is_a_ledger():
         return 0 if marked(pool) else deployed().target(pool, None).nodes

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.workflows import NEVER_STARTED
-from lamplighter.application.capacity.capacity import Capacity, PoolReading
+from lamplighter.application.capacity.services import CapacityServices, PoolReading
 from lamplighter.application.guard.kubernetes import note_nothing_runs, with_kubernetes
 from lamplighter.application.guard.overdrafts import overdrafts
 from lamplighter.application.guard.services import GuardServices, LabFacts
@@ -24,7 +24,7 @@ from lamplighter.domain.guard.runs import OPENING_PATIENCE, STARTING_PATIENCE
 from lamplighter.domain.leases.idleness import allowed
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.overdraft import Overdraft
-from lamplighter.domain.pool.evidence import NodeGroup, ScalingGroup, Update
+from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate, ScalingGroup
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.failsafe import failsafe_instant, failsafe_schedules, schedule_names
 from lamplighter.domain.schedules.of_leases import held_back, opens_at, unopened
@@ -169,7 +169,7 @@ def _over_since(guard_services: GuardServices, facts: PoolFacts, state: PoolStat
     return state.over_since or facts.now
 
 
-def _raised_by(capacity: Capacity, facts: PoolFacts) -> str:
+def _raised_by(capacity: CapacityServices, facts: PoolFacts) -> str:
     if facts.group is None or facts.staying <= facts.target.nodes:
         return ""
     return raised_by(facts.nodegroup, facts.group, capacity.autoscaling.activities(facts.group.name))
@@ -200,7 +200,7 @@ def _found_failsafe(
     return tuple(schedule for schedule in read if schedule is not None)
 
 
-def _rolling(capacity: Capacity, seen: PoolReading) -> Update | None:
+def _rolling(capacity: CapacityServices, seen: PoolReading) -> NodeGroupUpdate | None:
     if seen.nodegroup is None or seen.nodegroup.status != "UPDATING" or not seen.alive:
         return None
     return capacity.nodegroups.rolling(seen.nodegroup.name)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from lamplighter.application.capacity.capacity import PoolReading
+from lamplighter.application.capacity.services import PoolReading
 from lamplighter.application.guard import announcements as guard_says
 from lamplighter.application.guard.kubernetes import node_names
 from lamplighter.application.guard.services import GuardServices
@@ -17,7 +17,7 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.guard.breach import Action, Rule
 from lamplighter.domain.notices import notification
 from lamplighter.domain.pool.drain import LEAVING, PATIENCE, emptying
-from lamplighter.domain.pool.evidence import Member, ScalingGroup
+from lamplighter.domain.pool.evidence import GroupMember, ScalingGroup
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.values import instant
 
@@ -134,7 +134,7 @@ def _nodes(
 def _may_end(
     guard_services: GuardServices,
     group: ScalingGroup,
-    member: Member,
+    member: GroupMember,
     connection: "Connection | None",
     nodes: "dict[str, NodeFacts] | None",
 ) -> bool:
@@ -159,7 +159,9 @@ def _may_end(
     return False
 
 
-def _leaving_since(guard_services: GuardServices, group: ScalingGroup, member: Member) -> datetime | None:
+def _leaving_since(
+    guard_services: GuardServices, group: ScalingGroup, member: GroupMember
+) -> datetime | None:
     for activity in guard_services.capacity.autoscaling.activities(group.name):
         if not activity.launches and member.instance in activity.description:
             return activity.started

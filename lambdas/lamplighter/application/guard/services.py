@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lamplighter.adapters.aws.capacity.claims import Claims
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
-from lamplighter.application.capacity.capacity import Capacity
+from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.schedules.drift import Listed
@@ -54,7 +54,7 @@ class GuardServices:
         return f"guard {self.invocation}"
 
     @property
-    def capacity(self) -> Capacity:
+    def capacity(self) -> CapacityServices:
         """What is granted, and what runs."""
         return self.lease_services.capacity
 

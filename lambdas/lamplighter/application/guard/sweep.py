@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from lamplighter.application import metrics
-from lamplighter.application.capacity.capacity import PoolReading
+from lamplighter.application.capacity.services import PoolReading
 from lamplighter.application.guard.acts import act
 from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.money import count

@@ -11,11 +11,9 @@ from lamplighter.application.leases.answers import keep_answer
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar import pausing, skipping
-from lamplighter.domain.calendar.changes import Clock, clock_of
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.reasons.reason import Reason, reason
-from lamplighter.values import zones
 
 
 def skip(command: Command, lease_services: LeaseServices) -> Decision:
@@ -27,7 +25,6 @@ def skip(command: Command, lease_services: LeaseServices) -> Decision:
         ledger.skips(),
         _leases(lease_services),
         now=now,
-        clock=_clock(lease_services),
         courses=kept_courses(lab, ledger),
     )
     decision = Decision(command.id, answer.outcome, answer.reason, now)
@@ -48,7 +45,6 @@ def unskip(command: Command, lease_services: LeaseServices) -> Decision:
         lab,
         ledger.skips(),
         now=now,
-        clock=_clock(lease_services),
         courses=kept_courses(lab, ledger),
     )
     decision = Decision(command.id, answer.outcome, answer.reason, now)
@@ -65,9 +61,7 @@ def unskip(command: Command, lease_services: LeaseServices) -> Decision:
 def pause(command: Command, lease_services: LeaseServices) -> Decision:
     """Keeps all pools closed until an instant, or until somebody resumes the lab."""
     now, ledger = lease_services.now(), lease_services.ledger
-    answer = pausing.pause(
-        command, ledger.pauses(), _leases(lease_services), now=now, clock=_clock(lease_services)
-    )
+    answer = pausing.pause(command, ledger.pauses(), _leases(lease_services), now=now)
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if answer.pause is None:
         return keep_answer(command, decision, lease_services)
@@ -79,9 +73,7 @@ def pause(command: Command, lease_services: LeaseServices) -> Decision:
 def resume(command: Command, lease_services: LeaseServices) -> Decision:
     """Lets pools open again."""
     now, ledger = lease_services.now(), lease_services.ledger
-    answer = pausing.resume(
-        command, ledger.pauses(), _leases(lease_services), now=now, clock=_clock(lease_services)
-    )
+    answer = pausing.resume(command, ledger.pauses(), _leases(lease_services), now=now)
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if not answer.ended:
         return keep_answer(command, decision, lease_services)
@@ -104,10 +96,6 @@ def _leases(lease_services: LeaseServices) -> list[Lease]:
     return [
         lease for pool in lease_services.capacity.lab.pools for lease in lease_services.ledger.leases(pool)
     ]
-
-
-def _clock(lease_services: LeaseServices) -> Clock:
-    return clock_of(zones.zone(lease_services.capacity.lab.time_zone))
 
 
 CHANGES: Mapping[Verb, Callable[[Command, LeaseServices], Decision]] = {

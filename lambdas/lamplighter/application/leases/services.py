@@ -11,8 +11,8 @@ from functools import cache
 from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.schedules import Schedules
-from lamplighter.application.capacity.capacity import Capacity, deployed
 from lamplighter.application.capacity.prices import known
+from lamplighter.application.capacity.services import CapacityServices, deployed
 from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms, terms
@@ -47,7 +47,7 @@ EXPERIMENTS_SECONDS = 40
 class LeaseServices:
     """The leases of one lab, and their schedules."""
 
-    capacity: Capacity
+    capacity: CapacityServices
     failsafes: Schedules
     windows: Schedules
     workflow_arns: WorkflowArns

@@ -1,1 +1,1 @@
-"""Windows become leases and schedules, 36 hours ahead."""
+"""The planner: it turns windows into leases and schedules, 36 hours ahead."""

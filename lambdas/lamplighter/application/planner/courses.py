@@ -1,6 +1,6 @@
-"""The planner's reading of course calendars: those at an address are read hourly, the last good copy stays.
+"""The planner reads course calendars: those at an address every hour; the last good copy stays.
 
-Says once what has changed, and what cannot be read; what becomes of events is the calendar's.
+It says once what has changed and what cannot be read. The domain's calendar turns events into windows.
 """
 
 import hashlib
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.calendar.course import change
-from lamplighter.domain.calendar.course_copy import LOOKED_AHEAD, seen, to_say, unseen
+from lamplighter.domain.calendar.course_copy import LOOKED_AHEAD, news, seen, unseen
 from lamplighter.domain.commands.command import Decision
-from lamplighter.domain.notices import notification
-from lamplighter.domain.notices.announcement import notice
-from lamplighter.domain.notices.phrases import detail
+from lamplighter.domain.notices import notification, phrases
+from lamplighter.domain.notices.announcement import Announcement
 from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.reasons.document import one_line
+from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 from lamplighter.values import zones
 
 if TYPE_CHECKING:
@@ -31,35 +31,32 @@ if TYPE_CHECKING:
 MOST_POLLED = 4
 """Addresses read in one run, those that waited longest first: a slow one must not hold up the plan."""
 
-MOST_SAID = 5
-"""Events that can be no window, named in one notice."""
-
 Fetch = Callable[[str], bytes]
 
 
 def follow_courses(
     lab: "Lab", ledger: "Ledger", notices: "Notices", now: datetime, fetch: Fetch | None = None
 ) -> "Mapping[str, Course]":
-    """The calendars that the lab's windows follow, by window, read anew where an hour has passed."""
+    """The calendars that the lab's windows follow, by window; those read an hour ago are read again."""
     if all(window.timed for window in lab.windows):
         return {}
     online = [window for window in lab.windows if window.online]
     copies = ledger.course_copies() if online else {}
     if online:
         copies = _Poll(lab, ledger, notices, now, fetch).again(online, copies)
-    return _Careful.all(lab, ledger, notices, now, copies)
+    return _CheckedCourse.all(lab, ledger, notices, now, copies)
 
 
-class _Careful:
-    """A window's calendar that opens nothing, aloud, where it cannot be worked out any more.
+class _CheckedCourse:
+    """A window's calendar that has no events, and says so, where they cannot be worked out any more.
 
-    A series may outgrow what a reading may cost as the years pass; other windows are none the poorer.
+    A series may outgrow the limits of a reading as the years pass; other windows still open.
     """
 
     def __init__(
-        self, window: "Window", lab: "Lab", text: str | None, unread: Callable[["Window", str], None]
+        self, window: "Window", lab: "Lab", text: str | None, unusable: Callable[["Window", Said], None]
     ) -> None:
-        self._window, self._lab, self._text, self._unread = window, lab, text, unread
+        self._window, self._lab, self._text, self._unusable = window, lab, text, unusable
         self._course: Course | None = None
 
     @classmethod
@@ -70,27 +67,27 @@ class _Careful:
         notices: "Notices",
         now: datetime,
         copies: "Mapping[str, CourseCopy]",
-    ) -> "dict[str, _Careful]":
+    ) -> "dict[str, _CheckedCourse]":
         """Every calendar that the lab's windows follow and that was read, by window."""
 
-        def unread(window: "Window", why: str) -> None:
-            said = f"the calendar of window {window.name} {why}; until then it opens nothing"
+        def unusable(window: "Window", fault: Said) -> None:
+            what = reason("calendar.course.opens-nothing", window=window.name, fault=fault)
             pool = lab.pool_of(window)
-            decision = Decision(f"course-{window.name}-unread-{now:%Y%m%d}", "told", said, now)
-            entry = Entry(now, pool, "course-calendar", "planner", said, why)
+            decision = Decision(f"course-{window.name}-unread-{now:%Y%m%d}", "told", what, now)
+            entry = Entry(now, pool, "course-calendar", "planner", what, fault)
             if ledger.decide(pool, decision, entry):
-                _say(lab, notices, window, said)
+                _send(lab, notices, window, what)
 
         texts = {window: copy.text for window, copy in copies.items() if copy.text is not None}
         followed = [window for window in lab.windows if not window.timed]
         return {
-            window.name: cls(window, lab, texts.get(window.name), unread)
+            window.name: cls(window, lab, texts.get(window.name), unusable)
             for window in followed
             if not window.online or window.name in texts
         }
 
     def events(self, zone: str, start: int, end: int) -> "Sequence[CourseEvent]":
-        """As any calendar's; none where it cannot be worked out."""
+        """The events of the calendar; none where they cannot be worked out."""
         from lamplighter.adapters.calendars.course import courses  # noqa: PLC0415 -- few labs follow a calendar
 
         try:
@@ -100,7 +97,7 @@ class _Careful:
                 self._course = courses(alone, read).get(self._window.name)
             return [] if self._course is None else self._course.events(zone, start, end)
         except BadInput as error:
-            self._unread(self._window, str(error))
+            self._unusable(self._window, error.said)
             return []
 
 
@@ -108,17 +105,17 @@ class _Poll:
     def __init__(
         self, lab: "Lab", ledger: "Ledger", notices: "Notices", now: datetime, fetch: Fetch | None
     ) -> None:
-        from lamplighter.adapters.calendars import web  # noqa: PLC0415 -- http is paid for by few
+        from lamplighter.adapters.calendars import web  # noqa: PLC0415 -- few labs need http
 
         self._lab, self._ledger, self._notices, self._now = lab, ledger, notices, now
         self._fetch = fetch or web.fetch
         self._host = web.host_of
 
     def again(self, online: "list[Window]", copies: "Mapping[str, CourseCopy]") -> "dict[str, CourseCopy]":
-        """Read what is due; each address once, whoever follows it."""
+        """Read the addresses that are due, each once, however many windows follow it."""
         names = {window.name for window in online}
-        for gone in set(copies) - names:
-            self._ledger.forget_course_copy(gone)
+        for deleted in set(copies) - names:
+            self._ledger.forget_course_copy(deleted)
         after = {name: copy for name, copy in copies.items() if name in names}
         due = [
             window
@@ -133,43 +130,46 @@ class _Poll:
                 after[window.name] = self._kept(window, copies.get(window.name), *read[window.calendar])
         return after
 
-    def _read(self, address: str) -> tuple[str | None, str]:
-        """The calendar's text with what of it is left out or in doubt, or why there is none."""
+    def _read(self, address: str) -> tuple[str | None, Said | None]:
+        """The calendar's text, with what of it is left out or in doubt; or None, with the problem."""
         from lamplighter.adapters.calendars import text  # noqa: PLC0415
 
         try:
-            found = text.read(self._fetch(address))
+            calendar = text.read(self._fetch(address))
         except OutsideFailed as error:
-            return None, str(error)
+            return None, error.said
         except BadInput as error:
-            return None, f"what stands at {self._host(address)} {error}"
-        left_out = "; ".join(found.faults[:MOST_SAID])
-        said = [f"left out: {left_out}"] if left_out else []
-        return found.text, "; ".join([*said, *found.doubts[:MOST_SAID]])
+            return None, reason("calendar.web.no-calendar", host=self._host(address), fault=error.said)
+        remarks: list[Said] = []
+        if calendar.faults:
+            remarks.append(reason("calendar.course.left-out", events=Sentences(calendar.faults)))
+        if calendar.doubts:
+            remarks.append(Sentences(calendar.doubts))
+        return calendar.text, Sentences(tuple(remarks)) if remarks else None
 
     def _kept(
-        self, window: "Window", before: "CourseCopy | None", text: str | None, remark: str
+        self, window: "Window", before: "CourseCopy | None", text: str | None, remark: Said | None
     ) -> "CourseCopy":
-        address, clock = window.calendar or "", clock_of(zones.zone(self._lab.zone_of(window)))
+        address = window.calendar or ""
         old = self._known(window, before)
         new: list[CourseEvent] = []
         if text is not None:
             try:
                 new = self._events(window, text)
             except BadInput as error:
-                text, remark = None, str(error)
+                text, remark = None, error.said
         if text is None:
-            after, new = unseen(before, address, remark, self._now), old
+            after, new = unseen(before, address, remark or "", self._now), old
         else:
             after = seen(address, text, self._now)
-        said = to_say(window.name, before, after, change(old, new), clock)
+        told: Reason | Sentences | None = news(window.name, before, after, change(old, new))
         self._ledger.keep_course_copy(window.name, after)
-        if said is not None:
-            self._say(window, f"{said}; {remark}" if remark and text is not None else said, after)
+        if told is not None:
+            self._say(window, Sentences((told, remark)) if remark and text is not None else told, after)
         return after
 
     def _known(self, window: "Window", before: "CourseCopy | None") -> "list[CourseEvent]":
-        """The events of the copy that is kept; none where it has outgrown what a reading may cost."""
+        """The events of the copy in the ledger; none where it has outgrown the limits of a reading."""
         if before is None or before.text is None:
             return []
         try:
@@ -184,23 +184,21 @@ class _Poll:
         zone = self._lab.zone_of(window)
         return list(CourseCalendar(text).events(zone, int(self._now.timestamp()), int(until.timestamp())))
 
-    def _say(self, window: "Window", said: str, copy: "CourseCopy") -> None:
-        """Say it once: also where two planners read at the same time."""
+    def _say(self, window: "Window", what: Reason | Sentences, copy: "CourseCopy") -> None:
+        """Say it once, also where two planners read at the same time."""
         pool = self._lab.pool_of(window)
-        told = hashlib.sha256(f"{said}{copy.text}".encode()).hexdigest()[:12]
-        decision = Decision(f"course-{window.name}-{told}-{self._now:%Y%m%dT%H}", "told", said, self._now)
-        why = copy.problem or "its calendar was read"
-        entry = Entry(self._now, pool, "course-calendar", "planner", said, why)
+        digest = hashlib.sha256(f"{one_line(what)}{copy.text}".encode()).hexdigest()[:12]
+        decision = Decision(f"course-{window.name}-{digest}-{self._now:%Y%m%dT%H}", "told", what, self._now)
+        why = copy.problem or reason("calendar.course.read")
+        entry = Entry(self._now, pool, "course-calendar", "planner", what, why)
         if self._ledger.decide(pool, decision, entry):
-            _say(self._lab, self._notices, window, said)
+            _send(self._lab, self._notices, window, what)
 
 
-def _say(lab: "Lab", notices: "Notices", window: "Window", said: str) -> None:
+def _send(lab: "Lab", notices: "Notices", window: "Window", what: Said) -> None:
+    """Send a notice in the lab's language; its times are in the window's zone."""
     texts = Texts(lab.notify.language)
-    told = notice(
-        "calendar",
-        texts,
-        lambda texts: texts.say("notice.calendar.subject", window=window.name),
-        detail(texts, said),
-    )
-    notices.say(notification.of(lab.name, lab.pool_of(window), told))
+    clock = phrases.clock_and_date(texts, zones.zone(lab.zone_of(window)))
+    subject = reason("notice.calendar.subject", window=window.name)
+    announcement = Announcement("calendar", subject, phrases.decision_sentence(what))
+    notices.say(notification.of(lab.name, lab.pool_of(window), announcement, texts, clock))

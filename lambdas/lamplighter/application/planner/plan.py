@@ -1,6 +1,6 @@
-"""The planner: hourly and at each deploy, windows become leases-to-be and schedules, 36 hours ahead.
+"""The planner: every hour and at each deploy it turns windows into planned leases and schedules, 36 hours ahead.
 
-Reconciles: what people or accidents changed about the schedules is put right, what is overdue is started.
+It reconciles: it corrects schedules that people or accidents changed, and starts workflows that are overdue.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from lamplighter.application.logs import logger
 from lamplighter.application.planner.announcements import PlannerNotices
 from lamplighter.application.planner.courses import Fetch, follow_courses
 from lamplighter.domain.calendar import outlook, planner
-from lamplighter.domain.calendar.changes import clock_of, paused_at
+from lamplighter.domain.calendar.changes import paused_at
 from lamplighter.domain.leases.following import curfewed, follow
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
@@ -28,7 +28,7 @@ from lamplighter.domain.schedules.drift import kept
 from lamplighter.domain.schedules.of_leases import unopened
 from lamplighter.domain.schedules.schedule import NEAREST, Start, open_schedule
 from lamplighter.errors import BadInput
-from lamplighter.values import zones
+from lamplighter.reasons.reason import Said, reason
 
 if TYPE_CHECKING:
     from lamplighter.domain.calendar.planner import Calendar, CalendarInputs, Plan
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 
 LONGEST_WINDOW = timedelta(hours=26)
-"""A day by the clock on the wall, and what a clock change adds."""
+"""A day by the wall clock, and the time that a clock change adds."""
 
 
 @dataclass
 class PlannerServices:
-    """What the planner works with: the leases, and the calls that start what is due and say what does not happen."""
+    """The services of the planner: leases, workflows and notices."""
 
     lease_services: LeaseServices
     workflows: Workflows
@@ -49,19 +49,19 @@ class PlannerServices:
     extend_lease: str
     """The workflow that moves the end of a lease, by ARN."""
     prices: PriceList | None = None
-    """AWS's price list, asked once a day; without it the kept and the shipped prices stand."""
+    """AWS's price list, read once a day; without it the kept and the shipped prices count."""
     fetch: Fetch | None = None
     """Reads a course calendar's address; left out: over https."""
 
 
 def plan_all(planner_services: PlannerServices) -> dict[str, object]:
-    """Bring ledger and schedules to what the lab's windows, its people and its leases ask for."""
+    """Bring the ledger and the schedules to what the lab's windows, people and leases ask for."""
     ledger, now = planner_services.lease_services.ledger, planner_services.lease_services.now()
     lab, terms, unknown = _terms(planner_services)
     ledger.put_document(lab.to_json(), now)
-    # A slow address comes before all that must still be so when it is acted on.
+    # Reading a slow address comes first: the rest must still be true when the planner acts on it.
     courses = follow_courses(lab, ledger, planner_services.notices, now, planner_services.fetch)
-    # Names, then leases: whoever puts a schedule writes its lease before, so a name seen here has its lease.
+    # Names, then leases: a lease is written before its schedule, so each schedule here has its lease.
     present = [one.name for one in planner_services.lease_services.windows.listed()]
     pauses = ledger.pauses()
     known = {pool: ledger.leases(pool) for pool in lab.pools}
@@ -70,7 +70,7 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     present = [name for name in present if name not in put_off]
     beside = planner.CalendarInputs(courses, early_warm_ups(lab, ledger), known)
     calendar = planner.calendar(lab, terms, ledger.skips(), now, now + planner.HORIZON, beside=beside)
-    # A lab that is being destroyed opens nothing any more; what runs is closed by the last close.
+    # A lab that is being destroyed opens nothing; the last close closes open pools.
     ahead = [] if any(pause.closing for pause in pauses) else _foreseen(calendar.leases, known, terms, ledger)
     ends = _ends(lab, terms, calendar, now, beside)
     planner_notices = PlannerNotices(lab, ledger, planner_services.notices, now)
@@ -102,9 +102,9 @@ def _put_off(
     planner_services: PlannerServices,
     now: datetime,
 ) -> list[str]:
-    """The openings that a pause had put off, and that are due since it ended early.
+    """The schedules of openings that a pause had put off and that are due, because it ended early.
 
-    They are started now; what still stands for later would keep that back, or open the lease a second time.
+    The planner starts these openings now; their schedules would prevent that, or open the lease a second time.
     """
     windows, found = planner_services.lease_services.windows, []
     for lease in (one for leases in known.values() for one in leases):
@@ -123,7 +123,7 @@ def _foreseen(
     terms: Mapping[str, Terms],
     ledger: Ledger,
 ) -> list[Lease]:
-    """The windows ahead, each with the reason for which it will be refused, if it will."""
+    """The windows ahead; those that will be refused have the reason."""
     there = {lease.id: lease for leases in known.values() for lease in leases}
     planned = [one for one in wanted if one.id not in there or there[one.id].state is LeaseState.PLANNED]
     granted = [lease for lease in there.values() if lease.granted]
@@ -139,21 +139,21 @@ def _foreseen(
 def _ends(
     lab: "Lab", terms: Mapping[str, Terms], calendar: "Calendar", now: datetime, beside: "CalendarInputs"
 ) -> dict[str, datetime]:
-    """The end of every window of these days, by lease; those that have just ended included."""
+    """The end of every window of these days, by lease, with those that have just ended."""
     before = planner.calendar(lab, terms, (), now - LONGEST_WINDOW, now, beside=beside)
     return {lease.id: lease.closes for lease in (*before.leases, *calendar.leases)}
 
 
 def _start(start: Start, known: Iterable[Lease], planner_services: PlannerServices) -> bool:
-    """Start what is due, unless the run that is at it already only waits for something."""
+    """Start a workflow that is due, unless a run of it for the lease is still waiting."""
     lease = next((one for one in known if one.id == start.command.lease), None)
-    at_work = (
+    opens_already = (
         lease is not None
         and lease.granted
         and start.workflow == planner_services.lease_services.workflow_arns.open_lab
     )
     if (
-        at_work
+        opens_already
         and lease is not None
         and lease.run
         and planner_services.workflows.running(start.workflow, lease.run)
@@ -169,7 +169,7 @@ def _follow(
     planner_services: PlannerServices,
     now: datetime,
 ) -> list[str]:
-    """Move running leases to the new ends of their windows, or to a new curfew: announced, bounded."""
+    """Move running leases to the new ends of their windows, or to a new curfew, by commands that are announced."""
     commands = [command for lease in known if (command := follow(lease, ends, now)) is not None]
     if terms is not None:
         commands += [command for lease in known if (command := curfewed(lease, terms, now)) is not None]
@@ -185,7 +185,7 @@ def _schedule(  # noqa: PLR0917
     planner_services: PlannerServices,
     now: datetime,
 ) -> None:
-    """Put every schedule that is not as it should be, and say which of them had been there before."""
+    """Write every schedule that is not as it should be; the trail names those that existed before."""
     windows = planner_services.lease_services.windows
     older = {lease.id for lease in known} - {lease.id for lease in made.write}
     put_back = []
@@ -199,9 +199,9 @@ def _schedule(  # noqa: PLR0917
 
 
 def _terms(planner_services: PlannerServices) -> tuple["Lab", dict[str, Terms], list[str]]:
-    """The lab as AWS completes it, and the terms of every pool that has any.
+    """The lab as AWS completes it, the terms of its pools, and the problems of pools without terms.
 
-    A pool without a node group or a price gets no windows; the list says why.
+    A pool without a node group or a price gets no windows.
     """
     capacity = planner_services.lease_services.capacity
     lab, found, unknown = capacity.lab, dict[str, Terms](), list[str]()
@@ -223,7 +223,7 @@ def _terms(planner_services: PlannerServices) -> tuple["Lab", dict[str, Terms], 
 def _write(  # noqa: PLR0917
     made: "Plan",
     known: Iterable[Lease],
-    notes: Mapping[str, str],
+    notes: Mapping[str, Said],
     planner_notices: PlannerNotices,
     planner_services: PlannerServices,
     now: datetime,
@@ -243,8 +243,7 @@ def _write(  # noqa: PLR0917
             planner_notices.did_not_open(lease, _missed(lease, planner_services))
 
 
-def _missed(lease: Lease, planner_services: PlannerServices) -> str:
-    """Why a planned window's time went by."""
-    clock = clock_of(zones.zone(planner_services.lease_services.capacity.lab.time_zone))
+def _missed(lease: Lease, planner_services: PlannerServices) -> Said:
+    """Why a planned window did not open in its time."""
     pause = paused_at(planner_services.lease_services.ledger.pauses(), lease.opens)
-    return pause.reason(clock) if pause else "the lab was paused, or nobody decided on it in its time"
+    return pause.reason() if pause else reason("calendar.missed")

@@ -1,1 +1,1 @@
-"""Windows, course calendars, skips, pauses and the curfew: what opens when, and what will not."""
+"""Windows, course calendars, skips, pauses and the curfew: which pools open when, and which do not."""

@@ -1,7 +1,6 @@
-"""What people changed about the calendar without a deploy: dates taken out of it, and pauses of the lab.
+"""Changes that people make to the calendar without a deploy: skipped dates, and pauses of the lab.
 
-Owns what each means and how a sentence names it; deciding on one is skipping.py's and pausing.py's,
-keeping it the ledger's.
+Owns what each means and its reason. skipping.py and pausing.py decide on a change; the ledger keeps it.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,15 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from lamplighter.reasons.reason import Said
+from lamplighter.reasons.reason import Reason, Said, reason
 
 Clock = Callable[[datetime], str]
-"""How a sentence names an instant: by the lab's own clock."""
+"""How a terminal writes an instant: in the lab's time zone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """One date of a window on which it does not open, by a person's word."""
+    """One date on which a window does not open, because a person said so."""
 
     window: str
     date: str
@@ -26,21 +25,22 @@ class Skip:
     at: datetime
     because: Said | None = None
 
-    def reason(self) -> str:
-        """`evening on 2026-11-20 was skipped by alice because of the holiday`."""
-        return f"{self.window} on {self.date} was skipped by {self.by}{said_because(self.because)}"
+    def reason(self) -> Reason:
+        """`alice skipped evening on 2026-11-20 because of the holiday`."""
+        skipped = reason("calendar.skipped", by=self.by, window=self.window, date=self.date)
+        return with_reason(skipped, self.because)
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """No pool opens until an instant, or until somebody resumes the lab; what is open closes as usual."""
+    """No pool opens until an instant, or until somebody resumes the lab; open pools close as usual."""
 
     by: str
     at: datetime
     until: datetime | None = None
     because: Said | None = None
     closing: bool = False
-    """Made by the last close: the lab is being destroyed, and the next deploy ends it."""
+    """The last close makes it: the lab is being destroyed, and the next deploy ends the pause."""
     failed: bool = False
     """That destroy failed: the lab is still there, and people may resume it."""
 
@@ -48,52 +48,60 @@ class Pause:
         """Whether nothing opens at this instant."""
         return self.until is None or at < self.until
 
-    def reason(self, clock: Clock) -> str:
-        """`the lab is paused until 20:00 on 2026-11-20 (Asia/Seoul), by alice because of the exams`."""
+    def reason(self) -> Reason:
+        """`alice paused the lab until 20:00 on 2026-11-20 (Asia/Seoul) because of the exams`."""
         if self.failed:
-            return "a destroy of the lab failed, and nothing opens until somebody resumes it"
+            return reason("calendar.destroy-failed")
         if self.closing:
-            return "the lab is being destroyed, and nothing opens any more"
-        until = f"until {clock(self.until)}" if self.until else "until somebody resumes it"
-        return f"the lab is paused {until}, by {self.by}{said_because(self.because)}"
+            return reason("calendar.destroying")
+        if self.until is not None:
+            return with_reason(reason("calendar.paused.until", by=self.by, until=self.until), self.because)
+        if self.because:
+            return reason("calendar.paused.because", by=self.by, because=self.because)
+        return reason("calendar.paused", by=self.by)
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What may keep one lease from opening, as the ledger says at this moment."""
+    """The changes that may keep one lease from opening, as the ledger has them now."""
 
     pauses: tuple[Pause, ...] = ()
     skip: Skip | None = None
-    """Of the window's very date."""
+    """Of the date of the lease's window."""
 
-    def keeps_closed(self, at: datetime, clock: Clock) -> str | None:
-        """Why nothing of the lease opens at an instant, or None."""
+    def keeps_closed(self, at: datetime) -> Said | None:
+        """Why the lease does not open at an instant, or None."""
         pause = paused_at(self.pauses, at)
         if pause is not None:
-            return pause.reason(clock)
+            return pause.reason()
         return self.skip.reason() if self.skip else None
 
 
 def paused_at(pauses: Iterable[Pause], at: datetime) -> Pause | None:
-    """The pause that keeps everything closed at this instant; the one that lasts longest."""
-    there = [pause for pause in pauses if pause.in_force(at)]
-    endless = [pause for pause in there if pause.until is None]
+    """The pause in force at this instant; of several the one that lasts longest."""
+    in_force = [pause for pause in pauses if pause.in_force(at)]
+    endless = [pause for pause in in_force if pause.until is None]
     if endless:
-        # A destroy is the stronger word: resuming does not end it.
+        # A destroy comes before other pauses: resuming the lab does not end it.
         return max(endless, key=lambda pause: pause.closing)
-    return max(there, key=lambda pause: pause.until or pause.at, default=None)
+    return max(in_force, key=lambda pause: pause.until or pause.at, default=None)
 
 
-def said_because(reason: Said | None) -> str:
-    """A person's reason behind a sentence, where there is one: they wrote it behind the word `because`."""
-    return f" because {reason}" if reason else ""
+def with_reason(what: Reason, because: Said | None) -> Reason:
+    """What a person did, with the words that they gave as its reason behind `because`; None: they gave none."""
+    return reason("calendar.because", what=what, because=because) if because else what
 
 
-def said(reason: Said | None) -> str:
-    """A reason of ours, a sentence of its own, behind another."""
-    return f": {reason}" if reason else ""
+def said_because(because: Said | None) -> str:
+    """The words of a person behind a sentence in English, for domain/pool/explanation.py alone."""
+    return f" because {because}" if because else ""
+
+
+def said(why: Said | None) -> str:
+    """A reason in English behind a sentence, for domain/pool/explanation.py alone."""
+    return f": {why}" if why else ""
 
 
 def clock_of(zone: ZoneInfo) -> Clock:
-    """A clock in a zone, as sentences read it."""
+    """Writes instants in a zone: `20:00 on 2026-11-20 (Asia/Seoul)`."""
     return lambda at: f"{at.astimezone(zone):%H:%M on %Y-%m-%d} ({zone.key})"

@@ -1,43 +1,46 @@
-"""A course calendar as the domain sees it: events with instants, whatever file or address they come from.
+"""A course calendar as the domain sees it: events with instants, from any file or address.
 
-Owns the shape of an event and what changed between two readings; reading iCalendar text is the adapter's,
-and what becomes of an event is calendar.py's.
+Owns the fields of an event and the changes between two readings. adapters/calendars reads iCalendar text;
+occurrences.py turns events into windows.
 """
 
 from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple, Protocol
 
+from lamplighter.reasons.reason import Said
+
 
 class CourseEvent(NamedTuple):
-    """One opening that a course calendar names."""
+    """One event of a course calendar."""
 
     id: str
-    """Four characters that stay the same however the event is moved."""
-    title: str
+    """Four characters that stay the same when the event moves."""
+    title: Said
+    """Its name in the calendar, in quotation marks; a reason where it has none."""
     date: date
     """The date it starts on, in the window's zone."""
     opening: int
     """Seconds since 1970."""
     closing: int
     wall: int
-    """Its length by the clock on the wall, in seconds."""
-    notes: tuple[str, ...] = ()
+    """Its length by the wall clock, in seconds."""
+    notes: tuple[Said, ...] = ()
 
 
 class Course(Protocol):
-    """A course calendar that can be asked."""
+    """A course calendar whose events can be read."""
 
     def events(self, zone: str, start: int, end: int) -> Sequence[CourseEvent]:
         """The events that meet [start, end), in seconds since 1970, by opening.
 
-        `zone` is the window's: dates are in it, and times that name no zone.
+        `zone` is the window's: dates are in it, and times without a zone are read in it.
         """
         ...
 
 
 class Change(NamedTuple):
-    """What a newer reading of a calendar has that an older one had not."""
+    """The differences between two readings of a calendar."""
 
     added: tuple[CourseEvent, ...]
     moved: tuple[tuple[CourseEvent, CourseEvent], ...]
@@ -46,12 +49,12 @@ class Change(NamedTuple):
 
     @property
     def nothing(self) -> bool:
-        """Whether all events are where they were."""
+        """Whether no event has changed."""
         return not (self.added or self.moved or self.gone)
 
 
 def change(before: Sequence[CourseEvent], after: Sequence[CourseEvent]) -> Change:
-    """What changed between two readings of the same stretch of time."""
+    """The differences between two readings of the same range of time."""
     old, new = ({(event.id, event.date): event for event in events} for events in (before, after))
     moved = [
         (old[key], new[key])

@@ -1,7 +1,7 @@
-"""The curfew: a time of the day, by the lab's own clock, at which AWS itself brings a pool to zero.
+"""The curfew: a time of the day in the lab's zone at which AWS itself brings a pool to zero.
 
-Owns when that is and which stretch no lease may touch. The schedules that do it stand in the template and
-need none of this; grants, extensions and the planner end leases at it.
+Owns when that is and the minutes after it without leases. Schedules in the template bring the pool to zero without
+this code; grants, extensions and the planner end leases at the curfew.
 """
 
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 KEPT_FREE = timedelta(minutes=10)
-"""From the curfew on, nobody has a lease for so long: its last retry falls into that time."""
+"""For so long after the curfew no lease runs: the last retry of its schedules falls into that time."""
 SECOND_RAIL = timedelta(minutes=5)
-"""So long after EKS was told, the Auto Scaling group is told directly."""
+"""So long after the order to EKS, a second schedule orders the Auto Scaling group directly."""
 MINUTES_A_DAY = 24 * 60
 _DAY = timedelta(days=1)
 
@@ -25,17 +25,17 @@ class Curfew:
     zone: ZoneInfo
 
     def first(self, opens: datetime, closes: datetime) -> datetime | None:
-        """The first curfew whose stretch [curfew, curfew + 10 minutes) meets [opens, closes); UTC."""
+        """The first curfew whose ten minutes [curfew, curfew + 10 minutes) meet [opens, closes); UTC."""
         return next(iter(self._between(opens - KEPT_FREE, closes)), None)
 
     def at(self, instant: datetime) -> datetime | None:
-        """The curfew in whose stretch an instant lies."""
+        """The curfew in whose ten minutes an instant lies."""
         return self.first(instant, instant + timedelta(microseconds=1))
 
     def ends(self, opens: datetime, closes: datetime) -> datetime:
-        """When a lease over [opens, closes) ends: at the first curfew, where one comes first.
+        """When a lease over [opens, closes) ends: at the first curfew in it, or at `closes`.
 
-        That is no later than `opens` for a lease that would open in a curfew's stretch.
+        The result is no later than `opens` for a lease that would open in a curfew's ten minutes.
         """
         curfew = self.first(opens, closes)
         return closes if curfew is None else curfew
@@ -56,11 +56,11 @@ def schedule_names(pool: str) -> tuple[str, str]:
 
 
 def instants(day: date, minute: int, zone: ZoneInfo) -> list[datetime]:
-    """When a clock shows this time on this date, in UTC: once, twice in autumn, never in a spring gap.
+    """The instants at which a clock shows this time on this date: one, two in autumn, none in a spring gap.
 
-    Scheduler skips a time in a gap, and takes one that comes twice once; which one it takes is not
-    documented, so both are kept free.
+    Scheduler skips a time in a gap, and fires once for a time that comes twice. AWS does not document which of the two
+    it takes, so no lease runs at either.
     """
     wall = datetime.combine(day, time(minute // 60, minute % 60))
     readings = {wall.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1)}
-    return sorted(each for each in readings if each.astimezone(zone).replace(tzinfo=None) == wall)
+    return sorted(reading for reading in readings if reading.astimezone(zone).replace(tzinfo=None) == wall)

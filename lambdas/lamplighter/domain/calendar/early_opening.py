@@ -1,7 +1,7 @@
-"""How early a window may open that must be ready by its start: never before others of its pool allow.
+"""How early a window with `ready: by` opens: as early as other leases of its pool leave it room.
 
-Owns that one instant and the words for it; how long the pool takes is warm_up.py's, and whether there is
-room and money for the window at all is for admission.
+Owns that instant and its note. warm_up.py knows how long the pool takes; placement.py and grant.py decide whether the
+window gets nodes and money at all.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lamplighter.domain.calendar.curfew import KEPT_FREE, Curfew
 from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.reasons.reason import Reason, Said, Value, reason
 from lamplighter.values import zones
 
 if TYPE_CHECKING:
@@ -23,32 +24,33 @@ WHOLE_POOL = 1_000_000
 
 
 class NodeInterval(NamedTuple):
-    """Nodes of a pool over [opening, closing), in seconds since 1970, and whose they are."""
+    """Nodes of a pool that somebody has over [opening, closing), in seconds since 1970."""
 
     opening: int
     closing: int
     nodes: int
-    whose: str
+    whose: Said
 
 
-def planned(window: "PlannedWindow", lead: int, zone: str) -> "PlannedWindow":
-    """The window as it opens where nothing is in the way: `lead` seconds early."""
+def planned(window: "PlannedWindow", lead: int) -> "PlannedWindow":
+    """The window as it opens where it has room: `lead` seconds early."""
     begins = window.opening
-    said = note(begins - lead, begins, zone)
-    return window._replace(opening=begins - lead, ready_by=begins, notes=(*window.notes, said))
+    early = note(begins - lead, begins)
+    return window._replace(opening=begins - lead, ready_by=begins, notes=(*window.notes, early))
 
 
-def note(opening: int, begins: int, zone: str) -> str:
-    """What a window says of its early opening."""
+def note(opening: int, begins: int) -> Reason:
+    """How early a window opens, and by when its GPUs are to be ready."""
+    ready_by = zones.instant(begins)
     if opening >= begins:
-        return f"should have GPUs ready by {_clock(begins, zone)}, and could not open before"
-    return f"opens {(begins - opening) // 60} min early, so that GPUs are ready by {_clock(begins, zone)}"
+        return reason("calendar.early.not", ready_by=ready_by)
+    return reason("calendar.early", early=timedelta(seconds=begins - opening), ready_by=ready_by)
 
 
 def fitted(window: "PlannedWindow", lab: "Lab", most: int, stays: Iterable[NodeInterval]) -> "PlannedWindow":
-    """The same window as it opens beside others of its pool: later, aloud, where they or the curfew are in the way.
+    """The same window as it opens beside others of its pool: later, with a note, where others have the nodes.
 
-    `most` is what the pool may have. Windows that open at their start are given back as they are.
+    `most` are the nodes that the pool may have. Windows that open at their start are returned unchanged.
     """
     begins, wished = window.ready_by, window.opening
     if begins is None:
@@ -58,11 +60,16 @@ def fitted(window: "PlannedWindow", lab: "Lab", most: int, stays: Iterable[NodeI
     opens = _earliest(wished, begins, most - window.nodes, near)
     if opens == wished:
         return window
-    zone = next(lab.zone_of(each) for each in lab.windows if each.name == window.window)
-    whose = " and ".join(dict.fromkeys(stay.whose for stay in near if stay.closing == opens)) or "others"
-    early = f"{(begins - opens) // 60}" if opens < begins else f"at {_clock(opens, zone)}"
-    wanted = f"{(begins - wished) // 60} min early"
-    note = f"opens {early} and not {wanted}: {whose} comes first until {_clock(opens, zone)}"
+    in_the_way = tuple(dict.fromkeys(stay.whose for stay in near if stay.closing == opens))
+    later: dict[str, Value] = {
+        "wished": timedelta(seconds=begins - wished),
+        "whose": in_the_way or reason("calendar.early.others"),
+        "until": zones.instant(opens),
+    }
+    if opens < begins:
+        note = reason("calendar.early.later", early=timedelta(seconds=begins - opens), **later)
+    else:
+        note = reason("calendar.early.at-start", **later)
     return window._replace(opening=opens, notes=(*window.notes[:-1], note))
 
 
@@ -72,7 +79,7 @@ def all_fitted(
     most: Mapping[str, int],
     known: Mapping[str, Sequence["Lease"]],
 ) -> list["PlannedWindow"]:
-    """Every window as it opens beside the leases there are and the windows whose turn comes first."""
+    """Every window as it opens beside the leases of its pool and the windows that come first."""
     if all(window.ready_by is None for window in windows):
         return list(windows)
     stays = {
@@ -84,7 +91,7 @@ def all_fitted(
         there = stays.setdefault(window.pool, {})
         others = [stay for lease, stay in there.items() if lease != window.lease]
         opening = fitted(window, lab, most[window.pool], others)
-        # What is granted already stays as it was granted.
+        # A granted lease stays as it was granted.
         there.setdefault(
             window.lease, NodeInterval(opening.opening, opening.closing, opening.nodes, opening.window)
         )
@@ -93,23 +100,23 @@ def all_fitted(
 
 
 def stay_of(lease: "Lease") -> NodeInterval:
-    """A lease as others of its pool see it."""
+    """The nodes that a lease takes from other windows of its pool."""
     opening, closing = (int(at.timestamp()) for at in (lease.opens, lease.closes))
-    return NodeInterval(opening, closing, lease.nodes, lease.window or f"{lease.owner}'s lease")
+    return NodeInterval(opening, closing, lease.nodes, lease.window or lease.called())
 
 
 def _has_nodes(lease: "Lease") -> bool:
-    """Granted, or promised to a person; a window's planned one is among the windows."""
+    """Whether it is granted, or promised to a person; planned leases of windows are among the windows."""
     return lease.granted or (lease.window is None and lease.state is LeaseState.PLANNED)
 
 
 def _earliest(wished: int, begins: int, free: int, near: Iterable[NodeInterval]) -> int:
-    """The first instant of [wished, begins] from which others leave so much free until `begins`."""
+    """The first instant of [wished, begins] from which so many nodes stay free until `begins`."""
     near = list(near)
     opens = wished
     for edge in sorted({wished, *(stay.opening for stay in near), *(stay.closing for stay in near)}):
         if wished <= edge < begins and _taken(near, edge) > free:
-            # Full from here on, until somebody closes; whether that is enough is seen at that edge.
+            # The pool is full from here until the next lease closes; the loop then looks at that edge.
             opens = min((stay.closing for stay in near if stay.closing > edge), default=begins)
     return min(opens, begins)
 
@@ -119,7 +126,7 @@ def _taken(stays: Iterable[NodeInterval], at: int) -> int:
 
 
 def _curfew(lab: "Lab", pool: str, wished: int, begins: int) -> Iterable[NodeInterval]:
-    """The stretch that a curfew keeps free, as though somebody had the whole pool then."""
+    """The minutes that a curfew keeps free, as if somebody had the whole pool then."""
     minute = lab.curfew(pool)
     if minute is None:
         return ()
@@ -128,8 +135,8 @@ def _curfew(lab: "Lab", pool: str, wished: int, begins: int) -> Iterable[NodeInt
     if first is None:
         return ()
     opening = (first - zones.EPOCH) // timedelta(seconds=1)
-    return (NodeInterval(opening, opening + int(KEPT_FREE.total_seconds()), WHOLE_POOL, "the curfew"),)
-
-
-def _clock(seconds: int, zone: str) -> str:
-    return f"{zones.instant(seconds).astimezone(zones.zone(zone)):%H:%M}"
+    return (
+        NodeInterval(
+            opening, opening + int(KEPT_FREE.total_seconds()), WHOLE_POOL, reason("calendar.curfew")
+        ),
+    )

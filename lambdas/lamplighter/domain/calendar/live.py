@@ -1,7 +1,7 @@
-"""The plan of a deployed lab over a range: its calendar, with what its people and its ledger say about it.
+"""The plan of a deployed lab over a range: its calendar with the skips, pauses and leases of its ledger.
 
-The same document as a simulation's. What was granted stands as it was granted; what is still ahead is judged
-by the rules of an admission, on what is held and spent.
+The same document as a simulation's. Granted leases stay as they were granted; outlook.py judges the windows ahead
+with the money that is held and spent.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,23 +10,24 @@ from datetime import date, datetime
 from operator import attrgetter
 
 from lamplighter.domain.calendar import early_opening, outlook
-from lamplighter.domain.calendar.changes import Pause, Skip, clock_of, paused_at, said_because
+from lamplighter.domain.calendar.changes import Pause, Skip, paused_at, with_reason
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow, expand
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.planner import CalendarInputs, calendar
 from lamplighter.domain.calendar.simulation import Simulation, reckoned
+from lamplighter.domain.leases.admission import lack_of
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.schedules.of_leases import opens_at, unopened
 from lamplighter.lab.model import Lab
-from lamplighter.reasons.reason import Reason, Said
+from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import zones
 
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """What the ledger says of a lab."""
+    """A lab with what its ledger has."""
 
     lab: Lab
     terms: Mapping[str, Terms]
@@ -36,7 +37,7 @@ class Deployed:
     beside: CalendarInputs | None = None
 
     def ahead(self, begins: datetime, ends: datetime, now: datetime) -> list[Lease]:
-        """The windows that are still to come and that nobody has decided on."""
+        """The planned leases of windows ahead that nobody has decided on."""
         decided = {lease.id for lease in self.leases if lease.state is not LeaseState.PLANNED}
         found = calendar(
             self.lab, self.terms, self.skips, max(begins, min(now, ends)), ends, beside=self.beside
@@ -47,7 +48,7 @@ class Deployed:
 def live(
     deployed: Deployed, budgets: Mapping[str, BudgetPeriod], begins: datetime, ends: datetime, now: datetime
 ) -> Simulation:
-    """What happens in [begins, ends); `budgets` are those of the periods of `ahead`."""
+    """What happens in [begins, ends); `budgets` are those of the periods of the leases `ahead`."""
     windows, skipped = list[PlannedWindow](), _refused(deployed, begins, ends)
     to_come = deployed.ahead(begins, ends, now)
     granted = [lease for lease in deployed.leases if lease.granted]
@@ -58,12 +59,17 @@ def live(
     for lease in (*stands, *to_come):
         opens = opens_at(lease, deployed.pauses, now) if unopened(lease) else lease.opens
         if lease.id in refused:
-            skipped.append(_skipped(lease, refused[lease.id].code, refused[lease.id].reason))
+            refusal = refused[lease.id]
+            skipped.append(_skipped(lease, Code(refusal.lack.value), refusal.reason))
         elif opens is None:
             skipped.append(_skipped(lease, Code.EXCEPTED, _pause(lease, deployed, now)))
         elif opens < ends and lease.closes > begins:
-            late = [f"opens late: {_pause(lease, deployed, now)}"] if opens != lease.opens else []
-            notes = [*_notes(lease, deployed.lab), *late]
+            late = (
+                [reason("calendar.opens-late", why=_pause(lease, deployed, now))]
+                if opens != lease.opens
+                else []
+            )
+            notes = [*_notes(lease), *late]
             windows.append(_window(replace(lease, opens=opens), deployed.lab, notes))
     skipped += _taken_out(deployed, begins, ends)
     return reckoned(
@@ -77,13 +83,9 @@ def live(
 
 
 def _refused(deployed: Deployed, begins: datetime, ends: datetime) -> list[SkippedWindow]:
-    """The windows of the range that were refused as their time came."""
+    """The windows of the range that were refused when their time came."""
     return [
-        _skipped(
-            lease,
-            _code_of(lease.because),
-            lease.because,
-        )
+        _skipped(lease, Code(lack_of(lease.because).value), lease.because)
         for lease in deployed.leases
         if lease.state is LeaseState.REFUSED
         and lease.window is not None
@@ -92,23 +94,17 @@ def _refused(deployed: Deployed, begins: datetime, ends: datetime) -> list[Skipp
     ]
 
 
-def _code_of(refusal: Said | None) -> Code:
-    """What the refusal counts as in a plan; an older release kept a sentence, which says no code."""
-    full = isinstance(refusal, Reason) and refusal.code == "lease.pool-full"
-    return Code.POOL_FULL if full else Code.OVER_BUDGET
-
-
-def _notes(lease: Lease, lab: Lab) -> list[str]:
+def _notes(lease: Lease) -> list[Said]:
     if lease.window is None:
-        return [f"a lease of {lease.owner}, by {lease.by or lease.source}{said_because(lease.because)}"]
+        of_person = reason("calendar.of-person", owner=lease.owner, by=lease.by or lease.source)
+        return [with_reason(of_person, lease.because)]
     if lease.ready_by is not None:
-        zone = next((lab.zone_of(one) for one in lab.windows if one.name == lease.window), lab.time_zone)
         opening, begins = (int(at.timestamp()) for at in (lease.opens, lease.ready_by))
-        return [early_opening.note(opening, begins, zone)]
+        return [early_opening.note(opening, begins)]
     return []
 
 
-def _window(lease: Lease, lab: Lab, notes: Iterable[str]) -> PlannedWindow:
+def _window(lease: Lease, lab: Lab, notes: Iterable[Said]) -> PlannedWindow:
     return PlannedWindow(
         window=lease.window or lease.id,
         pool=lease.pool,
@@ -130,20 +126,20 @@ def _date(lease: Lease, lab: Lab) -> date:
     return lease.opens.astimezone(zones.zone(lab.time_zone)).date()
 
 
-def _skipped(lease: Lease, code: Code, reason: Said | None) -> SkippedWindow:
+def _skipped(lease: Lease, code: Code, why: Said | None) -> SkippedWindow:
     on = date.fromisoformat(lease.date) if lease.date else lease.opens.date()
     return SkippedWindow(
-        lease.window or lease.id, lease.pool, on, code, str(reason or "it was refused"), lease.order
+        lease.window or lease.id, lease.pool, on, code, why or reason("calendar.refused"), lease.order
     )
 
 
-def _pause(lease: Lease, deployed: Deployed, now: datetime) -> str:
+def _pause(lease: Lease, deployed: Deployed, now: datetime) -> Said:
     pause = paused_at(deployed.pauses, max(lease.opens, now))
-    return pause.reason(clock_of(zones.zone(deployed.lab.time_zone))) if pause else "the lab was paused"
+    return pause.reason() if pause else reason("calendar.was-paused")
 
 
 def _taken_out(deployed: Deployed, begins: datetime, ends: datetime) -> list[SkippedWindow]:
-    """What the calendar itself leaves out, and what people took out of it."""
+    """The openings that the calendar leaves out, and those that people skipped."""
     beside = deployed.beside or CalendarInputs()
     expansion = expand(deployed.lab, begins, ends, beside.courses)
     by_date = {(skip.window, skip.date): skip for skip in deployed.skips}

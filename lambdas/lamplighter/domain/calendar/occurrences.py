@@ -1,29 +1,22 @@
-"""From the windows of a lab to instants: which windows there are, when each opens and closes in UTC.
+"""The windows of a lab over a range of time: which open, when, and which do not happen.
 
-Owns wall clock, zones, gaps and overlaps, exceptions and vanishing windows. Whether a window gets
-its nodes and its money is for admission.
+Owns what becomes of each opening; hours.py knows when hours open, placement.py which windows get nodes and money.
 """
 
-from collections.abc import Iterator, Mapping
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
 from lamplighter.domain.calendar import early_opening
 from lamplighter.domain.calendar.course import Course, CourseEvent
+from lamplighter.domain.calendar.hours import Days, Hours, Opening, Range
 from lamplighter.domain.calendar.planned_window import PlannedWindow
-from lamplighter.domain.calendar.wall_clock import Opening, opening
 from lamplighter.domain.leases import warm_up
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
 from lamplighter.lab.windows import Window
-from lamplighter.values import zones
-from lamplighter.values.counted import write_duration
-
-# A window lasts at most a day by the clock on the wall; a change of the clocks has moved it by a day at most.
-DAYS_BEFORE, DAYS_AFTER = 3, 2
-# Dates at whose edges every instant can still be named in every zone.
-FIRST_DATE, LAST_DATE = date(2, 1, 1), date(9998, 12, 31)
+from lamplighter.reasons.reason import Said, reason
 
 
 class Code(StrEnum):
@@ -38,13 +31,13 @@ class Code(StrEnum):
 
 
 class SkippedWindow(NamedTuple):
-    """An opening that does not happen, and why, in words."""
+    """An opening that does not happen, and why."""
 
     window: str
     pool: str
     date: date
     code: Code
-    reason: str
+    reason: Said
     order: int
     event: str = ""
 
@@ -56,28 +49,6 @@ class Expansion(NamedTuple):
     skipped: list[SkippedWindow]
 
 
-class Range(NamedTuple):
-    """A half-open range of time, in seconds since 1970."""
-
-    start: int
-    """Seconds, rounded down: what closes later than this meets the range."""
-    first: int
-    """Seconds, rounded up: the first second inside the range."""
-    end: int
-    """Seconds, rounded up: what opens earlier than this meets the range."""
-
-    @classmethod
-    def between(cls, start: datetime, end: datetime) -> "Range":
-        """The range between two instants."""
-        return cls(_seconds_down(start), _seconds_up(start), _seconds_up(end))
-
-    def meets(self, opening: int, closing: int) -> bool:
-        """Whether an opening, an empty one included, belongs to the range."""
-        if closing <= opening:
-            return self.first <= opening < self.end
-        return opening < self.end and closing > self.start
-
-
 def expand(
     lab: Lab,
     start: datetime,
@@ -85,30 +56,44 @@ def expand(
     courses: Mapping[str, Course] | None = None,
     warm_ups: Mapping[str, timedelta] | None = None,
 ) -> Expansion:
-    """Every window that meets [start, end), before anyone asks for nodes and money.
+    """Every window that meets [start, end), before nodes and money are asked for.
 
-    `courses` are the calendars that windows follow, by window; one that is not there has no events.
+    `courses` are the calendars that windows follow, by window; a window whose calendar is left out has no events.
     `warm_ups` are how long pools take until their GPUs are ready, as measured.
     """
     wanted = Range.between(start, end)
     expansion = Expansion([], [])
+    openings = _Openings()
     for order, window in enumerate(lab.windows):
         lead = warm_up.lead(lab.pool_of(window), warm_ups) if window.ready == "by" else 0
-        reach = Range(wanted.start, wanted.first, wanted.end + lead)
-        found = Expansion([], expansion.skipped)
+        reach = wanted._replace(end=wanted.end + lead)
+        of_window = Expansion([], [])
         course = courses.get(window.name) if courses else None
         if window.timed:
-            _expand(lab, window, order, reach, found)
+            of_window = _expand(lab, window, order, openings.of(Hours.of(lab, window), reach))
         elif course is not None:
-            events = expand_course(lab, window, order, course, reach)
-            found.windows.extend(events.windows)
-            found.skipped.extend(events.skipped)
+            of_window = expand_course(lab, window, order, course, reach)
+        expansion.skipped.extend(of_window.skipped)
         if lead:
-            zone = lab.zone_of(window)
-            expansion.windows.extend(early_opening.planned(late, lead, zone) for late in found.windows)
+            expansion.windows.extend(early_opening.planned(late, lead) for late in of_window.windows)
         else:
-            expansion.windows.extend(found.windows)
+            expansion.windows.extend(of_window.windows)
     return expansion
+
+
+class _Openings:
+    """Openings of hours over a range, worked out once for all windows that have the same hours."""
+
+    def __init__(self) -> None:
+        self._days: dict[tuple[str, Range], Days] = {}
+        self._openings: dict[tuple[Hours, Range], list[Opening]] = {}
+
+    def of(self, hours: Hours, wanted: Range) -> list[Opening]:
+        openings = self._openings.get((hours, wanted))
+        if openings is None:
+            days = self._days.setdefault((hours.zone, wanted), Days(hours.zone, wanted))
+            openings = self._openings[hours, wanted] = hours.openings(days.of(hours), wanted)
+        return openings
 
 
 def expand_course(lab: Lab, window: Window, order: int, course: Course, wanted: Range) -> Expansion:
@@ -117,7 +102,7 @@ def expand_course(lab: Lab, window: Window, order: int, course: Course, wanted: 
     try:
         events = course.events(lab.zone_of(window), wanted.start, wanted.end)
     except BadInput as error:
-        raise BadInput(f"the calendar of window {window.name} {error}") from None
+        raise BadInput(reason("calendar.course.unusable", window=window.name, fault=error.said)) from None
     for event in events:
         if wanted.meets(event.opening, event.closing):
             _add_event(lab, window, order, event, expansion)
@@ -130,12 +115,13 @@ def _add_event(lab: Lab, window: Window, order: int, event: CourseEvent, expansi
     if (window.from_ and day < window.from_) or (window.until and window.until < day):
         return
     if day in lab.exceptions_of(window):
-        code, reason = Code.EXCEPTED, _excepted(window, day)
+        code, why = Code.EXCEPTED, _excepted(window, day)
     elif event.closing <= event.opening:
-        code, reason = Code.VANISHES, event.notes[0] if event.notes else f"{event.title} ends as it begins"
+        code = Code.VANISHES
+        why = event.notes[0] if event.notes else reason("calendar.event.empty", event=event.title)
     elif event.wall > lab.guard.longest_lease.total_seconds():
-        most = write_duration(lab.guard.longest_lease)
-        code, reason = Code.TOO_LONG, f"{event.title} is longer than the {most} that longest_lease allows"
+        code = Code.TOO_LONG
+        why = reason("calendar.event.too-long", event=event.title, longest=lab.guard.longest_lease)
     else:
         nodes, owner = lab.nodes_of(window), lab.owner_of(window)
         times = event.opening, event.closing, event.notes
@@ -143,67 +129,26 @@ def _add_event(lab: Lab, window: Window, order: int, event: CourseEvent, expansi
             PlannedWindow(window.name, pool, day, nodes, *times, owner, order, None, event.id)
         )
         return
-    expansion.skipped.append(SkippedWindow(window.name, pool, day, code, reason, order, event.id))
+    expansion.skipped.append(SkippedWindow(window.name, pool, day, code, why, order, event.id))
 
 
-def _expand(lab: Lab, window: Window, order: int, wanted: Range, expansion: Expansion) -> None:
-    pool, nodes, owner = lab.pool_of(window), lab.nodes_of(window), lab.owner_of(window)
-    where = lab.zone_of(window)
-    excepted = {day.toordinal() for day in lab.exceptions_of(window)}
-    begins = window.begins * 60
-    lasts = int(window.length.total_seconds())
-    steady = zones.steady_days(where)
-    add, name = expansion.windows.append, window.name
-    for ordinal in _ordinals(window, wanted):
-        offset = steady.offset(ordinal)
-        if offset is not None and ordinal not in excepted:
-            opens = (ordinal - zones.EPOCH_ORDINAL) * zones.DAY + begins - offset
-            if opens < wanted.end and opens + lasts > wanted.start:
-                day = date.fromordinal(ordinal)
-                add(PlannedWindow(name, pool, day, nodes, opens, opens + lasts, (), owner, order))
-            continue
-        day = date.fromordinal(ordinal)
-        found = opening(day, window.begins, window.length, zones.zone(where))
-        if not wanted.meets(found.opens, found.closes):
-            continue
-        if ordinal in excepted or found.closes <= found.opens:
-            expansion.skipped.append(_skipped(lab, window, order, day, found))
+def _expand(lab: Lab, window: Window, order: int, openings: Iterable[Opening]) -> Expansion:
+    expansion = Expansion([], [])
+    name, pool = window.name, lab.pool_of(window)
+    nodes, owner = lab.nodes_of(window), lab.owner_of(window)
+    add = expansion.windows.append
+    for day, opens, closes, notes, excepted in openings:
+        if excepted:
+            why = _excepted(window, day)
+            expansion.skipped.append(SkippedWindow(name, pool, day, Code.EXCEPTED, why, order))
+        elif closes <= opens:
+            expansion.skipped.append(SkippedWindow(name, pool, day, Code.VANISHES, notes[0], order))
         else:
-            add(PlannedWindow(name, pool, day, nodes, found.opens, found.closes, found.notes, owner, order))
+            add(PlannedWindow(name, pool, day, nodes, opens, closes, notes, owner, order))
+    return expansion
 
 
-def _ordinals(window: Window, wanted: Range) -> Iterator[int]:
-    """The start dates that may matter, as ordinals, in order."""
-    first = max(wanted.start // zones.DAY + zones.EPOCH_ORDINAL - DAYS_BEFORE, FIRST_DATE.toordinal())
-    last = min(wanted.end // zones.DAY + zones.EPOCH_ORDINAL + DAYS_AFTER, LAST_DATE.toordinal())
-    if window.from_ is not None:
-        first = max(first, window.from_.toordinal())
-    if window.until is not None:
-        last = min(last, window.until.toordinal())
-    if window.days is None:
-        yield from (day for day in map(date.toordinal, window.start_dates) if first <= day <= last)
-        return
-    weekdays = window.weekdays
-    # Ordinal 1, the first of January of year 1, was a Monday.
-    yield from (ordinal for ordinal in range(first, last + 1) if (ordinal - 1) % 7 in weekdays)
-
-
-def _skipped(lab: Lab, window: Window, order: int, day: date, found: Opening) -> SkippedWindow:
-    if day in lab.exceptions_of(window):
-        code, reason = Code.EXCEPTED, _excepted(window, day)
-    else:
-        code, reason = Code.VANISHES, found.notes[0]
-    return SkippedWindow(window.name, lab.pool_of(window), day, code, reason, order)
-
-
-def _excepted(window: Window, day: date) -> str:
-    whose = f"the exceptions of {window.name}" if day in window.except_ else "the lab's exceptions"
-    return f"{day} is among {whose}"
-
-
-def _seconds_down(at: datetime) -> int:
-    return (at.astimezone(UTC) - zones.EPOCH) // timedelta(seconds=1)
-
-
-def _seconds_up(at: datetime) -> int:
-    return -((zones.EPOCH - at.astimezone(UTC)) // timedelta(seconds=1))
+def _excepted(window: Window, day: date) -> Said:
+    if day in window.except_:
+        return reason("calendar.excepted.window", date=day, window=window.name)
+    return reason("calendar.excepted.lab", date=day)

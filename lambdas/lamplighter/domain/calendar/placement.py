@@ -1,8 +1,7 @@
-"""Which of the planned windows get their nodes and their money, in one pass over all pools.
+"""Which of the planned windows get their nodes and their money in a simulation, in one pass over all pools.
 
-Earlier opening first, then the order in the file. A window that would pass its pool's nodes, its period's
-budget or its owner's part of that is refused whole and holds neither. One lease at a time, on what the
-ledger holds, is grant's.
+Earlier opening first, then the order in the file. Owns what is taken and held as the pass goes on; whether a window
+gets its nodes and its money is the rule of leases/admission.py. A refused window holds neither.
 """
 
 from collections import defaultdict
@@ -19,30 +18,33 @@ from lamplighter.domain.calendar.early_opening import NodeInterval, fitted
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases import warm_up
+from lamplighter.domain.leases.admission import Lack, missing, over_budget, pool_full, with_nodes
+from lamplighter.domain.money import spending
 from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import zones
 
 SECONDS_AN_HOUR = 3600
 
 
-class Admission(NamedTuple):
-    """Who was admitted, in the order of opening, and who was refused, with the reason."""
+class Placement(NamedTuple):
+    """The windows that get nodes and money, in the order of opening, and those that do not, with the reason."""
 
     admitted: list[PlannedWindow]
     refused: list[SkippedWindow]
 
 
-def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
-    """Admits windows as though nothing else had been spent and no lease were running."""
+def place(lab: Lab, windows: Iterable[PlannedWindow]) -> Placement:
+    """Give windows nodes and money as if nothing else had been spent and no lease were running."""
     early = any(window.ready == "by" for window in lab.windows)
-    # One that opens early to be ready by its start takes its turn by its start: it pushes nobody out.
+    # A window that opens early is ordered by its start: it takes nodes from nobody who opens before that.
     windows = sorted(windows, key=attrgetter("begins" if early else "opening", "order"))
     tariff = _Tariff(lab, {window.pool for window in windows})
     rooms = {name: _Room(pool.max_nodes) for name, pool in lab.pools.items()}
     held: defaultdict[str, int] = defaultdict(int)
     owned: defaultdict[tuple[str, str], int] = defaultdict(int)
-    admission = Admission([], [])
+    placement = Placement([], [])
     for window in windows:
         room = rooms[window.pool]
         begins = window.opening if window.ready_by is None else window.ready_by
@@ -52,56 +54,70 @@ def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
         period = tariff.period(window.opening)
         hold = tariff.hold(window)
         limit = tariff.owners.get(window.owner)
-        if taken + window.nodes > room.most:
-            admission.refused.append(_refused(window, Code.POOL_FULL, _full(window, taken, room.most)))
-        elif held[period] + hold > tariff.budget:
-            reason = tariff.too_dear(hold, held[period], period)
-            admission.refused.append(_refused(window, Code.OVER_BUDGET, reason))
-        elif limit is not None and owned[window.owner, period] + hold > limit:
-            reason = tariff.too_dear(hold, owned[window.owner, period], period, window.owner)
-            admission.refused.append(_refused(window, Code.OVER_BUDGET, reason))
-        else:
+        left = [tariff.budget - held[period]]
+        if limit is not None:
+            left.append(limit - owned[window.owner, period])
+        lacking = missing(window.nodes, room.most - taken, hold, left)
+        if lacking is None:
             held[period] += hold
             if limit is not None:
                 owned[window.owner, period] += hold
             room.take(window)
             if early:
                 room.remember(window)
-            admission.admitted.append(window)
-    return admission
+            placement.admitted.append(window)
+        else:
+            if lacking.lack is Lack.NODES:
+                why = room.full(window, begins)
+            else:
+                owner = window.owner if lacking.budget else None
+                why = tariff.too_dear(hold, left[lacking.budget], period, owner)
+            code = Code(lacking.lack.value)
+            placement.refused.append(
+                SkippedWindow(window.window, window.pool, window.date, code, why, window.order)
+            )
+    return placement
 
 
 class _Room:
-    """The nodes of a pool, asked for by openings that only go forward in time."""
+    """The nodes of a pool; openings ask for them in the order of time."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._taken = 0
-        self._running: list[tuple[int, int]] = []  # closing, nodes; the next to close first
+        self._running: list[tuple[int, int, str]] = []  # closing, nodes, window; the next to close first
         self._lately: list[NodeInterval] = []
 
     def taken(self, at: int) -> int:
-        # What runs at an opening is the most there will be until something closes: later openings come later.
+        # Openings come in the order of time, so only what has closed by now is given back.
         while self._running and self._running[0][0] <= at:
             self._taken -= heappop(self._running)[1]
         return self._taken
 
     def take(self, window: PlannedWindow) -> None:
-        heappush(self._running, (window.closing, window.nodes))
+        heappush(self._running, (window.closing, window.nodes, window.window))
         self._taken += window.nodes
+
+    def full(self, window: PlannedWindow, at: int) -> Reason:
+        """Why there is no room for a window, with the windows that have the nodes."""
+        leases = tuple(
+            with_nodes(reason("lease.of-window", window=name), nodes)
+            for _, nodes, name in sorted(self._running)
+        )
+        return pool_full(window.pool, zones.instant(at), leases, window.nodes, self._taken, self.most)
 
     def remember(self, window: PlannedWindow) -> None:
         self._lately.append(NodeInterval(window.opening, window.closing, window.nodes, window.window))
 
     def stays(self, before: int) -> list[NodeInterval]:
-        """Who had nodes lately or has them, for one that would open early before this instant."""
+        """The nodes that others have or had lately, for a window that would open early before this instant."""
         longest = int(warm_up.LONGEST.total_seconds())
         self._lately = [stay for stay in self._lately if stay.closing > before - longest]
         return self._lately
 
 
 class _Tariff:
-    """Money in whole numbers of one unit so small that every price and the budget are whole in it."""
+    """Money in whole numbers of a unit so small that every price and the budget are whole numbers of it."""
 
     def __init__(self, lab: Lab, pools: Iterable[str]) -> None:
         prices = {name: Fraction(lab.price(name)) for name in pools}
@@ -123,13 +139,11 @@ class _Tariff:
     def period(self, opening: int) -> str:
         return self._name(self._steady.local_day(opening))
 
-    def too_dear(self, hold: int, held: int, period: str, owner: str | None = None) -> str:
-        budget = self.budget if owner is None else self.owners[owner]
-        has = "" if owner is None else f" that {owner} has"
-        return (
-            f"it would cost {self._money(hold)}, but of the {self._money(budget)}{has}"
-            f" for the {self._per} {period} only {self._money(budget - held)} are left"
-        )
+    def too_dear(self, hold: int, left: int, period: str, owner: str | None) -> Reason:
+        limit = self.budget if owner is None else self.owners[owner]
+        budget = spending.named(self._money(limit), self._per, owner)
+        short = over_budget(self._money(hold), budget, period)
+        return reason("money.over-budget.left", refusal=short, left=self._money(left))
 
     def _money(self, units: int) -> str:
         money = Money(Fraction(units, self._unit * SECONDS_AN_HOUR), self._currency)
@@ -151,12 +165,3 @@ def _month(ordinal: int) -> str:
 
 
 _PERIODS: dict[str, Callable[[int], str]] = {"day": _day, "week": _week, "month": _month}
-
-
-def _full(window: PlannedWindow, taken: int, most: int) -> str:
-    asked = f"{window.nodes} node" + ("s" if window.nodes > 1 else "")
-    return f"it asks for {asked}, but {taken} of the {most} of pool {window.pool} are taken as it opens"
-
-
-def _refused(window: PlannedWindow, code: Code, reason: str) -> SkippedWindow:
-    return SkippedWindow(window.window, window.pool, window.date, code, reason, window.order)

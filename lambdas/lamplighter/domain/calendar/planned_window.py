@@ -1,14 +1,15 @@
-"""One opening of a window, as it is planned: what it asks for, and when."""
+"""One planned opening of a window: its nodes, its owner and its instants."""
 
 from datetime import date, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from lamplighter.reasons.reason import Said
 from lamplighter.values import zones
 
 
 class PlannedWindow(NamedTuple):
-    """One opening of a window: what it asks for, and when, in seconds since 1970."""
+    """One planned opening of a window; its instants are in seconds since 1970."""
 
     window: str
     pool: str
@@ -17,24 +18,24 @@ class PlannedWindow(NamedTuple):
     nodes: int
     opening: int
     closing: int
-    notes: tuple[str, ...]
+    notes: tuple[Said, ...]
     owner: str
     order: int
     """The window's place in the file, from 0."""
     ready_by: int | None = None
     """When its GPUs are to be ready, in seconds since 1970, where it opens early for that."""
     event: str = ""
-    """Which event of its course calendar it is; two may be on one date."""
+    """The id of its event in a course calendar; one date may have two."""
 
     @property
     def lease(self) -> str:
-        """The id of the lease that it becomes."""
+        """The id of its lease."""
         lease = f"{self.window}-{_written(self.date)}"
         return f"{lease}-{self.event}" if self.event else lease
 
     @property
     def begins(self) -> int:
-        """When it begins by the lab, an early opening left aside, in seconds since 1970."""
+        """When it begins by the lab file, without an early opening, in seconds since 1970."""
         return self.opening if self.ready_by is None else self.ready_by
 
     @property
@@ -50,5 +51,5 @@ class PlannedWindow(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _written(day: date) -> str:
-    """Many windows share few dates, and are asked for their leases again and again."""
+    """Many windows share few dates, and their lease ids are asked for again and again."""
     return str(day)

@@ -1,7 +1,7 @@
-"""What should stand in the ledger and in the schedule group for the next 36 hours, and what is missing there.
+"""The leases and schedules that a lab needs for the next 36 hours, and which of them are missing.
 
-Owns the comparison: planned leases to write and to take back, schedules that should exist, and what is
-due so soon that it is started at once. Windows become instants in calendar.py; granting is grant.py's.
+Owns the comparison: planned leases to write and to take back, schedules that should exist, and workflows to start
+at once. occurrences.py turns windows into instants; grant.py grants leases.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,6 +16,7 @@ from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import OVER, Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.of_leases import (
     MISSED_AFTER,
     firing,
@@ -35,46 +36,47 @@ from lamplighter.domain.schedules.schedule import (
     open_schedule,
 )
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Said, Sentences, reason
 from lamplighter.values import zones
 
 HORIZON = timedelta(hours=36)
 STUCK_AFTER = timedelta(hours=1)
-"""A close takes at most so long; one that takes longer died, and is begun again."""
+"""A close takes at most so long; the planner starts one that takes longer again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """The windows ahead as leases-to-be, and those that do not happen."""
+    """The windows ahead as planned leases, and those that do not happen."""
 
     leases: tuple[Lease, ...]
     skipped: tuple[SkippedWindow, ...]
-    notes: Mapping[str, str]
-    """By lease: what differs from what the lab asks, in words."""
+    notes: Mapping[str, Said]
+    """By lease: how it differs from its window in the lab file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done so that ledger and schedules are as they should be."""
+    """The changes after which ledger and schedules are as they should be."""
 
     write: tuple[Lease, ...]
     take_back: tuple[Lease, ...]
     schedules: tuple[Schedule, ...]
-    """All that should exist, whatever exists."""
+    """All schedules that should exist."""
     start: tuple[Start, ...]
     firing: tuple[str, ...] = ()
-    """Schedules that are due at this moment and go by themselves."""
+    """Schedules that are due now: Scheduler deletes them itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class CalendarInputs:
-    """What a lab's calendar depends on and the lab does not say."""
+    """What a lab's calendar depends on beside the lab file."""
 
     courses: Mapping[str, Course] = field(default_factory=dict)
     """The course calendars that windows follow, by window."""
     warm_ups: Mapping[str, timedelta] = field(default_factory=dict)
     """How long pools take until their GPUs are ready, as measured."""
     known: Mapping[str, Sequence[Lease]] = field(default_factory=dict)
-    """The leases there are, by pool: nothing opens early where they have the nodes."""
+    """The leases in the ledger, by pool: no window opens early while they have the nodes."""
 
 
 def calendar(
@@ -90,8 +92,8 @@ def calendar(
     beside = beside or CalendarInputs()
     expansion = expand(lab, begins, ends, beside.courses, beside.warm_ups)
     taken_out = {(skip.window, skip.date) for skip in skips}
-    leases, skipped, notes = [], list(expansion.skipped), {}
-    # Who took a date out of the calendar has said so.
+    leases, skipped, notes = list[Lease](), list(expansion.skipped), dict[str, Said]()
+    # A person who skipped a date has said so: no further reason is needed.
     asked = [
         window
         for window in expansion.windows
@@ -102,37 +104,41 @@ def calendar(
         money = terms[window.pool]
         closes = money.ends(window.opens, window.closes)
         if closes <= window.opens:
-            skipped.append(_in_curfew(window, money))
+            skipped.append(_in_curfew(window))
             continue
-        lease = Lease(
-            id=window.lease,
-            pool=window.pool,
-            nodes=window.nodes,
-            owner=window.owner,
-            source="window",
-            state=LeaseState.PLANNED,
-            opens=window.opens,
-            closes=closes,
-            hold=money.hold(window.nodes, window.opens, closes),
-            window=window.window,
-            date=window.date.isoformat(),
-            period=money.period(window.opens).key,
-            order=window.order,
-            ready_by=None if window.ready_by is None else zones.instant(window.ready_by),
-        )
+        hold = money.hold(window.nodes, window.opens, closes)
+        lease = planned_lease(window, closes, hold, money.period(window.opens).key)
         leases.append(lease)
-        cut = () if closes == window.closes else (f"it ends at {money.until_by_clock(closes)}",)
+        cut = () if closes == window.closes else (reason("calendar.ends-at", until=money.until(closes)),)
         if window.notes or cut:
-            notes[lease.id] = "; ".join([*window.notes, *cut])
+            notes[lease.id] = Sentences((*window.notes, *cut))
     return Calendar(tuple(leases), tuple(skipped), notes)
 
 
-def _in_curfew(window: PlannedWindow, terms: Terms) -> SkippedWindow:
-    """`check` refuses such a window; one that a course calendar names is known only now."""
-    reason = (
-        f"it would open at {terms.clock(window.opens)}, while the curfew keeps pool {window.pool} at zero"
+def planned_lease(window: PlannedWindow, closes: datetime, hold: Money, period: str = "") -> Lease:
+    """The lease of a window that is ahead: it ends at `closes`, and the budget of the period holds its money."""
+    return Lease(
+        id=window.lease,
+        pool=window.pool,
+        nodes=window.nodes,
+        owner=window.owner,
+        source="window",
+        state=LeaseState.PLANNED,
+        opens=window.opens,
+        closes=closes,
+        hold=hold,
+        window=window.window,
+        date=window.date.isoformat(),
+        period=period,
+        order=window.order,
+        ready_by=None if window.ready_by is None else zones.instant(window.ready_by),
     )
-    return SkippedWindow(window.window, window.pool, window.date, Code.VANISHES, reason, window.order)
+
+
+def _in_curfew(window: PlannedWindow) -> SkippedWindow:
+    """`check` refuses such windows; the planner alone knows the events of course calendars."""
+    why = reason("calendar.in-curfew", opens=window.opens, pool=window.pool)
+    return SkippedWindow(window.window, window.pool, window.date, Code.VANISHES, why, window.order)
 
 
 def plan(
@@ -164,14 +170,16 @@ def plan(
     return Plan(
         tuple(write),
         tuple(take_back),
-        tuple(shot for lease in leases for shot in wanted_schedules(lease, workflow_arns, now, pauses)),
+        tuple(
+            schedule for lease in leases for schedule in wanted_schedules(lease, workflow_arns, now, pauses)
+        ),
         tuple(start for lease in leases for start in _starts(lease, workflow_arns, now, pauses, present)),
         tuple(name for lease in leases for name in firing(lease, workflow_arns, now, pauses)),
     )
 
 
 def _is_new(wanted: Lease, known: Lease | None) -> bool:
-    """Whether there is no such lease yet, or a planned one that says something else."""
+    """Whether the ledger has no such lease yet, or a planned one that differs."""
     if known is None:
         return True
     return known.state is LeaseState.PLANNED and replace(known, because=None, by=None) != wanted
@@ -184,7 +192,7 @@ def _starts(
     pauses: Sequence[Pause],
     present: Collection[str],
 ) -> list[Start]:
-    """What no schedule can do any more: due within moments, or overdue because a schedule was lost."""
+    """The workflows to start without a schedule: due within moments, or overdue because a schedule was lost."""
     if lease.granted and lease.closes <= now:
         return [closing(lease, workflow_arns)]
     if lease.state is LeaseState.CLOSING and lease.closes + STUCK_AFTER <= now:
@@ -194,7 +202,7 @@ def _starts(
     opens = opens_at(lease, pauses, now)
     if opens is None or opens > now + NEAREST:
         return []
-    # What is granted is being opened already, unless nobody has come to it for long.
+    # A granted lease is being opened already, unless it is long overdue.
     if (
         lease.granted
         and now - opens <= MISSED_AFTER
@@ -205,7 +213,7 @@ def _starts(
 
 
 def _is_kept_from_opening(lease: Lease, workflow_arns: WorkflowArns, present: Collection[str]) -> bool:
-    """Whether a lease that was granted for later has no schedule: a pause took it away, and is over."""
+    """Whether a lease that was granted for later has no schedule, because a pause that is over deleted it."""
     return lease.run == open_command(lease).id and open_schedule(lease, workflow_arns).name not in present
 
 
@@ -221,6 +229,6 @@ def _closing_again(lease: Lease, workflow_arns: WorkflowArns, now: datetime) -> 
         issued=now,
         expires=now + CLOSE_GOOD_FOR,
         lease=lease.id,
-        because=f"{lease.called()} began to close over an hour ago and did not come to its end",
+        because=reason("calendar.close-again", lease=lease.called()),
     )
     return Start(workflow_arns.close_lab, name, command)

@@ -1,10 +1,10 @@
 """What the planner and the guard would do with a lab in [from, to), with nothing spent and no lease before.
 
-Puts together calendar and admission, and reckons capacity and cost of what lies in the range.
+Expands the windows, places them, and adds up the capacity and the cost of the range.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -15,10 +15,11 @@ from pydantic import JsonValue
 
 from lamplighter.domain.calendar.course import Course
 from lamplighter.domain.calendar.occurrences import SkippedWindow, expand
-from lamplighter.domain.calendar.placement import admit
+from lamplighter.domain.calendar.placement import place
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.money.money import Money, cost_of
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Said, in_english
 from lamplighter.values import zones
 
 MICROSECOND = timedelta(microseconds=1)
@@ -26,12 +27,12 @@ MICROSECONDS = 1_000_000
 
 
 class Stretch(NamedTuple):
-    """A time in which a pool has so many nodes."""
+    """A stretch of time in which a pool has the same number of nodes."""
 
     pool: str
     nodes: int
     beginning: int
-    """Microseconds since 1970, for ranges may be cut anywhere."""
+    """Microseconds since 1970: a range may begin at any of them."""
     ending: int
 
     @property
@@ -41,12 +42,12 @@ class Stretch(NamedTuple):
 
     @property
     def ends(self) -> datetime:
-        """When it has other nodes, in UTC; the stretch is [begins, ends)."""
+        """When the number changes, in UTC; the stretch is [begins, ends)."""
         return zones.EPOCH + self.ending * MICROSECOND
 
 
 class PoolCost(NamedTuple):
-    """What a pool's nodes run for in the range, and cost."""
+    """How long a pool's nodes run in the range, and what they cost."""
 
     pool: str
     node_seconds: Fraction
@@ -63,8 +64,8 @@ class Simulation(NamedTuple):
     capacity: list[Stretch]
     costs: list[PoolCost]
 
-    def to_json(self) -> dict[str, JsonValue]:
-        """The document of the contract."""
+    def to_json(self, drawn: Callable[[Said], str] = in_english) -> dict[str, JsonValue]:
+        """The document of the contract; `drawn` writes its reasons and notes."""
         at = _Instants()
         return {
             "from": rfc3339(self.begins),
@@ -77,7 +78,7 @@ class Simulation(NamedTuple):
                     "date": one.date.isoformat(),
                     "opens": at[one.opening * MICROSECONDS],
                     "closes": at[one.closing * MICROSECONDS],
-                    "notes": list(one.notes),
+                    "notes": [drawn(note) for note in one.notes],
                 }
                 for one in self.windows
             ],
@@ -87,7 +88,7 @@ class Simulation(NamedTuple):
                     "pool": one.pool,
                     "date": one.date.isoformat(),
                     "code": one.code.value,
-                    "reason": one.reason,
+                    "reason": drawn(one.reason),
                 }
                 for one in self.skipped
             ],
@@ -110,14 +111,14 @@ class Simulation(NamedTuple):
 def simulate(
     lab: Lab, begins: datetime, ends: datetime, courses: Mapping[str, Course] | None = None
 ) -> Simulation:
-    """Plays a lab's windows over [begins, ends); `courses` are the calendars that they follow, by window."""
+    """Simulate a lab's windows over [begins, ends); `courses` are the calendars that they follow, by window."""
     begins, ends = begins.astimezone(UTC), ends.astimezone(UTC)
     expansion = expand(lab, begins, ends, courses)
-    admission = admit(lab, expansion.windows)
-    # One that opens later than it wished may do so after the end.
-    admitted = [one for one in admission.admitted if one.ready_by is None or one.opens < ends]
+    placement = place(lab, expansion.windows)
+    # A window that opens later than it asked for may open after the end of the range.
+    admitted = [one for one in placement.admitted if one.ready_by is None or one.opens < ends]
     windows = sorted(admitted, key=attrgetter("opening", "window"))
-    skipped = sorted(expansion.skipped + admission.refused, key=attrgetter("date", "order"))
+    skipped = sorted(expansion.skipped + placement.refused, key=attrgetter("date", "order"))
     return reckoned(lab, begins, ends, windows, skipped)
 
 
@@ -129,7 +130,7 @@ def reckoned(  # noqa: PLR0917 -- the parts of the document, in its order
     skipped: list[SkippedWindow],
     prices: Mapping[str, Decimal] | None = None,
 ) -> Simulation:
-    """The document of windows that are admitted, with the capacity and the cost that follow from them."""
+    """The simulation of admitted windows, with the capacity and the cost that follow from them."""
     of_pool: defaultdict[str, list[PlannedWindow]] = defaultdict(list)
     for window in windows:
         of_pool[window.pool].append(window)
@@ -139,7 +140,7 @@ def reckoned(  # noqa: PLR0917 -- the parts of the document, in its order
         stretches = _stretches(pool, of_pool[pool], _microseconds(begins), _microseconds(ends))
         capacity += stretches
         node_time = sum(stretch.nodes * (stretch.ending - stretch.beginning) for stretch in stretches)
-        # Of an adopted pool that opens for nothing, nobody needs to know the price.
+        # An adopted pool without a window needs no price.
         price = Decimal(0)
         if node_time:
             price = lab.price(pool) if prices is None else prices.get(pool, price)
@@ -149,7 +150,7 @@ def reckoned(  # noqa: PLR0917 -- the parts of the document, in its order
 
 
 def _stretches(pool: str, windows: Iterable[PlannedWindow], begins: int, ends: int) -> list[Stretch]:
-    """When the pool has how many nodes, clipped to the range; neighbours with equal nodes are one."""
+    """The stretches of a pool, clipped to the range; neighbours with equal nodes are one stretch."""
     changes: defaultdict[int, int] = defaultdict(int)
     for window in windows:
         changes[max(window.opening * MICROSECONDS, begins)] += window.nodes
@@ -166,7 +167,7 @@ def _stretches(pool: str, windows: Iterable[PlannedWindow], begins: int, ends: i
 
 
 class _Instants(dict[int, str]):
-    """Microseconds since 1970 as the document writes them; windows share most of their instants."""
+    """Writes microseconds since 1970 as instants, once each: windows share most of their instants."""
 
     def __missing__(self, at: int) -> str:
         text = self[at] = rfc3339(zones.EPOCH + at * MICROSECOND)

@@ -1,31 +1,29 @@
 """Which windows a lab's calendar has open at an instant, pool by pool.
 
-Windows with the same hours are open at the same instants, so hours are asked, once each, and windows only
-look theirs up. Whether they have a lease is standing.py's question.
+hours.py works the openings out, once for all windows with the same hours. explanation.py in domain/pool knows which
+windows have a lease.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from operator import attrgetter
 
 from lamplighter.domain.calendar.course import Course
-from lamplighter.domain.calendar.hours import Hours, Opening, open_days
-from lamplighter.domain.calendar.occurrences import Range, expand_course
+from lamplighter.domain.calendar.hours import Days, Hours, Opening, Range
+from lamplighter.domain.calendar.occurrences import expand_course
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.lab.model import Lab
 from lamplighter.lab.windows import Window
-from lamplighter.values.zones import EPOCH
 
-SECOND = timedelta(seconds=1)
 _IN_ORDER = attrgetter("order", "opening")
 
 
 class Timetable:
-    """The windows of a lab, worked out once, to be asked about any instant.
+    """The windows of a lab, prepared once for questions about any instant.
 
-    `courses` are the calendars that windows follow, by window; one that is not there has no events.
+    `courses` are the calendars that windows follow, by window; a window whose calendar is left out has no events.
     """
 
     def __init__(self, lab: Lab, courses: Mapping[str, Course] | None = None) -> None:
@@ -42,38 +40,38 @@ class Timetable:
 
     def open_at(self, at: datetime) -> "OpenWindows":
         """The windows that are open at an instant."""
-        seconds = (at.astimezone(UTC) - EPOCH) // SECOND
-        days = {zone: tuple(open_days(zone, seconds)) for zone in {hours.zone for hours in self._hours}}
-        openings = [hours.open_at(seconds, days[hours.zone]) for hours in self._hours]
-        return OpenWindows(self._lab, self._pools, openings, seconds)
+        now = Range.at(at)
+        days = {zone: Days(zone, now).all for zone in {hours.zone for hours in self._hours}}
+        openings = [hours.openings(days[hours.zone], now) for hours in self._hours]
+        return OpenWindows(self._lab, self._pools, openings, now)
 
 
 class OpenWindows(Mapping[str, Sequence[PlannedWindow]]):
-    """The windows that are open at one instant, by pool; pools without one are left out.
+    """The windows that are open at one instant, by pool, without pools that have none.
 
-    A pool's are put together when somebody asks for them: going through all pools needs no more memory
-    than one.
+    The windows of a pool are made when they are asked for: going through all pools needs the memory of one.
     """
 
     def __init__(
         self,
         lab: Lab,
         pools: "Mapping[str, _Pool]",
-        openings: Sequence[tuple[Opening, ...]],
-        seconds: int,
+        openings: Sequence[Sequence[Opening]],
+        now: Range,
     ) -> None:
-        self._lab, self._pools, self._openings, self._seconds = lab, pools, openings, seconds
+        self._lab, self._pools, self._openings, self._now = lab, pools, openings, now
 
     def of(self, name: str) -> Sequence[PlannedWindow]:
-        """A pool's, in the file's order; empty where there are none."""
+        """The open windows of a pool, in the file's order."""
         pool = self._pools.get(name)
         if pool is None:
             return ()
         found: list[PlannedWindow] = []
         for place, hours in enumerate(pool.hours):
-            for day, opens, closes, notes in self._openings[hours]:
-                window, nodes, owner, order = pool.windows[place]
-                found.append(PlannedWindow(window, name, day, nodes, opens, closes, notes, owner, order))
+            for day, opens, closes, notes, excepted in self._openings[hours]:
+                if closes > opens and not excepted:
+                    window, nodes, owner, order = pool.windows[place]
+                    found.append(PlannedWindow(window, name, day, nodes, opens, closes, notes, owner, order))
         if pool.following:
             found.extend(self._followed(pool))
             found.sort(key=_IN_ORDER)
@@ -92,14 +90,13 @@ class OpenWindows(Mapping[str, Sequence[PlannedWindow]]):
         return sum(1 for _ in self)
 
     def _followed(self, pool: "_Pool") -> Iterator[PlannedWindow]:
-        now = Range(self._seconds, self._seconds, self._seconds + 1)
         for order, window, course in pool.following:
-            yield from expand_course(self._lab, window, order, course, now).windows
+            yield from expand_course(self._lab, window, order, course, self._now).windows
 
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """The windows of one pool: their hours, by number, apart from the rest, which few are asked for."""
+    """The windows of one pool. Their hours, by number, are apart from the rest, which is needed for few windows."""
 
     hours: list[int] = field(default_factory=list)
     windows: list[tuple[str, int, str, int]] = field(default_factory=list)

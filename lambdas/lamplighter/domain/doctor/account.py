@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from lamplighter.data.quotas import CONCURRENCY, EVERY_ACCOUNT, NEW_ACCOUNT
+from lamplighter.data.lambda_concurrency import CONCURRENCY, EVERY_ACCOUNT, NEW_ACCOUNT
 from lamplighter.domain.doctor.facts import Facts, NoAccess
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.lab.model import Lab

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from lamplighter.data import lifecycle, versions
 from lamplighter.domain.doctor.facts import ClusterFacts, Facts, PoolGroup
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
-from lamplighter.domain.pool.adoption import About, FoundCluster, of_autoscalers, of_cluster
+from lamplighter.domain.pool.adoption import About, ExistingCluster, of_autoscalers, of_cluster
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
 
@@ -116,7 +116,7 @@ def kubernetes_version(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgem
         )
         return
     more = lifecycle.extended_support_hour()
-    ordinary = isinstance(facts.cluster, FoundCluster) and facts.cluster.support == "STANDARD"
+    ordinary = isinstance(facts.cluster, ExistingCluster) and facts.cluster.support == "STANDARD"
     then = (
         reason("doctor.then-upgrades")
         if ordinary
@@ -183,7 +183,7 @@ def _fits(runs: str | None, version: str) -> Judgement:
     )
 
 
-def _there(facts: Facts, lab: Lab) -> FoundCluster | Judgement:
+def _there(facts: Facts, lab: Lab) -> ExistingCluster | Judgement:
     """The cluster, or the judgement where there is none."""
     if isinstance(facts.cluster, Unread):
         return unknown(facts.cluster)
@@ -208,6 +208,6 @@ def _version(facts: Facts, lab: Lab) -> str | Unread:
     return lab.cluster.kubernetes_version
 
 
-def _wrong(found: FoundCluster, about: About) -> Judgement | None:
+def _wrong(found: ExistingCluster, about: About) -> Judgement | None:
     wrong = (unwell(remark.said, remark.advice) for remark in of_cluster(found) if remark.about is about)
     return next(wrong, None)

@@ -10,7 +10,7 @@ from datetime import datetime
 from lamplighter.domain.calendar.course import Course
 from lamplighter.domain.doctor.line import Unread
 from lamplighter.domain.money.price import Price
-from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup
+from lamplighter.domain.pool.adoption import Autoscalers, ExistingCluster, ExistingNodeGroup
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
 
@@ -37,7 +37,7 @@ class NoAccess:
 class PoolGroup:
     """A pool's node group and the zones of its subnets."""
 
-    found: FoundGroup
+    found: ExistingNodeGroup
     zones: tuple[str, ...]
 
 
@@ -83,7 +83,7 @@ class Facts:
     """How many functions Lambda runs at once."""
     offered: Mapping[str, frozenset[str]] | Unread
     """The zones of the region in which each instance type of the lab is offered."""
-    cluster: FoundCluster | Unread | None
+    cluster: ExistingCluster | Unread | None
     groups: Mapping[str, PoolGroup | Unread | None]
     """By pool."""
     inside: ClusterFacts | Unread | None

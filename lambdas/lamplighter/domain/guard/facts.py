@@ -13,7 +13,7 @@ from lamplighter.domain.guard.breach import Action, EarlierBreach, Rule
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.overdraft import Overdraft
-from lamplighter.domain.pool.evidence import Instance, NodeGroup, ScalingGroup, Update
+from lamplighter.domain.pool.evidence import Instance, NodeGroup, NodeGroupUpdate, ScalingGroup
 from lamplighter.domain.pool.target import Target, target_at
 from lamplighter.domain.schedules.schedule import Schedule
 
@@ -47,7 +47,7 @@ class PoolFacts:
     leases: tuple[Lease, ...]
     closing_since: datetime | None
     nodegroup: NodeGroup | None
-    rolling: Update | None
+    rolling: NodeGroupUpdate | None
     group: ScalingGroup | None
     instances: tuple[Instance, ...]
     kubernetes_nodes: tuple[str, ...] | None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from lamplighter.domain.guard.breach import Action, Breach, Rule
 from lamplighter.domain.guard.facts import END_PATIENCE, PoolFacts, waited_for
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.pool.evidence import Activity, NodeGroup, ScalingGroup
+from lamplighter.domain.pool.evidence import NodeGroup, ScalingActivity, ScalingGroup
 from lamplighter.values.counted import counted
 from lamplighter.values.instant import clock_time
 
@@ -87,7 +87,7 @@ def shortfall(facts: PoolFacts) -> Iterator[Breach]:
         )
 
 
-def raised_by(nodegroup: NodeGroup | None, group: ScalingGroup, activities: Iterable[Activity]) -> str:
+def raised_by(nodegroup: NodeGroup | None, group: ScalingGroup, activities: Iterable[ScalingActivity]) -> str:
     """Who asked for more, as the end of a sentence; empty where the scaling activities do not say.
 
     `activities` are the newest first.

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from lamplighter.domain.commands.command import Command
-from lamplighter.domain.leases import allowance, following
+from lamplighter.domain.leases import admission, allowance, following
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.leases.occupancy import crowded_at, others
+from lamplighter.domain.leases.occupancy import crowded_at, others, taken_at
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import spending
 from lamplighter.domain.money.budget import BudgetPeriod
@@ -135,8 +135,14 @@ def _refusal(
     # Leases that are granted or planned for the added time come first.
     walk_in = replace(after, window=None)
     first = others(leases, walk_in)
-    crowded = crowded_at(first, lease.nodes, lease.closes, after.closes, terms.max_nodes)
-    if crowded is not None:
-        return reason("lease.promised", pool=terms.pool, since=crowded)
-    promised = (other for other in first if other.state is LeaseState.PLANNED)
-    return spending.refusal_of_more(after.hold - lease.hold, lease, terms, budget, promised)
+    full_at = crowded_at(first, lease.nodes, lease.closes, after.closes, terms.max_nodes)
+    free = terms.max_nodes - taken_at(first, full_at or lease.closes)
+    planned = [other for other in first if other.state is LeaseState.PLANNED]
+    purses = spending.purses(lease.owner, terms, budget, planned)
+    more = after.hold - lease.hold
+    missing = admission.missing(lease.nodes, free, more, [purse.left for purse in purses])
+    if missing is None:
+        return None
+    if missing.lack is admission.Lack.NODES:
+        return reason("lease.promised", pool=terms.pool, since=full_at or lease.closes)
+    return spending.refusal_of_more(more, purses[missing.budget], terms.period(lease.opens).ends)

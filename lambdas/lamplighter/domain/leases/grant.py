@@ -1,7 +1,7 @@
 """Whether an open command is granted: the rules from top to bottom, each refusal with its reason.
 
-It decides on one lease at a time, from the state of the ledger. admission.py simulates a whole calendar. The step
-Admit moves the failsafe first and keeps the answer.
+Owns the answer to one command, on what the ledger holds. Whether nodes and money are free is admission.py's rule.
+Keeping the answer and moving the failsafe first are the handler's.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,11 +11,10 @@ from datetime import datetime, timedelta
 from lamplighter.domain.calendar.changes import Changes, paused_at
 from lamplighter.domain.calendar.curfew import KEPT_FREE
 from lamplighter.domain.commands.command import Command
-from lamplighter.domain.leases import allowance
+from lamplighter.domain.leases import admission, allowance
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.leases.occupancy import crowded_at, others, taken_at
+from lamplighter.domain.leases.occupancy import others, taken_at
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money import spending
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.reasons.reason import Reason, Said, Value, reason
@@ -91,7 +90,7 @@ def decide(
     """
     known = next((lease for lease in leases if lease.id == command.lease_id), None)
     changes = changes or Changes()
-    closed = _kept_closed(command, known, terms, changes, now)
+    closed = _kept_closed(command, known, changes, now)
     if closed is not None:
         # An existing lease stays as it is, and opens when the pause is over.
         stays = known is not None or command.window is not None
@@ -138,15 +137,13 @@ def _granted_before(command: Command, known: Lease) -> GrantDecision:
     return GrantDecision("granted", reason("lease.granted-before", lease=known.called()), known)
 
 
-def _kept_closed(
-    command: Command, known: Lease | None, terms: Terms, changes: Changes, now: datetime
-) -> Said | None:
-    """Why the lease does not open yet; a lease that is open already stays open."""
+def _kept_closed(command: Command, known: Lease | None, changes: Changes, now: datetime) -> Said | None:
+    """Why it does not open yet; what runs goes on: only what has not been opened is kept closed."""
     if known is not None and known.state is LeaseState.PLANNED and known.opens - now > LATER:
         return reason("lease.moved", lease=known.called(), opens=known.opens)
     if known is not None and known.ordered is not None:
         return None
-    return changes.keeps_closed(max(command.opens or now, now), terms.clock)
+    return changes.keeps_closed(max(command.opens or now, now))
 
 
 def _after_the_pause(
@@ -186,9 +183,9 @@ def _judge(
     if impossible:
         return GrantDecision("refused", impossible)
     before = others(leases, lease)
-    refusal = _full(lease, terms, before) or _too_dear(lease, terms, before, budgets)
-    if refusal:
-        return GrantDecision("refused", refusal, earliest=_earliest(lease, terms, before, budgets))
+    refused = _refusal(lease, terms, before, budgets)
+    if refused:
+        return GrantDecision("refused", refused.figures, earliest=_earliest(lease, terms, before, budgets))
     return GrantDecision("granted", _granted(lease, terms), lease)
 
 
@@ -219,27 +216,11 @@ def _never(lease: Lease, terms: Terms, now: datetime) -> Said | None:
     return None
 
 
-def _full(lease: Lease, terms: Terms, before: Sequence[Lease]) -> Said | None:
-    at = crowded_at(before, lease.nodes, lease.opens, lease.closes, terms.max_nodes)
-    if at is None:
-        return None
-    there = [other for other in before if other.opens <= at < other.closes]
-    return reason(
-        "lease.pool-full",
-        pool=terms.pool,
-        at=at,
-        leases=tuple(reason("lease.with-nodes", lease=one.called(), nodes=one.nodes) for one in there),
-        nodes=lease.nodes,
-        wanted=taken_at(before, at) + lease.nodes,
-        most=terms.max_nodes,
-    )
-
-
-def _too_dear(
-    lease: Lease, terms: Terms, before: Iterable[Lease], budgets: Mapping[str, BudgetPeriod]
-) -> Said | None:
-    promised = (other for other in before if other.state is LeaseState.PLANNED)
-    return spending.refusal(lease, terms, budgets[lease.period], promised)
+def _refusal(
+    lease: Lease, terms: Terms, before: Sequence[Lease], budgets: Mapping[str, BudgetPeriod]
+) -> admission.Refusal | None:
+    planned = [other for other in before if other.state is LeaseState.PLANNED]
+    return admission.refusal(lease, terms, before, budgets[lease.period], planned)
 
 
 def _earliest(
@@ -257,6 +238,6 @@ def _earliest(
         )
         if moved.period not in budgets or terms.curfew_at(opens):
             continue
-        if not _full(moved, terms, before) and not _too_dear(moved, terms, before, budgets):
+        if _refusal(moved, terms, before, budgets) is None:
             return opens
     return None

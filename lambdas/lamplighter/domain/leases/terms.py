@@ -10,11 +10,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Self
 from zoneinfo import ZoneInfo
 
-from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.calendar.curfew import Curfew
 from lamplighter.domain.money.money import Money, Period, cost, period_of
 from lamplighter.domain.money.price import Price
-from lamplighter.reasons.reason import Said, draw, reason
+from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import zones
 
 if TYPE_CHECKING:
@@ -54,10 +53,6 @@ class Terms:
     def until(self, closes: datetime) -> Said | datetime:
         """The end of a lease as a reason says it."""
         return reason("lease.at-curfew", at=closes) if self.curfew_at(closes) == closes else closes
-
-    def until_by_clock(self, closes: datetime) -> str:
-        """The same as a sentence has it, by the lab's own clock."""
-        return draw(reason("words.reason", reason=self.until(closes)), ENGLISH, self.clock)
 
     def as_granted(self, lease: "Lease") -> Self:
         """The terms at the price of the lease's grant: it is held and paid for at that price."""

@@ -1,1 +1,1 @@
-"""What nodes cost, what is held and spent, and the receipt."""
+"""The cost of nodes, what is held and spent of a budget, and the receipt."""

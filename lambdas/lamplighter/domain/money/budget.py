@@ -1,6 +1,6 @@
 """A budget period as the ledger keeps it: what is held for granted leases and what was spent, by owner.
 
-How long a period is and what a lease costs is money.py's; refusing is spending.py's.
+money.py says how long a period is and what a lease costs. leases/admission.py refuses a lease without money.
 """
 
 from collections.abc import Mapping
@@ -13,52 +13,53 @@ from lamplighter.domain.slack.asked.person import who
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What one owner has of a period."""
+    """The part of one owner in a period."""
 
     held: Money
     spent: Money
 
     @property
     def used(self) -> Money:
-        """What may not be given away again."""
+        """Held and spent together: no other lease may have this money."""
         return self.held + self.spent
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetPeriod:
-    """One period of a lab's budget. `version` moves with every write, so that two cannot cross."""
+    """One period of a lab's budget. `version` grows with every write, so that of two writes at once one fails."""
 
     period: str
     held: Money
     spent: Money
     version: int = 0
     accounts: Mapping[str, Account] = field(default_factory=dict)
-    """By owner; what ran without a lease is nobody's."""
+    """By owner. Node time without a lease has no owner."""
     overrun: Money | None = None
-    """Of what is spent: for nodes that ran past the end of their lease."""
+    """The part of `spent` for nodes that ran past the end of their lease."""
     unleased: Money | None = None
-    """Of what is spent: for nodes that no lease justified."""
+    """The part of `spent` for nodes that no lease justified."""
 
     @property
     def used(self) -> Money:
-        """What may not be given away again."""
+        """Held and spent together: no other lease may have this money."""
         return self.held + self.spent
 
     def account(self, owner: str) -> Account:
-        """What an owner has of the period; nothing for one who never had a lease in it."""
+        """The account of an owner in the period; zero where the owner had no lease in it."""
         nothing = Money.zero(self.held.currency)
         return self.accounts.get(owner, Account(nothing, nothing))
 
     def of(self, owner: str) -> Account:
-        """What an owner has of it by whatever names they have had: in Slack a name is changed at will."""
+        """The account of an owner under all their names: in Slack a person may change their name at any time."""
         nothing = Money.zero(self.held.currency)
-        theirs = [account for name, account in self.accounts.items() if who(name) == who(owner)]
+        accounts = [account for name, account in self.accounts.items() if who(name) == who(owner)]
         return Account(
-            sum((each.held for each in theirs), nothing), sum((each.spent for each in theirs), nothing)
+            sum((account.held for account in accounts), nothing),
+            sum((account.spent for account in accounts), nothing),
         )
 
     def holding(self, more: Money, owner: str) -> Self:
-        """With that much more set aside for an owner."""
+        """The period with more money held for an owner."""
         account = self.account(owner)
         return replace(
             self,
@@ -67,14 +68,14 @@ class BudgetPeriod:
         )
 
     def freeing(self, hold: Money, owner: str) -> Self:
-        """With that hold given back."""
+        """The period with a hold of an owner released."""
         account = self.account(owner)
-        # A hold that a release without accounts wrote is in no account.
+        # An older release without accounts may have written the hold: then it is in no account.
         held = max(account.held - hold, Money.zero(hold.currency))
         return replace(self, held=self.held - hold, accounts=self._with(owner, replace(account, held=held)))
 
     def paying(self, cost: Money, owner: str) -> Self:
-        """With that much more spent on an owner's lease."""
+        """The period with more money spent on an owner's lease."""
         account = self.account(owner)
         return replace(
             self,
@@ -83,12 +84,12 @@ class BudgetPeriod:
         )
 
     def overrunning(self, cost: Money, owner: str) -> Self:
-        """With that much more spent past the end of an owner's lease."""
+        """The period with more money spent past the end of an owner's lease."""
         paid = self.paying(cost, owner)
         return replace(paid, overrun=(self.overrun or Money.zero(cost.currency)) + cost)
 
     def running_unleased(self, cost: Money) -> Self:
-        """With that much more spent on what no lease justified."""
+        """The period with more money spent on nodes that no lease justified."""
         return replace(
             self, spent=self.spent + cost, unleased=(self.unleased or Money.zero(cost.currency)) + cost
         )

@@ -1,7 +1,7 @@
-"""What ran past or without a lease, as a charge: counted as it runs, each second once, whoever closes it.
+"""The charge for node time past or without a lease: counted while it runs, each second once.
 
-Owns from when to when it is counted and who answers for which part; how long what ran is metering.py's,
-keeping it the ledger's.
+Decides the stretch of time that is counted and which lease pays for which part. metering.py measures the node time,
+the ledger keeps the charge.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,15 +15,15 @@ from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.target import due
 
 FIRST_LOOK_BACK = timedelta(hours=1)
-"""How far back the first count of a pool without any lease looks for what ran."""
+"""How far back the first count of a pool reaches if the pool never had a lease."""
 LEFT_TO_THE_CLOSE = timedelta(minutes=15)
-"""A close that is under way counts what it closes; the guard counts what is older than that."""
+"""A running close counts the node time of its pool; the guard counts what is older than this."""
 _BEGAN = frozenset({LeaseState.CLOSING, LeaseState.CLOSED})
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What of [.., until) is counted as spent on top of the leases."""
+    """Node time before `until` that is counted as spent in addition to the leases."""
 
     pool: str
     until: datetime
@@ -38,7 +38,7 @@ class Charge:
 
 
 def grants(leases: Iterable[Lease]) -> list[Grant]:
-    """What the leases justified, for the meter: each up to where it really ended."""
+    """The leases as the meter needs them: each up to its real end."""
     return [
         Grant(
             lease.id, lease.wanted, lease.opens, lease.closes, frozenset(lease.replaced), lease.wanted_before
@@ -49,7 +49,7 @@ def grants(leases: Iterable[Lease]) -> list[Grant]:
 
 
 def counted_from(leases: Iterable[Lease], counted: datetime | None, until: datetime) -> datetime:
-    """From when it is still to be counted: where the last count ended, or the first lease began."""
+    """The start of the next count: the end of the last one, or the opening of the first lease."""
     if counted is not None:
         return counted
     began = [lease.opens for lease in leases if (lease.granted or lease.state in _BEGAN)]
@@ -57,16 +57,16 @@ def counted_from(leases: Iterable[Lease], counted: datetime | None, until: datet
 
 
 def counted_to(leases: Sequence[Lease], until: datetime) -> datetime:
-    """Until when it can be counted: a window that is due may yet get the nodes that run.
+    """The end of the next count, in whole seconds.
 
-    Whole seconds, as leases are.
+    It is not after the opening of a window that is due, since that window may still get the running nodes.
     """
     opening = [lease.opens for lease in due(leases, until)]
     return min([*opening, until]).replace(microsecond=0)
 
 
 def charge(pool: str, leases: Iterable[Lease], metered: Metered, terms: Terms, until: datetime) -> Charge:
-    """The charge for what was metered: each lease's overrun at its own price, the rest at today's."""
+    """The charge for metered node time: each lease's overrun at the lease's price, the rest at today's price."""
     currency = terms.budget.currency
     prices = {lease.id: lease.price_per_hour or terms.price_per_hour for lease in leases}
     return Charge(

@@ -1,7 +1,7 @@
-"""What is held for a lease whose nodes do not all come: freed while they are missing, taken again to ask anew.
+"""The hold of a lease with missing nodes: released while they are missing, taken again to ask for them.
 
-A lease keeps asking for its nodes as long as their money can be set aside again; else it makes do with
-what came. What changes holds from its instant on.
+A lease asks for its missing nodes as long as the budget can hold their money again. Otherwise it keeps the nodes that
+came. Each change counts from its instant on.
 """
 
 from dataclasses import replace
@@ -23,15 +23,15 @@ def freed(lease: Lease, missing: int, terms: Terms, now: datetime) -> Lease:
 
 
 def retaken(lease: Lease, terms: Terms, budget: BudgetPeriod, now: datetime) -> Lease:
-    """The lease with the money for its missing nodes held again, or with as many nodes as came and money is for.
+    """The lease with the money for its missing nodes held again, as far as the budget allows.
 
-    One of which nothing came, and for which there is no money at all, stays as it is: it asks again later.
+    Without any money it keeps the nodes that came. If none came, it stays as it is and asks again later.
     """
     if not lease.missing or now >= lease.closes:
         return lease
     granted, purse = terms.as_granted(lease), left(lease.owner, terms, budget)
-    for asked in range(lease.missing, 0, -1):
-        more = granted.hold(asked, now, lease.closes)
+    for nodes in range(lease.missing, 0, -1):
+        more = granted.hold(nodes, now, lease.closes)
         if more <= purse:
-            return replace(lease.wanting(lease.wanted + asked, 0, now), hold=lease.hold + more)
+            return replace(lease.wanting(lease.wanted + nodes, 0, now), hold=lease.hold + more)
     return lease.wanting(lease.wanted, 0, now) if lease.wanted else lease

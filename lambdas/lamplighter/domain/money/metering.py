@@ -1,8 +1,7 @@
-"""How long nodes ran, and on whose account: the meter behind every cost.
+"""How long nodes ran, and which lease pays for it: the meter behind every cost.
 
-Owns node-time from launches and terminations, split into leased, overrun (past its lease's end, or replaced
-and not gone yet) and unleased; what it costs is the business of money, which records it came from is that of
-the adapters.
+Computes node time from launches and terminations and splits it into three parts: leased, overrun (past the end of its
+lease, or a replaced node that still runs) and unleased. money.py prices it, the adapters read the records.
 """
 
 import re
@@ -12,7 +11,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from lamplighter.domain.money.shares import Claim, shares
-from lamplighter.domain.pool.evidence import Activity, Instance
+from lamplighter.domain.pool.evidence import Instance, ScalingActivity
 
 # EC2 lists an ended instance for about an hour (Amazon EC2 user guide, "Terminate instances").
 EC2_REMEMBERS = timedelta(hours=1)
@@ -28,37 +27,37 @@ class NodeLife:
     started: datetime
     ended: datetime | None
     member: bool = True
-    """Whether its group started it; what somebody started beside the group is no lease's."""
+    """Whether its Auto Scaling group started it. An instance that was started otherwise belongs to no lease."""
 
 
 @dataclass(frozen=True)
 class Grant:
-    """What a lease justified: `nodes` in [opens, closes), where closes is when it really ended."""
+    """The nodes that a lease justified in [opens, closes); `closes` is its real end."""
 
     lease: str
     nodes: int
     opens: datetime
     closes: datetime
     replaced: frozenset[str] = frozenset()
-    """Instances that were changed for fresh ones: while they go they run beside its nodes, on its account."""
+    """Instances that fresh ones replaced. While they still run, the lease pays for them as well."""
     before: tuple[tuple[datetime, int], ...] = ()
-    """Up to when it was how many nodes, where that has changed since, oldest first."""
+    """Earlier numbers of nodes, each with the instant up to which it counted, oldest first."""
 
     def nodes_at(self, at: datetime) -> int:
-        """How many nodes it was at an instant."""
+        """The number of nodes at an instant."""
         return next((nodes for until, nodes in self.before if at < until), self.nodes)
 
 
 @dataclass(frozen=True)
 class Metered:
-    """Node-time by account. The three parts add up to all that ran."""
+    """Node time by account. The three parts add up to all node time."""
 
     leased: Mapping[str, timedelta] = field(default_factory=dict)
     overrun: Mapping[str, timedelta] = field(default_factory=dict)
     unleased: timedelta = timedelta()
 
     def of_lease(self, lease: str) -> timedelta:
-        """What a lease answers for: its own time and what ran past its end."""
+        """The node time that a lease pays for: its own, and what ran past its end."""
         return self.leased.get(lease, timedelta()) + self.overrun.get(lease, timedelta())
 
     @property
@@ -69,19 +68,19 @@ class Metered:
 
 
 def runs(
-    activities: Iterable[Activity], instances: Iterable[Instance], now: datetime
+    activities: Iterable[ScalingActivity], instances: Iterable[Instance], now: datetime
 ) -> tuple[NodeLife, ...]:
-    """Every node's life, from the group's activities and from EC2, each filling the other's gaps."""
+    """The life of every node, from the group's activities and from EC2. Each fills the gaps of the other."""
     started: dict[str, datetime] = {}
     ended: dict[str, datetime] = {}
     for activity in activities:
-        found = _INSTANCE.search(activity.description)
-        if found is None or activity.failed:
+        instance_id = _INSTANCE.search(activity.description)
+        if instance_id is None or activity.failed:
             continue
         if activity.launches:
-            started[found[0]] = activity.started
+            started[instance_id[0]] = activity.started
         elif activity.ended is not None:
-            ended[found[0]] = activity.ended
+            ended[instance_id[0]] = activity.ended
     launched = set(started)
     listed = {instance.id: instance for instance in instances}
     for instance in listed.values():
@@ -90,7 +89,7 @@ def runs(
             ended[instance.id] = instance.ended
         elif instance.exists:
             ended.pop(instance.id, None)
-    # The tag is AWS's own: nobody else can set it, and it goes with an instance that is taken out of its group.
+    # Only AWS can set this tag, and it removes the tag from an instance that leaves its group.
     members = launched | {instance.id for instance in listed.values() if instance.group is not None}
     return tuple(
         NodeLife(name, start, _end(start, ended.get(name), listed.get(name), now), name in members)
@@ -102,17 +101,17 @@ def _end(start: datetime, ended: datetime | None, listed: Instance | None, now: 
     if ended is not None:
         return max(start, ended)
     if listed is None:
-        # Gone from EC2 and no record of its end: it cannot have ended later than EC2's memory.
+        # EC2 does not list it and no record has its end: so it ended before the time that EC2 still lists.
         return max(start, now - EC2_REMEMBERS)
     return None if listed.exists else max(start, now)
 
 
 def meter(running: Sequence[NodeLife], grants: Sequence[Grant], since: datetime, until: datetime) -> Metered:
-    """Split the node-time of [since, until) among the grants.
+    """Split the node time of [since, until) among the grants.
 
-    At each instant the grants in force take what runs of the group, earlier opening first; what is left over is what
-    was replaced for a grant and is not gone yet, or runs past the end of the grants that ended last, as far
-    as it ran before that end; the rest is unleased.
+    At each instant the grants in force get the running nodes of the group, the earlier opening first. Of the other
+    nodes, replaced nodes that still run count for the grant that replaced them. Then nodes that ran before the end of a
+    grant count as its overrun, the grant that ended last first. The rest is unleased.
     """
     edges = {since, until}
     for run in running:
@@ -146,7 +145,7 @@ def meter(running: Sequence[NodeLife], grants: Sequence[Grant], since: datetime,
             older = [run for run in older if run.started < grant.closes]
             taken = min(left, grant.nodes_at(grant.closes), len(older))
             left -= taken
-            # The youngest are counted: no grant that ended earlier can answer for a node twice.
+            # The youngest nodes are counted first, so that no node counts for two grants.
             older = older[: len(older) - taken]
             overrun[grant.lease] = overrun.get(grant.lease, timedelta()) + taken * length
         unleased += (left + len(there) - len(present)) * length

@@ -1,7 +1,7 @@
 """Money, exactly: what nodes cost, and to which budget period an instant belongs.
 
-Amounts are fractions, so that a hold is exact to the second; only what is shown is rounded. What may
-be spent is decided in grant.py and admission.py.
+Amounts are fractions, so that a hold is exact to the second. Only shown amounts are rounded. leases/admission.py
+decides what may be spent.
 """
 
 from collections.abc import Mapping
@@ -25,37 +25,37 @@ class Money:
 
     @classmethod
     def of(cls, amount: Decimal | Fraction | int | str, currency: str) -> Self:
-        """An amount as written; never from a binary float."""
+        """An amount from a decimal as written, never from a binary float."""
         return cls(Fraction(amount), currency)
 
     @classmethod
     def zero(cls, currency: str) -> Self:
-        """Nothing, in a currency."""
+        """Zero in a currency."""
         return cls(Fraction(0), currency)
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(self.amount + self._alike(other), self.currency)
+        return type(self)(self.amount + self._in_my_currency(other), self.currency)
 
     def __sub__(self, other: Self) -> Self:
-        return type(self)(self.amount - self._alike(other), self.currency)
+        return type(self)(self.amount - self._in_my_currency(other), self.currency)
 
     def __lt__(self, other: Self) -> bool:
-        return self.amount < self._alike(other)
+        return self.amount < self._in_my_currency(other)
 
     def __le__(self, other: Self) -> bool:
-        return self.amount <= self._alike(other)
+        return self.amount <= self._in_my_currency(other)
 
     def __gt__(self, other: Self) -> bool:
-        return self.amount > self._alike(other)
+        return self.amount > self._in_my_currency(other)
 
     def __ge__(self, other: Self) -> bool:
-        return self.amount >= self._alike(other)
+        return self.amount >= self._in_my_currency(other)
 
     def __str__(self) -> str:
         return f"{self.rounded(2)} {self.currency}"
 
     def rounded(self, places: int = SHOWN_PLACES) -> Decimal:
-        """Rounded once, half up, to be shown."""
+        """The amount to show: rounded once, half up."""
         unit = Decimal(1).scaleb(-places)
         scaled = self.amount * 10**places
         # Rounding the fraction itself: a quotient of Decimals would be rounded twice.
@@ -64,30 +64,30 @@ class Money:
         return (Decimal(whole if scaled >= 0 else -whole) * unit).quantize(unit, ROUND_HALF_UP)
 
     def to_json(self) -> dict[str, str]:
-        """Amount as a decimal string; where no decimal is exact, the exact fraction goes beside it."""
-        said = {"amount": format(self.rounded(), "f"), "currency": self.currency}
-        if Fraction(said["amount"]) != self.amount:
-            said["exact"] = str(self.amount)
-        return said
+        """The amount as a decimal string; where that is not exact, the exact fraction is in `exact`."""
+        document = {"amount": format(self.rounded(), "f"), "currency": self.currency}
+        if Fraction(document["amount"]) != self.amount:
+            document["exact"] = str(self.amount)
+        return document
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> Self:
         """Reads what to_json wrote, exactly."""
         return cls(Fraction(str(found.get("exact") or found["amount"])), str(found["currency"]))
 
-    def _alike(self, other: Self) -> Fraction:
+    def _in_my_currency(self, other: Self) -> Fraction:
         if other.currency != self.currency:
-            raise ValueError(f"{self.currency} and {other.currency} cannot be reckoned together")
+            raise ValueError(f"{self.currency} and {other.currency} cannot be added or compared")
         return other.amount
 
 
 def cost(nodes: int, length: timedelta, price_per_hour: Decimal, currency: str) -> Money:
-    """What so many nodes cost for so long."""
+    """The cost of a number of nodes for a length of time."""
     return cost_of(nodes * length, price_per_hour, currency)
 
 
 def cost_of(node_time: timedelta, price_per_hour: Decimal, currency: str) -> Money:
-    """What node-time costs: seconds x price."""
+    """The cost of node time: seconds x price."""
     seconds = Fraction(node_time // timedelta(microseconds=1), 1_000_000)
     return Money(seconds * Fraction(price_per_hour) / _SECONDS_AN_HOUR, currency)
 

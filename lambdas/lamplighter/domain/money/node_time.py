@@ -1,4 +1,4 @@
-"""How long nodes ran in all and what that cost: what a lease, an overrun or unleased nodes come to."""
+"""Node time and its cost: of a lease, of an overrun or of nodes without a lease."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,24 +13,24 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class NodeTime:
-    """Node-time and its price: two nodes for an hour are two hours."""
+    """Node time and its cost: two nodes for an hour are two hours."""
 
     time: timedelta
     cost: Money
 
     @classmethod
     def at(cls, time: timedelta, price_per_hour: Decimal, currency: str) -> Self:
-        """So much node-time at a price."""
+        """Node time at a price."""
         return cls(time, cost_of(time, price_per_hour, currency))
 
     @classmethod
     def nothing(cls, currency: str) -> Self:
-        """No node, no cost."""
+        """No node time and no cost."""
         return cls(timedelta(), Money.zero(currency))
 
     @property
     def seconds(self) -> int:
-        """To be shown: whole seconds."""
+        """Whole seconds, to be shown."""
         return round(self.time.total_seconds())
 
     def __add__(self, other: Self) -> Self:

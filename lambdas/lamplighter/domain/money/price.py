@@ -1,7 +1,7 @@
-"""What a node costs for an hour, where that is known from and since when; which of several sources counts.
+"""The price of a node for an hour, with its source and age, and which of several prices counts.
 
-The lab's own price wins; else the fresher of what AWS's price list said last and the table shipped with us.
-A price that nobody knows refuses admission.
+The price in the lab file counts first. Otherwise the newer of two counts: AWS's price list, or the table that
+Lamplighter ships. Without any price no lease is admitted.
 """
 
 from collections.abc import Mapping
@@ -12,18 +12,18 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
 from lamplighter.data import prices
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
-from lamplighter.values.counted import counted
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
 FRESH_FOR = timedelta(days=1)
-_SAID_IN_HOURS = 48
+_WRITTEN_IN_HOURS = 48
 
 
 class Source(StrEnum):
-    """Where a price is known from."""
+    """The source of a price."""
 
     LAB = "lab"
     PRICE_LIST = "price-list"
@@ -38,22 +38,22 @@ class Price:
     currency: str
     source: Source
     at: datetime | None = None
-    """When it was read; None for the lab's own."""
+    """When it was read; None for the price of the lab file."""
 
     def is_due(self, now: datetime) -> bool:
-        """Whether the price list should be asked again."""
+        """Whether it is time to ask the price list again."""
         return self.at is None or now - self.at >= FRESH_FOR
 
-    def said(self, now: datetime) -> str:
+    def reason(self, now: datetime) -> Reason:
         """`1.237 USD an hour, from AWS's price list 3 hours ago`."""
-        cost = f"{self.per_hour:f} {self.currency} an hour"
+        price = f"{self.per_hour:f} {self.currency}"
         match self.source:
             case Source.LAB:
-                return f"{cost}, as the lab states"
+                return reason("money.price.lab", price=price)
             case Source.PRICE_LIST:
-                return f"{cost}, from AWS's price list {_age(self.at, now)}"
+                return reason("money.price.list", price=price, age=_age(self.at, now))
             case Source.TABLE:
-                return f"{cost}, from the table shipped with us, {_age(self.at, now)}"
+                return reason("money.price.table", price=price, age=_age(self.at, now))
 
     def to_json(self) -> dict[str, object]:
         """The document that the ledger keeps and `cost --json` shows."""
@@ -77,7 +77,7 @@ class Price:
 
 
 def known_price(lab: "Lab", pool: str, kept: Price | None) -> Price | None:
-    """The price of a pool's node that counts: `kept` is what the price list said last, if ever."""
+    """The price of a pool's node that counts. `kept` is the last price from the price list, if there is one."""
     currency, kind = lab.guard.budget.currency, lab.pools[pool].instance_type
     stated = lab.pools[pool].price_per_hour
     if stated is not None:
@@ -90,18 +90,19 @@ def known_price(lab: "Lab", pool: str, kept: Price | None) -> Price | None:
 
 
 def best(stated: Price | None, kept: Price | None, table: Price | None) -> Price | None:
-    """The price that counts, or None where nobody knows one."""
+    """The price that counts; None where there is none."""
     if stated is not None:
         return stated
     known = [price for price in (kept, table) if price is not None]
     return max(known, key=lambda price: price.at.timestamp() if price.at else 0.0, default=None)
 
 
-def _age(at: datetime | None, now: datetime) -> str:
+def _age(at: datetime | None, now: datetime) -> Reason:
     if at is None:
-        return "at an unknown time"
+        return reason("money.age.unknown")
     hours = max(now - at, timedelta()) // timedelta(hours=1)
     if hours < 1:
-        return "less than an hour ago"
-    number, unit = (hours, "hour") if hours < _SAID_IN_HOURS else (hours // 24, "day")
-    return f"{counted(number, unit)} ago"
+        return reason("money.age.now")
+    if hours < _WRITTEN_IN_HOURS:
+        return reason("money.age.hours", hours=hours)
+    return reason("money.age.days", days=hours // 24)

@@ -1,6 +1,6 @@
-"""The receipt: what a closed lease leaves, in the contract's words.
+"""The receipt of a closed lease, with the keys of the contract.
 
-Puts together what is known; metering, proving and keeping are others'.
+Puts the facts together. Other modules meter, prove and keep them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,16 +46,16 @@ def receipt(
 
 
 def named(pool: str, receipts: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """Which receipts a close kept, as its workflow carries it: whole they are in the ledger."""
-    told = [
+    """The receipts of a close as its workflow carries them: few keys, since the ledger has the whole receipts."""
+    rows = [
         {key: receipt.get(key) for key in ("lease", "closed", "node_seconds", "cost")} for receipt in receipts
     ]
-    first = told[0] if told else {"lease": None}
-    return {**first, "pool": pool, "also": told[1:]}
+    first = rows[0] if rows else {"lease": None}
+    return {**first, "pool": pool, "also": rows[1:]}
 
 
 def node_lives(lease: Lease, lives: Sequence[NodeLife]) -> list[dict[str, object]]:
-    """When each node ran that ran while the lease did, as AWS records it; others' nodes beside it included."""
+    """Every node that ran during the lease, other leases' nodes included, with start and end by AWS's records."""
     closed = lease.closed or lease.closes
     return [
         {
@@ -69,7 +69,7 @@ def node_lives(lease: Lease, lives: Sequence[NodeLife]) -> list[dict[str, object
 
 
 def unleased_receipt(pool: str, closed: datetime, ran: NodeTime, proof: Proof) -> dict[str, object]:
-    """What a close leaves when nodes ran that no lease justified, or past one that was closed before."""
+    """The receipt for nodes that no lease justified, or that ran past a lease that was closed before."""
     return {
         "lease": None,
         "pool": pool,
@@ -97,7 +97,7 @@ def proof_of_zero(proof: Proof) -> dict[str, object]:
 
 
 def _overrun(lease: Lease) -> dict[str, object] | None:
-    """Of its node-seconds and cost: what ran past its end, or beside its nodes; None where nothing did."""
+    """The part of its node-seconds and cost that ran past its end, or beside its nodes; None where there is none."""
     past = lease.overrun
     return None if past is None else {"node_seconds": past.seconds, "cost": past.cost.to_json()}
 

@@ -1,6 +1,6 @@
-"""Whose the nodes are that run: the one rule, for the meter, for what a lease misses, and for what is held.
+"""Which lease the running nodes belong to: the one rule for the meter, for missing nodes and for holds.
 
-Nodes have no names in a lease. Those that run belong to the leases in force in the order in which they opened.
+A lease does not name its nodes. The running nodes belong to the leases in force, in the order of their opening.
 """
 
 from collections.abc import Iterable
@@ -17,9 +17,9 @@ class Claim(NamedTuple):
 
 
 def shares(claims: Iterable[Claim], running: int) -> dict[str, int]:
-    """How many of so many nodes each lease has; what is left over is nobody's."""
-    left, found = running, dict[str, int]()
+    """How many of the running nodes each lease has. The rest belongs to no lease."""
+    left, nodes_of_lease = running, dict[str, int]()
     for claim in sorted(claims):
-        found[claim.lease] = min(left, claim.nodes)
-        left -= found[claim.lease]
-    return found
+        nodes_of_lease[claim.lease] = min(left, claim.nodes)
+        left -= nodes_of_lease[claim.lease]
+    return nodes_of_lease

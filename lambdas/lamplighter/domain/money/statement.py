@@ -1,13 +1,13 @@
-"""A budget period as its people read it: spent, held and still planned, by owner and by window.
+"""A budget period as people read it: spent, held and planned money, by owner and by window.
 
-Owns the sums; what is held and spent comes from the ledger, what will open from the calendar.
+Computes the sums. Held and spent money comes from the ledger, planned windows from the calendar.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lamplighter.domain.calendar import outlook
-from lamplighter.domain.calendar.outlook import Refusal
+from lamplighter.domain.leases.admission import Refusal
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
@@ -18,7 +18,7 @@ BY_PEOPLE = "(by people)"
 
 
 class Row(NamedTuple):
-    """What one owner or window has of a period."""
+    """The part of one owner or window in a period."""
 
     name: str
     spent: Money
@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
     @property
     def all(self) -> Money:
-        """What it comes to if all that is held and planned is used."""
+        """The sum if all held and planned money is spent."""
         return self.spent + self.held + self.planned
 
     def to_json(self, key: str) -> dict[str, object]:
@@ -42,22 +42,22 @@ class Row(NamedTuple):
 
 
 class Ahead(NamedTuple):
-    """The windows still to open in the period: those that will get their money, and why others will not."""
+    """The windows that are still to open in the period: those that will be admitted, and the others with the reason."""
 
     leases: list[Lease]
     refused: list[tuple[Lease, Refusal]]
 
     def cost(self, currency: str) -> Money:
-        """What those come to that will open."""
+        """The cost of the windows that will be admitted."""
         return sum((lease.hold for lease in self.leases), Money.zero(currency))
 
 
 def ahead(
     wanted: Iterable[Lease], known: Sequence[Lease], terms: Mapping[str, Terms], budget: BudgetPeriod
 ) -> Ahead:
-    """Of the windows that the calendar has ahead: which open, as things stand now.
+    """Which windows of the calendar will be admitted, as things stand now.
 
-    What is granted, over or refused already is not ahead any more.
+    Windows that are granted, over or refused are left out.
     """
     decided = {lease.id for lease in known if lease.state is not LeaseState.PLANNED}
     planned = [lease for lease in wanted if lease.id not in decided and lease.period == budget.period]
@@ -70,7 +70,7 @@ def ahead(
 
 
 def owners(budget: BudgetPeriod, coming: Ahead, limits: Mapping[str, Money]) -> list[Row]:
-    """By owner: everybody who has, will have, or may have a part."""
+    """A row for each owner with an account, a planned window or a limit."""
     currency = budget.held.currency
     names = {*budget.accounts, *limits, *(lease.owner for lease in coming.leases)}
     rows = []
@@ -82,7 +82,7 @@ def owners(budget: BudgetPeriod, coming: Ahead, limits: Mapping[str, Money]) -> 
 
 
 def windows(known: Iterable[Lease], coming: Ahead, budget: BudgetPeriod) -> list[Row]:
-    """By window: what its leases of the period came to, and will; leases of people are one row."""
+    """A row for each window with its leases of the period; the leases of people are one row."""
     currency = budget.held.currency
     mine = [
         lease for lease in known if lease.period == budget.period and lease.state is not LeaseState.PLANNED

@@ -1,4 +1,4 @@
-"""What a lab costs beside its GPU nodes: named with its price, because the guard neither counts nor closes it."""
+"""The costs of a lab beside its GPU nodes, with their prices: the guard neither counts nor closes these."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from lamplighter.data import prices, standing
+from lamplighter.reasons.reason import Reason, in_english, reason
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
@@ -13,48 +14,80 @@ if TYPE_CHECKING:
 CURRENCY = "USD"
 
 
+_HOUR, _GIB_MONTH = reason("money.unit.hour"), reason("money.unit.gib-month")
+
+
 @dataclass(frozen=True, slots=True)
 class UnguardedCost:
-    """One thing that costs money whatever the pools do."""
+    """One resource that costs money whether pools are open or not."""
 
-    what: str
-    counted: str
+    what: Reason
+    counted: Reason
     price: Decimal | None
-    """For one of it; None where it is not known here."""
-    per: str
-    """hour, or GiB and month."""
+    """The price of one unit; None where it is not known here."""
+    per: Reason
+    """An hour, or a GiB and month."""
+
+    @property
+    def cost(self) -> Reason:
+        """The price and its unit."""
+        if self.price is None:
+            return reason("money.not-priced")
+        return reason("money.priced", price=f"{self.price:f} {CURRENCY}", unit=self.per)
 
     def to_json(self) -> dict[str, object]:
+        """As `cost --json` has it, in English."""
         return {
-            "what": self.what,
-            "counted": self.counted,
+            "what": in_english(self.what),
+            "counted": in_english(self.counted),
             "price": None if self.price is None else format(self.price, "f"),
-            "per": self.per,
+            "per": in_english(self.per),
             "currency": CURRENCY,
         }
 
 
 def unguarded(lab: "Lab") -> Iterator[UnguardedCost]:
-    """What stands beside the pools, as far as the lab tells; of an existing cluster its owner knows the rest."""
+    """The resources beside the pools that the lab file shows; an existing cluster may have more."""
 
-    def hourly(what: str, counted: str, name: str) -> UnguardedCost:
-        return UnguardedCost(what, counted, standing.price(lab.region, name), "hour")
+    def hourly(what: Reason, counted: Reason, name: str) -> UnguardedCost:
+        return UnguardedCost(what, counted, standing.price(lab.region, name), _HOUR)
 
+    control_plane = reason("money.standing.control-plane")
     gib = standing.price(lab.region, "gp3_gib_month")
     if lab.cluster.existing is None:
         nodes = lab.cluster.system_nodes
-        yield hourly("EKS control plane", "1", "eks_cluster_hour")
-        yield hourly("NAT gateway", "1, traffic apart", "nat_gateway_hour")
-        yield hourly("public address", "1, the NAT gateway's", "public_ipv4_hour")
-        node = prices.on_demand(lab.region, nodes.instance_type)
-        yield UnguardedCost("system nodes", f"{nodes.nodes} x {nodes.instance_type}", node, "hour")
+        yield hourly(control_plane, reason("money.counted", number=1), "eks_cluster_hour")
+        yield hourly(
+            reason("money.standing.nat"),
+            reason("money.counted.without-traffic", number=1),
+            "nat_gateway_hour",
+        )
+        yield hourly(
+            reason("money.standing.address"), reason("money.counted.of-nat", number=1), "public_ipv4_hour"
+        )
         yield UnguardedCost(
-            "volumes of system nodes", f"{nodes.nodes} x {nodes.disk_gib} GiB", gib, "GiB and month"
+            reason("money.standing.system-nodes"),
+            reason("money.counted.nodes", nodes=nodes.nodes, type=nodes.instance_type),
+            prices.on_demand(lab.region, nodes.instance_type),
+            _HOUR,
+        )
+        yield UnguardedCost(
+            reason("money.standing.system-volumes"),
+            reason("money.counted.volumes", nodes=nodes.nodes, gib=nodes.disk_gib),
+            gib,
+            _GIB_MONTH,
         )
     else:
-        yield hourly("EKS control plane", f"1, of {lab.cluster.existing}", "eks_cluster_hour")
+        of_cluster = reason("money.counted.of-cluster", number=1, cluster=lab.cluster.existing)
+        yield hourly(control_plane, of_cluster, "eks_cluster_hour")
     for name, pool in lab.pools.items():
         if pool.disk_gib:
-            counted = f"{pool.disk_gib} GiB a node, while it runs"
-            yield UnguardedCost(f"volumes of pool {name}", counted, gib, "GiB and month")
-    yield hourly("load balancers", "each that your services make", "load_balancer_hour")
+            yield UnguardedCost(
+                reason("money.standing.pool-volumes", pool=name),
+                reason("money.counted.while-running", gib=pool.disk_gib),
+                gib,
+                _GIB_MONTH,
+            )
+    yield hourly(
+        reason("money.standing.load-balancers"), reason("money.counted.your-services"), "load_balancer_hour"
+    )

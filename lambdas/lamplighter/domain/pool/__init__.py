@@ -1,1 +1,1 @@
-"""A pool's nodes: what AWS and Kubernetes say of them, what they should be, why they do not come."""
+"""A pool's nodes: what AWS and Kubernetes say about them, how many there should be, and why they are missing."""

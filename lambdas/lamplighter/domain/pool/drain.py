@@ -1,6 +1,6 @@
-"""What emptying a node means: which pods are asked to go, which are left, and when asking ends.
+"""Emptying a node: which pods must leave, which may stay, and how long eviction is tried.
 
-Decides from the pods on the node; evicting, waiting and deleting are the step's.
+Decides from the pods on the node. The step evicts, waits and deletes.
 """
 
 from collections.abc import Iterable
@@ -9,11 +9,11 @@ from datetime import timedelta
 
 from lamplighter.domain.pool.nodes import PodFacts
 
-# Inside EKS's own drain of 15 minutes and the 15 minutes to zero: work gets 4 minutes to end well.
+# Shorter than EKS's own drain of 15 minutes and the 15 minutes to zero: pods have 4 minutes to end well.
 PATIENCE = timedelta(minutes=4)
 FORCED_GRACE_SECONDS = 10
 
-# Our notes on a node that leaves: since when, by our own clock, and how many pods were told to go.
+# Our annotations on a node that leaves: since when, by our own clock, and how many pods were evicted.
 LEAVING = "lamplighter/leaving-since"
 EVICTED = "lamplighter/evicted"
 NOTES = (LEAVING, EVICTED)
@@ -21,11 +21,12 @@ NOTES = (LEAVING, EVICTED)
 
 @dataclass(frozen=True)
 class Emptying:
-    """The pods of one node, sorted by what happens to them."""
+    """The pods of one node that have not left it."""
 
     evict: tuple[PodFacts, ...]
+    """To be evicted."""
     ending: tuple[PodFacts, ...]
-    """Asked already, within their own grace period."""
+    """Evicted already, within their own grace period."""
 
     @property
     def empty(self) -> bool:
@@ -33,7 +34,7 @@ class Emptying:
 
 
 def emptying(pods: Iterable[PodFacts]) -> Emptying:
-    """Who must still leave. DaemonSet pods and static pods end with the node; finished ones hold nothing."""
+    """The pods that must still leave. DaemonSet pods and static pods end with the node; finished pods hold nothing."""
     staying = [pod for pod in pods if not (pod.daemon or pod.mirror or pod.finished)]
     return Emptying(
         evict=tuple(pod for pod in staying if not pod.leaving),

@@ -1,6 +1,6 @@
 """What AWS says about a pool's nodes, as values.
 
-The adapters fill them, the guard, the meter and the handlers judge by them; nothing here decides.
+The adapters fill them. The guard, the meter and the steps decide by them.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,15 @@ class HealthIssue:
     code: str
     message: str
 
+    @property
+    def text(self) -> str:
+        """Code and message in one line."""
+        return ": ".join(part for part in (self.code, self.message) if part)
+
 
 @dataclass(frozen=True)
 class NodeGroup:
-    """An EKS managed node group: its sizes are what EKS believes, the group behind it may be ahead."""
+    """An EKS managed node group. Its sizes are those that EKS knows; its Auto Scaling group may have newer ones."""
 
     cluster: str
     name: str
@@ -26,12 +31,13 @@ class NodeGroup:
     maximum: int
     desired: int
     group: str | None
+    """The name of the Auto Scaling group behind it."""
     health: tuple[HealthIssue, ...] = ()
     instance_types: tuple[str, ...] = ()
-    """Empty where its launch template names the type."""
+    """Empty where its launch template has the type."""
     ami_type: str = ""
     disk_gib: int = 0
-    """0 where its launch template says it."""
+    """0 where its launch template has it."""
     template: tuple[str, str] | None = None
     """Id and version of its launch template."""
     role: str = ""
@@ -39,8 +45,8 @@ class NodeGroup:
 
 
 @dataclass(frozen=True)
-class Update:
-    """One update of a node group: the only progress EKS gives, since the status may stay ACTIVE."""
+class NodeGroupUpdate:
+    """One update of a node group. Only its updates show progress: the group's status may stay ACTIVE."""
 
     id: str
     kind: str
@@ -58,8 +64,8 @@ class Update:
 
 
 @dataclass(frozen=True)
-class Member:
-    """An instance as its Auto Scaling group sees it."""
+class GroupMember:
+    """An instance in its Auto Scaling group."""
 
     instance: str
     zone: str
@@ -82,16 +88,16 @@ class ScalingGroup:
     minimum: int
     maximum: int
     desired: int
-    members: tuple[Member, ...] = ()
+    members: tuple[GroupMember, ...] = ()
 
     @property
-    def staying(self) -> tuple[Member, ...]:
+    def staying(self) -> tuple[GroupMember, ...]:
         return tuple(member for member in self.members if not member.leaving)
 
 
 @dataclass(frozen=True)
-class Activity:
-    """A scaling activity: what the group did or failed to do, and what AWS said about it."""
+class ScalingActivity:
+    """A scaling activity: a launch or a termination of the group, done or failed, with AWS's own words."""
 
     id: str
     status: str
@@ -113,7 +119,7 @@ class Activity:
 
 @dataclass(frozen=True)
 class Instance:
-    """An EC2 instance that carries a pool's tags; `ended` is known once it has stopped costing."""
+    """An EC2 instance with a pool's tags. `ended` is when it stopped costing money, if it has."""
 
     id: str
     type: str
@@ -126,10 +132,10 @@ class Instance:
 
     @property
     def alive(self) -> bool:
-        """Costs money or is about to: everything but what is gone for good."""
+        """Whether it costs money, or will soon."""
         return self.state not in {"terminated", "shutting-down"}
 
     @property
     def exists(self) -> bool:
-        """Not yet gone: what proof of zero may not find."""
+        """Whether EC2 still has it: proof of zero needs that none exists."""
         return self.state != "terminated"

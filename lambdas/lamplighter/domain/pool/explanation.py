@@ -1,20 +1,22 @@
 """How the pools of a lab stand at an instant: what their leases justify, and what the calendar asks for beside it.
 
-Only leases justify nodes; a window that is open by the calendar and has none in force is said, with the
-reason, and nothing follows from it here. Reasons become words when they are read.
+Only leases justify nodes. A window that is open by the calendar and has no lease in force is named with the reason;
+nothing follows from it here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from lamplighter.domain.calendar.changes import Skip, said, said_because
+from lamplighter.data.texts import ENGLISH
+from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.timetable import Timetable
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.pool.target import NOTHING, Target, target_at
+from lamplighter.reasons.reason import Reason, draw, reason
 from lamplighter.values import instant
-from lamplighter.values.counted import counted
+from lamplighter.values.clock_time import clock_time
 
 
 class UnmetWindow(NamedTuple):
@@ -28,19 +30,22 @@ class UnmetWindow(NamedTuple):
     """Who took it out of the calendar."""
 
     @property
-    def reason(self) -> str:
-        """Why it has no nodes, in UTC."""
-        return self.reason_by(instant.clock_time)
-
-    def reason_by(self, clock: Callable[[datetime], str]) -> str:
-        """Why it has no nodes, with instants as this clock writes them."""
+    def reason(self) -> Reason:
+        """Why it has no nodes."""
         window = self.window
-        nodes = counted(window.nodes, "node")
-        return (
-            f"window {window.window} asks for {nodes} until {clock(window.closes)} and {self._state(clock)}"
+        return reason(
+            "pool.unmet",
+            window=window.window,
+            nodes=window.nodes,
+            until=window.closes,
+            state=self._state(),
         )
 
-    def to_json(self, clock: Callable[[datetime], str] = instant.clock_time) -> dict[str, object]:
+    def reason_by(self, clock: Callable[[datetime], str]) -> str:
+        """Why it has no nodes, in English, with instants as this clock writes them."""
+        return draw(self.reason, ENGLISH, clock)
+
+    def to_json(self, clock: Callable[[datetime], str] = clock_time) -> dict[str, object]:
         """A row of `without_lease` in `status --json` and `why --json`; its reason is by this clock."""
         window = self.window
         return {
@@ -52,19 +57,25 @@ class UnmetWindow(NamedTuple):
             "reason": self.reason_by(clock),
         }
 
-    def _state(self, clock: Callable[[datetime], str]) -> str:
+    def _state(self) -> Reason:  # noqa: PLR0911 -- a line for each state
         lease = self.lease
         if self.skip is not None:
-            return f"was skipped by {self.skip.by}{said_because(self.skip.because)}"
+            if self.skip.because:
+                return reason("pool.unmet.skipped.because", by=self.skip.by, because=self.skip.because)
+            return reason("pool.unmet.skipped", by=self.skip.by)
         if lease is None:
-            return "has no lease: nothing has planned it yet"
+            return reason("pool.unmet.no-lease")
         if lease.state is LeaseState.REFUSED:
-            return f"was refused{said(lease.because)}"
+            if lease.because:
+                return reason("pool.unmet.refused.because", reason=lease.because)
+            return reason("pool.unmet.refused")
         if lease.state is LeaseState.PLANNED:
-            return "is planned, but nobody has decided on it yet"
+            return reason("pool.unmet.planned")
         if lease.granted and self.at < lease.opens:
-            return f"opens at {clock(lease.opens)}"
-        return f"was closed before its end{said(lease.because)}"
+            return reason("pool.unmet.opens", at=lease.opens)
+        if lease.because:
+            return reason("pool.unmet.closed.because", reason=lease.because)
+        return reason("pool.unmet.closed")
 
 
 class PoolExplanation(NamedTuple):

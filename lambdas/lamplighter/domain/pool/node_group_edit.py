@@ -1,4 +1,4 @@
-"""What a deploy changes of node groups, and what EKS does not take in one update.
+"""The changes of a deploy to node groups, and those that EKS does not take in one update.
 
 EKS replaces a group's nodes by one call (UpdateNodegroupVersion) and changes everything else by another
 (UpdateNodegroupConfig); CloudFormation refuses an edit that needs both: "Version and ReleaseVersion updates
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 
 Keys = Mapping[str, str]
 RELEASE = "this release of Lamplighter"
-"""In the place of a key: what changes though no key of the lab does."""
+"""In the place of a key: a change that no key of the lab causes."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """What one of the two calls brings to a group: a digest of all of it, and the keys of the lab behind it."""
+    """The input of one of the two calls for a group: a digest of it, and the keys of the lab that it comes from."""
 
     digest: str
     keys: Keys
 
     def changed(self, now: "Side") -> frozenset[str]:
-        """The keys that differ; RELEASE where none does and the group changes all the same."""
+        """The keys that differ; RELEASE where no key differs and the group changes nevertheless."""
         if self.digest == now.digest:
             return frozenset()
         names = {*self.keys, *now.keys}
@@ -31,7 +31,7 @@ class Side:
 
 @dataclass(frozen=True)
 class NodeGroupSides:
-    """One node group as a deploy would have it: what replaces its nodes, and what leaves them."""
+    """One node group as a deploy would write it: the part that replaces its nodes, and the part that does not."""
 
     replacing: Side
     settings: Side
@@ -39,9 +39,9 @@ class NodeGroupSides:
 
 @dataclass(frozen=True)
 class TwoDeploys:
-    """An edit that takes two deploys: the names that come first, and those that are left as they were until then.
+    """An edit that needs two deploys: the keys to deploy first, and the keys to leave unchanged until then.
 
-    Without the latter it is a release that cannot be deployed over the one before it.
+    Where `then` is empty, this release cannot be deployed over the one before it.
     """
 
     first: tuple[str, ...]
@@ -49,7 +49,7 @@ class TwoDeploys:
 
 
 def two_deploys(before: Mapping[str, NodeGroupSides], now: Mapping[str, NodeGroupSides]) -> TwoDeploys | None:
-    """What to deploy first where a group that stays would need both calls; None where EKS takes the edit whole.
+    """The two deploys where a group that stays would need both calls; None where one deploy is enough.
 
     Settings come first, since they replace no node. A release comes before any edit.
     """

@@ -1,6 +1,6 @@
 """What Kubernetes says about nodes and pods, as values.
 
-The adapters fill them; readiness, drain, the checks and the guard judge by them; nothing here decides.
+The adapters fill them. Readiness, drain, the checks and the guard decide by them.
 """
 
 from collections.abc import Mapping
@@ -26,31 +26,31 @@ class NodeTaint:
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """A node as the API server knows it. GPU counts are schedulable units: time-slicing multiplies them."""
+    """A node as the API server has it. GPU counts are schedulable units: time-slicing multiplies them."""
 
     name: str
     instance: str
-    """EC2 instance id, or "" where the provider id names none."""
+    """The EC2 instance id; empty where the provider id has none."""
     created: datetime
-    """By the API server's clock: compare it only with its other timestamps."""
+    """By the API server's clock: compare it only with timestamps of that clock."""
     ready: bool = False
     ready_message: str = ""
     cordoned: bool = False
     taints: tuple[NodeTaint, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     capacity: Mapping[str, int] = field(default_factory=dict)
-    """GPU resources only, such as nvidia.com/gpu; a missing key was never announced."""
+    """GPU resources only, such as nvidia.com/gpu. The node never announced a missing key."""
     allocatable: Mapping[str, int] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
-    """Ours only, those that begin with lamplighter/."""
+    """Only ours, which begin with lamplighter/."""
     protected: bool = False
-    """Tells Cluster Autoscaler to leave it alone."""
+    """Whether it has the annotation by which Cluster Autoscaler does not remove it."""
     ready_since: datetime | None = None
     """When its Ready condition last changed, by the API server's clock."""
     hardware_fault: str = ""
-    """Why the node monitoring agent calls its accelerator not ready; empty where it is, or where no agent is."""
+    """Why the node monitoring agent reports its accelerator as not ready; empty where it is ready or no agent runs."""
     monitored: bool = False
-    """Whether the node monitoring agent says anything about its accelerator."""
+    """Whether the node monitoring agent reports on its accelerator."""
 
     @property
     def instance_type(self) -> str:
@@ -62,7 +62,7 @@ class NodeFacts:
 
     @property
     def sliced(self) -> bool:
-        """Whether MIG cuts its GPUs: slices that are all alike bear the GPU's resource name, others their own."""
+        """Whether MIG slices its GPUs. Slices of one size have the GPU's resource name, others have their own."""
         named = any(name.startswith(MIG_RESOURCES) and count for name, count in self.allocatable.items())
         return named or "-MIG-" in self.labels.get("nvidia.com/gpu.product", "")
 
@@ -74,7 +74,7 @@ class NodeFacts:
 
 @dataclass(frozen=True)
 class PodFacts:
-    """A pod as the API server knows it."""
+    """A pod as the API server has it."""
 
     namespace: str
     name: str
@@ -83,26 +83,27 @@ class PodFacts:
     created: datetime
     ready: bool = False
     daemon: bool = False
-    """Owned by a DaemonSet: it ends with its node and is never drained."""
+    """A DaemonSet owns it: it ends with its node and is never evicted."""
     mirror: bool = False
-    """A static pod's image: the kubelet owns it."""
+    """The mirror of a static pod: the kubelet owns it."""
     leaving: bool = False
+    """Its deletion has begun."""
     gpus: int = 0
     accelerated: bool = False
-    """Holds a GPU or a part of one, under whatever name the device plugin gives it."""
+    """Holds a GPU or a part of one, under any resource name of the device plugin."""
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
-    """Ours only, those that begin with lamplighter/."""
+    """Only ours, which begin with lamplighter/."""
     exit_code: int | None = None
-    """Of its first container, once that has ended."""
+    """The exit code of its first container, once that has ended."""
     waiting: str = ""
-    """Why its first container does not run yet, in the kubelet's or the scheduler's words."""
+    """Why its first container does not run yet, in the words of the kubelet or the scheduler."""
     scheduled: datetime | None = None
     began: datetime | None = None
-    """When its first container started, and when it ended; all three by the API server's clock."""
+    """When its first container started and ended. All three instants are by the API server's clock."""
     ended: datetime | None = None
     prepared: Mapping[str, datetime] = field(default_factory=dict)
-    """When each init container ended well, by its name, by the API server's clock."""
+    """When each init container succeeded, by its name and by the API server's clock."""
 
     @property
     def called(self) -> str:

@@ -1,6 +1,6 @@
 """A pool as the ledger keeps it: its generation, its phase and what people decided about it.
 
-What it should have at an instant is target.py's; what really runs is what the adapters say.
+target.py decides how many nodes it should have at an instant. The adapters read how many really run.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from lamplighter.reasons.reason import Said
 
 
 class Phase(StrEnum):
-    """What is being done with the pool; leaked is one that should be at zero and is not."""
+    """The state of a pool. A leaked pool should be at zero and is not."""
 
     CLOSED = "closed"
     OPENING = "opening"
@@ -23,7 +23,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SeenGpus:
-    """What a sweep saw of a pool's GPUs: how many pods held of how many there were."""
+    """The GPUs of a pool in a sweep of the guard: how many pods held, and how many there were."""
 
     in_use: int
     of: int
@@ -32,49 +32,49 @@ class SeenGpus:
 
 @dataclass(frozen=True, slots=True)
 class PoolState:
-    """The ledger's item of one pool; a pool nobody touched yet is closed at generation 0."""
+    """The ledger's item of one pool. A new pool is closed at generation 0."""
 
     name: str
     generation: int = 0
-    """Moves with every change of what the pool should have; a command given for another one is stale."""
+    """Grows with every change of the pool's target. A command for an older generation is stale."""
     phase: Phase = Phase.CLOSED
     fence: int = 0
-    """Number of the last writer that held the pool; a write with an older one is refused."""
+    """The fencing number of the last writer. A write with an older number is refused."""
     holder: str | None = None
     held_until: datetime | None = None
     failsafe_at: datetime | None = None
-    """The first shot of the armed failsafe; None when none is armed."""
+    """When the armed failsafe first fires; None when none is armed."""
     mode: str | None = None
-    """`enforce` once a person armed a pool that began in watch; None: as the lab says."""
+    """`enforce` after a person armed a pool that began in watch; None: the lab's mode counts."""
     leaked_since: datetime | None = None
     leaked_because: Said | None = None
     acked_until: datetime | None = None
-    """Until then nobody is paged about the leak: somebody has seen it."""
+    """Until then nobody is paged about the leak: a person has acknowledged it."""
     over_since: datetime | None = None
-    """Since when the pool should be at zero and is not."""
+    """Since when nodes run although the pool should be at zero."""
     idle_since: datetime | None = None
-    """Since when no pod was seen to hold a GPU of it."""
+    """Since when no pod has held a GPU of it."""
     looked_at: datetime | None = None
-    """When that was looked at last."""
+    """When the guard last checked that."""
     seen_gpus: SeenGpus | None = None
-    """For people to read: nothing is decided by it."""
+    """For people to read; no decision uses it."""
     metered_until: datetime | None = None
-    """Up to here, what ran past or without a lease has been counted as spent."""
+    """Up to then, node time past or without a lease is counted as spent."""
     unbilled: NodeTime | None = None
-    """Of that, what stands on no receipt yet."""
+    """The part of that node time that is on no receipt yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeployMark:
-    """A deploy is about to write the pool's node group, with the size that it read."""
+    """The mark of a deploy that is about to write the pool's node group with the size that it read."""
 
     until: datetime
-    """From then on it counts for nothing: a deploy that died holds nobody up for longer."""
+    """From then on the mark has no effect, so a failed deploy blocks nobody for longer."""
     empty: bool = False
-    """No lease was on the pool when the mark was set; so none has a node of it while the mark stands."""
+    """Whether the pool had no lease when the mark was set: then no lease gets a node while the mark stands."""
 
     def stands(self, at: datetime) -> bool:
-        """Whether nobody may raise the pool's size at that instant."""
+        """Whether nobody may raise the pool's size at this instant."""
         return at < self.until
 
 

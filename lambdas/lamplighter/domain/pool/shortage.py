@@ -1,7 +1,7 @@
-"""Why nodes do not come: one sentence out of what AWS says, within three minutes of the order.
+"""Why fewer nodes come than were ordered: a cause and a reason, within three minutes of the order.
 
-Judges Auto Scaling's activities since the order first; the node group's health is sticky, so it only
-speaks where no activity does. What to do about it is left to the workflow: it keeps trying.
+Auto Scaling's activities since the order count first. EKS keeps an issue of the node group's health until a launch
+succeeds, so that counts only after three minutes. The workflow keeps trying in any case.
 """
 
 import re
@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from lamplighter.domain.pool.evidence import Activity, NodeGroup, Update
-from lamplighter.domain.pool.launch_refusal import health_refusal, refusal
+from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate, ScalingActivity
+from lamplighter.domain.pool.launch_cause import LaunchAttempt, LaunchCause, LaunchRefusal, refusals
+from lamplighter.reasons.reason import Reason, reason
 
 SILENCE = timedelta(minutes=3)
 _LONGEST_QUOTE = 160
@@ -18,21 +19,20 @@ _LONGEST_QUOTE = 160
 
 @dataclass(frozen=True)
 class Shortage:
-    """A cause (the words of `diagnose`) and the sentence that says how many are missing and why."""
+    """A cause of `diagnose`, and the reason that says how many nodes are there and why not all."""
 
-    cause: str
-    sentence: str
+    cause: LaunchCause
+    reason: Reason
 
 
-_SENTENCES = {
-    "vcpu-quota": "the account's vCPU quota for these instances is used up{limit}",
-    "no-capacity": "AWS has no {type} capacity left{zone}",
-    "no-addresses": "the pool's subnet has no free addresses left",
-    "launch-denied": "AWS refused to launch them: {quote}",
-}
 _ZONE = re.compile(r"\(([a-z]{2}(?:-[a-z]+)+-\d[a-z])\)|\b([a-z]{2}(?:-[a-z]+)+-\d[a-z])\b")
 _LIMIT = re.compile(r"vCPU limit of (\d+)", re.IGNORECASE)
 _TYPE = re.compile(r"\b([a-z][a-z0-9-]*\.(?:\d*x?large|metal\S*|medium|small|micro|nano))\b")
+
+
+def short_of(cause: LaunchCause, have: int, wanted: int, why: Reason) -> Shortage:
+    """The shortage of a pool that has only some of its nodes."""
+    return Shortage(cause, reason("pool.short", have=have, wanted=wanted, why=why))
 
 
 def explain(
@@ -40,8 +40,8 @@ def explain(
     wanted: int,
     have: int,
     nodegroup: NodeGroup,
-    activities: Sequence[Activity],
-    update: Update | None,
+    activities: Sequence[ScalingActivity],
+    update: NodeGroupUpdate | None,
     ordered: datetime,
     now: datetime,
 ) -> Shortage | None:
@@ -49,7 +49,6 @@ def explain(
     missing = wanted - have
     if missing <= 0:
         return None
-    lead = f"{have} of {wanted} nodes"
     launches = sorted(
         (activity for activity in activities if activity.launches and activity.started >= ordered),
         key=lambda activity: activity.started,
@@ -57,44 +56,67 @@ def explain(
     )
     if sum(1 for launch in launches if not launch.failed and launch.ended is None) >= missing:
         return None
-    failure = next((launch.message for launch in launches if launch.failed), None)
-    if failure is None and update is not None and update.failed:
-        failure = "; ".join(update.errors) or "that EKS gave up the update"
-    if failure is not None:
-        return _judge(lead, failure)
-    if now - ordered < SILENCE:
-        return None
-    return _silent(lead, wanted, nodegroup, update, (now - ordered) // timedelta(minutes=1))
+    failed = [
+        LaunchAttempt(launch.started, launch.status, launch.message) for launch in launches if launch.failed
+    ]
+    gave_up = update is not None and update.failed
+    if update is not None and gave_up and update.errors and not failed:
+        failed = [LaunchAttempt(update.created, update.status, "; ".join(update.errors))]
+    silent = now - ordered >= SILENCE
+    if not failed and not gave_up:
+        if not silent:
+            return None
+        if nodegroup.desired < wanted and (update is None or not update.in_progress):
+            taken_back = reason("pool.short.taken-back", desired=nodegroup.desired)
+            return short_of(LaunchCause.UNKNOWN, have, wanted, taken_back)
+    named = refusals(failed, nodegroup.health if silent else ())
+    if named:
+        return short_of(named[0].cause, have, wanted, _of_refusal(named[0]))
+    why = _of_unknown(failed, nodegroup, now - ordered, gave_up=gave_up)
+    return short_of(LaunchCause.UNKNOWN, have, wanted, why)
 
 
-def _silent(lead: str, wanted: int, nodegroup: NodeGroup, update: Update | None, minutes: int) -> Shortage:
-    if nodegroup.desired < wanted and (update is None or not update.in_progress):
-        return Shortage("unknown", f"{lead}: EKS took the order back and stands at {nodegroup.desired}")
+def _of_refusal(refusal: LaunchRefusal) -> Reason:
+    text = refusal.text
+    match refusal.cause:
+        case LaunchCause.VCPU_QUOTA:
+            limit = _LIMIT.search(text)
+            if limit:
+                return reason("pool.short.vcpu-quota.limit", limit=limit[1])
+            return reason("pool.short.vcpu-quota")
+        case LaunchCause.NO_CAPACITY:
+            return _of_capacity(text)
+        case LaunchCause.NO_ADDRESSES:
+            return reason("pool.short.no-addresses")
+        case LaunchCause.LAUNCH_DENIED:
+            return reason("pool.short.launch-denied", quote=_quote(text))
+        case LaunchCause.UNKNOWN:
+            return reason("pool.short.aws-says", quote=_quote(text))
+
+
+def _of_capacity(text: str) -> Reason:
+    zone, instance_type = _ZONE.search(text), _TYPE.search(text)
+    place = (zone[1] or zone[2]) if zone else reason("pool.short.zone-of-pool")
+    if instance_type:
+        return reason("pool.short.no-capacity.of-type", type=instance_type[1], zone=place)
+    return reason("pool.short.no-capacity", zone=place)
+
+
+def _of_unknown(
+    failed: Sequence[LaunchAttempt], nodegroup: NodeGroup, waited: timedelta, *, gave_up: bool
+) -> Reason:
+    """What AWS says where no rule knows the cause."""
+    if failed:
+        return reason("pool.short.aws-says", quote=_quote(failed[0].text))
+    if gave_up:
+        return reason("pool.short.update-gave-up")
     if nodegroup.health:
-        # Of several issues the one that names a cause tells more.
-        known = ((issue, health_refusal(issue.code, issue.message)) for issue in nodegroup.health)
-        issue, cause = next((pair for pair in known if pair[1]), (nodegroup.health[0], None))
-        return _told(lead, issue.message or issue.code, cause)
-    return Shortage("unknown", f"{lead}: no launch for {minutes} minutes and AWS gives no reason yet")
+        issue = nodegroup.health[0]
+        return reason("pool.short.aws-says", quote=_quote(issue.message or issue.code))
+    return reason("pool.short.silent", minutes=waited // timedelta(minutes=1))
 
 
-def _judge(lead: str, text: str) -> Shortage:
-    return _told(lead, text, refusal(text))
-
-
-def _told(lead: str, text: str, cause: str | None) -> Shortage:
-    if cause is None:
-        return Shortage("unknown", f"{lead}: AWS says {_short(text)}")
-    zone, limit, kind = _ZONE.search(text), _LIMIT.search(text), _TYPE.search(text)
-    said = _SENTENCES[cause].format(
-        zone=f" in {zone[1] or zone[2]}" if zone else " in the pool's zone",
-        limit=f" (limit {limit[1]})" if limit else "",
-        type=kind[1] if kind else "such",
-        quote=_short(text),
-    )
-    return Shortage(cause, f"{lead}: {said}")
-
-
-def _short(text: str) -> str:
+def _quote(text: str) -> str:
+    """The words of AWS on one line, cut at 160 characters."""
     plain = " ".join(text.split())
     return plain if len(plain) <= _LONGEST_QUOTE else plain[: _LONGEST_QUOTE - 1] + "…"

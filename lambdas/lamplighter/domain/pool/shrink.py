@@ -1,6 +1,6 @@
-"""Which nodes go when a pool shrinks by less than all of them.
+"""Which nodes are removed when a pool shrinks and keeps some of its nodes.
 
-Decides by whose work would be hit; draining and terminating those very nodes is left to the steps.
+Decides by the leases whose work runs on a node. The steps drain and terminate the chosen nodes.
 """
 
 from collections import Counter
@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from lamplighter.reasons.reason import Reason, reason
+
 
 @dataclass(frozen=True)
 class ShrinkNode:
-    """A node of the pool; `gpu_leases` are the leases whose pods hold a GPU on it, "" where unknown."""
+    """A node of the pool. `gpu_leases` are the leases whose pods hold a GPU on it; "" stands for an unknown lease."""
 
     name: str
     instance: str
@@ -22,34 +24,34 @@ class ShrinkNode:
 
 @dataclass(frozen=True)
 class RemovedNode:
-    """A node that goes, and why this one."""
+    """A node that is removed, and why this one."""
 
     node: ShrinkNode
-    reason: str
+    reason: Reason
 
 
 def choose(nodes: Sequence[ShrinkNode], surplus: int, ending: str | None) -> tuple[RemovedNode, ...]:
     """The `surplus` nodes to remove, in order.
 
-    First one with no GPU pod, then one with pods of the ending lease only, then any; among equals one
-    in the fullest zone, so that Auto Scaling does not rebalance afterwards, and there the youngest.
+    A node without GPU pods comes first, then one with pods of the ending lease only, then any other. Among equals the
+    fullest zone comes first, so that Auto Scaling does not rebalance afterwards, and in a zone the youngest node.
     """
     staying = list(nodes)
-    leaving: list[RemovedNode] = []
-    while staying and len(leaving) < surplus:
-        crowd = Counter(node.zone for node in staying)
+    removed: list[RemovedNode] = []
+    while staying and len(removed) < surplus:
+        nodes_of_zone = Counter(node.zone for node in staying)
         node = min(
             staying,
             key=lambda node: (
                 _harm(node, ending),
-                -crowd[node.zone],
+                -nodes_of_zone[node.zone],
                 -node.launched.timestamp(),
                 node.name,
             ),
         )
         staying.remove(node)
-        leaving.append(RemovedNode(node, _reason(node, ending)))
-    return tuple(leaving)
+        removed.append(RemovedNode(node, _reason(node, ending)))
+    return tuple(removed)
 
 
 def _harm(node: ShrinkNode, ending: str | None) -> int:
@@ -58,11 +60,11 @@ def _harm(node: ShrinkNode, ending: str | None) -> int:
     return 1 if node.gpu_leases == {ending} else 2
 
 
-def _reason(node: ShrinkNode, ending: str | None) -> str:
+def _reason(node: ShrinkNode, ending: str | None) -> Reason:
     match _harm(node, ending):
         case 0:
-            return f"{node.name} goes: no pod holds a GPU on it"
+            return reason("pool.removed.free", node=node.name)
         case 1:
-            return f"{node.name} goes: only pods of the ending lease {ending} hold GPUs on it"
+            return reason("pool.removed.ending", node=node.name, lease=ending or "")
         case _:
-            return f"{node.name} goes: every node has work of other leases, and it is the youngest"
+            return reason("pool.removed.youngest", node=node.name)

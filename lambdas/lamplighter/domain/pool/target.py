@@ -1,7 +1,6 @@
-"""What a pool should have at an instant: the sum of its leases in force, bounded by its maximum.
+"""How many nodes a pool should have at an instant: the sum of its leases in force, at most its maximum.
 
-Everything that writes a size writes this whole number, never a difference; who writes it, and how,
-is decided elsewhere. The reason is put into words only when somebody reads it.
+Every writer of a size writes this whole number, never a difference.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,11 +16,11 @@ _BY_END = attrgetter("closes")
 
 
 class Target(NamedTuple):
-    """How many nodes are justified, by which leases, and why in words."""
+    """How many nodes are justified, and by which leases."""
 
     nodes: int
     in_force: tuple[Lease, ...]
-    """The leases that justify them, the first to end first."""
+    """The leases that justify them; the lease that ends first comes first."""
 
     @property
     def leases(self) -> tuple[str, ...]:
@@ -30,7 +29,7 @@ class Target(NamedTuple):
 
     @property
     def reason(self) -> Reason:
-        """Why it is so many."""
+        """Why the target has this number."""
         if not self.in_force:
             return reason("pool.no-lease")
         leases = tuple(
@@ -42,7 +41,7 @@ class Target(NamedTuple):
         return reason("pool.justified", leases=leases)
 
     def reason_by(self, clock: Callable[[datetime], str]) -> str:
-        """Why it is so many, with instants as this clock writes them."""
+        """Why the target has this number, in English, with instants as this clock writes them."""
         return draw(self.reason, ENGLISH, clock)
 
 
@@ -50,9 +49,9 @@ NOTHING = Target(0, ())
 
 
 def target_at(leases: Iterable[Lease], at: datetime, max_nodes: int) -> Target:
-    """The nodes that the leases of one pool justify at `at`."""
-    # Lease.in_force, written out: this is asked for every pool at once. Most leases are still planned or over
-    # already, and states are few objects: asked first, they spare a look at instants all over the memory.
+    """The nodes that the leases of one pool justify at an instant."""
+    # Lease.in_force, inlined: this runs for every pool of a lab at once. The state is compared first, since most leases
+    # are planned or over, and comparing instants costs more.
     in_force = [lease for lease in leases if lease.state in GRANTED and lease.opens <= at < lease.closes]
     if not in_force:
         return NOTHING
@@ -63,7 +62,7 @@ def target_at(leases: Iterable[Lease], at: datetime, max_nodes: int) -> Target:
 
 
 def begun(leases: Iterable[Lease], own: str | None) -> list[Lease]:
-    """Without those that no run has come to yet: `own`'s run orders its nodes, and nobody else's."""
+    """Leave out admitted leases whose nodes are not ordered yet, except `own`: their own run orders their nodes."""
     return [
         lease
         for lease in leases
@@ -72,8 +71,8 @@ def begun(leases: Iterable[Lease], own: str | None) -> list[Lease]:
 
 
 def due(leases: Iterable[Lease], at: datetime) -> list[Lease]:
-    """Planned leases whose time has come that nobody decided on yet, in order of admission."""
-    waiting = [
+    """Planned leases that should open now and are not decided yet, in order of admission."""
+    undecided = [
         lease for lease in leases if lease.state is LeaseState.PLANNED and lease.opens <= at < lease.closes
     ]
-    return sorted(waiting, key=lambda lease: (lease.opens, lease.order))
+    return sorted(undecided, key=lambda lease: (lease.opens, lease.order))

@@ -25,7 +25,7 @@ def status(pools: Sequence[PoolView], pause: Pause | None, speech: Speech) -> Sl
     """Every pool: until when, GPUs free and in use, and what opens next."""
     lines = [_line(line) for pool in pools for line in _pool(pool, speech)]
     if pause is not None:
-        lines.insert(0, plain(speech.sentence(pause.reason(speech.times.with_zone))))
+        lines.insert(0, plain(speech.sentence(pause.reason())))
     return SlackAnswer(blocks.joined(lines))
 
 
@@ -33,7 +33,7 @@ def windows(lab: LabView, speech: Speech) -> SlackAnswer:
     """What opens, what does not, and why."""
     lines = [plain(_window(window, speech)) for window in lab.windows[:MOST_ROWS]]
     if lab.pause is not None:
-        lines.insert(0, plain(speech.sentence(lab.pause.reason(speech.times.with_zone))))
+        lines.insert(0, plain(speech.sentence(lab.pause.reason())))
     return SlackAnswer(blocks.joined(lines or [plain(speech.texts.say("slack.windows.none"))]))
 
 

@@ -11,6 +11,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.views.lab_view import PastLease, WindowState, WindowView
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Said
 from lamplighter.values import instant
 from lamplighter.values.zones import zone
 
@@ -71,7 +72,7 @@ def _shown(lease: Lease, now: datetime, until: datetime) -> bool:
     return lease.closes > now or lease.state is LeaseState.CLOSING
 
 
-def _row(lab: Lab, lease: Lease, note: str) -> WindowView:
+def _row(lab: Lab, lease: Lease, note: Said) -> WindowView:
     states = {
         LeaseState.PLANNED: WindowState.PLANNED,
         LeaseState.ADMITTED: WindowState.PLANNED,

@@ -1,6 +1,6 @@
-"""What would fail a quarter of an hour into a deploy: network, zones, images, versions, taints, quotas.
+"""Mistakes that would fail a deploy only after a quarter of an hour: network, zones, images, versions, taints, quotas.
 
-Only for what we create; of an adopted cluster and its groups AWS knows better.
+Only for resources that we create: AWS knows an adopted cluster and its node groups better.
 """
 
 from collections.abc import Generator, Iterator
@@ -17,10 +17,10 @@ from lamplighter.labfile.rules.parts import Misfit
 
 WIDEST_NETWORK, NARROWEST_NETWORK = 16, 28
 FEWEST_ZONES = 2
-# Nothing else brings them: our clusters begin without add-ons of their own.
+# Nothing else installs them: our clusters have no add-ons at first.
 NEEDED_BY_NODES = ("vpc-cni", "kube-proxy")
 IDENTITY_AGENT = "eks-pod-identity-agent"
-# Local zones and wavelength zones, whose names are longer, take no control plane.
+# Local zones and wavelength zones have longer names; a control plane cannot be in them.
 LETTERS = tuple(ascii_lowercase)
 
 VERSION: Path = ("cluster", "kubernetes_version")
@@ -30,7 +30,7 @@ OPERATOR: Path = ("gpu_operator", "version")
 
 
 def misfits(lab: Lab) -> Iterator[Misfit]:
-    """Everything about the cluster that does not fit."""
+    """The mistakes in the cluster."""
     for name, pool in lab.pools.items():
         yield from _pool(lab, ("pools", name), pool)
     if lab.cluster.existing is not None:
@@ -40,10 +40,13 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
     yield from _endpoint(lab)
     for add_on in NEEDED_BY_NODES:
         if add_on not in lab.cluster.addons:
-            said = f"leave out {add_on}, without which no node becomes ready; name it too"
+            said = f"are without {add_on}, which every node needs to become ready; add it"
             yield Misfit(("cluster", "addons"), said)
     if lab.cluster.workload_identity == "pod" and IDENTITY_AGENT not in lab.cluster.addons:
-        said = f"leave out {IDENTITY_AGENT}, which hands pods their rights; name it, or say workload_identity: node"
+        said = (
+            f"are without {IDENTITY_AGENT}, which gives pods their AWS permissions; add it,"
+            " or write workload_identity: node"
+        )
         yield Misfit(("cluster", "addons"), said, (("cluster", "workload_identity"),))
     yield from _system_nodes(lab)
     if lab.gpu_operator.enabled:
@@ -71,7 +74,7 @@ def _network(lab: Lab) -> Iterator[Misfit]:
         if len(subnets) != len(lab.cluster.zones):
             yield Misfit(
                 path,
-                f"names {len(subnets)} subnets for {len(lab.cluster.zones)} zones, write one a zone",
+                f"names {len(subnets)} subnets for {len(lab.cluster.zones)} zones, write one for each zone",
                 (ZONES,),
             )
         for index, text in enumerate(subnets):
@@ -86,7 +89,7 @@ def _network(lab: Lab) -> Iterator[Misfit]:
 
 
 def _overlaps(blocks: list[tuple[Path, IPv4Network]]) -> Iterator[Misfit]:
-    """Blocks are nested or apart, so in the order of their addresses one overlaps the widest before it."""
+    """Blocks are nested or apart: in the order of their addresses, a block can overlap only the widest before it."""
     widest: tuple[Path, IPv4Network] | None = None
     for path, block in sorted(blocks, key=lambda one: (one[1].network_address, one[1].prefixlen)):
         if widest is not None and block.overlaps(widest[1]):
@@ -112,7 +115,7 @@ def _block(text: str, path: Path) -> Generator[Misfit, None, IPv4Network | None]
 
 def _endpoint(lab: Lab) -> Iterator[Misfit]:
     if not lab.cluster.endpoint.public:
-        said = "is false, but the functions run outside the VPC and reach the cluster in no other way; write true"
+        said = "is false, but the functions run outside the VPC and need it to reach the cluster; write true"
         yield Misfit(("cluster", "endpoint", "public"), said)
 
 
@@ -173,7 +176,7 @@ def _pool(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
     yield from _image(lab, path, pool.ami_type, pool.instance_type)
     image = versions.ami_types().get(pool.ami_type)
     if image is not None and not image.nvidia and not _operator_brings_driver(lab):
-        said = f"is {pool.ami_type}, which has no NVIDIA driver; write AL2023_x86_64_NVIDIA or its like"
+        said = f"is {pool.ami_type}, which has no NVIDIA driver; write one with NVIDIA, such as AL2023_x86_64_NVIDIA"
         yield Misfit((*path, "ami_type"), said)
     for index, taint in enumerate(pool.taints):
         if lab.gpu_operator.enabled and not tolerated(taint, lab.gpu_operator.values):
@@ -200,7 +203,7 @@ def _quota(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
     most = getattr(lab.quotas, key) if key else None
     if known is not None and most is not None and pool.max_nodes * known.vcpus > most:
         fit = most // known.vcpus
-        advice = f"write at most {fit}" if fit else "not one fits, take a smaller type or raise the quota"
+        advice = f"write at most {fit}" if fit else "no node fits, write a smaller type or raise the quota"
         yield Misfit(
             (*path, "max_nodes"),
             f"is {pool.max_nodes}, which needs {pool.max_nodes * known.vcpus} vCPUs of {known.name},"

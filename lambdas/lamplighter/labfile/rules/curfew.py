@@ -1,6 +1,6 @@
-"""Whether the curfew is a time that every day has, and whether a window runs across it.
+"""Whether every day has the time of the curfew, and whether a window runs across it.
 
-What the curfew is and how long it keeps a pool free stands in domain.curfew.
+domain/calendar/curfew.py knows what the curfew does and how long it keeps a pool free.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,14 +15,14 @@ from lamplighter.lab.windows import Window
 from lamplighter.labfile.rules.parts import Misfit
 from lamplighter.values import zones
 
-# Zone rules are looked at so far ahead: no lab is planned further, and no government either.
+# Zone rules are checked so far ahead: nobody plans a lab or changes clocks further ahead.
 FIRST, LAST = date(2026, 1, 1), date(2040, 12, 31)
 _FREE = KEPT_FREE // timedelta(minutes=1)
 _RAILS = (0, SECOND_RAIL // timedelta(minutes=1))
 
 
 def misfits(lab: Lab) -> Iterator[Misfit]:
-    """What keeps a curfew from being one."""
+    """The mistakes in the curfews, and the windows that run across one."""
     if lab.time_zone not in zones.names():
         return
     if lab.guard.curfew is not None:
@@ -41,7 +41,7 @@ def _skipped(lab: Lab, minute: int, path: Path) -> Iterator[Misfit]:
         if day is not None:
             text = (
                 f"is {write_time(minute)}, and on {day} clocks in {lab.time_zone} jump over "
-                f"{write_time((minute + rail) % MINUTES_A_DAY)}, so nothing would happen that night; "
+                f"{write_time((minute + rail) % MINUTES_A_DAY)}, so the schedules would not fire that night; "
                 "write a time that every day has, an hour earlier or later"
             )
             yield Misfit(path, text, (("time_zone",),))

@@ -1,6 +1,6 @@
-"""Whether GPUs can be offered as the lab and its windows ask: the fields, the model, the image, what goes together.
+"""Whether GPUs can be offered as the lab and its windows ask: fields, GPU model, image, and their combinations.
 
-What a setting means is for domain.gpu_sharing; the ClusterPolicy's schema for lab_cluster_policy.
+domain/gpu/sharing.py knows what a setting means; lab/cluster_policy.py has the schema of the ClusterPolicy.
 """
 
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from lamplighter.lab.model import Lab
 from lamplighter.lab.types import shown
 from lamplighter.labfile.rules.parts import Misfit
 
-# Without these no GPU is announced, or none is recognised: a lease would wait for it in vain.
+# Without these components no GPU is announced or recognised: a lease would wait for its GPUs without end.
 NEEDED = ("devicePlugin", "gfd")
 
 
 def misfits(lab: Lab) -> Iterator[Misfit]:
-    """Everything about the offer of GPUs that does not fit."""
+    """The mistakes in how GPUs are offered."""
     everywhere = list(lab.pools)
     yield from _settings(lab, lab.gpu, lab.gpu, ("gpu",), everywhere)
     for index, window in enumerate(lab.windows):

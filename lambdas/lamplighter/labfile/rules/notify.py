@@ -1,6 +1,6 @@
-"""Whether the routes of `notify` fit: kinds and pools that there are, and no address twice on one topic.
+"""Whether the routes of `notify` fit: existing kinds and pools, and no address twice on one topic.
 
-Where notices go is decided by the subscriptions that stacks/constructs/http/channels.py makes of them.
+stacks/constructs/http/channels.py makes the subscriptions, which decide where notices go.
 """
 
 from collections.abc import Iterator
@@ -17,21 +17,23 @@ MOST_COMBINATIONS = 150
 
 
 def misfits(lab: Lab) -> Iterator[Misfit]:
-    """Everything about where notices and pages go that does not fit."""
+    """The mistakes in the routes of notices and pages."""
     notify = lab.notify
     for index, address in enumerate(notify.pages):
         path: Path = ("notify", "pages", index)
         if address in notify.pages[:index]:
-            yield Misfit(path, f"is {shown(address)} like one before it, leave it out")
+            yield Misfit(path, f"is {shown(address)}, like an address before it; leave it out")
         elif address == notify.email:
             yield Misfit(
-                path, f"is {shown(address)} like notify.email, leave one of them out", (("notify", "email"),)
+                path,
+                f"is {shown(address)}, like notify.email; leave one of the two out",
+                (("notify", "email"),),
             )
     for index, route in enumerate(notify.notices):
         path = ("notify", "notices", index)
         if any(other.to == route.to for other in notify.notices[:index]):
             yield Misfit(
-                (*path, "to"), f"is {shown(route.to)} like a route before it, write all its kinds in one"
+                (*path, "to"), f"is {shown(route.to)}, like a route before it; write all kinds in one route"
             )
         yield from _kinds(route, path)
         for place, pool in enumerate(route.pools or ()):
@@ -40,7 +42,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
         if route.pools and len(set(route.kinds)) * (len(set(route.pools)) + 1) > MOST_COMBINATIONS:
             yield Misfit(
                 path,
-                f"has more than {MOST_COMBINATIONS} combinations of kinds and pools, which SNS does not take;"
+                f"has more than {MOST_COMBINATIONS} combinations of kinds and pools, which SNS does not accept;"
                 " leave pools out, or name fewer kinds",
             )
 
@@ -51,9 +53,10 @@ def _kinds(route: Route, path: Path) -> Iterator[Misfit]:
         if kind in PAGES:
             yield Misfit(
                 where,
-                f"is {shown(kind)}, which pages: it goes to notify.email and notify.pages, leave it out",
+                f"is {shown(kind)}, which is a page: it goes to notify.email and notify.pages; leave it out",
             )
         elif kind not in NOTICES:
             yield Misfit(
-                where, f"is {shown(kind)}, no kind of notice; the nearest is {nearest(kind, NOTICES)}"
+                where,
+                f"is {shown(kind)}, which is no kind of notice; the nearest is {nearest(kind, NOTICES)}",
             )

@@ -1,7 +1,7 @@
-"""What no single key can tell: whether the parts of a lab fit each other, and the world.
+"""Whether the parts of a lab fit each other: what no single key can tell.
 
-Each rule says where, what is wrong and what would be right, and which paths it read, so that one
-mistake is told once. Network, images and versions are in lab_rules_cluster.
+Each rule says where, what is wrong and what would be right, and which paths it read, so that one mistake is reported
+once. cluster.py checks network, images and versions.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ class Misfit:
 
 
 def misfits(lab: Lab) -> Iterator[Misfit]:
-    """Everything about pools, windows and money that does not fit."""
+    """The mistakes in pools, windows and money."""
     yield from _places(lab)
     yield from _pools(lab)
     yield from _guard(lab)
@@ -39,7 +39,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
         path: Path = ("windows", index)
         if names[window.name] > 1 and any(other.name == window.name for other in lab.windows[:index]):
             yield Misfit(
-                (*path, "name"), f"is {shown(window.name)} like a window before it, give it another name"
+                (*path, "name"), f"is {shown(window.name)}, like a window before it; write another name"
             )
         yield from _window(lab, window, path)
         yield from _span(window, path)
@@ -54,7 +54,7 @@ def _places(lab: Lab) -> Iterator[Misfit]:
     if lab.region not in known:
         yield Misfit(
             ("region",),
-            f"is {shown(lab.region)}, no AWS region we know; the nearest is {nearest(lab.region, known)}",
+            f"is {shown(lab.region)}, which is not a known AWS region; the nearest is {nearest(lab.region, known)}",
         )
     yield from _zone(lab.time_zone, ("time_zone",))
 
@@ -62,7 +62,9 @@ def _places(lab: Lab) -> Iterator[Misfit]:
 def _zone(name: str, path: Path) -> Iterator[Misfit]:
     if name not in zones.names():
         closest = nearest(name, sorted(zones.names()))
-        yield Misfit(path, f"is {shown(name)}, no zone of the IANA list; write a name such as {closest}")
+        yield Misfit(
+            path, f"is {shown(name)}, which is no zone of the IANA list; write a name such as {closest}"
+        )
 
 
 def _pools(lab: Lab) -> Iterator[Misfit]:
@@ -71,7 +73,7 @@ def _pools(lab: Lab) -> Iterator[Misfit]:
         if pool.existing is not None and lab.cluster.existing is None:
             yield Misfit(
                 (*path, "existing"),
-                "names a node group, but cluster.existing names no cluster; name the cluster it is in",
+                "names a node group, but cluster.existing names no cluster; name the cluster of the node group",
                 (("cluster", "existing"),),
             )
         if pool.existing is None and lab.cluster.existing is not None:
@@ -83,7 +85,7 @@ def _pools(lab: Lab) -> Iterator[Misfit]:
         if pool.auto_scaling_group is not None and pool.existing is None:
             yield Misfit(
                 (*path, "auto_scaling_group"),
-                "is for a node group that exists already, and EKS names that of a new one; leave it out",
+                "is only for an existing node group: EKS names the group of a new one; leave it out",
                 ((*path, "existing"),),
             )
         group = lab.nodegroup_name(name)
@@ -122,9 +124,9 @@ def _guard(lab: Lab) -> Iterator[Misfit]:
 
 
 def no_pool(lab: Lab, path: Path, name: str) -> Misfit:
-    """That a name is of no pool, with the nearest one."""
+    """The mistake that the lab has no such pool, with the nearest name."""
     known = list(lab.pools)
-    text = f"is {shown(name)}, no pool of this lab; the nearest is {nearest(name, known)}"
+    text = f"is {shown(name)}, which is no pool of this lab; the nearest is {nearest(name, known)}"
     return Misfit(path, text, (("pools",), ("pools", name)))
 
 
@@ -147,7 +149,7 @@ def _window(lab: Lab, window: Window, path: Path) -> Iterator[Misfit]:
 
 
 def _dates(window: Window, path: Path) -> Iterator[Misfit]:
-    """Days or dates with a start and an end, or a calendar that says all of it."""
+    """A window has days or dates with a start and an end, or a calendar that has all of them."""
     if window.calendar is not None:
         for key in ("days", "dates", *TIMES):
             if getattr(window, key) is not None:
@@ -155,7 +157,7 @@ def _dates(window: Window, path: Path) -> Iterator[Misfit]:
                     (*path, key), "is given beside calendar, keep one of the two", ((*path, "calendar"),)
                 )
         return
-    # A calendar that could not be read was meant to say when.
+    # A calendar that could not be read was meant to name the times.
     meant = (*path, "calendar")
     for key in TIMES:
         if getattr(window, key) is None:
@@ -186,7 +188,9 @@ def _length(lab: Lab, window: Window, path: Path) -> Iterator[Misfit]:
     if window.begins == window.end:
         end = write_time(window.end)
         yield Misfit(
-            (*path, "end"), f"is {end} like start, write when it closes; a whole day is 00:00 to 24:00", times
+            (*path, "end"),
+            f"is {end}, like start; write when the window closes; a whole day is 00:00 to 24:00",
+            times,
         )
     elif window.length > lab.guard.longest_lease:
         yield Misfit(

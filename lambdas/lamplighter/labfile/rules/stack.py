@@ -1,6 +1,6 @@
-"""Whether what announces GPUs fits the lab: one plugin on a node, and settings only where something obeys them.
+"""Whether the plugins that announce GPUs fit the lab: one plugin on a node, and no settings that nothing applies.
 
-Which settings there are is for lab_rules_gpu; whether images and versions fit, for lab_rules_cluster.
+gpu.py checks the settings; cluster.py checks images and versions.
 """
 
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ CONFIG: Path = ("device_plugin", "values", "config")
 
 
 def misfits(lab: Lab) -> Iterator[Misfit]:
-    """Everything about the kinds of GPU stack that does not fit."""
+    """The mistakes in the GPU stacks."""
     if lab.device_plugin.enabled and lab.gpu_operator.enabled:
         yield Misfit(
             PLUGIN,
-            "is true beside the GPU Operator, which brings a device plugin too, and a node takes one;"
+            "is true, but the GPU Operator installs a device plugin too, and a node can have only one;"
             " write gpu_operator: {enabled: false}, or leave this out",
             (OPERATOR,),
         )
@@ -31,19 +31,21 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
     if lab.device_plugin.enabled and not of_the_chart(lab):
         yield Misfit(
             PLUGIN,
-            "is true, but every pool's image brings a device plugin of its own; leave it out",
+            "is true, but the image of every pool has its own device plugin; leave it out",
             (("pools",),),
         )
     if lab.cluster.node_monitoring and lab.cluster.existing is not None:
         yield Misfit(
             MONITORING,
             "is true, but nothing is installed in an existing cluster; add eks-node-monitoring-agent there"
-            " yourself and leave this out: where it runs, it is read",
+            " yourself and leave this out: the checks read it where it runs",
             (("cluster", "existing"),),
         )
     if "config" in lab.device_plugin.values and sharings(lab):
         yield Misfit(
-            CONFIG, "is where share and sharing are kept; keep one of the two", (("gpu",), ("windows",))
+            CONFIG,
+            "is set as well as share or sharing, which use it; keep one of the two",
+            (("gpu",), ("windows",)),
         )
     yield from _settings(lab, lab.gpu, ("gpu",), list(lab.pools))
     for index, window in enumerate(lab.windows):
@@ -55,7 +57,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
             yield Misfit(
                 ("windows", index, "gpu", "cluster_policy"),
                 f"changes the GPU Operator, but the GPUs of pool {pool} come from the plugin in its image,"
-                " which does not heed it; leave it out",
+                " which does not read it; leave it out",
                 (("pools", pool, "ami_type"),),
             )
 

@@ -15,6 +15,8 @@ from lamplighter.adapters.calendars.text import LARGEST, MOST_EVENTS, read
 from lamplighter.domain.calendar.course import CourseEvent, change
 from lamplighter.errors import BadInput
 from lamplighter.values import zones
+from tests.drawn import english
+from tests.unit.calendar.courses.event_reasons import fault, unknown_zone
 
 SEOUL = "Asia/Seoul"
 CUSTOM = """\
@@ -119,7 +121,7 @@ def test_clock_changes_mean_what_they_mean_for_every_window() -> None:
         "03-09 06:30-08:30",
         "11-01 04:30-05:30",
     ]
-    assert found[1].notes[0].startswith("lasts 1 h 30 min instead of 2 h")
+    assert english(found[1].notes[0]).startswith("it lasts 1h30m instead of 2h")
     assert [each.notes for each in (found[0], found[2], found[3])] == [(), (), ()]
 
 
@@ -174,14 +176,14 @@ def test_an_event_that_can_be_no_window_is_left_out_and_said() -> None:
     )
     assert found.events == 1
     assert list(found.faults) == [
-        '"Class 0" lasts all day; only events with times open a pool',
-        '"Class 1" is in the zone Nowhere/Land, which the calendar does not define',
-        '"Class 2" has a time that cannot be read',
-        '"Class 3" recurs secondly; a course recurs daily, weekly, monthly or yearly',
-        '"Class 4" recurs daily by BYHOUR, which is not read',
-        '"Class 5" recurs more than 5000 times',
-        '"Class 6" begins in 999; only years from 1990 to 2200 are read',
-        '"Class 7" has a time that cannot be read',
+        fault("Class 0", "calendar.event.all-day"),
+        unknown_zone("Class 1", "Nowhere/Land"),
+        fault("Class 2", "calendar.event.unreadable"),
+        fault("Class 3", "calendar.rule.frequency", frequency="SECONDLY"),
+        fault("Class 4", "calendar.rule.part", frequency="DAILY", part="BYHOUR"),
+        fault("Class 5", "calendar.rule.too-often", most=5000),
+        fault("Class 6", "calendar.event.year", year=999, first=1990, last=2200),
+        fault("Class 7", "calendar.event.unreadable"),
     ]
 
 
@@ -204,10 +206,10 @@ def test_people_places_and_descriptions_are_not_kept() -> None:
 
 
 def test_what_is_no_calendar_is_refused_in_one_line() -> None:
-    assert refused(b"<html>log in</html>") == "is no iCalendar (RFC 5545), export it as .ics"
-    assert refused(b"\xff\xfe") == "is not UTF-8 at byte 0, export it as UTF-8"
-    assert refused(b"x" * (LARGEST + 1)).startswith("is larger than 1024 KiB")
-    assert refused(b"BEGIN:VEVENT\n" * (MOST_EVENTS + 1)).startswith("has more than 2000 events")
+    assert refused(b"<html>log in</html>") == "it is not an iCalendar file (RFC 5545), export it as .ics"
+    assert refused(b"\xff\xfe") == "it is not UTF-8 at byte 0, export it as UTF-8"
+    assert refused(b"x" * (LARGEST + 1)).startswith("it is larger than 1024 KiB")
+    assert refused(b"BEGIN:VEVENT\n" * (MOST_EVENTS + 1)).startswith("it has more than 2000 events")
     assert "\n" not in refused(b"BEGIN:VCALENDAR\nBEGIN:VEVENT\n")
 
 
@@ -215,9 +217,9 @@ def test_a_zone_that_would_cost_hours_to_work_out_is_refused() -> None:
     content = calendar(
         "DTSTART;TZID=Campus:20260302T200000|DURATION:PT1H", head=CUSTOM.format(rule="FREQ=SECONDLY")
     )
-    assert refused(content).startswith("defines a time zone whose clocks")
+    assert refused(content).startswith("it defines a time zone whose clocks")
     folded = content.replace(b"FREQ=SECONDLY", b"FREQ=SEC\r\n ONDLY")
-    assert refused(folded).startswith("defines a time zone whose clocks")
+    assert refused(folded).startswith("it defines a time zone whose clocks")
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ def test_a_zone_that_would_cost_hours_to_work_out_is_refused() -> None:
 )
 def test_a_zone_whose_clocks_may_never_change_again_is_refused(rule: str) -> None:
     content = calendar("DTSTART;TZID=Campus:20260302T200000|DURATION:PT1H", head=CUSTOM.format(rule=rule))
-    assert refused(content).startswith("defines a time zone whose clocks")
+    assert refused(content).startswith("it defines a time zone whose clocks")
 
 
 def test_a_zone_may_say_the_second_sunday_the_long_way() -> None:

@@ -1,17 +1,18 @@
 """The copy of a calendar at an address: when it is read again, what stays of it, and what people are told."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.calendar.changes import clock_of
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.calendar.course import Change, CourseEvent
-from lamplighter.domain.calendar.course_copy import CourseCopy, fingerprint, seen, to_say, unseen
+from lamplighter.domain.calendar.course_copy import CourseCopy, fingerprint, news, seen, unseen
+from lamplighter.reasons.reason import reason
+from tests.drawn import english
 
 NINE = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
-CLOCK = clock_of(ZoneInfo("Etc/UTC"))
 HERE, THERE = "https://school.example/a.ics", "https://other.example/a.ics"
 GOOD = seen(HERE, "text", NINE)
 LOST = unseen(GOOD, HERE, "it answers 503", NINE + HOUR)
@@ -30,7 +31,7 @@ def added(number: int) -> Change:
 
 
 def told(before: CourseCopy | None, after: CourseCopy, change: Change = SAME) -> str | None:
-    return to_say("course", before, after, change, CLOCK)
+    return english(news("course", before, after, change)) or None
 
 
 @pytest.mark.parametrize(
@@ -60,18 +61,18 @@ def test_a_failed_reading_leaves_the_last_good_copy_of_the_same_address() -> Non
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        (None, NEVER, "the calendar of window course cannot be read, so it opens nothing: it answers 404"),
+        (None, NEVER, "the calendar of window course cannot be read, so the window opens nothing: it answers 404"),
         (NEVER, NEVER, None),
         (GOOD, LOST,
-         ("the calendar of window course cannot be read: it answers 503; it goes on as it was at "
+         ("the calendar of window course cannot be read: it answers 503; the plan keeps its events as they were at "
           "09:00 on 2026-11-20 (Etc/UTC)")),
         (LOST, LOST, None),
         (GOOD, unseen(GOOD, THERE, "it answers 404", NINE),
-         "the calendar of window course cannot be read, so it opens nothing: it answers 404"),
+         "the calendar of window course cannot be read, so the window opens nothing: it answers 404"),
         (LOST, unseen(LOST, THERE, "it answers 404", NINE),
-         "the calendar of window course cannot be read, so it opens nothing: it answers 404"),
+         "the calendar of window course cannot be read, so the window opens nothing: it answers 404"),
         (GOOD, GOOD, None),
-        (LOST, GOOD, "the calendar of window course can be read again, and nothing in it has changed"),
+        (LOST, GOOD, "the calendar of window course can be read again; its events have not changed"),
         (None, GOOD, "window course follows its calendar: 0 events in the next 60 days"),
         (NEVER, GOOD, "window course follows its calendar: 0 events in the next 60 days"),
         (GOOD, seen(THERE, "text", NINE), "window course follows its calendar: 0 events in the next 60 days"),
@@ -103,8 +104,21 @@ def test_what_has_changed_is_told_event_by_event() -> None:
     assert told(LOST, GOOD, change) == told(GOOD, GOOD, change)
 
 
-@pytest.mark.parametrize(("number", "more"), [(5, ""), (6, "; and 1 more"), (7, "; and 2 more")])
+@pytest.mark.parametrize(
+    ("number", "more"), [(5, ""), (6, "; and 1 more like these"), (7, "; and 2 more like these")]
+)
 def test_five_changes_are_named_and_the_rest_is_counted(number: int, more: str) -> None:
     five = "; ".join(f"Class {each} at 09:00 on 2026-11-20 (Etc/UTC) is new" for each in range(5))
 
     assert told(GOOD, GOOD, added(number)) == f"the calendar of window course has changed: {five}{more}"
+
+
+def test_the_ledger_keeps_a_problem_as_a_code_and_reads_the_sentence_of_an_older_release(
+    ledger: Ledger,
+) -> None:
+    coded = replace(LOST, problem=reason("calendar.web.status", host="school.example", status="503"))
+
+    ledger.keep_course_copy("coded", coded)
+    ledger.keep_course_copy("old", LOST)
+
+    assert ledger.course_copies() == {"coded": coded, "old": LOST}

@@ -58,7 +58,7 @@ def test_the_windows_own_bounds_and_exceptions_hold_for_events_too(beside: Path)
     document = simulated(load(lab(beside, text)), "2026-03-01T00:00:00Z", "2026-04-01T00:00:00Z")
     assert document["windows"] == []
     assert [(each["date"], each["code"], each["reason"]) for each in document["skipped"]] == [
-        ("2026-03-09", "excepted", "2026-03-09 is among the exceptions of course"),
+        ("2026-03-09", "excepted", "2026-03-09 is among the exceptions of window course"),
         ("2026-03-16", "excepted", "2026-03-16 is among the lab's exceptions"),
     ]
 
@@ -68,7 +68,7 @@ def test_an_event_longer_than_any_lease_is_skipped_aloud(beside: Path) -> None:
     document = simulated(load(lab(beside, text)), "2026-03-01T00:00:00Z", "2026-03-05T00:00:00Z")
     assert [each["date"] for each in document["windows"]] == ["2026-03-02"]
     assert [(each["code"], each["reason"]) for each in document["skipped"]] == [
-        ("too-long", '"Class 0" is longer than the 2h that longest_lease allows')
+        ("too-long", '"Class 0" is longer than 2h, the longest that a lease may be (guard.longest_lease)')
     ]
 
 
@@ -91,11 +91,17 @@ def test_a_calendar_says_all_of_when(beside: Path) -> None:
 
 def test_a_file_that_is_missing_or_no_calendar_is_a_problem_at_its_line(beside: Path) -> None:
     assert problems(beside, LAB.replace("course.ics", "other.ics")) == [
-        "4: windows.0.calendar: is other.ics, which is not beside the lab, put it there or name another"
+        (
+            "4: windows.0.calendar: names other.ics, which cannot be used: "
+            "it is not beside the lab, put it there or name another"
+        )
     ]
     (beside / "course.ics").write_text("hello")
     assert problems(beside, LAB) == [
-        "4: windows.0.calendar: is course.ics, which is no iCalendar (RFC 5545), export it as .ics"
+        (
+            "4: windows.0.calendar: names course.ics, which cannot be used: "
+            "it is not an iCalendar file (RFC 5545), export it as .ics"
+        )
     ]
 
 

@@ -97,8 +97,10 @@ def test_a_calendar_that_cannot_be_worked_out_any_more_takes_no_other_window_wit
     assert hours.plan(after=timedelta(hours=24)) == []
     assert hours.plan(after=timedelta(minutes=10)) == []
 
-    [said] = [each for each in hours.said() if each.endswith("until then it opens nothing.")]
-    assert said.startswith("The calendar of window course has too many series that began long ago")
+    [said] = [each for each in hours.said() if each.endswith("the window opens nothing until it can.")]
+    assert said.startswith(
+        "The calendar of window course cannot be used: it has too many series that began long ago"
+    )
 
 
 @pytest.fixture
@@ -137,10 +139,16 @@ def test_what_changes_is_said_once(hours: Hours) -> None:
     ("answer", "why"),
     [
         (OutsideFailed("school.example answers 503"), "school.example answers 503"),
-        (b"<html>log in", "what stands at school.example is no iCalendar (RFC 5545), export it as .ics"),
+        (
+            b"<html>log in",
+            (
+                "school.example gives no usable calendar: "
+                "it is not an iCalendar file (RFC 5545), export it as .ics"
+            ),
+        ),
         (
             b"x" * 2_000_000,
-            "what stands at school.example is larger than 1024 KiB, export a smaller calendar",
+            "school.example gives no usable calendar: it is larger than 1024 KiB, export a smaller calendar",
         ),
     ],
 )
@@ -155,18 +163,21 @@ def test_while_it_cannot_be_read_the_last_good_copy_holds_and_that_is_said_once(
     assert hours.plan() == ["21. 19:00"]
 
     assert hours.said() == [
-        f"The calendar of window course cannot be read: {why}; it goes on as it was at 21:00 on 2026-11-20 (UTC)."
+        (
+            f"The calendar of window course cannot be read: {why}; "
+            "the plan keeps its events as they were at 21:00 on 2026-11-20 (UTC)."
+        )
     ]
     hours.school.answer = calendar(FIRST)
     hours.plan()
-    assert hours.said() == ["The calendar of window course can be read again, and nothing in it has changed."]
+    assert hours.said() == ["The calendar of window course can be read again; its events have not changed."]
 
 
 def test_what_was_never_read_opens_nothing_and_that_is_said(hours: Hours) -> None:
     hours.school.answer = OutsideFailed("school.example has no address")
     assert hours.plan() == []
     assert hours.said() == [
-        "The calendar of window course cannot be read, so it opens nothing: school.example has no address."
+        "The calendar of window course cannot be read, so the window opens nothing: school.example has no address."
     ]
 
 
@@ -186,7 +197,7 @@ def test_events_that_can_be_no_window_are_said_with_the_rest(hours: Hours) -> No
     (said,) = hours.said()
     assert said == (
         "Window course follows its calendar: 1 event in the next 60 days; "
-        'left out: "Class 1" lasts all day; only events with times open a pool.'
+        'events that are left out: "Class 1": it lasts all day, and only events with times open a pool.'
     )
 
 
@@ -196,7 +207,7 @@ def test_what_a_calendar_contradicts_itself_in_is_said_with_the_rest(hours: Hour
     (said,) = hours.said()
     assert said == (
         "Window course follows its calendar: 2 events in the next 60 days; "
-        '"Class 1" has the UID of another event; both count.'
+        '"Class 1": it has the UID of another event, and both count.'
     )
 
 

@@ -10,6 +10,7 @@ from lamplighter.domain.calendar.course import Change, CourseEvent, change
 from lamplighter.domain.calendar.occurrences import Code, Expansion, SkippedWindow, expand
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Said, reason
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 NINE = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -50,8 +51,8 @@ def found(
     return expand(lab, start, end, {"course": Physics(*events)})
 
 
-def skipped(one: CourseEvent, code: Code, reason: str) -> SkippedWindow:
-    return SkippedWindow("course", "gpu", one.date, code, reason, 0, one.id)
+def skipped(one: CourseEvent, code: Code, why: Said) -> SkippedWindow:
+    return SkippedWindow("course", "gpu", one.date, code, why, 0, one.id)
 
 
 def days(expansion: Expansion) -> list[int]:
@@ -102,7 +103,8 @@ def test_an_event_on_an_exception_is_skipped_and_the_others_are_not() -> None:
     holiday: dict[str, Any] = {"except": ["2026-11-20"]}
     made = found(first, second, **holiday)
 
-    assert made.skipped == [skipped(first, Code.EXCEPTED, "2026-11-20 is among the exceptions of course")]
+    excepted = reason("calendar.excepted.window", date=first.date, window="course")
+    assert made.skipped == [skipped(first, Code.EXCEPTED, excepted)]
     assert days(made) == [21]
 
 
@@ -110,7 +112,7 @@ def test_an_event_of_which_nothing_is_left_says_why() -> None:
     bare, noted = event(hours=0), event("cd34", hours=-1, notes=("clocks go forward", "and back"))
 
     assert found(bare, noted).skipped == [
-        skipped(bare, Code.VANISHES, '"Physics" ends as it begins'),
+        skipped(bare, Code.VANISHES, reason("calendar.event.empty", event='"Physics"')),
         skipped(noted, Code.VANISHES, "clocks go forward"),
     ]
 
@@ -122,7 +124,11 @@ def test_an_event_is_as_long_by_the_wall_as_the_longest_lease_and_no_longer() ->
 
     assert [each.event for each in made.windows] == ["ab12"]
     assert made.skipped == [
-        skipped(longer, Code.TOO_LONG, '"Physics" is longer than the 3h that longest_lease allows')
+        skipped(
+            longer,
+            Code.TOO_LONG,
+            reason("calendar.event.too-long", event='"Physics"', longest=timedelta(hours=3)),
+        )
     ]
 
 

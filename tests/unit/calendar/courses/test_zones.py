@@ -9,6 +9,8 @@ from lamplighter.adapters.calendars.course import CourseCalendar, courses
 from lamplighter.adapters.calendars.text import read
 from lamplighter.domain.calendar.simulation import simulate
 from lamplighter.labfile.file import load
+from lamplighter.reasons.reason import reason
+from tests.unit.calendar.courses.event_reasons import unknown_zone
 from tests.unit.calendar.courses.test_calendar import AUTUMN, CUSTOM, SEOUL, calendar, events, hours, refused
 
 EVENING = f"DTSTART;TZID={SEOUL}:20260302T200000|DTEND;TZID={SEOUL}:20260302T230000"
@@ -53,9 +55,7 @@ def test_two_calendars_of_one_lab_may_call_different_zones_the_same(tmp_path: Pa
 
 def test_a_calendar_keeps_its_zones_while_others_are_read() -> None:
     west, east = (CourseCalendar(read(calendar(CAMPUS, head=head)).text) for head in (NEW_YORK, TOKYO))
-    assert read(calendar(CAMPUS)).faults == (
-        '"Class 0" is in the zone Campus, which the calendar does not define',
-    )
+    assert read(calendar(CAMPUS)).faults == (unknown_zone("Class 0", "Campus"),)
     begins, ends = (int(datetime.fromisoformat(f"2026-03-0{day}T00:00:00Z").timestamp()) for day in (1, 6))
     assert hours(list(west.events(SEOUL, begins, ends))) == ["03-03 01:00-02:00"]
     assert hours(list(east.events(SEOUL, begins, ends))) == ["03-02 11:00-12:00"]
@@ -71,7 +71,7 @@ def test_a_zone_defined_twice_is_known_where_both_mean_the_same() -> None:
     renamed = NEW_YORK.replace("BEGIN:STANDARD", "BEGIN:STANDARD\nTZNAME:EST")
     assert hours(events(calendar(CAMPUS, head=NEW_YORK + renamed))) == ["03-03 01:00-02:00"]
     found = read(calendar(CAMPUS, EVENING, head=NEW_YORK + TOKYO))
-    assert found.faults == ('"Class 0" is in the zone Campus, which the calendar defines twice, not alike',)
+    assert found.faults == (unknown_zone("Class 0", "Campus", "twice"),)
     assert found.events == 1
 
 
@@ -85,9 +85,7 @@ def test_a_zone_defined_twice_is_known_where_both_mean_the_same() -> None:
 )
 def test_a_definition_that_cannot_be_read_takes_its_own_events_only(definition: str) -> None:
     found = read(calendar(CAMPUS, EVENING, head=definition))
-    assert found.faults == (
-        '"Class 0" is in the zone Campus, which the calendar defines in a way that cannot be read',
-    )
+    assert found.faults == (unknown_zone("Class 0", "Campus", "unreadable"),)
     assert found.events == 1
 
 
@@ -100,7 +98,7 @@ def test_zones_of_the_list_are_those_of_the_list_whatever_a_calendar_says() -> N
 @pytest.mark.parametrize("zone", ["America", "Europe/", "localtime", "../etc/localtime", "Nowhere"])
 def test_a_folder_or_file_of_the_machine_is_no_zone(zone: str) -> None:
     found = read(calendar(f'DTSTART;TZID="{zone}":20260302T200000|DURATION:PT1H', EVENING))
-    assert found.faults == (f'"Class 0" is in the zone {zone}, which the calendar does not define',)
+    assert found.faults == (unknown_zone("Class 0", zone),)
     assert found.events == 1
 
 
@@ -116,7 +114,7 @@ def test_lotus_notes_says_the_hour_of_a_clock_change_in_its_rule(time: str) -> N
 def test_a_rule_of_a_zone_that_is_not_read_is_named() -> None:
     rule = "FREQ=YEARLY;BYHOUR=1,2;BYDAY=1SU;BYMONTH=11"
     assert refused(calendar(CAMPUS, head=CUSTOM.format(rule=rule))) == (
-        f"defines a time zone whose clocks change by a rule that is not read (Campus: {rule}), export it anew"
+        f"it defines a time zone whose clocks change by a rule that is not read (Campus: {rule}), export it again"
     )
 
 
@@ -147,9 +145,7 @@ def test_a_time_without_a_zone_is_in_the_calendars_own_or_else_in_the_windows(
 
 def test_a_calendar_whose_own_zone_nobody_knows_says_so() -> None:
     found = read(calendar(EVENING, head=own("Nowhere")))
-    assert found.doubts == (
-        "X-WR-TIMEZONE names the zone Nowhere, which nobody knows; times without a zone are in the window's",
-    )
+    assert found.doubts == (reason("calendar.zone.own-unknown", property="X-WR-TIMEZONE", zone="Nowhere"),)
 
 
 def test_a_series_in_utc_recurs_in_the_calendars_own_zone() -> None:

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from lamplighter.domain.calendar.occurrences import Code, Expansion, SkippedWindow, expand
+from lamplighter.reasons.reason import reason
 from tests.unit.lab.test_expansion import DAILY, DAY, EIGHT, SECOND, SPRING, TEN, lab, planned
 
 
@@ -77,10 +78,11 @@ def test_an_exception_is_skipped_and_says_whose_it_is() -> None:
     assert expand(found, EIGHT - 2 * DAY, EIGHT + 7 * DAY) == Expansion(
         [planned(date(2026, 11, 26), EIGHT + 6 * DAY, TEN + 6 * DAY)],
         [
-            SkippedWindow(
-                "evening", "gpu", date(2026, 11, day), Code.EXCEPTED, f"2026-11-{day} is among {whose}", 0
+            SkippedWindow("evening", "gpu", date(2026, 11, day), Code.EXCEPTED, why, 0)
+            for day, why in (
+                (19, reason("calendar.excepted.window", date=date(2026, 11, 19), window="evening")),
+                (20, reason("calendar.excepted.lab", date=date(2026, 11, 20))),
             )
-            for day, whose in ((19, "the exceptions of evening"), (20, "the lab's exceptions"))
         ],
     )
 

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.calendar.early_opening import NodeInterval, all_fitted, fitted, note, planned, stay_of
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import draw, reason
 from tests.unit.leases.granting.test_grants import EIGHT, MINUTE, lease
 
 LAB = Lab.model_validate(
@@ -33,7 +35,7 @@ def window(name: str = "evening", nodes: int = 2, early: int = 10, begins: int =
     """Ready by eight, so many minutes early; nothing is in the way yet."""
     order = 0 if name == "evening" else 1
     plain = PlannedWindow(name, "gpu", EIGHT.date(), nodes, seconds(begins), seconds(120), (), "class", order)
-    return planned(plain, early * 60, "Etc/UTC")
+    return planned(plain, early * 60)
 
 
 def stay(opens: float, closes: float, nodes: int = 3, whose: str = "alice") -> NodeInterval:
@@ -42,15 +44,15 @@ def stay(opens: float, closes: float, nodes: int = 3, whose: str = "alice") -> N
 
 def opens(one: PlannedWindow) -> tuple[float, str]:
     """Minutes after eight, and what it says."""
-    return (one.opens - EIGHT) / MINUTE, one.notes[-1]
+    return (one.opens - EIGHT) / MINUTE, draw(one.notes[-1], ENGLISH, lambda at: f"{at:%H:%M}")
 
 
-AS_WISHED = (-10, "opens 10 min early, so that GPUs are ready by 20:00")
+AS_WISHED = (-10, "it opens 10m early, so that its GPUs are ready by 20:00")
 
 
 def until(minute: float, said: str, whose: str = "alice") -> tuple[float, str]:
     at = f"{EIGHT + minute * MINUTE:%H:%M}"
-    return minute, f"opens {said} and not 10 min early: {whose} comes first until {at}"
+    return minute, f"it opens {said} instead of 10m early: {whose} has the nodes until {at}"
 
 
 @pytest.mark.parametrize(
@@ -60,15 +62,15 @@ def until(minute: float, said: str, whose: str = "alice") -> tuple[float, str]:
         ([stay(-60, -10)], AS_WISHED),
         ([stay(0, 60)], AS_WISHED),
         ([stay(-60, -5, nodes=2)], AS_WISHED),
-        ([stay(-60, -9)], until(-9, "9")),
-        ([stay(-10, -9)], until(-9, "9")),
-        ([stay(-5, -4)], until(-4, "4")),
-        ([stay(-60, 0)], until(0, "at 20:00")),
-        ([stay(-60, 30)], (0, "opens at 20:00 and not 10 min early: others comes first until 20:00")),
-        ([stay(-60, -8, 2), stay(-60, -6, 1, "bob")], until(-8, "8")),
-        ([stay(-60, -6), stay(-60, -8, whose="bob")], until(-6, "6")),
-        ([stay(-60, -8), stay(-8, -5, whose="bob")], until(-5, "5", "bob")),
-        ([stay(-60, -5), stay(-7, -5, whose="bob"), stay(-6, -5)], until(-5, "5", "alice and bob")),
+        ([stay(-60, -9)], until(-9, "9m")),
+        ([stay(-10, -9)], until(-9, "9m")),
+        ([stay(-5, -4)], until(-4, "4m")),
+        ([stay(-60, 0)], until(0, "at its start")),
+        ([stay(-60, 30)], until(0, "at its start", "another lease")),
+        ([stay(-60, -8, 2), stay(-60, -6, 1, "bob")], until(-8, "8m")),
+        ([stay(-60, -6), stay(-60, -8, whose="bob")], until(-6, "6m")),
+        ([stay(-60, -8), stay(-8, -5, whose="bob")], until(-5, "5m", "bob")),
+        ([stay(-60, -5), stay(-7, -5, whose="bob"), stay(-6, -5)], until(-5, "5m", "alice and bob")),
     ],
 )
 def test_a_window_opens_as_early_as_others_leave_it_room_until_its_start(
@@ -84,19 +86,15 @@ def test_a_window_that_opens_at_its_start_is_given_back_as_it_is() -> None:
 
 
 def test_what_a_window_says_of_its_early_opening() -> None:
-    assert note(seconds(-1), seconds(0), "Asia/Seoul") == (
-        "opens 1 min early, so that GPUs are ready by 05:00"
-    )
-    assert note(seconds(0), seconds(0), "Asia/Seoul") == (
-        "should have GPUs ready by 05:00, and could not open before"
-    )
+    assert note(seconds(-1), seconds(0)) == reason("calendar.early", early=MINUTE, ready_by=EIGHT)
+    assert note(seconds(0), seconds(0)) == reason("calendar.early.not", ready_by=EIGHT)
     assert window()._replace(notes=()).notes == ()
-    assert planned(window()._replace(notes=("first",)), 60, "Etc/UTC").notes[0] == "first"
+    assert planned(window()._replace(notes=("first",)), 60).notes[0] == "first"
 
 
 def test_a_lease_is_seen_by_others_as_its_window_s_or_its_owner_s() -> None:
     assert stay_of(lease(opens=-60, closes=60)) == stay(-60, 60, 2, "evening")
-    assert stay_of(lease(window=None)).whose == "class's lease"
+    assert stay_of(lease(window=None)).whose == reason("lease.of-owner", owner="class")
 
 
 # --- beside leases and other windows -------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.calendar.course import CourseEvent
-from lamplighter.domain.calendar.occurrences import FIRST_DATE, LAST_DATE
+from lamplighter.domain.calendar.hours import FIRST_DATE, LAST_DATE
 from lamplighter.domain.calendar.timetable import Timetable
 from lamplighter.lab.model import Lab
 from tests.unit.pool.test_standing import Lectures

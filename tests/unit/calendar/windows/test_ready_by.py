@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.calendar.early_opening import NodeInterval, fitted
 from lamplighter.domain.calendar.occurrences import expand
 from lamplighter.domain.calendar.planner import CalendarInputs, calendar
@@ -26,6 +27,8 @@ from lamplighter.domain.leases.warm_up import (
 )
 from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import draw
+from tests.drawn import english
 
 DAY = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -51,14 +54,16 @@ def played(found: Lab) -> list[str]:
 
 
 def notes(found: Lab) -> list[str]:
-    document: Any = simulate(found, DAY, DAY + timedelta(days=2)).to_json()
+    document: Any = simulate(found, DAY, DAY + timedelta(days=2)).to_json(
+        lambda said: draw(said, ENGLISH, lambda at: f"{at:%H:%M}")
+    )
     return [note for each in document["windows"] for note in each["notes"]]
 
 
 def test_it_opens_early_by_the_stated_figure_before_anything_was_measured() -> None:
     found = lab(by())
     assert played(found) == ["class 19:50-22:00"]
-    assert notes(found) == ["opens 10 min early, so that GPUs are ready by 20:00"]
+    assert notes(found) == ["it opens 10m early, so that its GPUs are ready by 20:00"]
 
 
 def test_it_opens_early_by_what_its_pool_was_measured_to_take() -> None:
@@ -79,10 +84,10 @@ def test_the_early_minutes_are_paid_for() -> None:
 def test_it_never_opens_before_others_leave_room_and_says_so() -> None:
     found = lab(by(), plain("18:00", "19:55"))
     assert played(found) == ["other 18:00-19:55", "class 19:55-22:00"]
-    assert notes(found) == ["opens 5 and not 10 min early: other comes first until 19:55"]
+    assert notes(found) == ["it opens 5m instead of 10m early: other has the nodes until 19:55"]
     found = lab(by(), plain("18:00", "20:00"))
     assert played(found) == ["other 18:00-20:00", "class 20:00-22:00"]
-    assert notes(found) == ["opens at 20:00 and not 10 min early: other comes first until 20:00"]
+    assert notes(found) == ["it opens at its start instead of 10m early: other has the nodes until 20:00"]
 
 
 def test_opening_early_pushes_nobody_out() -> None:
@@ -102,7 +107,7 @@ def test_it_opens_beside_others_where_there_is_room_for_both() -> None:
 def test_it_never_opens_across_a_curfew() -> None:
     found = lab(by("04:15", "06:00"), guard={"curfew": "04:00"})
     assert played(found) == ["class 04:10-06:00"]
-    assert notes(found) == ["opens 5 and not 10 min early: the curfew comes first until 04:10"]
+    assert notes(found) == ["it opens 5m instead of 10m early: the curfew has the nodes until 04:10"]
 
 
 def test_an_opening_whose_early_minutes_alone_lie_in_the_range_is_in_it() -> None:
@@ -234,5 +239,7 @@ def test_the_planner_opens_early_beside_the_leases_there_are() -> None:
     eight = DAY + timedelta(hours=20)
     assert (early.opens, early.ready_by, early.begins) == (eight - timedelta(minutes=4), eight, eight)
     assert early.hold == terms(found, "gpu").hold(2, early.opens, early.closes)
-    assert planned.notes[early.id] == "opens 4 and not 12 min early: o's lease comes first until 19:56"
+    assert english(planned.notes[early.id]) == (
+        "it opens 4m instead of 12m early: o's lease has the nodes until 19:56 on 2026-03-02 (Etc/UTC)"
+    )
     assert Lease.from_json(early.to_json()) == early

@@ -110,7 +110,7 @@ def test_what_is_left_out_is_shown_on_the_days_that_are_asked_for(day: str, show
 
     by_hand, by_lab = (
         WindowView("evening", day, "big", 0, "", WindowState.SKIPPED, None, None,
-                   f"evening on {day} was skipped by alice because of snow"),
+                   skip.reason()),
         WindowView("night", day, "gpu", 0, "", WindowState.SKIPPED, None, None, "the lab says so"),
     )  # fmt: skip
     assert rows(skips=(skip,)) == ([by_hand] if shown else [])

@@ -37,21 +37,15 @@ def test_a_window_of_the_lab_is_told_with_its_lease_s_own_times_owner_and_event(
     assert (window.lease, played(EVENING).windows[0].ready_by) == (EVENING.id, None)
 
 
-def test_a_lease_that_opens_early_says_until_when_by_the_clock_of_its_window() -> None:
-    windows = [
-        {"name": "morning", "days": "daily", "start": "09:00", "end": "10:00"},
-        {"name": "evening", "days": "daily", "start": "09:00", "end": "10:00", "time_zone": "Asia/Seoul"},
-    ]
-    lab = Lab.model_validate({**PLAIN, "windows": windows})
-    early = replace(EVENING, ready_by=EIGHT + HOUR + timedelta(minutes=10))
+def test_a_lease_that_opens_early_says_by_when_its_gpus_are_ready() -> None:
+    ready_by = EIGHT + HOUR + timedelta(minutes=10)
+    early = replace(EVENING, ready_by=ready_by)
 
-    def notes(lease: Lease) -> tuple[str, ...]:
-        return next(one.notes for one in played(lease, lab=lab).windows if one.window == lease.window)
+    def notes(lease: Lease) -> tuple[Said, ...]:
+        return next(one.notes for one in played(lease).windows if one.window == lease.window)
 
-    (note,) = notes(early)
-    assert note.startswith("opens 10 min early, so that GPUs are ready by 06:10")
-    (of_the_lab,) = notes(replace(early, window="gone"))
-    assert of_the_lab.startswith("opens 10 min early, so that GPUs are ready by 21:10")
+    note = made("calendar.early", early=timedelta(minutes=10), ready_by=ready_by)
+    assert notes(early) == notes(replace(early, window="gone")) == (note,)
     assert notes(EVENING) == ()
 
 
@@ -64,7 +58,7 @@ def test_a_lease_of_nobody_s_window_says_whose_it_is_on_the_lab_s_own_date() -> 
     assert (window.window, window.date, window.notes, window.event) == (
         "cli-1",
         date(2026, 11, 21),
-        ("a lease of alice, by cli",),
+        (made("calendar.of-person", owner="alice", by="cli"),),
         "",
     )
 
@@ -75,14 +69,14 @@ FULL = made("lease.pool-full", pool="gpu", at="21:00", leases="the b lease (2)",
 @pytest.mark.parametrize(
     ("because", "code", "reason"),
     [
-        (FULL, Code.POOL_FULL, str(FULL)),
+        (FULL, Code.POOL_FULL, FULL),
         ("what an older release kept", Code.OVER_BUDGET, "what an older release kept"),
         ("it would cost 4 USD", Code.OVER_BUDGET, "it would cost 4 USD"),
-        (None, Code.OVER_BUDGET, "it was refused"),
+        (None, Code.OVER_BUDGET, made("calendar.refused")),
     ],
 )
 def test_a_window_that_was_refused_stays_so_with_its_reason(
-    because: Said | None, code: Code, reason: str
+    because: Said | None, code: Code, reason: Said
 ) -> None:
     refused = replace(EVENING, state=LeaseState.REFUSED, because=because)
 
@@ -96,8 +90,7 @@ def test_what_a_pause_keeps_closed_is_told_by_its_name() -> None:
     (window,) = played(EVENING, pauses=(pause,)).skipped
     (lease,) = played(replace(ALICES, date=None), pauses=(pause,)).skipped
 
-    reason = "the lab is paused until somebody resumes it, by bob"
-    assert (window.window, window.code, window.reason) == ("evening", Code.EXCEPTED, reason)
+    assert (window.window, window.code, window.reason) == ("evening", Code.EXCEPTED, pause.reason())
     assert (lease.window, lease.date) == ("cli-1", date(2026, 11, 21))
     ordered = replace(EVENING, state=LeaseState.OPEN, ordered=EIGHT)
     assert (played(ordered, pauses=(pause,)).windows[0].notes, seen(played(ordered, pauses=(pause,)))) == (
@@ -118,6 +111,6 @@ def test_a_date_of_a_course_that_somebody_took_out_is_told() -> None:
 
     assert (found.windows, [one.reason for one in found.skipped]) == (
         [],
-        ["course on 2026-11-20 was skipped by bob"],
+        [skip.reason()],
     )
     assert len(played(lab=course, beside=CalendarInputs(courses={"course": lectures})).windows) == 1

@@ -51,7 +51,7 @@ def test_a_window_that_is_open_by_the_calendar_and_has_no_lease_is_said(lab: Lab
     assert view.target.nodes == 0
     (unmet,) = view.unmet
     assert unmet.window.lease == "evening-2026-11-20"
-    assert unmet.reason.endswith("and has no lease: nothing has planned it yet")
+    assert str(unmet.reason).endswith("; it has no lease yet: the planner has not planned it")
 
 
 def test_outside_windows_a_lease_is_all_there_is_to_say(lab: LabOnMoto) -> None:

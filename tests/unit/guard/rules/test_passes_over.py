@@ -14,10 +14,10 @@ from lamplighter.domain.guard.leak import leak
 from lamplighter.domain.guard.nodes import leases_past_their_end, raised_by, shortfall, strays, surplus
 from lamplighter.domain.guard.sizes import sizes
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.pool.evidence import Activity, NodeGroup, ScalingGroup, Update
+from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate, ScalingActivity, ScalingGroup
 from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
 
-ROLLING = Update("u", "VersionUpdate", "InProgress", EIGHT)
+ROLLING = NodeGroupUpdate("u", "VersionUpdate", "InProgress", EIGHT)
 READY = replace(lease(), ready=EIGHT - 30 * MINUTE)
 LOWERED = Breach(
     Rule.FEWER_NODES_THAN_LEASES,
@@ -79,8 +79,8 @@ def test_a_surplus_that_a_close_is_at_already_is_left_to_it() -> None:
 SET = "At 2026-11-20T19:58:00Z a user request explicitly set group desired capacity"
 
 
-def activity(description: str, cause: str) -> Activity:
-    return Activity("1", "Successful", description, "", EIGHT, EIGHT, cause)
+def activity(description: str, cause: str) -> ScalingActivity:
+    return ScalingActivity("1", "Successful", description, "", EIGHT, EIGHT, cause)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def activity(description: str, cause: str) -> Activity:
         ([], False),
     ],
 )
-def test_the_newest_launch_tells_who_asked_for_it(activities: list[Activity], directly: bool) -> None:
+def test_the_newest_launch_tells_who_asked_for_it(activities: list[ScalingActivity], directly: bool) -> None:
     assert raised_by(None, ScalingGroup("eks-gpu", 0, 2, 1), activities) == (
         "; somebody set the group's desired capacity directly, as Cluster Autoscaler does" if directly else ""
     )

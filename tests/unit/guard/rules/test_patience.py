@@ -13,7 +13,7 @@ from lamplighter.domain.guard.nodes import leases_past_their_end, surplus
 from lamplighter.domain.guard.runs import closings, openings
 from lamplighter.domain.guard.sizes import sizes
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.pool.evidence import Update
+from lamplighter.domain.pool.evidence import NodeGroupUpdate
 from tests.unit.guard.test_guard import EIGHT, MINUTE, lease, pool
 
 SECOND = timedelta(seconds=1)
@@ -50,20 +50,20 @@ def test_only_a_granted_lease_has_a_close_to_wait_for(state: LeaseState) -> None
 
 @pytest.mark.parametrize(("age", "waits"), [(15 * MINUTE - SECOND, True), (15 * MINUTE, False)])
 def test_an_update_of_an_unleased_pool_has_a_quarter_of_an_hour(age: timedelta, waits: bool) -> None:
-    rolling = Update("u", "VersionUpdate", "InProgress", EIGHT)
+    rolling = NodeGroupUpdate("u", "VersionUpdate", "InProgress", EIGHT)
 
     assert waited_for(after(replace(pool(), rolling=rolling), age)) is waits
 
 
 @pytest.mark.parametrize(("age", "waits"), [(60 * MINUTE - SECOND, True), (60 * MINUTE, False)])
 def test_an_update_of_a_leased_pool_has_an_hour(age: timedelta, waits: bool) -> None:
-    rolling = Update("u", "VersionUpdate", "InProgress", EIGHT)
+    rolling = NodeGroupUpdate("u", "VersionUpdate", "InProgress", EIGHT)
 
     assert waited_for(after(replace(pool(lease()), rolling=rolling), age)) is waits
 
 
 def test_an_update_whose_beginning_is_not_known_is_waited_for_and_one_that_is_over_is_not() -> None:
-    begun = Update("u", "VersionUpdate", "InProgress", None)
+    begun = NodeGroupUpdate("u", "VersionUpdate", "InProgress", None)
 
     assert waited_for(replace(pool(), rolling=begun))
     assert not waited_for(replace(pool(), rolling=replace(begun, status="Successful")))

@@ -13,7 +13,7 @@ from lamplighter.domain.guard.incident import Incident, pages_again
 from lamplighter.domain.guard.leases import early_end
 from lamplighter.domain.guard.nodes import raised_by
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.pool.evidence import Activity, NodeGroup, ScalingGroup, Update
+from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate, ScalingActivity, ScalingGroup
 from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
 
 HOUR = 60 * MINUTE
@@ -106,7 +106,7 @@ def test_who_extends_a_lease_that_was_warned_about_means_to_use_it() -> None:
 
 
 def test_an_update_that_replaces_leased_nodes_is_waited_for_longer() -> None:
-    rolling = Update("u", "VersionUpdate", "InProgress", EIGHT - 40 * MINUTE)
+    rolling = NodeGroupUpdate("u", "VersionUpdate", "InProgress", EIGHT - 40 * MINUTE)
     leased = replace(pool(lease(nodes=1), running=["i-1", "i-2"]), rolling=rolling)
 
     assert sweep(leased) == ()
@@ -175,7 +175,7 @@ SET = "At 2026-11-20T19:58:00Z a user request explicitly set group desired capac
 def test_who_asked_for_the_surplus_is_named_where_auto_scaling_says_so(
     cause: str, ordered: int, said: str
 ) -> None:
-    activity = Activity("1", "Successful", LAUNCHED, "", EIGHT, EIGHT, cause)
+    activity = ScalingActivity("1", "Successful", LAUNCHED, "", EIGHT, EIGHT, cause)
     nodegroup = NodeGroup("lab", "gpu", "ACTIVE", 0, 2, ordered, "eks-gpu")
 
     assert raised_by(nodegroup, ScalingGroup("eks-gpu", 0, 2, 1), [activity]) == said

@@ -10,7 +10,7 @@ from typing import Any
 import botocore.client
 import pytest
 
-from lamplighter.application.capacity.capacity import Capacity
+from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.leases.granting import admitted
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.commands.command import Command
@@ -51,7 +51,7 @@ def lease_services(lab: LabOnMoto) -> LeaseServices:
     }
     made: LeaseServices = lab.guard_services.lease_services
     there = made.capacity
-    capacity = Capacity(
+    capacity = CapacityServices(
         Lab.model_validate(document), there.ledger, there.nodegroups, there.autoscaling, there.instances
     )
     return replace(made, capacity=capacity)

@@ -164,8 +164,8 @@ def test_a_budget_that_is_used_up_names_the_next_period_as_the_earliest() -> Non
 
     assert answer == GrantDecision(
         "refused",
-        "it would cost 1.00 USD; of the 100.00 USD for the month 1.00 USD is held, 98.50 USD is spent, "
-        "so 0.50 USD is left until 00:00 on 2026-12-01 (Etc/UTC)",
+        "it would cost 1.00 USD, more than is left of the 100.00 USD for the month (2026-11): 1.00 USD is held, "
+        "98.50 USD is spent, so 0.50 USD is left until 00:00 on 2026-12-01 (Etc/UTC)",
         earliest=december,
     )
     assert asked(order(lasting=HOUR / 2), budgets=spent).outcome == "granted"
@@ -190,8 +190,9 @@ def test_money_that_is_planned_for_windows_is_not_there_for_a_person() -> None:
 
     assert asked(order(), planned) == GrantDecision(
         "refused",
-        "it would cost 1.00 USD; of the 100.00 USD for the month 0.00 USD is held, 0.00 USD is spent and 99.50 USD "
-        "is planned for windows, so 0.50 USD is left until 00:00 on 2026-12-01 (Etc/UTC)",
+        "it would cost 1.00 USD, more than is left of the 100.00 USD for the month (2026-11): 0.00 USD is held, "
+        "0.00 USD is spent and 99.50 USD is planned for windows, so 0.50 USD is left until 00:00 on 2026-12-01 "
+        "(Etc/UTC)",
         earliest=datetime(2026, 12, 1, tzinfo=UTC),
     )
     # What is granted is held already.

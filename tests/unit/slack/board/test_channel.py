@@ -195,7 +195,7 @@ def test_a_window_that_will_be_refused_pings_once_when_it_is_planned(town: Town)
     [said] = town.said
     assert f"<@{INSTRUCTOR}>" in said
     assert "The evening lease *will not open* at 21:00 (UTC), as things stand" in said
-    assert "more than will be left of the 1.00 USD" in said
+    assert "more than is left of the 1.00 USD" in said
 
 
 def test_it_pings_when_it_is_refused_as_well(town: Town) -> None:

@@ -1,1 +1,1 @@
-"""EKS node groups, Auto Scaling groups, EC2 instances and what else belongs to a pool's nodes."""
+"""EKS node groups, Auto Scaling groups, EC2 instances and other AWS resources of a pool's nodes."""

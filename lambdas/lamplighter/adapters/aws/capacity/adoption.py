@@ -1,4 +1,4 @@
-"""Reads a cluster and a node group that exist, for adopting them. Changes nothing."""
+"""Reads an existing cluster and node group, to adopt them. Changes nothing."""
 
 import base64
 from typing import TYPE_CHECKING
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client, error_code, outside
 from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.adapters.kubernetes import authority
-from lamplighter.domain.pool.adoption import FoundCluster, FoundGroup
+from lamplighter.domain.pool.adoption import ExistingCluster, ExistingNodeGroup
 from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_autoscaling import AutoScalingClient
@@ -23,19 +24,20 @@ class Adoption:
         self._asg: AutoScalingClient = client("autoscaling")
         self._instances = Instances()
 
-    def cluster(self, name: str) -> FoundCluster:
-        """The cluster; BadInput with those that are there when it is not."""
+    def cluster(self, name: str) -> ExistingCluster:
+        """The cluster; BadInput with the names of the existing ones when there is none of that name."""
         found = self.cluster_if_there(name)
         if found is None:
             with outside("eks:ListClusters", "all clusters"):
                 pages = self._eks.get_paginator("list_clusters").paginate()
-                there = ", ".join(each for page in pages for each in page["clusters"]) or "none"
-            raise BadInput(
-                f"CLUSTER: there is no cluster '{name}' in {self._eks.meta.region_name}; there: {there}"
-            )
+                names = tuple(cluster for page in pages for cluster in page["clusters"])
+            region = self._eks.meta.region_name
+            if not names:
+                raise BadInput(reason("capacity.no-clusters", cluster=name, region=region))
+            raise BadInput(reason("capacity.no-such-cluster", cluster=name, region=region, names=names))
         return found
 
-    def cluster_if_there(self, name: str) -> FoundCluster | None:
+    def cluster_if_there(self, name: str) -> ExistingCluster | None:
         """The cluster; None where there is none of that name."""
         with outside("eks:DescribeCluster", name):
             try:
@@ -46,14 +48,14 @@ class Adoption:
                 return None
         if found is None:
             raise OutsideFailed(
-                f"eks:DescribeCluster on {name} was answered, but not by AWS: no cluster is in it"
+                reason("capacity.answer-without-cluster", cluster=name), "eks:DescribeCluster", name
             )
         network = found.get("resourcesVpcConfig", {})
-        return FoundCluster(
+        return ExistingCluster(
             name=name,
             region=self._eks.meta.region_name,
             version=found.get("version", ""),
-            # Clusters from before access entries say nothing.
+            # Clusters that are older than access entries have no accessConfig.
             authentication=found.get("accessConfig", {}).get("authenticationMode", "CONFIG_MAP"),
             public_endpoint=network.get("endpointPublicAccess", True),
             public_cidrs=tuple(network.get("publicAccessCidrs") or ["0.0.0.0/0"]),
@@ -62,19 +64,19 @@ class Adoption:
             names_its_key=_names_its_key(found),
         )
 
-    def group(self, cluster: str, name: str) -> FoundGroup:
-        """The node group; BadInput with those that are there when it is not."""
+    def group(self, cluster: str, name: str) -> ExistingNodeGroup:
+        """The node group; BadInput with the names of the existing ones when there is none of that name."""
         found = self.group_if_there(cluster, name)
         if found is None:
             with outside("eks:ListNodegroups", cluster):
                 pages = self._eks.get_paginator("list_nodegroups").paginate(clusterName=cluster)
-                there = ", ".join(each for page in pages for each in page["nodegroups"]) or "none"
-            raise BadInput(
-                f"NODEGROUP: cluster {cluster} has no managed node group '{name}'; it has: {there}"
-            )
+                names = tuple(group for page in pages for group in page["nodegroups"])
+            if not names:
+                raise BadInput(reason("capacity.no-node-groups", group=name, cluster=cluster))
+            raise BadInput(reason("capacity.no-such-node-group", group=name, cluster=cluster, names=names))
         return found
 
-    def group_if_there(self, cluster: str, name: str) -> FoundGroup | None:
+    def group_if_there(self, cluster: str, name: str) -> ExistingNodeGroup | None:
         """The node group; None where there is none of that name."""
         with outside("eks:DescribeNodegroup", f"{cluster}/{name}"):
             try:
@@ -84,7 +86,7 @@ class Adoption:
                     raise
                 return None
         scaling = found.get("scalingConfig", {})
-        return FoundGroup(
+        return ExistingNodeGroup(
             name=name,
             status=found.get("status", "ACTIVE"),
             instance_types=self._instance_types(found),
@@ -100,7 +102,7 @@ class Adoption:
         )
 
     def _instance_types(self, found: "NodegroupTypeDef") -> tuple[str, ...]:
-        """From the node group itself, else from its launch template."""
+        """The instance types of the node group, else of its launch template."""
         template = found.get("launchTemplate", {})
         if found.get("instanceTypes") or not template:
             return tuple(found.get("instanceTypes", []))
@@ -126,7 +128,7 @@ def _group_names(found: "NodegroupTypeDef") -> list[str]:
 
 
 def _names_its_key(found: "ClusterTypeDef") -> bool:
-    """Of an authority that cannot be read nothing is said here: who connects says that."""
+    """Whether the certificate authority has key identifiers; True where it cannot be read: connecting fails then."""
     try:
         pem = base64.b64decode(found.get("certificateAuthority", {}).get("data", "")).decode()
         return authority.names_its_key(pem)

@@ -1,12 +1,12 @@
-"""Auto Scaling groups behind node groups: read them, take out one instance, end a drain that is done.
+"""Auto Scaling groups behind node groups: reads them, removes an instance, ends a finished drain.
 
-The second rail: it works while EKS is stuck in an update. Never raises a size on its own account.
+Works while EKS is stuck in an update. Never raises a size.
 """
 
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
-from lamplighter.domain.pool.evidence import Activity, Member, ScalingGroup
+from lamplighter.domain.pool.evidence import GroupMember, ScalingActivity, ScalingGroup
 
 if TYPE_CHECKING:
     from mypy_boto3_autoscaling import AutoScalingClient
@@ -29,7 +29,7 @@ class AutoScaling:
         return _group(found[0]) if found else None
 
     def group_of(self, cluster: str, nodegroup: str) -> ScalingGroup | None:
-        """The group that EKS made for a node group, found by EKS's own tags, or None."""
+        """The group that EKS made for a node group, by the tags of EKS, or None."""
         with outside("autoscaling:DescribeAutoScalingGroups", f"{cluster}/{nodegroup}"):
             pages = self._asg.get_paginator("describe_auto_scaling_groups").paginate(
                 Filters=[
@@ -37,13 +37,13 @@ class AutoScaling:
                     {"Name": "tag:eks:nodegroup-name", "Values": [nodegroup]},
                 ]
             )
-            # A page may be empty and have one after it: filters leave out what a page has.
+            # A page may be empty although more follow: filters apply to each page.
             found = [group for page in pages for group in page["AutoScalingGroups"]]
         return _group(found[0]) if found else None
 
-    def activities(self, group: str, pages: int = 1) -> tuple[Activity, ...]:
+    def activities(self, group: str, pages: int = 1) -> tuple[ScalingActivity, ...]:
         """The group's latest activities, newest first, 100 a page; failures included."""
-        activities: list[Activity] = []
+        activities: list[ScalingActivity] = []
         token = ""
         with outside("autoscaling:DescribeScalingActivities", group):
             for _ in range(min(pages, ACTIVITY_PAGES)):
@@ -53,7 +53,7 @@ class AutoScaling:
                     else self._asg.describe_scaling_activities(AutoScalingGroupName=group)
                 )
                 activities += [
-                    Activity(
+                    ScalingActivity(
                         id=found["ActivityId"],
                         status=found["StatusCode"],
                         description=found.get("Description", ""),
@@ -74,7 +74,7 @@ class AutoScaling:
         self._terminate(instance, decrement=True)
 
     def replace(self, instance: str) -> None:
-        """Take out this very instance and leave the desired size, so that another comes; leaving already is fine."""
+        """Remove this instance and keep the desired size, so that a new one comes. An instance that leaves is fine."""
         self._terminate(instance, decrement=False)
 
     def _terminate(self, instance: str, *, decrement: bool) -> None:
@@ -84,7 +84,7 @@ class AutoScaling:
                     InstanceId=instance, ShouldDecrementDesiredCapacity=decrement
                 )
             except self._asg.exceptions.ClientError as error:
-                # ValidationError: the instance is in no group any more, or is terminating already.
+                # ValidationError: the instance has left its group, or is terminating.
                 if error_code(error) != "ValidationError":
                     raise
 
@@ -102,7 +102,7 @@ class AutoScaling:
                         LifecycleActionResult="CONTINUE",
                     )
                 except self._asg.exceptions.ClientError as error:
-                    # ValidationError: "No active Lifecycle Action found", EKS was faster than we.
+                    # ValidationError: "No active Lifecycle Action found": EKS ended the wait first.
                     if error_code(error) != "ValidationError":
                         raise
                 else:
@@ -110,7 +110,7 @@ class AutoScaling:
         return ended
 
     def lower(self, group: ScalingGroup, target: int) -> None:
-        """Order at most `target` on the group itself, minimum 0; never raises what it has."""
+        """Set the group's desired size to `target` at most, and its minimum to 0. Never raises the size."""
         if group.desired <= target and group.minimum == 0:
             return
         with outside("autoscaling:UpdateAutoScalingGroup", group.name):
@@ -137,7 +137,7 @@ def _group(found: "AutoScalingGroupTypeDef") -> ScalingGroup:
         maximum=found["MaxSize"],
         desired=found["DesiredCapacity"],
         members=tuple(
-            Member(member["InstanceId"], member["AvailabilityZone"], member["LifecycleState"])
+            GroupMember(member["InstanceId"], member["AvailabilityZone"], member["LifecycleState"])
             for member in found.get("Instances", [])
         ),
     )

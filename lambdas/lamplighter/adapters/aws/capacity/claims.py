@@ -1,4 +1,4 @@
-"""The claims on node groups: SSM parameters with fixed names that say which lab guards which group."""
+"""The claims on node groups: SSM parameters with fixed names. Each has the name of the lab that guards the group."""
 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
 CLAIM = "/lamplighter/claims/{cluster}/{nodegroup}"
-# GetParameters takes no more.
+# GetParameters takes at most 10 names.
 AT_ONCE = 10
 
 
@@ -21,7 +21,7 @@ class Claims:
         self._ssm: SSMClient = ssm or client("ssm")
 
     def of(self, nodegroups: Collection[str]) -> Mapping[str, str]:
-        """The lab that claims each node group; nothing for one that nobody claims."""
+        """The lab that claims each node group. A node group without a claim is left out."""
         names = {
             CLAIM.format(cluster=self._cluster, nodegroup=nodegroup): nodegroup for nodegroup in nodegroups
         }

@@ -1,4 +1,4 @@
-"""EC2 instances, found by the tags that EKS puts on a pool's instances, and what a template makes of them."""
+"""EC2 instances of a pool, found by the tags of EKS, and the instance type of a launch template."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import InstanceTypeDef
 
-# "User initiated (2026-11-20 12:14:18 GMT)": the only place where EC2 says when an instance ended.
+# "User initiated (2026-11-20 12:14:18 GMT)": only here EC2 says when an instance ended.
 _ENDED = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 
 
@@ -25,16 +25,16 @@ class Instances:
 
     @cached_property
     def _ec2(self) -> "EC2Client":
-        """Made on first use: EC2's model takes longer to read than all the others together, and few events ask EC2."""
+        """Made on first use: EC2's model loads slower than all the others together, and few events need it."""
         made: EC2Client = self._given or client("ec2")
         return made
 
     def connect(self) -> None:
         """Make the client now."""
-        self._ec2  # noqa: B018 -- kept once it is made
+        self._ec2  # noqa: B018 -- cached_property keeps it
 
     def of_nodegroup(self, cluster: str, nodegroup: str) -> tuple[Instance, ...]:
-        """Every instance that carries the pool's tags, the ended ones of the last hour included."""
+        """Every instance with the pool's tags, those that ended in the last hour included."""
         found: list[Instance] = []
         with outside("ec2:DescribeInstances", f"{cluster}/{nodegroup}"):
             pages = self._ec2.get_paginator("describe_instances").paginate(
@@ -49,19 +49,19 @@ class Instances:
         return tuple(sorted(found, key=lambda instance: (instance.launched, instance.id)))
 
     def template_type(self, template: str, version: str) -> str | None:
-        """The instance type that a launch template names; None where it names none."""
+        """The instance type of a launch template; None where it has none."""
         with outside("ec2:DescribeLaunchTemplateVersions", f"{template}, version {version}"):
             versions = self._ec2.describe_launch_template_versions(
                 LaunchTemplateId=template, Versions=[version]
             )["LaunchTemplateVersions"]
-        # Said here, for mypy takes most of a minute to join the thousand literals that boto3's stubs have for it.
+        # Annotated, since mypy needs most of a minute to infer a type from the thousand literals in boto3's stubs.
         named: Iterator[str | None] = (
             version["LaunchTemplateData"].get("InstanceType") for version in versions
         )
         return next((name for name in named if name), None)
 
     def terminate(self, instances: Sequence[str]) -> None:
-        """End instances that belong to no group; those already gone are fine."""
+        """Terminate instances that belong to no group. Instances that no longer exist are fine."""
         if not instances:
             return
         with outside("ec2:TerminateInstances", ", ".join(instances)):
@@ -84,7 +84,7 @@ def _instance(found: "InstanceTypeDef") -> Instance:
         launched=found["LaunchTime"],
         ended=(
             datetime.strptime(ended[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
-            # From shutting-down on an instance costs nothing, however long it stays there.
+            # An instance costs nothing from shutting-down on, however long that takes.
             if ended and state in {"shutting-down", "terminated", "stopped"}
             else None
         ),

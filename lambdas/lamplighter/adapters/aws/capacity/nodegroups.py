@@ -1,13 +1,14 @@
-"""EKS managed node groups: read one, set its size, follow an update.
+"""EKS managed node groups: reads one, sets its size, follows an update.
 
-Writes whole targets only, and always with a minimum of 0; which target is right is decided elsewhere.
+Writes whole targets only, and always with a minimum of 0.
 """
 
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
-from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, Update
+from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, NodeGroupUpdate
 from lamplighter.errors import TryLater
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_eks import EKSClient
@@ -22,7 +23,7 @@ class NodeGroups:
         self._eks: EKSClient = eks or client("eks")
 
     def read(self, name: str) -> NodeGroup | None:
-        """The node group as EKS sees it now; None when there is no such group or no such cluster."""
+        """The node group as EKS has it now; None when the group or the cluster does not exist."""
         with outside("eks:DescribeNodegroup", f"{self.cluster}/{name}"):
             try:
                 reply = self._eks.describe_nodegroup(clusterName=self.cluster, nodegroupName=name)
@@ -69,10 +70,10 @@ class NodeGroups:
         return reply["update"].get("id", "")
 
     def bound(self, name: str, maximum: int, desired: int, token: str | None = None) -> str:
-        """Put the bounds back, minimum 0 and this maximum, around the size that is asked for now.
+        """Set minimum 0 and this maximum, with the desired size.
 
-        A size that is left out is the one that EKS remembers, and it may have missed what was written to the group.
-        Asked twice with one `token`, EKS makes one update and names it twice (its clientRequestToken).
+        Without a desired size EKS writes the one that it knows, which may be older than the group's own.
+        With the same `token` (its clientRequestToken) EKS makes one update for two calls.
         TryLater while another update of the group runs.
         """
         request: UpdateNodegroupConfigRequestTypeDef = {
@@ -89,10 +90,10 @@ class NodeGroups:
                 raise _busy(error, name) from error
         return reply["update"].get("id", "")
 
-    def rolling(self, name: str) -> Update | None:
+    def rolling(self, name: str) -> NodeGroupUpdate | None:
         """The version update that replaces the group's nodes right now, if one does.
 
-        EKS keeps every update that there was, 100 a page, in no order that it promises.
+        EKS keeps every update, 100 a page, in no documented order.
         """
         with outside("eks:ListUpdates", f"{self.cluster}/{name}"):
             pages = self._eks.get_paginator("list_updates").paginate(name=self.cluster, nodegroupName=name)
@@ -103,8 +104,8 @@ class NodeGroups:
                 return found
         return None
 
-    def update(self, name: str, update_id: str) -> Update:
-        """How an update of the group stands."""
+    def update(self, name: str, update_id: str) -> NodeGroupUpdate:
+        """The status of an update of the group."""
         with outside("eks:DescribeUpdate", f"{self.cluster}/{name}, update {update_id}"):
             found = self._eks.describe_update(name=self.cluster, nodegroupName=name, updateId=update_id)[
                 "update"
@@ -113,7 +114,7 @@ class NodeGroups:
             f"{error.get('errorCode', 'Unknown')}: {error.get('errorMessage', '')}"
             for error in found.get("errors", [])
         )
-        return Update(
+        return NodeGroupUpdate(
             id=update_id,
             kind=found.get("type", ""),
             status=found.get("status", ""),
@@ -123,7 +124,7 @@ class NodeGroups:
 
 
 def _busy(error: Exception, name: str) -> Exception:
-    """TryLater where EKS is at another update of the group, else the error itself."""
+    """TryLater where EKS works on another update of the group, else the error itself."""
     if error_code(error) == "ResourceInUseException":
-        return TryLater(f"EKS is still busy with another update of node group {name}")
+        return TryLater(reason("capacity.eks-busy", group=name))
     return error

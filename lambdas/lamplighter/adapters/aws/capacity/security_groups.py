@@ -1,6 +1,6 @@
-"""Security groups of a lab: found by the names that its stack gives them, their rules read, taken and given.
+"""Security groups of a lab: finds them by the names from the lab's stack; reads, removes and adds their rules.
 
-Decides nothing; which rules an experiment takes is domain/experiments/rules.py's.
+domain/experiments/rules.py decides which rules an experiment removes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ class SecurityGroups:
         self._ec2: EC2Client = ec2 or client("ec2")
 
     def named(self, lab: str, names: Sequence[str]) -> dict[str, str]:
-        """The ids of a lab's own groups by their names; one that is not there is left out."""
+        """The ids of a lab's own groups by their names. A group that does not exist is left out."""
         with outside("ec2:DescribeSecurityGroups", ", ".join(names)):
             pages = self._ec2.get_paginator("describe_security_groups").paginate(
                 Filters=[
@@ -41,7 +41,7 @@ class SecurityGroups:
         }
 
     def rules(self, groups: Iterable[str]) -> tuple[TrafficRule, ...]:
-        """Every rule that lets traffic into these groups."""
+        """Every ingress rule of these groups."""
         wanted = list(groups)
         if not wanted:
             return ()
@@ -55,7 +55,7 @@ class SecurityGroups:
         return tuple(found)
 
     def take(self, rule: TrafficRule) -> None:
-        """The rule is not there afterwards, whether this call took it or an earlier one did."""
+        """Remove the rule; a rule that is already removed is fine."""
         with outside("ec2:RevokeSecurityGroupIngress", str(rule)):
             try:
                 self._ec2.revoke_security_group_ingress(GroupId=rule.group, IpPermissions=[_sent(rule)])
@@ -64,7 +64,7 @@ class SecurityGroups:
                     raise
 
     def give(self, rule: TrafficRule) -> None:
-        """The rule is there afterwards, whether this call gave it or an earlier one, or a schedule, did."""
+        """Add the rule; a rule that an earlier call or a schedule added is fine."""
         with outside("ec2:AuthorizeSecurityGroupIngress", str(rule)):
             try:
                 self._ec2.authorize_security_group_ingress(GroupId=rule.group, IpPermissions=[_sent(rule)])
@@ -73,7 +73,7 @@ class SecurityGroups:
                     raise
 
 
-def _sent(rule: TrafficRule) -> Any:  # noqa: ANN401 -- EC2's own form, as the domain writes it for schedules too
+def _sent(rule: TrafficRule) -> Any:  # noqa: ANN401 -- the domain writes EC2's form, for schedules as well
     return rule.permission()
 
 

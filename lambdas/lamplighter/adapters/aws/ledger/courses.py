@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
 from lamplighter.domain.calendar.course_copy import CourseCopy
+from lamplighter.reasons.document import read as read_reason
 from lamplighter.values import instant
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class LedgerCourses(LedgerReads):
             "tried": instant.written(copy.tried),
             "text": packed,
             "read": None if copy.read is None else instant.written(copy.read),
-            "problem": copy.problem,
+            "problem": None if copy.problem is None else items.written(copy.problem),
         }
         self._table.put(items.item(items.LAB, COURSE + window, said))
 
@@ -54,5 +55,5 @@ def _copy(said: dict[str, items.Value]) -> "CourseCopy":
         tried=instant.read(str(said["tried"])),
         text=None if text is None else zlib.decompress(base64.b64decode(str(text))).decode(),
         read=None if read is None else instant.read(str(read)),
-        problem=None if problem is None else str(problem),
+        problem=None if problem is None else read_reason(problem),
     )

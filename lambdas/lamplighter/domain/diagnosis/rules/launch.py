@@ -7,21 +7,20 @@ before the expectation began. Karpenter calls every refusal InsufficientCapacity
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 from lamplighter.data import instance_types
 from lamplighter.domain.diagnosis.document import Doc, at, condition, docs, instant, number, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import ProvisioningStage
-from lamplighter.domain.pool.launch_refusal import NEVER_JOINED, health_refusal, refusal
+from lamplighter.domain.pool.evidence import HealthIssue
+from lamplighter.domain.pool.launch_cause import NEVER_JOINED, LaunchAttempt, LaunchCause, cause_of, refusals
 from lamplighter.reasons.reason import Said, Sentences, reason
 
 _KARPENTER = re.compile(
     r"InsufficientCapacityError|NodeClaim|creating instance|fleet error|LaunchFailed", re.IGNORECASE
 )
 _DONE = {"Successful"}
-_REFUSED = {"Failed", "Cancelled"}
 _LAUNCHING = re.compile(r"launch", re.IGNORECASE)
 NAMELESS = "EC2 instance"
 """The object of a finding about an instance whose document has no id."""
@@ -100,7 +99,7 @@ def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
     # Where instances were not read, a booting instance looks like one that was never launched.
     counted = snapshot.was_read("aws", "instances")
     stage = ProvisioningStage.LAUNCH if counted else ProvisioningStage.JOIN
-    done = [started for started, status, _ in _activities(snapshot) if status in _DONE and started]
+    done = [attempt.started for attempt in _attempts(snapshot) if attempt.status in _DONE and attempt.started]
     began = max([snapshot.since, *([] if counted else done)])
     if snapshot.age(began) <= stage.normal:
         gathered.progress(stage, snapshot.name, began)
@@ -126,72 +125,80 @@ def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
 def _strange_refusal(snapshot: Snapshot) -> Said | None:
     """A failed launch that no rule knows, quoted from an activity, a NodeClaim or the node group's health."""
     failed = [
-        (started, message)
-        for started, status, message in _activities(snapshot)
-        if status in _REFUSED and message and (started is None or started >= snapshot.since)
+        attempt
+        for attempt in _attempts(snapshot)
+        if attempt.failed and attempt.text and (attempt.started is None or attempt.started >= snapshot.since)
     ]
     if failed:
-        _, last = max(failed, key=lambda activity: activity[0] or snapshot.since)
-        return reason("finding.evidence.aws-says", words=last)
+        last = max(failed, key=lambda attempt: attempt.started or snapshot.since)
+        return reason("finding.evidence.aws-says", words=last.text)
     claims = [condition(claim, "Launched") for claim in snapshot.listed("kubernetes", "nodeclaims")]
     for state in reversed(claims):
         changed = instant(state, "lastTransitionTime")
         refused = text(state, "status") != "True" and (changed is None or changed >= snapshot.since)
         if refused and text(state, "message"):
             return reason("finding.evidence.karpenter-says", words=text(state, "message"))
-    issues = docs(snapshot.nodegroup, "health", "issues")
-    messages = "; ".join(_issue(issue) for issue in issues if text(issue, "code") not in NEVER_JOINED)
+    messages = "; ".join(issue.text for issue in _issues(snapshot) if issue.code not in NEVER_JOINED)
     return reason("finding.evidence.aws-says", words=messages) if messages else None
 
 
 def _refusals(snapshot: Snapshot, missing: int) -> Iterator[_Refusal]:
     """Refusals by AWS and Karpenter since the expectation began that no later launch made history."""
-    activities = [
-        activity for activity in _activities(snapshot) if activity[0] is None or activity[0] >= snapshot.since
+    attempts = [
+        attempt
+        for attempt in _attempts(snapshot)
+        if attempt.started is None or attempt.started >= snapshot.since
     ]
-    fresh = False
-    for started, status, message in activities:
-        if status not in _REFUSED:
-            continue
-        after = sum(
-            1
-            for later, other, _ in activities
-            if other in _DONE and later is not None and started is not None and later > started
-        )
-        if after >= missing and not snapshot.was_read("aws", "instances"):
-            continue
-        cause = refusal(message)
-        if cause:
-            fresh = True
-            yield _Refusal(cause, snapshot.name, message)
-    yield from _karpenter(snapshot)
+    current = [attempt for attempt in attempts if not _is_history(attempt, attempts, missing, snapshot)]
     # A node group stays DEGRADED until a launch succeeds: its health may be a week old.
     stale = (
         snapshot.was_read("aws", "scaling_activities")
         and snapshot.age(None) <= ProvisioningStage.LAUNCH.normal
     )
-    if fresh or stale:
-        return
-    for issue in docs(snapshot.nodegroup, "health", "issues"):
-        cause = health_refusal(text(issue, "code"), text(issue, "message"))
-        if cause:
-            yield _Refusal(cause, snapshot.name, _issue(issue))
+    for refused in refusals(current, () if stale else _issues(snapshot)):
+        yield _Refusal(refused.cause, snapshot.name, refused.text)
+    yield from _karpenter(snapshot)
+
+
+def _is_history(
+    attempt: LaunchAttempt, attempts: list[LaunchAttempt], missing: int, snapshot: Snapshot
+) -> bool:
+    """Whether enough later launches succeeded; where instances were read, their number decides instead."""
+    if snapshot.was_read("aws", "instances"):
+        return False
+    later = [
+        other
+        for other in attempts
+        if other.status in _DONE
+        and other.started is not None
+        and attempt.started is not None
+        and other.started > attempt.started
+    ]
+    return len(later) >= missing
+
+
+def _issues(snapshot: Snapshot) -> list[HealthIssue]:
+    return [
+        HealthIssue(text(issue, "code"), text(issue, "message"))
+        for issue in docs(snapshot.nodegroup, "health", "issues")
+    ]
 
 
 def _issue(issue: Doc) -> str:
     """An issue of the node group's health in one line."""
-    return ": ".join(part for part in (text(issue, "code"), text(issue, "message")) if part)
+    return HealthIssue(text(issue, "code"), text(issue, "message")).text
 
 
-def _activities(snapshot: Snapshot) -> list[tuple[datetime | None, str, str]]:
-    """Launches by Auto Scaling: start, status and message."""
-    launches = []
+def _attempts(snapshot: Snapshot) -> list[LaunchAttempt]:
+    """Launches by Auto Scaling."""
+    attempts = []
     for activity in snapshot.listed("aws", "scaling_activities"):
         description = text(activity, "Description")
         message = " ".join(part for part in (text(activity, "StatusMessage"), description) if part)
         if _LAUNCHING.search(description) or not description:
-            launches.append((instant(activity, "StartTime"), text(activity, "StatusCode"), message))
-    return launches
+            started, status = instant(activity, "StartTime"), text(activity, "StatusCode")
+            attempts.append(LaunchAttempt(started, status, message))
+    return attempts
 
 
 def _karpenter(snapshot: Snapshot) -> Iterator[_Refusal]:
@@ -204,14 +211,16 @@ def _karpenter(snapshot: Snapshot) -> Iterator[_Refusal]:
         if text(state, "status") == "True" or (changed and changed < snapshot.since):
             continue
         message = f"{text(state, 'reason')}: {text(state, 'message')}"
-        if cause := refusal(message):
+        cause = cause_of(message)
+        if cause is not LaunchCause.UNKNOWN:
             yield _Refusal(cause, text(claim, "metadata", "name"), message)
     for (kind, _, name), events in snapshot.events.items():
         if kind not in {"NodeClaim", "NodePool", "Pod"} or name in launched_claims:
             continue
         for event in events:
             # Karpenter writes the event for its NodeClaim, and again for the pod that waits.
-            if (cause := refusal(str(event))) and _KARPENTER.search(str(event)):
+            cause = cause_of(str(event))
+            if cause is not LaunchCause.UNKNOWN and _KARPENTER.search(str(event)):
                 yield _Refusal(cause, name, str(event))
 
 

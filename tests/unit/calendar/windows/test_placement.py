@@ -6,12 +6,21 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
-from lamplighter.domain.calendar.placement import Admission, admit
+from lamplighter.domain.calendar.placement import Placement, place
 from lamplighter.domain.calendar.planned_window import PlannedWindow
-from lamplighter.domain.pool.evidence import Activity, Instance, Member, ScalingGroup, Update
+from lamplighter.domain.leases.admission import pool_full, with_nodes
+from lamplighter.domain.pool.evidence import (
+    GroupMember,
+    Instance,
+    NodeGroupUpdate,
+    ScalingActivity,
+    ScalingGroup,
+)
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Said, reason
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+NINE = EIGHT + timedelta(hours=1)
 DAY = date(2026, 11, 20)
 
 
@@ -33,7 +42,7 @@ def window(
     )
 
 
-def refused(one: PlannedWindow, code: Code, reason: str) -> SkippedWindow:
+def refused(one: PlannedWindow, code: Code, reason: Said) -> SkippedWindow:
     return SkippedWindow(one.window, "gpu", DAY, code, reason, one.order)
 
 
@@ -42,15 +51,14 @@ def test_a_pool_is_filled_to_its_last_node_and_who_comes_later_is_refused_whole(
     third, pair = window("c", opens=1, closes=3, order=2), window("d", opens=1, closes=3, nodes=2, order=3)
     after = window("e", opens=2, closes=3, nodes=3, order=4)
 
-    assert admit(lab("99"), [after, pair, third, second, first]) == Admission(
+    taken = tuple(
+        with_nodes(reason("lease.of-window", window=name), nodes) for name, nodes in (("b", 1), ("a", 2))
+    )
+    assert place(lab("99"), [after, pair, third, second, first]) == Placement(
         [first, second, after],
         [
-            refused(
-                third, Code.POOL_FULL, "it asks for 1 node, but 3 of the 3 of pool gpu are taken as it opens"
-            ),
-            refused(
-                pair, Code.POOL_FULL, "it asks for 2 nodes, but 3 of the 3 of pool gpu are taken as it opens"
-            ),
+            refused(third, Code.POOL_FULL, pool_full("gpu", NINE, taken, 1, 3, 3)),
+            refused(pair, Code.POOL_FULL, pool_full("gpu", NINE, taken, 2, 3, 3)),
         ],
     )
 
@@ -58,71 +66,74 @@ def test_a_pool_is_filled_to_its_last_node_and_who_comes_later_is_refused_whole(
 def test_of_two_that_open_together_the_first_in_the_file_goes_first() -> None:
     first, second = window("a", nodes=2, order=0), window("b", nodes=2, order=1)
 
-    assert admit(lab(), [second, first]).admitted == [first]
+    assert place(lab(), [second, first]).admitted == [first]
 
 
 @pytest.mark.parametrize(
-    ("period", "amount", "reason"),
+    ("period", "amount", "words"),
     [
         ("month", "3", None),
         (
             "month",
             "2.9999",
-            "it would cost 1.0000 USD, but of the 2.9999 USD for the month 2026-11 only 0.9999 USD are left",
+            "it would cost 1.0000 USD, more than is left of the 2.9999 USD for the month (2026-11): 0.9999 USD is left",
         ),
         (
             "week",
             "2.5",
-            "it would cost 1.0000 USD, but of the 2.5000 USD for the week 2026-W47 only 0.5000 USD are left",
+            "it would cost 1.0000 USD, more than is left of the 2.5000 USD for the week (2026-W47): 0.5000 USD is left",
         ),
         (
             "day",
             "2.5",
-            "it would cost 1.0000 USD, but of the 2.5000 USD for the day 2026-11-20 only 0.5000 USD are left",
+            (
+                "it would cost 1.0000 USD, more than is left of the 2.5000 USD for the day (2026-11-20): "
+                "0.5000 USD is left"
+            ),
         ),
     ],
 )
-def test_a_budget_is_given_away_to_its_last_cent(period: str, amount: str, reason: str | None) -> None:
+def test_a_budget_is_given_away_to_its_last_cent(period: str, amount: str, words: str | None) -> None:
     first, second = window("a", nodes=2), window("b", opens=1, closes=2)
 
-    found = admit(lab(amount, period), [first, second])
+    found = place(lab(amount, period), [first, second])
 
-    assert found == (
-        Admission([first], [refused(second, Code.OVER_BUDGET, reason)])
-        if reason
-        else Admission([first, second], [])
+    assert found.admitted == ([first, second] if words is None else [first])
+    assert [(one.code, str(one.reason)) for one in found.refused] == (
+        [] if words is None else [(Code.OVER_BUDGET, words)]
     )
 
 
 def test_the_next_period_has_money_of_its_own() -> None:
     today, tomorrow = window("a", nodes=2), window("b", opens=4, closes=6)
 
-    assert admit(lab("2", "day"), [today, tomorrow]).admitted == [today, tomorrow]
-    assert admit(lab("2", "month"), [today, tomorrow]).admitted == [today]
+    assert place(lab("2", "day"), [today, tomorrow]).admitted == [today, tomorrow]
+    assert place(lab("2", "month"), [today, tomorrow]).admitted == [today]
 
 
 def test_an_owner_s_part_bounds_the_owner_alone() -> None:
     mine, more = window("a", nodes=2, owner="alice"), window("b", opens=1, closes=2, owner="alice")
     other = window("c", opens=2, closes=3, nodes=3)
 
-    assert admit(lab("10", alice="3"), [mine, more, other]) == Admission([mine, more, other], [])
-    assert admit(lab("10", alice="2.5"), [mine, more, other]) == Admission(
-        [mine, other],
-        [
-            refused(
-                more,
-                Code.OVER_BUDGET,
-                "it would cost 1.0000 USD, but of the 2.5000 USD that alice has for the month 2026-11 only "
-                "0.5000 USD are left",
-            )
-        ],
-    )
+    assert place(lab("10", alice="3"), [mine, more, other]) == Placement([mine, more, other], [])
+    found = place(lab("10", alice="2.5"), [mine, more, other])
+    assert found.admitted == [mine, other]
+    assert [(one.window, one.code, str(one.reason)) for one in found.refused] == [
+        (
+            "b",
+            Code.OVER_BUDGET,
+            (
+                "it would cost 1.0000 USD, more than is left of the 2.5000 USD that alice has for the month (2026-11): "
+                "0.5000 USD is left"
+            ),
+        )
+    ]
 
 
 def test_what_was_refused_holds_neither_nodes_nor_money() -> None:
     dear, full, cheap = window("a", closes=9, nodes=2), window("b", nodes=4), window("c", opens=0.5, nodes=3)
 
-    assert admit(lab("2"), [dear, full, cheap]).admitted == [cheap]
+    assert place(lab("2"), [dear, full, cheap]).admitted == [cheap]
 
 
 # --- what AWS says of nodes ----------------------------------------------------------------------
@@ -139,7 +150,7 @@ def test_what_was_refused_holds_neither_nodes_nor_money() -> None:
     ],
 )
 def test_a_member_leaves_once_its_end_has_begun(lifecycle: str, leaving: bool, drains: bool) -> None:
-    member = Member("i-1", "a", lifecycle)
+    member = GroupMember("i-1", "a", lifecycle)
 
     assert (member.leaving, member.waits_for_drain) == (leaving, drains)
     assert ScalingGroup("g", 0, 2, 1, (member,)).staying == (() if leaving else (member,))
@@ -155,12 +166,12 @@ def test_a_member_leaves_once_its_end_has_begun(lifecycle: str, leaving: bool, d
     ],
 )
 def test_an_update_and_an_activity_fail_or_are_cancelled(status: str, going: bool, failed: bool) -> None:
-    update = Update("u", "VersionUpdate", status, EIGHT)
+    update = NodeGroupUpdate("u", "VersionUpdate", status, EIGHT)
 
     assert (update.in_progress, update.failed) == (going, failed)
-    assert Activity("1", status, "Launching a new EC2 instance", "", EIGHT, None).failed is failed
-    assert Activity("1", status, "Launching a new EC2 instance", "", EIGHT, None).launches
-    assert not Activity("1", status, "Terminating EC2 instance", "", EIGHT, None).launches
+    assert ScalingActivity("1", status, "Launching a new EC2 instance", "", EIGHT, None).failed is failed
+    assert ScalingActivity("1", status, "Launching a new EC2 instance", "", EIGHT, None).launches
+    assert not ScalingActivity("1", status, "Terminating EC2 instance", "", EIGHT, None).launches
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
-"""Which recurrences of a course calendar are read: those a course uses, and of which another date always comes.
+"""Which recurrence rules of a course calendar are read: those that courses use and that always have a next date.
 
-A rule that never comes again (30 February; every other February from a March on) would be looked for until
-the year 9999, a thousand of them for hours; a calendar is written by strangers, so such shapes are refused.
+The library would look for the next date of a rule without one (30 February; every second February from March on) until
+the year 9999; a thousand such rules take hours. Strangers write calendars, so such rules are refused.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
+
+from lamplighter.reasons.reason import Reason, reason
 
 FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 MOST_TIMES = 5000
@@ -16,7 +18,7 @@ ALWAYS_THERE = 28
 """Every month has so many days."""
 LAST_ORDINAL = 5
 LAST_PLACE = 4
-# What may narrow a rule, by its frequency; COUNT, UNTIL, INTERVAL and WKST may stand with any.
+# The parts that may narrow a rule, by its frequency; COUNT, UNTIL, INTERVAL and WKST may be in any.
 NARROWED_BY = {
     "DAILY": {"BYDAY", "BYMONTH"},
     "WEEKLY": {"BYDAY", "BYMONTH"},
@@ -24,40 +26,40 @@ NARROWED_BY = {
     "YEARLY": {"BYDAY", "BYMONTH", "BYMONTHDAY"},
 }
 CLOCK = {"BYHOUR": 23, "BYMINUTE": 59, "BYSECOND": 59}
-"""The parts that say a time of day, with the greatest number of each."""
+"""The parts that name a time of day, with the greatest number of each."""
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _DAY = re.compile(rf"([+-]?[0-9]{{1,2}})?({'|'.join(WEEKDAYS)})")
 Rule = Mapping[str, Any]
 """A recurrence as icalendar reads it: each part a list of values."""
 
 
-def fault(rule: Rule) -> str | None:
+def fault(rule: Rule) -> Reason | None:
     """Why a recurrence is not read, or None."""
     frequency = frequency_of(rule)
     if frequency not in FREQUENCIES:
-        return f"recurs {frequency.lower()}; a course recurs daily, weekly, monthly or yearly"
+        return reason("calendar.rule.frequency", frequency=frequency)
     narrowed = {str(part).upper() for part in rule} - {"FREQ", "COUNT", "UNTIL", "INTERVAL", "WKST"}
     unread = sorted(narrowed - NARROWED_BY[frequency])
     if unread:
-        return f"recurs {frequency.lower()} by {unread[0]}, which is not read"
+        return reason("calendar.rule.part", frequency=frequency, part=unread[0])
     if numbers(rule, "COUNT", 1)[0] > MOST_TIMES:
-        return f"recurs more than {MOST_TIMES} times"
+        return reason("calendar.rule.too-often", most=MOST_TIMES)
     if not _comes_again(rule, frequency, narrowed):
-        return "recurs in a way of which no next date is certain, so it is not read"
+        return reason("calendar.rule.uncertain")
     return None
 
 
 def plain(rule: Rule, begin: datetime) -> Rule:
-    """The rule without the time of day, where that is its begin's own: Lotus Notes writes it twice."""
+    """The rule without its time of day, where that is the time of the begin: Lotus Notes writes it twice."""
     own = {"BYHOUR": begin.hour, "BYMINUTE": begin.minute, "BYSECOND": begin.second}
     said = {part for part in rule if part.upper() in own and list(values(rule, part)) == [own[part.upper()]]}
     return {part: value for part, value in rule.items() if part not in said}
 
 
 def is_of_a_zone(text: str) -> bool:
-    """Whether clocks that follow this rule surely change again: once a year, on a weekday of a week or on a date.
+    """Whether clocks that follow this rule certainly change again: once a year, on a weekday or on a date.
 
-    At one time of day, which Lotus Notes says in the rule (tritech/node-icalendar #38).
+    Lotus Notes writes the time of day in the rule (tritech/node-icalendar #38).
     """
     parts = dict(part.split("=", 1) for part in text.upper().split(";") if "=" in part)
     rule = {name: value.split(",") for name, value in parts.items()}
@@ -77,12 +79,12 @@ def is_of_a_zone(text: str) -> bool:
 
 
 def frequency_of(rule: Rule) -> str:
-    """DAILY, WEEKLY, MONTHLY, YEARLY, or something that no course needs."""
+    """DAILY, WEEKLY, MONTHLY, YEARLY, or another frequency, which is not read."""
     return str(rule["FREQ"][0]).upper()
 
 
 def numbers(rule: Rule, part: str, otherwise: int) -> list[int]:
-    """The numbers of a part of a rule, or the one that holds where it is left out."""
+    """The numbers of a part of a rule, or the default where it is left out."""
     return [int(each) for each in values(rule, part)] or [otherwise]
 
 
@@ -93,12 +95,12 @@ def values(rule: Rule, part: str) -> Sequence[Any]:
 
 
 def interval(rule: Rule) -> int:
-    """Every how many days, weeks, months or years it comes."""
+    """The number of days, weeks, months or years from one date to the next."""
     return numbers(rule, "INTERVAL", 1)[0]
 
 
 def most_a_day(rule: Rule) -> float:
-    """How often a day a rule that is read comes at most, on average."""
+    """The greatest average number of dates a day of a rule that is read."""
     every = interval(rule)
     weekdays = len(values(rule, "BYDAY"))
     match frequency_of(rule):
@@ -114,9 +116,9 @@ def most_a_day(rule: Rule) -> float:
 
 
 def later(rule: Rule, begin: date, days: int) -> int:
-    """By how many days a rule may begin later without another date in it, of so many before anybody looks.
+    """By how many of `days` the begin of a rule may move without a change of its later dates.
 
-    Nothing where its dates are counted, or where the begin may not be one of them.
+    0 for a rule that counts its dates, or whose begin may not be one of them.
     """
     narrowed = {str(part).upper() for part in rule} - {"FREQ", "UNTIL", "INTERVAL", "WKST"}
     frequency = frequency_of(rule)
@@ -136,7 +138,7 @@ def _on_its_day(rule: Rule, begin: date) -> bool:
 
 
 def _comes_again(rule: Rule, frequency: str, narrowed: set[str]) -> bool:
-    """Whether the rule's shape alone makes sure of a next date within a few of its intervals."""
+    """Whether the rule certainly has a next date within a few of its intervals."""
     return (
         min(numbers(rule, "COUNT", 1)) >= 1
         and all(1 <= month <= 12 for month in numbers(rule, "BYMONTH", 1))  # noqa: PLR2004
@@ -148,7 +150,7 @@ def _comes_again(rule: Rule, frequency: str, narrowed: set[str]) -> bool:
 
 
 def _steps(rule: Rule, frequency: str, narrowed: set[str]) -> bool:
-    """Leaving days or months out must not miss all that it is narrowed to."""
+    """An interval must not leave out all days or months that the rule is narrowed to."""
     every = interval(rule)
     if not 1 <= every <= LONGEST_INTERVAL:
         return False
@@ -176,7 +178,7 @@ def _day_of_month(day: int, rule: Rule) -> bool:
 
 
 def _long(day: int, rule: Rule, every: int) -> bool:
-    """The 29th to the 31st: only where every month is asked for, or one that has it."""
+    """The 29th to the 31st: only in a rule for every month, or for months that have the day."""
     longest = {2: 28, 4: 30, 6: 30, 9: 30, 11: 30}
     if not 1 <= abs(day) <= 31:  # noqa: PLR2004
         return False

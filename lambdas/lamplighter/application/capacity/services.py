@@ -1,6 +1,6 @@
-"""What the node-group steps and the guard work with: one lab, its ledger and its AWS, read together.
+"""The dependencies of the node-group steps and the guard: one lab, its ledger and its AWS clients.
 
-Owns how a pool is read and how a target is written; when, and which, is decided by the steps.
+Reads a pool and its target. The steps decide when a size is written, and which.
 """
 
 from collections.abc import Sequence
@@ -21,6 +21,7 @@ from lamplighter.domain.pool.evidence import Instance, NodeGroup, ScalingGroup
 from lamplighter.domain.pool.target import Target, begun, target_at
 from lamplighter.domain.schedules.of_leases import held_back
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PoolReading:
-    """One pool as AWS showed it, the group read before the instances."""
+    """One pool as AWS shows it. The group was read before the instances."""
 
     nodegroup: NodeGroup | None
     group: ScalingGroup | None
@@ -44,8 +45,8 @@ class PoolReading:
 
 
 @dataclass
-class Capacity:
-    """A lab's pools: what is granted, what runs, and the one way to write a size."""
+class CapacityServices:
+    """The lab, its ledger and the AWS clients for its pools."""
 
     lab: "Lab"
     ledger: Ledger
@@ -58,22 +59,22 @@ class Capacity:
         return clock.now()
 
     def nodegroup(self, pool: str) -> NodeGroup:
-        """The pool's node group; BadInput when it is not there."""
+        """The pool's node group; BadInput when it does not exist."""
         name = self.lab.nodegroup_name(pool)
-        found = self.nodegroups.read(name)
-        if found is None:
+        nodegroup = self.nodegroups.read(name)
+        if nodegroup is None:
             raise BadInput(
-                f"pool {pool}: node group {name} is not in cluster {self.lab.cluster_name}; was it deleted?"
+                reason("capacity.no-node-group", pool=pool, group=name, cluster=self.lab.cluster_name)
             )
-        return found
+        return nodegroup
 
     def group_of(self, nodegroup: NodeGroup) -> ScalingGroup | None:
-        """The Auto Scaling group behind it: the one EKS names, else the one with EKS's tags."""
+        """The Auto Scaling group behind a node group: the one that EKS names, else the one with EKS's tags."""
         named = self.autoscaling.group(nodegroup.group) if nodegroup.group else None
         return named or self.autoscaling.group_of(nodegroup.cluster, nodegroup.name)
 
     def see(self, pool: str) -> PoolReading:
-        """The pool's node group, its group and every instance with its tags."""
+        """The pool's node group, its Auto Scaling group and every instance with the pool's tags."""
         name = self.lab.nodegroup_name(pool)
         nodegroup = self.nodegroups.read(name)
         group = (
@@ -82,14 +83,14 @@ class Capacity:
         return PoolReading(nodegroup, group, self.instances.of_nodegroup(self.lab.cluster_name, name))
 
     def max_nodes(self, pool: str, nodegroup: NodeGroup | None) -> int:
-        """The lab's bound; an adopted pool that states none has its node group's."""
+        """The maximum in the lab file, or that of the node group where an adopted pool has none there."""
         stated = self.lab.pools[pool].max_nodes
         return stated or (nodegroup.maximum if nodegroup else 0)
 
     def as_found(self, pool: str, lab: "Lab | None" = None) -> "Lab":
-        """The lab with what an adopted pool leaves out as AWS has it now, or had when it was last read.
+        """The lab in which an adopted pool has the values that AWS has now, or had when they were last read.
 
-        BadInput where there is no node group and never was.
+        BadInput where there is no node group and its values were never read.
         """
         lab = lab or self.lab
         if not lab.pools[pool].unstated:
@@ -98,14 +99,14 @@ class Capacity:
         if group is None:
             kept = environment.as_kept(lab, self.ledger)
             if kept.pools[pool].unstated:
-                self.nodegroup(pool)  # says that it is not there
+                self.nodegroup(pool)  # raises BadInput
             return kept
         types = group.instance_types
         named = types[0] if types else group.template and self.instances.template_type(*group.template)
         return as_found(lab, pool, group, named or None)
 
     def target(self, pool: str, nodegroup: NodeGroup | None, opening: str | None = None) -> Target:
-        """What the pool's leases justify now; with `opening` only that one and those that have begun."""
+        """The target of the pool's leases now; with `opening`, only of that lease and those that are open."""
         now = self.now()
         leases = self.ledger.leases(pool)
         leases = begun(leases, opening) if opening else without_held_back(leases, self.ledger, now)
@@ -113,7 +114,7 @@ class Capacity:
 
 
 def without_held_back(leases: Sequence[Lease], ledger: Ledger, at: datetime) -> list[Lease]:
-    """The leases without those that a pause keeps from opening; the pauses are asked for only where any waits."""
+    """The leases except those that a pause keeps from opening. Pauses are read only where a lease waits to open."""
     if not any(
         lease.state is LeaseState.ADMITTED and lease.ordered is None and lease.in_force(at)
         for lease in leases
@@ -125,10 +126,10 @@ def without_held_back(leases: Sequence[Lease], ledger: Ledger, at: datetime) -> 
 
 
 @cache
-def deployed() -> Capacity:
-    """The lab that this function belongs to, from its environment."""
+def deployed() -> CapacityServices:
+    """The dependencies for the lab in this function's environment."""
     lab = environment.lab()
-    return Capacity(
+    return CapacityServices(
         lab=lab,
         ledger=Ledger(environment.ENVIRONMENT.ledger_table),
         nodegroups=NodeGroups(lab.cluster_name),

@@ -1,0 +1,128 @@
+"""Why AWS refuses to launch instances: the one decision, for a lease that waits for nodes and for a diagnosis.
+
+Judges what Auto Scaling's activities, a node group's health and Karpenter say. The text decides and not the code
+around it: EKS files quota and permission failures under one health code, and Karpenter calls every refusal
+InsufficientCapacityError.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from lamplighter.domain.pool.evidence import HealthIssue
+
+
+class LaunchCause(StrEnum):
+    """The causes of `diagnose` that are about a refused launch."""
+
+    VCPU_QUOTA = "vcpu-quota"
+    LAUNCH_DENIED = "launch-denied"
+    NO_ADDRESSES = "no-addresses"
+    NO_CAPACITY = "no-capacity"
+    UNKNOWN = "unknown"
+    """No rule here knows the text."""
+
+
+class LaunchAttempt(NamedTuple):
+    """A launch as Auto Scaling records it."""
+
+    started: datetime | None
+    status: str
+    text: str
+    """What AWS says about it."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether AWS refused it or gave it up."""
+        return self.status in {"Failed", "Cancelled"}
+
+
+class LaunchRefusal(NamedTuple):
+    """A refused launch, or an issue of the node group's health that speaks of one."""
+
+    cause: LaunchCause
+    text: str
+    """The words of AWS that name the cause."""
+
+
+NEVER_JOINED = frozenset(
+    {"NodeCreationFailure", "AccessDenied", "Ec2SubnetInvalidConfiguration", "ClusterUnreachable"}
+)
+"""Codes of a node group's health about instances that run and did not join: no launch was refused."""
+
+# The first match wins: of a text with several codes the inner, more particular one counts.
+_TEXTS = (
+    (
+        LaunchCause.VCPU_QUOTA,
+        re.compile(
+            r"VcpuLimitExceeded|more vCPU capacity than your current vCPU limit|InstanceLimitExceeded"
+            # The texts of these codes, as Auto Scaling passes them on without the code.
+            r"|MaxSpotInstanceCountExceeded|Max spot instance count exceeded"
+            r"|more instances \(\d+\) than your current instance limit|\d+ instance\(s\) are already running"
+            r"|quota allows for \d+ more running instance",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        LaunchCause.LAUNCH_DENIED,
+        re.compile(
+            r"UnauthorizedOperation|not authorized|Access ?Denied|AuthFailure|explicit deny"
+            # Never a bare KMS, which anybody may have in the name of a role or a launch template.
+            r"|InvalidKMSKey|KMSKeyNotAccessible|\bKMS\.\w+Exception|\bKMS key (?:provided|specified|ID|is|was|does)\b"
+            r"|customer master key"
+            r"|service-linked role|ServiceLinkedRole|Client\.InternalError|Invalid ?IAM ?Instance ?Profile"
+            r"|IamInstanceProfileNotFound|IamNodeRoleNotFound",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        LaunchCause.NO_ADDRESSES,
+        re.compile(
+            r"InsufficientFreeAddresses|InsufficientCidrBlocks"
+            r"|(?:enough|sufficient|no) free (?:IP )?addresses|free addresses? in (?:the )?subnet",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        LaunchCause.NO_CAPACITY,
+        re.compile(
+            r"InsufficientInstanceCapacity|not have sufficient|insufficient capacity|UnfulfillableCapacity"
+            r"|InsufficientHostCapacity|InsufficientCapacity|is not supported in your requested Availability Zone"
+            r"|no Spot capacity available|(?<![\w.-])(?-i:ICE)(?![\w.-])",
+            re.IGNORECASE,
+        ),
+    ),
+)
+
+
+def refusals(attempts: Iterable[LaunchAttempt], issues: Iterable[HealthIssue]) -> tuple[LaunchRefusal, ...]:
+    """The refusals whose cause is known, in the order of the attempts.
+
+    The node group's health counts only where no attempt names a cause: EKS keeps an issue until a launch succeeds.
+    Callers leave out attempts and issues that are history.
+    """
+    named = tuple(
+        LaunchRefusal(cause, attempt.text)
+        for attempt in attempts
+        if attempt.failed and (cause := cause_of(attempt.text)) is not LaunchCause.UNKNOWN
+    )
+    return named or tuple(
+        LaunchRefusal(cause, issue.text)
+        for issue in issues
+        if (cause := cause_of_health(issue)) is not LaunchCause.UNKNOWN
+    )
+
+
+def cause_of(text: str) -> LaunchCause:
+    """The cause that a text of AWS or Karpenter names."""
+    return next((cause for cause, pattern in _TEXTS if pattern.search(text)), LaunchCause.UNKNOWN)
+
+
+def cause_of_health(issue: HealthIssue) -> LaunchCause:
+    """The cause that an issue of a node group's health names: its message counts before its code."""
+    if issue.code in NEVER_JOINED:
+        return LaunchCause.UNKNOWN
+    cause = cause_of(issue.message)
+    return cause if cause is not LaunchCause.UNKNOWN else cause_of(issue.code)
