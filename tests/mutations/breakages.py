@@ -144,7 +144,7 @@ BREAKAGES = (
     Breakage(
         3,
         "a pool is promised to more than it has",
-        f"{DOMAIN}/leases/grant.py",
+        f"{DOMAIN}/leases/occupancy.py",
         "    if at is None:\n        return None\n    there = ",
         "    if at is None or True:\n        return None\n    there = ",
     ),

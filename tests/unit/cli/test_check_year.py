@@ -43,8 +43,8 @@ def test_what_is_refused_for_room_is_said_too(tmp_path: Path) -> None:
     )
     assert said(tmp_path, text)[1:] == [
         (
-            "note: window b will not open on 2026-12-01: it asks for 2 nodes, but 2 of the 2 nodes of pool gpu are taken "
-            "when it opens"
+            "note: window b will not open on 2026-12-01: it asks for 2 nodes, but 2 of the 2 nodes of pool "
+            "gpu are taken when it opens"
         )
     ]
 
