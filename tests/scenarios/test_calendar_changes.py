@@ -21,7 +21,7 @@ def test_a_window_that_a_deploy_ends_sooner_ends_after_a_quarter_of_an_hour_s_no
     assert lab.command("pause", "because", "new", "windows").code == 0
     refused = lab.command("open", "gpu", "1")
     assert refused.code == 1
-    assert "the lab is paused until somebody resumes it" in refused.stdout
+    assert "paused the lab because new windows: nothing opens until somebody resumes it" in refused.stdout
 
     # when a window is deployed that should be open already, then it waits for the end of the pause
     starts = (begun - MINUTE).replace(second=0)

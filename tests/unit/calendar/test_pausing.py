@@ -59,7 +59,9 @@ def test_a_pause_lasts_until_somebody_resumes_the_lab_or_until_an_instant() -> N
     assert paused(lasting=2 * HOUR) == Pausing("paused", UNTIL_TEN, Pause("alice", NOW, ten))
     assert paused(closes=ten + timedelta(microseconds=5)).pause == Pause("alice", NOW, ten)
     assert paused(because="the exams") == Pausing(
-        "paused", f"{FOR_GOOD} because the exams", Pause("alice", NOW, None, "the exams")
+        "paused",
+        "alice paused the lab because the exams: nothing opens until somebody resumes it",
+        Pause("alice", NOW, None, "the exams"),
     )
 
 

@@ -55,7 +55,7 @@ def test_events_that_can_be_no_window_and_calendars_without_any_are_noted(tmp_pa
     )
     assert said(tmp_path, "windows:\n- {name: a, calendar: course.ics}\n") == [
         "  the year from 2026-11-20: 0 openings, none of them refused",
-        'note: course.ics: "Class 0" lasts all day; only events with times open a pool',
+        'note: course.ics: "Class 0": it lasts all day, and only events with times open a pool',
         "note: window a opens on no date of this year: its calendar names none",
     ]
 
@@ -74,6 +74,6 @@ def test_an_address_that_cannot_be_read_is_a_note_and_no_problem(tmp_path: Path)
     text = "windows:\n- {name: a, calendar: 'https://127.0.0.1/a.ics'}\n"
     assert said(tmp_path, text) == [
         "  the year from 2026-11-20: 0 openings, none of them refused",
-        ("note: the calendar of window a: what stands at 127.0.0.1 leads inside: 127.0.0.1 is 127.0.0.1, "
+        ("note: the calendar of window a: 127.0.0.1 gives no usable calendar: 127.0.0.1 is 127.0.0.1, "
         "and only public addresses are read; its events are left out here"),
     ]  # fmt: skip

@@ -19,6 +19,7 @@ from lamplighter.application.capacity import services
 from lamplighter.application.environment import lab as lab_in_code
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.lab.model import Lab
+from tests.drawn import sentence
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, NODEGROUP, ROLE, LabOnMoto, lab_on_moto
 
 
@@ -784,11 +785,14 @@ def test_after_a_destroy_that_failed_nothing_opens_until_somebody_resumes_the_la
     def resume(number: int) -> tuple[str, str]:
         command = {**lab.command("resume", lease=None), "pool": "*", "id": f"resume-{number}"}
         answer = STEPS["Change"]({"command": command}, lab.guard_services.lease_services)
-        return str(answer["outcome"]), str(answer["reason"])
+        return str(answer["outcome"]), sentence(answer["reason"])
 
-    assert resume(1) == ("refused", "the lab is being destroyed, and nothing opens any more")
+    assert resume(1) == ("refused", "the lab is being destroyed: nothing opens any more")
     deploy.handler({"step": "Respond", "run": run}, None)
     [mark] = lab.capacity.ledger.pauses()
     assert mark.failed
-    assert resume(2) == ("resumed", "pools open again, by alice; a destroy of the lab failed")
+    assert resume(2) == (
+        "resumed",
+        "alice resumed the lab, and pools open again; a destroy of the lab had failed",
+    )
     assert lab.capacity.ledger.pauses() == []

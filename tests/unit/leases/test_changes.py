@@ -18,6 +18,7 @@ from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 from tests.drawn import sentence
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
@@ -94,7 +95,7 @@ def test_a_skip_without_a_date_is_the_next_opening_and_takes_its_lease_back(worl
     plan_all(office)
 
     assert (answer["outcome"], answer["calendar"]) == ("skipped", True)
-    assert answer["reason"] == (
+    assert sentence(answer["reason"], "UTC") == (
         "evening does not open at 21:00 on 2026-11-20 (UTC): alice skipped it because of the holiday"
     )
     assert planned(world) == [f"evening-{TOMORROW}"]
@@ -111,17 +112,17 @@ def test_the_same_skip_twice_is_one_and_a_second_one_changes_nothing(world: LabO
 
     assert again == first
     assert another["outcome"] == "unchanged"
-    assert another["reason"] == "evening on 2026-11-20 was skipped by alice"
+    assert sentence(another["reason"]) == "alice skipped evening on 2026-11-20"
 
 
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
         ({"window": "morning"}, "the lab has no window 'morning'; it has evening"),
-        ({"window": "evening", "date": "today"}, "'today' is no date; write it like 2026-12-01"),
+        ({"window": "evening", "date": "today"}, "'today' is not a date: write it like 2026-12-01"),
         (
             {"window": "evening", "date": "2026-11-19"},
-            "evening has no opening ahead on 2026-11-19; it opens next on 2026-11-20",
+            "evening does not open on 2026-11-19; it opens next on 2026-11-20",
         ),
     ],
 )
@@ -132,7 +133,7 @@ def test_what_cannot_be_skipped_is_refused_with_the_reason(
 
     answer = change(world, "skip", **asked)
 
-    assert (answer["outcome"], answer["reason"]) == ("refused", reason)
+    assert (answer["outcome"], sentence(answer["reason"])) == ("refused", reason)
     assert trail(world, "refused") == []
 
 
@@ -144,7 +145,7 @@ def test_what_runs_is_closed_and_not_skipped(world: LabOnMoto) -> None:
     answer = change(world, "skip", window="evening", date=TODAY)
 
     assert answer["outcome"] == "refused"
-    assert "close it: lamplighter close evening-2026-11-20" in answer["reason"]
+    assert sentence(answer["reason"]).endswith("to end it, run: lamplighter close evening-2026-11-20")
 
 
 def test_an_opening_that_was_under_way_when_its_window_was_skipped_gets_nothing(world: LabOnMoto) -> None:
@@ -156,7 +157,7 @@ def test_an_opening_that_was_under_way_when_its_window_was_skipped_gets_nothing(
     answer = admit(world, command)
 
     assert answer["outcome"] == "refused"
-    assert answer["reason"] == "evening on 2026-11-20 was skipped by alice"
+    assert sentence(answer["reason"]) == "alice skipped evening on 2026-11-20"
 
 
 def test_a_skip_taken_back_opens_the_window_after_all_late_if_need_be(world: LabOnMoto) -> None:
@@ -169,7 +170,7 @@ def test_a_skip_taken_back_opens_the_window_after_all_late_if_need_be(world: Lab
     done = plan_all(office)
 
     assert answer["outcome"] == "unskipped"
-    assert answer["reason"].startswith("evening opens now, late after all: alice took its skip back")
+    assert sentence(answer["reason"]) == "evening opens now, late: alice took its skip back"
     assert done["started"] == [f"open-{AT_NINE}-20261120T2130Z"]
     assert admit(world, open_command(lease(world)).to_json())["outcome"] == "granted"
     assert change(world, "unskip", "2", window="evening")["outcome"] == "unchanged"
@@ -182,12 +183,10 @@ def test_while_the_lab_is_paused_nobody_opens_anything_and_is_told_until_when(wo
     answer = change(world, "pause", closes=until, because="of the driver")
     refused = walks_in(world)
 
-    assert answer["reason"] == "nothing opens until 22:00 on 2026-11-20 (UTC), by alice because of the driver"
+    paused = "alice paused the lab until 22:00 on 2026-11-20 (UTC) because of the driver"
+    assert sentence(answer["reason"], "UTC") == paused
     assert refused["outcome"] == "refused"
-    assert (
-        refused["reason"]
-        == "the lab is paused until 22:00 on 2026-11-20 (UTC), by alice because of the driver"
-    )
+    assert sentence(refused["reason"], "UTC") == paused
     assert refused["earliest"] == until
     world.at(120)
     assert walks_in(world, "open-2")["outcome"] == "granted"
@@ -200,8 +199,8 @@ def test_what_runs_when_the_lab_is_paused_runs_on(world: LabOnMoto) -> None:
 
     answer = change(world, "pause")
 
-    assert answer["reason"] == (
-        "nothing opens until somebody resumes the lab, by alice; "
+    assert sentence(answer["reason"], "UTC") == (
+        "alice paused the lab: nothing opens until somebody resumes it; "
         "alice's lease runs on until 21:00 on 2026-11-20 (UTC)"
     )
     assert world.capacity.target("gpu", None).nodes == 1
@@ -213,7 +212,7 @@ def test_a_window_whose_time_comes_in_a_pause_opens_when_it_ends(world: LabOnMot
     answer = change(world, "pause", closes=instant.written(EIGHT + timedelta(minutes=90)))
     plan_all(office)
 
-    assert "the evening lease opens late, at 21:30" in answer["reason"]
+    assert "the evening lease opens late, at 21:30" in sentence(answer["reason"], "UTC")
     assert schedules()[f"open-{AT_NINE}"] == "at(2026-11-20T21:30:00)"
     world.at(60)
     early = admit(world, open_command(lease(world)).to_json())
@@ -235,7 +234,7 @@ def test_a_window_still_running_when_the_lab_is_resumed_opens_late(world: LabOnM
     done = plan_all(office)
 
     assert answer["outcome"] == "resumed"
-    assert "the evening lease opens now, late" in answer["reason"]
+    assert "the evening lease opens now, late" in sentence(answer["reason"])
     assert done["started"] == [f"open-{AT_NINE}-20261120T2130Z"]
     assert change(world, "resume", "2")["outcome"] == "unchanged"
 
@@ -332,7 +331,7 @@ def test_while_the_lab_is_destroyed_nothing_is_planned_and_nothing_opens(world: 
     assert planned(world) == []
     assert schedules() == {}
     answer = admit(world, command)
-    assert answer["reason"] == "the lab is being destroyed, and nothing opens any more"
+    assert sentence(answer["reason"]) == "the lab is being destroyed: nothing opens any more"
     change(world, "resume")
     assert admit(world, {**command, "id": "again"})["outcome"] == "refused"
     world.capacity.ledger.end_last_close()
@@ -349,8 +348,14 @@ def test_who_stands_in_the_way_of_a_window_is_foreseen_and_said_once(world: LabO
         "window other will not open on 2026-11-20",
         "window other will not open on 2026-11-21",
     ]
-    assert str(lease(world, "other-2026-11-20").refusal) == (
-        "pool gpu is full at 21:00 UTC on 2026-11-20: the evening lease (2) and the 1 asked for would be 3 of 2 nodes"
+    assert lease(world, "other-2026-11-20").refusal == reason(
+        "lease.pool-full",
+        pool="gpu",
+        at=EIGHT + timedelta(hours=1),
+        leases=(reason("lease.with-nodes", lease=reason("lease.of-window", window="evening"), nodes=2),),
+        nodes=1,
+        wanted=3,
+        most=2,
     )
     change(world, "skip", window="evening")
     plan_all(office)

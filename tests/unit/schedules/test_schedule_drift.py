@@ -113,9 +113,9 @@ def test_within_one_sweep_the_planner_is_woken_and_puts_everything_right(world: 
 
     assert woken == ["planner"]
     said = [entry for entry in world.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "rescheduled"]
-    assert [(entry.who, entry.what) for entry in said] == [
+    assert [(entry.who, str(entry.what)) for entry in said] == [
         ("guard", "has the schedules put right"),
-        ("planner", "put right close-evening-2026-11-20"),
+        ("planner", "corrected close-evening-2026-11-20"),
     ]
     assert "close-evening-2026-11-20" in [one.name for one in lease_services.windows.listed()]
 

@@ -59,7 +59,7 @@ class PlannerNotices:
             why: Said = reason("calendar.no-longer", before=before or "")
             subject = reason("notice.foreseen.subject.over", **_named(lease))
         else:
-            what, why = reason("calendar.trail.not-opening", **_named(lease)), lease.refusal
+            what, why = reason("calendar.trail.will-not-open", **_named(lease)), lease.refusal
             subject = reason("notice.foreseen.subject", **_named(lease))
         self._ledger.append_audit(
             Entry(self._now, lease.pool, "foreseen", WHO, what, why, lease.id, lease.nodes)

@@ -37,7 +37,7 @@ def test_an_event_begins_when_people_come_and_says_when_the_window_opens() -> No
     (event,) = written({**early, "owner": "a; b, c\\d"})
     assert event["DTSTART"].dt == datetime(2026, 3, 3, 11, tzinfo=UTC)
     assert str(event["DESCRIPTION"]) == (
-        "for a; b, c\\d\nopens 10 min early, so that GPUs are ready by 20:00"
+        "for a; b, c\\d\nit opens 10m early, so that its GPUs are ready by 20:00 on 2026-03-03 (Asia/Seoul)"
     )
 
 

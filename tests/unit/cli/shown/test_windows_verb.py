@@ -116,7 +116,11 @@ def test_simulate_live_plays_course_calendars_and_early_openings(world: LabOnMot
     deploy(world, CLASS, COURSE)
     document = json.loads(told("simulate", "--live", "--json", "-"))
     assert [(one["window"], one["opens"], one["notes"]) for one in document["windows"]] == [
-        ("class", "2026-11-21T09:50:00Z", ["opens 10 min early, so that GPUs are ready by 10:00"]),
+        (
+            "class",
+            "2026-11-21T09:50:00Z",
+            ["it opens 10m early, so that its GPUs are ready by 10:00 on 2026-11-21 (UTC)"],
+        ),
         ("course", "2026-11-21T16:00:00Z", []),
     ]
     assert "a class, b course" in told("simulate", "--live")

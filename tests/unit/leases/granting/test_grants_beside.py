@@ -73,7 +73,7 @@ def test_a_date_that_was_skipped_has_no_earliest_hour() -> None:
     skipped = Changes(skip=Skip("evening", "2026-11-20", "tom", EIGHT - HOUR, "the holiday"))
 
     assert asked(window(), PLANNED, changes=skipped) == GrantDecision(
-        "refused", "evening on 2026-11-20 was skipped by tom because the holiday", PLANNED, for_now=True
+        "refused", "tom skipped evening on 2026-11-20 because the holiday", PLANNED, for_now=True
     )
     assert asked(order(), changes=skipped).earliest is None
 

@@ -109,7 +109,7 @@ def test_a_pause_of_the_whole_lab_is_told_once_whatever_pools_it_has(town: Town)
 
     paused, resumed = town.said
     assert "*The lab is paused*" in paused
-    assert "Nothing opens until 22:00 on 2026-11-20 (UTC), by alice because of the exams" in paused
+    assert "Alice paused the lab until 22:00 (UTC) because of the exams" in paused
     assert "*The lab is resumed*" in resumed
     assert not town.slack.pings
 

@@ -86,7 +86,7 @@ def test_a_pause_stands_before_all_pools() -> None:
     pause = Pause("alice", EIGHT, EIGHT + HOUR, "of <exams>")
 
     assert status(POOL, pause) == [
-        "The lab is paused until 21:00 (Asia/Seoul), by alice because of &lt;exams&gt;.",
+        "Alice paused the lab until 21:00 (Asia/Seoul) because of &lt;exams&gt;.",
         "*gpu* is closed.",
         NO_NEXT,
     ]
@@ -127,7 +127,7 @@ def test_twenty_windows_are_said_behind_the_pause() -> None:
     assert seeing.windows(LAB, VOICE).text == "Nothing is planned."
     paused = seeing.windows(replace(many, pause=Pause("alice", EIGHT)), VOICE).text.splitlines()
     assert (paused[0], paused[1][:3], len(paused)) == (
-        "The lab is paused until somebody resumes it, by alice.",
+        "Alice paused the lab: nothing opens until somebody resumes it.",
         "w0,",
         21,
     )
