@@ -13,6 +13,7 @@ from lamplighter.adapters.aws.view_reading import receipt_of
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.errors import BadInput
 from lamplighter.pages import receipt_page, wording
+from lamplighter.reasons.document import in_words
 from lamplighter.values.counted import counted
 from lamplighter.values.instant import told_by
 
@@ -43,7 +44,7 @@ def command(
     if html is not None:
         files.write("--html", html, page(found, document))
     if as_json:
-        printing.as_json(document)
+        printing.as_json(in_words(document))
     elif html is not None:
         printing.say(f"the receipt of {document.get('lease') or 'what ran without a lease'} is in {html}")
     else:
@@ -106,7 +107,7 @@ def show(view: ReceiptView, words: wording.Wording) -> None:
     printing.table(["what", "came to"], rows)
     if view.verdict_rows:
         verdicts = [
-            (row.node, row.check, SAID.get(row.verdict, row.verdict), told_by(words.moment, row.reason))
+            (row.node, row.check, SAID.get(row.verdict, row.verdict), words.told(row.reason))
             for row in view.verdict_rows
         ]
         printing.table(["node", "check", "verdict", "because"], verdicts)

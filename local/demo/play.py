@@ -21,7 +21,7 @@ import boto3
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import ViewReading
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.reasons.document import read
+from lamplighter.reasons.document import in_words, read
 from lamplighter.values.instant import written
 from local.cloud import Cloud
 from local.demo import laws, pages
@@ -139,7 +139,7 @@ class Play(ABC):
         return {
             "timeline": [_event(entry) for entry in told if entry.kind in kinds],
             "laws": [verdict.to_json() for verdict in verdicts],
-            "receipts": list(day.receipts),
+            "receipts": in_words(day.receipts),
             "cost": {"amount": f"{float(total):.4f}", "currency": "USD"},
             "failures": self.answers.failures,
             "elapsed_seconds": round(time.monotonic() - self._begun, 1),

@@ -4,7 +4,7 @@ What was kept before reasons had codes is a sentence: it is read as such, and sh
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
@@ -37,6 +37,17 @@ def read(kept: object) -> Said:
         return _of_line(kept)
     found = _read(kept)
     return found if isinstance(found, Reason | Sentences | str) else str(found)
+
+
+def in_words(kept: object, drawn: Callable[[Said], str] = str) -> object:
+    """A kept document, such as a receipt, with a text in place of each reason, in English by default."""
+    if isinstance(kept, Mapping):
+        if set(kept) in ({"code", "values"}, {"sentences"}):
+            return drawn(read(kept))
+        return {name: in_words(value, drawn) for name, value in kept.items()}
+    if isinstance(kept, list | tuple):
+        return [in_words(value, drawn) for value in kept]
+    return kept
 
 
 def _of_line(line: str) -> Said:

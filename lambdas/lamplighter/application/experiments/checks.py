@@ -190,7 +190,7 @@ def _single(
     if found:
         return found[0]
     origin = CheckOrigin(key, run.pool, instant.written(services.now()))
-    name = checks_manifests.seat_name(check.name, key, (node.name,))
+    name = checks_manifests.placement_name(check.name, key, (node.name,))
     made = checks_manifests.pod(check, origin, name, node.facts, node.kind)
     if env:
         _with(made, env)
@@ -257,4 +257,4 @@ def _judged(check: str, node: str, found: Verdict | Said) -> dict[str, object]:
 
 
 def _row(check: str, node: str, found: Verdict) -> dict[str, object]:
-    return {"check": check, "node": node, **found.to_json()}
+    return {"check": check, "node": node, **found.to_row()}

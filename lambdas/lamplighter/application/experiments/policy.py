@@ -10,7 +10,7 @@ from lamplighter.adapters.kubernetes.cluster_policy import PATH
 from lamplighter.application.experiments.services import ExperimentServices
 from lamplighter.domain.experiments.policy import MANAGER, changes
 from lamplighter.domain.experiments.run import ExperimentRun
-from lamplighter.domain.gpu.overrides import HELM, Before, looked_at
+from lamplighter.domain.gpu.overrides import HELM, Before, present_fields
 from lamplighter.errors import Refused, TryLater
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.values.json_value import JsonValue
@@ -23,7 +23,7 @@ def seen(run: ExperimentRun, services: ExperimentServices) -> dict[str, object]:
     live = services.connect().get(PATH)
     if not live:
         raise Refused(reason("experiment.no-operator"))
-    found = looked_at(live, _fields(run, services), MANAGER)
+    found = present_fields(live, _fields(run, services), MANAGER)
     for field in found.fields:
         if field.owner is not None and field.owner.manager not in LENDERS:
             raise Refused(

@@ -9,6 +9,8 @@ from datetime import datetime
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import findings as findings_told
+from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import Said
 from lamplighter.values.counted import counted
 
 Result = Mapping[str, object]
@@ -31,11 +33,11 @@ def of_opening(lease: Lease, results: Mapping[str, Result], now: datetime) -> li
     """What the steps of an opening found, in their order."""
     found: list[Entry] = []
 
-    def add(kind: str, who: str, what: str, why: str) -> None:
+    def add(kind: str, who: str, what: str, why: Said) -> None:
         found.append(Entry(now, lease.pool, kind, who, what, why, lease.id, lease.nodes))
 
     applied = results.get("ApplyGpuSettings", {})
-    state, reason = str(applied.get("state", "")), str(applied.get("reason") or "")
+    state, reason = str(applied.get("state", "")), read(applied.get("reason"))
     if state in _SETTINGS:
         what, why = _SETTINGS[state]
         add("settings-applied", "cluster", what, reason or why)
@@ -57,7 +59,7 @@ def of_opening(lease: Lease, results: Mapping[str, Result], now: datetime) -> li
         )
     for verdict in _rows(results, "Validate", "verdicts"):
         what = f"{verdict.get('check')} {verdict.get('verdict')} on {verdict.get('node')}"
-        add("verdict", "cluster", what, str(verdict.get("reason")))
+        add("verdict", "cluster", what, read(verdict.get("reason")))
     return found + findings_told.entries(lease, results.get("Diagnose", {}), now)
 
 

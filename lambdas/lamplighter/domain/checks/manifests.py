@@ -54,7 +54,7 @@ class CheckOrigin:
         return {LEASE_LABEL: self.lease, POOL_LABEL: self.pool, CHECK_LABEL: check, SEAT_LABEL: placement}
 
 
-def seat_name(check: str, lease: str, nodes: Iterable[str]) -> str:
+def placement_name(check: str, lease: str, nodes: Iterable[str]) -> str:
     """The same for every try, so that a check is never run twice side by side."""
     digest = hashlib.sha256("/".join((lease, *nodes)).encode()).hexdigest()[:10]
     return f"{check.replace('_', '-')}-{digest}"

@@ -4,24 +4,13 @@ Owns the values; adapters/kubernetes/overrides.py writes the fields that Helm ow
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
 
+from lamplighter.lab.pools import Taint
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.values.json_value import JsonValue
 
 MANAGER = "lamplighter-experiment"
 """Of its own: what a window applies as `lamplighter` stays applied."""
-
-
-class Taint(Protocol):
-    """A taint of a pool's nodes."""
-
-    @property
-    def key(self) -> str: ...
-    @property
-    def value(self) -> str: ...
-    @property
-    def effect(self) -> str: ...
 
 
 def changes(experiment: str, taints: Sequence[Taint]) -> Mapping[str, JsonValue]:

@@ -10,7 +10,7 @@ from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.experiments.policy import was
 from lamplighter.domain.experiments.rails import before_rules
 from lamplighter.domain.experiments.run import Document, ExperimentPhase, ExperimentRun
-from lamplighter.reasons.document import read
+from lamplighter.reasons.document import in_words, read
 from lamplighter.reasons.reason import Clock, Said, Sentences, draw, reason
 from lamplighter.values import instant
 
@@ -40,14 +40,14 @@ def as_json(run: ExperimentRun) -> dict[str, object]:
         "before": dict(run.before),
         "affected": list(run.affected),
         "expected": {"cause": experiment.cause, "symptom": str(experiment.symptom)},
-        "seen": _in_english(run.seen),
+        "seen": in_words(run.seen),
         "as_expected": _as_expected(run),
         "evidence": list(map(str, _evidence(run))),
         "restored": {
             "at": _written(run.restored),
             "by": run.restored_by,
             "undone": run.undone,
-            "proof": _in_english(run.proof),
+            "proof": in_words(run.proof),
         },
         "conclusion": str(conclusion(run)),
     }
@@ -174,19 +174,6 @@ def _verdicts(found: Document) -> list[Said]:
         )
         for each in _rows(found.get("verdicts"))
     ]
-
-
-def _in_english(found: Document) -> dict[str, object]:
-    """What a run keeps, with its reasons as text."""
-    kept = dict(found)
-    if kept.get("reason") is not None:
-        kept["reason"] = str(read(kept["reason"]))
-    if "verdicts" in kept:
-        kept["verdicts"] = [
-            {**each, **({} if each.get("reason") is None else {"reason": str(read(each["reason"]))})}
-            for each in _rows(kept["verdicts"])
-        ]
-    return kept
 
 
 def _rows(found: object) -> list[Document]:

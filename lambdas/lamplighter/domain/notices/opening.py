@@ -66,10 +66,10 @@ def _of_gpus(
     wanted = max(lease.nodes, int(str(results.get("AwaitNodes", {}).get("wanted") or 0)))
     counts = {"ready": len(ready), "wanted": wanted}
     shortage = results.get("AwaitNodes", {}).get("shortage")
-    troubles = _troubles(results, texts)
+    troubles = _troubles(results, zone, texts)
     remarks = together(
         _seats(ready, results.get("ApplyGpuSettings", {}), texts),
-        _not_judged(results, texts),
+        _not_judged(results, zone, texts),
         _replaced(results, texts),
     )
     if not troubles and len(ready) >= wanted:
@@ -111,12 +111,12 @@ _LOUDLY = {
 """What the checks said, where nobody may take the pool for proven."""
 
 
-def _troubles(results: Mapping[str, Result], texts: Texts) -> list[str]:
+def _troubles(results: Mapping[str, Result], zone: ZoneInfo, texts: Texts) -> list[str]:
     """Whatever is not as the lab wants it, a sentence each."""
     shortage, applied = results.get("AwaitNodes", {}).get("shortage"), results.get("ApplyGpuSettings", {})
     troubles = [sentence(str(shortage))] if shortage else []
     of_nodes = [
-        texts.say("notice.degraded.node", node=node.get("name"), why=node.get("why"))
+        texts.say("notice.degraded.node", node=node.get("name"), why=_drawn(node.get("why"), zone, texts))
         for node in _rows(results, "AwaitGpus", "not_ready")
     ]
     of_nodes += [
@@ -126,7 +126,7 @@ def _troubles(results: Mapping[str, Result], texts: Texts) -> list[str]:
             else "notice.degraded.check-not-proven",
             check=verdict.get("check"),
             node=verdict.get("node"),
-            reason=verdict.get("reason"),
+            reason=_drawn(verdict.get("reason"), zone, texts),
         )
         for verdict in _rows(results, "Validate", "verdicts")
         if verdict.get("verdict") != "passed"
@@ -143,9 +143,13 @@ def _troubles(results: Mapping[str, Result], texts: Texts) -> list[str]:
             )
             for each in _rows(results, "ApplyGpuSettings", "differs")
         ]
-    if why := applied.get("reason"):
-        troubles.append(sentence(str(why)))
+    if why := _drawn(applied.get("reason"), zone, texts):
+        troubles.append(sentence(why))
     return troubles
+
+
+def _drawn(kept: object, zone: ZoneInfo, texts: Texts) -> str:
+    return draw(read(kept), texts, clock(texts, zone))
 
 
 def of_replacing(pool: str, validate: Result, texts: Texts = ENGLISH) -> Announcement:
@@ -169,9 +173,12 @@ def _replaced(results: Mapping[str, Result], texts: Texts) -> str:
     return texts.say("notice.open.replaced", nodes=texts.joined(map(str, named)), count=len(named))
 
 
-def _not_judged(results: Mapping[str, Result], texts: Texts) -> str:
+def _not_judged(results: Mapping[str, Result], zone: ZoneInfo, texts: Texts) -> str:
     """Checks of the ladder that say nothing here, and why: no trouble, and not to be taken for a proof either."""
-    said = [f"{row.get('check')} ({row.get('why')})" for row in _rows(results, "Validate", "not_judged")]
+    said = [
+        f"{row.get('check')} ({_drawn(row.get('why'), zone, texts)})"
+        for row in _rows(results, "Validate", "not_judged")
+    ]
     return texts.say("notice.open.not-judged", checks="; ".join(said)) if said else ""
 
 

@@ -11,6 +11,7 @@ from typing import Self
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import findings as findings_told
+from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import Said, Sentences
 from lamplighter.values.instant import written
 
@@ -28,7 +29,7 @@ class VerdictRow:
     node: str
     verdict: str
     """passed, failed or not-proven."""
-    reason: str
+    reason: Said
     measurements: Mapping[str, object]
 
     @classmethod
@@ -39,7 +40,7 @@ class VerdictRow:
             str(row.get("check") or ""),
             str(row.get("node") or ""),
             str(row.get("verdict") or ""),
-            str(row.get("reason") or ""),
+            read(row.get("reason")),
             measured if isinstance(measured, Mapping) else {},
         )
 
