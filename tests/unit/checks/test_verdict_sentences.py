@@ -8,7 +8,7 @@ from lamplighter.domain.checks.verdicts.nccl import nccl
 from lamplighter.domain.checks.verdicts.torch import torch_collective
 from lamplighter.domain.checks.verdicts.verdict import Measurement, Outcome, Verdict, ended_badly
 from lamplighter.domain.gpu.instance_types import GpuType
-from lamplighter.reasons.reason import Said, reason
+from lamplighter.reasons.reason import Reason, Said, reason
 from tests import gpu_outputs as said
 
 PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN
@@ -32,7 +32,7 @@ def row(size: int = LARGEST, *, halves: str = "100 1.2 1.17 0 100 1.2 1.16 0") -
 
 
 @pytest.mark.parametrize(
-    ("code", "sentence"),
+    ("code", "why"),
     [
         (0, None),
         (1, reason("check.tool-exit-code", code=1)),
@@ -43,8 +43,8 @@ def row(size: int = LARGEST, *, halves: str = "100 1.2 1.17 0 100 1.2 1.16 0") -
         (-1, reason("check.tool-exit-code", code=-1)),
     ],
 )
-def test_an_exit_code_says_how_the_tool_ended(code: int, sentence: str | None) -> None:
-    assert ended_badly(code) == sentence
+def test_an_exit_code_says_how_the_tool_ended(code: int, why: Reason | None) -> None:
+    assert ended_badly(code) == why
 
 
 def test_a_pair_that_passes_is_told_with_its_figures() -> None:

@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from lamplighter.data.texts import catalogue, languages
 from lamplighter.domain.experiments.admission import decide
-from lamplighter.domain.experiments.catalogue import CATALOGUE, NCCL_BLOCKED
+from lamplighter.domain.experiments.catalogue import CATALOGUE, NCCL_BLOCKED, Experiment
 from lamplighter.domain.experiments.plan import ExperimentPlan
 from tests.unit.experiments.test_experiment_reports import CAUSE, clock
 from tests.unit.experiments.test_experiments import NOW, ground, lease, order
@@ -57,3 +58,12 @@ def test_a_plan_that_is_refused_says_why_by_the_readers_clock() -> None:
 @pytest.mark.parametrize("generation", [0, 5])
 def test_an_experiment_is_for_the_pool_as_it_is(generation: int) -> None:
     assert decide(order(generation=generation), ground(lease()), NOW).outcome == "granted"
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("experiment", CATALOGUE.values(), ids=CATALOGUE)
+def test_every_text_of_an_experiment_is_in_the_catalogue_of_texts(
+    experiment: Experiment, language: str
+) -> None:
+    for text in (experiment.hypothesis, *experiment.changes, experiment.symptom, *experiment.breaks):
+        assert text.code in catalogue(language)

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 
 import pytest
 
@@ -26,6 +25,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.drift import kept
 from lamplighter.errors import BadInput
+from lamplighter.lab.pools import Taint
 from tests.unit.guard.test_guard import pool as pool_facts
 
 NOW = datetime(2026, 11, 20, 20, tzinfo=UTC)
@@ -199,7 +199,7 @@ def test_a_rule_is_there_again_whatever_is_written_beside_it() -> None:
 
 
 def test_the_toleration_of_taint_mismatch_fits_no_taint_of_the_pool() -> None:
-    taint = SimpleNamespace(key="nvidia.com/gpu", value="true", effect="NoSchedule")
+    taint = Taint(key="nvidia.com/gpu", value="true", effect="NoSchedule")
     changed = policy.changes("taint-mismatch", [taint])
     assert changed == {
         "daemonsets": {
@@ -208,9 +208,7 @@ def test_the_toleration_of_taint_mismatch_fits_no_taint_of_the_pool() -> None:
             ]
         }
     }
-    present = replace_value(
-        policy.changes("taint-mismatch", [SimpleNamespace(**{**vars(taint), "value": "present"})])
-    )
+    present = replace_value(policy.changes("taint-mismatch", [taint.model_copy(update={"value": "present"})]))
     assert present == "true"
 
 

@@ -91,7 +91,7 @@ def test_a_window_that_shares_labels_the_nodes_of_every_other_one_as_whole() -> 
         ),
     ],
 )
-def test_an_offer_is_called_and_counted_by_its_parts(found: Offer, called: str, seats: int) -> None:
+def test_an_offer_is_called_and_counted_by_its_parts(found: Offer, called: Reason, seats: int) -> None:
     assert (found.called, found.seats(8)) == (called, seats)
 
 
