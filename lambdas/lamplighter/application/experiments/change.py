@@ -1,7 +1,7 @@
-"""Change and Restore: puts the fault in, and takes it out again, whatever was done before and by whom.
+"""Steps Change and Restore: injects the fault, and reverts it, whatever an earlier try did.
 
-A change is made only behind armed rails, and looked at again afterwards: one that comes when its run is undone
-already is undone at once. Restoring compares with what is there, so that it may run any number of times.
+Change needs armed schedules, and checks the run again afterwards: where the run was restored meanwhile, it reverts its
+change at once. Restore compares with the present state, so it may run any number of times.
 """
 
 import logging
@@ -27,7 +27,7 @@ NOT_UNDONE = frozenset(ExperimentPhase) - UNDONE
 
 
 def change(run: Mapping[str, object], services: ExperimentServices) -> dict[str, object]:
-    """Step Change: make the change; Stale where the run is over, or its rails are not there."""
+    """Step Change: make the change. Stale where the run is over; OutsideFailed where its schedules do not exist."""
     kept = run_of(run, services.ledger)
     if kept is None:
         raise Stale(reason("experiment.not-kept"))
@@ -37,7 +37,7 @@ def change(run: Mapping[str, object], services: ExperimentServices) -> dict[str,
     made = _make(kept, services)
     changed = kept.moved_to(ExperimentPhase.CHANGED, changed=services.now(), change=tuple(made))
     if not services.ledger.advance_experiment(changed, {ExperimentPhase.PREPARED}):
-        # Somebody undid the run while we were at it: what came after that is undone as well.
+        # The run was restored meanwhile: revert this change too.
         put_back(kept, services)
         raise Stale(reason("experiment.undone-meanwhile", name=kept.name))
     services.ledger.append_audit(
@@ -60,7 +60,7 @@ def change(run: Mapping[str, object], services: ExperimentServices) -> dict[str,
 
 
 def restore(run: Mapping[str, object], services: ExperimentServices) -> dict[str, object]:
-    """Step Restore: everything is as it was, and was seen to be; TryLater until it is."""
+    """Step Restore: revert the changes and verify it; TryLater until everything is as before."""
     kept = run_of(run, services.ledger)
     if kept is None:
         none = document(reason("experiment.none-under-way"))
@@ -97,7 +97,7 @@ def restore(run: Mapping[str, object], services: ExperimentServices) -> dict[str
 
 
 def _clean_up(run: ExperimentRun, services: ExperimentServices) -> None:
-    """Where Kubernetes is silent its pods are left for later; the rules come back all the same."""
+    """Delete the run's pods. Where Kubernetes does not answer they stay for later; the restore goes on."""
     try:
         clean_up(run, services)
     except (OutsideFailed, TryLater) as error:
@@ -105,7 +105,7 @@ def _clean_up(run: ExperimentRun, services: ExperimentServices) -> None:
 
 
 def put_back(run: ExperimentRun, services: ExperimentServices) -> list[Said]:
-    """Put back whatever is not as it was before the run, and see that it is; says what was put back."""
+    """Revert what differs from before the run, and verify it; returns what was reverted."""
     match run.experiment.touches:
         case Touches.RULES:
             return _put_rules_back(run, services)
@@ -167,6 +167,6 @@ def _make(run: ExperimentRun, services: ExperimentServices) -> list[Said]:
 
 
 def seen(run: ExperimentRun, services: ExperimentServices, look: Mapping[str, object]) -> bool:
-    """Keep what was seen; False where the run is undone by now."""
-    found = replace(run, phase=ExperimentPhase.OBSERVED, seen=look)
-    return services.ledger.advance_experiment(found, {ExperimentPhase.CHANGED, ExperimentPhase.OBSERVED})
+    """Store the observation; False where the run was restored meanwhile."""
+    observed = replace(run, phase=ExperimentPhase.OBSERVED, seen=look)
+    return services.ledger.advance_experiment(observed, {ExperimentPhase.CHANGED, ExperimentPhase.OBSERVED})

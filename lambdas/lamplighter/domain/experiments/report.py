@@ -1,6 +1,6 @@
-"""The report of a run, for a person to hand in: hypothesis, change, expected, seen, evidence, restored.
+"""The report of a run, which a student may hand in: hypothesis, change, expected, seen, evidence, restored.
 
-Owns its words and its two forms; what it says stands in the run as the ledger keeps it.
+It has two forms, JSON and Markdown. Its content is the run as the ledger keeps it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ LONGEST_EVIDENCE = 20
 
 
 def conclusion(run: ExperimentRun) -> Said:
-    """What was seen against what was expected, and whether it is undone."""
+    """The observation compared with the expected cause, and whether the run is restored."""
     return Sentences((_outcome(run), _undone(run)))
 
 
