@@ -1,7 +1,7 @@
 """Room on a node, seats of checks, what a node says of itself, and the manifests of the pods."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,53 +10,15 @@ from lamplighter.domain.checks import manifests as checks_manifests
 from lamplighter.domain.checks.free_resources import FreeResources, room
 from lamplighter.domain.checks.ladder import ALL_REDUCE, DCGM_1, NVIDIA_SMI, VECTOR_ADD
 from lamplighter.domain.checks.node import allocatable, labels, xid
-from lamplighter.domain.checks.placement import GpuNode, NotJudged, Placement, placements
+from lamplighter.domain.checks.placement import GpuNode, NotJudged, placements
 from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
-from lamplighter.domain.gpu.instance_types import GpuType, gpu_type
-from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
+from lamplighter.domain.pool.nodes import NodeTaint, PodFacts
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import Reason, Said, reason
 from lamplighter.values.instant import written
-
-READY = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
-
-ASKED = READY + timedelta(seconds=60)
+from tests.unit.checks.built import ASKED, READY, kind, node, pod
 
 PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN
-
-
-def kind(name: str = "g5.xlarge") -> GpuType:
-    found = gpu_type(name)
-    assert found is not None
-    return found
-
-
-def node(name: str = "a", gpus: int = 1, **labelled: str) -> GpuNode:
-    facts = NodeFacts(
-        name,
-        f"i-{name}",
-        READY,
-        ready_since=READY,
-        allocatable={"nvidia.com/gpu": gpus},
-        labels={f"nvidia.com/gpu.{key.replace('_', '-')}": value for key, value in labelled.items()},
-    )
-    return GpuNode(facts, kind())
-
-
-def pod(placement: Placement | str, on: str = "a", phase: str = "Running", **more: Any) -> PodFacts:
-    name = placement if isinstance(placement, str) else placement.name
-    found = PodFacts(
-        "lamplighter",
-        f"{name}-{on}",
-        on,
-        phase,
-        ASKED,
-        annotations={"lamplighter/asked": written(ASKED)},
-        gpus=1,
-        scheduled=ASKED,
-        began=ASKED,
-    )
-    return replace(found, **more)
 
 
 @pytest.mark.parametrize(("seconds", "hangs"), [(299, False), (300, False), (301, True)])

@@ -40,22 +40,9 @@ def change(run: Mapping[str, object], services: ExperimentServices) -> dict[str,
         # The run was restored meanwhile: revert this change too.
         put_back(kept, services)
         raise Stale(reason("experiment.undone-meanwhile", name=kept.name))
-    services.ledger.append_audit(
-        Entry(
-            at=services.now(),
-            pool=kept.pool,
-            kind="experiment",
-            who=kept.by,
-            what=reason(
-                "experiment.did",
-                name=kept.name,
-                changes=Sentences(tuple(made)) if made else reason("experiment.only-a-pod"),
-            ),
-            why=kept.experiment.hypothesis,
-            lease=kept.lease,
-            details={"run": kept.id},
-        )
-    )
+    changes = Sentences(tuple(made)) if made else reason("experiment.only-a-pod")
+    did = reason("experiment.did", name=kept.name, changes=changes)
+    _write_down(kept, services, "experiment", kept.by, did, kept.experiment.hypothesis)
     return {"changed": [document(each) for each in made], "outcome": "changed"}
 
 
@@ -71,22 +58,10 @@ def restore(run: Mapping[str, object], services: ExperimentServices) -> dict[str
     restored = kept.moved_to(ExperimentPhase.RESTORED, restored=services.now(), restored_by=command.by)
     first = not kept.undone and services.ledger.advance_experiment(restored, NOT_UNDONE)
     if first or done:
-        services.ledger.append_audit(
-            Entry(
-                at=services.now(),
-                pool=kept.pool,
-                kind="experiment-restored",
-                who=command.by,
-                what=reason(
-                    "experiment.undid",
-                    name=kept.name,
-                    put_back=Sentences(tuple(done)) if done else reason("experiment.as-before-already"),
-                ),
-                why=command.because or reason("experiment.observation-over"),
-                lease=kept.lease,
-                details={"run": kept.id},
-            )
-        )
+        reverted = Sentences(tuple(done)) if done else reason("experiment.as-before-already")
+        undid = reason("experiment.undid", name=kept.name, put_back=reverted)
+        why = command.because or reason("experiment.observation-over")
+        _write_down(kept, services, "experiment-restored", command.by, undid, why)
     services.schedules.delete(names(kept))
     return {
         "outcome": "restored",
@@ -94,6 +69,14 @@ def restore(run: Mapping[str, object], services: ExperimentServices) -> dict[str
         "run": kept.id,
         "put_back": [document(each) for each in done],
     }
+
+
+def _write_down(  # noqa: PLR0917 -- the parts of an entry
+    run: ExperimentRun, services: ExperimentServices, kind: str, who: str, what: Said, why: Said
+) -> None:
+    services.ledger.append_audit(
+        Entry(services.now(), run.pool, kind, who, what, why, run.lease, details={"run": run.id})
+    )
 
 
 def _clean_up(run: ExperimentRun, services: ExperimentServices) -> None:
