@@ -140,7 +140,7 @@ def test_only_a_taint_of_the_start_keeps_a_node_from_being_ready(taint: str, *, 
 
     found = not_ready_because(tainted, 4, CHART)
 
-    assert found == ([f"it still has the startup taint {taint}:NoSchedule"] if waits else [])
+    assert found == ([reason("gpu.startup-taint", taint=f"{taint}:NoSchedule")] if waits else [])
 
 
 def offered(allocatable: int, expected: int) -> Reason:
@@ -204,14 +204,14 @@ def test_replicas_are_those_of_the_label_and_only_without_discovery_those_of_the
     ("changed", "because"),
     [
         ({}, []),
-        ({"node": "gpu-2"}, ["the operator's validator has not started on it"]),
-        ({"leaving": True}, ["the operator's validator has not started on it"]),
-        ({"ready": False}, ["the operator's validator on it is not Ready yet"]),
+        ({"node": "gpu-2"}, [reason("gpu.no-validator")]),
+        ({"leaving": True}, [reason("gpu.no-validator")]),
+        ({"ready": False}, [reason("gpu.validator-not-ready")]),
         (
             {"ready": False, "waiting": "ImagePullBackOff"},
-            ["the operator's validator on it is not Ready yet: ImagePullBackOff"],
+            [reason("gpu.validator-not-ready-because", words="ImagePullBackOff")],
         ),
-        ({"created": OPENS - SECOND}, ["the operator's validator on it is older than the node"]),
+        ({"created": OPENS - SECOND}, [reason("gpu.validator-older-than-node")]),
     ],
 )
 def test_the_operator_must_have_validated_this_very_node(
