@@ -37,8 +37,8 @@ def test_a_plan_is_read_line_for_line() -> None:
         f"  breaks      {NCCL_BLOCKED.breaks[0]}",
         *(f"              {each}" for each in NCCL_BLOCKED.breaks[1:]),
         "  felt by     bob's lease on pool big and eve's lease on pool big",
-        "  lasts       at most 12m, undone 10m ahead of the lease's end",
-        "  undone by   at 20:12, inside lease cli-1",
+        "  lasts       at most 12m, restored 10m before the lease ends",
+        "  restored by at 20:12, inside lease cli-1",
     ]
     said = plan.to_json()
     assert (said["possible"], said["seconds"], said["nodes"], said["affected"]) == (
@@ -51,7 +51,7 @@ def test_a_plan_that_is_refused_says_why_by_the_readers_clock() -> None:
     plan = ExperimentPlan(NCCL_BLOCKED, decide(order(), ground(lease(minutes=21)), NOW))
 
     assert plan.lines(clock)[-1].endswith("ends at at 20:21: lamplighter extend gpu 1m")
-    assert not [line for line in plan.lines(clock) if "felt by" in line or "undone by" in line]
+    assert not [line for line in plan.lines(clock) if "felt by" in line or "restored by" in line]
     assert (plan.to_json()["lease"], plan.to_json()["undone_by"]) == (None, None)
 
 
