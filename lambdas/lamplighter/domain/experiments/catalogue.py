@@ -69,10 +69,10 @@ def _experiment(
     breaks: Sequence[str],
     needs_nodes: int = 1,
 ) -> Experiment:
-    """An experiment with its texts of experiment.json, which are named `experiment.NAME.PART`."""
+    """An experiment with its texts of experiment.json, which are named `experiment.catalogue.NAME.PART`."""
 
     def text(part: str) -> Reason:
-        return Reason(f"experiment.{name}.{part}")
+        return Reason(f"experiment.catalogue.{name}.{part}")
 
     return Experiment(
         name=name,
