@@ -14,8 +14,9 @@ from cli.deployment import Deployment
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.checks.gpu_proof import Proof, together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
-from lamplighter.reasons.document import in_words, read
+from lamplighter.reasons.document import drawn, read
 from lamplighter.reasons.reason import draw
+from lamplighter.values.clock_time import clock_time
 from lamplighter.values.counted import counted
 from lamplighter.values.instant import written
 
@@ -136,7 +137,7 @@ def _document(pool: str, proofs: Sequence[Proof]) -> dict[str, object]:
                 "lease": last.lease,
                 "instance_type": last.instance_type,
                 "verdict": together(last.of(node)).value,
-                "verdicts": [in_words(row) for row in last.of(node)],
+                "verdicts": [drawn(row, ENGLISH, clock_time) for row in last.of(node)],
             }
             for last in proofs[:1]
             for node in last.nodes

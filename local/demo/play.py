@@ -20,12 +20,14 @@ import boto3
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import ViewReading
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.reasons.document import in_words, read
+from lamplighter.reasons.document import drawn, read
+from lamplighter.values.clock_time import clock_time
 from lamplighter.values.instant import written
 from local.cloud import Cloud
 from local.demo import laws, pages
-from local.demo.looking import DayReading
+from local.demo.day_reading import DayReading
 from local.demo.observations import NodeReader, Outside, Pool, Sample
 from local.demo.script import Act, Answers, LabAccess
 from local.demo.view import DayEvent, Now, View
@@ -139,7 +141,7 @@ class Play(ABC):
         return {
             "timeline": [_event(entry) for entry in told if entry.kind in kinds],
             "laws": [verdict.to_json() for verdict in verdicts],
-            "receipts": in_words(day.receipts),
+            "receipts": drawn(list(day.receipts), ENGLISH, clock_time),
             "cost": {"amount": f"{float(total):.4f}", "currency": "USD"},
             "failures": self.answers.failures,
             "elapsed_seconds": round(time.monotonic() - self._begun, 1),

@@ -3,13 +3,12 @@
 import json
 from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from lamplighter.data.texts import Texts
 from lamplighter.domain.checks.verdicts.verdict import failed
 from lamplighter.domain.notices.opening import of_opening
 from lamplighter.domain.views.told import VerdictRow
-from lamplighter.reasons.document import document, in_words, read
+from lamplighter.reasons.document import document, read
 from lamplighter.reasons.reason import draw, reason, several
 from tests.unit.ledger.test_ledger import lease
 
@@ -39,12 +38,6 @@ def test_a_kept_row_is_shown_in_the_lab_s_language() -> None:
 
 def test_a_row_of_an_earlier_release_is_shown_as_it_stands() -> None:
     assert VerdictRow.read(row(ENGLISH)).reason == ENGLISH
-
-
-def test_a_document_with_kept_reasons_is_written_with_texts() -> None:
-    receipt = {"verdicts": [row(document(VERDICT.reason)), row("of an earlier release")], "settings": None}
-
-    assert in_words(receipt) == {"verdicts": [row(ENGLISH), row("of an earlier release")], "settings": None}
 
 
 def test_of_many_reasons_the_first_are_kept_and_the_others_counted() -> None:
@@ -77,7 +70,7 @@ def test_a_notice_draws_what_nodes_and_checks_lack_in_the_lab_s_language() -> No
         },
     }
 
-    text = of_opening("gpu", lease(), results, ZoneInfo("Asia/Seoul"), KOREAN).text
+    text = draw(of_opening("gpu", lease(), results).text, KOREAN, clock)
 
     for why in (missing, VERDICT.reason, reason("check.offered-in-slices"), reason("gpu.operator.no-pod")):
         assert draw(why, KOREAN, clock) in text

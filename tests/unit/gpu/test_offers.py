@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 from pydantic import JsonValue
@@ -23,6 +22,7 @@ from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import reason
 from tests.unit.cli.shown.test_status import pool_at
 from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
+from tests.unit.notices.drawing import drawn
 
 SHARED = Lab.model_validate({"name": LAB, "gpu": {"share": 4}})
 BEFORE = Before(
@@ -55,7 +55,7 @@ def opening(lab: LabOnMoto, **more: object):
         "AwaitGpus": AWAITED,
         "Validate": {"verdict": "passed", "verdicts": []},
     }
-    return lease, results, of_opening("gpu", lease, results, ZoneInfo("UTC"))
+    return lease, results, drawn(of_opening("gpu", lease, results))
 
 
 def test_the_notice_says_how_many_may_work_at_once(lab: LabOnMoto) -> None:

@@ -45,7 +45,7 @@ class CheckDecision:
     nodes: tuple[JudgedNode, ...] = ()
 
     @property
-    def reason(self) -> Said:
+    def reason(self) -> Reason | Sentences:
         """What failed, then what follows."""
         return Sentences((self.failed, self.consequence)) if self.failed else self.consequence
 

@@ -10,9 +10,11 @@ from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.experiments.policy import was
 from lamplighter.domain.experiments.rails import before_rules
 from lamplighter.domain.experiments.run import Document, ExperimentPhase, ExperimentRun
-from lamplighter.reasons.document import in_words, read
+from lamplighter.reasons.document import drawn as drawn_document
+from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import Clock, Said, Sentences, draw, reason
 from lamplighter.values import instant
+from lamplighter.values.clock_time import clock_time
 
 LONGEST_EVIDENCE = 20
 
@@ -40,14 +42,14 @@ def as_json(run: ExperimentRun) -> dict[str, object]:
         "before": dict(run.before),
         "affected": list(run.affected),
         "expected": {"cause": experiment.cause, "symptom": str(experiment.symptom)},
-        "seen": in_words(run.seen),
+        "seen": _in_english(run.seen),
         "as_expected": _as_expected(run),
         "evidence": list(map(str, _evidence(run))),
         "restored": {
             "at": _written(run.restored),
             "by": run.restored_by,
             "undone": run.undone,
-            "proof": in_words(run.proof),
+            "proof": _in_english(run.proof),
         },
         "conclusion": str(conclusion(run)),
     }
@@ -174,6 +176,10 @@ def _verdicts(found: Document) -> list[Said]:
         )
         for each in _rows(found.get("verdicts"))
     ]
+
+
+def _in_english(kept: Document) -> object:
+    return drawn_document(kept, ENGLISH, clock_time)
 
 
 def _rows(found: object) -> list[Document]:
