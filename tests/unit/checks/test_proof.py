@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.checks.gpu_proof import Proof, carried_over, latest_by_node, together
+from lamplighter.domain.checks.gpu_proof import GpuProof, carried_over, latest_by_node, together
 from lamplighter.reasons.document import document, read
 from lamplighter.reasons.reason import Reason, reason
 
@@ -25,9 +25,9 @@ def row(node: str, check: str = "vector-add", verdict: str = "passed", **more: A
     }
 
 
-def proof(minutes: int, *rows: dict[str, Any], ready: int | None = None) -> Proof:
+def proof(minutes: int, *rows: dict[str, Any], ready: int | None = None) -> GpuProof:
     at = EIGHT + timedelta(minutes=minutes)
-    return Proof(at, "gpu", "evening", "g5.xlarge", "passed", rows, ready)
+    return GpuProof(at, "gpu", "evening", "g5.xlarge", "passed", rows, ready)
 
 
 def busy(node: str = "node-a", check: str = "vector-add") -> dict[str, Any]:
@@ -43,7 +43,7 @@ def seen(why: str, minutes: int) -> Reason:
 def test_a_proof_reads_as_it_was_written() -> None:
     found = proof(0, row("node-a", seconds=2.5), ready=312)
 
-    assert Proof.from_json(found.to_json()) == found
+    assert GpuProof.from_json(found.to_json()) == found
 
 
 def test_the_last_proof_of_a_node_is_what_is_known_of_it() -> None:
@@ -168,7 +168,7 @@ def test_a_proof_names_its_nodes_once_in_the_ladder_s_order_and_what_it_says_of_
 
 def test_a_proof_whose_rows_cannot_be_read_has_none() -> None:
     kept = {**proof(0).to_json(), "verdicts": "odd", "seconds_to_ready": "soon"}
-    unread = Proof.from_json(kept)
+    unread = GpuProof.from_json(kept)
 
     assert (unread.rows, unread.seconds_to_ready) == ((), None)
-    assert Proof.from_json({**kept, "verdicts": ["odd", row("node-a")]}).rows == (row("node-a"),)
+    assert GpuProof.from_json({**kept, "verdicts": ["odd", row("node-a")]}).rows == (row("node-a"),)

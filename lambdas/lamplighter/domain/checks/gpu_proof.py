@@ -18,7 +18,7 @@ BANDWIDTH = "busbw_gb_per_second"
 
 
 @dataclass(frozen=True)
-class Proof:
+class GpuProof:
     """The verdicts of one ladder on the nodes of one lease."""
 
     at: datetime
@@ -62,7 +62,7 @@ class Proof:
         }
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, object]) -> "Proof":
+    def from_json(cls, kept: Mapping[str, object]) -> "GpuProof":
         """Reads what `to_json` wrote."""
         rows, ready = kept.get("verdicts"), kept.get("seconds_to_ready")
         measured = kept.get("bandwidth")
@@ -86,9 +86,9 @@ def together(rows: Iterable[Mapping[str, object]]) -> Outcome:
     return Outcome.PASSED if outcomes == {Outcome.PASSED} else Outcome.NOT_PROVEN
 
 
-def latest_by_node(proofs: Sequence[Proof]) -> dict[str, Proof]:
+def latest_by_node(proofs: Sequence[GpuProof]) -> dict[str, GpuProof]:
     """The last proof of each node, of proofs that are newest first."""
-    latest: dict[str, Proof] = {}
+    latest: dict[str, GpuProof] = {}
     for proof in proofs:
         for node in proof.nodes:
             latest.setdefault(node, proof)
@@ -97,7 +97,7 @@ def latest_by_node(proofs: Sequence[Proof]) -> dict[str, Proof]:
 
 def carried_over(
     rows: Sequence[Mapping[str, object]],
-    proofs: Sequence[Proof],
+    proofs: Sequence[GpuProof],
     born: Mapping[str, datetime],
     now: datetime,
 ) -> list[Mapping[str, object]]:
@@ -111,7 +111,7 @@ def carried_over(
 
 
 def _carried(
-    row: Mapping[str, object], latest: Mapping[str, Proof], born: Mapping[str, datetime], now: datetime
+    row: Mapping[str, object], latest: Mapping[str, GpuProof], born: Mapping[str, datetime], now: datetime
 ) -> Mapping[str, object]:
     node = str(row.get("node"))
     proof = latest.get(node)
