@@ -1,4 +1,4 @@
-"""What follows failed GPUs: kept, closed, or replaced once, and never for what is only not proven."""
+"""After a failed check: keep the lease, close it, or replace nodes once; a check that is not proven changes nothing."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a ladder does while ranks of a pair differ, and what checks beside and behind each other do to their time."""
+"""A ladder while the ranks of a pair differ, and the time that checks beside and behind each other take."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -11,7 +11,18 @@ from lamplighter.domain.checks.ladder_progress import LadderMoves, LadderProgres
 from lamplighter.domain.checks.placement import GpuNode, Placement, placements
 from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.reasons.reason import reason
-from tests.unit.checks.test_course import ASKED, LEASE, READY, done, look, node, of, pod, started, why
+from tests.unit.checks.test_ladder_progress import (
+    ASKED,
+    LEASE,
+    READY,
+    done,
+    look,
+    node,
+    of,
+    pod,
+    started,
+    why,
+)
 
 PAIR = [node("a"), node("b")]
 

@@ -1,4 +1,4 @@
-"""The check pods: on exactly one node, as nobody in particular, the same however often asked; and what drain asks."""
+"""The check pods: on exactly one node, without privileges, the same for every try; and the questions of drain."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What a node says by itself: its GPUs, its labels, and whether one died."""
+"""The checks without a pod: allocatable GPUs, labels, and fatal XIDs."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Room on a node, seats of checks, what a node says of itself, and the manifests of the pods."""
+"""Room on a node, placements of checks, checks without a pod, and the manifests of the pods."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""How many may work at once on a pool, as nodes showed them or as they are expected, and how a person reads it."""
+"""The seats of a pool: the number that the nodes showed, or the expected number, and its text."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""DCGM's verdict in full: which rule speaks first, what it says, and which results count for which GPU."""
+"""DCGM's verdict in full: the order of the rules, their reasons, and the results that count for each GPU."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a pair's output names of several things that are wrong, and what in it is no row of the table."""
+"""The reason of a pair's verdict where several things are wrong, and lines that are no row of the table."""
 
 import pytest
 

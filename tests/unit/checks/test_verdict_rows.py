@@ -1,4 +1,4 @@
-"""nvidia-smi's verdict in full: tables, rows and cells that may be cut, at both sides of every limit."""
+"""nvidia-smi's verdict in full: tables, rows and cells that may be cut off, at both sides of every limit."""
 
 from decimal import Decimal
 

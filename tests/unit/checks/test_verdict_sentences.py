@@ -1,4 +1,4 @@
-"""Verdicts of a pair in full: the sentence and the figures of each rule, at both sides of every limit."""
+"""Verdicts of a pair in full: the reason and the figures of each rule, at both sides of every limit."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""Verdicts: passed only on evidence, failed on a measurement, everything else is not proven."""
+"""Verdicts: passed only on evidence, failed on a measurement, otherwise not proven."""
 
 import json
 import runpy

@@ -1,4 +1,4 @@
-"""Who may run an experiment when: whole answers, and both sides of each of its times."""
+"""Decisions on experiments: whole reasons, and both sides of each time limit."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What becomes of an experiment when its lease ends, or ends sooner: it is undone first, or said that it is not."""
+"""The end of a lease with an experiment: it is restored first, or a notice says that it is not."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What is read before an experiment, line for line, and how long each takes."""
+"""The plan of an experiment, line by line, and its length."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What is handed in of an experiment: the report whole, and what was there before."""
+"""The whole report of an experiment, and the state before it."""
 
 from dataclasses import replace
 from datetime import datetime

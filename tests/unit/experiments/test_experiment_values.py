@@ -1,4 +1,4 @@
-"""A run of an experiment, its rails, its rules and what was seen of it, as values."""
+"""A run of an experiment, its schedules, its rules and its observation, as values."""
 
 from dataclasses import replace
 from datetime import timedelta

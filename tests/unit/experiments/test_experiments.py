@@ -1,4 +1,4 @@
-"""Experiments as values: who may run one when, what undoes it, what a person reads before and after."""
+"""Experiments as values: who may run one and when, what restores it, and its texts before and after."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What the charts are told of shared GPUs, and what is kept of an offer for people."""
+"""The charts' values for shared GPUs, and the part of an offer that the ledger keeps."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What is said and kept of GPU settings: the notice, the trail, the receipt, and seats in `status`."""
+"""GPU settings for people: the notice, the audit trail, the receipt, and the seats in `status`."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What is borrowed of a Kubernetes object: which fields, whose they were, and what puts all back as it was."""
+"""Overrides of a Kubernetes object: the fields, their owners, and the values that restore them."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

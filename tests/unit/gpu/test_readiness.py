@@ -1,4 +1,4 @@
-"""When a GPU node is ready: each unmet condition is a sentence, and the operator's word alone is not enough."""
+"""When a GPU node is ready: each unmet condition is a reason, and the operator's word alone is not enough."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What differs between the lab's operator settings and the cluster's ClusterPolicy, by path."""
+"""The differences between the lab's operator settings and the ClusterPolicy, by path."""
 
 from lamplighter.domain.gpu.settings import Setting, differences
 

@@ -1,4 +1,4 @@
-"""Shared and sliced GPUs: what a pool offers, and what a node does not show yet."""
+"""Shared and sliced GPUs: the offer of a pool, and the labels that a node lacks."""
 
 from collections.abc import Mapping
 from dataclasses import replace

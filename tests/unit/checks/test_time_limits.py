@@ -1,4 +1,4 @@
-"""Limits of the checks, second by second: budgets, pulls and deadlines."""
+"""The limits of checks, second by second: budgets, image pulls and deadlines."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a ladder does next: in turn on a node, side by side on several, within its budget, never without an end."""
+"""The next moves of a ladder: in turn on a node, in parallel on several, within the budget, always with an end."""
 
 from collections.abc import Sequence
 from dataclasses import replace

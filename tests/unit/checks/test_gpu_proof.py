@@ -1,4 +1,4 @@
-"""Proofs as history: what was last known of a node, what a busy one keeps of it, and how fast its link was."""
+"""Proofs as history: the last verdict on a node, the age of a carried-over verdict, and the lowest bandwidth."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
