@@ -1,16 +1,20 @@
 """The reasons of GPU checks: codes where they are kept, English in JSON, and the lab's language for people."""
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
+from lamplighter.application.cluster.settings import REASONS
 from lamplighter.data.texts import Texts
 from lamplighter.domain.checks.verdicts.verdict import failed
+from lamplighter.domain.gpu import readiness
 from lamplighter.domain.notices.opening import of_opening
+from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.domain.views.told import VerdictRow
 from lamplighter.reasons.document import document, read
 from lamplighter.reasons.reason import draw, reason, several
 from tests.unit.ledger.test_ledger import lease
+from tests.world.aws.workflows import LIMITS
 
 VERDICT = failed(reason("check.smi.missing", listed=3, gpus=4), {"gpus": 3})
 ENGLISH = "3 of 4 GPUs are there"
@@ -75,3 +79,15 @@ def test_a_notice_draws_what_nodes_and_checks_lack_in_the_lab_s_language() -> No
     for why in (missing, VERDICT.reason, reason("check.offered-in-slices"), reason("gpu.operator.no-pod")):
         assert draw(why, KOREAN, clock) in text
     assert "of an earlier release" in text
+
+
+def test_a_run_s_state_has_room_for_the_reasons_of_hundreds_of_nodes() -> None:
+    created = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
+    long_name = "ip-10-0-100-100.ap-northeast-2.compute.internal"
+    node = NodeFacts(long_name, "i-1", created, ready=False, ready_message="x" * 1000, cordoned=True)
+    unmet = readiness.not_ready_because(node, 8, readiness.GpuSignals())
+
+    row = {"name": long_name, "why": document(several(unmet, most=REASONS))}
+
+    assert len(unmet) > REASONS
+    assert 400 * len(json.dumps(row)) < LIMITS.data_bytes
