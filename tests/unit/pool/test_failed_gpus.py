@@ -128,7 +128,7 @@ def test_a_node_that_fails_is_changed_once_for_a_fresh_one_and_that_is_proven() 
         ]
         last = world.said[-1][2]
         assert "2 of 2 nodes are ready and their GPUs are proven" in last
-        assert last.endswith(f"{failed.id} failed a check and was replaced.")
+        assert last.endswith(f"A node failed a check and was replaced: {failed.id}.")
         (replaced,) = story.kinds("replaced")
         assert (
             f"changes {failed.id} of the evening lease for fresh nodes, once: nvidia-smi failed on"
