@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from lamplighter.adapters.aws.ledger.ledger import Ledger
-    from lamplighter.domain.checks.gpu_proof import Proof
+    from lamplighter.domain.checks.gpu_proof import GpuProof
     from lamplighter.domain.leases.lease import Lease
 
 
@@ -43,7 +43,7 @@ def keep_verdicts(ledger: "Ledger", lease: "Lease", rows: Sequence[Mapping[str, 
     ledger.keep_verdicts(lease, lease.opens)
 
 
-def keep_proof(ledger: "Ledger", proof: "Proof") -> None:
+def keep_proof(ledger: "Ledger", proof: "GpuProof") -> None:
     """A proof with its rows, as Validate and Announce keep it."""
     ledger.keep_rows(proof.pool, proof.lease, proof.at, proof.rows)
     ledger.keep_proof(proof)

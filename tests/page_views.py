@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause
-from lamplighter.domain.checks.gpu_proof import Proof
+from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import BootStage, Noted, Progress, Stage
@@ -424,9 +424,9 @@ def past() -> tuple[PastLease, ...]:
     )
 
 
-def proofs() -> tuple[Proof, ...]:
+def proofs() -> tuple[GpuProof, ...]:
     return tuple(
-        Proof(
+        GpuProof(
             OPENS - timedelta(days=number + 1),
             "gpu",
             f"l{number}",

@@ -12,10 +12,11 @@ from functools import partial
 from cli import printing
 from cli.deployment import Deployment
 from lamplighter.data.texts import ENGLISH
-from lamplighter.domain.checks.gpu_proof import Proof, together
+from lamplighter.domain.checks.gpu_proof import GpuProof, together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
-from lamplighter.reasons.document import read
+from lamplighter.reasons.document import drawn, read
 from lamplighter.reasons.reason import draw
+from lamplighter.values.clock_time import clock_time
 from lamplighter.values.counted import counted
 from lamplighter.values.instant import written
 
@@ -60,15 +61,15 @@ def show(found: Deployment, pool: str | None, *, as_json: bool) -> None:
         _say(found, name, proofs)
 
 
-def _known(found: Deployment, pool: str) -> list[Proof]:
+def _known(found: Deployment, pool: str) -> list[GpuProof]:
     """The last proof whole, and of the ones before what they came to."""
     whole = found.ledger.proofs(pool, 1)
     return [*whole, *found.ledger.proofs_in_brief(pool, LOOKED_AT)[len(whole) :]]
 
 
-def trends(proofs: Sequence[Proof]) -> list[Trend]:
+def trends(proofs: Sequence[GpuProof]) -> list[Trend]:
     """One for each instance type, of proofs that are newest first."""
-    by_type: dict[str, list[Proof]] = {}
+    by_type: dict[str, list[GpuProof]] = {}
     for proof in reversed(proofs):
         by_type.setdefault(proof.instance_type, []).append(proof)
     return [
@@ -90,7 +91,7 @@ def spark(numbers: Sequence[Decimal | int]) -> str:
     return "".join(BARS[int((each - least) * (len(BARS) - 1) / (most - least))] for each in numbers)
 
 
-def _say(found: Deployment, pool: str, proofs: Sequence[Proof]) -> None:
+def _say(found: Deployment, pool: str, proofs: Sequence[GpuProof]) -> None:
     clock = partial(printing.local, zone=found.zone)
     last = proofs[0]
     rows = [
@@ -125,7 +126,7 @@ def _course(numbers: Sequence[Decimal | float]) -> str:
     return f"{spark(exact)}  last {exact[-1]}, {min(exact)} to {max(exact)}"
 
 
-def _document(pool: str, proofs: Sequence[Proof]) -> dict[str, object]:
+def _document(pool: str, proofs: Sequence[GpuProof]) -> dict[str, object]:
     """The last proof judged every node that was ready then: it is what is known of each."""
     return {
         "pool": pool,
@@ -136,7 +137,7 @@ def _document(pool: str, proofs: Sequence[Proof]) -> dict[str, object]:
                 "lease": last.lease,
                 "instance_type": last.instance_type,
                 "verdict": together(last.of(node)).value,
-                "verdicts": [dict(row) for row in last.of(node)],
+                "verdicts": [drawn(row, ENGLISH, clock_time) for row in last.of(node)],
             }
             for last in proofs[:1]
             for node in last.nodes

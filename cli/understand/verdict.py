@@ -1,6 +1,6 @@
-"""`lamplighter verdict`: judges what a GPU tool printed, from a file, without a cluster.
+"""`lamplighter verdict`: judges the output of a GPU tool from a file, without a cluster.
 
-Exit code 0 only for passed; 1 for failed and not proven; 2 for arguments that cannot be meant.
+The exit code is 0 only for passed, 1 for failed and not proven, and 2 for bad arguments.
 """
 
 import json
@@ -17,13 +17,16 @@ from lamplighter.errors import BadInput
 
 
 def command(
-    check: Annotated[str, typer.Option(metavar="nvidia-smi|dcgm|nccl", help="Which tool printed it.")],
+    check: Annotated[
+        str, typer.Option(metavar="nvidia-smi|dcgm|nccl", help="The tool that printed the output.")
+    ],
     instance_type: Annotated[str, typer.Option(help="The node's EC2 instance type, like g5.xlarge.")],
-    gpus: Annotated[int, typer.Option(help="How many took part: rows, GPU entities or ranks.")],
+    gpus: Annotated[int, typer.Option(help="How many GPUs take part: rows, GPU entities or ranks.")],
     exit_code: Annotated[int, typer.Option(help="The tool's own exit code.")],
-    output: Annotated[Path, typer.Option(metavar="FILE", help="What the tool printed, raw.")],
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The file with the tool's raw output.")],
     as_json: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write the verdict there; - is stdout.")
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Write the verdict as JSON to this file; - is stdout."),
     ] = None,
 ) -> None:
     """Judge a GPU check from its tool's raw output.
@@ -34,19 +37,19 @@ def command(
       lamplighter verdict --check nvidia-smi --instance-type g5.xlarge --gpus 1 --exit-code 0 --output out
     """
     if check not in PARSERS:
-        raise BadInput(f"--check: '{check[:80]}' is no check, write one of {', '.join(PARSERS)}")
+        raise BadInput(f"--check: '{check[:80]}' is not a check; write one of {', '.join(PARSERS)}")
     if gpus < 1:
-        raise BadInput(f"--gpus: {gpus} cannot take part, write a number of at least 1")
+        raise BadInput(f"--gpus: {gpus} is too small; write a number of at least 1")
     if not instance_type.strip():
-        raise BadInput("--instance-type: it is empty, write an EC2 instance type like g5.xlarge")
-    found = verdict_of(check, instance_type, gpus, exit_code, _read(output))
-    tell(found, as_json)
-    raise typer.Exit(0 if found.passed else 1)
+        raise BadInput("--instance-type: it is empty; write an EC2 instance type like g5.xlarge")
+    verdict = verdict_of(check, instance_type, gpus, exit_code, _read(output))
+    tell(verdict, as_json)
+    raise typer.Exit(0 if verdict.passed else 1)
 
 
-def tell(found: Verdict, as_json: str | None) -> None:
-    """The verdict for a person, as a document, or both."""
-    document = json.dumps(found.to_json(), indent=2, ensure_ascii=False) + "\n"
+def tell(verdict: Verdict, as_json: str | None) -> None:
+    """Print the verdict as a line, write it as JSON, or both."""
+    document = json.dumps(verdict.to_json(), indent=2, ensure_ascii=False) + "\n"
     if as_json == "-":
         sys.stdout.write(document)
         return
@@ -55,13 +58,15 @@ def tell(found: Verdict, as_json: str | None) -> None:
             Path(as_json).write_text(document, "utf-8")
         except OSError as error:
             raise BadInput(f"--json: {as_json} cannot be written: {error.strerror}") from error
-    printing.say(f"{found.outcome.value}: {found.reason}")
+    printing.say(f"{verdict.outcome.value}: {verdict.reason}")
 
 
 def _read(output: Path) -> bytes:
     try:
         return output.read_bytes()
     except FileNotFoundError as error:
-        raise BadInput(f"--output: there is no file {output}, name the file that holds the output") from error
+        raise BadInput(
+            f"--output: the file {output} does not exist; name the file with the output"
+        ) from error
     except OSError as error:
         raise BadInput(f"--output: {output} cannot be read: {error.strerror}") from error

@@ -1,6 +1,6 @@
-"""The function that speaks to Kubernetes for the workflows: settings, readiness, GPU checks, drain.
+"""The function that calls Kubernetes for the workflows: GPU settings, readiness, GPU checks, drain.
 
-Decides nothing itself: it reads which step is asked for and hands it the run, the lab and a connection.
+It reads the name of the step, and calls it with the run, the lab and a connection.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ STEPS = {
 
 
 def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
-    """`{"step": NAME, "run": {...}}` -> that step's result."""
+    """`{"step": NAME, "run": {...}}` -> the result of that step."""
     logs.begin(event, context)
     step, run = step_of(event, STEPS)
     done = step(Run.read(run, _ledger()), as_kept(lab(), _ledger()), _connection())
@@ -43,13 +43,13 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
 
 @cache
 def _ledger() -> Ledger:
-    """One client for the life of this worker."""
+    """The worker's one ledger client."""
     return Ledger(ENVIRONMENT.ledger_table)
 
 
 @cache
 def _connection() -> Connection:
-    """One connection for the life of this worker."""
+    """The worker's one connection."""
     return connect(ENVIRONMENT.cluster_name)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from lamplighter.domain.checks.gpu_proof import Proof
+from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.views.lab_view import LabView, PastLease
 from lamplighter.pages.drawing import Canvas, drawn_for_all, words_at
 from lamplighter.pages.frame import badge, section
@@ -49,7 +49,7 @@ def _courses(number: int, pool: str, view: LabView, words: Wording) -> Html | No
     return el("div", found, class_="courses") if found else None
 
 
-def _speed(proof: Proof) -> Point | None:
+def _speed(proof: GpuProof) -> Point | None:
     return None if proof.bandwidth is None else (proof.at, float(proof.bandwidth), proof.verdict)
 
 

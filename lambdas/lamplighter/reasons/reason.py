@@ -4,7 +4,7 @@ Code that decides makes one. The edge draws it, in one language and by one clock
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import TypeAlias
@@ -50,6 +50,15 @@ Value: TypeAlias = Said | int | date | datetime | timedelta | tuple["Value", ...
 def reason(code: str, /, **values: Value) -> Reason:
     """A reason of this code."""
     return Reason(code, values)
+
+
+def several(reasons: Sequence[Said], /, most: int = NAMED) -> Said:
+    """One reason as it is; of many the first `most` and the number of the others, which bounds what is kept."""
+    if len(reasons) == 1:
+        return reasons[0]
+    more = len(reasons) - most
+    first = Sentences(tuple(reasons[:most]))
+    return Sentences((first, reason("words.more-like-these", more=more))) if more > 0 else first
 
 
 def because(code: str, said: Said | None, /) -> Reason | str:

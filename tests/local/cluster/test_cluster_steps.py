@@ -23,6 +23,8 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.drain import PATIENCE
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.lab.model import Lab as LabFile
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import reason
 from lamplighter.values.instant import written
 from tests.local.cluster.functions import Token
 from tests.local.cluster.lab import POLICY, await_true
@@ -152,9 +154,7 @@ def test_a_node_that_never_comes_is_reported_once_the_time_is_up(lab, clock, con
     long_ago = written(datetime.fromtimestamp(clock.time(), UTC) - timedelta(minutes=20))
     run = run_for(lab, clock, AwaitNodes={"instances": [{"id": "i-0never", "launched": long_ago}]})
     found = await_gpus(run, LAB, connection)
-    assert found["not_ready"] == [
-        {"name": "i-0never", "why": "the instance has not joined the cluster as a node"}
-    ]
+    assert found["not_ready"] == [{"name": "i-0never", "why": document(reason("gpu.not-joined"))}]
     proven = poll(validate, run_for(lab, clock, AwaitGpus=found), LAB, connection)
     assert proven["verdict"] == "not-proven"
 

@@ -18,6 +18,8 @@ from lamplighter.application.cluster.settings import await_gpus
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab as LabFile
+from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import reason
 from lamplighter.values.instant import written
 from tests.local.cluster.lab import POLICY, await_true
 from tests.local.cluster.test_cluster_steps import poll
@@ -186,7 +188,9 @@ def test_while_somebody_works_on_a_node_its_gpus_stay_as_they_are(lab, connectio
     lab.await_phase(work, "Running")
     try:
         applied, ready = opened(open_for("none"), connection)
-        assert "keeps its GPUs as they are: default/notebook holds one" in applied["reason"]
+        assert read(applied["reason"]) == reason(
+            "gpu.node-in-use", node=ready["nodes"][0]["name"], pod="default/notebook"
+        )
         assert [node["gpus"] for node in ready["nodes"]] == [4]
     finally:
         lab.kubernetes.delete(work, {"gracePeriodSeconds": 0})
@@ -197,9 +201,12 @@ def test_the_pool_keeps_what_the_earlier_lease_asked_for(lab, clock, connection,
     earlier = lease(clock, "class", ago=30)
     applied, ready = opened(open_for("none", None, earlier), connection)
     assert applied["state"] == "kept-earlier"
-    assert applied["reason"] == (
-        "the class lease, which opened first, has the GPUs of pool gpu shared by 4 (time-slicing);"
-        " they are not whole while it is open"
+    assert read(applied["reason"]) == reason(
+        "gpu.opened-first",
+        lease=earlier.called(),
+        pool="gpu",
+        kept=reason("gpu.offer.shared", replicas=4, strategy="time-slicing"),
+        asked=reason("gpu.offer.whole"),
     )
     assert [node["gpus"] for node in ready["nodes"]] == [4]
 
@@ -237,8 +244,8 @@ def test_two_windows_that_change_different_things_are_not_mixed(lab, clock, conn
     later = open_for("loud", None, *first.told)
     found = poll(apply_gpu_settings, later, LAB, connection)
     assert found["state"] == "kept-earlier"
-    assert found["reason"] == (
-        "quiet-1, which opened first, has changed dcgmExporter.enabled; that is kept while it is open"
+    assert read(found["reason"]) == reason(
+        "gpu.override.of-others", leases=("quiet-1",), fields="dcgmExporter.enabled"
     )
     assert not lab.kubernetes.get(POLICY)["spec"]["dcgm"].get("enabled")
     poll(give_back_settings, over(first), LAB, connection)
@@ -264,8 +271,8 @@ def test_a_field_of_another_manager_is_left_and_said(lab, connection, open_for):
     try:
         found = poll(apply_gpu_settings, open_for("loud"), LAB, connection)
         assert found["state"] == "owned-elsewhere"
-        assert found["reason"] == (
-            "dcgm.enabled belongs to argocd-controller, which would write it again; set it there, or leave it out"
+        assert read(found["reason"]) == reason(
+            "gpu.override.owned-elsewhere", field="dcgm.enabled", manager="argocd-controller"
         )
     finally:
         for manager in ("argocd-controller", "lets-go-of-helm"):

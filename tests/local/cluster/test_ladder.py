@@ -7,6 +7,8 @@ import pytest
 from lamplighter.application.cluster.validate import clean_up, validate
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab as LabFile
+from lamplighter.reasons.document import document, read
+from lamplighter.reasons.reason import reason
 from tests.local.cluster.functions import may
 from tests.local.cluster.lab import await_true
 from tests.local.cluster.test_cluster_steps import Told, connection, judge, lease, run_for
@@ -93,7 +95,7 @@ def test_ranks_that_cannot_reach_each_other_fail_and_nothing_is_left(lab, clock,
     ]
     assert {verdict for _, verdict in outcomes(proven, "all_reduce")} == {"failed"}
     (said,) = {
-        row["reason"]
+        str(read(row["reason"]))
         for row in proven["verdicts"]
         if row["check"] == "all_reduce" and row["node"] == second.node_name
     }
@@ -105,9 +107,7 @@ def test_one_node_cannot_be_judged_by_two_and_that_is_said(lab, clock, connectio
     run = run_for(lab, clock, AwaitGpus=ready(lab.gpu))
     proven = judge(run, lab_with(ladder="standard"), connection)
     assert proven["verdict"] == "passed", proven
-    assert proven["not_judged"] == [
-        {"check": "all_reduce", "why": "it takes two nodes, and only one node is ready"}
-    ]
+    assert proven["not_judged"] == [{"check": "all_reduce", "why": document(reason("check.one-node-ready"))}]
 
 
 def test_what_does_not_end_in_the_budget_is_not_proven(lab, clock, connection):
@@ -126,8 +126,8 @@ def test_what_does_not_end_in_the_budget_is_not_proven(lab, clock, connection):
     proven = judge(run, lab_with(), connection)
     lab.kubernetes.delete(blocker, {"gracePeriodSeconds": 0})
     assert proven["verdict"] == "not-proven"
-    said = next(row["reason"] for row in proven["verdicts"] if row["check"] == "vectoradd")
-    assert "2 minutes from the node's Ready were over while it waited" in said
+    said = str(read(next(row["reason"] for row in proven["verdicts"] if row["check"] == "vectoradd")))
+    assert "2 minutes from the node's Ready ended while the check waited" in said
     assert "Insufficient nvidia.com/gpu" in said
     await_true(lambda: lab.kubernetes.find(blocker) is None, "the blocker is gone")
 
@@ -139,8 +139,9 @@ def test_other_people_s_work_is_left_alone_and_named(lab, clock, connection):
     run = WithoutHistory(told.pool, told.lease, told.results, told.ledger)
     proven = judge(run, lab_with(), connection)
     lab.kubernetes.delete(work, {"gracePeriodSeconds": 0})
-    said = next(row["reason"] for row in proven["verdicts"] if row["check"] == "nvidia-smi")
-    assert said.endswith("its GPUs are in use by default/notebook")
+    why = read(next(row["reason"] for row in proven["verdicts"] if row["check"] == "nvidia-smi"))
+    busy = reason("check.gpus-in-use", pods=("default/notebook",))
+    assert why == reason("check.of", check="nvidia-smi", why=busy)
     await_true(lambda: lab.kubernetes.find(work) is None, "the work is gone")
 
 

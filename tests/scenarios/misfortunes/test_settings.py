@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lamplighter.reasons.document import read
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 
@@ -44,7 +45,7 @@ def test_a_shared_window_has_seats_and_leaves_the_operator_as_it_was(pool: Pool)
     # then the guard has it given back, and nothing of ours is left on it
     yield pool.until("the operator is as before", lambda: is_helms(policy(pool), before), minutes=30)
     settings = pool.receipt(lease.id)["settings"]
-    assert settings["asked"] == "shared by 4 (time-slicing)"
+    assert str(read(settings["asked"])) == "shared by 4 pods (time-slicing)"
     assert settings["before"]["cluster_policy"] == {"dcgmExporter.enabled": True}
     assert settings["during"]["cluster_policy"] == {"dcgmExporter.enabled": False}
     pool.verdicts(1, 8)

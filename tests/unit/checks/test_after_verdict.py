@@ -1,4 +1,4 @@
-"""What follows failed GPUs: kept, closed, or replaced once, and never for what is only not proven."""
+"""After a failed check: keep the lease, close it, or replace nodes once; a check that is not proven changes nothing."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def decided(*rows: dict[str, Any], choice: OnFailure = "replace", replaceable: i
 @pytest.mark.parametrize("choice", ["keep", "close", "replace"])
 @pytest.mark.parametrize("found", [row(verdict="passed"), row(verdict="not-proven"), row(check="ready")])
 def test_only_a_check_that_failed_has_consequences(choice: OnFailure, found: dict[str, Any]) -> None:
-    assert decided(found, choice=choice) == CheckDecision(NextStep.KEEP, (), reason("check.none-failed"))
+    assert decided(found, choice=choice) == CheckDecision(NextStep.KEEP, "", reason("check.none-failed"))
 
 
 @pytest.mark.parametrize(("choice", "then"), [("keep", NextStep.KEEP), ("close", NextStep.CLOSE)])

@@ -1,4 +1,4 @@
-"""Each check of a ladder as it is documented: its turn, what it runs, for how long at most, and on which GPUs."""
+"""Each check of a ladder as documented: its stage, its command, its longest time, and its GPUs."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a ladder does while ranks of a pair differ, and what checks beside and behind each other do to their time."""
+"""A ladder while the ranks of a pair differ, and the time that checks beside and behind each other take."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -10,7 +10,19 @@ from lamplighter.domain.checks.ladder import ALL_REDUCE, DCGM_1, DCGM_3, NVIDIA_
 from lamplighter.domain.checks.ladder_progress import LadderMoves, LadderProgress
 from lamplighter.domain.checks.placement import GpuNode, Placement, placements
 from lamplighter.domain.pool.nodes import PodFacts
-from tests.unit.checks.test_course import ASKED, LEASE, READY, done, look, node, of, pod, started, why
+from lamplighter.reasons.reason import reason
+from tests.unit.checks.test_ladder_progress import (
+    ASKED,
+    LEASE,
+    READY,
+    done,
+    look,
+    node,
+    of,
+    pod,
+    started,
+    why,
+)
 
 PAIR = [node("a"), node("b")]
 
@@ -40,16 +52,18 @@ def test_of_a_pair_the_rank_that_failed_is_read_whatever_the_other_does() -> Non
 
 
 def test_a_pair_s_first_rank_says_what_is_waited_for() -> None:
-    assert met(("a", "Running"), ("b", "Pending")).waiting == ["all_reduce on a and b: Running"]
-    assert met(("a", "Pending"), ("b", "Running")).waiting == ["all_reduce on a and b: Pending"]
+    assert met(("a", "Running"), ("b", "Pending")).waiting == [
+        reason("check.state", check="all_reduce", nodes=("a", "b"), state="Running")
+    ]
+    assert met(("a", "Pending"), ("b", "Running")).waiting == [
+        reason("check.state", check="all_reduce", nodes=("a", "b"), state="Pending")
+    ]
 
 
 def test_either_rank_may_have_run_for_too_long() -> None:
     for ranks in ([("a", "Running"), ("b", "Pending")], [("a", "Pending"), ("b", "Running")]):
         assert met(*ranks, after=261).endings == []
-        assert (
-            why(met(*ranks, after=262), "all_reduce") == "it ran for more than its 240 seconds and was ended"
-        )
+        assert why(met(*ranks, after=262), "all_reduce") == reason("check.ran-too-long", seconds=240)
 
 
 @pytest.mark.parametrize(("ladder", "nodes"), [([NVIDIA_SMI, DCGM_1], "a"), ([NVIDIA_SMI], "ab")])
@@ -62,7 +76,7 @@ def test_what_comes_later_or_runs_elsewhere_does_not_queue_for_a_check_s_gpu(
 
     assert look(ladder, beside, pods, after=51).endings == []
     assert why(look(ladder, beside, pods, after=52), "nvidia-smi") == (
-        "it ran for more than its 30 seconds and was ended"
+        reason("check.ran-too-long", seconds=30)
     )
 
 
@@ -76,7 +90,7 @@ def test_a_ladder_with_level_4_is_told_by_its_165_minutes() -> None:
     waits = replace(pod(placement, phase="Pending"), began=None, scheduled=None, node="")
 
     over = look([DCGM_1], [node()], {placement.name: [waits]}, after=9900, budget=9900)
-    assert why(over, "dcgm-1") == "the ladder's 165 minutes from the node's Ready were over while it waited"
+    assert why(over, "dcgm-1") == reason("check.over-while-waiting", minutes=165)
 
 
 def test_a_pair_waits_for_its_image_on_the_node_that_does_not_have_it_yet() -> None:
@@ -94,7 +108,10 @@ def test_a_pair_waits_for_its_image_on_the_node_that_does_not_have_it_yet() -> N
 
     moves = course.moves()
 
-    assert (started(moves), moves.waiting) == ([], ["all_reduce on b waits for its image"])
+    assert (started(moves), moves.waiting) == (
+        [],
+        [reason("check.waits-for-image", check="all_reduce", node="b")],
+    )
     assert [(where, image) for where, image, _ in moves.fetch] == [("b", "cuda_sample")]
 
 

@@ -1,4 +1,4 @@
-"""The check pods: on exactly one node, as nobody in particular, the same however often asked; and what drain asks."""
+"""The check pods: on exactly one node, without privileges, the same for every try; and the questions of drain."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -180,13 +180,13 @@ def test_an_image_is_fetched_without_a_gpu() -> None:
 def test_a_check_has_the_same_short_name_for_every_try() -> None:
     ladder = checks.LADDERS["deep"]
     names = {
-        checks_manifests.seat_name(check.name, lease, (node,))
+        checks_manifests.placement_name(check.name, lease, (node,))
         for check in ladder
         for lease in "ab"
         for node in "cd"
     }
     assert len(names) == len(ladder) * 4
-    assert checks_manifests.seat_name("vectoradd", "a", "c") in names
+    assert checks_manifests.placement_name("vectoradd", "a", "c") in names
     # With a rank's index behind it, it is a host name.
     assert all(len(name) < 60 and "_" not in name for name in names)
 

@@ -1,4 +1,4 @@
-"""What a node says by itself: its GPUs, its labels, and whether one died."""
+"""The checks without a pod: allocatable GPUs, labels, and fatal XIDs."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -10,6 +10,7 @@ from lamplighter.domain.checks.node import allocatable, labels, xid
 from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
 from lamplighter.domain.gpu.instance_types import GpuType, figures, gpu_type, types
 from lamplighter.domain.pool.nodes import NodeFacts
+from lamplighter.reasons.reason import Said, reason
 
 NOW = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 LABELS = {
@@ -56,7 +57,10 @@ def test_every_gpu_of_the_type_can_be_had_in_all_its_parts(found: NodeFacts, out
 def test_slices_are_counted_by_what_the_lab_asks_for() -> None:
     assert allocatable(told(28, product="NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"), kind(), 7).passed
     short = allocatable(told(27, product="NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"), kind(), 7)
-    assert (short.outcome, short.reason) == (FAILED, "27 of 28 GPUs can be allocated")
+    assert (short.outcome, short.reason) == (
+        FAILED,
+        reason("check.node.allocatable", allocatable=27, expected=28),
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,7 +69,7 @@ def test_slices_are_counted_by_what_the_lab_asks_for() -> None:
         (told(), PASSED, "4 NVIDIA A10G"),
         (told(product="NVIDIA-A10G-SHARED"), PASSED, ""),
         (told(product="Tesla-T4"), FAILED, "discovery found a Tesla-T4"),
-        (told(count="3"), FAILED, "counts 3 GPUs where 4"),
+        (told(count="3"), FAILED, "counts 3 GPUs, and 4"),
         (told(without="nvidia.com/cuda.driver-version.full"), NOT_PROVEN, "driver"),
         (told(without="nvidia.com/gpu.count"), NOT_PROVEN, "has not labelled"),
     ],
@@ -74,7 +78,7 @@ def test_discovery_found_what_the_type_has(found: NodeFacts, outcome: Outcome, b
     said = labels(found, kind(), discovery=True)
     assert isinstance(said, Verdict)
     assert said.outcome is outcome
-    assert because in said.reason
+    assert because in str(said.reason)
 
 
 def test_a_sliced_gpu_is_known_by_its_model_and_its_slices_are_not_counted() -> None:
@@ -82,20 +86,25 @@ def test_a_sliced_gpu_is_known_by_its_model_and_its_slices_are_not_counted() -> 
 
     said = labels(sliced, kind("p4d.24xlarge"), discovery=True)
     assert isinstance(said, Verdict)
-    assert (said.outcome, said.reason) == (PASSED, "discovery found 56 NVIDIA A100-SXM4-40GB and its driver")
+    assert (said.outcome, said.reason) == (
+        PASSED,
+        reason("check.node.labelled", counted="56", model="NVIDIA A100-SXM4-40GB"),
+    )
     other = labels(told(product="Tesla-T4-MIG-1g.5gb"), kind("p4d.24xlarge"), discovery=True)
     assert isinstance(other, Verdict)
-    assert other.reason == "discovery found a Tesla-T4 where a p4d.24xlarge has NVIDIA A100-SXM4-40GB"
+    assert other.reason == reason(
+        "check.node.other-model", model="Tesla-T4", type="p4d.24xlarge", expected="NVIDIA A100-SXM4-40GB"
+    )
 
 
 def test_without_discovery_labels_are_not_judged() -> None:
     assert labels(told(without="nvidia.com/gpu.count"), kind(), discovery=False) == (
-        "GPU feature discovery does not run here"
+        reason("check.node.no-discovery")
     )
 
 
 class TestXids:
-    def watched(self, status: str, reason: str = "", message: str = "") -> NodeFacts:
+    def watched(self, status: str, reason: Said = "", message: str = "") -> NodeFacts:
         condition = {
             "type": "AcceleratedHardwareReady",
             "status": status,
@@ -126,11 +135,11 @@ class TestXids:
     def test_the_monitoring_agent_s_word_fails_too(self) -> None:
         found = self.judged(self.watched("False", "NvidiaXID79Error", "GPU has fallen off the bus"), None)
         assert found.outcome is FAILED
-        assert "XID 79" in found.reason
+        assert "XID 79" in str(found.reason)
         assert self.judged(self.watched("True"), None).passed
 
     def test_where_nobody_looks_nothing_is_judged(self) -> None:
-        assert isinstance(xid(told(), None, NOW), str)
+        assert xid(told(), None, NOW) == reason("check.node.xid-unwatched")
 
 
 def test_the_table_has_every_family_and_says_where_each_figure_comes_from() -> None:

@@ -1,7 +1,7 @@
-"""Room on a node, seats of checks, what a node says of itself, and the manifests of the pods."""
+"""Room on a node, placements of checks, checks without a pod, and the manifests of the pods."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,74 +10,39 @@ from lamplighter.domain.checks import manifests as checks_manifests
 from lamplighter.domain.checks.free_resources import FreeResources, room
 from lamplighter.domain.checks.ladder import ALL_REDUCE, DCGM_1, NVIDIA_SMI, VECTOR_ADD
 from lamplighter.domain.checks.node import allocatable, labels, xid
-from lamplighter.domain.checks.placement import GpuNode, NotJudged, Placement, placements
+from lamplighter.domain.checks.placement import GpuNode, NotJudged, placements
 from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
-from lamplighter.domain.gpu.instance_types import GpuType, gpu_type
-from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
+from lamplighter.domain.pool.nodes import NodeTaint, PodFacts
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Reason, Said, reason
 from lamplighter.values.instant import written
-
-READY = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
-
-ASKED = READY + timedelta(seconds=60)
+from tests.unit.checks.built import ASKED, READY, kind, node, pod
 
 PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN
-
-
-def kind(name: str = "g5.xlarge") -> GpuType:
-    found = gpu_type(name)
-    assert found is not None
-    return found
-
-
-def node(name: str = "a", gpus: int = 1, **labelled: str) -> GpuNode:
-    facts = NodeFacts(
-        name,
-        f"i-{name}",
-        READY,
-        ready_since=READY,
-        allocatable={"nvidia.com/gpu": gpus},
-        labels={f"nvidia.com/gpu.{key.replace('_', '-')}": value for key, value in labelled.items()},
-    )
-    return GpuNode(facts, kind())
-
-
-def pod(placement: Placement | str, on: str = "a", phase: str = "Running", **more: Any) -> PodFacts:
-    name = placement if isinstance(placement, str) else placement.name
-    found = PodFacts(
-        "lamplighter",
-        f"{name}-{on}",
-        on,
-        phase,
-        ASKED,
-        annotations={"lamplighter/asked": written(ASKED)},
-        gpus=1,
-        scheduled=ASKED,
-        began=ASKED,
-    )
-    return replace(found, **more)
 
 
 @pytest.mark.parametrize(("seconds", "hangs"), [(299, False), (300, False), (301, True)])
 def test_the_operator_s_validation_hangs_after_five_minutes(seconds: int, *, hangs: bool) -> None:
     validator = pod("v", created=READY, labels={"app": "nvidia-cuda-validator"})
-    text = f"the operator's own validation ({validator.called}) still runs on a"
+    runs = reason("check.validation-runs", pod=validator.called, node="a")
+    stuck = reason("check.validation-hangs", pod=validator.called, node="a", minutes=5)
 
     found = room(VECTOR_ADD, node(), [validator], READY + timedelta(seconds=seconds))
 
-    assert found == FreeResources(f"{text}, after five minutes" if hangs else text, taken=hangs)
-    assert room(VECTOR_ADD, node(), [validator], None) == FreeResources(text)
+    assert found == FreeResources(stuck if hangs else runs, taken=hangs)
+    assert room(VECTOR_ADD, node(), [validator], None) == FreeResources(runs)
 
 
 @pytest.mark.parametrize(
     ("held", "why"),
     [
         ([2], None),
-        ([3], "its GPUs are in use by class/0"),
-        ([1, 1, 1], "its GPUs are in use by class/0, class/1, class/2"),
-        ([1, 1, 1, 1], "its GPUs are in use by class/0, class/1, class/2"),
+        ([3], reason("check.gpus-in-use", pods=("class/0",))),
+        ([1, 1, 1], reason("check.gpus-in-use", pods=("class/0", "class/1", "class/2"))),
+        ([1, 1, 1, 1], reason("check.gpus-in-use", pods=("class/0", "class/1", "class/2", "class/3"))),
     ],
 )
-def test_people_s_work_leaves_room_for_what_it_does_not_hold(held: list[int], why: str | None) -> None:
+def test_people_s_work_leaves_room_for_what_it_does_not_hold(held: list[int], why: Reason | None) -> None:
     work = [
         PodFacts("class", str(number), "a", "Running", READY, gpus=gpus) for number, gpus in enumerate(held)
     ]
@@ -90,15 +55,18 @@ def test_people_s_work_leaves_room_for_what_it_does_not_hold(held: list[int], wh
 
 def test_checks_that_are_not_judged_say_how_many_nodes_there_are() -> None:
     sliced = node("c", product="NVIDIA-A100-MIG-1g.5gb")
-    none = NotJudged("all_reduce", "it takes two nodes, and no node is ready")
-    in_slices = NotJudged("all_reduce", "the GPUs are handed out in MIG slices")
+    none = NotJudged("all_reduce", reason("check.no-node-ready"))
+    in_slices = NotJudged("all_reduce", reason("check.offered-in-slices"))
 
     assert placements([ALL_REDUCE], [], "l") == ([], [none])
     assert placements([ALL_REDUCE], [node()], "l")[1] == [
-        NotJudged("all_reduce", "it takes two nodes, and only one node is ready")
+        NotJudged("all_reduce", reason("check.one-node-ready"))
     ]
     assert placements([ALL_REDUCE], [node(), sliced], "l") == ([], [in_slices])
-    assert in_slices.to_json() == {"check": "all_reduce", "why": "the GPUs are handed out in MIG slices"}
+    assert in_slices.to_json() == {
+        "check": "all_reduce",
+        "why": document(reason("check.offered-in-slices")),
+    }
 
 
 @pytest.mark.parametrize(
@@ -126,15 +94,23 @@ def test_every_node_meets_one_neighbour(names: str, pairs: list[tuple[str, str, 
     [
         (
             node(gpus=3),
-            Verdict(FAILED, "3 of 4 GPUs can be allocated", {"allocatable": 3, "expected": 4}),
+            Verdict(
+                FAILED,
+                reason("check.node.allocatable", allocatable=3, expected=4),
+                {"allocatable": 3, "expected": 4},
+            ),
         ),
         (
             node(gpus=8, replicas="2"),
-            Verdict(PASSED, "8 of 8 GPUs can be allocated", {"allocatable": 8, "expected": 8}),
+            Verdict(
+                PASSED,
+                reason("check.node.allocatable", allocatable=8, expected=8),
+                {"allocatable": 8, "expected": 8},
+            ),
         ),
         (
             node(replicas="x"),
-            Verdict(NOT_PROVEN, "the label that says by how many its GPUs are shared cannot be read"),
+            Verdict(NOT_PROVEN, reason("check.node.replicas-unread")),
         ),
     ],
 )
@@ -150,24 +126,24 @@ def test_without_a_label_gpus_are_whole_unless_something_else_was_asked_for() ->
 @pytest.mark.parametrize(
     ("labelled", "outcome", "reason"),
     [
-        ({}, NOT_PROVEN, "GPU feature discovery has not labelled the node"),
-        ({"count": "1"}, NOT_PROVEN, "GPU feature discovery has not labelled the node"),
-        ({"product": "NVIDIA-A10G"}, NOT_PROVEN, "GPU feature discovery has not labelled the node"),
+        ({}, NOT_PROVEN, reason("check.node.not-labelled")),
+        ({"count": "1"}, NOT_PROVEN, reason("check.node.not-labelled")),
+        ({"product": "NVIDIA-A10G"}, NOT_PROVEN, reason("check.node.not-labelled")),
         (
             {"count": "1", "product": "Tesla-T4"},
             FAILED,
-            "discovery found a Tesla-T4 where a g5.xlarge has NVIDIA A10G",
+            reason("check.node.other-model", model="Tesla-T4", type="g5.xlarge", expected="NVIDIA A10G"),
         ),
         (
             {"count": "2", "product": "NVIDIA-A10G"},
             FAILED,
-            "discovery counts 2 GPUs where 1 are expected",
+            reason("check.node.counted", counted="2", expected=1),
         ),
-        ({"count": "1", "product": "A10G-SHARED"}, NOT_PROVEN, "discovery has not named the driver"),
+        ({"count": "1", "product": "A10G-SHARED"}, NOT_PROVEN, reason("check.node.no-driver")),
     ],
 )
 def test_what_discovery_says_is_judged_in_turn(
-    labelled: dict[str, str], outcome: Outcome, reason: str
+    labelled: dict[str, str], outcome: Outcome, reason: Said
 ) -> None:
     found = labels(node("a", 1, **labelled).facts, kind(), discovery=True)
     assert isinstance(found, Verdict)
@@ -180,32 +156,37 @@ def test_discovery_that_names_model_count_and_driver_passes(driver: str) -> None
     facts = replace(node().facts, labels={**shown, "other": "x"})
 
     assert labels(facts, kind(), discovery=False) == Verdict(
-        PASSED, "discovery found 1 NVIDIA A10G and its driver", shown
+        PASSED, reason("check.node.labelled", counted="1", model="NVIDIA A10G"), shown
     )
 
 
 @pytest.mark.parametrize(
     ("monitored", "fault", "printed", "said"),
     [
-        (False, "", None, "no device plugin's log can be read and no node monitoring agent runs"),
-        (True, "", None, "no fatal XID is reported by the node monitoring agent"),
-        (False, "", "", "no fatal XID is reported by the device plugin's log"),
+        (False, "", None, reason("check.node.xid-unwatched")),
+        (True, "", None, reason("check.node.no-xid-of-agent")),
+        (False, "", "", reason("check.node.no-xid-in-log")),
         (
             True,
             "",
             "fine",
-            "no fatal XID is reported by the node monitoring agent and the device plugin's log",
+            reason("check.node.no-xid"),
         ),
         (
             True,
             "NvidiaXID79Error",
             "",
-            "the node monitoring agent calls the accelerator not ready (XID 79): NvidiaXID79Error",
+            reason("check.node.not-healthy-xid", xid=79, words="NvidiaXID79Error"),
         ),
-        (True, "odd", "", "the node monitoring agent calls the accelerator not ready: odd"),
-        (False, "", "x Xid (PCI:0000): 79", "XID 79: x Xid (PCI:0000): 79"),
-        (False, "", "x Xid (PCI:0000): 13", "no fatal XID is reported by the device plugin's log"),
-        (False, "", "XidCriticalError: Xid=13", "XID 13: XidCriticalError: Xid=13"),
+        (True, "odd", "", reason("check.node.not-healthy", words="odd")),
+        (False, "", "x Xid (PCI:0000): 79", reason("check.node.xid", xid=79, line="x Xid (PCI:0000): 79")),
+        (False, "", "x Xid (PCI:0000): 13", reason("check.node.no-xid-in-log")),
+        (
+            False,
+            "",
+            "XidCriticalError: Xid=13",
+            reason("check.node.xid", xid=13, line="XidCriticalError: Xid=13"),
+        ),
     ],
 )
 def test_who_was_asked_for_fatal_errors_is_told(
@@ -213,7 +194,7 @@ def test_who_was_asked_for_fatal_errors_is_told(
 ) -> None:
     facts = replace(node().facts, monitored=monitored, hardware_fault=fault)
     found = xid(facts, printed, READY)
-    assert (found if isinstance(found, str) else found.reason) == said
+    assert (found.reason if isinstance(found, Verdict) else found) == said
 
 
 def test_a_check_between_nodes_meets_at_its_port_and_gives_up_after_its_time() -> None:
@@ -270,7 +251,7 @@ def test_a_check_s_pod_tolerates_its_node_s_own_taints_and_takes_the_resource_th
 
 
 def test_a_seat_has_one_name_for_its_check_lease_and_nodes() -> None:
-    name = checks_manifests.seat_name
+    name = checks_manifests.placement_name
 
     assert name("all_reduce", "cli-1", ("a", "b")) == name("all_reduce", "cli-1", ["a", "b"])
     assert name("all_reduce", "cli-1", ("a", "b")).startswith("all-reduce-")

@@ -1,4 +1,4 @@
-"""How many may work at once on a pool, as nodes showed them or as they are expected, and how a person reads it."""
+"""The seats of a pool: the number that the nodes showed, or the expected number, and its text."""
 
 import pytest
 
@@ -16,7 +16,7 @@ LAB = Lab.model_validate({"name": "lab", "pools": {"gpu": {"instance_type": "g4d
     [
         (Seats(4, Offer(), seen=True), "4"),
         (Seats(4, Offer(), seen=False), "expected 4"),
-        (Seats(8, Offer(replicas=2, strategy="mps"), seen=True), "8 (shared by 2 (mps))"),
+        (Seats(8, Offer(replicas=2, strategy="mps"), seen=True), "8 (shared by 2 pods (mps))"),
         (Seats(8, Offer(slices=2, mig="all-3g"), seen=False), "expected 8 (cut into 2 slices (all-3g))"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What a tool printed, as lines of text: whatever wrote it, tagged it or coloured it."""
+"""A tool's output as lines of text, in any encoding, with tags or colours."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""DCGM's verdict in full: which rule speaks first, what it says, and which results count for which GPU."""
+"""DCGM's verdict in full: the order of the rules, their reasons, and the results that count for each GPU."""
 
 import json
 
@@ -7,6 +7,7 @@ import pytest
 from lamplighter.domain.checks.verdicts.dcgm import dcgm
 from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
 from lamplighter.domain.gpu.instance_types import gpu_type
+from lamplighter.reasons.reason import Said, reason, several
 from tests import gpu_outputs as said
 
 PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN
@@ -39,7 +40,7 @@ def test_gpus_without_fault_are_told_with_the_results_that_were_counted() -> Non
 
     assert judge(document(memory(*results)), gpus=3) == Verdict(
         PASSED,
-        "DCGM found no fault on 3 of 3 GPUs",
+        reason("check.dcgm.passed", gpus=3),
         {"exit_code": 0, "gpus": 3, "results": {"pass": 3, "warn": 1, "skip": 2}},
     )
 
@@ -47,72 +48,72 @@ def test_gpus_without_fault_are_told_with_the_results_that_were_counted() -> Non
 @pytest.mark.parametrize(
     ("text", "code", "reason"),
     [
-        ("", 0, "there is no DCGM diagnostic of a version that is known in the output"),
-        ("", 137, "the tool was killed (exit code 137)"),
-        (said.dcgm_v4() * 2, 0, "there is more than one DCGM diagnostic in the output"),
-        (said.dcgm_v4()[:60], 0, "DCGM's diagnostic breaks off or is no JSON"),
+        ("", 0, reason("check.dcgm.no-diagnostic")),
+        ("", 137, reason("check.tool-killed", code=137)),
+        (said.dcgm_v4() * 2, 0, reason("check.dcgm.several-diagnostics")),
+        (said.dcgm_v4()[:60], 0, reason("check.dcgm.broken-json")),
         (
             '{"DCGM Diagnostic": {"version": 1, "version": 2}}',
             0,
-            "DCGM's diagnostic breaks off or is no JSON",
+            reason("check.dcgm.broken-json"),
         ),
-        ('{"DCGM Diagnostic": []}', 0, "DCGM's diagnostic is not of a version that is known"),
+        ('{"DCGM Diagnostic": []}', 0, reason("check.dcgm.unknown-version")),
     ],
 )
-def test_output_without_a_diagnostic_says_why_and_has_no_counts(text: str, code: int, reason: str) -> None:
+def test_output_without_a_diagnostic_says_why_and_has_no_counts(text: str, code: int, reason: Said) -> None:
     assert judge(text, code) == Verdict(NOT_PROVEN, reason, {"exit_code": code})
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"DCGM Diagnostic": {}}', "DCGM ran no test"),
-        (document(), "a category of tests is empty"),
-        (document(None), "a category of tests is empty"),
-        (document(memory()), "memory has no result"),
-        (document({"results": []}), "a test without a name has no result"),
+        ('{"DCGM Diagnostic": {}}', reason("check.dcgm.no-test")),
+        (document(), reason("check.dcgm.empty-category")),
+        (document(None), reason("check.dcgm.empty-category")),
+        (document(memory()), reason("check.dcgm.no-result", test="memory")),
+        (document({"results": []}), reason("check.dcgm.no-result", test=reason("check.dcgm.nameless-test"))),
         (
             document(memory(test_summary={"status": "Pass"})),
-            "memory has a summary and no result",
+            reason("check.dcgm.summary-only", test="memory"),
         ),
         (
             document(memory(on_gpu(0, "Running"))),
-            "memory has the status 'Running', which is not known",
+            reason("check.dcgm.unknown-status", test="memory", status="Running"),
         ),
-        (document(memory(on_gpu(0, 7))), "memory has the status '7', which is not known"),
+        (document(memory(on_gpu(0, 7))), reason("check.dcgm.unknown-status", test="memory", status="7")),
         (
             document(memory(on_gpu(0), test_summary={"status": "odd"})),
-            "memory has the status 'odd', which is not known",
+            reason("check.dcgm.unknown-status", test="memory", status="odd"),
         ),
         (
             document(memory({"entity_group": "Toaster", "status": "Pass"})),
-            "a result of memory is about 'Toaster', which is not known",
+            reason("check.dcgm.unknown-group", test="memory", group="Toaster"),
         ),
-        (document(memory(on_gpu(True))), "a result of memory names no GPU"),
-        (document(memory(on_gpu("0"))), "a result of memory names no GPU"),
-        (document(memory({"status": "Warn"})), "a result of memory names no GPU"),
-        (document(memory({"gpu_ids": "x, ", "status": "Pass"})), "a result of memory names no GPU"),
+        (document(memory(on_gpu(True))), reason("check.dcgm.no-gpu", test="memory")),
+        (document(memory(on_gpu("0"))), reason("check.dcgm.no-gpu", test="memory")),
+        (document(memory({"status": "Warn"})), reason("check.dcgm.no-gpu", test="memory")),
+        (document(memory({"gpu_ids": "x, ", "status": "Pass"})), reason("check.dcgm.no-gpu", test="memory")),
         (
             document(memory({"gpu_ids": "", "status": "Pass"}), category="Deployment"),
-            "a result of memory names no GPU",
+            reason("check.dcgm.no-gpu", test="memory"),
         ),
         (
             document(memory({"gpu_id": "", "status": "Pass"}), category="Deployment"),
-            "a result of memory names no GPU",
+            reason("check.dcgm.no-gpu", test="memory"),
         ),
-        (document(memory(on_gpu(0), on_gpu(1))), "2 of 1 GPUs took part"),
+        (document(memory(on_gpu(0), on_gpu(1))), reason("check.dcgm.took-part", seen=2, gpus=1)),
         (
             document(memory(on_gpu(0, "Skip"))),
-            "no test passed on GPU 0: all were skipped",
+            reason("check.dcgm.all-skipped", gpus=("0",)),
         ),
-        (document(memory(on_gpu(0, "Warn"))), "no test passed on GPU 0: all were skipped"),
+        (document(memory(on_gpu(0, "Warn"))), reason("check.dcgm.all-skipped", gpus=("0",))),
         (
             document(runtime_error="no host engine"),
-            "DCGM could not run: no host engine",
+            reason("check.dcgm.runtime-error", words="no host engine"),
         ),
     ],
 )
-def test_what_a_diagnostic_lacks_is_named(text: str, reason: str) -> None:
+def test_what_a_diagnostic_lacks_is_named(text: str, reason: Said) -> None:
     found = judge(text)
     assert (found.outcome, found.reason) == (NOT_PROVEN, reason)
 
@@ -120,50 +121,59 @@ def test_what_a_diagnostic_lacks_is_named(text: str, reason: str) -> None:
 def test_several_things_that_cannot_be_read_are_named_together_the_first_five() -> None:
     unknown = [on_gpu(0, f"odd-{number}") for number in range(7)]
 
-    assert judge(document(memory(*unknown))).reason == "; ".join(
-        f"memory has the status 'odd-{number}', which is not known" for number in range(5)
+    assert judge(document(memory(*unknown))).reason == several(
+        [reason("check.dcgm.unknown-status", test="memory", status=f"odd-{number}") for number in range(7)]
     )
 
 
 def test_every_gpu_on_which_all_was_skipped_is_named() -> None:
     results = [on_gpu(0), on_gpu(1, "Skip"), on_gpu(3, "Skip")]
     assert judge(document(memory(*results)), gpus=3).reason == (
-        "no test passed on GPU 1, 3: all were skipped"
+        reason("check.dcgm.all-skipped", gpus=("1", "3"))
     )
 
 
 @pytest.mark.parametrize(
     ("gpus", "outcome", "reason"),
     [
-        (3, NOT_PROVEN, "4 of 3 GPUs took part"),
-        (4, PASSED, "DCGM found no fault on 4 of 4 GPUs"),
-        (5, NOT_PROVEN, "a g5.12xlarge has 4 GPUs, so 5 cannot take part"),
+        (3, NOT_PROVEN, reason("check.dcgm.took-part", seen=4, gpus=3)),
+        (4, PASSED, reason("check.dcgm.passed", gpus=4)),
+        (5, NOT_PROVEN, reason("check.too-many-gpus", type="g5.12xlarge", count=4, gpus=5)),
     ],
 )
-def test_as_many_gpus_take_part_as_are_judged(gpus: int, outcome: Outcome, reason: str) -> None:
+def test_as_many_gpus_take_part_as_are_judged(gpus: int, outcome: Outcome, reason: Said) -> None:
     found = judge(document(memory(*(on_gpu(number) for number in range(4)))), gpus=gpus)
     assert (found.outcome, found.reason) == (outcome, reason)
 
 
 def test_a_gpu_of_the_type_that_took_no_part_is_missed() -> None:
-    assert judge(document(memory(*map(on_gpu, range(3)))), gpus=4).reason == "3 of 4 GPUs took part"
+    assert judge(document(memory(*map(on_gpu, range(3)))), gpus=4).reason == reason(
+        "check.dcgm.took-part", seen=3, gpus=4
+    )
 
 
 def test_more_gpus_than_the_type_has_prove_nothing_though_all_took_part() -> None:
     found = judge(document(memory(*(on_gpu(number) for number in range(5)))), gpus=5)
-    assert found.reason == "a g5.12xlarge has 4 GPUs, so 5 cannot take part"
+    assert found.reason == reason("check.too-many-gpus", type="g5.12xlarge", count=4, gpus=5)
 
 
 @pytest.mark.parametrize(
     ("severity", "outcome", "reason"),
     [
-        (4, FAILED, "memory failed on GPU 0: odd"),
-        (5, NOT_PROVEN, "only settings are at fault: memory failed on GPU 0: odd"),
-        (6, FAILED, "memory failed on GPU 0: odd"),
+        (4, FAILED, reason("check.dcgm.failed-on-gpu", test="memory", gpus=("0",), why="odd")),
+        (
+            5,
+            NOT_PROVEN,
+            reason(
+                "check.dcgm.settings",
+                faults=reason("check.dcgm.failed-on-gpu", test="memory", gpus=("0",), why="odd"),
+            ),
+        ),
+        (6, FAILED, reason("check.dcgm.failed-on-gpu", test="memory", gpus=("0",), why="odd")),
     ],
 )
 def test_a_fault_of_settings_alone_is_no_failure_of_a_gpu(
-    severity: int, outcome: Outcome, reason: str
+    severity: int, outcome: Outcome, reason: Said
 ) -> None:
     warning = {"error_severity": severity, "warning": " odd "}
     found = judge(document(memory(on_gpu(0, "Fail", warnings=[warning]))))
@@ -173,34 +183,79 @@ def test_a_fault_of_settings_alone_is_no_failure_of_a_gpu(
 @pytest.mark.parametrize(
     ("result", "reason"),
     [
-        (on_gpu(2, "FAIL"), "memory failed on GPU 2: no reason given"),
-        (on_gpu(2, "fail", warnings="alone"), "memory failed on GPU 2: alone"),
-        (on_gpu(2, "fail", warnings=["first", "second"]), "memory failed on GPU 2: first"),
-        (on_gpu(2, "fail", warnings=[{"error_severity": 1}]), "memory failed on GPU 2: no reason given"),
-        ({"gpu_ids": "1, 3", "status": "fail"}, "memory failed on GPU 1, 3: no reason given"),
-        ({"gpu_id": 1, "status": "fail"}, "memory failed on GPU 1: no reason given"),
-        ({"entity_group": "CPU", "entity_id": 0, "status": "fail"}, "memory failed on CPU: no reason given"),
-        ({"status": "fail"}, "memory failed: no reason given"),
-        (on_gpu(True, "fail"), "memory failed on GPU: no reason given"),
+        (
+            on_gpu(2, "FAIL"),
+            reason(
+                "check.dcgm.failed-on-gpu", test="memory", gpus=("2",), why=reason("check.dcgm.no-warning")
+            ),
+        ),
+        (
+            on_gpu(2, "fail", warnings="alone"),
+            reason("check.dcgm.failed-on-gpu", test="memory", gpus=("2",), why="alone"),
+        ),
+        (
+            on_gpu(2, "fail", warnings=["first", "second"]),
+            reason("check.dcgm.failed-on-gpu", test="memory", gpus=("2",), why="first"),
+        ),
+        (
+            on_gpu(2, "fail", warnings=[{"error_severity": 1}]),
+            reason(
+                "check.dcgm.failed-on-gpu", test="memory", gpus=("2",), why=reason("check.dcgm.no-warning")
+            ),
+        ),
+        (
+            {"gpu_ids": "1, 3", "status": "fail"},
+            reason(
+                "check.dcgm.failed-on-gpu",
+                test="memory",
+                gpus=("1", "3"),
+                why=reason("check.dcgm.no-warning"),
+            ),
+        ),
+        (
+            {"gpu_id": 1, "status": "fail"},
+            reason(
+                "check.dcgm.failed-on-gpu", test="memory", gpus=("1",), why=reason("check.dcgm.no-warning")
+            ),
+        ),
+        (
+            {"entity_group": "CPU", "entity_id": 0, "status": "fail"},
+            reason("check.dcgm.failed-on", test="memory", part="CPU", why=reason("check.dcgm.no-warning")),
+        ),
+        ({"status": "fail"}, reason("check.dcgm.failed", test="memory", why=reason("check.dcgm.no-warning"))),
+        (
+            on_gpu(True, "fail"),
+            reason("check.dcgm.failed-on", test="memory", part="GPU", why=reason("check.dcgm.no-warning")),
+        ),
     ],
 )
-def test_a_failed_test_is_named_with_its_gpu_and_its_first_warning(result: Result, reason: str) -> None:
+def test_a_failed_test_is_named_with_its_gpu_and_its_first_warning(result: Result, reason: Said) -> None:
     found = judge(document(memory(result)))
     assert (found.outcome, found.reason) == (FAILED, reason)
 
 
 def test_the_first_five_failures_are_named() -> None:
     found = judge(document(memory(*(on_gpu(number, "Fail") for number in range(7)))))
-    assert found.reason == "; ".join(f"memory failed on GPU {number}: no reason given" for number in range(5))
+    cause = reason("check.dcgm.no-warning")
+    assert found.reason == several(
+        [
+            reason("check.dcgm.failed-on-gpu", test="memory", gpus=(str(number),), why=cause)
+            for number in range(7)
+        ]
+    )
 
 
 def test_a_failed_summary_counts_where_no_result_beside_it_failed() -> None:
     summary = {"status": "Fail", "warnings": ["odd"]}
 
-    assert judge(document(memory(on_gpu(0), test_summary=summary))).reason == "memory failed: odd"
-    assert judge(document(memory(test_summary=summary))).reason == "memory failed: odd"
+    assert judge(document(memory(on_gpu(0), test_summary=summary))).reason == reason(
+        "check.dcgm.failed", test="memory", why="odd"
+    )
+    assert judge(document(memory(test_summary=summary))).reason == reason(
+        "check.dcgm.failed", test="memory", why="odd"
+    )
     both = judge(document(memory(on_gpu(0, "Fail", warnings=["own"]), test_summary=summary)))
-    assert both.reason == "memory failed on GPU 0: own"
+    assert both.reason == reason("check.dcgm.failed-on-gpu", test="memory", gpus=("0",), why="own")
 
 
 def test_a_test_that_was_skipped_as_a_whole_lacks_nothing() -> None:
@@ -226,18 +281,21 @@ def test_the_software_of_the_node_needs_no_gpu_in_its_own_category_alone() -> No
         return json.dumps({"DCGM Diagnostic": {"test_categories": categories}})
 
     assert judge(both("Deployment")).outcome is PASSED
-    assert judge(both("Hardware")).reason == "a result of software names no GPU"
+    assert judge(both("Hardware")).reason == reason("check.dcgm.no-gpu", test="software")
 
 
 @pytest.mark.parametrize(
     ("first", "reason"),
     [
-        ([on_gpu(0, "Fail", warnings=["odd"])], "memory failed on GPU 0: odd"),
-        ([], "DCGM could not run: ended"),
+        (
+            [on_gpu(0, "Fail", warnings=["odd"])],
+            reason("check.dcgm.failed-on-gpu", test="memory", gpus=("0",), why="odd"),
+        ),
+        ([], reason("check.dcgm.runtime-error", words="ended")),
     ],
 )
 def test_a_failure_is_said_before_an_error_of_dcgm_and_that_before_its_exit_code(
-    first: list[Result], reason: str
+    first: list[Result], reason: Said
 ) -> None:
     assert judge(document(memory(*first), runtime_error="ended"), code=1).reason == reason
 
@@ -245,5 +303,5 @@ def test_a_failure_is_said_before_an_error_of_dcgm_and_that_before_its_exit_code
 def test_settings_are_said_before_the_exit_code_and_that_before_what_cannot_be_read() -> None:
     setting = on_gpu(0, "Fail", warnings=[{"error_severity": 5, "warning": "odd"}])
 
-    assert judge(document(memory(setting)), code=1).reason.startswith("only settings are at fault")
-    assert judge(document(memory(on_gpu(0, "odd"))), code=1).reason == "the tool ended with exit code 1"
+    assert "only settings are wrong" in str(judge(document(memory(setting)), code=1).reason)
+    assert judge(document(memory(on_gpu(0, "odd"))), code=1).reason == reason("check.tool-exit-code", code=1)

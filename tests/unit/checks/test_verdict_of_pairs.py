@@ -1,9 +1,10 @@
-"""What a pair's output names of several things that are wrong, and what in it is no row of the table."""
+"""The reason of a pair's verdict where several things are wrong, and lines that are no row of the table."""
 
 import pytest
 
 from lamplighter.domain.checks.verdicts.nccl import nccl
 from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.reasons.reason import Said, reason
 from tests import gpu_outputs as said
 from tests.unit.checks.test_verdict_sentences import A10G, row
 
@@ -13,15 +14,15 @@ from tests.unit.checks.test_verdict_sentences import A10G, row
     [
         (
             [row(8, halves="1 1 x 0 1 1 1 0"), row(16, halves="1 1 1 0 1 1 1"), row()],
-            "the row of 8 bytes has a figure that cannot be read",
+            reason("check.nccl.row-unread", bytes=8),
         ),
         (
             [row(8, halves="1 1 1 N/A 1 1 1 N/A"), row(16, halves="1 1 1 N/A 1 1 1 N/A"), row()],
-            "the values of 8 bytes were not checked (#wrong is N/A)",
+            reason("check.nccl.unchecked", bytes=8),
         ),
     ],
 )
-def test_of_several_rows_that_prove_nothing_the_first_is_named(rows: list[str], reason: str) -> None:
+def test_of_several_rows_that_prove_nothing_the_first_is_named(rows: list[str], reason: Said) -> None:
     assert nccl(said.nccl(rows), 0, 2, A10G).reason == reason
 
 

@@ -1,4 +1,4 @@
-"""nvidia-smi's verdict in full: tables, rows and cells that may be cut, at both sides of every limit."""
+"""nvidia-smi's verdict in full: tables, rows and cells that may be cut off, at both sides of every limit."""
 
 from decimal import Decimal
 
@@ -8,6 +8,7 @@ from lamplighter.domain.checks.verdicts.nvidia_smi import nvidia_smi
 from lamplighter.domain.checks.verdicts.of import verdict_of
 from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
 from lamplighter.domain.gpu.instance_types import GpuType
+from lamplighter.reasons.reason import Said, Sentences, reason
 from tests import gpu_outputs as said
 
 PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN
@@ -29,7 +30,7 @@ def test_healthy_gpus_are_told_with_their_rows() -> None:
     ) == (
         Verdict(
             PASSED,
-            "1 of 1 GPUs are there and without fault: NVIDIA A10G",
+            reason("check.smi.passed", gpus=1, model="NVIDIA A10G"),
             {
                 "exit_code": 0,
                 "gpus": 1,
@@ -48,42 +49,80 @@ def test_healthy_gpus_are_told_with_their_rows() -> None:
 @pytest.mark.parametrize(
     ("text", "gpus", "outcome", "reason"),
     [
-        ("", 4, NOT_PROVEN, "nvidia-smi printed no table with a header row and a name column"),
-        ("name\n", 4, NOT_PROVEN, "the table has no row"),
-        ("name\nA10G\nname\nA10G\n", 4, NOT_PROVEN, "there is more than one table in the output"),
-        ("name,uuid\nA10G,GP", 4, NOT_PROVEN, "GPU 0: uuid reads 'GP', which is no value of it"),
-        ("name,uuid\nA10G", 4, NOT_PROVEN, "the output breaks off within a row"),
-        ("name,serial\nA10G", 4, NOT_PROVEN, "the column 'serial' is none that can be judged"),
-        ("name,name\nA10G,A10G\n", 4, NOT_PROVEN, "a column is there twice"),
-        ("name\n" + "A10G\n" * 3, 4, FAILED, "3 of 4 GPUs are there"),
-        ("name\nwarning\n" + "A10G\n" * 3, 4, NOT_PROVEN, "3 of 4 GPUs can be read in the table"),
-        ("name\n\n" + "A10G\n" * 3, 4, FAILED, "3 of 4 GPUs are there"),
+        ("", 4, NOT_PROVEN, reason("check.smi.no-table")),
+        ("name\n", 4, NOT_PROVEN, reason("check.smi.no-row")),
+        ("name\nA10G\nname\nA10G\n", 4, NOT_PROVEN, reason("check.smi.several-tables")),
+        (
+            "name,uuid\nA10G,GP",
+            4,
+            NOT_PROVEN,
+            reason("check.smi.gpu", gpu=0, fault=reason("check.smi.unread-value", column="uuid", value="GP")),
+        ),
+        ("name,uuid\nA10G", 4, NOT_PROVEN, reason("check.smi.cut-row")),
+        ("name,serial\nA10G", 4, NOT_PROVEN, reason("check.smi.unknown-column", column="serial")),
+        ("name,name\nA10G,A10G\n", 4, NOT_PROVEN, reason("check.smi.column-twice")),
+        ("name\n" + "A10G\n" * 3, 4, FAILED, reason("check.smi.missing", listed=3, gpus=4)),
+        ("name\nwarning\n" + "A10G\n" * 3, 4, NOT_PROVEN, reason("check.smi.unread-rows", read=3, gpus=4)),
+        ("name\n\n" + "A10G\n" * 3, 4, FAILED, reason("check.smi.missing", listed=3, gpus=4)),
         (
             "name\nwarning\n" + "A10G\n" * 4,
             4,
             PASSED,
-            "4 of 4 GPUs are there and without fault: NVIDIA A10G",
+            reason("check.smi.passed", gpus=4, model="NVIDIA A10G"),
         ),
-        ("name\n" + "A10G\n" * 5, 4, NOT_PROVEN, "5 GPUs are listed where 4 were to be judged"),
-        ("name\n" + "A10G\n" * 5, 5, NOT_PROVEN, "a g5.12xlarge has 4 GPUs, so 5 cannot be seen"),
+        ("name\n" + "A10G\n" * 5, 4, NOT_PROVEN, reason("check.smi.too-many-rows", listed=5, gpus=4)),
+        (
+            "name\n" + "A10G\n" * 5,
+            5,
+            NOT_PROVEN,
+            reason("check.too-many-gpus", type="g5.12xlarge", count=4, gpus=5),
+        ),
         (
             "name\nA10G\nTesla T4\n",
             2,
             FAILED,
-            "GPU 1: it is a Tesla T4 where a g5.12xlarge has NVIDIA A10G",
+            reason(
+                "check.smi.gpu",
+                gpu=1,
+                fault=reason(
+                    "check.other-model", model="Tesla T4", type="g5.12xlarge", expected="NVIDIA A10G"
+                ),
+            ),
         ),
-        ("name\nTesla T4", 1, NOT_PROVEN, "GPU 0: name reads 'Tesla T4', which is no value of it"),
+        (
+            "name\nTesla T4",
+            1,
+            NOT_PROVEN,
+            reason(
+                "check.smi.gpu",
+                gpu=0,
+                fault=reason("check.smi.unread-value", column="name", value="Tesla T4"),
+            ),
+        ),
         (
             "name\nTesla T4\nA10G",
             2,
             FAILED,
-            "GPU 0: it is a Tesla T4 where a g5.12xlarge has NVIDIA A10G",
+            reason(
+                "check.smi.gpu",
+                gpu=0,
+                fault=reason(
+                    "check.other-model", model="Tesla T4", type="g5.12xlarge", expected="NVIDIA A10G"
+                ),
+            ),
         ),
-        ("name\nA1\ufffd\n", 1, NOT_PROVEN, "GPU 0: name reads 'A1\ufffd', which is no value of it"),
+        (
+            "name\nA1\ufffd\n",
+            1,
+            NOT_PROVEN,
+            reason(
+                "check.smi.gpu", gpu=0, fault=reason("check.smi.unread-value", column="name", value="A1�")
+            ),
+        ),
     ],
 )
 def test_a_table_of_gpus_is_judged_as_far_as_it_goes(
-    text: str, gpus: int, outcome: Outcome, reason: str
+    text: str, gpus: int, outcome: Outcome, reason: Said
 ) -> None:
     found = nvidia_smi(text, 0, gpus, FOUR)
     assert (found.outcome, found.reason) == (outcome, reason)
@@ -92,20 +131,28 @@ def test_a_table_of_gpus_is_judged_as_far_as_it_goes(
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        (said.smi_row(ecc="1"), "GPU 0: 1 uncorrected ECC errors, allowed are 0"),
-        (said.smi_row(remap="1"), "GPU 0: a row remapping is pending: the GPU needs a reset"),
+        (said.smi_row(ecc="1"), reason("check.smi.gpu", gpu=0, fault=reason("check.smi.ecc", errors=1))),
+        (said.smi_row(remap="1"), reason("check.smi.gpu", gpu=0, fault=reason("check.smi.remap"))),
         (
             said.smi_row(events="0x2"),
-            "GPU 0: its clocks are held down, event reasons 0x2, allowed 0x5",
+            reason("check.smi.gpu", gpu=0, fault=reason("check.smi.clocks", mask="0x2")),
         ),
         (
             said.smi_row(ecc="2", remap="yes"),
-            "GPU 0: 2 uncorrected ECC errors, allowed are 0; GPU 0: a row remapping is pending: the GPU needs a reset",
+            Sentences(
+                (
+                    reason("check.smi.gpu", gpu=0, fault=reason("check.smi.ecc", errors=2)),
+                    reason("check.smi.gpu", gpu=0, fault=reason("check.smi.remap")),
+                )
+            ),
         ),
-        (said.smi_row(ecc="2", driver="580"), "GPU 0: 2 uncorrected ECC errors, allowed are 0"),
+        (
+            said.smi_row(ecc="2", driver="580"),
+            reason("check.smi.gpu", gpu=0, fault=reason("check.smi.ecc", errors=2)),
+        ),
     ],
 )
-def test_a_proven_fault_of_a_gpu_is_named_and_a_doubt_beside_it_is_not(row: str, reason: str) -> None:
+def test_a_proven_fault_of_a_gpu_is_named_and_a_doubt_beside_it_is_not(row: str, reason: Said) -> None:
     found = nvidia_smi(said.smi(row), 0, 1, A10G)
     assert (found.outcome, found.reason) == (FAILED, reason)
 
@@ -134,13 +181,17 @@ def test_the_same_gpu_in_two_rows_is_not_proven_and_cells_that_are_no_uuid_are_n
     twice = said.smi(said.smi_row(), said.smi_row())
     found = nvidia_smi(twice, 0, 2, FOUR)
 
-    assert (found.outcome, found.reason) == (NOT_PROVEN, "the same GPU is listed twice")
+    assert (found.outcome, found.reason) == (NOT_PROVEN, reason("check.smi.gpu-twice"))
 
 
 @pytest.mark.parametrize("before", ["", "one\n", "\n"])
 def test_the_tool_s_own_words_for_a_dead_gpu_are_quoted_as_a_line(before: str) -> None:
     found = nvidia_smi(f"{before}  NVIDIA-SMI has failed: odd  \nmore\n", 9, 1, A10G)
-    assert found == Verdict(FAILED, "nvidia-smi says: NVIDIA-SMI has failed: odd", {"exit_code": 9})
+    assert found == Verdict(
+        FAILED,
+        reason("check.tool-says", tool="nvidia-smi", line="NVIDIA-SMI has failed: odd"),
+        {"exit_code": 9},
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,7 +210,7 @@ def test_a_name_at_the_end_counts_unless_it_may_be_the_beginning_of_another_mode
 
 def test_of_columns_that_cannot_be_judged_the_first_is_named() -> None:
     assert nvidia_smi("name,serial,pci.bus_id\nA10G,1,2\n", 0, 1, A10G).reason == (
-        "the column 'serial' is none that can be judged"
+        reason("check.smi.unknown-column", column="serial")
     )
 
 
@@ -167,12 +218,16 @@ def test_a_driver_without_its_second_part_is_no_version() -> None:
     found = nvidia_smi("name,driver_version\nA10G,580\n", 0, 1, A10G)
     assert (found.outcome, found.reason) == (
         NOT_PROVEN,
-        "GPU 0: driver_version reads '580', which is no value of it",
+        reason(
+            "check.smi.gpu",
+            gpu=0,
+            fault=reason("check.smi.unread-value", column="driver_version", value="580"),
+        ),
     )
 
 
 def test_a_tool_that_ended_badly_and_printed_no_table_is_told_by_how_it_ended() -> None:
-    assert nvidia_smi("", 124, 1, A10G).reason == "the tool timed out (exit code 124)"
+    assert nvidia_smi("", 124, 1, A10G).reason == reason("check.tool-timed-out", code=124)
 
 
 @pytest.mark.parametrize("indent", [0, 1, 100, 150])
@@ -181,4 +236,4 @@ def test_of_a_line_about_a_dead_gpu_the_first_300_characters_are_looked_at_and_2
 ) -> None:
     said = "No devices were found " + "x" * 300
     found = nvidia_smi(f"one\n{' ' * indent}{said}\nmore\n", 6, 1, A10G)
-    assert found.reason == f"nvidia-smi says: {said[: min(200, 300 - indent)]}"
+    assert found.reason == reason("check.tool-says", tool="nvidia-smi", line=said[: min(200, 300 - indent)])

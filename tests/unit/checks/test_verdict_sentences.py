@@ -1,4 +1,4 @@
-"""Verdicts of a pair in full: the sentence and the figures of each rule, at both sides of every limit."""
+"""Verdicts of a pair in full: the reason and the figures of each rule, at both sides of every limit."""
 
 from decimal import Decimal
 
@@ -8,6 +8,7 @@ from lamplighter.domain.checks.verdicts.nccl import nccl
 from lamplighter.domain.checks.verdicts.torch import torch_collective
 from lamplighter.domain.checks.verdicts.verdict import Measurement, Outcome, Verdict, ended_badly
 from lamplighter.domain.gpu.instance_types import GpuType
+from lamplighter.reasons.reason import Reason, Said, reason
 from tests import gpu_outputs as said
 
 PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN
@@ -31,25 +32,25 @@ def row(size: int = LARGEST, *, halves: str = "100 1.2 1.17 0 100 1.2 1.16 0") -
 
 
 @pytest.mark.parametrize(
-    ("code", "sentence"),
+    ("code", "why"),
     [
         (0, None),
-        (1, "the tool ended with exit code 1"),
-        (123, "the tool ended with exit code 123"),
-        (124, "the tool timed out (exit code 124)"),
-        (137, "the tool was killed (exit code 137)"),
-        (143, "the tool was told to end (exit code 143)"),
-        (-1, "the tool ended with exit code -1"),
+        (1, reason("check.tool-exit-code", code=1)),
+        (123, reason("check.tool-exit-code", code=123)),
+        (124, reason("check.tool-timed-out", code=124)),
+        (137, reason("check.tool-killed", code=137)),
+        (143, reason("check.tool-terminated", code=143)),
+        (-1, reason("check.tool-exit-code", code=-1)),
     ],
 )
-def test_an_exit_code_says_how_the_tool_ended(code: int, sentence: str | None) -> None:
-    assert ended_badly(code) == sentence
+def test_an_exit_code_says_how_the_tool_ended(code: int, why: Reason | None) -> None:
+    assert ended_badly(code) == why
 
 
 def test_a_pair_that_passes_is_told_with_its_figures() -> None:
     assert nccl(said.nccl(), 0, 2, A10G) == Verdict(
         PASSED,
-        "2 ranks, every value right, 1.16 GB/s at 268435456 bytes where 0.25 are needed",
+        reason("check.nccl.passed", ranks=2, bandwidth="1.16", bytes=268435456, floor="0.25"),
         FIGURES,
     )
 
@@ -57,56 +58,56 @@ def test_a_pair_that_passes_is_told_with_its_figures() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "the output does not say once how many bytes were to be sent (maxBytes)"),
+        ("", reason("check.nccl.no-plan")),
         (
             said.nccl() + said.nccl(),
-            "the output does not say once how many bytes were to be sent (maxBytes)",
+            reason("check.nccl.no-plan"),
         ),
-        (said.nccl(ranks=1), "1 ranks took part where 2 were expected"),
-        (said.nccl(ranks=3), "3 ranks took part where 2 were expected"),
-        (said.nccl().replace("Rank  1", "Rank  2"), "2 ranks took part where 2 were expected"),
-        (said.nccl([]), "there is no row of figures"),
-        (said.nccl([row(8)]), "the row of 268435456 bytes, the largest announced, is not there"),
+        (said.nccl(ranks=1), reason("check.nccl.ranks", ranks=1, expected=2)),
+        (said.nccl(ranks=3), reason("check.nccl.ranks", ranks=3, expected=2)),
+        (said.nccl().replace("Rank  1", "Rank  2"), reason("check.nccl.ranks", ranks=2, expected=2)),
+        (said.nccl([]), reason("check.nccl.no-rows")),
+        (said.nccl([row(8)]), reason("check.nccl.no-largest", bytes=268435456)),
         (
             said.nccl([row(halves="1 1 N/A 0 1 1 N/A 0")]),
-            "the largest size has no bus bandwidth",
+            reason("check.nccl.no-bandwidth"),
         ),
         (
             said.nccl([row(8, halves="1 1 1 N/A 1 1 1 N/A"), row()]),
-            "the values of 8 bytes were not checked (#wrong is N/A)",
+            reason("check.nccl.unchecked", bytes=8),
         ),
-        (said.nccl(bounds="#"), "the line that counts values out of bounds is not there"),
+        (said.nccl(bounds="#"), reason("check.nccl.no-bounds")),
         (
             said.nccl().replace("concluded: all_reduce_perf", "concluded: broadcast_perf"),
-            "the test says that it started and not that it concluded",
+            reason("check.nccl.not-concluded"),
         ),
         (
             said.nccl([row(halves="1 1 1 0 1 1 1")]),
-            "the row of 268435456 bytes has 12 figures where 13 belong",
+            reason("check.nccl.row-cells", bytes=268435456, figures=12, expected=13),
         ),
         (
             said.nccl([row(halves="1 1 1 0 1 1 1 0 0")]),
-            "the row of 268435456 bytes has 14 figures where 13 belong",
+            reason("check.nccl.row-cells", bytes=268435456, figures=14, expected=13),
         ),
         (
             said.nccl([row(halves="1 1 x 0 1 1 1 0")]),
-            "the row of 268435456 bytes has a figure that cannot be read",
+            reason("check.nccl.row-unread", bytes=268435456),
         ),
         (
             said.nccl([row(halves="1 1 1 0 1 1 1 -1")]),
-            "the row of 268435456 bytes has a figure that cannot be read",
+            reason("check.nccl.row-unread", bytes=268435456),
         ),
         (
             said.nccl([row(halves="N/A x N/A N/A 1 1 1 0")]),
-            "the row of 268435456 bytes has a figure that cannot be read",
+            reason("check.nccl.row-unread", bytes=268435456),
         ),
         (
             said.nccl().replace("#wrong", "error"),
-            "this version of nccl-tests prints an error figure and does not count wrong values",
+            reason("check.nccl.old-version"),
         ),
     ],
 )
-def test_the_evidence_that_a_pair_lacks_is_named(text: str, reason: str) -> None:
+def test_the_evidence_that_a_pair_lacks_is_named(text: str, reason: Said) -> None:
     found = nccl(text, 0, 2, A10G)
     assert (found.outcome, found.reason) == (NOT_PROVEN, reason)
 
@@ -117,42 +118,42 @@ def test_the_evidence_that_a_pair_lacks_is_named(text: str, reason: str) -> None
         (
             said.nccl([row(halves="1 1 1 2 1 1 1 3")]),
             0,
-            "5 wrong values at 268435456 bytes, allowed are 0",
+            reason("check.nccl.wrong-values", wrong=5, bytes=268435456),
         ),
         (
             said.nccl([row(halves="1 1 1 0.2 1 1 1 N/A")]),
             0,
-            "1 wrong values at 268435456 bytes, allowed are 0",
+            reason("check.nccl.wrong-values", wrong=1, bytes=268435456),
         ),
         (
             said.nccl(bounds="# Out of bounds values : 0 FAILED"),
             0,
-            "0 values are out of bounds, allowed are 0",
+            reason("check.nccl.out-of-bounds", count=0),
         ),
         (
             said.nccl(bounds="# Out of bounds values : 1 OK"),
             0,
-            "1 values are out of bounds, allowed are 0",
+            reason("check.nccl.out-of-bounds", count=1),
         ),
         (
             said.nccl([row(halves="1 1 0.3 0 1 1 0.24 0")]),
             0,
-            "the bus bandwidth is 0.24 GB/s at the largest size, needed are 0.25",
+            reason("check.nccl.slow", bandwidth="0.24", floor="0.25"),
         ),
         (
             said.nccl([row(halves="1 1 0.24 0 1 1 N/A N/A")]),
             0,
-            "the bus bandwidth is 0.24 GB/s at the largest size, needed are 0.25",
+            reason("check.nccl.slow", bandwidth="0.24", floor="0.25"),
         ),
-        (said.nccl(), 7, "nccl-tests says that data is wrong or too slow (exit code 7)"),
+        (said.nccl(), 7, reason("check.nccl.bad-data", code=7)),
         (
             "worker-0: Test NCCL failure one\nworker-1: Test CUDA failure two\n",
             3,
-            "Test NCCL failure one",
+            reason("check.tool-says", tool="nccl-tests", line="Test NCCL failure one"),
         ),
     ],
 )
-def test_a_measured_fault_of_a_pair_is_named_with_its_limit(text: str, code: int, reason: str) -> None:
+def test_a_measured_fault_of_a_pair_is_named_with_its_limit(text: str, code: int, reason: Said) -> None:
     found = nccl(text, code, 2, A10G)
     assert (found.outcome, found.reason) == (FAILED, reason)
 
@@ -165,8 +166,8 @@ def test_what_nccl_tests_says_of_its_own_bandwidth_is_never_overruled_upwards() 
     opinions = {word: nccl(said.nccl().replace(AVERAGE, f"{AVERAGE} {word}"), 0, 2, A10G) for word in WORDS}
 
     assert {word: found.outcome for word, found in opinions.items()} == WORDS
-    assert opinions["FAILED"].reason == "nccl-tests itself says FAILED of the average bus bandwidth"
-    assert opinions["FAI"].reason == "nccl-tests says 'FAI' of the average bus bandwidth"
+    assert opinions["FAILED"].reason == reason("check.nccl.average-failed")
+    assert opinions["FAI"].reason == reason("check.nccl.average-unread", words="FAI")
 
 
 WORDS = {"": PASSED, "OK": PASSED, "FAILED": FAILED, "FAI": NOT_PROVEN}
@@ -194,8 +195,8 @@ def test_one_rank_has_no_bus_and_proves_nothing_of_it() -> None:
     wrong = said.nccl([row(halves="1 1 0.00 4 1 1 0.00 0")], ranks=1)
 
     found = nccl(alone, 0, 1, A10G)
-    assert (found.outcome, found.reason) == (NOT_PROVEN, "one rank has no bus: nothing was sent to another")
-    assert nccl(alone, 0, 2, A10G).reason == "1 ranks took part where 2 were expected"
+    assert (found.outcome, found.reason) == (NOT_PROVEN, reason("check.nccl.one-rank"))
+    assert nccl(alone, 0, 2, A10G).reason == reason("check.nccl.ranks", ranks=1, expected=2)
     assert nccl(wrong, 0, 1, A10G).outcome is FAILED
 
 
@@ -229,7 +230,7 @@ def test_the_fault_of_a_smaller_size_counts_and_its_speed_does_not() -> None:
     wrong = said.nccl([row(8, halves="1 1 0.01 1 1 1 0.01 0"), row()])
 
     assert nccl(slow, 0, 2, A10G).outcome is PASSED
-    assert nccl(wrong, 0, 2, A10G).reason == "1 wrong values at 8 bytes, allowed are 0"
+    assert nccl(wrong, 0, 2, A10G).reason == reason("check.nccl.wrong-values", wrong=1, bytes=8)
 
 
 def test_a_last_line_that_may_be_cut_is_no_evidence() -> None:
@@ -237,9 +238,7 @@ def test_a_last_line_that_may_be_cut_is_no_evidence() -> None:
     counted = "# Out of bounds values : 0 OK"
     plan = "# nThread 1 nGpus 1 minBytes 8 maxBytes 268435456"
 
-    assert nccl(f"{whole}{counted}", 0, 2, A10G).reason == (
-        "the line that counts values out of bounds is not there"
-    )
+    assert nccl(f"{whole}{counted}", 0, 2, A10G).reason == (reason("check.nccl.no-bounds"))
     assert nccl(f"{whole}{counted}\n", 0, 2, A10G).outcome is PASSED
     assert nccl(plan, 0, 2, A10G).measurements["max_bytes"] is None
     assert nccl(f"{plan}\n", 0, 2, A10G).measurements["max_bytes"] == LARGEST
@@ -251,21 +250,31 @@ def test_of_tagged_output_the_table_of_rank_0_alone_is_read() -> None:
 
     other = tagged(1, said.nccl([row(halves="1 1 0.1 5 1 1 0.1 5")]))
 
-    assert nccl(other + tagged(0, said.nccl()), 0, 2, A10G).reason.startswith("2 ranks, every value right")
+    assert nccl(other + tagged(0, said.nccl()), 0, 2, A10G).passed
     assert nccl(other, 0, 2, A10G).measurements["rows"] == 0
     broken = tagged(1, "worker: Test CUDA failure late") + tagged(0, said.nccl())
-    assert nccl(broken, 0, 2, A10G).reason == "Test CUDA failure late"
+    assert nccl(broken, 0, 2, A10G).reason == reason(
+        "check.tool-says", tool="nccl-tests", line="Test CUDA failure late"
+    )
 
 
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
-        (0, "the output does not say once how many bytes were to be sent (maxBytes)"),
-        (-1, "the tool ended with exit code -1: ValueError: odd"),
-        (1, "the tool ended with exit code 1: ValueError: odd"),
+        (0, reason("check.nccl.no-plan")),
+        (
+            -1,
+            reason(
+                "check.torch.raised", why=reason("check.tool-exit-code", code=-1), words="ValueError: odd"
+            ),
+        ),
+        (
+            1,
+            reason("check.torch.raised", why=reason("check.tool-exit-code", code=1), words="ValueError: odd"),
+        ),
     ],
 )
-def test_an_exception_of_torch_is_quoted_where_it_ended_badly(code: int, reason: str) -> None:
+def test_an_exception_of_torch_is_quoted_where_it_ended_badly(code: int, reason: Said) -> None:
     found = torch_collective("ValueError: odd\n", code, 2, A10G)
     assert (found.outcome, found.reason) == (NOT_PROVEN, reason)
 
@@ -273,7 +282,9 @@ def test_an_exception_of_torch_is_quoted_where_it_ended_badly(code: int, reason:
 def test_what_the_table_proves_stands_whatever_torch_says_beside_it() -> None:
     wrong = said.nccl([row(halves="1 1 1 2 1 1 1 0")]) + "RuntimeError: CUDA error: late\n"
 
-    assert torch_collective(wrong, 1, 2, A10G).reason == "2 wrong values at 268435456 bytes, allowed are 0"
+    assert torch_collective(wrong, 1, 2, A10G).reason == reason(
+        "check.nccl.wrong-values", wrong=2, bytes=268435456
+    )
     assert torch_collective("CUDA error: none\n", 0, 2, A10G).outcome is NOT_PROVEN
 
 
@@ -289,10 +300,4 @@ def test_what_the_table_proves_stands_whatever_torch_says_beside_it() -> None:
 )
 def test_the_line_by_which_ranks_never_met_is_quoted_by_its_end(before: str, line: str, quoted: str) -> None:
     found = torch_collective(f"{before}{line}\nlast\n", 1, 2, A10G)
-    assert (found.outcome, found.reason) == (
-        FAILED,
-        (
-            f"the ranks never met ({quoted}) and NCCL had not said a word: the path between the nodes is closed,"
-            " ports 1025-65535 of the security groups first of all"
-        ),
-    )
+    assert (found.outcome, found.reason) == (FAILED, reason("check.torch.never-met", words=quoted))

@@ -1,4 +1,4 @@
-"""Verdicts: passed only on evidence, failed on a measurement, everything else is not proven."""
+"""Verdicts: passed only on evidence, failed on a measurement, otherwise not proven."""
 
 import json
 import runpy
@@ -14,6 +14,7 @@ from lamplighter.domain.checks.verdicts.torch import torch_collective
 from lamplighter.domain.checks.verdicts.vector_add import vector_add
 from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
 from lamplighter.domain.gpu.instance_types import GpuType
+from lamplighter.reasons.reason import reason
 from tests import gpu_outputs as said
 
 PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN
@@ -43,7 +44,7 @@ class TestNvidiaSmi:
             (said.smi_row(name="Tesla T4"), FAILED, "Tesla T4"),
             (said.smi_row(ecc="[N/A]"), NOT_PROVEN, "has no value"),
             (said.smi_row(remap="[Not Supported]"), NOT_PROVEN, "has no value"),
-            (said.smi_row(ecc="-1"), NOT_PROVEN, "is no value of it"),
+            (said.smi_row(ecc="-1"), NOT_PROVEN, "is no value of this column"),
             (said.smi_row(uuid="GPU-123"), NOT_PROVEN, "uuid"),
             (said.smi_row(driver="N/A"), NOT_PROVEN, "driver_version"),
             (said.smi_row(ecc="[Unknown Error]"), NOT_PROVEN, "Unknown Error"),
@@ -53,7 +54,7 @@ class TestNvidiaSmi:
     def test_each_column_is_judged(self, row: str, outcome: Outcome, because: str) -> None:
         found = judge("nvidia-smi", said.smi(row))
         assert found.outcome is outcome
-        assert because in found.reason
+        assert because in str(found.reason)
 
     def test_a_column_that_the_model_does_not_have_may_be_empty(self) -> None:
         row = said.smi_row(name="Tesla T4", remap="[N/A]")
@@ -91,7 +92,7 @@ class TestNvidiaSmi:
         rows = [said.smi_row(uuid=said.uuid(number)) for number in range(4)]
         assert judge("nvidia-smi", said.smi(*rows), kind="g5.12xlarge", gpus=4).outcome is PASSED
         short = judge("nvidia-smi", said.smi(*rows[:3]), kind="g5.12xlarge", gpus=4)
-        assert (short.outcome, short.reason) == (FAILED, "3 of 4 GPUs are there")
+        assert (short.outcome, short.reason) == (FAILED, reason("check.smi.missing", listed=3, gpus=4))
         assert judge("nvidia-smi", said.smi(*rows), kind="g5.12xlarge", gpus=3).outcome is NOT_PROVEN
 
     def test_one_gpu_listed_twice_is_not_two(self) -> None:
@@ -130,7 +131,9 @@ class TestNvidiaSmi:
         found = judge("nvidia-smi", text)
         assert (found.outcome, found.reason) == (
             NOT_PROVEN,
-            "nvidia-smi says: WARNING: infoROM is corrupted at gpu 0000:00:1E.0",
+            reason(
+                "check.tool-says", tool="nvidia-smi", line="WARNING: infoROM is corrupted at gpu 0000:00:1E.0"
+            ),
         )
         assert judge("nvidia-smi", text.replace(", 0, No", ", 2, No")).outcome is FAILED
 
@@ -329,7 +332,7 @@ class TestTorch:
         assert self.judge(said.torch(busbw="0.2"), 0).outcome is FAILED
 
     def test_ranks_that_never_met_fail_by_the_path_between_their_nodes(self) -> None:
-        assert "the ranks never met" in self.judge(self.STORE).reason
+        assert "the ranks never met" in str(self.judge(self.STORE).reason)
         assert self.judge(self.STORE).outcome is FAILED
         waiting = "torch.distributed.DistStoreError: Timed out after 121 seconds. 1/2 clients joined."
         assert self.judge(waiting).outcome is FAILED
@@ -338,7 +341,7 @@ class TestTorch:
         found = self.judge("a:1:1 [0] NCCL INFO Bootstrap : Using eth0\n" + self.STORE)
         assert found.outcome is NOT_PROVEN
         nccl = "a:1:1 [0] NCCL WARN socketStartConnect: connect to 10.0.1.7<45000> returned Connection timed out\n"
-        assert "NCCL did not get from one node to the other" in self.judge(nccl).reason
+        assert "NCCL did not reach one node from the other" in str(self.judge(nccl).reason)
 
     @pytest.mark.parametrize(
         ("text", "outcome"),
@@ -371,7 +374,7 @@ class TestTorch:
         one.operation = "all_gather"
         assert round(one.row(0.25, 0)[1], 3) == 0.537
         wrong = one.row(0.25, 3)[0]
-        assert "3 wrong values" in self.judge(said.nccl([wrong]), 0).reason
+        assert "3 wrong values" in str(self.judge(said.nccl([wrong]), 0).reason)
 
 
 @pytest.mark.parametrize("check", ["nvidia-smi", "dcgm", "vectoradd"])
@@ -395,5 +398,8 @@ def test_an_error_of_dcgmi_beside_its_document_leaves_it_unproven() -> None:
     error = "Error: Unable to complete diagnostic for group 2147483647."
     for text in (f"{document}{error}\n", f"{error}\n{document}"):
         found = judge("dcgm", text)
-        assert (found.outcome, found.reason) == (NOT_PROVEN, f"dcgmi says: {error}")
+        assert (found.outcome, found.reason) == (
+            NOT_PROVEN,
+            reason("check.tool-says", tool="dcgmi", line=error),
+        )
     assert judge("dcgm", f"Warning: nothing much\n{document}").outcome is PASSED

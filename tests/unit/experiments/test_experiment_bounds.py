@@ -1,4 +1,4 @@
-"""Who may run an experiment when: whole answers, and both sides of each of its times."""
+"""Decisions on experiments: whole reasons, and both sides of each time limit."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -74,7 +74,7 @@ def test_an_experiment_begins_until_its_length_and_the_margin_are_left_of_the_le
 
 def test_a_lease_that_is_too_short_is_told_with_all_that_is_needed() -> None:
     assert refused(order(), here(lease(minutes=21))) == (
-        "nccl-blocked takes 12m, everything must be as before 10m ahead of the lease's end, and alice's lease ends "
+        "nccl-blocked takes 12m and must be restored 10m before the lease ends, and alice's lease ends "
         "at 20:21 UTC on 2026-11-20: lamplighter extend gpu 1m"
     )
 
@@ -91,7 +91,7 @@ def test_only_nodes_that_are_there_count() -> None:
 @pytest.mark.parametrize("word", [None, "x" * 90])
 def test_an_experiment_that_there_is_not_is_named_in_eighty_letters(word: str | None) -> None:
     assert refused(replace(order(), experiment=word), here(lease())) == (
-        f"'{(word or '')[:80]}' is no experiment, there are {named(list(CATALOGUE))}"
+        f"'{(word or '')[:80]}' is not an experiment; known experiments: {named(list(CATALOGUE))}"
     )
 
 
@@ -102,7 +102,7 @@ def test_of_several_leases_ones_own_is_meant_and_else_one_is_to_be_named() -> No
 
     assert decide(order(NO_CHANGE), both, NOW).outcome == "granted"
     assert refused(for_lab, both) == (
-        "pool gpu has several leases, say inside which one it runs: --lease cli-1, --lease cli-2, --lease cli-3"
+        "pool gpu has several leases; name the one inside which it runs: --lease cli-1, --lease cli-2, --lease cli-3"
     )
     named = decide(replace(for_lab, lease="cli-2"), both, NOW).run
     assert named is not None
@@ -116,7 +116,7 @@ def test_who_feels_it_is_named_with_the_last_end_and_what_was_only_planned_feels
     others = [lease("bob", 30, "b", "big"), lease("eve", 90, "e", "big"), lease("alice", 99, "a", "big")]
 
     assert refused(order(), here(lease(), *others)) == (
-        "nccl-blocked is felt in all of the cluster, and bob's lease and eve's lease would feel it too: ask who runs "
+        "nccl-blocked affects the whole cluster, and bob's lease and eve's lease too: ask an operator of "
         "the lab, or wait until 21:30 UTC on 2026-11-20"
     )
     planned = replace(others[0], state=LeaseState.PLANNED)
@@ -132,11 +132,11 @@ def test_one_experiment_at_a_time_and_ten_minutes_for_its_proof() -> None:
     restored = run.moved_to(ExperimentPhase.RESTORED, restored=NOW)
 
     assert str(busy([run.moved_to(ExperimentPhase.PROVEN, restored=NOW), run], NOW)) == (
-        "nccl-blocked is running on pool gpu until 20:12 UTC on 2026-11-20 at the latest, and a cluster has one "
-        "experiment at a time; ask again then, or end it: lamplighter experiment restore nccl-blocked"
+        "nccl-blocked runs on pool gpu until 20:12 UTC on 2026-11-20 at the latest, and a cluster runs one "
+        "experiment at a time; try again then, or end it: lamplighter experiment restore nccl-blocked"
     )
     assert str(busy([restored], NOW + 10 * MINUTE - SECOND)) == (
-        "nccl-blocked on pool gpu is undone and its checks still run; ask again in a few minutes"
+        "nccl-blocked on pool gpu is restored, and its checks still run; try again in a few minutes"
     )
     assert busy([restored], NOW + 10 * MINUTE) is None
     assert busy([replace(restored, restored=None)], NOW) is None

@@ -1,4 +1,4 @@
-"""What becomes of an experiment when its lease ends, or ends sooner: it is undone first, or said that it is not."""
+"""The end of a lease with an experiment: it is restored first, or a notice says that it is not."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -70,10 +70,10 @@ def test_every_experiment_of_a_lease_that_ends_is_undone_though_one_cannot_be(la
     assert {each["expires"] for each in asked} == {"2026-11-21T20:00:00Z"}
     assert told(lab) == [
         (
-            "could not undo nccl-blocked",
+            "could not restore nccl-blocked",
             (
-                "it could not be undone as its lease ended: ec2:AuthorizeSecurityGroupIngress failed; "
-                "its schedules and the guard go on"
+                "it could not be restored as its lease ended: ec2:AuthorizeSecurityGroupIngress failed; "
+                "its schedules and the guard keep trying"
             ),
             {"run": "c"},
         )
@@ -112,4 +112,4 @@ def test_schedules_that_cannot_follow_are_said(lab: LabOnMoto) -> None:
     experiment_follows(lab.lease(nodes=1), close(lab), lease_services(lab, [], "a"))
 
     [(_, why, _)] = told(lab)
-    assert why.startswith("its schedules could not follow its lease: ec2:Authorize")
+    assert why.startswith("its schedules could not be moved with its lease: ec2:Authorize")

@@ -1,4 +1,4 @@
-"""What is handed in of an experiment: the report whole, and what was there before."""
+"""The whole report of an experiment, and the state before it."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -43,7 +43,7 @@ def test_a_whole_report_is_this() -> None:
         "# Experiment nccl-blocked",
         "",
         f"Run `{WHOLE.id}` by alice on pool gpu, inside lease `cli-1`, begun at 20:00.",
-        "Asked for because the course.",
+        "Reason: the course.",
     ]
     assert text.endswith("fast\n")
     assert part(text, "Hypothesis") == [str(NCCL_BLOCKED.hypothesis)]
@@ -56,8 +56,8 @@ def test_a_whole_report_is_this() -> None:
     assert part(text, "Seen") == [f"As expected: the diagnosis names {CAUSE}."]
     assert part(text, "Evidence") == ["- all_reduce on a: failed, the ranks never met"]
     assert part(text, "Restored") == [
-        "Everything is as it was, and the same checks pass again.",
-        "Undone at 20:05 by alice, 240 seconds after the change.",
+        "Everything is restored, and the same checks pass again.",
+        "Restored at 20:05 by alice, 240 seconds after the change.",
         "- all_reduce on a: passed, fast",
     ]
 
@@ -68,8 +68,8 @@ def test_a_run_that_changed_nothing_yet_reports_no_more_than_that() -> None:
     assert "Asked for" not in text
     assert part(text, "Change") == [f"- {change}" for change in NCCL_BLOCKED.changes]
     assert part(text, "Evidence") == ["Nothing was recorded."]
-    assert part(text, "Restored") == ["It is not undone yet."]
-    assert part(markdown(replace(WHOLE, changed=None), clock), "Restored")[1] == "Undone at 20:05 by alice."
+    assert part(text, "Restored") == ["It is not restored yet."]
+    assert part(markdown(replace(WHOLE, changed=None), clock), "Restored")[1] == "Restored at 20:05 by alice."
 
 
 @pytest.mark.parametrize(
@@ -97,20 +97,20 @@ def test_what_was_there_before_is_told(before: dict[str, Any], said: str) -> Non
     ("more", "seen", "undone"),
     [
         ({}, f"as expected: the diagnosis names {CAUSE}",
-         "everything is as it was, and the same checks pass again"),
+         "everything is restored, and the same checks pass again"),
         ({"seen": {"cause": "other"}}, f"not as expected: the diagnosis names other where {CAUSE} was expected",
-         "everything is as it was, and the same checks pass again"),
+         "everything is restored, and the same checks pass again"),
         ({"seen": {"cause": CAUSE, "as_expected": "yes"}},
          f"not as expected: the diagnosis names {CAUSE} where {CAUSE} was expected",
-         "everything is as it was, and the same checks pass again"),
+         "everything is restored, and the same checks pass again"),
         ({"phase": ExperimentPhase.RESTORED}, f"as expected: the diagnosis names {CAUSE}",
-         "everything is as it was; the checks have still to say so"),
-        ({"changed": None, "proof": {}}, "nothing was changed, so nothing was to be seen",
-         "everything is as it was"),
+         "everything is restored; the checks have not confirmed it yet"),
+        ({"changed": None, "proof": {}}, "nothing was changed, so there was nothing to see",
+         "everything is restored"),
         ({"proof": {"verdict": "failed"}}, f"as expected: the diagnosis names {CAUSE}",
-         "everything is as it was; by the checks this is failed"),
+         "everything is restored; verdict of the checks: failed"),
         ({"proof": {"reason": "no time"}}, f"as expected: the diagnosis names {CAUSE}",
-         "everything is as it was; by the checks this is not-proven: no time"),
+         "everything is restored; verdict of the checks: not-proven (no time)"),
     ],
 )  # fmt: skip
 def test_a_conclusion_says_what_was_seen_and_whether_it_is_undone(
@@ -165,7 +165,7 @@ def test_a_run_that_an_older_release_kept_is_shown_as_it_was_written() -> None:
     found = ExperimentRun.from_json(kept)
 
     assert found.change == ("taken: a rule",)
-    assert str(conclusion(found)).endswith("this is not-proven: the lease was over before the checks were")
+    assert str(conclusion(found)).endswith("not-proven (the lease was over before the checks were)")
 
 
 def test_a_report_is_whole_in_korean() -> None:

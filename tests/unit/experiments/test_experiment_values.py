@@ -1,4 +1,4 @@
-"""A run of an experiment, its rails, its rules and what was seen of it, as values."""
+"""A run of an experiment, its schedules, its rules and its observation, as values."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -27,7 +27,7 @@ def test_a_run_is_due_at_its_end_or_ten_minutes_ahead_of_its_leases_end_as_that_
     )  # fmt: skip
     assert replace(run, closes=NOW + 20 * MINUTE).due(None) == NOW + 10 * MINUTE
     assert run.overdue(lease(), NOW + 12 * MINUTE - SECOND) is None
-    assert str(run.overdue(lease(), NOW + 12 * MINUTE)) == "it was to be undone by 20:12 UTC on 2026-11-20"
+    assert str(run.overdue(lease(), NOW + 12 * MINUTE)) == "it had to be restored by 20:12 UTC on 2026-11-20"
     assert (
         str(run.overdue(soon, NOW + 21 * MINUTE)) == str(run.overdue(None, NOW)) == "the lease cli-1 is over"
     )
@@ -88,9 +88,9 @@ def test_a_rule_is_written_in_ec2s_words_and_in_ours() -> None:
     for rule in (NODE, VPC, bare):
         assert TrafficRule.from_json(rule.to_json()) == rule
     assert [str(rule) for rule in (NODE, VPC, replace(NODE, source="sg-api"))] == [
-        "sg-node lets in 1025-65535/tcp from itself",
-        "sg-aux lets in everything from 192.168.0.0/16",
-        "sg-node lets in 1025-65535/tcp from sg-api",
+        "sg-node allows 1025-65535/tcp from itself",
+        "sg-aux allows everything from 192.168.0.0/16",
+        "sg-node allows 1025-65535/tcp from sg-api",
     ]
 
 

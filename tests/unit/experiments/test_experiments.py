@@ -1,9 +1,8 @@
-"""Experiments as values: who may run one when, what undoes it, what a person reads before and after."""
+"""Experiments as values: who may run one and when, what restores it, and its texts before and after."""
 
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 
 import pytest
 
@@ -26,6 +25,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.drift import kept
 from lamplighter.errors import BadInput
+from lamplighter.lab.pools import Taint
 from tests.unit.guard.test_guard import pool as pool_facts
 
 NOW = datetime(2026, 11, 20, 20, tzinfo=UTC)
@@ -98,14 +98,18 @@ def test_each_says_beforehand_what_it_changes_what_to_expect_and_what_breaks(exp
 def test_an_experiment_that_there_is_not_is_refused_with_those_there_are() -> None:
     with pytest.raises(BadInput, match="nccl-blocked, device-plugin-off"):
         find("nccl")
-    assert "there are nccl-blocked" in str(decide(order("nccl"), ground(lease()), NOW).reason)
+    assert "known experiments: nccl-blocked" in str(decide(order("nccl"), ground(lease()), NOW).reason)
 
 
 @pytest.mark.parametrize(
     ("command", "here", "because"),
     [
         (order(), ground(), "runs only inside a lease, and any lease of pool gpu is not in force"),
-        (order(by="bob"), ground(lease()), "its owner may run experiments in it, or who runs the lab"),
+        (
+            order(by="bob"),
+            ground(lease()),
+            "only its owner or an operator of the lab may run experiments in it",
+        ),
         (order(), ground(lease(minutes=21)), "lamplighter extend gpu 1m"),
         (
             order(),
@@ -114,10 +118,14 @@ def test_an_experiment_that_there_is_not_is_refused_with_those_there_are() -> No
         ),
         (order(), ground(replace(lease(), missing=1)), "needs 2 nodes"),
         (order(), ground(replace(lease(), state=LeaseState.OPENING)), "not proven yet"),
-        (order(), ground(lease(), ours=False), "What changes nothing may be run: driver-image-too-new"),
+        (
+            order(),
+            ground(lease(), ours=False),
+            "These experiments change nothing and may run: driver-image-too-new",
+        ),
         (order("device-plugin-off"), ground(lease(), stack="built-in"), "come from the built-in stack"),
         (order("taint-mismatch"), ground(lease(), taints=()), "have no taint"),
-        (order(), ground(lease(), lease("bob", name="cli-2", pool="big")), "bob's lease would feel it too"),
+        (order(), ground(lease(), lease("bob", name="cli-2", pool="big")), "and bob's lease too"),
         (order(pool="gpus"), ground(lease()), "no pool gpus, it has gpu and big"),
         (order(expires=NOW), ground(lease()), "was good until"),
         (order(), ground(lease(), lease(name="cli-2")), "--lease cli-1, --lease cli-2"),
@@ -199,7 +207,7 @@ def test_a_rule_is_there_again_whatever_is_written_beside_it() -> None:
 
 
 def test_the_toleration_of_taint_mismatch_fits_no_taint_of_the_pool() -> None:
-    taint = SimpleNamespace(key="nvidia.com/gpu", value="true", effect="NoSchedule")
+    taint = Taint(key="nvidia.com/gpu", value="true", effect="NoSchedule")
     changed = policy.changes("taint-mismatch", [taint])
     assert changed == {
         "daemonsets": {
@@ -208,9 +216,7 @@ def test_the_toleration_of_taint_mismatch_fits_no_taint_of_the_pool() -> None:
             ]
         }
     }
-    present = replace_value(
-        policy.changes("taint-mismatch", [SimpleNamespace(**{**vars(taint), "value": "present"})])
-    )
+    present = replace_value(policy.changes("taint-mismatch", [taint.model_copy(update={"value": "present"})]))
     assert present == "true"
 
 
@@ -245,17 +251,17 @@ def test_the_report_says_all_that_is_to_be_handed_in() -> None:
         assert f"## {part}\n" in text
     assert "As expected: the diagnosis names nccl-path-blocked." in text
     assert "nccl-path-blocked: no rule lets them through" in text
-    assert "Undone at 20:05 by alice, 240 seconds after the change." in text
+    assert "Restored at 20:05 by alice, 240 seconds after the change." in text
     assert as_json(run)["as_expected"] is True
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({}, "nothing was changed, so nothing was to be seen; it is not undone yet"),
+        ({}, "nothing was changed, so there was nothing to see; it is not restored yet"),
         (
             {"changed": NOW, "phase": ExperimentPhase.CHANGED},
-            "it was undone before anything was seen; it is not undone yet",
+            "it was restored before anything was seen; it is not restored yet",
         ),
         (
             {
@@ -266,7 +272,7 @@ def test_the_report_says_all_that_is_to_be_handed_in() -> None:
             },
             (
                 "not as expected: the diagnosis names no cause where nccl-path-blocked was expected; "
-                "everything is as it was; by the checks this is not-proven: the lease was over"
+                "everything is restored; verdict of the checks: not-proven (the lease was over)"
             ),
         ),
     ],
@@ -286,7 +292,7 @@ def test_a_person_reads_the_plan_and_who_else_feels_it() -> None:
     answer = decide(order(by="boss", for_lab=True), ground(lease(), other), NOW)
     text = "\n".join(ExperimentPlan(NCCL_BLOCKED, answer, [other]).lines(lambda at: f"{at:%H:%M}"))
     assert "felt by     bob's lease on pool big" in text
-    assert "undone by   20:12, inside lease cli-1" in text
+    assert "restored by 20:12, inside lease cli-1" in text
     refused = ExperimentPlan(NCCL_BLOCKED, decide(order(), ground(), NOW))
     assert refused.to_json()["possible"] is False
     assert "not now     an experiment runs only inside a lease" in "\n".join(refused.lines(str))

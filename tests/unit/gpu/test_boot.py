@@ -1,4 +1,4 @@
-"""The boot of fresh nodes: the count, begin and end of each stage, from instants that Kubernetes keeps."""
+"""The boot of fresh nodes: the count, start and end of each stage, from the instants of Kubernetes."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

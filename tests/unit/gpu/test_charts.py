@@ -1,4 +1,4 @@
-"""What the charts are told of shared GPUs, and what is kept of an offer for people."""
+"""The charts' values for shared GPUs, and the part of an offer that the ledger keeps."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -11,6 +11,8 @@ from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.domain.gpu.offer import Offer, in_receipt, kept
 from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import reason
 
 NIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 
@@ -116,7 +118,7 @@ def test_seats_are_counted_from_what_the_nodes_show_and_kept_for_people() -> Non
     awaited: dict[str, object] = {"nodes": [{"gpus": 4}, {"gpus": None}, {}, "odd", {"gpus": 3}]}
 
     assert kept(applied, awaited) == {
-        "asked": "shared by 4 (time-slicing)",
+        "asked": document(reason("gpu.offer.shared", replicas=4, strategy="time-slicing")),
         "offer": Offer(4, "time-slicing").to_json(),
         "state": "as-lab",
         "reason": None,

@@ -1,4 +1,4 @@
-"""Every service of the CDK that we import is one whose types are checked: pyproject.toml leaves the others out."""
+"""Every CDK service that we import has checked types: pyproject.toml leaves the others out."""
 
 import ast
 import tomllib

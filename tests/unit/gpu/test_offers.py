@@ -1,4 +1,4 @@
-"""What is said and kept of GPU settings: the notice, the trail, the receipt, and seats in `status`."""
+"""GPU settings for people: the notice, the audit trail, the receipt, and the seats in `status`."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,12 +12,13 @@ from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application.guard import overrides as guard_loans
 from lamplighter.domain.audit.trail import of_opening as trail_of_opening
 from lamplighter.domain.gpu import offer as gpu_offer
-from lamplighter.domain.gpu.operator import Operator, standing
-from lamplighter.domain.gpu.overrides import Before, FieldBefore, Override, Owner
+from lamplighter.domain.gpu.operator import OperatorStatus, operator_state
+from lamplighter.domain.gpu.overrides import Before, FieldBefore, FieldOwner, Override
 from lamplighter.domain.gpu.sharing import offer
 from lamplighter.domain.notices.opening import of_opening
 from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import reason
 from tests.unit.cli.shown.test_status import pool_at
 from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
@@ -25,7 +26,7 @@ from tests.unit.notices.drawing import drawn
 
 SHARED = Lab.model_validate({"name": LAB, "gpu": {"share": 4}})
 BEFORE = Before(
-    (FieldBefore(("spec", "dcgm", "enabled"), there=True, value=False, owner=Owner("helm", "Apply")),)
+    (FieldBefore(("spec", "dcgm", "enabled"), there=True, value=False, owner=FieldOwner("helm", "Apply")),)
 )
 
 
@@ -95,18 +96,18 @@ def test_the_receipt_has_the_settings_before_during_and_after(
     found = gpu_offer.in_receipt(kept, given_back)
     assert found is not None
     assert (found["before"], found["during"], found["after"]) == (before, during, {"cluster_policy": after})
-    assert (found["asked"], found["seats"]) == ("shared by 4 (time-slicing)", 4)
+    assert (str(read(found["asked"])), found["seats"]) == ("shared by 4 pods (time-slicing)", 4)
     assert gpu_offer.in_receipt({}, given_back) is None
 
 
 def test_status_counts_seats_expected_at_first_then_as_the_nodes_showed_them(lab: LabOnMoto) -> None:
     lease = lab.lease(nodes=2)
     view = pool_at(1)
-    assert str(view.seats) == "expected 8 (shared by 4 (time-slicing))"
+    assert str(view.seats) == "expected 8 (shared by 4 pods (time-slicing))"
     both = {"nodes": [{"gpus": 4}, {"gpus": 4}]}
     lab.capacity.ledger.keep_settings(lease, gpu_offer.kept(applied(), both))
     view = pool_at(1)
-    assert str(view.seats) == "8 (shared by 4 (time-slicing))"
+    assert str(view.seats) == "8 (shared by 4 pods (time-slicing))"
     assert view.seats is not None
     assert view.seats.to_json() == {
         "count": 8,
@@ -168,31 +169,36 @@ def pod(name: str, generation: str, *, ready: bool = True, waiting: str = "") ->
 @pytest.mark.parametrize(
     ("policy", "pods", "operator", "said"),
     [
-        ({"metadata": {}}, [pod("a", "1")], Operator.WORKS, ""),
-        ({}, [], Operator.ABSENT, "is not installed"),
-        ({}, [pod("a", "1")], Operator.UPGRADING, "its pod is there, its ClusterPolicy is not"),
+        ({"metadata": {}}, [pod("a", "1")], OperatorStatus.WORKS, ""),
+        ({}, [], OperatorStatus.ABSENT, "is not installed"),
+        ({}, [pod("a", "1")], OperatorStatus.UPGRADING, "its pod is there, and its ClusterPolicy is not"),
         (
             {"metadata": {"deletionTimestamp": "x"}},
             [pod("a", "1")],
-            Operator.UPGRADING,
-            "is being taken away",
+            OperatorStatus.UPGRADING,
+            "is being removed",
         ),
-        ({"metadata": {}}, [pod("a", "1"), pod("b", "2")], Operator.UPGRADING, "two generations of its pod"),
-        ({"metadata": {}}, [], Operator.STOPPED, "is switched off"),
+        (
+            {"metadata": {}},
+            [pod("a", "1"), pod("b", "2")],
+            OperatorStatus.UPGRADING,
+            "pods of two versions run",
+        ),
+        ({"metadata": {}}, [], OperatorStatus.STOPPED, "is switched off"),
         (
             {"metadata": {}},
             [pod("a", "1", ready=False, waiting="CrashLoopBackOff")],
-            Operator.STOPPED,
+            OperatorStatus.STOPPED,
             "does not run (CrashLoopBackOff)",
         ),
     ],
 )
 def test_how_the_operator_is_shows_in_its_policy_and_its_pods(
-    policy: dict[str, object], pods: list[PodFacts], operator: Operator, said: str
+    policy: dict[str, object], pods: list[PodFacts], operator: OperatorStatus, said: str
 ) -> None:
-    found = standing(policy, pods)
-    assert found.operator is operator
-    assert said in found.reason
+    found = operator_state(policy, pods)
+    assert found.status is operator
+    assert said in str(found.reason or "")
 
 
 def test_of_the_operator_s_pods_those_that_are_finished_do_not_count_and_the_first_that_waits_is_told() -> (
@@ -202,9 +208,9 @@ def test_of_the_operator_s_pods_those_that_are_finished_do_not_count_and_the_fir
     finished = replace(pod("old", "1"), phase="Succeeded")
     pending, running = (replace(pod(name, "2", ready=False), phase=name) for name in ("Pending", "Running"))
 
-    assert standing(policy, [finished, pod("new", "2")]).operator is Operator.WORKS
-    assert standing(policy, [finished]).reason.startswith("the GPU Operator is switched off")
-    assert "does not run (Pending)" in standing(policy, [pending, running]).reason
-    assert "does not run (Running)" in standing(policy, [running, pending]).reason
+    assert operator_state(policy, [finished, pod("new", "2")]).status is OperatorStatus.WORKS
+    assert operator_state(policy, [finished]).reason == reason("gpu.operator.no-pod")
+    assert "does not run (Pending)" in str(operator_state(policy, [pending, running]).reason)
+    assert "does not run (Running)" in str(operator_state(policy, [running, pending]).reason)
     waiting = replace(running, waiting="ImagePullBackOff")
-    assert "does not run (ImagePullBackOff)" in standing(policy, [pending, waiting]).reason
+    assert "does not run (ImagePullBackOff)" in str(operator_state(policy, [pending, waiting]).reason)

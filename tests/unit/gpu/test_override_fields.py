@@ -1,4 +1,4 @@
-"""What is borrowed of a Kubernetes object: which fields, whose they were, and what puts all back as it was."""
+"""Overrides of a Kubernetes object: the fields, their owners, and the values that restore them."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -9,14 +9,14 @@ from pydantic import JsonValue
 from lamplighter.domain.gpu.overrides import (
     Before,
     FieldBefore,
+    FieldOwner,
     Object,
     Override,
-    Owner,
     leaves,
-    looked_at,
     merged,
     owned,
     owners,
+    present_fields,
     restored,
 )
 
@@ -56,12 +56,12 @@ def live(*entries: JsonValue) -> Object:
 def test_a_field_is_helm_s_before_any_other_owner_s_and_never_our_own(
     managers: list[str], owner: str | None
 ) -> None:
-    found = looked_at(live(*map(entry, managers)), {"spec": {"dcgm": {"enabled": True}}}, US)
+    found = present_fields(live(*map(entry, managers)), {"spec": {"dcgm": {"enabled": True}}}, US)
 
     assert found == Before(
         (
             FieldBefore(
-                ENABLED, there=True, value=False, owner=None if owner is None else Owner(owner, "Apply")
+                ENABLED, there=True, value=False, owner=None if owner is None else FieldOwner(owner, "Apply")
             ),
         )
     )
@@ -77,7 +77,7 @@ def test_what_stands_in_each_field_is_told_from_a_field_that_is_not_there() -> N
         }
     }
 
-    found = looked_at(live(), fields, US)
+    found = present_fields(live(), fields, US)
 
     assert [(field.called, field.there, field.value) for field in found.fields] == [
         ("dcgm.version", True, "4"),
@@ -125,11 +125,11 @@ def test_owners_are_those_whose_entry_names_the_whole_path() -> None:
         "no entry",
     )
 
-    assert owners(thing, ENABLED) == [Owner("helm", "Apply"), Owner("kubectl", "Update")]
+    assert owners(thing, ENABLED) == [FieldOwner("helm", "Apply"), FieldOwner("kubectl", "Update")]
     assert owners(thing, ("spec", "dcgm")) == [
-        Owner("above", "Apply"),
-        Owner("helm", "Apply"),
-        Owner("kubectl", "Update"),
+        FieldOwner("above", "Apply"),
+        FieldOwner("helm", "Apply"),
+        FieldOwner("kubectl", "Update"),
     ]
 
 
@@ -139,7 +139,7 @@ def test_owners_are_those_whose_entry_names_the_whole_path() -> None:
 )
 def test_an_object_that_names_no_managers_has_no_owner(thing: Object) -> None:
     assert owners(thing, ENABLED) == []
-    assert owned(thing, Owner("helm", "Apply")) == {}
+    assert owned(thing, FieldOwner("helm", "Apply")) == {}
 
 
 def test_what_a_manager_owns_is_taken_as_it_would_apply_it_again() -> None:
@@ -160,11 +160,11 @@ def test_what_a_manager_owns_is_taken_as_it_would_apply_it_again() -> None:
         entry("helm", fields={"f:metadata": {"f:name": {}}}),
     )
 
-    assert owned(thing, Owner("helm", "Apply")) == {
+    assert owned(thing, FieldOwner("helm", "Apply")) == {
         "spec": {"dcgm": {"enabled": False}, "tolerations": [{"key": "gpu"}]},
         "metadata": {"name": "cluster-policy"},
     }
-    assert owned(thing, Owner("helm", "Update")) == {"spec": {"driver": {}}}
+    assert owned(thing, FieldOwner("helm", "Update")) == {"spec": {"driver": {}}}
 
 
 def test_a_manager_s_fields_below_a_plain_value_are_not_there_and_nor_are_those_of_an_entry_without_any() -> (
@@ -180,9 +180,9 @@ def test_a_manager_s_fields_below_a_plain_value_are_not_there_and_nor_are_those_
         "spec": {"replicas": 3},
     }
 
-    assert owned(thing, Owner("helm", "Apply")) == {"spec": {"replicas": {}}}
-    assert owners(thing, ("spec", "replicas")) == [Owner("helm", "Apply")]
-    found = looked_at(thing, {"spec": {"replicas": {"least": 1}}}, US)
+    assert owned(thing, FieldOwner("helm", "Apply")) == {"spec": {"replicas": {}}}
+    assert owners(thing, ("spec", "replicas")) == [FieldOwner("helm", "Apply")]
+    found = present_fields(thing, {"spec": {"replicas": {"least": 1}}}, US)
     assert [(field.there, field.value) for field in found.fields] == [(False, None)]
 
 
@@ -222,7 +222,7 @@ def test_fields_that_are_put_back_make_one_part_again() -> None:
 def loan() -> Override:
     before = Before(
         (
-            FieldBefore(ENABLED, there=True, value=False, owner=Owner("helm", "Apply")),
+            FieldBefore(ENABLED, there=True, value=False, owner=FieldOwner("helm", "Apply")),
             FieldBefore(("spec", "mig"), there=False),
         )
     )

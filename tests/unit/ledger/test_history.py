@@ -8,7 +8,7 @@ import pytest
 from lamplighter.adapters.aws.ledger.ledger import Conflict, Ledger
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from tests.ledger_table import keep_proof, kept
-from tests.unit.checks.test_proof import proof
+from tests.unit.checks.test_gpu_proof import proof
 from tests.unit.ledger.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease
 
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)

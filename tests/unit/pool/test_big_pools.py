@@ -9,7 +9,7 @@ import pytest
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.checks import after_verdict
-from lamplighter.domain.checks.gpu_proof import Proof
+from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.notices.opening import of_opening
 from lamplighter.errors import OutsideFailed
 from tests.ledger_table import keep_proof, keep_verdicts
@@ -66,7 +66,7 @@ def test_verdicts_proof_and_receipt_of_many_nodes_stand_in_the_ledger_whole(ledg
     said = rows()
     assert len(json.dumps(said)) > 500_000, "more than an item holds"
     keep_verdicts(ledger, lease(), said)
-    proof = Proof(EIGHT, "gpu", "cli-1", "g5.48xlarge", "passed", tuple(said), 300)
+    proof = GpuProof(EIGHT, "gpu", "cli-1", "g5.48xlarge", "passed", tuple(said), 300)
     keep_proof(ledger, proof)
     receipt = {"lease": "cli-1", "pool": "gpu", "closed": "2026-11-20T20:00:00Z", "verdicts": said}
     ledger.put_receipt("gpu", EIGHT, "cli-1", receipt)
@@ -83,7 +83,7 @@ def test_verdicts_proof_and_receipt_of_many_nodes_stand_in_the_ledger_whole(ledg
 
 def test_what_an_earlier_release_kept_in_one_item_is_read_as_it_stands(ledger: Ledger) -> None:
     said = rows(2)
-    proof = Proof(EIGHT, "gpu", "cli-1", "g5.48xlarge", "passed", tuple(said), 300)
+    proof = GpuProof(EIGHT, "gpu", "cli-1", "g5.48xlarge", "passed", tuple(said), 300)
     receipt = {"lease": "cli-1", "pool": "gpu", "closed": "2026-11-20T20:00:00Z", "verdicts": said}
     for sort_key, document in (
         ("VERDICTS#cli-1", said),

@@ -9,6 +9,7 @@ import pytest
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.audit.why import explain
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.reasons.document import read
 from tests.world.aws.functions import Trouble
 from tests.world.aws.machines import Machine
 from tests.world.judge.laws import Laws
@@ -274,7 +275,7 @@ def test_a_second_lease_has_what_a_busy_node_last_showed_with_its_age() -> None:
             row for row in newest.rows if row["node"] == story.known[0].node and row["check"] == "vectoradd"
         ]
         assert [row["verdict"] for row in rows] == ["passed"]
-        assert " min ago; vectoradd: its GPUs are in use by class/notebook-" in str(rows[0]["reason"])
+        assert " min ago; vectoradd: the GPUs are in use by class/notebook-" in str(read(rows[0]["reason"]))
         assert len(newest.nodes) == 3
         assert story.ends().laws.finish() == []
 

@@ -20,6 +20,7 @@ from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
 from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.domain.pool.target import Target
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Reason, reason
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
@@ -138,7 +139,11 @@ def test_only_a_taint_of_the_start_keeps_a_node_from_being_ready(taint: str, *, 
 
     found = not_ready_because(tainted, 4, CHART)
 
-    assert found == ([f"it still has the startup taint {taint}:NoSchedule"] if waits else [])
+    assert found == ([reason("gpu.startup-taint", taint=f"{taint}:NoSchedule")] if waits else [])
+
+
+def offered(allocatable: int, expected: int) -> Reason:
+    return reason("gpu.allocatable", allocatable=allocatable, expected=expected)
 
 
 def test_a_type_that_nobody_knows_has_the_gpus_that_are_labelled_else_those_that_are_there() -> None:
@@ -147,23 +152,26 @@ def test_a_type_that_nobody_knows_has_the_gpus_that_are_labelled_else_those_that
     none = replace(unlabelled, allocatable={"nvidia.com/gpu": 0})
 
     assert not_ready_because(NODE, None, CHART) == not_ready_because(unlabelled, None, plain) == []
-    assert not_ready_because(none, None, plain) == ["0 of 1 GPUs can be allocated on it"]
+    assert not_ready_because(none, None, plain) == [offered(0, 1)]
     three = replace(NODE, labels=LABELS | {"nvidia.com/gpu.count": "3"})
-    assert "4 of 3 GPUs can be allocated on it" in not_ready_because(three, None, CHART)
+    assert offered(4, 3) in not_ready_because(three, None, CHART)
 
 
 @pytest.mark.parametrize(
     ("changed", "because"),
     [
-        ({"ready": False}, ["its kubelet is not Ready"]),
-        ({"ready": False, "ready_message": "no network"}, ["its kubelet is not Ready: no network"]),
-        ({"allocatable": {}}, ["0 of 4 GPUs can be allocated on it"]),
-        ({"capacity": {}}, ["its capacity is 0 GPUs where 4 are expected"]),
-        ({"capacity": {}, "allocatable": {}}, ["no device plugin has announced nvidia.com/gpu on it"]),
-        ({"labels": {}}, ["GPU feature discovery has not labelled it yet"]),
+        ({"ready": False}, [reason("gpu.kubelet-not-ready")]),
+        (
+            {"ready": False, "ready_message": "no network"},
+            [reason("gpu.kubelet-not-ready-because", words="no network")],
+        ),
+        ({"allocatable": {}}, [offered(0, 4)]),
+        ({"capacity": {}}, [reason("gpu.capacity", capacity=0, expected=4)]),
+        ({"capacity": {}, "allocatable": {}}, [reason("gpu.not-announced")]),
+        ({"labels": {}}, [reason("gpu.not-labelled")]),
     ],
 )
-def test_what_a_node_does_not_show_yet_is_said(changed: dict[str, Any], because: list[str]) -> None:
+def test_what_a_node_does_not_show_yet_is_said(changed: dict[str, Any], because: list[Reason]) -> None:
     assert not_ready_because(replace(NODE, **changed), 4, CHART) == because
 
 
@@ -176,7 +184,7 @@ def test_slices_are_counted_as_they_are_or_as_the_gpus_that_they_are_cut_from(
 
     found = not_ready_because(node, 4, CHART, slices=2)
 
-    wrong = f"GPU feature discovery counts {count} GPUs where its instance type has 4"
+    wrong = reason("gpu.counted", counted=count, expected=4)
     assert found == ([] if ready else [wrong])
 
 
@@ -187,25 +195,27 @@ def test_replicas_are_those_of_the_label_and_only_without_discovery_those_of_the
     quiet = GpuSignals("device-plugin", discovery=False)
 
     assert not_ready_because(labelled, 4, CHART) == not_ready_because(twice, 4, quiet, replicas=2) == []
-    assert not_ready_because(twice, 4, CHART, replicas=2) == ["8 of 4 GPUs can be allocated on it"]
-    assert not_ready_because(twice, 4, quiet) == ["8 of 4 GPUs can be allocated on it"]
+    assert not_ready_because(twice, 4, CHART, replicas=2) == [offered(8, 4)]
+    assert not_ready_because(twice, 4, quiet) == [offered(8, 4)]
 
 
 @pytest.mark.parametrize(
     ("changed", "because"),
     [
         ({}, []),
-        ({"node": "gpu-2"}, ["the operator's validator has not started on it"]),
-        ({"leaving": True}, ["the operator's validator has not started on it"]),
-        ({"ready": False}, ["the operator's validator on it is not Ready yet"]),
+        ({"node": "gpu-2"}, [reason("gpu.no-validator")]),
+        ({"leaving": True}, [reason("gpu.no-validator")]),
+        ({"ready": False}, [reason("gpu.validator-not-ready")]),
         (
             {"ready": False, "waiting": "ImagePullBackOff"},
-            ["the operator's validator on it is not Ready yet: ImagePullBackOff"],
+            [reason("gpu.validator-not-ready-because", words="ImagePullBackOff")],
         ),
-        ({"created": OPENS - SECOND}, ["the operator's validator on it is older than the node"]),
+        ({"created": OPENS - SECOND}, [reason("gpu.validator-older-than-node")]),
     ],
 )
-def test_the_operator_must_have_validated_this_very_node(changed: dict[str, Any], because: list[str]) -> None:
+def test_the_operator_must_have_validated_this_very_node(
+    changed: dict[str, Any], because: list[Reason]
+) -> None:
     pods = [replace(POD, **changed)]
 
     assert not_ready_because(NODE, 4, GpuSignals(validators=pods)) == because

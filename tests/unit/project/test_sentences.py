@@ -47,7 +47,6 @@ FOREIGN = {
     "lambdas/lamplighter/adapters/doctor/inside.py": "an image's name",
     "lambdas/lamplighter/adapters/kubernetes/autoscalers.py": "an image's name",
     "lambdas/lamplighter/domain/checks/verdicts/dcgm.py": "dcgmi's JSON",
-    "lambdas/lamplighter/domain/checks/verdicts/nccl.py": "a line that nccl-tests printed",
     "lambdas/lamplighter/domain/diagnosis/rules/launch.py": "an event of Karpenter",
     "lambdas/lamplighter/lab/cluster_policy.py": "a value of lab.yaml",
     "lambdas/lamplighter/labfile/file.py": "a name in lab.yaml",

@@ -80,7 +80,7 @@ def test_what_programs_read_of_a_stage_is_this() -> None:
 def test_a_stage_is_late_from_the_first_second_past_its_normal_time(stage: Stage, normal: int) -> None:
     progress: Progress = {stage: noted(0, 2, minutes=1)}
     last = EIGHT + (1 + normal) * MINUTE
-    said = f"nothing has come for {normal} minutes, where {normal} are normal"
+    said = f"nothing has changed for {normal} minutes; {normal} are normal"
 
     at = list(Stage).index(stage)
     for now, found in ((last, (GOING, "")), (last + SECOND, (LATE, said))):
@@ -91,7 +91,7 @@ def test_a_stage_is_late_from_the_first_second_past_its_normal_time(stage: Stage
 
 def test_checks_alone_have_a_time_of_their_own() -> None:
     progress: Progress = {Stage.GPUS: noted(0, 2), Stage.CHECKS: noted(0, 2)}
-    late = "nothing has come for 9 minutes, where {} are normal"
+    late = "nothing has changed for 9 minutes; {} are normal"
 
     assert shown(progress, 9, checks_normal=20 * MINUTE)[-2:] == [(LATE, late.format(8)), (GOING, "")]
     assert shown(progress, 9, checks_normal=2 * MINUTE)[-2:] == [

@@ -13,7 +13,7 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import ViewReading, read_lab, read_lease, read_receipt
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Skip
-from lamplighter.domain.checks.gpu_proof import Proof
+from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import LeaseState
@@ -141,7 +141,7 @@ def test_a_pool_is_read_with_what_runs_what_the_guard_saw_and_what_comes_next(
 def test_the_lab_is_read_with_its_windows_its_money_and_its_past(world: LabOnMoto, lab: Lab) -> None:
     ledger = world.capacity.ledger
     ledger.put_receipt("gpu", CLOSED, "evening-2026-11-19", RECEIPT)
-    proof = Proof(CLOSED, "gpu", "evening-2026-11-19", "g5.xlarge", "passed", ())
+    proof = GpuProof(CLOSED, "gpu", "evening-2026-11-19", "g5.xlarge", "passed", ())
     keep_proof(ledger, proof)
     skip_sunday(ledger)
 

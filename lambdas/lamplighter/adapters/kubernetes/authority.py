@@ -1,7 +1,7 @@
-"""The certificate authority of one cluster: how a client trusts it, and whether it names its key.
+"""The certificate authority of one cluster: how a client trusts it, and whether it has a key identifier.
 
-EKS never renews it: a cluster first created on Kubernetes 1.16 or older keeps one without key identifiers, and so
-do the certificates that it signs (kubernetes-client/python #2394, aws/containers-roadmap #2638).
+EKS never renews it. A cluster that was created on Kubernetes 1.16 or older has an authority without key identifiers,
+and signs certificates without them (kubernetes-client/python #2394, aws/containers-roadmap #2638).
 """
 
 import ssl
@@ -17,15 +17,15 @@ _LONG_LENGTH = 0x80
 def trusting(ca_pem: str) -> ssl.SSLContext:
     """A client's context that trusts this authority alone; ssl.SSLError or ValueError where it is none.
 
-    Python 3.13 is strict by default about what RFC 5280 wants of a certificate's form, key identifiers among it;
-    older ones are not. Here every version has the same flags: chain, dates and host name are verified, forms are
-    not (https://docs.python.org/3/library/ssl.html#ssl.create_default_context).
+    Python 3.13 by default requires the certificate format of RFC 5280, with key identifiers; older versions do not.
+    Here every version has the same flags: chain, dates and host name are verified, the format is not
+    (https://docs.python.org/3/library/ssl.html#ssl.create_default_context).
     """
     if not ca_pem:
-        # Python would trust the machine's own authorities instead.
+        # Otherwise Python would trust the machine's own authorities.
         raise ValueError("it is empty")
     if not ca_pem.isascii():
-        # Python calls that a wrong type.
+        # Otherwise Python raises TypeError.
         raise ValueError("it is no PEM: it has characters that are not ASCII")
     context = ssl.create_default_context(cadata=ca_pem)
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN

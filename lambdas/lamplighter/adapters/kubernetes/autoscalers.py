@@ -1,4 +1,4 @@
-"""Finds what else in a cluster may add or remove nodes: Cluster Autoscaler and Karpenter."""
+"""Finds the programs of a cluster that may add or remove nodes: Cluster Autoscaler and Karpenter."""
 
 from collections.abc import Iterable
 
@@ -9,24 +9,22 @@ from lamplighter.errors import OutsideFailed
 DEPLOYMENTS = "/apis/apps/v1/deployments"
 NODEPOOLS = "/apis/karpenter.sh/v1/nodepools"
 GPU_COUNT = "karpenter.k8s.aws/instance-gpu-count"
-#: Requirements that name what a NodePool may start, and how the GPU families of EC2 begin.
+#: The requirements of a NodePool that limit instance types, and the first letters of EC2's GPU families.
 FAMILIES = ("karpenter.k8s.aws/instance-category", "karpenter.k8s.aws/instance-family")
 TYPES = "node.kubernetes.io/instance-type"
 GPU_LETTERS = ("g", "p", "vt")
 
 
 def autoscalers(connection: Connection) -> Autoscalers:
-    """The autoscalers that run; not asked where the cluster does not answer or does not let us look."""
+    """The autoscalers that run; `asked` is False where the cluster does not answer or denies the call."""
     try:
         return among(connection, connection.list(DEPLOYMENTS))
     except OutsideFailed as error:
-        return Autoscalers(
-            asked=False, reachable=connection.server_time is not None, why_not=str(error).rstrip("?")
-        )
+        return Autoscalers(asked=False, reachable=connection.server_time is not None, why_not=str(error))
 
 
 def among(connection: Connection, deployments: Iterable[Object]) -> Autoscalers:
-    """The autoscalers among a cluster's deployments; OutsideFailed where Karpenter's NodePools are not told."""
+    """The autoscalers among a cluster's deployments; OutsideFailed where Karpenter's NodePools cannot be read."""
     running = [each for each in deployments if (each.get("spec") or {}).get("replicas") != 0]
     # registry.k8s.io/autoscaling/cluster-autoscaler:v1.35.0, whatever the release is called
     found = tuple(_name(each) for each in running if _runs(each, "cluster-autoscaler"))
@@ -43,7 +41,7 @@ def _runs(deployment: Object, image: str) -> bool:
 
 
 def _may_start_gpus(pool: Object) -> bool:
-    """Whether none of its requirements keeps GPUs out."""
+    """Whether its requirements allow instance types with GPUs."""
     spec = (pool.get("spec") or {}).get("template", {}).get("spec", {})
     return not any(_keeps_gpus_out(each) for each in spec.get("requirements") or [])
 

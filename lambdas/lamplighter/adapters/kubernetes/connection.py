@@ -1,6 +1,6 @@
-"""Speaks to one cluster's API server: finds it through EKS, signs in as this process's role, bounds waits.
+"""Calls one cluster's API server: finds it through EKS, signs in as this process's role, and bounds waits.
 
-Owns the transport and what a status means for the caller; what is read or written its neighbours decide.
+It has the transport, and turns statuses into our errors. The modules beside it decide what is read or written.
 """
 
 import base64
@@ -16,10 +16,11 @@ from lamplighter.adapters.kubernetes.authority import trusting
 from lamplighter.adapters.kubernetes.token import Token
 from lamplighter.clock import monotonic, sleep
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import Said, reason
 
 CONNECT_SECONDS = 3.0
 READ_SECONDS = 8.0
-# A new access entry takes seconds to act (to verify on the first real deploy).
+# A new access entry takes effect after seconds (to verify on the first real deploy).
 NEW_ACCESS_ENTRY_SECONDS = 60.0
 ASK_AGAIN_SECONDS = 2.0
 
@@ -32,7 +33,7 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True)
 class KubernetesResponse:
-    """What the API server said: its status, its text, and its own clock."""
+    """A response of the API server: its status, its text, and the server's own time."""
 
     status: int
     text: str
@@ -45,38 +46,38 @@ class KubernetesResponse:
     @property
     def message(self) -> str:
         try:
-            said = json.loads(self.text).get("message")
+            message = json.loads(self.text).get("message")
         except (ValueError, AttributeError):
-            said = None
-        return str(said or self.text[:200] or self.status)
+            message = None
+        return str(message or self.text[:200] or self.status)
 
 
 class Forbidden(OutsideFailed):
-    """The cluster's RBAC does not let us: an older rbac.yaml, perhaps, where an administrator applied it."""
+    """The cluster's RBAC denies the call, perhaps by an older rbac.yaml that an administrator applied."""
 
 
 class BearerToken(Protocol):
-    """Signs us in: a token that can be made anew."""
+    """A token that signs us in, and can be renewed."""
 
     def value(self) -> str:
         """The token to send now."""
 
     def forget(self) -> None:
-        """The server did not accept it."""
+        """Make a new token next time: the server did not accept this one."""
 
 
 class _NoDiscovery:
-    """The dynamic client asks the server for all its resources first; we name our few paths ourselves."""
+    """Replaces the dynamic client's discovery of all resources: we name our few paths ourselves."""
 
     def __init__(self, client: object, cache_file: object) -> None:
         del client, cache_file
 
 
 class Connection:
-    """One cluster's API server. Every call raises OutsideFailed where it does not answer within 10 s."""
+    """One cluster's API server. Every call raises OutsideFailed where the server does not answer within 10 s."""
 
     def __init__(self, endpoint: str, ca_pem: str, token: BearerToken) -> None:
-        # Imported here: it costs more than all else in this function, and most refusals never need it.
+        # Imported here: the import is slow, and most refusals do not need it.
         from kubernetes.client import ApiClient, Configuration  # noqa: PLC0415
         from kubernetes.dynamic import DynamicClient  # noqa: PLC0415
         from urllib3.util import Retry  # noqa: PLC0415
@@ -85,22 +86,22 @@ class Connection:
         self._token = token
         self._configuration = Configuration(
             host=endpoint,
-            # One more try at connecting, none once a request was sent: it may have acted.
+            # It connects twice at most, and never sends a request again, which may have taken effect.
             retries=Retry(total=1, connect=1, read=0, status=0, other=0, respect_retry_after_header=False),
         )
         api = ApiClient(self._configuration)
-        # The client's own configuration takes no context (kubernetes-client/python #2394): its pools do, and are
-        # made at the first request.
+        # The client's configuration takes no SSL context (kubernetes-client/python #2394). Its connection pools do,
+        # and are made at the first request.
         api.rest_client.pool_manager.connection_pool_kw["ssl_context"] = trusting(ca_pem)
         self._client = DynamicClient(api, discoverer=_NoDiscovery)  # type: ignore[no-untyped-call]
         self.server_time: datetime | None = None
         self.patience = NEW_ACCESS_ENTRY_SECONDS
-        """Seconds for which a 401 is asked again; a person at a prompt has none."""
+        """Seconds for which a call is repeated after a 401; 0 for a person at a prompt."""
         self.read_seconds = READ_SECONDS
-        """For an answer; a person at a prompt has less."""
+        """Seconds to wait for an answer; fewer for a person at a prompt."""
 
     def get(self, path: str, **query: str) -> Object:
-        """The object or list at `path`; an empty one where it does not exist."""
+        """The object or list at `path`; empty where it does not exist."""
         answer = self.ask("GET", path, query=query)
         if answer.status == NOT_FOUND:
             return {}
@@ -108,14 +109,14 @@ class Connection:
 
     def list(self, path: str, **query: str) -> list[Object]:
         """Every item under `path`, page by page."""
-        found: list[Object] = []
+        items: list[Object] = []
         more: dict[str, str] = {}
         while True:
             page = self.get(path, limit="500", **query, **more)
-            found += page.get("items") or []
+            items += page.get("items") or []
             token = (page.get("metadata") or {}).get("continue")
             if not token:
-                return found
+                return items
             more = {"continue": token}
 
     def ask(
@@ -127,31 +128,33 @@ class Connection:
         query: Mapping[str, str] | None = None,
         content_type: str | None = None,
     ) -> KubernetesResponse:
-        """One request; a refusal comes back as its status, only an unreachable or unwilling server raises."""
+        """One request. A refusal is returned as its status; no answer, 401 and 403 raise."""
         give_up = monotonic() + self.patience
         while True:
             answer = self._once(method, path, body, query or {}, content_type)
             if answer.status != UNAUTHORIZED:
                 break
             if monotonic() >= give_up:
-                tried = f"401 for {self.patience:.0f} s" if self.patience else "401"
-                raise OutsideFailed(
-                    f"{method} {path} on {self.endpoint}: the API server does not know the role that asks "
-                    f"({tried}); has it an EKS access entry?"
-                )
+                raise self._failed(method, path, reason("gpu.kubernetes.unknown-role"))
             self._token.forget()
             sleep(ASK_AGAIN_SECONDS)
         if answer.status == FORBIDDEN:
-            raise Forbidden(
-                f"{method} {path} on {self.endpoint}: {answer.message}; "
-                "are the rules of `lamplighter adopt --rbac` applied to this cluster?"
+            raise self._failed(
+                method, path, reason("gpu.kubernetes.forbidden", words=answer.message), Forbidden
             )
         return answer
 
+    def _failed(
+        self, method: str, path: str, why: Said, error: type[OutsideFailed] = OutsideFailed
+    ) -> OutsideFailed:
+        call = f"{method} {path}"
+        failure = reason("gpu.kubernetes.failed", call=call, endpoint=self.endpoint, why=why)
+        return error(failure, call, self.endpoint)
+
     def expect(self, answer: KubernetesResponse, method: str, path: str) -> KubernetesResponse:
-        """The same answer, or OutsideFailed with what the server said."""
+        """The same response; OutsideFailed with the server's message where it is an error."""
         if not answer.ok:
-            raise OutsideFailed(f"{method} {path} on {self.endpoint}: {answer.status} {answer.message}")
+            raise self._failed(method, path, f"{answer.status} {answer.message}")
         return answer
 
     def _object(self, answer: KubernetesResponse, method: str, path: str) -> Object:
@@ -181,15 +184,13 @@ class Connection:
             text = response.data.decode("utf-8", "replace")
         except ApiException as error:
             if not error.status:
-                raise OutsideFailed(f"{method} {path} on {self.endpoint}: {error.reason}") from error
+                raise self._failed(method, path, str(error.reason)) from error
             raw = error.body or b""
             text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(raw)
             status, headers = int(error.status), error.headers or {}
         except (HTTPError, OSError) as error:
-            raise OutsideFailed(
-                f"{method} {path} on {self.endpoint}: no answer, tried to connect twice, "
-                f"{CONNECT_SECONDS:.0f} s each ({error})"
-            ) from error
+            silent = reason("gpu.kubernetes.no-answer", seconds=int(CONNECT_SECONDS), words=str(error))
+            raise self._failed(method, path, silent) from error
         date = headers.get("Date")
         self.server_time = parsedate_to_datetime(date) if date else None
         return KubernetesResponse(status, text, self.server_time)
@@ -197,16 +198,17 @@ class Connection:
 
 def connect(cluster: str) -> Connection:
     """A connection to the EKS cluster named `cluster`, as the role that this process runs with."""
-    with outside("eks:DescribeCluster", cluster):
-        found = client("eks").describe_cluster(name=cluster)["cluster"]
-    if "endpoint" not in found:
+    call = "eks:DescribeCluster"
+    with outside(call, cluster):
+        described = client("eks").describe_cluster(name=cluster)["cluster"]
+    if "endpoint" not in described:
+        status = str(described.get("status", "unknown"))
         raise OutsideFailed(
-            f"The cluster {cluster} has no endpoint yet: it is {found.get('status', 'unknown')}."
+            reason("gpu.kubernetes.no-endpoint", cluster=cluster, status=status), call, cluster
         )
     try:
-        ca_pem = base64.b64decode(found["certificateAuthority"]["data"]).decode()
-        return Connection(found["endpoint"], ca_pem, Token(cluster))
+        ca_pem = base64.b64decode(described["certificateAuthority"]["data"]).decode()
+        return Connection(described["endpoint"], ca_pem, Token(cluster))
     except (KeyError, ValueError, OSError) as error:
-        raise OutsideFailed(
-            f"eks:DescribeCluster on {cluster} gives no certificate authority that can be read: {error}"
-        ) from error
+        unreadable = reason("gpu.kubernetes.no-authority", cluster=cluster, words=str(error))
+        raise OutsideFailed(unreadable, call, cluster) from error

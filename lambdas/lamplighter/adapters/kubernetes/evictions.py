@@ -1,4 +1,4 @@
-"""Evicts pods as policy/v1 does: the API server asks the PodDisruptionBudgets, and may answer "not yet"."""
+"""Evicts pods by policy/v1: the API server checks the PodDisruptionBudgets, and may answer "not yet"."""
 
 from enum import StrEnum
 
@@ -7,7 +7,7 @@ from lamplighter.domain.pool.nodes import PodFacts
 
 
 class Eviction(StrEnum):
-    """What became of asking."""
+    """The outcome of an eviction."""
 
     ACCEPTED = "accepted"
     NOT_YET = "not yet"
@@ -16,7 +16,7 @@ class Eviction(StrEnum):
 
 
 def evict(connection: Connection, pod: PodFacts) -> Eviction:
-    """Ask for the pod's eviction, with its own grace period."""
+    """Evict the pod, with its own grace period."""
     path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/eviction"
     body = {
         "apiVersion": "policy/v1",

@@ -1,10 +1,10 @@
-"""Jobs and the headless Services by which their pods find each other: made once, listed, removed with their pods."""
+"""Jobs, and the headless Services by which their pods find each other: create, list, delete with their pods."""
 
 from lamplighter.adapters.kubernetes.connection import CONFLICT, NOT_FOUND, Connection, Forbidden, Object
 
 
 def create(connection: Connection, job: Object, service: Object) -> None:
-    """Both are there afterwards; the Service first, so that the first rank finds its name."""
+    """Create the Service, then the Job, where they do not exist: the first rank needs the Service's name."""
     _create(connection, _services(service["metadata"]["namespace"]), service)
     _create(connection, _jobs(job["metadata"]["namespace"]), job)
 
@@ -25,7 +25,7 @@ def labels(connection: Connection, selector: str, namespace: str) -> dict[str, d
 
 
 def delete(connection: Connection, path: str) -> None:
-    """The Job or Service is ending or gone afterwards, and a Job's pods with it."""
+    """Delete the Job or Service, and a Job's pods with it."""
     body: Object = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
     answer = connection.ask("DELETE", path, body=body)
     if answer.status != NOT_FOUND:

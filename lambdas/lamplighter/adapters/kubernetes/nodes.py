@@ -1,4 +1,4 @@
-"""The cluster's nodes: found by node group, read as values, cordoned before they go."""
+"""The cluster's nodes: read by node group as values, cordoned before they leave, and labelled."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -21,23 +21,23 @@ def pool_nodes(connection: Connection, nodegroup: str) -> list[NodeFacts]:
 
 
 def cordon(connection: Connection, node: str, notes: Mapping[str, str]) -> None:
-    """Nothing new is scheduled on the node, and our notes stand on it; one that is gone already is fine."""
+    """Cordon the node and annotate it with our notes; a deleted node is fine."""
     _patch(connection, node, {"metadata": {"annotations": dict(notes)}, "spec": {"unschedulable": True}})
 
 
 def uncordon(connection: Connection, node: str, notes: Iterable[str]) -> None:
-    """A node that was to leave stays after all; our notes are taken off."""
+    """Uncordon a node that stays after all, and remove our notes."""
     gone = dict.fromkeys(notes)
     _patch(connection, node, {"metadata": {"annotations": gone}, "spec": {"unschedulable": None}})
 
 
 def protect(connection: Connection, node: str) -> None:
-    """No Cluster Autoscaler takes the node as idle; one that is gone already is fine."""
+    """Keep Cluster Autoscaler from removing the node as idle; a deleted node is fine."""
     _patch(connection, node, {"metadata": {"annotations": {NOT_TO_BE_REMOVED: "true"}}})
 
 
 def label(connection: Connection, node: str, labels: Mapping[str, str]) -> None:
-    """The node has these labels; one that is gone already is fine."""
+    """Label the node; a deleted node is fine."""
     _patch(connection, node, {"metadata": {"labels": dict(labels)}})
 
 

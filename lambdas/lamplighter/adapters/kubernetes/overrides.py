@@ -1,7 +1,7 @@
-"""Changes fields that belong to somebody else for a while, and gives them back as they were.
+"""Overrides fields of another manager for a while, and reverts them.
 
-By server-side apply: taken by force as one manager, given back by applying them again as the manager that had
-them, then letting go. Tried with Helm 4: without the giving back its next upgrade fails with a conflict.
+It uses server-side apply: it takes the fields by force as one manager, and reverts them by applying them as the
+manager that owned them before. Tried with Helm 4: without this its next upgrade fails with a conflict.
 """
 
 from collections.abc import Callable
@@ -12,14 +12,15 @@ from lamplighter.domain.gpu.overrides import (
     HELM,
     Before,
     FieldBefore,
-    Owner,
-    looked_at,
+    FieldOwner,
     merged,
     owned,
     owners,
+    present_fields,
     restored,
 )
 from lamplighter.errors import Refused, TryLater
+from lamplighter.reasons.reason import reason
 from lamplighter.values.json_value import JsonValue
 
 APPLY_PATCH = "application/apply-patch+yaml"
@@ -27,11 +28,11 @@ MANAGER = "lamplighter"
 
 
 class OwnedElsewhere(Refused):
-    """A field belongs to neither Helm nor us: it is not taken from its owner."""
+    """A field belongs to neither Helm nor us, so it is not overridden."""
 
 
 class Absent(Refused):
-    """There is no such object, so nothing of it can be changed."""
+    """There is no such object."""
 
 
 def borrow(
@@ -43,23 +44,21 @@ def borrow(
     as_manager: str = MANAGER,
     lenders: tuple[str, ...] = (HELM,),
 ) -> Before:
-    """Set `fields` of the object at `path`, whoever of `lenders` owns them; what stood there before.
+    """Set `fields` of the object at `path`, where a manager of `lenders` owns them; returns the fields before.
 
-    `keep` writes down what stands there, before anything is changed, and gives what is to be put back: the
-    first that was written down, however often this runs. Raises Absent, and OwnedElsewhere for a field of
-    another manager. May be repeated.
+    `keep` stores the fields before anything changes, and returns the ones to restore: those of the first call,
+    however often this runs. Raises Absent, and OwnedElsewhere for a field of another manager. May be repeated.
     """
     live = connection.get(path)
     if not live:
-        raise Absent(f"{path} is not there")
-    found = looked_at(live, fields, as_manager)
-    for field in found.fields:
+        raise Absent(reason("gpu.override.absent", path=path))
+    present = present_fields(live, fields, as_manager)
+    for field in present.fields:
         if field.owner is not None and field.owner.manager not in lenders:
             raise OwnedElsewhere(
-                f"{field.called} belongs to {field.owner.manager}, which would write it again;"
-                f" set it there, or leave it out"
+                reason("gpu.override.owned-elsewhere", field=field.called, manager=field.owner.manager)
             )
-    before = keep(found)
+    before = keep(present)
     _apply(connection, path, merged(_identity(live), fields), as_manager)
     return before
 
@@ -67,10 +66,10 @@ def borrow(
 def give_back(
     connection: Connection, path: str, before: Before, *, as_manager: str = MANAGER
 ) -> Before | None:
-    """Put back what `as_manager` still holds of the fields, and let go of the object; how they stand then.
+    """Restore the fields that `as_manager` still owns, and release the object; returns the fields afterwards.
 
-    What somebody has taken over meanwhile is theirs and is left alone. None where the object is gone. May be
-    repeated. Raises TryLater where the object is being changed at this very moment.
+    A field that another manager took over meanwhile stays as it is. None where the object was deleted. May be
+    repeated. Raises TryLater where the object is being changed at this moment.
     """
     live = connection.get(path)
     if not live:
@@ -83,11 +82,11 @@ def give_back(
     if any(entry.get("manager") == as_manager for entry in live["metadata"].get("managedFields") or []):
         _apply(connection, path, _identity(live), as_manager)
     after = connection.get(path)
-    return looked_at(after, restored(before.fields), as_manager) if after else None
+    return present_fields(after, restored(before.fields), as_manager) if after else None
 
 
-def _return(connection: Connection, path: str, owner: Owner, fields: list[FieldBefore]) -> None:
-    """As the manager that had them, so that it finds them its own."""
+def _return(connection: Connection, path: str, owner: FieldOwner, fields: list[FieldBefore]) -> None:
+    """Apply the fields as the manager that owned them before, so that it owns them again."""
     if not fields:
         return
     part = restored(fields)
@@ -97,9 +96,9 @@ def _return(connection: Connection, path: str, owner: Owner, fields: list[FieldB
         connection.expect(answer, "PATCH", path)
         return
     live = connection.get(path)
-    # All that it owns is said again: what an apply leaves out, its manager gives up.
+    # Apply everything that it owns: a manager loses the fields that its apply leaves out.
     whole = merged(merged(owned(live, owner), _identity(live)), part)
-    # Of this very version: what was upgraded in between is not set back.
+    # Only this version: an upgrade in between is not reverted.
     whole = merged(whole, {"metadata": {"resourceVersion": live["metadata"]["resourceVersion"]}})
     _apply(connection, path, whole, owner.manager)
 
@@ -108,11 +107,11 @@ def _apply(connection: Connection, path: str, body: dict[str, JsonValue], manage
     query = {"fieldManager": manager, "force": "true"}
     answer = connection.ask("PATCH", path, body=body, query=query, content_type=APPLY_PATCH)
     if answer.status in {CONFLICT, NOT_FOUND}:
-        raise TryLater(f"{path} is being changed by somebody else: {answer.message}")
+        raise TryLater(reason("gpu.override.changing", path=path, words=answer.message))
     connection.expect(answer, "PATCH", path)
 
 
 def _identity(live: Object) -> dict[str, JsonValue]:
-    """Which object is meant; its uid keeps an apply from making a new one."""
+    """The object's identity; with the uid an apply creates no new object."""
     metadata = {key: live["metadata"][key] for key in ("name", "namespace", "uid") if key in live["metadata"]}
     return {"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": metadata}

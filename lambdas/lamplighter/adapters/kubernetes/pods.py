@@ -1,4 +1,4 @@
-"""Pods: made once however often asked, read as values, their output, and their end."""
+"""Pods: create once, read as values, read their logs, delete."""
 
 from datetime import datetime
 
@@ -26,7 +26,7 @@ def labelled(connection: Connection, selector: str, namespace: str = "") -> list
 
 
 def create(connection: Connection, manifest: Object) -> None:
-    """The pod is there afterwards, whether this call made it or an earlier one did."""
+    """Create the pod, where it does not exist."""
     path = f"/api/v1/namespaces/{manifest['metadata']['namespace']}/pods"
     answer = connection.ask("POST", path, body=manifest)
     if answer.status != CONFLICT:
@@ -34,9 +34,9 @@ def create(connection: Connection, manifest: Object) -> None:
 
 
 def log(connection: Connection, pod: PodFacts, container: str | None = None) -> str | None:
-    """What the pod's container printed; None where the kubelet cannot say, or there is none of that name.
+    """The log of a pod's container; None where the kubelet has none, or there is no such container.
 
-    One of several containers must be named.
+    Where the pod has several containers, one must be named.
     """
     path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/log"
     query = {"limitBytes": str(LOG_BYTES), **({"container": container} if container else {})}
@@ -45,7 +45,7 @@ def log(connection: Connection, pod: PodFacts, container: str | None = None) -> 
 
 
 def pull_seconds(connection: Connection, namespace: str) -> dict[str, float]:
-    """How long images were pulled for the namespace's pods, by the kubelets' events; 0 for one that was there."""
+    """Seconds of image pulling by pod, from the kubelets' events; 0 for an image that was on the node."""
     found: dict[str, float] = {}
     for event in connection.list(f"/api/v1/namespaces/{namespace}/events", fieldSelector="reason=Pulled"):
         name = str((event.get("involvedObject") or {}).get("name", ""))
@@ -56,7 +56,7 @@ def pull_seconds(connection: Connection, namespace: str) -> dict[str, float]:
 
 
 def delete(connection: Connection, namespace: str, name: str, *, grace_seconds: int = 0) -> None:
-    """The pod is ending or gone afterwards, whatever any PodDisruptionBudget says."""
+    """Delete the pod; PodDisruptionBudgets do not apply."""
     path = f"/api/v1/namespaces/{namespace}/pods/{name}"
     body: Object = {"gracePeriodSeconds": grace_seconds, "propagationPolicy": "Background"}
     answer = connection.ask("DELETE", path, body=body)
@@ -98,7 +98,7 @@ def pod_facts(item: Object) -> PodFacts:
 
 
 def _prepared(status: Object) -> dict[str, datetime]:
-    """When each init container ended well."""
+    """When each init container ended with exit code 0."""
     found = {}
     for each in status.get("initContainerStatuses") or []:
         ended = (each.get("state") or {}).get("terminated") or {}
@@ -141,7 +141,7 @@ def _gpus_of(container: Object) -> int:
 
 
 def _accelerated(spec: Object) -> bool:
-    """Any resource of NVIDIA's, MIG slices included, and any claim: what it holds must not be called idle."""
+    """Whether a pod has any resource of NVIDIA's, a MIG slice, or a claim: its GPU is not idle."""
     containers = [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]
     limits = {name for each in containers for name in (each.get("resources") or {}).get("limits") or {}}
     return bool(spec.get("resourceClaims")) or any(name.startswith(NVIDIA) for name in limits)

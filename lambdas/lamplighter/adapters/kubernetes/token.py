@@ -1,6 +1,6 @@
-"""The bearer token by which EKS recognises an IAM role: a presigned STS call, good for a quarter of an hour.
+"""The bearer token by which EKS recognises an IAM role: a presigned STS call that is valid for 15 minutes.
 
-Decides nothing; the API server resolves it to a role, and the cluster's access entry to a group.
+The API server resolves the token to a role, and the cluster's access entry resolves the role to a group.
 """
 
 import base64
@@ -8,6 +8,7 @@ import os
 
 from lamplighter.clock import monotonic
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
 
 # aws-iam-authenticator signs for 60 s; EKS accepts the token for 15 minutes from its signing.
 SIGNED_FOR_SECONDS = 60
@@ -15,7 +16,7 @@ RENEW_AFTER_SECONDS = 600
 
 
 class Token:
-    """Bearer token of this process's role for one cluster; renewed before it runs out."""
+    """Bearer token of this process's role for one cluster; renewed before it expires."""
 
     def __init__(self, cluster: str) -> None:
         self._cluster = cluster
@@ -30,7 +31,7 @@ class Token:
         return self._value
 
     def forget(self) -> None:
-        """The server did not accept it: sign a new one next time."""
+        """Sign a new token next time: the server did not accept this one."""
         self._value = ""
 
     def _signed(self) -> str:
@@ -41,7 +42,8 @@ class Token:
         sts = session.client("sts")
         credentials = session.get_credentials()
         if credentials is None:
-            raise OutsideFailed("sts:GetCallerIdentity cannot be signed: this process has no AWS credentials")
+            call = "sts:GetCallerIdentity"
+            raise OutsideFailed(reason("gpu.kubernetes.no-credentials", call=call), call)
         signer = RequestSigner(
             sts.meta.service_model.service_id,
             sts.meta.region_name,

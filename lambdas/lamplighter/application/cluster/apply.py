@@ -1,7 +1,7 @@
-"""Step ApplyGpuSettings: what the window asks for is put on; what belongs to the lab is Helm's, and verified.
+"""Step ApplyGpuSettings: applies the window's GPU settings, and compares the lab's settings with the ClusterPolicy.
 
-Nothing that can be wrong with the operator fails the opening: it is said in a sentence, and the GPUs are
-judged by what they are.
+The lab's settings belong to Helm. No trouble of the operator fails the opening: the result has the reason, and the
+checks judge the GPUs as they are.
 """
 
 from collections.abc import Mapping
@@ -15,102 +15,117 @@ from lamplighter.application.cluster import nodes as cluster_nodes
 from lamplighter.application.cluster.overrides import OverrideResult, borrow
 from lamplighter.application.cluster.run import Run, latest
 from lamplighter.domain.gpu import operator as gpu_operator
-from lamplighter.domain.gpu.operator import Operator, OperatorState
+from lamplighter.domain.gpu.operator import OperatorState, OperatorStatus
 from lamplighter.domain.gpu.overrides import leaves
 from lamplighter.domain.gpu.settings import Difference, differences
 from lamplighter.domain.gpu.sharing import chart_values
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Said, several
 from lamplighter.values import instant
-from lamplighter.values.counted import first
 from lamplighter.values.json_value import JsonValue
 
-# An upgrade of the chart takes 1 to 3 minutes; what takes longer is stuck, and the lease does not wait for it.
+# An upgrade of the chart takes 1 to 3 minutes. A longer one is stuck, and the lease does not wait for it.
 UPGRADE_PATIENCE = timedelta(minutes=6)
 
 
 def apply_gpu_settings(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
-    """What the pool's GPUs shall be, what was changed for it, and what is not as asked.
+    """The offer of the pool's GPUs, what was changed for it, and what is not as asked.
 
-    `offer` is how nodes offer their GPUs (domain.gpu_sharing), which AwaitGpus brings about on each as it
-    comes; `told` is when nodes that were there were told so last; `before` and `during` are for the receipt.
+    `offer` says how nodes offer their GPUs (domain.gpu.offer); AwaitGpus labels each node that comes. `told` is when
+    nodes that were there were labelled last. `before` and `during` are for the receipt.
     Raises TryLater while the operator is being upgraded.
     """
     now = clock.now()
     if over := run.over():
-        return {"state": "over", "differs": [], "over": True, "reason": over}
+        return {"state": "over", "differs": [], "over": True, "reason": document(over)}
     run.begin(Stage.SETTINGS, 1)
     shall, kept = cluster_nodes.wanted(run, lab, now)
     here = nodes.pool_nodes(connection, lab.nodegroup_name(run.pool))
     labels = cluster_nodes.labels_of(here, shall)
     kept_as_is = {node.name: cluster_nodes.label(node, shall, connection) for node in here}
-    left = [why for why in kept_as_is.values() if why]
+    in_use = [why for why in kept_as_is.values() if why]
     told = any(labels[name] != (shall.labels or {}) and not why for name, why in kept_as_is.items())
 
-    # Where the pool's GPUs come without it, how the operator is and what it is told matters to nobody here.
+    # The operator does not matter where the pool's GPUs do not come from it.
     live = cluster_policy.live(connection) if lab.gpu_stack(run.pool) == "operator" else {}
-    standing = _standing(run, lab, live, connection)
-    if standing.operator is Operator.UPGRADING and not _waited(run):
-        raise TryLater(standing.reason)
+    operator = _operator(run, lab, live, connection)
+    if operator.status is OperatorStatus.UPGRADING and not _waited(run):
+        raise TryLater(operator.reason or "")
     wish = lab.gpu_overlay(_window(run))
-    borrowed, elsewhere = OverrideResult(None), ""
+    override = OverrideResult(None)
+    owned_elsewhere: Said = ""
     if wish and live:
         try:
-            borrowed = borrow(run, wish, connection)
+            override = borrow(run, wish, connection)
         except OwnedElsewhere as refused:
-            elsewhere = str(refused)
-    found = _differences(lab, live, wish if borrowed.before else {})
-    reasons = [standing.reason, elsewhere, borrowed.refused, kept, first(left)]
+            owned_elsewhere = refused.said
+    different = _differences(lab, live, wish if override.before else {})
+    in_use_nodes = several(in_use) if in_use else ""
+    reasons = [why for why in (operator.reason, owned_elsewhere, override.refused, kept, in_use_nodes) if why]
     before = run.result("ApplyGpuSettings").get("before")
     run.note(Stage.SETTINGS, 1, 1)
     return {
-        "state": _state(standing, elsewhere, kept or borrowed.refused, found, changed=bool(borrowed.before)),
-        "differs": [{"path": each.path, "lab": each.lab, "cluster": each.cluster} for each in found],
-        "reason": "; ".join(filter(None, reasons)),
+        "state": _state(
+            operator,
+            different,
+            elsewhere=bool(owned_elsewhere),
+            kept_earlier=bool(kept or override.refused),
+            changed=bool(override.before),
+        ),
+        "differs": [{"path": one.path, "lab": one.lab, "cluster": one.cluster} for one in different],
+        "reason": document(several(reasons)) if reasons else "",
         "offer": shall.to_json(),
         "told": instant.written(now) if told else run.result("ApplyGpuSettings").get("told"),
-        # Of the first round: a later one finds what the first has changed.
+        # Of the first round: a later round finds the changes of the first.
         "before": before
-        or {"nodes": labels, "cluster_policy": borrowed.before.values() if borrowed.before else {}},
+        or {"nodes": labels, "cluster_policy": override.before.values() if override.before else {}},
         "during": {
             "nodes": dict(shall.labels or {}),
-            "cluster_policy": _flat(wish) if borrowed.before else {},
+            "cluster_policy": _flat(wish) if override.before else {},
         },
     }
 
 
-def _standing(run: Run, lab: Lab, live: Mapping[str, JsonValue], connection: Connection) -> OperatorState:
-    """How the operator is; where a pool has none, that it has none is nothing to say."""
+def _operator(run: Run, lab: Lab, live: Mapping[str, JsonValue], connection: Connection) -> OperatorState:
+    """The operator's state; without a reason where the pool has no operator."""
     if not live and lab.gpu_stack(run.pool) != "operator":
-        return OperatorState(Operator.ABSENT)
-    return gpu_operator.standing(live, pods.labelled(connection, gpu_operator.POD_LABEL))
+        return OperatorState(OperatorStatus.ABSENT)
+    return gpu_operator.operator_state(live, pods.labelled(connection, gpu_operator.POD_LABEL))
 
 
 def _state(
-    standing: OperatorState, elsewhere: str, refused: str, found: list[Difference], *, changed: bool
+    operator: OperatorState,
+    different: list[Difference],
+    *,
+    elsewhere: bool,
+    kept_earlier: bool,
+    changed: bool,
 ) -> str:
-    """The gravest first."""
-    if standing.operator is not Operator.WORKS:
-        return standing.operator.value
+    """The most serious state."""
+    if operator.status is not OperatorStatus.WORKS:
+        return operator.status.value
     if elsewhere:
         return "owned-elsewhere"
-    if refused:
+    if kept_earlier:
         return "kept-earlier"
-    if found:
+    if different:
         return "differs"
     return "as-window" if changed else "as-lab"
 
 
 def _differences(lab: Lab, live: Mapping[str, JsonValue], wish: Mapping[str, JsonValue]) -> list[Difference]:
-    """Where the ClusterPolicy is not the lab's, what the window has changed left aside."""
+    """The differences between the ClusterPolicy and the lab, without the fields that the window has changed."""
     spec = live.get("spec")
     if not lab.gpu_operator.enabled or not isinstance(spec, Mapping):
         return []
     ours = {".".join(path) for path in leaves(dict(wish))} if wish else set()
-    found = differences(chart_values(lab), spec)
     return [
-        each for each in found if not any(each.path == one or each.path.startswith(f"{one}.") for one in ours)
+        difference
+        for difference in differences(chart_values(lab), spec)
+        if not any(difference.path == path or difference.path.startswith(f"{path}.") for path in ours)
     ]
 
 
@@ -120,18 +135,18 @@ def _window(run: Run) -> str | None:
 
 
 def _waited(run: Run) -> bool:
-    """Whether the operator had its time, counted from the last launch or the lease's opening."""
-    since = latest([each.get("launched") for each in run.found("AwaitNodes", "instances")])
+    """Whether UPGRADE_PATIENCE is over, counted from the last launch or from the lease's opening."""
+    since = latest([row.get("launched") for row in run.found("AwaitNodes", "instances")])
     mine = next((lease for lease in run.leases() if lease.id == run.lease), None)
     since = since or (mine.opens if mine else None)
     return since is None or clock.now() >= since + UPGRADE_PATIENCE
 
 
 def _flat(wish: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    found: dict[str, JsonValue] = {}
+    values: dict[str, JsonValue] = {}
     for path in leaves(dict(wish)):
         value: JsonValue = dict(wish)
         for step in path:
             value = value[step] if isinstance(value, Mapping) else None
-        found[".".join(path)] = value
-    return found
+        values[".".join(path)] = value
+    return values

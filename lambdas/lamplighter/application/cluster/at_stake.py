@@ -1,4 +1,4 @@
-"""Step AtStake: which nodes will go when a lease ends, and whose work is on them. Looks, and touches nothing."""
+"""Step AtStake: the nodes that leave when a lease ends, and the pods on them. It changes nothing."""
 
 from lamplighter.adapters.kubernetes import nodes, pods
 from lamplighter.adapters.kubernetes.connection import Connection
@@ -10,13 +10,14 @@ from lamplighter.domain.pool.drain import emptying
 from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 
 
 def at_stake(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
-    """What the end of the run's lease takes away, as it looks now. BadInput where there is no such lease."""
-    lease = next((each for each in run.leases() if each.id == run.lease), None)
+    """What the end of the run's lease would take away now. BadInput where there is no such lease."""
+    lease = next((known for known in run.leases() if known.id == run.lease), None)
     if lease is None:
-        raise BadInput(f"command.lease: the lease {run.lease} is not in the ledger")
+        raise BadInput(reason("gpu.lease-unknown", lease=run.lease or ""))
     here = nodes.pool_nodes(connection, lab.nodegroup_name(run.pool))
     leaving = going(run, lab, connection, here, lease.closes)
     work: list[PodFacts] = []

@@ -1,6 +1,6 @@
-"""What follows the verdicts of a ladder, and emptying the nodes that are replaced.
+"""The consequence of a ladder's verdicts, and step Empty, which empties the nodes that are replaced.
 
-Decides nothing: who holds GPUs is looked up, domain.after_verdict says what follows, the node-group step replaces.
+It reads which pods have GPUs. domain.checks.after_verdict decides, and the node-group step replaces.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,22 +20,24 @@ from lamplighter.domain.pool.drain import FORCED_GRACE_SECONDS, LEAVING, PATIENC
 from lamplighter.errors import TryLater
 from lamplighter.lab.checks import Checks
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
 FORCED_NAMED = 50
-"""So many pods are named that had to be forced: a run's state has room for no more."""
+"""The number of force-deleted pods that the result names: a run's state has room for no more."""
 PROOFS = 20
-"""So many of a pool's last proofs are looked at for what is known of a busy node."""
+"""The number of a pool's last proofs that are read for the last verdict on a busy node."""
 
 
 def known_before(
     rows: list[dict[str, object]], gpu_nodes: Sequence[GpuNode], run: Run
 ) -> list[Mapping[str, object]]:
-    """The verdicts; where people's work kept a check from running, the last one of that node, with its age."""
+    """The verdicts. Where people's work kept a check from running, the last verdict on that node, with its age."""
     if not any(row.get("busy") for row in rows):
         return [*rows]
-    born = {each.name: each.facts.created for each in gpu_nodes}
-    return carried_over(rows, run.books().proofs(run.pool, PROOFS), born, clock.now())
+    created = {node.name: node.facts.created for node in gpu_nodes}
+    return carried_over(rows, run.books().proofs(run.pool, PROOFS), created, clock.now())
 
 
 def what_follows(
@@ -45,14 +47,14 @@ def what_follows(
     run: Run,
     connection: Connection,
 ) -> CheckDecision:
-    """What the lab does about these verdicts."""
+    """What the lab does after these verdicts."""
     if settings.on_failure != "replace" or run.lease is None:
         return after_verdict.decide(rows, (), settings.on_failure)
     failed = {row.get("node") for row in rows if row.get("verdict") == Outcome.FAILED}
     judged = [
-        JudgedNode(each.name, each.facts.instance, _used(connection, each.name))
-        for each in gpu_nodes
-        if each.name in failed
+        JudgedNode(node.name, node.facts.instance, _used(connection, node.name))
+        for node in gpu_nodes
+        if node.name in failed
     ]
     lease = run.books().lease(run.pool, run.lease)
     once = 0 if lease is None or lease.replaced else lease.nodes
@@ -65,13 +67,13 @@ def _used(connection: Connection, node: str) -> bool:
 
 
 def empty(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
-    """Step Empty: the failed nodes that Validate named take no more pods, and have none of people's any more.
+    """Step Empty: cordon the failed nodes that Validate named, and evict people's pods.
 
-    Raises TryLater while pods may still end by themselves; after that they are deleted, as Drain does. Nothing
-    happens where the lease is over.
+    Raises TryLater while pods may still end by themselves. Then it deletes them, as Drain does. It does nothing where
+    the lease is over.
     """
     if over := run.over():
-        return {"nodes": [], "over": True, "reason": over}
+        return {"nodes": [], "over": True, "reason": document(over)}
     named = {str(each.get("name")) for each in run.found("Validate", "replace")}
     here = [node for node in nodes.pool_nodes(connection, lab.nodegroup_name(run.pool)) if node.name in named]
     now, waiting, forced = clock.now(), list[str](), list[str]()
@@ -88,6 +90,6 @@ def empty(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
             pods.delete(connection, pod.namespace, pod.name, grace_seconds=FORCED_GRACE_SECONDS)
             forced.append(pod.called)
     if waiting:
-        raise TryLater(f"waiting for {len(waiting)} pods to end: {', '.join(waiting[:5])}")
+        raise TryLater(reason("gpu.pods-still-end", pods=tuple(waiting), count=len(waiting)))
     rows = [{"name": node.name, "instance": node.instance} for node in here]
     return {"nodes": rows, "forced": forced[:FORCED_NAMED], "over": False}

@@ -1,7 +1,7 @@
-"""Step Drain: empties the nodes that no lease will justify once this one is over.
+"""Step Drain: empties the nodes that no lease justifies once this lease is over.
 
-Cordons, evicts with respect for PodDisruptionBudgets up to a bounded time, and names what it had to force.
-When it began stands on the node itself, so that any try, however late, knows.
+It cordons nodes and evicts pods; PodDisruptionBudgets are respected for a bounded time. Then it deletes the pods, and
+names them. The time of the start is an annotation of the node, so every later try has it.
 """
 
 from datetime import datetime
@@ -21,14 +21,15 @@ from lamplighter.domain.pool.target import due, target_at
 from lamplighter.domain.schedules.of_leases import held_back, unopened
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
 FORCED_NAMED = 50
-"""So many pods are named that had to be forced: a run's state has room for no more."""
+"""The number of force-deleted pods that the result names: a run's state has room for no more."""
 
 
 def drain(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
-    """The nodes that are empty and may go. Raises TryLater while pods may still end by themselves."""
+    """The nodes that are empty and may leave. Raises TryLater while pods may still end by themselves."""
     if run.lease:
         clean_up(connection, run.lease)
     here = nodes.pool_nodes(connection, lab.nodegroup_name(run.pool))
@@ -48,7 +49,7 @@ def drain(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
         else:
             forced += left
     if waiting:
-        raise TryLater(f"waiting for {len(waiting)} pods to end: {', '.join(waiting[:5])}")
+        raise TryLater(reason("gpu.pods-still-end", pods=tuple(waiting), count=len(waiting)))
     for called in forced:
         namespace, _, name = called.partition("/")
         pods.delete(connection, namespace, name, grace_seconds=FORCED_GRACE_SECONDS)
@@ -58,18 +59,18 @@ def drain(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
 
 
 def going(run: Run, lab: Lab, connection: Connection, here: list[NodeFacts], at: datetime) -> list[NodeFacts]:
-    """The nodes beyond what the other leases justify at an instant; those that began to leave go first.
+    """The nodes that the other leases do not justify at an instant; nodes that began to leave come first.
 
-    What somebody started beside the group is the guard's to end, and what leaves the group goes already: no
-    lease's node is emptied in its stead.
+    The guard ends nodes that were started beside the group. A node that leaves the group is not emptied here, and no
+    lease's node is emptied instead of it.
     """
     others = [lease for lease in run.leases() if lease.id != run.lease]
     most = lab.pools[run.pool].max_nodes or len(here)
-    # What a pause keeps from opening needs no node; it is asked for only where anything waits to open.
+    # A lease that a pause keeps from opening needs no node. Pauses are read only where a lease waits to open.
     pauses = run.pauses() if any(unopened(lease) and lease.opens <= at for lease in others) else []
     held = held_back(others, pauses, at)
     there = [lease for lease in others if lease.id not in held]
-    # A lease whose opening is being decided right now counts: its nodes are kept, not bounced.
+    # A lease that is being admitted right now counts: its nodes stay.
     opening = [] if paused_at(pauses, at) else due(others, at)
     wanted = target_at(there, at, most).nodes + sum(lease.nodes for lease in opening)
     if not wanted:
@@ -84,9 +85,9 @@ def going(run: Run, lab: Lab, connection: Connection, here: list[NodeFacts], at:
     chosen = shrink.choose(
         [_shrinkable(connection, node) for node in staying], surplus - len(leaving), run.lease
     )
-    # In the order of the choice: where only the first of them can be ended, it is the one without work.
+    # In the order of the choice: where only the first node can be ended, it is the one without work.
     by_name = {node.name: node for node in staying}
-    return leaving + [by_name[each.node.name] for each in chosen]
+    return leaving + [by_name[choice.node.name] for choice in chosen]
 
 
 def _shrinkable(connection: Connection, node: NodeFacts) -> shrink.ShrinkNode:
@@ -96,17 +97,17 @@ def _shrinkable(connection: Connection, node: NodeFacts) -> shrink.ShrinkNode:
 
 
 def _begun(connection: Connection, node: NodeFacts) -> datetime:
-    """When the node began to leave; now, and written on it, where it had not."""
-    said = node.annotations.get(LEAVING)
-    if said and node.cordoned:
-        return instant.read(said)
+    """When the node began to leave; where it had not, it begins now."""
+    began = node.annotations.get(LEAVING)
+    if began and node.cordoned:
+        return instant.read(began)
     now = clock.now()
     nodes.cordon(connection, node.name, {LEAVING: instant.written(now)})
     return now
 
 
 def _ask(connection: Connection, node: NodeFacts) -> tuple[int, list[str]]:
-    """Ask every pod to go: how many were told to, and which are still there."""
+    """Evict every pod: how many evictions were accepted, and which pods are still there."""
     work = emptying(pods.on_node(connection, node.name))
     answers = {pod.called: evictions.evict(connection, pod) for pod in work.evict}
     accepted = sum(answer is Eviction.ACCEPTED for answer in answers.values())

@@ -1,7 +1,7 @@
-"""The images of a ladder's first checks, brought to nodes while their GPUs are still set up.
+"""Pulls the images of a ladder's first checks to nodes while their GPUs are still being set up.
 
-So that no check waits for its image where there was time to bring it. It takes no GPU and nothing is judged by it:
-an image that does not come this way is pulled for its check.
+So a check does not wait for its image. The pods take no GPU, and no verdict depends on them: an image that does not
+come this way is pulled for its check.
 """
 
 from collections.abc import Iterable
@@ -21,27 +21,25 @@ from lamplighter.lab.model import Lab
 from lamplighter.values import instant
 
 _asked_for: "WeakKeyDictionary[Connection, set[str]]" = WeakKeyDictionary()
-"""By the worker's connection, the pods that it has made: AwaitGpus asks every two seconds."""
+"""The pods that this worker created, by connection: AwaitGpus runs every two seconds."""
 REMEMBERED = 10_000
 
 
 def bring_ahead(nodes: Iterable[NodeFacts], run: Run, lab: Lab, connection: Connection) -> None:
-    """Have the first checks' images on these nodes by the time that their GPUs are ready; never fails."""
+    """Pull the first checks' images to these nodes; never fails."""
     lease = run.lease or run.pool
-    images = {each.image for each in checks.ladder(lab.checks_for(run.window)) if not each.stage}
+    images = {check.image for check in checks.ladder(lab.checks_for(run.window)) if not check.stage}
     origin = CheckOrigin(lease, run.pool, instant.written(clock.now()))
     mine = _asked_for.setdefault(connection, set())
     for node in nodes:
         for image in sorted(images):
-            name = checks_manifests.seat_name(f"{AHEAD}-{image}", lease, (node.name,))
+            name = checks_manifests.placement_name(f"{AHEAD}-{image}", lease, (node.name,))
             if name in mine or not node.ready:
                 continue
             try:
                 pods.create(connection, checks_manifests.ahead(image, origin, name, node))
             except OutsideFailed as error:
-                logger().info(
-                    "an image is not brought ahead", extra={"node": node.name, "reason": str(error)}
-                )
+                logger().info("an image is not pulled early", extra={"node": node.name, "reason": str(error)})
                 return
             if len(mine) > REMEMBERED:
                 mine.clear()

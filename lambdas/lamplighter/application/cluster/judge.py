@@ -1,6 +1,6 @@
-"""What the checks of a ladder say: each ended check's output judged, and what the nodes say by themselves.
+"""Judges the checks of a ladder: the output of each ended check, and what Kubernetes says of each node.
 
-Reads logs and events; which checks there were and how they ended is the step's.
+It reads logs and events. The step knows which checks there were and how they ended.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,11 @@ from lamplighter.domain.checks.verdicts import verdict
 from lamplighter.domain.checks.verdicts.verdict import Verdict
 from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Reason, reason
 
 INDEX = "batch.kubernetes.io/job-completion-index"
-#: The device plugin's pods, by a label, and the container that prints: the operator's, the chart's by itself.
-#: Beside it may stand one that watches the node's labels; the chart's feature discovery has the same labels.
+#: The device plugin's pods by a label, and the container that prints: the operator's, and the chart's.
+#: A pod may have another container that watches the node's labels; the chart's feature discovery has the same labels.
 PLUGINS = (
     ("app", "nvidia-device-plugin-daemonset", "nvidia-device-plugin"),
     ("app.kubernetes.io/name", "nvidia-device-plugin", "nvidia-device-plugin-ctr"),
@@ -31,9 +32,9 @@ PLUGINS = (
 
 @dataclass(frozen=True)
 class Judged:
-    """One check's verdict on one node; how long it ran and how long its image was pulled, in seconds.
+    """One check's verdict on one node, with the seconds it ran and the seconds its image was pulled.
 
-    `busy`: it was not tried, since people's work holds the node's GPUs.
+    `busy`: the check was not tried, since people's work holds the node's GPUs.
     """
 
     check: str
@@ -47,7 +48,7 @@ class Judged:
         return {
             "check": self.check,
             "node": self.node,
-            **self.verdict.to_json(),
+            **self.verdict.to_row(),
             "seconds": self.seconds,
             "pull_seconds": self.pull_seconds,
             **({"busy": True} if self.busy else {}),
@@ -69,27 +70,27 @@ class Endings:
 def verdicts(
     run: Run, lab: Lab, connection: Connection, nodes: Sequence[GpuNode], come: Endings
 ) -> tuple[list[Judged], list[NotJudged]]:
-    """One for each check and node, in the ladder's order; and the checks that say nothing here."""
-    found: list[Judged] = []
-    silent: dict[tuple[str, str], NotJudged] = {}
+    """A verdict for each check and node, in the ladder's order; and the checks that prove nothing here."""
+    judged: list[Judged] = []
+    not_judged: dict[tuple[str, str], NotJudged] = {}
     discovery = lab.discovers(run.pool)
 
-    def say(check: str, node: GpuNode, said: Verdict | str) -> None:
-        if isinstance(said, str):
-            silent[check, said] = NotJudged(check, said)
+    def add(check: str, node: GpuNode, verdict: Verdict | Reason) -> None:
+        if isinstance(verdict, Reason):
+            not_judged[check, verdict.code] = NotJudged(check, verdict)
         else:
-            found.append(Judged(check, node.name, said))
+            judged.append(Judged(check, node.name, verdict))
 
     for node in nodes:
-        say("allocatable", node, checks_node.allocatable(node.facts, node.kind, node.slices, node.replicas))
-        say("labels", node, checks_node.labels(node.facts, node.kind, discovery=discovery))
+        add("allocatable", node, checks_node.allocatable(node.facts, node.kind, node.slices, node.replicas))
+        add("labels", node, checks_node.labels(node.facts, node.kind, discovery=discovery))
     pulls = _pulls(come, run.lease or run.pool)
     for ending in come.in_order():
-        found += _judged(connection, ending, {node.name: node for node in nodes}, pulls)
+        judged += _judged(connection, ending, {node.name: node for node in nodes}, pulls)
     for node in nodes:
         printed = _plugin_log(connection, node)
-        say("xid", node, checks_node.xid(node.facts, printed, connection.server_time or clock.now()))
-    return found, list(silent.values())
+        add("xid", node, checks_node.xid(node.facts, printed, connection.server_time or clock.now()))
+    return judged, list(not_judged.values())
 
 
 def _judged(
@@ -103,33 +104,30 @@ def _judged(
     rows = []
     for name in placement.judged:
         others = [other for other in placement.nodes if other != name]
-        said = decided
+        of_node = decided
         if others:
-            said = Verdict(
-                decided.outcome,
-                f"with {', '.join(others)}: {decided.reason}",
-                {**decided.measurements, "with": others},
-            )
+            why = reason("check.with", nodes=tuple(others), why=decided.reason)
+            of_node = Verdict(decided.outcome, why, {**decided.measurements, "with": others})
         seconds = max((ran_for(pod).total_seconds() for pod in ending.pods), default=None)
         pulled = pulls.get((placement.name, name))
-        rows.append(Judged(placement.check.name, name, said, seconds, pulled, ending.busy))
+        rows.append(Judged(placement.check.name, name, of_node, seconds, pulled, ending.busy))
     return rows
 
 
 def _verdict(connection: Connection, ending: CheckEnding, node: GpuNode) -> Verdict:
     check = ending.placement.check
     if ending.why is not None:
-        return verdict.not_proven(f"{check.name}: {ending.why}")
+        return verdict.not_proven(reason("check.of", check=check.name, why=ending.why))
     shown = min(ending.pods, key=lambda pod: pod.labels.get(INDEX, "0"))
     printed = pods.log(connection, shown)
     if printed is None or shown.exit_code is None:
-        return verdict.not_proven(f"what {check.name} printed on {shown.node} cannot be read")
+        return verdict.not_proven(reason("check.no-output", check=check.name, node=shown.node))
     taking_part = check.gpus(node.facts, node.kind) if check.nodes == 1 else check.nodes
     return check.judge(printed, shown.exit_code, taking_part, node.kind)
 
 
 def _pulls(come: Endings, lease: str) -> dict[tuple[str, str], float]:
-    """Seconds of pulling by placement and node; an image pulled early counts for the first check that needs it."""
+    """Seconds of pulling by placement and node. An image that was pulled early counts for the first check of it."""
     brought = fetches([ending.placement for ending in come.endings], lease)
     found: dict[tuple[str, str], float] = {}
     for ending in come.in_order():
@@ -142,7 +140,7 @@ def _pulls(come: Endings, lease: str) -> dict[tuple[str, str], float]:
 
 
 def _plugin_log(connection: Connection, node: GpuNode) -> str | None:
-    """What the device plugin printed on the node; None where there is none or it cannot be read."""
+    """The log of the device plugin on the node; None where there is none, or it cannot be read."""
     try:
         for pod in pods.on_node(connection, node.name):
             for key, value, container in PLUGINS:
@@ -150,6 +148,6 @@ def _plugin_log(connection: Connection, node: GpuNode) -> str | None:
                 if printed is not None:
                     return printed
     except Forbidden:
-        # Without the right to read it nothing is known of XIDs, and everything else still is.
+        # Without permission to read the log only XIDs are unknown.
         return None
     return None

@@ -1,7 +1,7 @@
-"""What a window changes of the ClusterPolicy: put on while a lease wants it, given back when none does.
+"""A window's settings of the ClusterPolicy: applied while a lease wants them, reverted when no lease does.
 
-The lab's own settings belong to Helm. There is one ClusterPolicy, so one override at a time: who asks first is
-heard, whoever asks for the same joins. What stood there is in the ledger before anything is changed.
+The lab's own settings belong to Helm. There is one ClusterPolicy, so there is one override at a time: the first lease
+decides, and a lease that asks for the same joins. The ledger has the fields before they change.
 """
 
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ from lamplighter.application.cluster.run import Run
 from lamplighter.domain.gpu.overrides import Before, Override
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values.json_value import JsonValue
 
 CLUSTER_POLICY = "cluster-policy"
@@ -23,14 +24,14 @@ CLUSTER_POLICY = "cluster-policy"
 
 @dataclass(frozen=True)
 class OverrideResult:
-    """What became of a wish: what stood there before, or why it was not granted."""
+    """The fields before the override, or why there is no override."""
 
     before: Before | None
-    refused: str = ""
+    refused: Reason | None = None
 
 
 def borrow(run: Run, wish: Mapping[str, JsonValue], connection: Connection) -> OverrideResult:
-    """Put a window's fields on for its lease. May be repeated; raises TryLater where others are faster.
+    """Apply a window's fields for its lease. May be repeated; raises TryLater where another lease is faster.
 
     Raises OwnedElsewhere for a field that belongs neither to Helm nor to us.
     """
@@ -46,13 +47,13 @@ def borrow(run: Run, wish: Mapping[str, JsonValue], connection: Connection) -> O
         override = Override(CLUSTER_POLICY, PATH, fields, found, {lease: run.pool}, clock.now())
         kept = run.books().keep_override(override)
         if kept.fields != fields:
-            raise TryLater(f"another lease is changing {kept.called()} at this very moment")
+            raise TryLater(reason("gpu.override.racing", fields=kept.called()))
         if lease not in kept.holders:
             run.books().change_holders(kept, kept.held_by(lease, run.pool))
         return kept.before
 
     before = overrides.borrow(connection, PATH, fields, keep=keep)
-    # This lease may be over by now and its override reverted: then revert this change as well.
+    # The lease may be over by now, and its override reverted. Then revert this change as well.
     if over := run.over():
         run.books().keep_override(
             Override(CLUSTER_POLICY, PATH, fields, before, {lease: run.pool}, clock.now())
@@ -63,7 +64,7 @@ def borrow(run: Run, wish: Mapping[str, JsonValue], connection: Connection) -> O
 
 
 def give_back_settings(run: Run, lab: Lab | None, connection: Connection) -> dict[str, object]:
-    """Step GiveBack: what no running lease wants any more is Helm's again. May be repeated, however late."""
+    """Step GiveBack: revert what no running lease wants any more. May be repeated, and run late."""
     del lab
     override = run.books().override(CLUSTER_POLICY)
     if override is None:
@@ -78,7 +79,7 @@ def give_back_settings(run: Run, lab: Lab | None, connection: Connection) -> dic
         try:
             run.books().end_override(override, clock.now())
         except Conflict:
-            # Somebody joined while it went back: it is theirs now.
+            # Another lease joined meanwhile: apply it again.
             overrides.borrow(connection, override.path, dict(override.fields), keep=lambda _: override.before)
             raise
     return {
@@ -98,15 +99,14 @@ def _in_force(run: Run, holders: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _taken(override: Override, holders: Mapping[str, str], lease: str) -> str:
+def _taken(override: Override, holders: Mapping[str, str], lease: str) -> Reason:
     if lease in holders:
-        return f"the lab was changed while {lease} is open; {override.called()} stays as it opened with"
-    who = " and ".join(sorted(holders))
-    return f"{who}, which opened first, has changed {override.called()}; that is kept while it is open"
+        return reason("gpu.override.lab-changed", lease=lease, fields=override.called())
+    return reason("gpu.override.of-others", leases=tuple(sorted(holders)), fields=override.called())
 
 
 def _asked(override: Override) -> dict[str, JsonValue]:
-    """What was put on, by dotted path."""
+    """The values of the override, by dotted path."""
     values: dict[str, JsonValue] = {}
     for field in override.before.fields:
         part: JsonValue = dict(override.fields)

@@ -1,6 +1,6 @@
-"""What a workflow hands to the cluster steps, read once: the pool, the lease, what earlier steps found.
+"""The run of a workflow, as the cluster steps read it: the pool, the lease, and the results of earlier steps.
 
-Owns how a run is read and when it is over; the steps decide everything else.
+It says when the run's lease is over. The steps decide everything else.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,6 +16,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.progress import BootStage, Noted, Stage
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
 
 Document = Mapping[str, object]
@@ -23,38 +24,38 @@ Document = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a workflow, as far as it has come."""
+    """One run of a workflow, with the results so far."""
 
     pool: str
     lease: str | None
     results: Document
     worker_ledger: Ledger | None = field(default=None, kw_only=True)
-    """With the one client of the worker; left out, each look into the ledger makes one of its own."""
+    """The worker's own client; where it is left out, each call makes a new one."""
 
     @classmethod
     def read(cls, run: Document, ledger: Ledger | None = None) -> "Run":
-        """From the workflow's state. Raises BadInput where it names no pool."""
+        """Reads the workflow's state. Raises BadInput where it names no pool."""
         command = _document(run.get("command"))
         results = _document(run.get("results"))
         admitted = _document(_document(results.get("Admit")).get("lease")) or _document(run.get("lease"))
         pool = admitted.get("pool") or command.get("pool")
         if not pool:
-            raise BadInput("command.pool: no pool is named, name the pool that this run is about")
+            raise BadInput(reason("gpu.no-pool"))
         lease = admitted.get("id") or command.get("lease")
         return cls(str(pool), str(lease) if lease else None, results, worker_ledger=ledger)
 
     @property
     def window(self) -> str | None:
-        """The window whose lease was admitted; None for a lease of nobody's plan."""
+        """The window of the admitted lease; None for a lease without a window."""
         named = _document(self.result("Admit").get("lease")).get("window")
         return str(named) if named else None
 
     def result(self, step: str) -> Document:
-        """What an earlier step returned; empty where it did not run."""
+        """The result of an earlier step; empty where it did not run."""
         return _document(self.results.get(step))
 
     def found(self, step: str, key: str) -> list[Document]:
-        """A list of documents that an earlier step returned."""
+        """A list of documents in the result of an earlier step."""
         rows = self.result(step).get(key)
         return [_document(row) for row in rows] if isinstance(rows, Sequence) else []
 
@@ -66,11 +67,11 @@ class Run:
         return {str(row.get("node")) for row in (*rows, *self.found("Validate", "verdicts"))}
 
     def leases(self) -> list[Lease]:
-        """Every lease of the pool, as the ledger has them now."""
+        """Every lease of the pool, from the ledger."""
         return self.books().leases(self.pool)
 
     def leases_of(self, pool: str) -> list[Lease]:
-        """Every lease of any pool, as the ledger has them now."""
+        """Every lease of a pool, from the ledger."""
         return self.leases() if pool == self.pool else self.books().leases(pool)
 
     def books(self) -> Ledger:
@@ -78,38 +79,38 @@ class Run:
         return self.worker_ledger or Ledger(ENVIRONMENT.ledger_table)
 
     def begin(self, stage: Stage, of: int) -> None:
-        """A stage of the warm-up begins, for people to see; in a later round it has begun already."""
+        """Record that a stage of the warm-up begins; a later round changes nothing."""
         if self.lease is not None:
             self.books().begin_stage(self.pool, self.lease, stage, of, clock.now())
 
     def note(self, stage: Stage, done: int, of: int) -> None:
-        """So much of a stage is done; of nothing there is nothing to note."""
+        """Record how much of a stage is done; nothing where the stage has nothing to do."""
         if self.lease is not None and of:
             self.books().note_progress(self.pool, self.lease, stage, done, of, clock.now())
 
     def note_boot(self, stages: Mapping[BootStage, Noted]) -> None:
-        """How far the boot of fresh nodes has come, for people to see."""
+        """Record how far the boot of fresh nodes is."""
         if self.lease is not None:
             self.books().note_boot(self.pool, self.lease, stages, clock.now())
 
     def pauses(self) -> list[Pause]:
-        """What keeps leases from opening."""
+        """The pauses of the lab, which keep leases from opening."""
         return self.books().pauses()
 
     def staying(self, lab: Lab) -> frozenset[str]:
-        """The instances that are in the pool's group and do not leave it."""
+        """The instances of the pool's Auto Scaling group that do not leave it."""
         group = AutoScaling().group_of(lab.cluster_name, lab.nodegroup_name(self.pool))
         return frozenset(member.instance for member in group.staying) if group else frozenset()
 
-    def over(self) -> str | None:
+    def over(self) -> Reason | None:
         """Why the lease justifies nothing any more; None while it is in force."""
         now = clock.now()
         mine = next((lease for lease in self.leases() if lease.id == self.lease), None)
         if mine is None:
-            return f"the lease {self.lease} is not in the ledger"
+            return reason("gpu.lease-unknown", lease=self.lease or "")
         if mine.in_force(now):
             return None
-        return f"the lease {mine.id} is {mine.state}, it ended at {instant.clock_time(mine.closes)}"
+        return reason("gpu.lease-over", lease=mine.id, state=mine.stands(), closes=mine.closes)
 
 
 def _document(found: object) -> Document:

@@ -1,7 +1,7 @@
-"""Step Validate: climbs the ladder of checks on every ready node, and leaves nothing of it behind.
+"""Step Validate: runs the ladder of checks on every ready node, and removes its pods afterwards.
 
-Looks, asks domain.checks_course what is due, and does it: creates pods and Jobs, waits, and at the end judges
-what they printed (cluster_judge) and removes them.
+It reads the pods, asks domain.checks.ladder_progress what is due, and creates pods and Jobs. In the end it judges
+their output (judge.py) and removes them.
 """
 
 from collections import Counter
@@ -31,23 +31,25 @@ from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
 from lamplighter.errors import TryLater
 from lamplighter.lab.checks import Checks
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.document import document, read
+from lamplighter.reasons.reason import Said, Sentences, reason
 from lamplighter.values import instant
 
 NOT_JUDGED = 20
-"""So many checks that say nothing on these nodes are named."""
+"""The number of checks without a verdict that the result names."""
 
 
 def validate(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
-    """The verdicts of the ladder on all nodes. Raises TryLater while one still runs and has time left.
+    """Judges all nodes by the ladder. Raises TryLater while a check still runs and has time left.
 
-    Gives `{"verdict", "ladder", "at", "counts": {verdict: how many}, "not_judged": [{check, why}], "then",
-    "because", "replace": [{name, instance}]}`. What was said of each node goes to the ledger, by lease and `at`:
+    Returns `{"verdict", "ladder", "at", "counts": {verdict: number}, "not_judged": [{check, why}], "then",
+    "because", "replace": [{name, instance}]}`. The verdicts on each node go to the ledger, by lease and `at`:
     `{check, node, verdict, reason, measurements, seconds, pull_seconds}`.
     """
     lease = run.lease or run.pool
     if over := run.over():
         clean_up(connection, lease)
-        return {"verdict": Outcome.NOT_PROVEN, "over": True, "reason": over}
+        return {"verdict": Outcome.NOT_PROVEN, "over": True, "reason": document(over)}
     settings = lab.checks_for(run.window)
     gpu_nodes, unknown = _nodes(run, lab, settings, connection)
     due, not_judged = placements(checks.ladder(settings), gpu_nodes, lease)
@@ -68,14 +70,14 @@ def validate(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     origin = CheckOrigin(lease, run.pool, instant.written(clock.now()))
     refused = _start(connection, moves, by_name, origin)
     if moves.waiting or len(refused) < len(moves.start):
-        raise TryLater("; ".join(moves.waiting[:5]) or "checks have just been asked for")
+        raise TryLater(Sentences(tuple(moves.waiting)) if moves.waiting else reason("check.just-started"))
     run.note(Stage.CHECKS, len(due), len(due))
-    judged, silent = verdicts(
+    judged, without = verdicts(
         run, lab, connection, gpu_nodes, Endings([*moves.endings, *refused], running, pulled)
     )
     rows = known_before([each.to_json() for each in (*unknown, *judged)], gpu_nodes, run)
     at = instant.written(clock.now())
-    # Before the pods go: what cannot be kept now is judged again.
+    # Before the pods are removed: where the rows cannot be kept, the next try judges again.
     run.books().keep_rows(run.pool, lease, instant.read(at), rows)
     clean_up(connection, lease, pool=run.pool, in_force=_in_force(run))
     return {
@@ -83,20 +85,20 @@ def validate(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
         "ladder": settings.ladder,
         "at": at,
         "counts": Counter(str(row.get("verdict")) for row in rows),
-        "not_judged": [each.to_json() for each in (*not_judged, *silent)][:NOT_JUDGED],
+        "not_judged": [each.to_json() for each in (*not_judged, *without)][:NOT_JUDGED],
         **what_follows(rows, gpu_nodes, settings, run, connection).to_json(),
     }
 
 
 def clean_up(connection: Connection, lease: str, *, pool: str = "", in_force: Iterable[str] = ()) -> None:
-    """Nothing of this lease's checks is left, nor, in `pool`, of leases that are not in force any more."""
+    """Remove the checks of this lease, and in `pool` those of leases that are not in force any more."""
     staying = {*in_force}
 
     def goes(labels: Mapping[str, str]) -> bool:
         owner = labels.get(checks.LEASE_LABEL)
         return owner == lease or (labels.get(checks.POOL_LABEL) == pool and owner not in staying)
 
-    # Jobs first: each would make its pods anew.
+    # Jobs first: a Job would create its pods again.
     for path, labels in jobs.labels(connection, checks.CHECK_LABEL, checks.NAMESPACE).items():
         if goes(labels):
             jobs.delete(connection, path)
@@ -108,13 +110,15 @@ def clean_up(connection: Connection, lease: str, *, pool: str = "", in_force: It
 def _nodes(
     run: Run, lab: Lab, settings: Checks, connection: Connection
 ) -> tuple[list[GpuNode], list[Judged]]:
-    """The ready nodes with what their types have; and a verdict for each that cannot be judged."""
+    """The ready nodes with their instance types; and a verdict for each node that cannot be judged."""
     ready = {str(each.get("name")) for each in run.found("AwaitGpus", "nodes")}
     here = [node for node in nodes.pool_nodes(connection, lab.nodegroup_name(run.pool)) if node.name in ready]
     unknown = [
-        _unproven(str(each.get("name")), str(each.get("why"))) for each in run.found("AwaitGpus", "not_ready")
+        _unproven(str(node.get("name")), read(node.get("why")))
+        for node in run.found("AwaitGpus", "not_ready")
     ]
-    unknown += [_unproven(name, "the node is gone") for name in sorted(ready - {node.name for node in here})]
+    gone = sorted(ready - {node.name for node in here})
+    unknown += [_unproven(name, reason("check.node-gone")) for name in gone]
     offer = run.result("ApplyGpuSettings").get("offer")
     shall = Offer.from_json(offer) if isinstance(offer, Mapping) else Offer()
     judged = run.judged()
@@ -123,7 +127,7 @@ def _nodes(
         instance_type = node.instance_type or lab.pools[run.pool].instance_type
         kind = gpu_type(instance_type)
         if kind is None:
-            unknown.append(_unproven(node.name, f"the instance type {instance_type} is not known"))
+            unknown.append(_unproven(node.name, verdict.unknown_type(instance_type)))
         else:
             kind = kind.with_floor(settings.threshold(instance_type))
             found.append(GpuNode(_uncharged(node, judged), kind, shall.slices, shall.replicas))
@@ -131,37 +135,37 @@ def _nodes(
 
 
 def _uncharged(node: NodeFacts, judged: Collection[str]) -> NodeFacts:
-    """A node that an earlier round judged was charged with its setting up then: it has the whole budget now."""
+    """Start the budget of a node anew that an earlier round judged: its setup was counted then."""
     return replace(node, ready_since=None) if node.name in judged else node
 
 
-def _unproven(node: str, why: str) -> Judged:
+def _unproven(node: str, why: Said) -> Judged:
     return Judged("ready", node, verdict.not_proven(why))
 
 
 def _running(connection: Connection, lease: str) -> dict[str, list[PodFacts]]:
-    """The pods of this lease's checks, by placement, without the pods that only pulled images."""
-    found: dict[str, list[PodFacts]] = {}
+    """The pods of this lease's checks by placement, without those that pull images before the GPUs are ready."""
+    running: dict[str, list[PodFacts]] = {}
     for pod in pods.labelled(connection, f"{checks.LEASE_LABEL}={lease}", checks.NAMESPACE):
         if pod.labels.get(checks.CHECK_LABEL) != AHEAD:
-            found.setdefault(pod.labels.get(checks.SEAT_LABEL, pod.name), []).append(pod)
-    return found
+            running.setdefault(pod.labels.get(checks.SEAT_LABEL, pod.name), []).append(pod)
+    return running
 
 
 def _start(
     connection: Connection, moves: LadderMoves, by_name: Mapping[str, GpuNode], origin: CheckOrigin
 ) -> list[CheckEnding]:
-    """Create what is due; gives the placements that will never find free GPUs."""
+    """Create what is due; returns the placements that will never find free GPUs."""
     wanted = {node for placement in moves.start for node in placement.nodes}
     others = {name: pods.on_node(connection, name) for name in sorted(wanted)}
     refused = []
     for placement in moves.start:
         where = [by_name[name] for name in placement.nodes]
-        found = [room(placement.check, node, others[node.name], connection.server_time) for node in where]
-        if taken := next((each for each in found if each.taken), None):
+        rooms = [room(placement.check, node, others[node.name], connection.server_time) for node in where]
+        if taken := next((free for free in rooms if free.taken), None):
             refused.append(CheckEnding(placement, (), taken.why, busy=taken.used))
-        elif busy := next((each for each in found if each.why), None):
-            moves.waiting.append(f"{placement.check.name}: {busy.why}")
+        elif busy := next((free for free in rooms if free.why), None):
+            moves.waiting.append(reason("check.of", check=placement.check.name, why=busy.why or ""))
         else:
             _create(connection, placement, where, origin)
     if len(refused) < len(moves.start) or moves.waiting:

@@ -1,7 +1,7 @@
-"""Change and Restore: puts the fault in, and takes it out again, whatever was done before and by whom.
+"""Steps Change and Restore: injects the fault, and reverts it, whatever an earlier try did.
 
-A change is made only behind armed rails, and looked at again afterwards: one that comes when its run is undone
-already is undone at once. Restoring compares with what is there, so that it may run any number of times.
+Change needs armed schedules, and checks the run again afterwards: where the run was restored meanwhile, it reverts its
+change at once. Restore compares with the present state, so it may run any number of times.
 """
 
 import logging
@@ -27,7 +27,7 @@ NOT_UNDONE = frozenset(ExperimentPhase) - UNDONE
 
 
 def change(run: Mapping[str, object], services: ExperimentServices) -> dict[str, object]:
-    """Step Change: make the change; Stale where the run is over, or its rails are not there."""
+    """Step Change: make the change. Stale where the run is over; OutsideFailed where its schedules do not exist."""
     kept = run_of(run, services.ledger)
     if kept is None:
         raise Stale(reason("experiment.not-kept"))
@@ -37,30 +37,17 @@ def change(run: Mapping[str, object], services: ExperimentServices) -> dict[str,
     made = _make(kept, services)
     changed = kept.moved_to(ExperimentPhase.CHANGED, changed=services.now(), change=tuple(made))
     if not services.ledger.advance_experiment(changed, {ExperimentPhase.PREPARED}):
-        # Somebody undid the run while we were at it: what came after that is undone as well.
+        # The run was restored meanwhile: revert this change too.
         put_back(kept, services)
         raise Stale(reason("experiment.undone-meanwhile", name=kept.name))
-    services.ledger.append_audit(
-        Entry(
-            at=services.now(),
-            pool=kept.pool,
-            kind="experiment",
-            who=kept.by,
-            what=reason(
-                "experiment.did",
-                name=kept.name,
-                changes=Sentences(tuple(made)) if made else reason("experiment.only-a-pod"),
-            ),
-            why=kept.experiment.hypothesis,
-            lease=kept.lease,
-            details={"run": kept.id},
-        )
-    )
+    changes = Sentences(tuple(made)) if made else reason("experiment.only-a-pod")
+    did = reason("experiment.did", name=kept.name, changes=changes)
+    _write_down(kept, services, "experiment", kept.by, did, kept.experiment.hypothesis)
     return {"changed": [document(each) for each in made], "outcome": "changed"}
 
 
 def restore(run: Mapping[str, object], services: ExperimentServices) -> dict[str, object]:
-    """Step Restore: everything is as it was, and was seen to be; TryLater until it is."""
+    """Step Restore: revert the changes and verify it; TryLater until everything is as before."""
     kept = run_of(run, services.ledger)
     if kept is None:
         none = document(reason("experiment.none-under-way"))
@@ -71,22 +58,10 @@ def restore(run: Mapping[str, object], services: ExperimentServices) -> dict[str
     restored = kept.moved_to(ExperimentPhase.RESTORED, restored=services.now(), restored_by=command.by)
     first = not kept.undone and services.ledger.advance_experiment(restored, NOT_UNDONE)
     if first or done:
-        services.ledger.append_audit(
-            Entry(
-                at=services.now(),
-                pool=kept.pool,
-                kind="experiment-restored",
-                who=command.by,
-                what=reason(
-                    "experiment.undid",
-                    name=kept.name,
-                    put_back=Sentences(tuple(done)) if done else reason("experiment.as-before-already"),
-                ),
-                why=command.because or reason("experiment.observation-over"),
-                lease=kept.lease,
-                details={"run": kept.id},
-            )
-        )
+        reverted = Sentences(tuple(done)) if done else reason("experiment.as-before-already")
+        undid = reason("experiment.undid", name=kept.name, put_back=reverted)
+        why = command.because or reason("experiment.observation-over")
+        _write_down(kept, services, "experiment-restored", command.by, undid, why)
     services.schedules.delete(names(kept))
     return {
         "outcome": "restored",
@@ -96,8 +71,16 @@ def restore(run: Mapping[str, object], services: ExperimentServices) -> dict[str
     }
 
 
+def _write_down(  # noqa: PLR0917 -- the parts of an entry
+    run: ExperimentRun, services: ExperimentServices, kind: str, who: str, what: Said, why: Said
+) -> None:
+    services.ledger.append_audit(
+        Entry(services.now(), run.pool, kind, who, what, why, run.lease, details={"run": run.id})
+    )
+
+
 def _clean_up(run: ExperimentRun, services: ExperimentServices) -> None:
-    """Where Kubernetes is silent its pods are left for later; the rules come back all the same."""
+    """Delete the run's pods. Where Kubernetes does not answer they stay for later; the restore goes on."""
     try:
         clean_up(run, services)
     except (OutsideFailed, TryLater) as error:
@@ -105,7 +88,7 @@ def _clean_up(run: ExperimentRun, services: ExperimentServices) -> None:
 
 
 def put_back(run: ExperimentRun, services: ExperimentServices) -> list[Said]:
-    """Put back whatever is not as it was before the run, and see that it is; says what was put back."""
+    """Revert what differs from before the run, and verify it; returns what was reverted."""
     match run.experiment.touches:
         case Touches.RULES:
             return _put_rules_back(run, services)
@@ -167,6 +150,6 @@ def _make(run: ExperimentRun, services: ExperimentServices) -> list[Said]:
 
 
 def seen(run: ExperimentRun, services: ExperimentServices, look: Mapping[str, object]) -> bool:
-    """Keep what was seen; False where the run is undone by now."""
-    found = replace(run, phase=ExperimentPhase.OBSERVED, seen=look)
-    return services.ledger.advance_experiment(found, {ExperimentPhase.CHANGED, ExperimentPhase.OBSERVED})
+    """Store the observation; False where the run was restored meanwhile."""
+    observed = replace(run, phase=ExperimentPhase.OBSERVED, seen=look)
+    return services.ledger.advance_experiment(observed, {ExperimentPhase.CHANGED, ExperimentPhase.OBSERVED})

@@ -1,6 +1,6 @@
-"""Runs the ladder's checks for an experiment: beside a lease's own, under the run's name, and taken away after it.
+"""Runs checks of the ladder for an experiment, beside the lease's own checks, and deletes them after it.
 
-Owns which checks show a symptom and which prove it gone; what they run, and how it is judged, is the ladder's.
+It chooses the checks that show a symptom and those that prove the restore. The ladder has their commands and judges.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,10 +28,10 @@ from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
 LONGEST = timedelta(minutes=20)
-"""The run's own end comes first; this only keeps a check that never ends from being waited for."""
+"""The limit for a check that never ends; the run's own end comes first."""
 NEWER_CUDA = "newer-cuda"
 REQUIRED = "cuda>=99.0"
-"""What an image says that was built for a CUDA of the future (libnvidia-container reads it before the start)."""
+"""The requirement of an image for a future CUDA version. libnvidia-container reads it before the start."""
 SEEN, PROOF = "seen", "proof"
 
 
@@ -41,7 +41,7 @@ def collective(run: ExperimentRun, services: ExperimentServices, purpose: str) -
 
 
 def with_gpus(run: ExperimentRun, services: ExperimentServices) -> Observation:
-    """Every GPU can be had again, and works."""
+    """Whether every GPU can be allocated again, and works."""
     rows, waiting = _allocatable(run, services)
     if waiting:
         return Observation(rows, waiting)
@@ -50,7 +50,7 @@ def with_gpus(run: ExperimentRun, services: ExperimentServices) -> Observation:
 
 
 def without_gpus(run: ExperimentRun, services: ExperimentServices) -> Observation:
-    """No GPU can be had, and a pod that asks for one waits."""
+    """Whether no GPU can be allocated, and a pod that asks for one waits."""
     here = _gpu_nodes(run, services)
     waiting: list[Said] = [
         reason("experiment.still-offers", node=node.name, gpus=node.facts.gpus)
@@ -61,7 +61,7 @@ def without_gpus(run: ExperimentRun, services: ExperimentServices) -> Observatio
         return Observation((), (reason("experiment.no-node"),))
     rows = [_row("allocatable", node.name, checks_node.allocatable(node.facts, node.kind)) for node in here]
     if waiting:
-        # A pod that came now would still get one.
+        # A pod that was created now would still get a GPU.
         return Observation(rows, waiting)
     pod = _single(run, services, checks.VECTOR_ADD, here[0])
     if pod is None or not pod.waiting:
@@ -73,7 +73,7 @@ def without_gpus(run: ExperimentRun, services: ExperimentServices) -> Observatio
 
 
 def newer_cuda(run: ExperimentRun, services: ExperimentServices) -> Observation:
-    """The pod that asks for a CUDA of the future."""
+    """The pod whose image needs a future CUDA version."""
     here = _gpu_nodes(run, services)
     if not here:
         return Observation((), (reason("experiment.no-node"),))
@@ -89,7 +89,7 @@ def newer_cuda(run: ExperimentRun, services: ExperimentServices) -> Observation:
 
 
 def clean_up(run: ExperimentRun, services: ExperimentServices) -> None:
-    """No pod, Job or Service of this run is left."""
+    """Delete all pods, Jobs and Services of this run."""
     connection = services.connect()
     selector = f"{checks.LEASE_LABEL} in ({run.id}-{SEEN},{run.id}-{PROOF})"
     for path in jobs.labels(connection, selector, checks.NAMESPACE):
@@ -142,7 +142,7 @@ def _start(
     waiting: list[Said],
     services: ExperimentServices,
 ) -> CheckEnding | None:
-    """Ask for a check where there is room for it; how it ended already, where there is none and will be none."""
+    """Start a check where there is room for it; returns its ending where there never will be room."""
     connection, mine = services.connect(), [here[name] for name in placement.nodes]
     for node in mine:
         free = room(placement.check, node, pods.on_node(connection, node.name), connection.server_time)
@@ -162,11 +162,11 @@ def _start(
 
 
 def _verdict(ending: CheckEnding, node: GpuNode, services: ExperimentServices) -> Verdict | Said:
-    """What a check came to; a reason alone where it proves nothing."""
+    """The verdict of an ended check; a reason alone where it proves nothing."""
     check = ending.placement.check
     if ending.why is not None or not ending.pods:
         return ending.why or reason("experiment.said-nothing")
-    # Rank 0 prints the result; where a rank failed, its own words count as well.
+    # Rank 0 prints the result; the output of a failed rank counts too.
     shown = next((pod for pod in ending.pods if pod.exit_code), ending.pods[0])
     ranks = sorted(ending.pods, key=lambda pod: pod.labels.get(INDEX, "0"))
     printed = [pods.log(services.connect(), pod) for pod in ranks]
@@ -184,13 +184,13 @@ def _single(
     node: GpuNode,
     env: Mapping[str, str] | None = None,
 ) -> PodFacts | None:
-    """The one pod of a run that is not meant to end well; None where it has just been asked for."""
+    """The one pod of a run that is expected to fail; None where it was created just now."""
     connection, key = services.connect(), f"{run.id}-{SEEN}"
     found = pods.labelled(connection, f"{checks.LEASE_LABEL}={key}", checks.NAMESPACE)
     if found:
         return found[0]
     origin = CheckOrigin(key, run.pool, instant.written(services.now()))
-    name = checks_manifests.seat_name(check.name, key, (node.name,))
+    name = checks_manifests.placement_name(check.name, key, (node.name,))
     made = checks_manifests.pod(check, origin, name, node.facts, node.kind)
     if env:
         _with(made, env)
@@ -232,7 +232,7 @@ def _gpu_nodes(run: ExperimentRun, services: ExperimentServices) -> list[GpuNode
 
 
 def _refused(pod: PodFacts) -> bool:
-    """Whether the runtime said no; waiting for an image or a node is no answer."""
+    """Whether the container runtime refused the pod; a pod that waits for an image or a node is not refused."""
     return bool(pod.node) and any(
         word in pod.waiting
         for word in ("StartError", "CreateContainerError", "RunContainerError", "condition")
@@ -240,7 +240,7 @@ def _refused(pod: PodFacts) -> bool:
 
 
 def _said(check: str, node: str, outcome: Outcome, why: Said) -> dict[str, object]:
-    """A row whose reason is the experiment's own."""
+    """A row with a reason of the experiment's own."""
     return {
         "check": check,
         "node": node,
@@ -257,4 +257,4 @@ def _judged(check: str, node: str, found: Verdict | Said) -> dict[str, object]:
 
 
 def _row(check: str, node: str, found: Verdict) -> dict[str, object]:
-    return {"check": check, "node": node, **found.to_json()}
+    return {"check": check, "node": node, **found.to_row()}

@@ -1,4 +1,4 @@
-"""What the diagnosis says of an experiment's pool: asked of the function that may read for it."""
+"""Calls the diagnosis function for an experiment's pool."""
 
 from collections.abc import Mapping
 
@@ -7,10 +7,10 @@ from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.domain.experiments.run import ExperimentRun
 
 SECONDS = 90
-"""Longer than the diagnosis reads; shorter than this function may live."""
+"""Longer than the diagnosis takes; shorter than this function's time-out."""
 
 
 def diagnosed(run: ExperimentRun) -> Mapping[str, object]:
-    """Its findings, root first; OutsideFailed where nobody answers."""
+    """The findings, root cause first; OutsideFailed where the function does not answer."""
     event = {"step": "Diagnose", "run": {"command": {"pool": run.pool}}}
     return Functions(patience_seconds=SECONDS).run(ENVIRONMENT.diagnosis_function, event)

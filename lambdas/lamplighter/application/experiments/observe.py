@@ -1,6 +1,6 @@
-"""Observe and ProveRestored: the checks and the diagnosis judge what the change did, and that it is gone.
+"""Steps Observe and ProveRestored: the checks and the diagnosis judge the change, and later the restore.
 
-Both wait for a bounded time, which ends with the lease's at the latest, and answer with what they have then.
+Both wait for a bounded time, at most until the lease ends, and then return the result so far.
 """
 
 import logging
@@ -21,13 +21,13 @@ from lamplighter.reasons.reason import Said, Sentences, reason
 
 _logger = logging.getLogger(__name__)
 TO_BE_TOLD = timedelta(minutes=1)
-"""Events and logs may be that late; what nobody names by then, nobody will: nothing stays broken for longer."""
+"""Events and logs may be that late. A cause that is not named by then is not waited for: the fault is reverted."""
 TO_CLEAN_UP = timedelta(minutes=2)
-"""Before its lease ends a proof is given up, so that no pod of it is left to be drained."""
+"""A proof stops that long before the lease ends, so that the drain finds none of its pods."""
 
 
 def observe(run: Mapping[str, object], services: ExperimentServices) -> dict[str, object]:
-    """Step Observe: what is seen, once the diagnosis names the expected cause or the time is up."""
+    """Step Observe: the observation, once the diagnosis names the expected cause or the time is over."""
     kept = run_of(run, services.ledger)
     if kept is None or kept.undone or kept.phase is ExperimentPhase.PREPARED:
         raise Stale(reason("experiment.nothing-to-observe"))
@@ -50,7 +50,7 @@ def observe(run: Mapping[str, object], services: ExperimentServices) -> dict[str
 
 
 def prove_restored(run: Mapping[str, object], services: ExperimentServices) -> dict[str, object]:
-    """Step ProveRestored: the same checks, on the pool as it is after the restore."""
+    """Step ProveRestored: the same checks, after the restore."""
     kept = run_of(run, services.ledger)
     if kept is None or not kept.undone:
         raise Stale(reason("experiment.nothing-to-prove"))
@@ -91,5 +91,5 @@ def _diagnosed(run: ExperimentRun, services: ExperimentServices) -> Mapping[str,
 
 
 def _brief(found: Mapping[str, object]) -> dict[str, object]:
-    """What the workflow carries on; the whole of it stands in the run."""
+    """The part that the workflow's state has; the ledger has the whole observation."""
     return {key: found.get(key) for key in ("at", "as_expected", "cause")}

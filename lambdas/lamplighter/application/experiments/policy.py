@@ -1,6 +1,6 @@
-"""Experiments on the GPU Operator's settings: what stands there, changing it, and giving it back to its owner.
+"""Experiments on the GPU Operator's settings: reads the fields, changes them, and restores them to their owner.
 
-Experiments override the fields under a field manager of their own, from Helm or from an open window's settings.
+An experiment overrides fields of Helm or of an open window, under a field manager of its own.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from lamplighter.adapters.kubernetes.cluster_policy import PATH
 from lamplighter.application.experiments.services import ExperimentServices
 from lamplighter.domain.experiments.policy import MANAGER, changes
 from lamplighter.domain.experiments.run import ExperimentRun
-from lamplighter.domain.gpu.overrides import HELM, Before, looked_at
+from lamplighter.domain.gpu.overrides import HELM, Before, present_fields
 from lamplighter.errors import Refused, TryLater
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.values.json_value import JsonValue
@@ -19,21 +19,21 @@ LENDERS = (HELM, overrides.MANAGER)
 
 
 def seen(run: ExperimentRun, services: ExperimentServices) -> dict[str, object]:
-    """What stands in the fields that the run will change; Refused where there is no ClusterPolicy."""
+    """The present fields that the run will change; Refused where there is no ClusterPolicy."""
     live = services.connect().get(PATH)
     if not live:
         raise Refused(reason("experiment.no-operator"))
-    found = looked_at(live, _fields(run, services), MANAGER)
-    for field in found.fields:
+    present = present_fields(live, _fields(run, services), MANAGER)
+    for field in present.fields:
         if field.owner is not None and field.owner.manager not in LENDERS:
             raise Refused(
                 reason("experiment.owned-elsewhere", field=field.called, manager=field.owner.manager)
             )
-    return {"fields": found.values(), "lent": found.to_json()}
+    return {"fields": present.values(), "lent": present.to_json()}
 
 
 def borrow(run: ExperimentRun, services: ExperimentServices) -> None:
-    """Set the run's fields; what is to be put back stands in the run since it was prepared."""
+    """Set the run's fields. The run has had the fields to restore since Prepare."""
     before = _before(run)
     overrides.borrow(
         services.connect(),
@@ -46,7 +46,7 @@ def borrow(run: ExperimentRun, services: ExperimentServices) -> None:
 
 
 def give_back(run: ExperimentRun, services: ExperimentServices) -> list[Said]:
-    """Everything of the run's is with its owner again, and was seen to be; says what was put back."""
+    """Restore all fields of the run to their owner, and verify it; returns what was restored."""
     connection, before = services.connect(), _before(run)
     live = connection.get(PATH)
     if not live or not _held(live):

@@ -1,6 +1,6 @@
-"""Prepare: decides on a run, keeps what is there before it, and arms its rails, all before the first change.
+"""Step Prepare: decides on a run, stores the state before it, and arms its schedules, before the first change.
 
-Rearm: a lease that ends sooner takes the rails of its experiment along.
+Step Rearm: moves the schedules of an experiment to the new end of its lease.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from lamplighter.values import instant
 
 
 def prepare(run: Mapping[str, object], services: ExperimentServices) -> dict[str, object]:
-    """Step Prepare: granted with everything kept and armed, or refused with the reason."""
+    """Step Prepare: granted, with everything stored and armed; or refused with the reason."""
     command = command_of(run)
     decision = services.ledger.command(command.pool, command.id) or _decide(command, services)
     kept = run_of(run, services.ledger)
@@ -46,18 +46,18 @@ def prepare(run: Mapping[str, object], services: ExperimentServices) -> dict[str
 
 
 def arm(run: ExperimentRun, services: ExperimentServices) -> None:
-    """Put the rails of a run where its lease wants them by now, and read them back."""
+    """Set the schedules of a run by the present end of its lease, and read them back."""
     lease = services.lease_of(run)
     closes = lease.closes if lease is not None else run.closes
     now = services.now()
     for rail in rails(run, services.workflow, closes):
-        # One that is due already is not armed any more: whoever asks restores at once.
+        # A schedule that is due already is not set: the caller restores at once.
         if rail.at > now + NEAREST:
             services.schedules.put_and_read_back(rail)
 
 
 def rearm(run: Mapping[str, object], services: ExperimentServices) -> dict[str, object]:
-    """Step Rearm: after a lease was moved; restores at once where its new end leaves no time."""
+    """Step Rearm, after a lease's end was moved; restores at once where the new end leaves no time."""
     lease = command_of(run).lease
     under_way = services.ledger.experiment_under_way()
     if under_way is None or under_way.lease != lease:
@@ -112,7 +112,7 @@ def _refuse(command: Command, said: Said, now: datetime, services: ExperimentSer
 
 
 def _before(run: ExperimentRun, services: ExperimentServices) -> dict[str, object]:
-    """What is there and will be put back; Refused where it is not there to be changed."""
+    """The state to restore; Refused where there is nothing to change."""
     match run.experiment.touches:
         case Touches.RULES:
             return {"rules": _rules(services)}

@@ -1,6 +1,6 @@
-"""What an experiment looks at: what the pool's nodes offer, and the ladder's checks run on them.
+"""The probes of an experiment: the pool's allocatable GPUs, and checks of the ladder on its nodes.
 
-One look a call: it asks for what is not there yet, and says what still runs. Judging is the ladder's.
+Each call starts what is missing, and returns what still runs. The ladder's checks judge.
 """
 
 from lamplighter.application.experiments.services import ExperimentServices
@@ -10,7 +10,7 @@ from lamplighter.domain.experiments.run import ExperimentRun
 
 
 def symptom(run: ExperimentRun, services: ExperimentServices) -> Observation:
-    """What is seen while the change is in; nothing is waited for any more once the symptom can be judged."""
+    """The observation during the fault; `waiting` is empty once the symptom can be judged."""
     from lamplighter.application.experiments import checks  # noqa: PLC0415 -- with the ladder, only to look
 
     match run.experiment.probe:
@@ -32,7 +32,7 @@ def proof(run: ExperimentRun, services: ExperimentServices) -> Observation:
 
 
 def clean_up(run: ExperimentRun, services: ExperimentServices) -> None:
-    """Nothing that was made to look is left."""
+    """Delete the probes' pods and Jobs."""
     from lamplighter.application.experiments import checks  # noqa: PLC0415 -- with the ladder, only to look
 
     checks.clean_up(run, services)

@@ -1,4 +1,4 @@
-"""Report: the run is complete in the ledger, and the trail says in one sentence what it showed."""
+"""Step Report: completes the run in the ledger, and writes the conclusion into the audit trail."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from lamplighter.reasons.reason import reason
 
 
 def report(run: Mapping[str, object], services: ExperimentServices) -> dict[str, object]:
-    """Step Report: what was seen, and the proof that it is undone; Stale for a run that is not undone."""
+    """Step Report: the observation, and the proof of the restore. Stale where the run is not restored."""
     kept = run_of(run, services.ledger)
     if kept is None:
         return {"outcome": "nothing", "reason": document(reason("experiment.none-prepared")), "run": None}

@@ -1,4 +1,4 @@
-"""What the experiment steps work with: the lab, its ledger, its security groups, the rails and the cluster."""
+"""The dependencies of the experiment steps: lab, ledger, security groups, schedules and cluster."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ NODE_GROUP, AUXILIARY_GROUP = "{lab}-node", "{lab}-node-group-sg"
 
 @dataclass
 class ExperimentServices:
-    """One lab, and all that its experiments touch."""
+    """One lab, and the services that its experiments use."""
 
     lab: "Lab"
     ledger: Ledger
     groups: SecurityGroups
     schedules: Schedules
     workflow: str
-    """The experiment workflow, by ARN: the rails start it."""
+    """The ARN of the experiment workflow, which the schedules start."""
     connect: Callable[[], "Connection"]
     diagnose: Callable[[ExperimentRun], Mapping[str, object]]
     """The findings about the run's pool since the change, as `diagnose --json` prints them."""
@@ -44,7 +44,7 @@ class ExperimentServices:
         return clock.now()
 
     def lease_of(self, run: ExperimentRun) -> Lease | None:
-        """The lease that a run is inside of, as the ledger has it now."""
+        """The lease of a run, from the ledger."""
         return self.ledger.lease(run.pool, run.lease)
 
     def group_ids(self) -> tuple[str, str] | None:
@@ -70,7 +70,7 @@ def services() -> ExperimentServices:
 
 
 def run_of(run: Mapping[str, object], ledger: Ledger) -> ExperimentRun | None:
-    """The run that a command is about, as the ledger has it; None where there is none."""
+    """The run of a command, from the ledger; None where there is none."""
     command = command_of(run)
     if command.verb is Verb.EXPERIMENT:
         return ledger.experiment(run_id(command))

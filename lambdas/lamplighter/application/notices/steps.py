@@ -185,7 +185,7 @@ def _with_rows(pool: str, run: Mapping[str, object], notice_services: NoticeServ
 
 def _keep_verdicts(lease: Lease, validate: Mapping[str, object], notice_services: NoticeServices) -> None:
     """Keep the verdicts of this ladder, for the lease and for the history of the pool and its nodes."""
-    from lamplighter.domain.checks.gpu_proof import Proof  # noqa: PLC0415 -- a refusal needs none
+    from lamplighter.domain.checks.gpu_proof import GpuProof  # noqa: PLC0415 -- a refusal needs none
 
     rows = validate.get("verdicts")
     if not isinstance(rows, list) or not rows or "at" not in validate:
@@ -202,7 +202,7 @@ def _keep_verdicts(lease: Lease, validate: Mapping[str, object], notice_services
         progress = notice_services.ledger.progress(lease.pool, lease.id)
         metrics.ready(progress, lease.opens, notice_services.lab.name, pool=lease.pool, lease=lease.id)
     notice_services.ledger.keep_proof(
-        Proof(
+        GpuProof(
             at=at,
             pool=lease.pool,
             lease=lease.id,

@@ -1,7 +1,7 @@
-"""What follows where a check failed: the lab's choice, and never more than once for a lease.
+"""What the lab does after a failed check: keep the lease, close it, or replace the failed nodes once.
 
-Decides from the verdicts; keeping, closing and replacing are the workflow's. Only what failed is replaced:
-what is not proven may be a slow image or a busy GPU, and a fresh node would be no better.
+It decides from the verdicts; the workflow acts. Only a node with a failed check is replaced. A check that is not
+proven may have met a slow image or a busy GPU, and a fresh node would be no better.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -10,9 +10,8 @@ from enum import StrEnum
 
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.lab.checks import OnFailure
-from lamplighter.reasons.document import document, one_line
-from lamplighter.reasons.reason import Reason, Said, Sentences, reason
-from lamplighter.values.counted import NAMED
+from lamplighter.reasons.document import document, one_line, read
+from lamplighter.reasons.reason import Reason, Said, Sentences, reason, several
 
 READY = "ready"
 """The verdict on a node whose GPUs never came; what runs late is waited for, not replaced."""
@@ -28,7 +27,7 @@ class NextStep(StrEnum):
 
 @dataclass(frozen=True)
 class JudgedNode:
-    """A node that was judged; `used` says whether somebody else's pods hold its GPUs."""
+    """A node with its verdicts; `used` says whether pods of people hold its GPUs."""
 
     name: str
     instance: str
@@ -40,15 +39,15 @@ class CheckDecision:
     """What follows, which nodes it is about, and why."""
 
     then: NextStep
-    failed: tuple[Said, ...]
-    """What failed, on which node; of many the first."""
+    failed: Said
+    """What failed, on which node; of many the first. "" where nothing failed."""
     consequence: Reason
     nodes: tuple[JudgedNode, ...] = ()
 
     @property
-    def reason(self) -> Sentences:
+    def reason(self) -> Reason | Sentences:
         """What failed, then what follows."""
-        return Sentences((*self.failed, self.consequence))
+        return Sentences((self.failed, self.consequence)) if self.failed else self.consequence
 
     def to_json(self) -> dict[str, object]:
         """As the step Validate gives it."""
@@ -75,33 +74,32 @@ def decide(
     """
     failed = [row for row in rows if row.get("verdict") == Outcome.FAILED and row.get("check") != READY]
     if not failed:
-        return CheckDecision(NextStep.KEEP, (), reason("check.none-failed"))
-    # A reason goes into notices and into a run's state, whatever the pool's size; the ledger has all of them.
-    said = _said(failed)
+        return CheckDecision(NextStep.KEEP, "", reason("check.none-failed"))
+    # A notice and a run's state have room for a few; the ledger has all of them.
+    what = _several(failed)
     if choice == "close":
-        return CheckDecision(NextStep.CLOSE, said, reason("check.lease-closes"))
+        return CheckDecision(NextStep.CLOSE, what, reason("check.lease-closes"))
     if choice == "keep":
-        return CheckDecision(NextStep.KEEP, said, reason("check.lease-kept"))
+        return CheckDecision(NextStep.KEEP, what, reason("check.lease-kept"))
     if not replaceable:
-        return CheckDecision(NextStep.KEEP, said, reason("check.replaced-before"))
+        return CheckDecision(NextStep.KEEP, what, reason("check.replaced-before"))
     names = {str(row.get("node")) for row in failed}
     bad = tuple(node for node in nodes if node.name in names and not node.used)[:replaceable]
     if not bad:
-        return CheckDecision(NextStep.KEEP, said, reason("check.in-use", nodes=tuple(sorted(names))))
+        return CheckDecision(NextStep.KEEP, what, reason("check.in-use", nodes=tuple(sorted(names))))
     going = reason("check.replaced", nodes=tuple(node.name for node in bad), count=len(bad))
-    return CheckDecision(NextStep.REPLACE, said, going, bad)
+    return CheckDecision(NextStep.REPLACE, what, going, bad)
 
 
-def _said(failed: Sequence[Mapping[str, object]]) -> tuple[Said, ...]:
-    told = [
-        reason(
-            "check.failed-on",
-            check=str(row.get("check")),
-            node=str(row.get("node")),
-            reason=str(row.get("reason")),
-        )
-        for row in failed[:NAMED]
-    ]
-    more = len(failed) - NAMED
-    rest = (reason("words.more-like-these", more=more),) if more > 0 else ()
-    return (Sentences(tuple(told)), *rest)
+def _several(failed: Sequence[Mapping[str, object]]) -> Said:
+    return several(
+        [
+            reason(
+                "check.failed-on",
+                check=str(row.get("check")),
+                node=str(row.get("node")),
+                reason=read(row.get("reason")),
+            )
+            for row in failed
+        ]
+    )

@@ -1,6 +1,6 @@
-"""What one proof of a pool's GPUs found, kept as history: by node, instance type and pool.
+"""The proofs of a pool's GPUs, kept as history: by node, instance type and pool.
 
-A proof is never changed; the last one of a node is what is known of its GPUs now.
+A proof never changes. The last proof of a node says what is known of its GPUs now.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,14 +9,16 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 
 from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.reasons.document import document, read
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
 BANDWIDTH = "busbw_gb_per_second"
-"""How the verdict of all_reduce calls its bus bandwidth, in GB/s."""
+"""The measurement of bus bandwidth in the verdict of all_reduce, in GB/s."""
 
 
 @dataclass(frozen=True)
-class Proof:
+class GpuProof:
     """The verdicts of one ladder on the nodes of one lease."""
 
     at: datetime
@@ -25,11 +27,11 @@ class Proof:
     instance_type: str
     verdict: str
     rows: tuple[Mapping[str, object], ...]
-    """The verdicts on each node, in the ladder's order; none of a proof in brief."""
+    """The verdicts on each node, in the ladder's order; empty in a brief proof."""
     seconds_to_ready: int | None = None
-    """From the lease's opening to this proof; None for a proof that was not its first."""
+    """From the lease's opening to this proof, where it is the lease's first proof."""
     measured: Decimal | None = None
-    """Of a proof in brief: the least bus bandwidth of its nodes, in GB/s."""
+    """Of a brief proof: the lowest bus bandwidth of its nodes, in GB/s."""
 
     @property
     def nodes(self) -> list[str]:
@@ -38,10 +40,10 @@ class Proof:
 
     @property
     def bandwidth(self) -> Decimal | None:
-        """The least bus bandwidth of its nodes, in GB/s; None where none was measured, or only earlier."""
+        """The lowest bus bandwidth of its nodes, in GB/s; None where this proof measured none."""
         new = [row for row in self.rows if row.get("busy") is not True]
-        found = [each for row in new if (each := _bandwidth(row)) is not None]
-        return min(found, default=self.measured)
+        bandwidths = [figure for row in new if (figure := _bandwidth(row)) is not None]
+        return min(bandwidths, default=self.measured)
 
     def of(self, node: str) -> list[Mapping[str, object]]:
         """The verdicts on one node."""
@@ -60,16 +62,16 @@ class Proof:
         }
 
     @classmethod
-    def from_json(cls, document: Mapping[str, object]) -> "Proof":
+    def from_json(cls, kept: Mapping[str, object]) -> "GpuProof":
         """Reads what `to_json` wrote."""
-        rows, ready = document.get("verdicts"), document.get("seconds_to_ready")
-        measured = document.get("bandwidth")
+        rows, ready = kept.get("verdicts"), kept.get("seconds_to_ready")
+        measured = kept.get("bandwidth")
         return cls(
-            at=instant.read(str(document["at"])),
-            pool=str(document["pool"]),
-            lease=str(document["lease"]),
-            instance_type=str(document["instance_type"]),
-            verdict=str(document["verdict"]),
+            at=instant.read(str(kept["at"])),
+            pool=str(kept["pool"]),
+            lease=str(kept["lease"]),
+            instance_type=str(kept["instance_type"]),
+            verdict=str(kept["verdict"]),
             rows=tuple(row for row in rows if isinstance(row, Mapping)) if isinstance(rows, list) else (),
             seconds_to_ready=ready if isinstance(ready, int) else None,
             measured=None if measured is None else Decimal(str(measured)),
@@ -84,59 +86,60 @@ def together(rows: Iterable[Mapping[str, object]]) -> Outcome:
     return Outcome.PASSED if outcomes == {Outcome.PASSED} else Outcome.NOT_PROVEN
 
 
-def latest_by_node(proofs: Sequence[Proof]) -> dict[str, Proof]:
+def latest_by_node(proofs: Sequence[GpuProof]) -> dict[str, GpuProof]:
     """The last proof of each node, of proofs that are newest first."""
-    found: dict[str, Proof] = {}
+    latest: dict[str, GpuProof] = {}
     for proof in proofs:
         for node in proof.nodes:
-            found.setdefault(node, proof)
-    return found
+            latest.setdefault(node, proof)
+    return latest
 
 
 def carried_over(
     rows: Sequence[Mapping[str, object]],
-    proofs: Sequence[Proof],
+    proofs: Sequence[GpuProof],
     born: Mapping[str, datetime],
     now: datetime,
 ) -> list[Mapping[str, object]]:
-    """Verdicts in which a check that found its GPUs in use has what it last found on that node.
+    """The verdicts, where a check that found its GPUs in use has its last verdict on that node.
 
-    A row asks for it by `"busy": true`. What passed before somebody began to work there is evidence, of its age;
-    what is older than the node, by `born`, was said of another one that had its name.
+    A row asks for it by `"busy": true`. A check that passed before somebody began to work there is evidence; the
+    reason says how old. A verdict older than the node, by `born`, was on an earlier node of the same name.
     """
     latest = latest_by_node(proofs)
     return [_carried(row, latest, born, now) if row.get("busy") is True else row for row in rows]
 
 
 def _carried(
-    row: Mapping[str, object], latest: Mapping[str, Proof], born: Mapping[str, datetime], now: datetime
+    row: Mapping[str, object], latest: Mapping[str, GpuProof], born: Mapping[str, datetime], now: datetime
 ) -> Mapping[str, object]:
     node = str(row.get("node"))
     proof = latest.get(node)
     if proof is None or node not in born:
         return row
-    before = next((each for each in proof.of(node) if each.get("check") == row.get("check")), None)
+    before = next((known for known in proof.of(node) if known.get("check") == row.get("check")), None)
     if before is None or before.get("verdict") == "not-proven":
         return row
     first = before.get("seen")
     seen = instant.read(str(first["at"])) if isinstance(first, Mapping) else proof.at
-    said = first.get("reason") if isinstance(first, Mapping) else before.get("reason")
+    kept = first.get("reason") if isinstance(first, Mapping) else before.get("reason")
     if seen < born[node]:
         return row
     minutes = max(1, round((now - seen).total_seconds() / 60))
+    why = reason("check.seen-before", why=read(kept), at=seen, minutes=minutes, now=read(row.get("reason")))
     return {
         **row,
         "verdict": before.get("verdict"),
-        "reason": f"{said} (seen at {instant.clock_time(seen)}, {minutes} min ago; {row.get('reason')})",
+        "reason": document(why),
         "measurements": before.get("measurements"),
-        "seen": {"at": instant.written(seen), "reason": said},
+        "seen": {"at": instant.written(seen), "reason": kept},
     }
 
 
 def _bandwidth(row: Mapping[str, object]) -> Decimal | None:
-    measured = row.get("measurements")
-    said = measured.get(BANDWIDTH) if isinstance(measured, Mapping) else None
+    measurements = row.get("measurements")
+    figure = measurements.get(BANDWIDTH) if isinstance(measurements, Mapping) else None
     try:
-        return None if said is None else Decimal(str(said))
+        return None if figure is None else Decimal(str(figure))
     except InvalidOperation:
         return None

@@ -1,7 +1,7 @@
-"""The ladder of GPU checks: what each check runs, for how long at most, and how its output is judged.
+"""The ladder of GPU checks: the command of each check, its longest time, and the parser that judges its output.
 
-Owns what a ladder holds and its budget. The pods are checks_manifests', what is due is checks_course's, time is
-checks_budget's, and what needs no pod is checks_node's.
+manifests.py makes the pods, ladder_progress.py says what is due, time_limit.py counts the time, and node.py has the
+checks that need no pod.
 """
 
 from collections.abc import Callable
@@ -22,13 +22,13 @@ LEASE_LABEL = "lamplighter/lease"
 POOL_LABEL = "lamplighter/pool"
 CHECK_LABEL = "lamplighter/check"
 SEAT_LABEL = "lamplighter/seat"
-"""One check on its node or pair: all pods of a pair share it."""
+"""The name of one check on its node or pair: all pods of a pair share it."""
 ASKED_ANNOTATION = "lamplighter/asked"
-"""When we first asked for the pod, by our own clock: the cluster's may differ."""
+"""When we first created the pod, by our own clock: the cluster's may differ."""
 
-#: Seconds from a node's Ready to the last verdict on it, image pulls not counted.
+#: Seconds from a node's Ready to the last verdict on it, without image pulls.
 BUDGETS = {"smoke": 120, "standard": 480, "deep": 1800}
-#: What dcgmi's level 4 is given on top: up to two hours and a quarter.
+#: The additional seconds of dcgmi's level 4: up to two hours and a quarter.
 LEVEL_4_SECONDS = 8100
 
 MIB, GIB = 1024**2, 1024**3
@@ -37,28 +37,28 @@ Judge = Callable[[str, int, int, GpuType], Verdict]
 
 @dataclass(frozen=True)
 class Check:
-    """One check. `stage`: checks of one stage are asked for together, a later stage waits for all before it."""
+    """One check. Checks of one `stage` start together; a later stage waits for all earlier ones."""
 
     name: str
     stage: int
     image: str
     """Its name in data/gpu/images.json."""
     command: tuple[str, ...]
-    """[] for the image's own."""
+    """Empty for the image's own command."""
     seconds: int
-    """It may run for so long once it has started; what takes longer is not proven."""
+    """The longest time from its start; a check that takes longer is not proven."""
     judge: Judge
     all_gpus: bool = True
-    """Whether it takes every GPU of the node, or one."""
+    """Whether it takes every GPU of the node, or one GPU."""
     nodes: int = 1
     """2 for a collective between two nodes."""
     root: bool = False
-    """Whether it runs as the image's own user, which is root; never with a privilege."""
+    """Whether it runs as the image's own user, which is root; it never has privileges."""
     whole: bool = False
-    """Whether it needs GPUs that are neither sliced by MIG nor handed out by MPS."""
+    """Whether it needs GPUs that are neither sliced by MIG nor shared by MPS."""
 
     def gpus(self, node: NodeFacts, kind: GpuType) -> int:
-        """How many schedulable units it asks for: on shared GPUs a unit is a part of one."""
+        """The number of schedulable units that it asks for; a unit of a shared GPU is a part of it."""
         shared = node.labels.get("nvidia.com/gpu.replicas", "1") != "1"
         return kind.count if self.all_gpus and not shared and not node.sliced else 1
 
@@ -73,14 +73,14 @@ def _smi(name: str, columns: tuple[str, ...]) -> Check:
     return Check(name, 0, "cuda_sample", command, seconds=30, judge=nvidia_smi)
 
 
-# Its own host engine, on loopback; everything else that it writes goes to /tmp.
+# It starts a host engine of its own on loopback, and writes only to /tmp.
 _DCGM = (
     "nv-hostengine --bind-interface 127.0.0.1 --pid /tmp/nv-hostengine.pid --log-filename /tmp/nv-hostengine.log"
     " >/dev/null 2>&1; "
     "for _ in 1 2 3 4 5 6 7 8 9 10; do dcgmi discovery -l >/dev/null 2>&1 && break; sleep 1; done; "
     "exec dcgmi diag -r {level} -j{more}"
 )
-#: Level 3 with its two targeted tests cut from 120 s each.
+#: Level 3, with its two targeted tests shortened from 120 s each.
 _SHORTENED = ' -p "targeted_stress.test_duration=30;targeted_power.test_duration=30"'
 
 
@@ -92,7 +92,7 @@ def _dcgm(level: int, stage: int, seconds: int, more: str = "") -> Check:
 
 
 def _collective(name: str, stage: int, seconds: int, *what: str) -> Check:
-    """`what` are the words of data/gpu/collective.py."""
+    """`what` are the arguments of data/gpu/collective.py."""
     return Check(
         name,
         stage,
@@ -135,7 +135,7 @@ def ladder(checks: Checks) -> tuple[Check, ...]:
 
 
 def budget_seconds(checks: Checks) -> int:
-    """What the ladder has from a node's Ready on, pulls not counted."""
+    """The seconds of the ladder from a node's Ready on, without image pulls."""
     return BUDGETS[checks.ladder] + (LEVEL_4_SECONDS if _with_level_4(checks) else 0)
 
 

@@ -1,7 +1,7 @@
 """The check pods, and the Job and Service of a check between two nodes, as Kubernetes manifests.
 
-Nobody in particular, no privilege, on exactly the nodes meant, so that no autoscaler adds one. Creating, watching
-and removing them is the step's.
+They run without privileges, on exactly the given nodes, so no autoscaler adds a node. The step creates, watches and
+removes them.
 """
 
 import hashlib
@@ -24,25 +24,25 @@ from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint
 
 Manifest = dict[str, object]
 
-#: The longest that an image may be pulled; the largest of ours has 9 GB.
+#: The longest time of an image pull; our largest image has 9 GB.
 PULL_SECONDS = 600
 FETCH = "fetch"
-"""The check label of a pod that only brings an image to a node."""
+"""The check label of a pod that only pulls an image to a node."""
 AHEAD = "ahead"
-"""The same of one that does so before the node's GPUs are ready: no time of the checks is counted by it."""
+"""The check label of a pod that pulls an image before the node's GPUs are ready; its time does not count."""
 MASTER_PORT = 29500
 
 _SCALE_DOWN_SAFE = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
 
 
 class CheckOrigin:
-    """For which lease and pool something is asked for, and when by our own clock."""
+    """The lease and pool of a check, and when it was created, by our own clock."""
 
     def __init__(self, lease: str, pool: str, asked: str) -> None:
         self.lease, self.pool, self.asked = lease, pool, asked
 
     def metadata(self, check: str, placement: str) -> Manifest:
-        """Name, labels and annotations of whatever is created for a check."""
+        """Name, labels and annotations of an object of a check."""
         return {
             "name": placement,
             "namespace": NAMESPACE,
@@ -54,8 +54,8 @@ class CheckOrigin:
         return {LEASE_LABEL: self.lease, POOL_LABEL: self.pool, CHECK_LABEL: check, SEAT_LABEL: placement}
 
 
-def seat_name(check: str, lease: str, nodes: Iterable[str]) -> str:
-    """The same for every try, so that a check is never run twice side by side."""
+def placement_name(check: str, lease: str, nodes: Iterable[str]) -> str:
+    """The name of a placement: the same for every try, so a check never runs twice at the same time."""
     digest = hashlib.sha256("/".join((lease, *nodes)).encode()).hexdigest()[:10]
     return f"{check.replace('_', '-')}-{digest}"
 
@@ -74,21 +74,21 @@ def pod(check: Check, origin: CheckOrigin, placement: str, node: NodeFacts, kind
 
 
 def fetch(image: str, origin: CheckOrigin, placement: str, node: NodeFacts) -> Manifest:
-    """A pod that takes no GPU and does nothing: afterwards the image is on the node."""
-    return _bringing(image, origin.metadata(FETCH, placement), node)
+    """A pod without a GPU that does nothing: it pulls the image to the node."""
+    return _pulling_pod(image, origin.metadata(FETCH, placement), node)
 
 
 def ahead(image: str, origin: CheckOrigin, placement: str, node: NodeFacts) -> Manifest:
-    """The same for a node whose GPUs are not ready."""
-    return _bringing(image, origin.metadata(AHEAD, placement), node)
+    """The same for a node whose GPUs are not ready yet."""
+    return _pulling_pod(image, origin.metadata(AHEAD, placement), node)
 
 
-def _bringing(image: str, metadata: Manifest, node: NodeFacts) -> Manifest:
+def _pulling_pod(image: str, metadata: Manifest, node: NodeFacts) -> Manifest:
     container: Manifest = {
         "name": "check",
         "image": image_of(image),
         "command": ["true"],
-        # An NVIDIA image asks for every GPU where the runtime lets it.
+        # An NVIDIA image takes every GPU where the runtime allows it.
         "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}],
         "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}, "limits": {"memory": "64Mi"}},
         "securityContext": _unprivileged(root=False),
@@ -102,7 +102,7 @@ def _bringing(image: str, metadata: Manifest, node: NodeFacts) -> Manifest:
 
 
 def job(check: Check, origin: CheckOrigin, placement: str, nodes: Sequence[NodeFacts]) -> Manifest:
-    """An Indexed Job of two ranks on two nodes, which meet by name through the Service; no MPI."""
+    """An Indexed Job of two ranks on two nodes, which find each other by the Service's names; without MPI."""
     container = _container(check, nodes[0], 1)
     container["command"] = ["sh", "-c", _torchrun(placement, check.command)]
     container["env"] = [
@@ -131,7 +131,7 @@ def job(check: Check, origin: CheckOrigin, placement: str, nodes: Sequence[NodeF
             "parallelism": len(nodes),
             "backoffLimit": 0,
             "activeDeadlineSeconds": check.seconds + PULL_SECONDS,
-            # For the case that nobody is left to clean up.
+            # In case the step never removes it.
             "ttlSecondsAfterFinished": 3600,
             "template": {
                 "metadata": {
@@ -145,7 +145,7 @@ def job(check: Check, origin: CheckOrigin, placement: str, nodes: Sequence[NodeF
 
 
 def service(check: Check, origin: CheckOrigin, placement: str) -> Manifest:
-    """Headless: gives each rank a name, also before it is ready."""
+    """A headless Service: each rank has a name, also before it is ready."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -180,7 +180,7 @@ def _collective() -> str:
 
 
 def _container(check: Check, node: NodeFacts, gpus: int) -> Manifest:
-    # Under another name where sharing renames it; the old one stays with a count of 0.
+    # Sharing may rename the resource; the old name stays with a count of 0.
     resource = next((name for name, count in node.allocatable.items() if count), "nvidia.com/gpu")
     small = check.image == "cuda_sample"
     return {
@@ -206,20 +206,20 @@ def _unprivileged(*, root: bool) -> Manifest:
 
 
 def _spec(nodes: Sequence[NodeFacts], container: Manifest, seconds: int) -> Manifest:
-    # What Kubernetes itself puts on a node in trouble is not tolerated.
+    # Taints that Kubernetes itself puts on a node in trouble are not tolerated.
     taints = sorted(
         {taint for node in nodes for taint in node.taints if not taint.key.startswith("node.kubernetes.io/")},
         key=str,
     )
     return {
         "restartPolicy": "Never",
-        # Counts from the pod's start, pulls included, so it is only the last resort where nobody looks after the
-        # pod any more: the step itself ends what runs for too long, by the container's own start.
+        # It counts from the pod's start, with image pulls, and is only the last resort. The step itself ends a check
+        # that runs for too long, counted from the container's start.
         "activeDeadlineSeconds": seconds + PULL_SECONDS,
         "terminationGracePeriodSeconds": 0,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        # By the scheduler, so that checks queue for the GPU; by name, so that no autoscaler adds a node.
+        # The scheduler places it, so checks queue for the GPU; by node name, so no autoscaler adds a node.
         "affinity": _exactly([node.name for node in nodes]),
         "tolerations": [_tolerated(taint) for taint in taints],
         "containers": [container],
@@ -227,7 +227,7 @@ def _spec(nodes: Sequence[NodeFacts], container: Manifest, seconds: int) -> Mani
 
 
 def _exactly(names: Sequence[str]) -> Manifest:
-    """One term a node: the API server takes a single name in each."""
+    """One term for each node: the API server takes a single name in a term."""
     terms = [
         {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]} for name in names
     ]
@@ -236,13 +236,11 @@ def _exactly(names: Sequence[str]) -> Manifest:
 
 
 def _tolerated(taint: NodeTaint) -> Manifest:
-    found: Manifest = {"key": taint.key, "effect": taint.effect}
-    return (
-        {**found, "operator": "Equal", "value": taint.value}
-        if taint.value
-        else {**found, "operator": "Exists"}
-    )
+    toleration: Manifest = {"key": taint.key, "effect": taint.effect}
+    if taint.value:
+        return {**toleration, "operator": "Equal", "value": taint.value}
+    return {**toleration, "operator": "Exists"}
 
 
-def _list(found: object) -> list[object]:
-    return found if isinstance(found, list) else []
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []

@@ -1,14 +1,22 @@
-"""What a node itself says of its GPUs, without a pod: how many can be had, what its labels say, whether one died.
+"""The GPU checks that need no pod: allocatable GPUs, labels of GPU feature discovery, and fatal XIDs.
 
-Judges; which node, and what its device plugin printed, is handed in.
+The caller reads the node and the log of its device plugin.
 """
 
 from datetime import datetime
 
-from lamplighter.domain.checks.verdicts.verdict import Measurement, Verdict, failed, not_proven, passed
+from lamplighter.domain.checks.verdicts.verdict import (
+    QUOTED,
+    Measurement,
+    Verdict,
+    failed,
+    not_proven,
+    passed,
+)
 from lamplighter.domain.diagnosis.rules.symptoms import FATAL_XIDS, condition_xid, xids
 from lamplighter.domain.gpu.instance_types import GpuType
 from lamplighter.domain.pool.nodes import NodeFacts
+from lamplighter.reasons.reason import Reason, reason
 
 COUNT, REPLICAS, PRODUCT = "nvidia.com/gpu.count", "nvidia.com/gpu.replicas", "nvidia.com/gpu.product"
 DRIVER = ("nvidia.com/cuda.driver-version.full", "nvidia.com/cuda.driver.major")
@@ -16,65 +24,74 @@ _MIG = "-MIG-"
 
 
 def allocatable(node: NodeFacts, kind: GpuType, slices: int = 1, replicas_asked: int = 1) -> Verdict:
-    """Whether pods can have every GPU of the instance type, times the parts each is handed out in.
+    """Whether pods can get every GPU of the instance type, times the parts that each GPU is offered in.
 
-    By how many pods each is shared, its label says; where nothing labels nodes, it is what was asked for.
+    A label says how many pods share a GPU. Where nothing labels nodes, it is the number that was asked for.
     """
     replicas = _number(node.labels.get(REPLICAS, str(replicas_asked)))
     if replicas is None:
-        return not_proven("the label that says by how many its GPUs are shared cannot be read")
-    wanted, found = kind.count * slices * replicas, node.gpus
-    measured: dict[str, Measurement] = {"allocatable": found, "expected": wanted}
-    text = f"{found} of {wanted} GPUs can be allocated"
-    return passed(text, measured) if found == wanted else failed(text, measured)
+        return not_proven(reason("check.node.replicas-unread"))
+    expected = kind.count * slices * replicas
+    measured: dict[str, Measurement] = {"allocatable": node.gpus, "expected": expected}
+    why = reason("check.node.allocatable", allocatable=node.gpus, expected=expected)
+    return passed(why, measured) if node.gpus == expected else failed(why, measured)
 
 
-def labels(node: NodeFacts, kind: GpuType, *, discovery: bool) -> Verdict | str:
-    """Whether discovery found what the instance type has; a sentence where nothing discovers here."""
+def labels(node: NodeFacts, kind: GpuType, *, discovery: bool) -> Verdict | Reason:
+    """Whether GPU feature discovery labelled what the instance type has; a reason where it does not run."""
     shown: dict[str, Measurement] = {
         key: node.labels[key] for key in (COUNT, REPLICAS, PRODUCT, *DRIVER) if key in node.labels
     }
     if COUNT not in node.labels or PRODUCT not in node.labels:
         if not discovery:
-            return "GPU feature discovery does not run here"
-        return not_proven("GPU feature discovery has not labelled the node", shown)
+            return reason("check.node.no-discovery")
+        return not_proven(reason("check.node.not-labelled"), shown)
     product = node.labels[PRODUCT].removesuffix("-SHARED").partition(_MIG)[0]
     names = {name.replace(" ", "-") for name in kind.names}
     if product not in names:
-        return failed(
-            f"discovery found a {product[:60]} where a {kind.instance_type} has {kind.names[0]}", shown
+        other = reason(
+            "check.node.other-model", model=product[:60], type=kind.instance_type, expected=kind.names[0]
         )
+        return failed(other, shown)
     # Slices that are all alike are counted as GPUs.
     if not node.sliced and node.labels[COUNT] != str(kind.count):
-        return failed(
-            f"discovery counts {node.labels[COUNT][:20]} GPUs where {kind.count} are expected", shown
-        )
+        counted = reason("check.node.counted", counted=node.labels[COUNT][:20], expected=kind.count)
+        return failed(counted, shown)
     if not any(key in node.labels for key in DRIVER):
-        return not_proven("discovery has not named the driver", shown)
-    return passed(f"discovery found {node.labels[COUNT]} {kind.names[0]} and its driver", shown)
+        return not_proven(reason("check.node.no-driver"), shown)
+    return passed(reason("check.node.labelled", counted=node.labels[COUNT][:20], model=kind.names[0]), shown)
 
 
-def xid(node: NodeFacts, printed: str | None, now: datetime) -> Verdict | str:
-    """Whether anything reports a fatal error of a GPU since the node is there; a sentence where nobody would.
+def xid(node: NodeFacts, printed: str | None, now: datetime) -> Verdict | Reason:
+    """Whether a fatal GPU error was reported since the node exists; a reason where nothing would report one.
 
-    `printed` is the device plugin's log on the node, None where it cannot be read.
+    `printed` is the log of the device plugin on the node, None where it cannot be read.
     """
     watched = ["the node monitoring agent"] if node.monitored else []
     watched += [] if printed is None else ["the device plugin's log"]
     measured: dict[str, Measurement] = {"read": watched}
     if node.hardware_fault:
-        named = condition_xid(node.hardware_fault)
-        told = f" (XID {named})" if named is not None else ""
-        return failed(
-            f"the node monitoring agent calls the accelerator not ready{told}: {node.hardware_fault}",
-            measured,
-        )
+        number = condition_xid(node.hardware_fault)
+        words = node.hardware_fault
+        if number is None:
+            return failed(reason("check.node.not-healthy", words=words), measured)
+        return failed(reason("check.node.not-healthy-xid", xid=number, words=words), measured)
     for number, line in xids(printed or "", now, node.created):
         if number in FATAL_XIDS or "XidCriticalError" in line:
-            return failed(f"XID {number}: {line[:200]}", {**measured, "xid": number})
+            return failed(
+                reason("check.node.xid", xid=number, line=line[:QUOTED]), {**measured, "xid": number}
+            )
     if not watched:
-        return "no device plugin's log can be read and no node monitoring agent runs"
-    return passed(f"no fatal XID is reported by {' and '.join(watched)}", measured)
+        return reason("check.node.xid-unwatched")
+    return passed(_no_xid(agent=node.monitored, log=printed is not None), measured)
+
+
+def _no_xid(*, agent: bool, log: bool) -> Reason:
+    if agent and log:
+        return reason("check.node.no-xid")
+    if agent:
+        return reason("check.node.no-xid-of-agent")
+    return reason("check.node.no-xid-in-log")
 
 
 def _number(text: str) -> int | None:

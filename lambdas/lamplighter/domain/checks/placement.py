@@ -1,16 +1,18 @@
-"""Which checks a ladder means for the nodes at hand: each on its node, those between nodes on pairs of them.
+"""Places the checks of a ladder on nodes: each check on a node, a check between nodes on a pair.
 
-What cannot be meant is said with its reason and judges nobody: a collective where there is one node, a test of
-whole GPUs where they are handed out in slices.
+A check that cannot run here is named with its reason: a collective where there is one node, or a test of whole GPUs
+where they are offered in slices.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lamplighter.domain.checks.ladder import Check
-from lamplighter.domain.checks.manifests import FETCH, seat_name
+from lamplighter.domain.checks.manifests import FETCH, placement_name
 from lamplighter.domain.gpu.instance_types import GpuType
 from lamplighter.domain.pool.nodes import NodeFacts
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Reason, Said, reason
 
 
 @dataclass(frozen=True)
@@ -20,21 +22,21 @@ class GpuNode:
     facts: NodeFacts
     kind: GpuType
     slices: int = 1
-    """Into how many MIG shall cut each of its GPUs."""
+    """The number of MIG slices that were asked for, of each GPU."""
     replicas: int = 1
-    """To how many pods each shall be handed out, where no label of the node says so."""
+    """The number of pods that shall share a GPU, where no label of the node says so."""
 
     @property
     def name(self) -> str:
         return self.facts.name
 
     @property
-    def in_parts(self) -> str | None:
-        """How its GPUs are handed out other than whole or in time slices."""
+    def in_parts(self) -> Reason | None:
+        """That its GPUs are offered in MIG slices or by MPS; None where they are whole or time-sliced."""
         if self.facts.sliced:
-            return "MIG slices"
+            return reason("check.offered-in-slices")
         shared_by = self.facts.labels.get("nvidia.com/gpu.sharing-strategy")
-        return "shares of MPS" if shared_by == "mps" else None
+        return reason("check.offered-by-mps") if shared_by == "mps" else None
 
 
 @dataclass(frozen=True)
@@ -56,41 +58,42 @@ class Placement:
 
 @dataclass(frozen=True)
 class NotJudged:
-    """A check that says nothing about anybody here, and why."""
+    """A check that proves nothing on these nodes, and why."""
 
     check: str
-    why: str
+    why: Said
 
     def to_json(self) -> dict[str, object]:
-        return {"check": self.check, "why": self.why}
+        return {"check": self.check, "why": document(self.why)}
 
 
 def placements(
     ladder: Iterable[Check], nodes: Sequence[GpuNode], lease: str
 ) -> tuple[list[Placement], list[NotJudged]]:
-    """Every check that is due, in the order of the ladder; and what is not judged."""
+    """Every check that is due, in the order of the ladder; and the checks that cannot run here."""
     due: list[Placement] = []
     left_out: list[NotJudged] = []
     for check in ladder:
         fit = [node for node in nodes if not (check.whole and node.in_parts)]
-        parts = {node.in_parts for node in nodes if node not in fit}
-        left_out += [
-            NotJudged(check.name, f"the GPUs are handed out in {part}") for part in sorted(map(str, parts))
-        ]
+        parts = {part.code: part for node in nodes if node not in fit and (part := node.in_parts)}
+        left_out += [NotJudged(check.name, parts[code]) for code in sorted(parts)]
         if check.nodes == 1:
-            due += [_seat(check, (node.name,), (node.name,), lease) for node in fit]
+            due += [_placement(check, (node.name,), (node.name,), lease) for node in fit]
         elif len(fit) < check.nodes:
             if not parts:
-                count = "no node is" if not fit else "only one node is"
-                left_out.append(NotJudged(check.name, f"it takes two nodes, and {count} ready"))
+                left_out.append(NotJudged(check.name, _too_few_nodes(len(fit))))
         else:
             due += _pairs(check, [node.name for node in fit], lease)
     return due, left_out
 
 
+def _too_few_nodes(ready: int) -> Reason:
+    return reason("check.one-node-ready") if ready else reason("check.no-node-ready")
+
+
 def fetches(due: Iterable[Placement], lease: str) -> dict[tuple[str, str], str]:
-    """Images to bring to nodes while the first checks run, by node and image: the name of the pod that does."""
-    found: dict[tuple[str, str], str] = {}
+    """Images to pull while the first checks run: the name of the pod that pulls, by node and image."""
+    pulling: dict[tuple[str, str], str] = {}
     listed = list(due)
     at_once = {
         (node, placement.check.image)
@@ -101,25 +104,25 @@ def fetches(due: Iterable[Placement], lease: str) -> dict[tuple[str, str], str]:
     for placement in listed:
         for node in placement.nodes:
             if (node, placement.check.image) not in at_once:
-                found[node, placement.check.image] = seat_name(
+                pulling[node, placement.check.image] = placement_name(
                     f"{FETCH}-{placement.check.image}", lease, (node,)
                 )
-    return found
+    return pulling
 
 
 def _pairs(check: Check, names: Sequence[str], lease: str) -> list[Placement]:
-    """Neighbours side by side; where one is left over, it meets the first again once that is free."""
+    """Pairs of neighbours; a node that is left over is paired with the first node, once that is free."""
     whole = len(names) - len(names) % 2
-    found = [
-        _seat(check, (names[at], names[at + 1]), (names[at], names[at + 1]), lease)
+    pairs = [
+        _placement(check, (names[at], names[at + 1]), (names[at], names[at + 1]), lease)
         for at in range(0, whole, 2)
     ]
     if whole < len(names):
-        found.append(_seat(check, (names[-1], names[0]), (names[-1],), lease, turn=1))
-    return found
+        pairs.append(_placement(check, (names[-1], names[0]), (names[-1],), lease, turn=1))
+    return pairs
 
 
-def _seat(
+def _placement(
     check: Check, nodes: tuple[str, ...], judged: tuple[str, ...], lease: str, turn: int = 0
 ) -> Placement:
-    return Placement(check, nodes, judged, seat_name(check.name, lease, nodes), turn)
+    return Placement(check, nodes, judged, placement_name(check.name, lease, nodes), turn)

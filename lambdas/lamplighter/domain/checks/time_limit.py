@@ -1,6 +1,6 @@
-"""How much of its budget a node's checks have used: from the node's Ready on, waiting for images not counted.
+"""The used part of a node's budget for checks: from the node's Ready on, without waiting for images.
 
-Our clock and the API server's may differ: instants are only compared with instants of the same clock.
+Our clock and the API server's may differ, so only instants of the same clock are compared.
 """
 
 import re
@@ -11,10 +11,10 @@ from lamplighter.domain.checks.ladder import ASKED_ANNOTATION
 from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
 from lamplighter.values import instant
 
-#: Between a node's Ready and its first check its GPUs are set up, for which AwaitGpus has a patience of its own.
-#: So much of that is charged to the checks at most.
+#: Between a node's Ready and its first check its GPUs are set up, and AwaitGpus has a time limit of its own for that.
+#: At most this much of that time counts for the checks.
 SET_UP_AT_MOST = timedelta(seconds=90)
-#: A node that was Ready for longer was there before: proven once already, or late and said to be.
+#: A node that was Ready for longer was there before the lease, or it was late and announced as late.
 THERE_BEFORE = timedelta(minutes=5)
 ZERO = timedelta()
 
@@ -24,16 +24,16 @@ _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-
 
 
 def asked(pod: PodFacts) -> datetime:
-    """When we asked for the pod, by our own clock."""
-    said = pod.annotations.get(ASKED_ANNOTATION)
-    return instant.read(said) if said else pod.created
+    """When we created the pod, by our own clock."""
+    written = pod.annotations.get(ASKED_ANNOTATION)
+    return instant.read(written) if written else pod.created
 
 
 def spent(node: NodeFacts, pods: Sequence[PodFacts], pulled: Mapping[str, float], now: datetime) -> timedelta:
-    """What the node's checks have used by now.
+    """The time that the node's checks have used by now.
 
-    `pods` are theirs on this node, those that bring images too; `pulled` are seconds of pulling by pod, as the
-    kubelets' events say.
+    `pods` are the checks' pods on this node, with those that pull images. `pulled` are seconds of pulling by pod,
+    from the kubelets' events.
     """
     if not pods:
         return ZERO
@@ -43,18 +43,18 @@ def spent(node: NodeFacts, pods: Sequence[PodFacts], pulled: Mapping[str, float]
     since = now - min(asked(pod) for pod in pods)
     ran = sum((ran_for(pod) for pod in pods if pod.gpus), ZERO)
     waited = sum((_pulling(pod, pulled, now) for pod in pods), ZERO)
-    # Images come while other checks run; only what is left of that is time in which nothing else was done.
+    # Images are pulled while other checks run. Only the rest is time in which nothing else ran.
     waited = min(waited, max(ZERO, since - ran))
     return max(ZERO, charged + since - waited)
 
 
 def ran_for(pod: PodFacts) -> timedelta:
-    """How long its container ran, once it has ended."""
+    """How long the pod's container ran, once it has ended."""
     return pod.ended - pod.began if pod.began and pod.ended else ZERO
 
 
 def pull_of(pod: PodFacts, pulled: Mapping[str, float]) -> timedelta:
-    """How long its image was pulled: by the kubelet's event, else from scheduled to started."""
+    """How long the pod's image was pulled: by the kubelet's event, else from scheduled to started."""
     if pod.name in pulled:
         return timedelta(seconds=pulled[pod.name])
     return pod.began - pod.scheduled if pod.began and pod.scheduled else ZERO
@@ -66,7 +66,7 @@ def _pulling(pod: PodFacts, pulled: Mapping[str, float], now: datetime) -> timed
 
 
 def pulled_in(message: str) -> float | None:
-    """Seconds by the kubelet's event Pulled; 0 for an image that was there; None for any other text."""
+    """The seconds in the kubelet's event Pulled; 0 for an image that was on the node; None for any other text."""
     if "already present on machine" in message:
         return 0.0
     match = _PULLED.search(message)

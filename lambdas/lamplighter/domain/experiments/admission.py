@@ -1,7 +1,6 @@
-"""Who may run which experiment when: only inside a lease with time left for the restore, one at a time a cluster.
+"""Decides whether an experiment may run: only inside a lease with time for the restore, one at a time in a cluster.
 
-Decides, with a reason that says what would be right. Reading the facts and keeping the answer is the
-experiments function's.
+A refusal says what would be right. The experiments function reads the facts and stores the decision.
 """
 
 import hashlib
@@ -20,30 +19,30 @@ if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
 PROOF = timedelta(minutes=10)
-"""How long a restored run may still be at its proof before another may begin."""
+"""How long the proof of a restored run may keep another run from beginning."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentFacts:
-    """What an experiment would be run on, as it is now."""
+    """The present state of the lab that an experiment would run on."""
 
     lab: str
     ours: bool
-    """Whether the cluster is the lab's own: nothing is changed of one that is adopted."""
+    """Whether the cluster is the lab's own: an adopted cluster is not changed."""
     stack: str
     """What announces the pool's GPUs: operator, device-plugin or built-in."""
     taints: tuple[str, ...]
     """The taints of the pool's nodes, `key=value:effect`."""
     leases: Mapping[str, Sequence[Lease]]
-    """By pool, all there are."""
+    """All leases, by pool."""
     runs: Sequence[ExperimentRun] = ()
-    """What was run before, and what may still be running."""
+    """Earlier runs, and runs that may still be under way."""
 
 
 def ground(
     lab: "Lab", pool: str, leases: Mapping[str, Sequence[Lease]], runs: Sequence[ExperimentRun]
 ) -> ExperimentFacts:
-    """What the deployed lab and its ledger say of it."""
+    """The facts from the deployed lab and its ledger."""
     known = lab.pools.get(pool)
     return ExperimentFacts(
         lab=lab.name,
@@ -57,7 +56,7 @@ def ground(
 
 @dataclass(frozen=True, slots=True)
 class ExperimentDecision:
-    """Granted with the run that follows, or refused with the reason."""
+    """Granted with the new run, or refused with the reason."""
 
     outcome: str
     reason: Said
@@ -65,7 +64,7 @@ class ExperimentDecision:
 
 
 def decide(command: Command, ground: ExperimentFacts, now: datetime) -> ExperimentDecision:
-    """The answer to a command to run an experiment; `run` has no `before` yet."""
+    """The decision on a command to run an experiment; its `run` has no `before` yet."""
     experiment = CATALOGUE.get(command.experiment or "")
     if experiment is None:
         return _no(unknown(command.experiment or ""))
@@ -108,12 +107,12 @@ def decide(command: Command, ground: ExperimentFacts, now: datetime) -> Experime
 
 
 def run_id(command: Command) -> str:
-    """The run that a command makes: the same command is always the same run."""
+    """The id of a command's run: the same command always has the same run."""
     return f"{command.experiment}-{hashlib.sha256(command.id.encode()).hexdigest()[:8]}"
 
 
 def affected(experiment: Experiment, lease: Lease, ground: ExperimentFacts, now: datetime) -> list[Lease]:
-    """The other leases that feel it: all of the cluster that are in force before it is over."""
+    """The other leases that the experiment affects: all leases of the cluster that overlap it."""
     if not experiment.changes_cluster:
         return []
     over = now + experiment.lasts
@@ -126,7 +125,7 @@ def affected(experiment: Experiment, lease: Lease, ground: ExperimentFacts, now:
 
 
 def busy(runs: Sequence[ExperimentRun], now: datetime) -> Said | None:
-    """Why no other experiment may begin now: one is under way, or still being proven undone."""
+    """Why no other experiment may begin now: a run is under way, or its restore is being proven."""
     for run in runs:
         if not run.undone:
             return reason("experiment.running", name=run.name, pool=run.pool, until=run.ends)
@@ -152,7 +151,7 @@ def _unfit(experiment: Experiment, pool: str, ground: ExperimentFacts) -> Said |
 
 
 def _lease(command: Command, ground: ExperimentFacts, now: datetime) -> tuple[Lease | None, Said]:
-    """The lease inside which it runs; else why there is none."""
+    """The lease inside which the experiment runs; else why there is none."""
     running = [lease for lease in ground.leases[command.pool] if lease.in_force(now)]
     if command.lease is not None:
         running = [lease for lease in running if lease.id == command.lease]

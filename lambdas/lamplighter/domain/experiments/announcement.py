@@ -1,4 +1,4 @@
-"""What the lab says aloud about an experiment: before the change what will not work, afterwards what it showed."""
+"""The notices about an experiment: before the change what will not work, and afterwards the result."""
 
 from collections.abc import Sequence
 from zoneinfo import ZoneInfo
@@ -15,7 +15,7 @@ from lamplighter.reasons.reason import draw
 def of_change(
     run: ExperimentRun, others: Sequence[Lease], zone: ZoneInfo, texts: Texts = ENGLISH
 ) -> Announcement:
-    """That a fault is put in on purpose, until when, what else breaks, and for whom."""
+    """A fault is injected on purpose: until when, what else breaks, and for which leases."""
     until = clock_and_date(texts, zone)(run.ends)
     runs = (
         texts.say(
@@ -44,7 +44,7 @@ def of_change(
 
 
 def of_report(run: ExperimentRun, zone: ZoneInfo, texts: Texts = ENGLISH) -> Announcement:
-    """What it showed, and that it is undone."""
+    """The result of the experiment, and its restore."""
     told = draw(conclusion(run), texts, clock_and_date(texts, zone))
     return notice(
         "experiment-over",

@@ -1,8 +1,9 @@
-"""The catalogue: each experiment with what it changes, what to expect, how long it takes and what else breaks.
+"""The catalogue of experiments: what each changes, what to expect, how long it takes, and what else breaks.
 
-Owns the words and the numbers; who may run one is admission.py's, doing it the experiments function's.
+admission.py decides who may run an experiment. The experiments function runs it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -12,109 +13,114 @@ from lamplighter.reasons.reason import Reason, reason
 
 
 class Touches(StrEnum):
-    """What an experiment changes, and so what has to be put back."""
+    """What an experiment changes, and so what must be restored."""
 
     RULES = "security-group-rules"
     POLICY = "cluster-policy"
     NOTHING = "nothing"
-    """Only a pod of its own is made, and taken away."""
+    """It only creates a pod of its own, and deletes it."""
 
 
 class Probe(StrEnum):
-    """What is run to see the symptom, and again to see that it is gone."""
+    """What runs to show the symptom, and again to show that the symptom has ended."""
 
     NCCL = "nccl"
     """The two-node all_reduce of the ladder."""
     GPU = "gpu"
-    """nvidia-smi and vectorAdd on every node of the pool, and what they can allocate."""
+    """nvidia-smi and vectorAdd on every node of the pool, and the GPUs that can be allocated."""
     NEWER_CUDA = "newer-cuda"
-    """A pod whose image asks for a CUDA that no driver has yet; the proof is the GPU probe."""
+    """A pod whose image needs a CUDA that no driver has yet. The GPU probe proves the restore."""
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One fault that can be put in on purpose."""
+    """One fault that can be injected on purpose."""
 
     name: str
     hypothesis: Reason
     changes: tuple[Reason, ...]
-    """What is changed, a sentence each."""
+    """The changes, a sentence each."""
     touches: Touches
     probe: Probe
     cause: str
     """The cause that the diagnosis must name."""
     symptom: Reason
-    """What is seen of it, in words."""
+    """The symptom, as a sentence."""
     breaks: tuple[Reason, ...]
-    """What else does not work meanwhile."""
+    """What else does not work during the experiment."""
     lasts: timedelta
-    """From the change to the restore, at the longest."""
+    """The longest time from the change to the restore."""
     needs_nodes: int = 1
 
     @property
     def changes_cluster(self) -> bool:
-        """Whether it is felt beyond its own lease."""
+        """Whether it affects more than its own lease."""
         return self.touches is not Touches.NOTHING
 
 
-NCCL_BLOCKED = Experiment(
-    name="nccl-blocked",
-    hypothesis=reason("experiment.nccl-blocked.hypothesis"),
-    changes=(
-        reason("experiment.nccl-blocked.change.node"),
-        reason("experiment.nccl-blocked.change.auxiliary"),
-    ),
+def _experiment(
+    name: str,
+    *,
+    touches: Touches,
+    probe: Probe,
+    cause: str,
+    minutes: int,
+    changes: Sequence[str] = ("change",),
+    breaks: Sequence[str],
+    needs_nodes: int = 1,
+) -> Experiment:
+    """An experiment with its texts of experiment.json, which are named `experiment.catalogue.NAME.PART`."""
+
+    def text(part: str) -> Reason:
+        return Reason(f"experiment.catalogue.{name}.{part}")
+
+    return Experiment(
+        name=name,
+        hypothesis=text("hypothesis"),
+        changes=tuple(map(text, changes)),
+        touches=touches,
+        probe=probe,
+        cause=cause,
+        symptom=text("symptom"),
+        breaks=tuple(map(text, breaks)),
+        lasts=timedelta(minutes=minutes),
+        needs_nodes=needs_nodes,
+    )
+
+
+NCCL_BLOCKED = _experiment(
+    "nccl-blocked",
     touches=Touches.RULES,
     probe=Probe.NCCL,
     cause="nccl-path-blocked",
-    symptom=reason("experiment.nccl-blocked.symptom"),
-    breaks=(
-        reason("experiment.nccl-blocked.breaks.pods"),
-        reason("experiment.nccl-blocked.breaks.webhooks"),
-        reason("experiment.nccl-blocked.breaks.balancers"),
-    ),
-    lasts=timedelta(minutes=12),
+    minutes=12,
+    changes=("change.node", "change.auxiliary"),
+    breaks=("breaks.pods", "breaks.webhooks", "breaks.balancers"),
     needs_nodes=2,
 )
-DEVICE_PLUGIN_OFF = Experiment(
-    name="device-plugin-off",
-    hypothesis=reason("experiment.device-plugin-off.hypothesis"),
-    changes=(reason("experiment.device-plugin-off.change"),),
+DEVICE_PLUGIN_OFF = _experiment(
+    "device-plugin-off",
     touches=Touches.POLICY,
     probe=Probe.GPU,
     cause="device-plugin-disabled",
-    symptom=reason("experiment.device-plugin-off.symptom"),
-    breaks=(
-        reason("experiment.device-plugin-off.breaks.pods"),
-        reason("experiment.device-plugin-off.breaks.helm"),
-    ),
-    lasts=timedelta(minutes=5),
+    minutes=5,
+    breaks=("breaks.pods", "breaks.helm"),
 )
-TAINT_MISMATCH = Experiment(
-    name="taint-mismatch",
-    hypothesis=reason("experiment.taint-mismatch.hypothesis"),
-    changes=(reason("experiment.taint-mismatch.change"),),
+TAINT_MISMATCH = _experiment(
+    "taint-mismatch",
     touches=Touches.POLICY,
     probe=Probe.GPU,
     cause="untolerated-taint",
-    symptom=reason("experiment.taint-mismatch.symptom"),
-    breaks=(
-        reason("experiment.taint-mismatch.breaks.pods"),
-        reason("experiment.taint-mismatch.breaks.metrics"),
-        reason("experiment.taint-mismatch.breaks.helm"),
-    ),
-    lasts=timedelta(minutes=6),
+    minutes=6,
+    breaks=("breaks.pods", "breaks.metrics", "breaks.helm"),
 )
-DRIVER_IMAGE_TOO_NEW = Experiment(
-    name="driver-image-too-new",
-    hypothesis=reason("experiment.driver-image-too-new.hypothesis"),
-    changes=(reason("experiment.driver-image-too-new.change"),),
+DRIVER_IMAGE_TOO_NEW = _experiment(
+    "driver-image-too-new",
     touches=Touches.NOTHING,
     probe=Probe.NEWER_CUDA,
     cause="driver-too-old",
-    symptom=reason("experiment.driver-image-too-new.symptom"),
-    breaks=(reason("experiment.driver-image-too-new.breaks"),),
-    lasts=timedelta(minutes=5),
+    minutes=5,
+    breaks=("breaks",),
 )
 
 CATALOGUE = {
@@ -124,13 +130,13 @@ CATALOGUE = {
 
 
 def find(name: str) -> Experiment:
-    """The experiment of that name; BadInput names those there are."""
-    found = CATALOGUE.get(name)
-    if found is None:
+    """The experiment of that name; BadInput names the known ones."""
+    experiment = CATALOGUE.get(name)
+    if experiment is None:
         raise BadInput(unknown(name))
-    return found
+    return experiment
 
 
 def unknown(name: str) -> Reason:
-    """That no experiment has this name, and which there are."""
+    """That no experiment has this name, and the known names."""
     return reason("experiment.unknown", name=name[:80], known=tuple(CATALOGUE))

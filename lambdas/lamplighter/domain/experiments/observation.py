@@ -1,6 +1,6 @@
-"""What was seen of an experiment, held against what it was expected to show: the diagnosis has the word.
+"""Compares the observation of an experiment with its expected cause; the diagnosis decides.
 
-Owns when the symptom counts as seen; looking is lamplighter/application/experiments/observe.py's.
+application/experiments/observe.py makes the observation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,23 +17,23 @@ Row = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Observation:
-    """What one look found: verdicts as rows (`check`, `node`, `verdict`, `reason`), and what is waited for."""
+    """One observation: verdicts as rows (`check`, `node`, `verdict`, `reason`), and what is still waited for."""
 
     verdicts: Sequence[dict[str, object]]
     waiting: Sequence[Said] = ()
     ended: datetime | None = None
-    """Since when nothing more will come of what was run, where it comes to an end by itself."""
+    """When the last check ended, where the checks end by themselves."""
 
 
 def causes(diagnosis: Mapping[str, object]) -> list[str]:
-    """The causes that a diagnosis names, root first."""
+    """The causes that a diagnosis names, root cause first."""
     return [str(finding.get("cause")) for finding in rows(diagnosis.get("findings"))]
 
 
 def seen(
     experiment: Experiment, verdicts: Sequence[Row], diagnosis: Mapping[str, object], at: datetime
 ) -> dict[str, object]:
-    """The document that a run keeps of its observation."""
+    """The observation, as the run keeps it."""
     named = causes(diagnosis)
     expected = experiment.cause in named
     return {
@@ -46,7 +46,7 @@ def seen(
 
 
 def proof(verdicts: Sequence[Row], at: datetime, why_not: Said | None = None) -> dict[str, object]:
-    """What a run keeps of the checks after it: passed only where there are some, and all of them passed."""
+    """The checks after the restore, as the run keeps them; passed only where there are checks and all passed."""
     outcomes = {str(each.get("verdict")) for each in verdicts}
     if "failed" in outcomes:
         verdict = "failed"

@@ -1,6 +1,6 @@
-"""What a person reads before an experiment: what changes, what to expect, how long, what else breaks, and for whom.
+"""The plan of an experiment: what changes, what to expect, how long it takes, what else breaks, and for which leases.
 
-The same words for the command line and for Slack; whether it may run now is admission.py's.
+The command line and Slack show the same text. admission.py decides whether it may run now.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class ExperimentPlan:
 
     experiment: Experiment
     answer: ExperimentDecision
-    """Granted, or refused with what would be right."""
+    """Granted, or refused with the reason."""
     affected: Sequence[Lease] = ()
 
     def to_json(self) -> dict[str, object]:
@@ -42,7 +42,7 @@ class ExperimentPlan:
         }
 
     def lines(self, clock: Clock, texts: Texts = ENGLISH) -> list[str]:
-        """As a person reads it."""
+        """The plan as lines of text."""
         experiment, run = self.experiment, self.answer.run
 
         def drawn(said: Said) -> str:

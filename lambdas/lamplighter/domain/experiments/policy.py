@@ -1,27 +1,16 @@
-"""The fields of the ClusterPolicy that experiments change, and what they become.
+"""The fields of the ClusterPolicy that experiments change, and their new values.
 
-Owns the values; adapters/kubernetes/overrides.py writes the fields that Helm owns, and reverts them.
+adapters/kubernetes/overrides.py writes the fields and reverts them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
 
+from lamplighter.lab.pools import Taint
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.values.json_value import JsonValue
 
 MANAGER = "lamplighter-experiment"
-"""Of its own: what a window applies as `lamplighter` stays applied."""
-
-
-class Taint(Protocol):
-    """A taint of a pool's nodes."""
-
-    @property
-    def key(self) -> str: ...
-    @property
-    def value(self) -> str: ...
-    @property
-    def effect(self) -> str: ...
+"""The field manager of experiments. A window's settings have another one, `lamplighter`, and stay applied."""
 
 
 def changes(experiment: str, taints: Sequence[Taint]) -> Mapping[str, JsonValue]:
@@ -46,7 +35,7 @@ def becomes(fields: Mapping[str, object]) -> list[Said]:
 
 
 def was(fields: Mapping[str, object]) -> list[Said]:
-    """What stood in the fields before."""
+    """The values of the fields before, a sentence each."""
     return [reason("experiment.field-was", field=field, value=value) for field, value in _leaves(fields)]
 
 

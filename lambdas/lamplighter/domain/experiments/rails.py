@@ -1,4 +1,4 @@
-"""The rails of a run: schedules that undo it when nobody else does, armed before the first change.
+"""The rails of a run: schedules that restore it where nothing else does, armed before the first change.
 
 Security-group rules are put back by EC2 itself, with no function of ours; whatever else there is, by the
 workflow that the schedule starts. Each fires twice: after the run's own length, and ahead of its lease's end.
@@ -18,20 +18,20 @@ from lamplighter.reasons.reason import Said, reason
 AUTHORIZE = "arn:aws:scheduler:::aws-sdk:ec2:authorizeSecurityGroupIngress"
 PREFIX = "experiment-"
 AFTER_END = timedelta(minutes=2)
-"""The workflow restores at the end itself; a schedule that finds the rule there already is refused by EC2."""
+"""The workflow itself restores at the end. EC2 refuses a schedule's call where the rule exists already."""
 GOOD_FOR = timedelta(days=1)
 RETRIED = timedelta(minutes=5)
 
 
 def before_rules(before: Mapping[str, object]) -> tuple[TrafficRule, ...]:
-    """The rules that were there, as a run keeps them."""
+    """The rules before the run, as the run keeps them."""
     found = before.get("rules")
     rows = found if isinstance(found, Sequence) and not isinstance(found, str) else ()
     return tuple(TrafficRule.from_json(each) for each in rows if isinstance(each, Mapping))
 
 
 def rails(run: ExperimentRun, workflow: str, closes: datetime) -> tuple[Schedule, ...]:
-    """Every schedule that a run needs, the lease's end being `closes`; none where nothing is changed."""
+    """The schedules of a run whose lease ends at `closes`; none where the experiment changes nothing."""
     if run.experiment.touches is Touches.NOTHING:
         return ()
     last = (closes - MARGIN).replace(microsecond=0)
@@ -44,7 +44,7 @@ def rails(run: ExperimentRun, workflow: str, closes: datetime) -> tuple[Schedule
 
 
 def names(run: ExperimentRun) -> tuple[str, ...]:
-    """The names that its rails may have."""
+    """The names that the run's schedules may have."""
     groups = range(len(_groups(run)))
     return tuple(
         f"{PREFIX}{run.id}-{part}-{moment}"
@@ -54,7 +54,7 @@ def names(run: ExperimentRun) -> tuple[str, ...]:
 
 
 def restore(run: ExperimentRun, workflow: str, called: str, at: datetime, because: Said) -> Start:
-    """The start of the workflow that undoes a run; `called` keeps one start apart from another."""
+    """The input of the workflow that restores a run; `called` tells one start from another."""
     command = Command(
         id=f"restore-{run.id}-{called}"[:80],
         verb=Verb.RESTORE,
@@ -72,7 +72,7 @@ def restore(run: ExperimentRun, workflow: str, called: str, at: datetime, becaus
 
 
 def _by_ec2(run: ExperimentRun, moment: str, at: datetime) -> list[Schedule]:
-    """One call a group: EC2 adds all rules of a call or none, so that each group is restored by itself."""
+    """One call for each group: EC2 adds all rules of a call or none, so each group is restored by itself."""
     made = []
     for number, (group, rules) in enumerate(_groups(run).items()):
         sent = {"GroupId": group, "IpPermissions": [rule.permission() for rule in rules]}

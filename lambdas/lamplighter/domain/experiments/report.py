@@ -1,6 +1,6 @@
-"""The report of a run, for a person to hand in: hypothesis, change, expected, seen, evidence, restored.
+"""The report of a run, which a student may hand in: hypothesis, change, expected, seen, evidence, restored.
 
-Owns its words and its two forms; what it says stands in the run as the ledger keeps it.
+It has two forms, JSON and Markdown. Its content is the run as the ledger keeps it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,7 +10,8 @@ from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.experiments.policy import was
 from lamplighter.domain.experiments.rails import before_rules
 from lamplighter.domain.experiments.run import Document, ExperimentPhase, ExperimentRun
-from lamplighter.reasons.document import drawn, read
+from lamplighter.reasons.document import drawn as drawn_document
+from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import Clock, Said, Sentences, draw, reason
 from lamplighter.values import instant
 from lamplighter.values.clock_time import clock_time
@@ -19,7 +20,7 @@ LONGEST_EVIDENCE = 20
 
 
 def conclusion(run: ExperimentRun) -> Said:
-    """What was seen against what was expected, and whether it is undone."""
+    """The observation compared with the expected cause, and whether the run is restored."""
     return Sentences((_outcome(run), _undone(run)))
 
 
@@ -177,19 +178,8 @@ def _verdicts(found: Document) -> list[Said]:
     ]
 
 
-def _in_english(found: Document) -> dict[str, object]:
-    """What a run keeps, with its reasons as text."""
-    kept = dict(found)
-    if kept.get("reason") is not None:
-        kept["reason"] = str(read(kept["reason"]))
-    if "verdicts" in kept:
-        kept["verdicts"] = [
-            {**each, **({} if each.get("reason") is None else {"reason": str(read(each["reason"]))})}
-            for each in _rows(kept["verdicts"])
-        ]
-    if "findings" in kept:
-        kept["findings"] = drawn(kept["findings"], ENGLISH, clock_time)
-    return kept
+def _in_english(kept: Document) -> object:
+    return drawn_document(kept, ENGLISH, clock_time)
 
 
 def _rows(found: object) -> list[Document]:

@@ -1,6 +1,6 @@
-"""The two security-group rules of the NCCL experiment: which they are, and how they are written.
+"""The two security-group rules of the NCCL experiment, and their form in EC2's calls.
 
-Owns the pair and its form; reading, taking and giving back rules is adapters/aws/capacity/security_groups.py's.
+adapters/aws/capacity/security_groups.py reads, removes and restores rules.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ EPHEMERAL = (1025, 65535)
 
 @dataclass(frozen=True, slots=True)
 class TrafficRule:
-    """One rule that lets traffic into a group; two are the same when all but their description is."""
+    """An inbound rule of a security group; two rules are equal where all but their descriptions are equal."""
 
     group: str
     protocol: str
@@ -22,16 +22,16 @@ class TrafficRule:
     to_port: int
     cidr: str | None = None
     source: str | None = None
-    """The group that may come in."""
+    """The group whose traffic the rule allows."""
     description: str = ""
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes it this rule for EC2: its description does not."""
+        """The identity of the rule in EC2: all but its description."""
         return (self.group, self.protocol, self.from_port, self.to_port, self.cidr, self.source)
 
     def permission(self) -> dict[str, object]:
-        """The rule in EC2's words, as calls and schedules send it."""
+        """The rule as EC2's calls and schedules have it."""
         said = {"Description": self.description} if self.description else {}
         made: dict[str, object] = {"IpProtocol": self.protocol}
         if self.protocol != ANY_PROTOCOL:
@@ -79,7 +79,7 @@ class TrafficRule:
 
 
 def ephemeral(rules: Iterable[TrafficRule], node: str) -> TrafficRule | None:
-    """The rule by which the node group reaches itself on its high ports."""
+    """The rule that lets the node group reach itself on its high ports."""
     return next(
         (
             rule
@@ -94,7 +94,7 @@ def ephemeral(rules: Iterable[TrafficRule], node: str) -> TrafficRule | None:
 
 
 def vpc_wide(rules: Iterable[TrafficRule], auxiliary: str, cidr: str) -> TrafficRule | None:
-    """The rule by which the auxiliary group lets in everything from the VPC."""
+    """The rule of the auxiliary group that lets in everything from the VPC."""
     return next(
         (
             rule
@@ -106,6 +106,6 @@ def vpc_wide(rules: Iterable[TrafficRule], auxiliary: str, cidr: str) -> Traffic
 
 
 def missing(before: Iterable[TrafficRule], now: Iterable[TrafficRule]) -> tuple[TrafficRule, ...]:
-    """Those of the rules that were there and are not."""
+    """The rules that existed before and do not exist now."""
     there = {rule.key for rule in now}
     return tuple(rule for rule in before if rule.key not in there)

@@ -1,6 +1,6 @@
-"""One run of an experiment: who, where, until when, what was there before, how far it came and what was seen.
+"""One run of an experiment: its person, pool, lease and end, the state before it, its phase and its observation.
 
-Owns its phases and its instants; the ledger keeps it as this document, written before the first change.
+The ledger has it as this document before the first change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,21 +16,21 @@ from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
 MARGIN = timedelta(minutes=10)
-"""Before the end of its lease everything must be as it was; the last schedules fire then."""
+"""How long before the lease's end everything must be restored; the last schedules fire then."""
 Document = Mapping[str, object]
 
 
 class ExperimentPhase(StrEnum):
-    """How far a run has come."""
+    """The phase of a run."""
 
     PREPARED = "prepared"
-    """What was there before is kept; from here on something may be changed."""
+    """The state before is stored; from now on something may be changed."""
     CHANGED = "changed"
     OBSERVED = "observed"
     RESTORED = "restored"
-    """Everything is as it was, and was seen to be."""
+    """Everything is restored, and that was verified."""
     PROVEN = "proven"
-    """The checks pass again, or were tried; the report is complete."""
+    """The checks were run again; the report is complete."""
 
 
 UNDONE = frozenset({ExperimentPhase.RESTORED, ExperimentPhase.PROVEN})
@@ -47,18 +47,18 @@ class ExperimentRun:
     by: str
     begun: datetime
     ends: datetime
-    """When the restore is due at the latest, by its own length."""
+    """When the restore is due by the experiment's own length."""
     closes: datetime
-    """The end of its lease when it began."""
+    """The end of the lease when the run began."""
     phase: ExperimentPhase = ExperimentPhase.PREPARED
     because: Said | None = None
     before: Document = field(default_factory=dict)
-    """What was there: `rules` of EC2, `policy` of the ClusterPolicy."""
+    """The state before: `rules` of EC2, `policy` of the ClusterPolicy."""
     affected: tuple[str, ...] = ()
-    """Other leases that feel it."""
+    """Other leases that the run affects."""
     changed: datetime | None = None
     change: tuple[Said, ...] = ()
-    """What was changed, as it was done."""
+    """The changes that were made."""
     seen: Document = field(default_factory=dict)
     """`cause`, `findings`, `verdicts`, `as_expected`, `at`."""
     restored: datetime | None = None
@@ -68,21 +68,21 @@ class ExperimentRun:
 
     @property
     def experiment(self) -> Experiment:
-        """What it is a run of."""
+        """The experiment of this run."""
         return CATALOGUE[self.name]
 
     @property
     def undone(self) -> bool:
-        """Whether everything is as it was before, as far as anybody looked."""
+        """Whether everything is restored, as far as is known."""
         return self.phase in UNDONE
 
     def due(self, lease: Lease | None) -> datetime:
-        """When it must be undone, by its lease as it is now: one that ends sooner takes it along."""
+        """When the run must be restored, by the present end of its lease, which may have moved."""
         closes = lease.closes if lease is not None else self.closes
         return min(self.ends, closes - MARGIN)
 
     def overdue(self, lease: Lease | None, now: datetime) -> Said | None:
-        """Why it should be undone by now and is not; None while it may go on."""
+        """Why the run should be restored by now; None while it may go on."""
         if self.undone:
             return None
         if lease is None or not lease.in_force(now):
@@ -91,7 +91,7 @@ class ExperimentRun:
         return reason("experiment.due", due=due) if now >= due else None
 
     def moved_to(self, phase: ExperimentPhase, **changes: object) -> Self:
-        """The same run, further on."""
+        """The same run in another phase."""
         return replace(self, phase=phase, **changes)  # type: ignore[arg-type]
 
     def to_json(self) -> dict[str, object]:

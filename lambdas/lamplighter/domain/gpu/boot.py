@@ -1,6 +1,4 @@
-"""The boot of fresh nodes, from what Kubernetes says of them: each stage with its count, its begin and its end.
-
-Everything is read from instants that Kubernetes or EC2 itself has written, whenever anybody looks:
+"""The boot of fresh nodes, from the instants of Kubernetes and EC2: the count, start and end of each stage.
 
 - joined: the node object's creationTimestamp. It begins with EC2's launch of the instance.
 - node-ready: when the node's Ready condition turned (lastTransitionTime).
@@ -10,8 +8,8 @@ Everything is read from instants that Kubernetes or EC2 itself has written, when
   https://github.com/NVIDIA/gpu-operator/blob/main/assets/state-operator-validation/0500_daemonset.yaml
   https://kubernetes.io/docs/concepts/workloads/pods/init-containers/
 
-Not read: the Ready times of DCGM and its exporter, since no GPU waits for them; and when a GPU became allocatable,
-since no condition keeps that instant. A pool without the operator has the first two stages only.
+Not read: the Ready times of DCGM and its exporter, since no GPU waits for them; and the instant when a GPU became
+allocatable, since no condition has it. A pool without the operator has only the first two stages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,9 +32,9 @@ def boot(
     validators: Sequence[PodFacts] | None,
     most: int,
 ) -> dict[BootStage, Noted]:
-    """How far the boot of these instances has come; a stage that none of them has begun is left out.
+    """The stages of the boot of these instances; a stage that no instance has begun is left out.
 
-    `launched` are fresh instances and when EC2 launched them; `validators` is None where no operator works.
+    `launched` has fresh instances and when EC2 launched them. `validators` is None where no operator works.
     A lease has at most `most` nodes: instances of other leases may be fresh as well.
     """
     by_instance = {node.instance: node for node in nodes}
@@ -50,7 +48,7 @@ def boot(
         if not begins or not of:
             break
         since = min(begins.values())
-        # The first so many are the lease's.
+        # The first `most` instances are the lease's.
         mine = ended[:of]
         found[step] = Noted(len(mine), of, since, max([since, *mine]))
         begins = {instance: ends[instance][step] for instance in begins if step in ends[instance]}
@@ -60,7 +58,7 @@ def boot(
 def _ends(
     node: NodeFacts | None, steps: Sequence[BootStage], validators: Sequence[PodFacts]
 ) -> dict[BootStage, datetime]:
-    """When this node finished each stage; none after the first that it has not finished."""
+    """When this node finished each stage, up to the first that it has not finished."""
     if node is None:
         return {}
     instants: dict[BootStage, datetime | None] = {

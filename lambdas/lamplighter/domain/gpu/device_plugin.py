@@ -1,6 +1,6 @@
-"""What NVIDIA's device-plugin chart is told where it stands in for the GPU Operator: where to run, what to share.
+"""The values of NVIDIA's device-plugin chart, where it replaces the GPU Operator: where to run, what to share.
 
-Pure; installing it is the cluster stack's. The chart's own words are those of version 0.18.2.
+Pure: the cluster stack installs the chart. The values are those of version 0.18.2.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from lamplighter.lab.pools import Taint
 from lamplighter.values.json_value import JsonValue
 
 CHART = "nvidia-device-plugin"
-# The release's name, as the project's own documentation gives it.
+# The name of the release, from the project's documentation.
 RELEASE = "nvdp"
 NODEGROUP_LABEL = "eks.amazonaws.com/nodegroup"
 
@@ -31,14 +31,14 @@ def chart_values(lab: Lab) -> dict[str, JsonValue]:
         },
     )
     if "affinity" not in values:
-        # The chart looks for labels that NFD makes, which is off with GFD; and a pool whose image brings a
-        # plugin must not get a second one.
+        # The chart selects nodes by labels of NFD, which is off without GFD. A pool whose image has a plugin must
+        # not get a second one.
         values["affinity"] = _only_on([lab.nodegroup_name(pool) for pool in pools(lab)])
     return over(values, {"config": plugin_config(lab)}) if sharings(lab) else values
 
 
 def plugin_config(lab: Lab) -> dict[str, JsonValue]:
-    """Of the chart's values: every sharing by its key, and which one nodes have that nobody labelled."""
+    """Of the chart's values: every sharing by its key, and the default of nodes without the label."""
     return {"map": {**config_map(lab)}, "default": default_key(lab)}
 
 
@@ -48,7 +48,7 @@ def pools(lab: Lab) -> list[str]:
 
 
 def _tolerations(lab: Lab, given: JsonValue) -> list[JsonValue]:
-    """Those given, and one for each taint of the pools that none of them tolerates."""
+    """The given tolerations, and one for each taint of the pools that they do not tolerate."""
     tolerations = list(given) if isinstance(given, list) else []
     for taint in _taints(lab):
         if not any(matches(taint, one) for one in tolerations):

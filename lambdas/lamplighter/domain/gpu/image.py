@@ -1,4 +1,4 @@
-"""Which of EKS's AMI types have an NVIDIA driver; a CUSTOM one may have."""
+"""Which AMI types of EKS have an NVIDIA driver; a CUSTOM one may have it."""
 
 import re
 
@@ -6,5 +6,5 @@ _NVIDIA = re.compile(r"NVIDIA|_GPU$|^CUSTOM", re.IGNORECASE)
 
 
 def may_have_driver(ami_type: str) -> bool:
-    """Whether an image of this amiType can have the driver; an empty one is not known and may."""
+    """Whether an image of this amiType can have the driver; True for an unknown (empty) type."""
     return not ami_type or bool(_NVIDIA.search(ami_type))

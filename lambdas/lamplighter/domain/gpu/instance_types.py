@@ -1,7 +1,6 @@
-"""What an instance type has: which GPU, how many, and the bandwidth below which its network is at fault.
+"""The known instance types: GPU model, number of GPUs, and the lowest bus bandwidth of a healthy network.
 
-Owns the table of known types (data/gpu/thresholds.json, each figure with its source); judging by it is left to
-the verdicts.
+data/gpu/thresholds.json has the table, each figure with its source. The verdicts judge by it.
 """
 
 import json
@@ -17,21 +16,21 @@ class GpuType:
 
     instance_type: str
     names: tuple[str, ...]
-    """As nvidia-smi prints them; the first is today's."""
+    """The names that nvidia-smi prints; the first is today's."""
     count: int
     lacks: frozenset[str]
-    """nvidia-smi columns that this model has no value for."""
+    """The nvidia-smi columns without a value for this model."""
     busbw_floor: Decimal
-    """GB/s of bus bandwidth of a 2-node all_reduce; below it the network is at fault."""
+    """The lowest bus bandwidth of a two-node all_reduce in GB/s; a lower one fails."""
 
     def with_floor(self, floor: Decimal | None) -> "GpuType":
-        """The same with the lab's own floor, where it states one."""
+        """The same type with the lab's own floor, where the lab has one."""
         return self if floor is None else replace(self, busbw_floor=floor)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of the table: its unit, where it comes from, and the most that is allowed where all types share it."""
+    """One figure of the table: its unit, its source, and its limit where all types have the same."""
 
     unit: str
     source: str
@@ -39,7 +38,7 @@ class Figure:
 
 
 def gpu_type(instance_type: str) -> GpuType | None:
-    """What the type has; None for a type that is not in the table."""
+    """The instance type; None where the table does not have it."""
     return types().get(instance_type)
 
 
@@ -53,24 +52,24 @@ def known_names() -> frozenset[str]:
 def types() -> dict[str, GpuType]:
     """Every type in the table, by name."""
     data = json.loads(_text())
-    found = {}
+    known = {}
     for name, row in data["types"].items():
         family = data["families"][name.partition(".")[0]]
-        found[name] = GpuType(
+        known[name] = GpuType(
             instance_type=name,
             names=tuple(family["names"]),
             count=row["gpus"],
             lacks=frozenset(family["lacks"]),
             busbw_floor=Decimal(row["bus_bandwidth"]),
         )
-    return found
+    return known
 
 
 def figures() -> dict[str, Figure]:
-    """What each figure of the table means, by name."""
+    """The figures of the table, by name."""
     return {
-        name: Figure(each["unit"], each["source"], str(each["most"]) if "most" in each else None)
-        for name, each in json.loads(_text())["figures"].items()
+        name: Figure(row["unit"], row["source"], str(row["most"]) if "most" in row else None)
+        for name, row in json.loads(_text())["figures"].items()
     }
 
 

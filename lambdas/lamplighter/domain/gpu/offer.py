@@ -1,39 +1,46 @@
-"""What pods shall find of GPUs while a lease is open: whole, shared or cut; and what is kept of it for people.
+"""How GPUs are offered to pods while a lease is open: whole, shared or sliced; and what is kept of it for people.
 
-Written into a run by ApplyGpuSettings, so that every later step means the same. What makes it so is
-gpu_sharing.py's.
+ApplyGpuSettings writes the offer into the run, so all later steps have the same. sharing.py says which labels bring
+it about.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Reason, reason
 
 Document = Mapping[str, object]
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What pods shall find on a pool's nodes; written into a run, so that every step means the same."""
+    """How a pool's nodes shall offer their GPUs to pods."""
 
     replicas: int = 1
     strategy: str = "none"
     """none, time-slicing or mps, as GPU feature discovery labels it."""
     renamed: bool = False
     mig: str | None = None
-    """The MIG manager's configuration; None where nothing is said of slices."""
+    """The MIG manager's configuration; None where the lab says nothing of slices."""
     slices: int = 1
-    """Slices of a GPU, 1 where it is whole."""
+    """The number of slices of a GPU; 1 where it is whole."""
     labels: Mapping[str, str] | None = None
-    """What the nodes are labelled with; None where nothing is shared or sliced in this lab."""
+    """The labels of the nodes; None where this lab shares and slices no GPU."""
 
     @property
-    def called(self) -> str:
-        """As a sentence names it."""
-        sliced = f"cut into {self.slices} slices ({self.mig})" if self.slices > 1 else "whole"
-        shared = f"shared by {self.replicas} ({self.strategy})" if self.replicas > 1 else ""
-        return " and ".join(filter(None, (sliced if self.slices > 1 or not shared else "", shared)))
+    def called(self) -> Reason:
+        """How a sentence names it."""
+        sliced = reason("gpu.offer.sliced", slices=self.slices, mig=self.mig or "")
+        shared = reason("gpu.offer.shared", replicas=self.replicas, strategy=self.strategy)
+        if self.slices > 1 and self.replicas > 1:
+            return reason("gpu.offer.sliced-and-shared", sliced=sliced, shared=shared)
+        if self.slices > 1:
+            return sliced
+        return shared if self.replicas > 1 else reason("gpu.offer.whole")
 
     def seats(self, gpus: int) -> int:
-        """How many pods may hold a GPU, or a part of one, at once."""
+        """The number of pods that may hold a GPU, or a part of one, at the same time."""
         return gpus * self.slices * self.replicas
 
     def to_json(self) -> dict[str, object]:
@@ -48,7 +55,7 @@ class Offer:
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> "Offer":
-        """Reads what to_json wrote; whole GPUs where nothing is written."""
+        """Reads what to_json wrote; whole GPUs where nothing was written."""
         labels = found.get("labels")
         return cls(
             replicas=int(str(found.get("replicas") or 1)),
@@ -63,30 +70,30 @@ class Offer:
 
 
 def kept(applied: Document, awaited: Document) -> dict[str, object]:
-    """What is remembered of a lease's settings: for its receipt, and for whoever asks how many seats there are."""
-    shall = Offer.from_json(_document(applied.get("offer")))
+    """The part of a lease's settings that the ledger keeps, for its receipt and for the number of seats."""
+    offer = Offer.from_json(_mapping(applied.get("offer")))
     rows = awaited.get("nodes")
     nodes = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, Sequence) else []
     return {
-        "asked": shall.called,
-        "offer": shall.to_json(),
+        "asked": document(offer.called),
+        "offer": offer.to_json(),
         "state": applied.get("state"),
         "reason": applied.get("reason") or None,
-        "before": _document(applied.get("before")),
-        "during": _document(applied.get("during")),
+        "before": _mapping(applied.get("before")),
+        "during": _mapping(applied.get("during")),
         "seats": sum(int(str(row.get("gpus") or 0)) for row in nodes),
     }
 
 
 def in_receipt(settings: Document, given_back: Document) -> dict[str, object] | None:
-    """A lease's settings as its receipt has them, with what stood there once it was closed; None where unknown."""
+    """A lease's settings for its receipt, with the fields as they were after the close; None where unknown."""
     if not settings:
         return None
-    during = _document(settings.get("during"))
-    before = _document(_document(settings.get("before")).get("cluster_policy"))
+    during = _mapping(settings.get("during"))
+    before = _mapping(_mapping(settings.get("before")).get("cluster_policy"))
     state = str(given_back.get("state") or "")
     after: object = {"given-back": given_back.get("after"), "gone": None, "nothing-borrowed": before}.get(
-        # Another lease that wants the same keeps it so; and what was not given back yet is as it was changed.
+        # As changed, where another lease keeps the settings or they are not given back yet.
         state,
         during.get("cluster_policy"),
     )
@@ -101,5 +108,5 @@ def in_receipt(settings: Document, given_back: Document) -> dict[str, object] | 
     }
 
 
-def _document(found: object) -> Document:
-    return found if isinstance(found, Mapping) else {}
+def _mapping(value: object) -> Document:
+    return value if isinstance(value, Mapping) else {}

@@ -1,6 +1,6 @@
-"""What can be said of the GPU Operator from its ClusterPolicy and its own pods: does it act on its settings.
+"""The state of the GPU Operator, from its ClusterPolicy and its own pods: does it act on its settings.
 
-Whether the settings are right is for settings.py; whether GPUs came of it, for readiness.py.
+settings.py compares the settings; readiness.py says whether the GPUs are ready.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lamplighter.domain.pool.nodes import PodFacts
+from lamplighter.reasons.reason import Reason, reason
 
 # The label of the chart's Deployment, v26.3.1.
 POD_LABEL = "app=gpu-operator"
 VERSION_OF_POD = "pod-template-hash"
+QUOTED = 200
+"""Characters of a quotation from Kubernetes."""
 
 
-class Operator(StrEnum):
-    """How the operator is."""
+class OperatorStatus(StrEnum):
+    """Whether the operator acts on its ClusterPolicy."""
 
     WORKS = "works"
     ABSENT = "absent"
@@ -25,50 +28,34 @@ class Operator(StrEnum):
 
 @dataclass(frozen=True)
 class OperatorState:
-    """How the operator is, and the sentence that says so; empty where it works."""
+    """The operator's status, and the reason for it; None where it works."""
 
-    operator: Operator
-    reason: str = ""
+    status: OperatorStatus
+    reason: Reason | None = None
 
 
-def standing(policy: Mapping[str, object], pods: Sequence[PodFacts]) -> OperatorState:
-    """Judged by the live ClusterPolicy, empty where there is none, and by the operator's pods.
+def operator_state(policy: Mapping[str, object], pods: Sequence[PodFacts]) -> OperatorState:
+    """The state by the live ClusterPolicy, empty where there is none, and by the operator's pods.
 
-    A Helm release cannot be read without reading Secrets; two generations of its pod side by side, a
-    ClusterPolicy that is leaving, or a pod without any say the same.
+    An upgrade is read from the pods and the ClusterPolicy, since reading the Helm release needs access to Secrets.
     """
     here = [pod for pod in pods if not pod.finished]
     if not policy:
         return _without_policy(here)
     metadata = policy.get("metadata")
     if isinstance(metadata, Mapping) and metadata.get("deletionTimestamp"):
-        return OperatorState(
-            Operator.UPGRADING, "the GPU Operator is being taken away: its ClusterPolicy is leaving"
-        )
+        return OperatorState(OperatorStatus.UPGRADING, reason("gpu.operator.policy-deleted"))
     if len({pod.labels.get(VERSION_OF_POD) for pod in here}) > 1:
-        return OperatorState(
-            Operator.UPGRADING, "the GPU Operator is being upgraded: two generations of its pod are there"
-        )
+        return OperatorState(OperatorStatus.UPGRADING, reason("gpu.operator.two-versions"))
     if any(pod.ready for pod in here):
-        return OperatorState(Operator.WORKS)
+        return OperatorState(OperatorStatus.WORKS)
     if not here:
-        return OperatorState(
-            Operator.STOPPED,
-            "the GPU Operator is switched off: no pod of it runs, so nothing acts on its ClusterPolicy",
-        )
-    waits = next((pod.waiting for pod in here if pod.waiting), here[0].phase)
-    return OperatorState(
-        Operator.STOPPED, f"the GPU Operator does not run ({waits}), so nothing acts on its ClusterPolicy"
-    )
+        return OperatorState(OperatorStatus.STOPPED, reason("gpu.operator.no-pod"))
+    state = next((pod.waiting for pod in here if pod.waiting), here[0].phase)
+    return OperatorState(OperatorStatus.STOPPED, reason("gpu.operator.not-running", state=state[:QUOTED]))
 
 
 def _without_policy(here: Sequence[PodFacts]) -> OperatorState:
     if here:
-        return OperatorState(
-            Operator.UPGRADING,
-            "the GPU Operator is being installed or upgraded: its pod is there, its ClusterPolicy is not",
-        )
-    return OperatorState(
-        Operator.ABSENT,
-        "the GPU Operator is not installed: the cluster has no ClusterPolicy, and no pod of the operator",
-    )
+        return OperatorState(OperatorStatus.UPGRADING, reason("gpu.operator.no-policy-yet"))
+    return OperatorState(OperatorStatus.ABSENT, reason("gpu.operator.absent"))

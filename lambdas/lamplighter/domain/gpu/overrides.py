@@ -1,7 +1,7 @@
 """Overrides of fields of a Kubernetes object: which fields, their values before, and their owners.
 
-Pure: reads an object's managedFields, and says what must be written so that all is as before. The calls are
-adapters.kubernetes.overrides's; an override is in the ledger before anything changes.
+Pure: reads an object's managedFields, and computes what reverts the override. adapters/kubernetes/overrides.py makes
+the calls. The ledger has an override before the object changes.
 """
 
 import json
@@ -16,13 +16,13 @@ from lamplighter.values.json_value import JsonValue
 Object = Mapping[str, JsonValue]
 FieldPath = tuple[str, ...]
 APPLY, UPDATE = "Apply", "Update"
-# Both of Helm's ways call themselves so: Helm 4 applies on the server, Helm 3 patches.
+# The manager of both Helm 4, which applies on the server, and Helm 3, which patches.
 HELM = "helm"
 
 
 @dataclass(frozen=True)
-class Owner:
-    """Who manages a field: a name, and whether it applies or updates."""
+class FieldOwner:
+    """The manager of a field, and whether it applies or updates."""
 
     manager: str
     operation: str
@@ -30,13 +30,13 @@ class Owner:
 
 @dataclass(frozen=True)
 class FieldBefore:
-    """One field as it was found."""
+    """One field before the change."""
 
     path: FieldPath
     there: bool
     value: JsonValue = None
-    owner: Owner | None = None
-    """Whose it was; None where nobody claimed it, such as a default of the schema."""
+    owner: FieldOwner | None = None
+    """The owner before; None where no manager owns the field, such as a default of the schema."""
 
     @property
     def called(self) -> str:
@@ -45,12 +45,12 @@ class FieldBefore:
 
 @dataclass(frozen=True)
 class Before:
-    """What stood in the fields that are about to change."""
+    """The fields that are about to change, as they are before."""
 
     fields: tuple[FieldBefore, ...]
 
     def values(self) -> dict[str, JsonValue]:
-        """By dotted path, as receipts and sentences say it; null where nothing stood."""
+        """The values by dotted path, as receipts have them; null where a field was not set."""
         return {field.called: field.value for field in self.fields}
 
     def to_json(self) -> str:
@@ -74,7 +74,7 @@ class Before:
                     tuple(map(str, row["path"])),
                     bool(row["there"]),
                     row["value"],
-                    Owner(*row["owner"]) if row["owner"] else None,
+                    FieldOwner(*row["owner"]) if row["owner"] else None,
                 )
                 for row in json.loads(text)
             )
@@ -83,27 +83,27 @@ class Before:
 
 @dataclass(frozen=True)
 class Override:
-    """Fields of one object that leases changed, and what must be put back once none of them runs."""
+    """Fields of one object that leases changed, and the values to restore once none of them runs."""
 
     what: str
-    """Its name in the ledger; one override of a name at a time."""
+    """Its name in the ledger, which has one override of a name at a time."""
     path: str
     """The object's address on the API server."""
     fields: Object
-    """What was asked for, as a part of the object."""
+    """The new values, as a part of the object."""
     before: Before
     holders: Mapping[str, str]
-    """The leases that want it so, each with its pool."""
+    """The pool of each lease that wants the override."""
     since: datetime
     ended: datetime | None = None
-    """When it was given back."""
+    """When it was reverted."""
 
     def held_by(self, lease: str, pool: str) -> Self:
         """The same override, for one more lease."""
         return replace(self, holders={**self.holders, lease: pool})
 
     def called(self) -> str:
-        """What it changed, as a sentence names it."""
+        """The dotted paths of the changed fields."""
         return ", ".join(field.called for field in self.before.fields)
 
     def to_item(self) -> dict[str, str]:
@@ -132,8 +132,8 @@ class Override:
         )
 
 
-def looked_at(live: Object, fields: Object, as_manager: str) -> Before:
-    """What stands in the fields now, and whose each one is, `as_manager` left aside."""
+def present_fields(live: Object, fields: Object, as_manager: str) -> Before:
+    """The fields with their values and owners now; `as_manager` does not count as an owner."""
     return Before(
         tuple(
             FieldBefore(path, *_found(live, path), _foreign(live, path, as_manager))
@@ -151,20 +151,20 @@ def leaves(fields: JsonValue | Object, path: FieldPath = ()) -> Iterator[FieldPa
         yield path
 
 
-def owners(live: Object, path: FieldPath) -> list[Owner]:
-    """Who manages a field of a live object."""
+def owners(live: Object, path: FieldPath) -> list[FieldOwner]:
+    """The managers of a field of a live object."""
     return [
-        Owner(str(entry.get("manager")), str(entry.get("operation")))
+        FieldOwner(str(entry.get("manager")), str(entry.get("operation")))
         for entry in _entries(live)
         if _owns(entry.get("fieldsV1"), path)
     ]
 
 
-def owned(live: Object, owner: Owner) -> dict[str, JsonValue]:
-    """Everything of a live object that a manager owns, as it would apply it again."""
+def owned(live: Object, owner: FieldOwner) -> dict[str, JsonValue]:
+    """All fields of a live object that a manager owns, as it would apply them again."""
     part: dict[str, JsonValue] = {}
     for entry in _entries(live):
-        if Owner(str(entry.get("manager")), str(entry.get("operation"))) == owner:
+        if FieldOwner(str(entry.get("manager")), str(entry.get("operation"))) == owner:
             part = merged(part, _extracted(live, entry.get("fieldsV1")))
     return part
 
@@ -180,7 +180,7 @@ def merged(under: JsonValue, top: JsonValue) -> dict[str, JsonValue]:
 
 
 def restored(fields: Sequence[FieldBefore]) -> dict[str, JsonValue]:
-    """The part of an object that puts these fields back."""
+    """The part of an object that restores these fields."""
     part: dict[str, JsonValue] = {}
     for field in fields:
         one: JsonValue = field.value
@@ -190,8 +190,8 @@ def restored(fields: Sequence[FieldBefore]) -> dict[str, JsonValue]:
     return part
 
 
-def _foreign(live: Object, path: FieldPath, as_manager: str) -> Owner | None:
-    """Helm where it is one of several owners: it is the one that would complain."""
+def _foreign(live: Object, path: FieldPath, as_manager: str) -> FieldOwner | None:
+    """The owner other than `as_manager`: Helm where it is one of several, since its next upgrade would conflict."""
     others = [owner for owner in owners(live, path) if owner.manager != as_manager]
     return next((owner for owner in others if owner.manager == HELM), others[0] if others else None)
 
@@ -229,6 +229,6 @@ def _extracted(live: JsonValue | Object, fields: JsonValue) -> dict[str, JsonVal
         if not key.startswith("f:") or name not in live:
             continue
         below = isinstance(inner, Mapping) and any(each.startswith("f:") for each in inner)
-        # Items of keyed lists are taken with the whole list: what Helm made of it, Helm wrote whole.
+        # A keyed list is taken whole, since Helm writes such a list whole.
         part[name] = _extracted(live[name], inner) if below else live[name]
     return part

@@ -1,26 +1,29 @@
-"""When a GPU node is ready: all that must hold where its GPUs come from, each unmet condition as a sentence.
+"""When a GPU node is ready: the conditions that must hold, and a reason for each unmet condition.
 
-Decides for one node from what Kubernetes says; polling, deadlines and proving by pods are left to the steps.
-With the GPU Operator the rule is that of its own sources: its ClusterPolicy says ready with no GPU at all.
-The device-plugin chart validates nothing and labels only where GPU feature discovery is on; a plugin that the
-image brings along (Bottlerocket, EKS Auto Mode) shows nothing but what can be allocated.
+It decides for one node from what Kubernetes says. The steps poll, have deadlines, and run the checks.
+With the GPU Operator the rule is that of its own sources, since its ClusterPolicy says ready without any GPU.
+The device-plugin chart validates nothing, and labels nodes only with GPU feature discovery. A device plugin of the
+image (Bottlerocket, EKS Auto Mode) shows only what can be allocated.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
 from lamplighter.lab.model import GpuStack
+from lamplighter.reasons.reason import Said, reason
 
 VALIDATOR_LABEL = "app=nvidia-operator-validator"
 DRIVER_LABELS = ("nvidia.com/cuda.driver-version.full", "nvidia.com/cuda.driver.major")
 
-# Taints that a node carries while it starts; whoever sets them takes them away.
+QUOTED = 120
+"""Characters of a quotation from Kubernetes: a run's state names every node that is not ready."""
+
+# Taints of a node that starts; the program that sets such a taint removes it.
 _STARTUP_PREFIXES = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 _STARTUP_SUFFIXES = ("/agent-not-ready", "/uninitialized", "/startup")
 _CORDONED = "node.kubernetes.io/unschedulable"
-# How a node of EKS Auto Mode is known, in a cluster where others are not.
+# The label of a node of EKS Auto Mode, in a cluster that has other nodes too.
 _AUTO_MODE = ("eks.amazonaws.com/compute-type", "auto")
 
 
@@ -35,19 +38,19 @@ class GpuSignals:
     """The operator's validator pods, on any node."""
 
     def on(self, node: NodeFacts) -> "GpuSignals":
-        """What it is on this node: one of Auto Mode has a plugin of its own, whatever the pool is said to have."""
+        """The signals of this node: a node of Auto Mode has a device plugin of its own."""
         key, auto = _AUTO_MODE
         return GpuSignals("built-in", discovery=False) if node.labels.get(key) == auto else self
 
 
 def not_ready_because(
     node: NodeFacts, gpus: int | None, stack: GpuSignals, *, slices: int = 1, replicas: int = 1
-) -> list[str]:
-    """Why this node is not ready for GPU work; empty when it is.
+) -> list[Said]:
+    """Why this node is not ready for GPU work; empty when it is ready.
 
-    `gpus` are the physical GPUs that its instance type has, None for a type that nobody knows: then the
-    count that GPU feature discovery gives is believed. `slices` is into how many each GPU is cut, where it
-    is; `replicas` for how many pods each was asked to be, where no label says so.
+    `gpus` are the physical GPUs of its instance type. For an unknown type it is None, and the count of GPU feature
+    discovery is taken. `slices` is the number of slices of each GPU; `replicas` is the number of pods that shall
+    share a GPU, where no label says so.
     """
     stack = stack.on(node)
     if gpus is None:
@@ -63,13 +66,15 @@ def not_ready_because(
     return unmet + _validated(node, stack.validators) if stack.kind == "operator" else unmet
 
 
-def _node(node: NodeFacts) -> list[str]:
-    unmet = []
-    if not node.ready:
-        unmet.append(f"its kubelet is not Ready{': ' + node.ready_message if node.ready_message else ''}")
-    unmet += [f"it still has the startup taint {taint}" for taint in node.taints if _startup(taint.key)]
+def _node(node: NodeFacts) -> list[Said]:
+    unmet: list[Said] = []
+    if not node.ready and node.ready_message:
+        unmet.append(reason("gpu.kubelet-not-ready-because", words=node.ready_message[:QUOTED]))
+    elif not node.ready:
+        unmet.append(reason("gpu.kubelet-not-ready"))
+    unmet += [reason("gpu.startup-taint", taint=str(taint)) for taint in node.taints if _startup(taint.key)]
     if node.cordoned:
-        unmet.append("it is cordoned")
+        unmet.append(reason("gpu.cordoned"))
     return unmet
 
 
@@ -79,50 +84,50 @@ def _startup(key: str) -> bool:
     return key.startswith(_STARTUP_PREFIXES) or key.endswith(_STARTUP_SUFFIXES)
 
 
-def _announced(node: NodeFacts, wanted: int) -> list[str]:
-    unmet = _allocatable(node, wanted)
-    # A resource that went by another name before stays in the capacity for minutes, with nothing to allocate.
+def _announced(node: NodeFacts, expected: int) -> list[Said]:
+    unmet = _allocatable(node, expected)
+    # A resource that was renamed stays in the capacity for minutes, with nothing to allocate.
     offered = {name for name, count in node.allocatable.items() if count} or set(node.capacity)
     capacity = sum(count for name, count in node.capacity.items() if name in offered)
-    if not unmet and capacity != wanted:
-        return [f"its capacity is {capacity} GPUs where {wanted} are expected"]
+    if not unmet and capacity != expected:
+        return [reason("gpu.capacity", capacity=capacity, expected=expected)]
     return unmet
 
 
-def _allocatable(node: NodeFacts, wanted: int) -> list[str]:
+def _allocatable(node: NodeFacts, expected: int) -> list[Said]:
     if not node.capacity and not node.allocatable:
-        return ["no device plugin has announced nvidia.com/gpu on it"]
-    return [] if node.gpus == wanted else [f"{node.gpus} of {wanted} GPUs can be allocated on it"]
+        return [reason("gpu.not-announced")]
+    if node.gpus == expected:
+        return []
+    return [reason("gpu.allocatable", allocatable=node.gpus, expected=expected)]
 
 
-def _discovered(node: NodeFacts, gpus: int, slices: int) -> list[str]:
+def _discovered(node: NodeFacts, gpus: int, slices: int) -> list[Said]:
     count = node.labels.get("nvidia.com/gpu.count")
     if count is None:
-        return ["GPU feature discovery has not labelled it yet"]
-    unmet = []
-    # Slices that are all alike are counted as GPUs, those of several sizes under names of their own.
+        return [reason("gpu.not-labelled")]
+    unmet: list[Said] = []
+    # Slices that are all alike are counted as GPUs, slices of several sizes under names of their own.
     if _number(count) not in {gpus, gpus * slices}:
-        unmet.append(f"GPU feature discovery counts {count} GPUs where its instance type has {gpus}")
+        unmet.append(reason("gpu.counted", counted=count, expected=gpus))
     if not any(label in node.labels for label in DRIVER_LABELS):
-        unmet.append("GPU feature discovery has not named its driver yet")
+        unmet.append(reason("gpu.no-driver"))
     return unmet
 
 
-def _validated(node: NodeFacts, validators: Sequence[PodFacts]) -> list[str]:
+def _validated(node: NodeFacts, validators: Sequence[PodFacts]) -> list[Said]:
     here = [pod for pod in validators if pod.node == node.name and not pod.leaving]
     if not here:
-        return ["the operator's validator has not started on it"]
+        return [reason("gpu.no-validator")]
     if not any(pod.ready for pod in here):
         waits = next((pod.waiting for pod in here if pod.waiting), "")
-        return [f"the operator's validator on it is not Ready yet{': ' + waits if waits else ''}"]
-    if not any(pod.ready and _newer(pod.created, node.created) for pod in here):
-        return ["the operator's validator on it is older than the node"]
+        if waits:
+            return [reason("gpu.validator-not-ready-because", words=waits[:QUOTED])]
+        return [reason("gpu.validator-not-ready")]
+    # Both instants are the API server's, in whole seconds.
+    if not any(pod.ready and pod.created >= node.created for pod in here):
+        return [reason("gpu.validator-older-than-node")]
     return []
-
-
-def _newer(pod: datetime, node: datetime) -> bool:
-    """Both by the API server's clock, which keeps whole seconds."""
-    return pod >= node
 
 
 def _number(text: str) -> int | None:

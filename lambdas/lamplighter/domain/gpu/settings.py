@@ -1,12 +1,12 @@
-"""Compares the GPU Operator settings that the lab asks for with the cluster's ClusterPolicy.
+"""Compares the lab's GPU Operator settings with the cluster's ClusterPolicy.
 
-Decides what differs, by path; changing anything is left to Helm, which owns these settings.
+It names the differences by path. It changes nothing: these settings belong to Helm.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-# Chart values that install the operator and its companions: they never reach the ClusterPolicy.
+# Chart values that install the operator and its companions: they are not in the ClusterPolicy.
 CHART_ONLY = ("nfd", "node-feature-discovery", "operator", "platform", "psa", "devicePlugin.config")
 
 Setting = bool | int | float | str | Sequence["Setting"] | Mapping[str, "Setting"] | None
@@ -14,14 +14,11 @@ Setting = bool | int | float | str | Sequence["Setting"] | Mapping[str, "Setting
 
 @dataclass(frozen=True)
 class Difference:
-    """One setting that is not as the lab has it; None where a side does not say."""
+    """One setting that is not as the lab has it; None where a side does not set it."""
 
     path: str
     lab: Setting
     cluster: Setting
-
-    def __str__(self) -> str:
-        return f"{self.path} is {_said(self.cluster)} in the cluster, {_said(self.lab)} in the lab"
 
 
 def differences(lab: Mapping[str, Setting], policy: Mapping[str, Setting]) -> list[Difference]:
@@ -35,11 +32,11 @@ def differences(lab: Mapping[str, Setting], policy: Mapping[str, Setting]) -> li
 
 def _compared(path: str, lab: Setting, cluster: Setting) -> Iterator[Difference]:
     if isinstance(lab, Mapping):
-        found = cluster if isinstance(cluster, Mapping) else {}
+        settings = cluster if isinstance(cluster, Mapping) else {}
         for key, value in lab.items():
-            yield from _compared(f"{path}.{key}" if path else key, value, found.get(key))
+            yield from _compared(f"{path}.{key}" if path else key, value, settings.get(key))
     elif (wanted := _named(lab)) is not None:
-        # Lists such as env: what the lab does not name is the operator's own.
+        # Of a list such as env, entries that the lab does not name are the operator's own.
         yield from _compared(path, wanted, _named(cluster) or {})
     elif lab != cluster:
         yield Difference(path, lab, cluster)
@@ -59,9 +56,3 @@ def _named(setting: Setting) -> dict[str, Setting] | None:
 
 def _below(path: str, prefix: str) -> bool:
     return path == prefix or path.startswith(prefix + ".")
-
-
-def _said(setting: Setting) -> str:
-    if setting is None:
-        return "not set"
-    return str(setting).lower() if isinstance(setting, bool) else str(setting)

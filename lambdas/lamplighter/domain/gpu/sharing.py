@@ -1,7 +1,7 @@
-"""How the device plugin is told to share or slice GPUs: a ConfigMap, two node labels, and what then shows.
+"""How GPUs are shared or sliced: the device plugin's ConfigMap, two node labels, and the labels that prove it.
 
-A pool's nodes pick a sharing by label, so that no window has to change anything that belongs to Helm. Pure;
-setting the labels is lamplighter.application.cluster.nodes', installing the ConfigMap the chart's.
+A node picks a sharing by label, so no window changes anything that belongs to Helm. Pure: the chart installs the
+ConfigMap, and lamplighter.application.cluster.nodes sets the labels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,7 @@ from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.lab.gpu_settings import GpuSettings, Sharing, over
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Said, reason
 from lamplighter.values.json_value import JsonValue
 
 CONFIG_MAP = "lamplighter-gpu-sharing"
@@ -24,12 +25,12 @@ STRATEGIES = {"time-slicing": "timeSlicing", "mps": "mps"}
 
 
 def offer(lab: Lab, pool: str, window: str | None) -> Offer:
-    """What a pool's GPUs shall be while a window, or a lease of none, is the first that is open."""
+    """How a pool's GPUs shall be offered while this window's lease, or one without a window, is the first open one."""
     settings = lab.gpu_for(window)
     sharing = settings.shared
     labels: dict[str, str] = {}
     stack = lab.gpu_stack(pool)
-    # A plugin that the image brings along heeds no label, the chart's none about slices.
+    # The image's own device plugin reads no label; the chart's reads none about slices.
     if sharings(lab) and stack != "built-in":
         labels[CONFIG_LABEL] = sharing.key if sharing else WHOLE
     if slices(lab) and stack == "operator":
@@ -46,8 +47,8 @@ def offer(lab: Lab, pool: str, window: str | None) -> Offer:
 
 def sharings(lab: Lab) -> list[Sharing]:
     """Every sharing that the lab or a window names, each once."""
-    found = [settings.shared for settings in _all(lab)]
-    return list({one.key: one for one in found if one is not None}.values())
+    named = [settings.shared for settings in _all(lab)]
+    return list({sharing.key: sharing for sharing in named if sharing is not None}.values())
 
 
 def slices(lab: Lab) -> bool:
@@ -62,7 +63,7 @@ def config_map(lab: Lab) -> dict[str, str]:
 
 
 def default_key(lab: Lab) -> str:
-    """The configuration of nodes that nobody has labelled: the lab's own."""
+    """The configuration of nodes without the label: the lab's own."""
     shared = lab.gpu.shared
     return shared.key if shared else WHOLE
 
@@ -74,7 +75,7 @@ def chart_values(lab: Lab) -> dict[str, JsonValue]:
 
 
 def plugin_config(lab: Lab) -> dict[str, JsonValue]:
-    """Of the chart's values: the ConfigMap with every sharing, and which one nodes have that nobody labelled."""
+    """Of the chart's values: the ConfigMap with every sharing, and the default of nodes without the label."""
     return {
         "create": True,
         "name": CONFIG_MAP,
@@ -84,49 +85,65 @@ def plugin_config(lab: Lab) -> dict[str, JsonValue]:
 
 
 def mig_strategy(lab: Lab, settings: GpuSettings) -> str:
-    """Under which resource names slices are offered: none, single or mixed; single is the chart's own."""
-    whole = over(lab.gpu_operator.values, over(lab.gpu.cluster_policy, settings.cluster_policy))
-    found = whole.get("mig")
-    return str(found.get("strategy") or "single") if isinstance(found, dict) else "single"
+    """How slices are named as resources: none, single or mixed. The chart's default is single."""
+    values = over(lab.gpu_operator.values, over(lab.gpu.cluster_policy, settings.cluster_policy))
+    mig_values = values.get("mig")
+    return str(mig_values.get("strategy") or "single") if isinstance(mig_values, dict) else "single"
 
 
-def unmet(node: NodeFacts, wanted: Offer, *, discovery: bool = True) -> list[str]:
-    """What a node does not show yet of what was asked for; empty once it is proven.
+def unmet_offer(node: NodeFacts, wanted: Offer, *, discovery: bool = True) -> list[Said]:
+    """What a node does not show yet of the offer; empty once the offer is proven.
 
-    Without GPU feature discovery nothing says how GPUs are shared: how many can be allocated tells it alone.
+    Without GPU feature discovery no label says how GPUs are shared: only the number of allocatable GPUs shows it.
     """
     if wanted.labels is None:
         return []
-    said = node.labels
-    found = [
-        f"its label {label} is {said.get(label, 'not set')}, not {value}"
+    labels = node.labels
+    unmet = [
+        _other_label(label, labels.get(label), value)
         for label, value in wanted.labels.items()
-        if said.get(label) != value
+        if labels.get(label) != value
     ]
-    state = said.get(MIG_STATE)
+    state = labels.get(MIG_STATE)
     if MIG_LABEL in wanted.labels and (wanted.slices > 1 or state) and state != "success":
-        found.append(f"its GPUs are not cut as asked yet: {MIG_STATE} is {state or 'not set'}")
+        unmet.append(_not_sliced(state))
     if CONFIG_LABEL in wanted.labels:
-        found += _shared(said, wanted) if discovery else []
+        unmet += _shared(labels, wanted) if discovery else []
         resource = f"{GPU}.shared" if wanted.renamed else None
         if resource and not node.allocatable.get(resource):
-            found.append(f"no {resource} can be allocated on it yet")
-    return found
+            unmet.append(reason("gpu.no-resource", resource=resource))
+    return unmet
 
 
-def _shared(said: Mapping[str, str], wanted: Offer) -> list[str]:
-    replicas, strategy = said.get("nvidia.com/gpu.replicas"), said.get("nvidia.com/gpu.sharing-strategy")
+def _other_label(label: str, value: str | None, wanted: str) -> Said:
+    if value is None:
+        return reason("gpu.label-missing", label=label, wanted=wanted)
+    return reason("gpu.label-differs", label=label, value=value, wanted=wanted)
+
+
+def _not_sliced(state: str | None) -> Said:
+    if state is None:
+        return reason("gpu.not-sliced-yet", label=MIG_STATE)
+    return reason("gpu.not-sliced", label=MIG_STATE, state=state)
+
+
+def _shared(labels: Mapping[str, str], wanted: Offer) -> list[Said]:
+    replicas, strategy = labels.get("nvidia.com/gpu.replicas"), labels.get("nvidia.com/gpu.sharing-strategy")
     if replicas is None or strategy is None:
-        return ["GPU feature discovery has not said how its GPUs are shared"]
-    product = said.get("nvidia.com/gpu.product", "")
-    found = []
+        return [reason("gpu.sharing-unknown")]
+    product = labels.get("nvidia.com/gpu.product", "")
     if replicas != str(wanted.replicas) or strategy != wanted.strategy:
-        found.append(
-            f"its GPUs are offered to {replicas} pods each by {strategy}, not to {wanted.replicas} by {wanted.strategy}"
+        other = reason(
+            "gpu.shared-otherwise",
+            replicas=replicas,
+            strategy=strategy,
+            wanted_replicas=wanted.replicas,
+            wanted_strategy=wanted.strategy,
         )
-    elif wanted.replicas > 1 and not wanted.renamed and not product.endswith("-SHARED"):
-        found.append(f"its product {product} does not say that it is shared")
-    return found
+        return [other]
+    if wanted.replicas > 1 and not wanted.renamed and not product.endswith("-SHARED"):
+        return [reason("gpu.product-not-shared", product=product)]
+    return []
 
 
 def _slices(instance_type: str, settings: GpuSettings) -> int:
@@ -141,7 +158,7 @@ def _all(lab: Lab) -> Sequence[GpuSettings]:
 
 
 def _config(sharing: Sharing | None) -> str:
-    """One configuration of NVIDIA's device plugin, in its own words."""
+    """One configuration file of NVIDIA's device plugin."""
     if sharing is None:
         return "version: v1\n"
     return (

@@ -9,7 +9,7 @@ from enum import StrEnum
 from zoneinfo import ZoneInfo
 
 from lamplighter.domain.calendar.changes import Pause
-from lamplighter.domain.checks.gpu_proof import Proof
+from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.statement import Row
@@ -207,7 +207,7 @@ class LabView:
     """To come, by opening; what was skipped stands on its date."""
     past: tuple[PastLease, ...] = ()
     """The newest receipts first."""
-    proofs: tuple[Proof, ...] = ()
+    proofs: tuple[GpuProof, ...] = ()
     """Newest first, of all pools."""
 
     @property

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.checks.gpu_proof import BANDWIDTH, Proof, together
+from lamplighter.domain.checks.gpu_proof import BANDWIDTH, GpuProof, together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.leases.progress import IN_ORDER, Progress
@@ -135,7 +135,7 @@ class ReceiptExtras:
     progress: Progress = field(default_factory=dict)
     audit: Sequence[Entry] = ()
     """What happened to its pool while it ran, oldest first."""
-    proofs: Sequence[Proof] = ()
+    proofs: Sequence[GpuProof] = ()
     usual_times: UsualTimes = field(default_factory=dict)
     """What openings before it have measured."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cli.understand import status, status_gpus
-from lamplighter.domain.checks.gpu_proof import Proof
+from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.lab.model import Lab
 from tests.ledger_table import keep_proof, keep_verdicts
@@ -37,9 +37,9 @@ def row(node: str, verdict: str = "passed", busbw: str | None = None, **more: An
     } | more
 
 
-def proof(minutes: int, *rows: dict[str, Any], ready: int | None = None, kind: str = "g5.xlarge") -> Proof:
+def proof(minutes: int, *rows: dict[str, Any], ready: int | None = None, kind: str = "g5.xlarge") -> GpuProof:
     verdict = "passed" if all(each["verdict"] == "passed" for each in rows) else "failed"
-    return Proof(EIGHT + timedelta(minutes=minutes), "gpu", f"cli-{minutes}", kind, verdict, rows, ready)
+    return GpuProof(EIGHT + timedelta(minutes=minutes), "gpu", f"cli-{minutes}", kind, verdict, rows, ready)
 
 
 def cell(minutes: int = 10) -> tuple[str, dict[str, Any]]:

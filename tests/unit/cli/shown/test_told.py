@@ -246,7 +246,7 @@ def test_without_a_number_of_nodes_none_is_replaced() -> None:
 def test_a_decision_is_written_as_the_workflow_reads_it() -> None:
     going = Reason("check.replaced", {"nodes": ("a",), "count": 1})
 
-    assert CheckDecision(NextStep.REPLACE, ("why",), going, (A,)).to_json() == {
+    assert CheckDecision(NextStep.REPLACE, "why", going, (A,)).to_json() == {
         "then": "replace",
         "because": one_line(Sentences(("why", going))),
         "consequence": document(going),

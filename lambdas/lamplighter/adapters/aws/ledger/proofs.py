@@ -14,7 +14,7 @@ from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
 from lamplighter.adapters.aws.ledger.table import Conflict
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.checks.gpu_proof import Proof
+from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.leases.lease import GRANTED, Lease
 from lamplighter.values import instant
 
@@ -33,7 +33,7 @@ class LedgerProofs(LedgerReads):
         """What a ladder said of each node at an instant, in its order; empty where nothing is kept."""
         return self._rows(pool, _key(at, lease))
 
-    def keep_proof(self, proof: Proof) -> None:
+    def keep_proof(self, proof: GpuProof) -> None:
         """Add a proof whose rows are kept; adding it again is the same."""
         brief = {name: said for name, said in proof.to_json().items() if name != "verdicts"}
         measured = proof.bandwidth
@@ -49,7 +49,7 @@ class LedgerProofs(LedgerReads):
             )
         )
 
-    def proofs(self, pool: str, newest: int, lease: str | None = None) -> list[Proof]:
+    def proofs(self, pool: str, newest: int, lease: str | None = None) -> list[GpuProof]:
         """The newest so many proofs of a pool, newest first; of them those of one lease, where it is named."""
         found = [proof for proof in self.proofs_in_brief(pool, newest) if lease in {None, proof.lease}]
         rows = self._rows_of(pool, [_key(proof.at, proof.lease) for proof in found if not proof.rows])
@@ -58,7 +58,7 @@ class LedgerProofs(LedgerReads):
             for proof in found
         ]
 
-    def proofs_in_brief(self, pool: str, newest: int) -> list[Proof]:
+    def proofs_in_brief(self, pool: str, newest: int) -> list[GpuProof]:
         """The same without what was said of each node; one of an earlier release has it inside."""
         found = self._table.query(items.pool_key(pool), PROOF, PROOF + LAST, newest)
         return [_proof(items.values(each)) for each in found]
@@ -113,11 +113,11 @@ def _key(at: datetime, lease: str) -> str:
     return f"{PROOF}{items.sortable(at)}#{lease}"
 
 
-def _whole(proof: Proof, rows: list[dict[str, Any]]) -> Proof:
+def _whole(proof: GpuProof, rows: list[dict[str, Any]]) -> GpuProof:
     return replace(proof, rows=tuple(rows), measured=None)
 
 
-def _proof(said: Mapping[str, items.Value]) -> Proof:
+def _proof(said: Mapping[str, items.Value]) -> GpuProof:
     measured = said.get("bandwidth")
     document = json.loads(str(said["document"]))
-    return Proof.from_json(document | ({"bandwidth": measured} if measured else {}))
+    return GpuProof.from_json(document | ({"bandwidth": measured} if measured else {}))

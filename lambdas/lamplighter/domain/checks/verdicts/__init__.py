@@ -1,1 +1,1 @@
-"""What a tool's output says: passed, failed or not proven."""
+"""Judges the output of GPU tools: passed, failed or not proven."""

@@ -1,6 +1,6 @@
-"""Reads the table of nccl-tests: did all ranks take part, was every sum right, was it fast enough.
+"""Judges the table of nccl-tests: did all ranks take part, is every value right, is the bandwidth high enough.
 
-Judges rank 0's output, tagged by mpirun or not; our own torchrun check prints the same table.
+Reads the output of rank 0, with mpirun's tags or without. Our own torchrun check prints the same table.
 """
 
 import math
@@ -18,23 +18,26 @@ from lamplighter.domain.checks.verdicts.verdict import (
     failed,
     not_proven,
     passed,
+    tool_says,
 )
 from lamplighter.domain.gpu.instance_types import GpuType
+from lamplighter.reasons.reason import Reason, Said, reason
 
-# nccl-tests: its own exit code for wrong data, or for less bandwidth than it was told to expect.
+# nccl-tests ends with this exit code where data is wrong, or the bandwidth is below the one it was told to expect.
 BAD_DATA = 7
+_TOOL = "nccl-tests"
 
 _PLAN = re.compile(r"#\s*nThread.*\bmaxBytes:?\s+(\d{1,18})(?=\s)")
 _RANK = re.compile(r"#\s+Rank\s+(\d{1,6})\s+(?:Group\s+\d+\s+)?Pid\b")
 _STARTING = re.compile(r"#\s*Collective test starting\s*:\s*(\S+)")
 _CONCLUDED = re.compile(r"#\s*Collective test concluded\s*:\s*(\S+)")
 _BOUNDS = re.compile(r"#\s*Out of bounds values\s*:\s*(\d{1,18})\s+(\S+)\s*")
-# nccl-tests prints the figure alone, or with OK or FAILED where NCCL_TESTS_MIN_BW said what to expect.
+# nccl-tests adds OK or FAILED to the figure where NCCL_TESTS_MIN_BW says what to expect.
 _AVERAGE = re.compile(r"#\s*Avg bus bandwidth\b\s*(?::\s*)?\S*\s*(.*)")
-# nccl-tests (common.h: NCCLCHECK, CUDACHECK, TESTCHECK, and its time-out), by whichever rank it is printed.
+# Any rank may print these: nccl-tests, common.h: NCCLCHECK, CUDACHECK, TESTCHECK, and its time-out.
 _BROKE = re.compile(r"Test (?:NCCL |CUDA )?failure.*|Test timeout \(.*")
-# Open MPI (help-errmgr-base.txt, help-prun.txt, help-mpi-api.txt), torchrun and Slurm, where a pipe swallowed their
-# exit code.
+# Open MPI (help-errmgr-base.txt, help-prun.txt, help-mpi-api.txt), torchrun and Slurm print these. They matter where
+# a pipe hid the exit code.
 _LAUNCHER = re.compile(
     r"one or more processes exited with non-zero status|process rank \d+ .{0,160}exited on signal"
     r"|process returned a non-zero exit code|MPI_ABORT was invoked on rank|\bChildFailedError\b"
@@ -46,7 +49,7 @@ _NUMBER = re.compile(r"\d{1,18}(?:\.\d{0,18})?(?:e[+-]?\d{1,2})?", re.IGNORECASE
 _ROW_BEGINS = re.compile(r"\s*\d{1,18}\s+\d{1,18}\s+[a-z]\S*\s")
 _ROW_CELLS = 13
 _HALVES = (5, 9)
-"""Where time, algbw, busbw and #wrong begin, out of place and in place."""
+"""The first column of time, algbw, busbw and #wrong: out of place, and in place."""
 
 
 @dataclass(frozen=True)
@@ -55,168 +58,171 @@ class _Row:
     busbw: Decimal | None
     """GB/s: the lower of the halves; None where neither has a figure."""
     wrong: int
-    judged: bool
-    """Whether at least one half was checked for wrong values."""
+    checked: bool
+    """Whether nccl-tests checked the values of at least one half."""
 
 
 @dataclass
-class _Found:
+class _Printed:
     """What rank 0 printed."""
 
     plans: list[int] = field(default_factory=list)
-    """The largest size that each run announced; the evidence of two runs is that of neither."""
+    """The largest size that each run announced; the output of two runs proves neither."""
     ranks: set[int] = field(default_factory=set)
     starting: set[str] = field(default_factory=set)
     concluded: set[str] = field(default_factory=set)
     bounds: list[tuple[int, str]] = field(default_factory=list)
     average: str = ""
-    """What nccl-tests itself thinks of the average bus bandwidth; "" where it was not asked."""
+    """The word of nccl-tests about the average bus bandwidth; "" where it has none."""
     rows: list[_Row] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)
+    unread: list[Said] = field(default_factory=list)
     broke: str = ""
+    """The first failure that any rank printed."""
 
 
 def nccl(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict:
-    """Judges a collective among `gpus` ranks on nodes of this type."""
-    found = _read(lines(text))
-    measured = _measured(found, exit_code, kind)
-    if wrong := _wrong(found, exit_code, kind):
-        return failed(wrong, measured)
-    if missing := ended_badly(exit_code) or crashed(text) or _missing(found, gpus):
-        return not_proven(missing, measured)
-    return passed(
-        f"{gpus} ranks, every value right, {_bandwidth(found)} GB/s at {max(found.plans)} bytes "
-        f"where {kind.busbw_floor} are needed",
-        measured,
+    """Judges a collective of `gpus` ranks on nodes of this type."""
+    printed = _read(lines(text))
+    measurements = _measurements(printed, exit_code, kind)
+    if fault := _fault(printed, exit_code, kind):
+        return failed(fault, measurements)
+    if missing := ended_badly(exit_code) or crashed(text) or _missing(printed, gpus):
+        return not_proven(missing, measurements)
+    why = reason(
+        "check.nccl.passed",
+        ranks=gpus,
+        bandwidth=str(_bandwidth(printed)),
+        bytes=max(printed.plans),
+        floor=str(kind.busbw_floor),
     )
+    return passed(why, measurements)
 
 
-def _wrong(found: _Found, exit_code: int, kind: GpuType) -> str | None:  # noqa: PLR0911 -- one a rule
-    """What was measured and is not as it must be."""
-    if found.broke:
-        return found.broke[:200]
-    for row in found.rows:
+def _fault(printed: _Printed, exit_code: int, kind: GpuType) -> Said | None:  # noqa: PLR0911 -- one a rule
+    """What was measured and is wrong; None where nothing is."""
+    if printed.broke:
+        return tool_says(_TOOL, printed.broke)
+    for row in printed.rows:
         if row.wrong:
-            return f"{row.wrong} wrong values at {row.size} bytes, allowed are 0"
-    for count, word in found.bounds:
+            return reason("check.nccl.wrong-values", wrong=row.wrong, bytes=row.size)
+    for count, word in printed.bounds:
         if count or word != "OK":
-            return f"{count} values are out of bounds, allowed are 0"
-    if found.average == "FAILED":
-        return "nccl-tests itself says FAILED of the average bus bandwidth"
-    slow = _bandwidth(found)
-    if slow is not None and slow < kind.busbw_floor and len(found.ranks) != 1:
-        return f"the bus bandwidth is {slow} GB/s at the largest size, needed are {kind.busbw_floor}"
+            return reason("check.nccl.out-of-bounds", count=count)
+    if printed.average == "FAILED":
+        return reason("check.nccl.average-failed")
+    bandwidth = _bandwidth(printed)
+    if bandwidth is not None and bandwidth < kind.busbw_floor and len(printed.ranks) != 1:
+        return reason("check.nccl.slow", bandwidth=str(bandwidth), floor=str(kind.busbw_floor))
     if exit_code == BAD_DATA:
-        return f"nccl-tests says that data is wrong or too slow (exit code {BAD_DATA})"
+        return reason("check.nccl.bad-data", code=BAD_DATA)
     return None
 
 
-def _missing(found: _Found, gpus: int) -> str | None:  # noqa: PLR0911 -- one a rule
-    """Which evidence is not there."""
-    if found.unread:
-        return found.unread[0]
-    if len(found.plans) != 1:
-        return "the output does not say once how many bytes were to be sent (maxBytes)"
-    if ranks := _ranks(found, gpus):
+def _missing(printed: _Printed, gpus: int) -> Said | None:  # noqa: PLR0911 -- one a rule
+    """Which evidence is missing; None where all is there."""
+    if printed.unread:
+        return printed.unread[0]
+    if len(printed.plans) != 1:
+        return reason("check.nccl.no-plan")
+    if ranks := _missing_ranks(printed, gpus):
         return ranks
-    if not found.rows:
-        return "there is no row of figures"
-    if not _largest(found):
-        return f"the row of {found.plans[0]} bytes, the largest announced, is not there"
-    if _bandwidth(found) is None:
-        return "the largest size has no bus bandwidth"
-    unchecked = [row.size for row in found.rows if not row.judged]
+    if not printed.rows:
+        return reason("check.nccl.no-rows")
+    if not _largest(printed):
+        return reason("check.nccl.no-largest", bytes=printed.plans[0])
+    if _bandwidth(printed) is None:
+        return reason("check.nccl.no-bandwidth")
+    unchecked = [row.size for row in printed.rows if not row.checked]
     if unchecked:
-        return f"the values of {unchecked[0]} bytes were not checked (#wrong is N/A)"
-    if not found.bounds:
-        return "the line that counts values out of bounds is not there"
-    if found.starting != found.concluded:
-        return "the test says that it started and not that it concluded"
+        return reason("check.nccl.unchecked", bytes=unchecked[0])
+    if not printed.bounds:
+        return reason("check.nccl.no-bounds")
+    if printed.starting != printed.concluded:
+        return reason("check.nccl.not-concluded")
     return None
 
 
-def _ranks(found: _Found, gpus: int) -> str | None:
-    """What is wrong with who took part; None where all ranks did, and they are several."""
-    if len(found.ranks) != gpus or max(found.ranks) != gpus - 1:
-        return f"{len(found.ranks)} ranks took part where {gpus} were expected"
-    return "one rank has no bus: nothing was sent to another" if gpus == 1 else None
+def _missing_ranks(printed: _Printed, gpus: int) -> Reason | None:
+    """Why the ranks prove nothing; None where all ranks took part, and they are several."""
+    if len(printed.ranks) != gpus or max(printed.ranks) != gpus - 1:
+        return reason("check.nccl.ranks", ranks=len(printed.ranks), expected=gpus)
+    return reason("check.nccl.one-rank") if gpus == 1 else None
 
 
-def _largest(found: _Found) -> list[_Row]:
-    return [row for row in found.rows if set(found.plans) == {row.size}]
+def _largest(printed: _Printed) -> list[_Row]:
+    return [row for row in printed.rows if set(printed.plans) == {row.size}]
 
 
-def _bandwidth(found: _Found) -> Decimal | None:
+def _bandwidth(printed: _Printed) -> Decimal | None:
     """GB/s at the largest announced size; None where there is no figure."""
-    return min((row.busbw for row in _largest(found) if row.busbw is not None), default=None)
+    return min((row.busbw for row in _largest(printed) if row.busbw is not None), default=None)
 
 
-def _read(printed: Iterable[OutputLine]) -> _Found:
-    found = _Found()
-    for text, ended, rank in printed:
+def _read(output: Iterable[OutputLine]) -> _Printed:
+    printed = _Printed()
+    for text, ended, rank in output:
         if "Test " in text and (broke := _BROKE.search(text)):
-            found.broke = found.broke or broke[0]
+            printed.broke = printed.broke or broke[0]
         if launcher := _LAUNCHER.search(text):
-            found.unread.append(f"the launcher says that a rank ended badly: {launcher[0][:160]}")
-        # Other ranks print nothing of the table; where each prints its own, they were no one job.
+            printed.unread.append(reason("check.nccl.launcher", words=launcher[0][:160]))
+        # Only rank 0 prints the table. Where each rank prints one, they were not one job.
         if rank:
             continue
         stripped = text.strip()
         if stripped.startswith("#"):
-            _remark(stripped, found, ended=ended)
+            _comment(stripped, printed, ended=ended)
         elif stripped[:1].isdecimal() and _ROW_BEGINS.match(text):
-            _row(stripped.split(), found)
-    return found
+            _row(stripped.split(), printed)
+    return printed
 
 
-def _remark(text: str, found: _Found, *, ended: bool) -> None:
+def _comment(text: str, printed: _Printed, *, ended: bool) -> None:
     if match := _PLAN.match(text + " " * ended):
-        found.plans.append(int(match[1]))
+        printed.plans.append(int(match[1]))
     elif match := _RANK.match(text):
-        found.ranks.add(int(match[1]))
+        printed.ranks.add(int(match[1]))
     elif match := _STARTING.fullmatch(text):
-        found.starting.add(match[1])
+        printed.starting.add(match[1])
     elif match := _CONCLUDED.fullmatch(text):
-        found.concluded.add(match[1])
+        printed.concluded.add(match[1])
     elif _OLD_HEADER.match(text):
-        found.unread.append(
-            "this version of nccl-tests prints an error figure and does not count wrong values"
-        )
+        printed.unread.append(reason("check.nccl.old-version"))
     elif match := _AVERAGE.match(text):
-        _average(match[1] or "", found)
+        _average(match[1] or "", printed)
     elif (match := _BOUNDS.fullmatch(text)) and (ended or match[2] == "FAILED"):
-        found.bounds.append((int(match[1]), match[2]))
+        printed.bounds.append((int(match[1]), match[2]))
 
 
-def _average(said: str, found: _Found) -> None:
-    word = next(iter(said.split()), "")
-    found.average = word if found.average != "FAILED" else found.average
-    # Another rank's text may run into the line: what it hides is not taken for nothing.
-    if said.strip() not in {"", "OK", "FAILED"}:
-        found.unread.append(f"nccl-tests says '{said[:40]}' of the average bus bandwidth")
+def _average(words: str, printed: _Printed) -> None:
+    word = next(iter(words.split()), "")
+    printed.average = word if printed.average != "FAILED" else printed.average
+    # Another rank's text may run into the line and hide the word.
+    if words.strip() not in {"", "OK", "FAILED"}:
+        printed.unread.append(reason("check.nccl.average-unread", words=words[:40]))
 
 
-def _row(cells: list[str], found: _Found) -> None:
+def _row(cells: list[str], printed: _Printed) -> None:
     size = int(cells[0])
     if len(cells) != _ROW_CELLS:
-        found.unread.append(f"the row of {size} bytes has {len(cells)} figures where {_ROW_CELLS} belong")
+        other = reason("check.nccl.row-cells", bytes=size, figures=len(cells), expected=_ROW_CELLS)
+        printed.unread.append(other)
         return
     halves = [half for start in _HALVES if (half := _half(cells[start : start + 4]))]
     if len(halves) < len(_HALVES):
-        found.unread.append(f"the row of {size} bytes has a figure that cannot be read")
+        printed.unread.append(reason("check.nccl.row-unread", bytes=size))
         return
-    found.rows.append(
+    printed.rows.append(
         _Row(
             size=size,
             busbw=min((busbw for busbw, _ in halves if busbw is not None), default=None),
             wrong=sum(wrong for _, wrong in halves if wrong is not None),
-            judged=any(wrong is not None for _, wrong in halves),
+            checked=any(wrong is not None for _, wrong in halves),
         )
     )
 
 
 def _half(cells: list[str]) -> tuple[Decimal | None, int | None] | None:
-    """(bus bandwidth, wrong values), None each for N/A; None altogether for what is no figure."""
+    """(bus bandwidth, wrong values), None each for N/A; None altogether where a cell is no figure."""
     if any(cell != "N/A" and not _NUMBER.fullmatch(cell) for cell in cells):
         return None
     busbw, wrong = cells[2], cells[3]
@@ -225,13 +231,13 @@ def _half(cells: list[str]) -> tuple[Decimal | None, int | None] | None:
     return figure, count
 
 
-def _measured(found: _Found, exit_code: int, kind: GpuType) -> dict[str, Measurement]:
-    bandwidth = _bandwidth(found)
+def _measurements(printed: _Printed, exit_code: int, kind: GpuType) -> dict[str, Measurement]:
+    bandwidth = _bandwidth(printed)
     return {
         "exit_code": exit_code,
-        "ranks": len(found.ranks),
-        "max_bytes": max(found.plans, default=None),
-        "rows": len(found.rows),
+        "ranks": len(printed.ranks),
+        "max_bytes": max(printed.plans, default=None),
+        "rows": len(printed.rows),
         "busbw_gb_per_second": None if bandwidth is None else str(bandwidth),
         "floor_gb_per_second": str(kind.busbw_floor),
     }

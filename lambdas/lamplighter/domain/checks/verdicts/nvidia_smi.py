@@ -1,7 +1,7 @@
-"""Reads nvidia-smi's CSV: are all GPUs there, of the right model, and without fault.
+"""Judges nvidia-smi's CSV: are all GPUs there, of the right model, and without fault.
 
-Decides on every row and column it was given; a column left out is listed as not judged, a value that
-cannot be read makes the whole not proven, since nothing passes without evidence.
+It judges every row and column that it gets. A column that was left out is listed as not judged. A value that cannot
+be read makes the verdict not proven.
 """
 
 import re
@@ -17,8 +17,11 @@ from lamplighter.domain.checks.verdicts.verdict import (
     failed,
     not_proven,
     passed,
+    too_many_gpus,
+    tool_says,
 )
 from lamplighter.domain.gpu.instance_types import GpuType, known_names
+from lamplighter.reasons.reason import Reason, reason, several
 
 NAME, DRIVER, UUID = "name", "driver_version", "uuid"
 ECC = "ecc.errors.uncorrected.volatile.total"
@@ -26,41 +29,41 @@ REMAP = "remapped_rows.pending"
 EVENTS = "clocks_event_reasons.active"
 COLUMNS = (NAME, DRIVER, UUID, ECC, REMAP, EVENTS)
 PRESENCE = (NAME, DRIVER, UUID)
-"""Is each GPU there, and of the right model."""
+"""The columns that show whether each GPU is there and of the right model."""
 HEALTH = (NAME, UUID, ECC, REMAP, EVENTS)
-"""Is each GPU without fault, and free to run at its own speed."""
+"""The columns that show whether each GPU is without fault and runs at its own speed."""
 
 _OLDER_NAMES = {"clocks_throttle_reasons.active": EVENTS}
 _ABSENT = {"[n/a]", "n/a", "[not supported]", "not supported", "[unknown]"}
 
-# NVML: 0x1 is an idle GPU, 0x4 one at its own power limit; every other reason slows work down.
+# NVML: 0x1 is an idle GPU, 0x4 a GPU at its own power limit. Every other reason slows work down.
 ALLOWED_EVENTS = 0x1 | 0x4
 
 _DRIVER_VERSION = re.compile(r"\d{3}\.\d{2,3}\.\d{2}")
 _OLD_DRIVER_VERSION = re.compile(r"\d{3}\.\d{2,3}")
-# Boards of NVIDIA, by brand or by bare model; any other text below the header is no row.
+# NVIDIA's boards, by brand or by model alone. Any other text below the header is no row.
 _GPU_NAME = re.compile(r"(NVIDIA|Tesla|Quadro|GeForce|GRID|TITAN)\b|[A-Z]{1,3}\d{1,4}[A-Z]{0,3}\b|\[")
 _UUID = re.compile(r"GPU-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _COUNT = re.compile(r"[0-9]{1,18}")
 _MASK = re.compile(r"0x[0-9a-fA-F]{1,16}")
 _MASK_DIGITS = len("0x") + 16
 
-# nvidia-smi's own words for a GPU or a driver that does not work.
+# nvidia-smi prints these where a GPU or the driver does not work.
 _BROKEN = re.compile(
     r"NVIDIA-SMI has failed|couldn't communicate with the NVIDIA driver|GPU is lost|requires reset"
     r"|Driver/library version mismatch|Failed to initialize NVML|No devices were found|fallen off the bus"
     r"|Unable to (?:determine|detect) the device handle|Failed to properly shut down NVML"
 )
-# It ends with exit code 14 beside this line (nvidia-smi's manual), which a pipe may swallow.
+# Beside this line nvidia-smi ends with exit code 14 (its manual), which a pipe may hide.
 _WARNS = re.compile(r"WARNING: infoROM is corrupted.*")
 
 
 @dataclass(frozen=True)
 class _Fault:
-    """What one cell says against the GPU; `proven` is False where it only cannot be told."""
+    """What one cell shows of its GPU; `proven` is False where the cell proves nothing."""
 
     proven: bool
-    text: str
+    why: Reason
 
 
 @dataclass(frozen=True)
@@ -74,42 +77,43 @@ class _Table:
 
 
 def nvidia_smi(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict:  # noqa: PLR0911 -- one a rule
-    """Judges `nvidia-smi --query-gpu=… --format=csv` for `gpus` GPUs of one node of this type."""
+    """Judges `nvidia-smi --query-gpu=… --format=csv` of `gpus` GPUs of one node of this type."""
     if broken := _BROKEN.search(text):
         begins = text.rfind("\n", 0, broken.start()) + 1
-        line = text[begins : begins + 300].partition("\n")[0].strip()
-        return failed(f"nvidia-smi says: {line[:200]}", {"exit_code": exit_code})
+        line = text[begins : begins + 300].partition("\n")[0]
+        return failed(tool_says("nvidia-smi", line), {"exit_code": exit_code})
     table = _table(lines(text))
-    if isinstance(table, str):
+    if isinstance(table, Reason):
         return not_proven(ended_badly(exit_code) or table, {"exit_code": exit_code})
-    measured = _measured(table, exit_code)
+    measurements = _measurements(table, exit_code)
     faults = _faults(table, kind)
-    proven = [fault.text for fault in faults if fault.proven]
+    proven = [fault.why for fault in faults if fault.proven]
     if proven:
-        return failed("; ".join(proven), measured)
-    if badly := ended_badly(exit_code) or crashed(text):
-        return not_proven(badly, measured)
+        return failed(several(proven), measurements)
+    if ending := ended_badly(exit_code) or crashed(text):
+        return not_proven(ending, measurements)
     if warning := _WARNS.search(text):
-        return not_proven(f"nvidia-smi says: {warning[0].strip()[:200]}", measured)
+        return not_proven(tool_says("nvidia-smi", warning[0]), measurements)
     if faults:
-        return not_proven("; ".join(fault.text for fault in faults), measured)
-    return _counted(table, gpus, kind, measured)
+        return not_proven(several([fault.why for fault in faults]), measurements)
+    return _counted(table, gpus, kind, measurements)
 
 
-def _counted(table: _Table, gpus: int, kind: GpuType, measured: dict[str, Measurement]) -> Verdict:
-    """Judges how many GPUs without fault are listed."""
+def _counted(table: _Table, gpus: int, kind: GpuType, measurements: dict[str, Measurement]) -> Verdict:
+    """Judges the number of GPUs that are listed without fault."""
+    listed = len(table.rows)
     if gpus > kind.count:
-        return not_proven(f"a {kind.instance_type} has {kind.count} GPUs, so {gpus} cannot be seen", measured)
-    if len(table.rows) < gpus and table.strange:
-        return not_proven(f"{len(table.rows)} of {gpus} GPUs can be read in the table", measured)
-    if len(table.rows) < gpus:
-        return failed(f"{len(table.rows)} of {gpus} GPUs are there", measured)
-    if len(table.rows) > gpus:
-        return not_proven(f"{len(table.rows)} GPUs are listed where {gpus} were to be judged", measured)
-    return passed(f"{gpus} of {gpus} GPUs are there and without fault: {kind.names[0]}", measured)
+        return not_proven(too_many_gpus(gpus, kind.instance_type, kind.count), measurements)
+    if listed < gpus and table.strange:
+        return not_proven(reason("check.smi.unread-rows", read=listed, gpus=gpus), measurements)
+    if listed < gpus:
+        return failed(reason("check.smi.missing", listed=listed, gpus=gpus), measurements)
+    if listed > gpus:
+        return not_proven(reason("check.smi.too-many-rows", listed=listed, gpus=gpus), measurements)
+    return passed(reason("check.smi.passed", gpus=gpus, model=kind.names[0]), measurements)
 
 
-def _table(printed: Iterable[OutputLine]) -> _Table | str:
+def _table(printed: Iterable[OutputLine]) -> _Table | Reason:
     """The one table of the output, or why there is none."""
     columns: list[str] = []
     rows: list[tuple[str, ...]] = []
@@ -117,7 +121,7 @@ def _table(printed: Iterable[OutputLine]) -> _Table | str:
     for line in printed:
         if NAME in line.text and NAME in (cells := _header(line.text)):
             if columns:
-                return "there is more than one table in the output"
+                return reason("check.smi.several-tables")
             columns = cells
         elif columns:
             row = tuple(cell.strip() for cell in line.text.split(","))
@@ -125,26 +129,26 @@ def _table(printed: Iterable[OutputLine]) -> _Table | str:
                 rows.append(row)
                 whole = line.ended
             elif not line.ended:
-                return _unusable(columns) or "the output breaks off within a row"
+                return _unusable(columns) or reason("check.smi.cut-row")
             else:
                 strange += bool(line.text.strip())
-    if why := _unusable(columns) or (None if rows else "the table has no row"):
+    if why := _unusable(columns) or (None if rows else reason("check.smi.no-row")):
         return why
     return _Table(tuple(columns), tuple(rows), whole, strange)
 
 
-def _unusable(columns: Sequence[str]) -> str | None:
-    """Why a table with these columns says nothing."""
+def _unusable(columns: Sequence[str]) -> Reason | None:
+    """Why a table with these columns proves nothing; None where it can be judged."""
     if not columns:
-        return "nvidia-smi printed no table with a header row and a name column"
+        return reason("check.smi.no-table")
     unknown = [column for column in columns if column not in COLUMNS]
     if unknown:
-        return f"the column '{unknown[0][:60]}' is none that can be judged"
-    return "a column is there twice" if len(set(columns)) < len(columns) else None
+        return reason("check.smi.unknown-column", column=unknown[0][:60])
+    return reason("check.smi.column-twice") if len(set(columns)) < len(columns) else None
 
 
 def _header(text: str) -> list[str]:
-    """The cells of a header row in today's names; [] for any other line."""
+    """The cells of a header row by today's column names; [] for any other line."""
     cells = [cell.strip() for cell in text.split(",")]
     if NAME not in cells:
         return []
@@ -159,12 +163,13 @@ def _faults(table: _Table, kind: GpuType) -> list[_Fault]:
             may_be_cut = not table.whole and last_row and place == len(row) - 1
             fault = _fault(column, cell, kind, may_be_cut=may_be_cut)
             if fault:
-                faults.append(_Fault(fault.proven, f"GPU {number}: {fault.text}"))
+                of_gpu = reason("check.smi.gpu", gpu=number, fault=fault.why)
+                faults.append(_Fault(fault.proven, of_gpu))
     if UUID in table.columns:
         place = table.columns.index(UUID)
         uuids = [row[place] for row in table.rows if _UUID.fullmatch(row[place])]
         if len(set(uuids)) < len(uuids):
-            faults.append(_Fault(False, "the same GPU is listed twice"))
+            faults.append(_Fault(False, reason("check.smi.gpu-twice")))
     return faults
 
 
@@ -174,7 +179,7 @@ def _fault(  # noqa: PLR0911 -- one a column
     if cell.lower() in _ABSENT:
         if column in kind.lacks:
             return None
-        return _Fault(False, f"{column} has no value, on a model that has it")
+        return _Fault(False, reason("check.smi.no-value", column=column))
     match column:
         case "name":
             return _name(cell, kind, may_be_cut=may_be_cut)
@@ -188,7 +193,7 @@ def _fault(  # noqa: PLR0911 -- one a column
         case "ecc.errors.uncorrected.volatile.total":
             if not _COUNT.fullmatch(cell):
                 return _unread(column, cell)
-            return _Fault(True, f"{cell} uncorrected ECC errors, allowed are 0") if int(cell) else None
+            return _Fault(True, reason("check.smi.ecc", errors=int(cell))) if int(cell) else None
         case "remapped_rows.pending":
             return _remap(cell)
         case _:
@@ -201,7 +206,8 @@ def _name(cell: str, kind: GpuType, *, may_be_cut: bool) -> _Fault | None:
         return _unread("name", cell) if may_be_cut and longer else None
     if may_be_cut or "\ufffd" in cell:
         return _unread("name", cell)
-    return _Fault(True, f"it is a {cell[:60]} where a {kind.instance_type} has {kind.names[0]}")
+    other = reason("check.other-model", model=cell[:60], type=kind.instance_type, expected=kind.names[0])
+    return _Fault(True, other)
 
 
 def _remap(cell: str) -> _Fault | None:
@@ -209,7 +215,7 @@ def _remap(cell: str) -> _Fault | None:
         case "no" | "0":
             return None
         case "yes" | "1":
-            return _Fault(True, "a row remapping is pending: the GPU needs a reset")
+            return _Fault(True, reason("check.smi.remap"))
         case _:
             return _unread(REMAP, cell)
 
@@ -218,14 +224,14 @@ def _events(cell: str, *, may_be_cut: bool) -> _Fault | None:
     if not _MASK.fullmatch(cell) or (may_be_cut and len(cell) < _MASK_DIGITS):
         return _unread(EVENTS, cell)
     slowed = int(cell, 16) & ~ALLOWED_EVENTS
-    return _Fault(True, f"its clocks are held down, event reasons {cell}, allowed 0x5") if slowed else None
+    return _Fault(True, reason("check.smi.clocks", mask=cell)) if slowed else None
 
 
 def _unread(column: str, cell: str) -> _Fault:
-    return _Fault(False, f"{column} reads '{cell[:60]}', which is no value of it")
+    return _Fault(False, reason("check.smi.unread-value", column=column, value=cell[:60]))
 
 
-def _measured(table: _Table, exit_code: int) -> dict[str, Measurement]:
+def _measurements(table: _Table, exit_code: int) -> dict[str, Measurement]:
     return {
         "exit_code": exit_code,
         "gpus": len(table.rows),

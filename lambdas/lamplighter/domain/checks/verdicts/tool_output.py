@@ -1,6 +1,6 @@
-"""What a tool printed, as text: byte-order marks, line ends, colours and mpirun's tags taken off.
+"""A tool's output as text, without byte-order marks, colours and mpirun's tags.
 
-Owns nothing of the meaning; a byte that is no text becomes U+FFFD, which no parser takes for a value.
+A byte that is no text becomes U+FFFD, which no parser takes for a value.
 """
 
 import re
@@ -13,7 +13,7 @@ _TAG = re.compile(r"^\[[^\]\s]*,\s*(\d{1,6})\]\s*<std(?:out|err|diag)>\s*:\s?")
 
 
 class OutputLine(NamedTuple):
-    """One line without its end; `ended` is False for a last line that may have been cut."""
+    """One line without its line end; `ended` is False for a last line that may be cut off."""
 
     text: str
     ended: bool
@@ -22,7 +22,7 @@ class OutputLine(NamedTuple):
 
 
 def decoded(raw: bytes) -> str:
-    """The text of a file, whatever shell wrote it."""
+    """The text of a file, in UTF-8 or UTF-16."""
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = raw.decode("utf-16", "replace")
     else:
@@ -31,7 +31,7 @@ def decoded(raw: bytes) -> str:
 
 
 def lines(text: str) -> Iterator[OutputLine]:
-    """Its lines, untagged and without colours."""
+    """The lines of a text, without tags and colours."""
     clean = _COLOUR.sub("", text) if "\x1b" in text else text
     clean = clean.replace("\ufeff", "").replace("\r\n", "\n")
     *whole, last = clean.split("\n")
@@ -39,7 +39,7 @@ def lines(text: str) -> Iterator[OutputLine]:
     for piece in whole:
         yield _line(piece, ended=True) if tagged else OutputLine(piece, True)
     if last.rstrip("\r"):
-        # A carriage return alone is the first half of a line's end: what stands before it is whole.
+        # A carriage return alone is the first half of a line end: the text before it is complete.
         yield _line(last.rstrip("\r"), ended=last.endswith("\r"))
 
 

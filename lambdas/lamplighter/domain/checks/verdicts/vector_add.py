@@ -1,9 +1,10 @@
-"""Reads the CUDA sample vectorAdd: one kernel that ran on a GPU and gave the right sums."""
+"""Judges the output of the CUDA sample vectorAdd, which runs one kernel on a GPU and checks its sums."""
 
 import re
 
 from lamplighter.domain.checks.verdicts.tool_output import lines
 from lamplighter.domain.checks.verdicts.verdict import (
+    QUOTED,
     Verdict,
     crashed,
     ended_badly,
@@ -11,6 +12,7 @@ from lamplighter.domain.checks.verdicts.verdict import (
     not_proven,
     passed,
 )
+from lamplighter.reasons.reason import reason
 
 _WENT_WRONG = re.compile(
     r"Test FAILED|Result verification failed|error code|CUDA error|no CUDA-capable device|CUDA driver version"
@@ -18,14 +20,14 @@ _WENT_WRONG = re.compile(
 
 
 def vector_add(text: str, exit_code: int) -> Verdict:
-    """Judges what vectorAdd printed. Passed needs its own line `Test PASSED` and exit code 0."""
+    """Passed needs the line `Test PASSED` and exit code 0."""
     printed = [line.text.strip() for line in lines(text)]
-    wrong = next((line for line in printed if _WENT_WRONG.search(line)), None)
-    measured = {"exit_code": exit_code}
-    if wrong:
-        return failed(f"vectorAdd failed: {wrong[:200]}", measured)
-    if badly := ended_badly(exit_code) or crashed(text):
-        return not_proven(f"vectorAdd proved nothing: {badly}", measured)
+    error_line = next((line for line in printed if _WENT_WRONG.search(line)), None)
+    measurements = {"exit_code": exit_code}
+    if error_line:
+        return failed(reason("check.vectoradd.failed", line=error_line[:QUOTED]), measurements)
+    if ending := ended_badly(exit_code) or crashed(text):
+        return not_proven(reason("check.vectoradd.not-proven", why=ending), measurements)
     if "Test PASSED" not in printed:
-        return not_proven("vectorAdd did not print 'Test PASSED'", measured)
-    return passed("vectorAdd ran on a GPU and its sums are right", measured)
+        return not_proven(reason("check.vectoradd.no-result"), measurements)
+    return passed(reason("check.vectoradd.passed"), measurements)

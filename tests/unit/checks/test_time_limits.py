@@ -1,61 +1,23 @@
-"""Limits of the checks, second by second: budgets, pulls and deadlines."""
+"""The limits of checks, second by second: budgets, image pulls and deadlines."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from lamplighter.domain.checks.ladder import DCGM_1, NVIDIA_SMI, VECTOR_ADD, Check
 from lamplighter.domain.checks.ladder_progress import CheckEnding, LadderMoves, LadderProgress
-from lamplighter.domain.checks.placement import GpuNode, Placement, fetches, placements
+from lamplighter.domain.checks.placement import Placement, fetches, placements
 from lamplighter.domain.checks.time_limit import asked, pull_of, pulled_in, ran_for, spent
-from lamplighter.domain.gpu.instance_types import GpuType, gpu_type
-from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
-from lamplighter.values.instant import written
-
-READY = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
-
-ASKED = READY + timedelta(seconds=60)
-
-
-def kind(name: str = "g5.xlarge") -> GpuType:
-    found = gpu_type(name)
-    assert found is not None
-    return found
-
-
-def node(name: str = "a", gpus: int = 1, **labelled: str) -> GpuNode:
-    facts = NodeFacts(
-        name,
-        f"i-{name}",
-        READY,
-        ready_since=READY,
-        allocatable={"nvidia.com/gpu": gpus},
-        labels={f"nvidia.com/gpu.{key.replace('_', '-')}": value for key, value in labelled.items()},
-    )
-    return GpuNode(facts, kind())
+from lamplighter.domain.pool.nodes import PodFacts
+from lamplighter.reasons.reason import Reason, reason
+from tests.unit.checks.built import ASKED, node, pod
 
 
 def at(seconds: float) -> datetime:
     return ASKED + timedelta(seconds=seconds)
-
-
-def pod(placement: Placement | str, on: str = "a", phase: str = "Running", **more: Any) -> PodFacts:
-    name = placement if isinstance(placement, str) else placement.name
-    found = PodFacts(
-        "lamplighter",
-        f"{name}-{on}",
-        on,
-        phase,
-        ASKED,
-        annotations={"lamplighter/asked": written(ASKED)},
-        gpus=1,
-        scheduled=ASKED,
-        began=ASKED,
-    )
-    return replace(found, **more)
 
 
 def look(
@@ -150,7 +112,7 @@ def test_a_check_may_run_for_its_seconds_and_those_of_what_queues_beside_it(
 
     assert look(ladder, pods, most).endings == []
     (ending,) = look(ladder, pods, most + 1).endings
-    assert ending.why == f"it ran for more than its {placement.check.seconds} seconds and was ended"
+    assert ending.why == reason("check.ran-too-long", seconds=placement.check.seconds)
     assert look(ladder, {placement.name: [pod(placement, ended=at(1))]}, most + 1).endings == []
     assert look(ladder, {placement.name: [pod(placement, began=None)]}, most + 1).endings == []
 
@@ -161,10 +123,14 @@ def test_an_image_may_take_ten_minutes() -> None:
 
     assert look([VECTOR_ADD], {placement.name: [pulls]}, 600).endings == []
     (ending,) = look([VECTOR_ADD], {placement.name: [pulls]}, 601).endings
-    assert ending.why == "its image did not come: not there after 10 minutes (Pending)"
+    assert ending.why == reason(
+        "check.no-image", why=reason("check.pull-too-long", minutes=10, state="Pending")
+    )
     waits = replace(pulls, waiting="ErrImagePull: gone")
     (ending,) = look([VECTOR_ADD], {placement.name: [waits]}, 601).endings
-    assert ending.why == "its image did not come: not there after 10 minutes (ErrImagePull: gone)"
+    assert ending.why == reason(
+        "check.no-image", why=reason("check.pull-too-long", minutes=10, state="ErrImagePull: gone")
+    )
     # On no node yet, nothing of it is pulled.
     assert (
         look([VECTOR_ADD], {placement.name: [replace(pulls, scheduled=None)]}, 601, budget=9999).endings == []
@@ -172,24 +138,27 @@ def test_an_image_may_take_ten_minutes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "doing"),
+    ("changes", "why"),
     [
-        ({}, "while it ran"),
-        ({"waiting": "odd"}, "while it ran"),
-        ({"phase": "Pending", "began": None, "scheduled": None}, "while it waited"),
+        ({}, reason("check.over-while-running", minutes=2)),
+        ({"waiting": "odd"}, reason("check.over-while-running", minutes=2)),
+        (
+            {"phase": "Pending", "began": None, "scheduled": None},
+            reason("check.over-while-waiting", minutes=2),
+        ),
         (
             {"phase": "Pending", "began": None, "scheduled": None, "waiting": "Unschedulable"},
-            "while it waited (Unschedulable)",
+            reason("check.over-while-waiting-for", minutes=2, state="Unschedulable"),
         ),
     ],
 )
-def test_a_ladder_has_its_whole_budget_and_not_a_second_more(changes: dict[str, Any], doing: str) -> None:
+def test_a_ladder_has_its_whole_budget_and_not_a_second_more(changes: dict[str, Any], why: Reason) -> None:
     placement = only(DCGM_1)
     pods = {placement.name: [pod(placement, **changes)]}
 
     assert look([DCGM_1], pods, 60, budget=120).endings == []
     (ending,) = look([DCGM_1], pods, 61, budget=120).endings
-    assert ending.why == f"the ladder's 2 minutes from the node's Ready were over {doing}"
+    assert ending.why == why
 
 
 @pytest.mark.parametrize(
@@ -197,22 +166,22 @@ def test_a_ladder_has_its_whole_budget_and_not_a_second_more(changes: dict[str, 
     [
         (
             [pod("x", phase="Failed", exit_code=None, ended=at(1))],
-            "it never ran to its end: Failed",
+            reason("check.never-ended", state="Failed"),
         ),
         (
             [pod("x", phase="Failed", exit_code=None, waiting="Evicted")],
-            "it never ran to its end: Evicted",
+            reason("check.never-ended", state="Evicted"),
         ),
         (
             [pod("x", phase="Failed", exit_code=137, waiting="DeadlineExceeded: odd")],
-            "it never ran to its end: DeadlineExceeded: odd",
+            reason("check.never-ended", state="DeadlineExceeded: odd"),
         ),
         ([pod("x", phase="Failed", exit_code=1, waiting="Error")], None),
         ([pod("x", phase="Succeeded", exit_code=0)], None),
     ],
 )
 def test_a_check_that_came_to_its_end_is_read_and_any_other_says_why_not(
-    pods: list[PodFacts], why: str | None
+    pods: list[PodFacts], why: Reason | None
 ) -> None:
     (ending,) = look([VECTOR_ADD], {only(VECTOR_ADD).name: pods}, 5).endings
 
@@ -223,27 +192,37 @@ def test_a_check_that_came_to_its_end_is_read_and_any_other_says_why_not(
 def test_what_a_check_waits_for_is_told_in_the_cluster_s_words() -> None:
     placement = only(VECTOR_ADD)
 
-    assert look([VECTOR_ADD], {placement.name: [pod(placement)]}, 5).waiting == ["vectoradd on a: Running"]
+    assert look([VECTOR_ADD], {placement.name: [pod(placement)]}, 5).waiting == [
+        reason("check.state", check="vectoradd", nodes=("a",), state="Running")
+    ]
     waits = [pod(placement, phase="Pending", waiting="Unschedulable")]
-    assert look([VECTOR_ADD], {placement.name: waits}, 5).waiting == ["vectoradd on a: Unschedulable"]
+    assert look([VECTOR_ADD], {placement.name: waits}, 5).waiting == [
+        reason("check.state", check="vectoradd", nodes=("a",), state="Unschedulable")
+    ]
     first = only(NVIDIA_SMI)
     later = look([NVIDIA_SMI, DCGM_1], {first.name: [pod(first)]}, 5)
-    assert later.waiting == ["nvidia-smi on a: Running", "dcgm-1 on a has its turn later"]
+    assert later.waiting == [
+        reason("check.state", check="nvidia-smi", nodes=("a",), state="Running"),
+        reason("check.later", check="dcgm-1", nodes=("a",)),
+    ]
     assert [image for _, image, _ in later.fetch] == ["dcgm"]
 
 
 @pytest.mark.parametrize(
     ("fetched", "why"),
     [
-        ([pod("f", phase="Failed", waiting="ErrImagePull")], "its image did not come to a: ErrImagePull"),
+        (
+            [pod("f", phase="Failed", waiting="ErrImagePull")],
+            reason("check.no-image-on-node", node="a", why="ErrImagePull"),
+        ),
         (
             [pod("f", phase="Failed")],
-            "its image did not come to a: the pod that was to bring it failed",
+            reason("check.no-image-on-node", node="a", why=reason("check.pull-pod-failed")),
         ),
         ([pod("f", phase="Succeeded")], None),
     ],
 )
-def test_a_check_whose_image_never_comes_is_not_started(fetched: list[PodFacts], why: str | None) -> None:
+def test_a_check_whose_image_never_comes_is_not_started(fetched: list[PodFacts], why: Reason | None) -> None:
     due, _ = placements([NVIDIA_SMI, DCGM_1], [node()], "cli-1")
     (name,) = fetches(due, "cli-1").values()
     done = pod(due[0], phase="Succeeded", exit_code=0, ended=at(1))

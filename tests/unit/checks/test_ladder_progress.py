@@ -1,4 +1,4 @@
-"""What a ladder does next: in turn on a node, side by side on several, within its budget, never without an end."""
+"""The next moves of a ladder: in turn on a node, in parallel on several, within the budget, always with an end."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +17,7 @@ from lamplighter.domain.checks.time_limit import pulled_in, spent
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
 from lamplighter.lab.checks import Checks
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values.instant import written
 
 READY = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
@@ -87,8 +88,8 @@ def started(moves: LadderMoves) -> list[tuple[str, tuple[str, ...]]]:
     return [(placement.check.name, placement.nodes) for placement in moves.start]
 
 
-def why(moves: LadderMoves, check: str) -> str:
-    return next(ending.why or "" for ending in moves.endings if ending.placement.check.name == check)
+def why(moves: LadderMoves, check: str) -> Reason | None:
+    return next(ending.why for ending in moves.endings if ending.placement.check.name == check)
 
 
 def of(ladder: Sequence[Check], nodes: Sequence[GpuNode]) -> dict[tuple[str, tuple[str, ...]], Placement]:
@@ -137,25 +138,28 @@ class TestSeats:
         due, left_out = placements([VECTOR_ADD, ALL_REDUCE], [node()], LEASE)
         assert [placement.check.name for placement in due] == ["vectoradd"]
         assert [(each.check, each.why) for each in left_out] == [
-            ("all_reduce", "it takes two nodes, and only one node is ready")
+            ("all_reduce", reason("check.one-node-ready"))
         ]
 
     @pytest.mark.parametrize(
         ("labels", "parts"),
         [
-            ({"nvidia.com_gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"}, "MIG slices"),
-            ({"nvidia.com_gpu.sharing-strategy": "mps"}, "shares of MPS"),
+            (
+                {"nvidia.com_gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"},
+                reason("check.offered-in-slices"),
+            ),
+            ({"nvidia.com_gpu.sharing-strategy": "mps"}, reason("check.offered-by-mps")),
         ],
     )
     def test_whole_gpus_are_not_tested_where_they_are_handed_out_in_parts(
-        self, labels: dict[str, str], parts: str
+        self, labels: dict[str, str], parts: Reason
     ) -> None:
         due, left_out = placements(
             [VECTOR_ADD, DCGM_1, DCGM_2, ALL_REDUCE], [node(**labels), node("b", **labels)], LEASE
         )
         assert {placement.check.name for placement in due} == {"vectoradd", "dcgm-1"}
         assert {(each.check, each.why) for each in left_out} == {
-            (check, f"the GPUs are handed out in {parts}") for check in ("dcgm-2", "all_reduce")
+            (check, parts) for check in ("dcgm-2", "all_reduce")
         }
 
     def test_time_slices_are_tested_as_the_gpu_that_they_are(self) -> None:
@@ -180,7 +184,7 @@ class TestCourse:
         pods[running.name] = [pod(running, "b")]
         moves = look(ladder, nodes, pods)
         assert started(moves) == [("dcgm-1", ("a",))]
-        assert any("nvidia-smi on b" in text for text in moves.waiting)
+        assert any("nvidia-smi on b" in str(text) for text in moves.waiting)
 
     def test_a_check_waits_for_its_image(self) -> None:
         ladder, nodes = [NVIDIA_SMI, DCGM_1], [node()]
@@ -190,10 +194,10 @@ class TestCourse:
         pulling = pod(replace(first, name=name), phase="Pending", began=None, gpus=0)
         moves = look(ladder, nodes, {first.name: done(first), name: [pulling]})
         assert started(moves) == []
-        assert moves.waiting == ["dcgm-1 on a waits for its image"]
+        assert moves.waiting == [reason("check.waits-for-image", check="dcgm-1", node="a")]
         assert look(ladder, nodes, {first.name: done(first), name: [pulling]}, after=700).start == []
         late = look(ladder, nodes, {first.name: done(first), name: [pulling]}, after=700)
-        assert "not there after 10 minutes" in why(late, "dcgm-1")
+        assert "not on the node after 10 minutes" in str(why(late, "dcgm-1"))
 
     def test_what_failed_on_a_node_bars_what_follows_there_and_nowhere_else(self) -> None:
         ladder, nodes = [NVIDIA_SMI, DCGM_1], [node("a"), node("b")]
@@ -206,7 +210,7 @@ class TestCourse:
             pods[name] = [pod(replace(known["dcgm-1", ("a",)], name=name), where, "Succeeded")]
         moves = look(ladder, nodes, pods)
         assert started(moves) == [("dcgm-1", ("b",))]
-        assert why(moves, "dcgm-1") == "it was not tried, since nvidia-smi did not end well on a"
+        assert why(moves, "dcgm-1") == reason("check.not-tried", earlier="nvidia-smi", nodes=("a",))
 
     def test_a_path_that_failed_does_not_bar_a_test_of_the_gpu(self) -> None:
         ladder, nodes = [ALL_REDUCE, checks.ALL_GATHER, checks.DCGM_3], [node("a"), node("b")]
@@ -216,7 +220,7 @@ class TestCourse:
         for (where, _), name in fetches(known.values(), LEASE).items():
             pods[name] = [pod(replace(reduce, name=name), where, "Succeeded")]
         moves = look(ladder, nodes, pods, budget=1800)
-        assert "it was not tried" in why(moves, "all_gather")
+        assert why(moves, "all_gather") == reason("check.not-tried", earlier="all_reduce", nodes=("a", "b"))
         assert started(moves) == [("dcgm-3", ("a",)), ("dcgm-3", ("b",))]
 
     def test_one_rank_that_fails_ends_its_pair(self) -> None:
@@ -250,14 +254,13 @@ class TestCourse:
     def test_what_was_ended_from_outside_proves_nothing(self, changes: dict[str, Any], said: str) -> None:
         placement = of([VECTOR_ADD], [node()])["vectoradd", ("a",)]
         moves = look([VECTOR_ADD], [node()], {placement.name: [pod(placement, **changes)]})
-        assert said in why(moves, "vectoradd")
+        assert said in str(why(moves, "vectoradd"))
 
     def test_a_check_that_runs_for_too_long_is_ended(self) -> None:
         placement = of([DCGM_1], [node()])["dcgm-1", ("a",)]
         assert look([DCGM_1], [node()], {placement.name: [pod(placement)]}, after=130).endings == []
-        assert "more than its 120 seconds" in why(
-            look([DCGM_1], [node()], {placement.name: [pod(placement)]}, after=150), "dcgm-1"
-        )
+        late = look([DCGM_1], [node()], {placement.name: [pod(placement)]}, after=150)
+        assert why(late, "dcgm-1") == reason("check.ran-too-long", seconds=120)
         # A slow pull is not a slow check.
         pulled = {f"{placement.name}-a": 138.0}
         slow = look([DCGM_1], [node()], {placement.name: [pod(placement)]}, after=250, pulled=pulled)
@@ -275,8 +278,9 @@ class TestCourse:
             waiting="Unschedulable: Insufficient",
         )
         moves = look(ladder, [node()], {placement.name: [waits]}, budget=120, after=61)
-        assert why(moves, "nvidia-smi").endswith("were over while it waited (Unschedulable: Insufficient)")
-        assert why(moves, "dcgm-1").endswith("2 minutes from the node's Ready were over before its turn came")
+        late = reason("check.over-while-waiting-for", minutes=2, state="Unschedulable: Insufficient")
+        assert why(moves, "nvidia-smi") == late
+        assert why(moves, "dcgm-1") == reason("check.over-before-turn", minutes=2)
         assert not look(ladder, [node()], {placement.name: [waits]}, budget=120, after=59).endings
 
 
@@ -339,7 +343,7 @@ class TestRoom:
     def test_the_operator_s_own_workload_goes_first(self) -> None:
         found = room(VECTOR_ADD, node(), [self.validator()], READY + timedelta(minutes=1))
         assert found.why is not None
-        assert "the operator's own validation" in found.why
+        assert "the operator's own validation" in str(found.why)
         assert not found.taken
         assert room(VECTOR_ADD, node(), [self.validator(phase="Succeeded")], READY).why is None
 
@@ -350,7 +354,7 @@ class TestRoom:
     def test_other_people_s_work_is_named_and_kept(self) -> None:
         work = PodFacts("class", "notebook", "a", "Running", READY, gpus=1)
         found = room(VECTOR_ADD, node(), [work], READY)
-        assert (found.why, found.taken) == ("its GPUs are in use by class/notebook", True)
+        assert (found.why, found.taken) == (reason("check.gpus-in-use", pods=("class/notebook",)), True)
 
     def test_another_lease_s_check_is_queued_behind(self) -> None:
         check = PodFacts("lamplighter", "vectoradd-1", "a", "Running", READY, gpus=1)
