@@ -11,8 +11,9 @@ from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.capacity import Capacity, deployed
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.pool.zero import PROVEN
 from lamplighter.errors import BadInput
-from lamplighter.reasons.reason import reason
+from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
 BECAUSE = reason("lease.lab-destroyed")
@@ -74,17 +75,13 @@ def unproven(run: Mapping[str, object]) -> str | None:
     return f"{'; '.join(reasons)}. The controller stays, so that it goes on closing; destroy it again later"
 
 
-def _still_there(capacity: Capacity, pool: str, since: datetime) -> str | None:
-    seen = capacity.see(pool)
-    if seen.existing:
-        return f"{', '.join(instance.id for instance in seen.existing)} still in EC2"
-    if seen.group is not None and (seen.group.desired or seen.group.members):
-        return f"its group still wants {seen.group.desired} nodes"
+def _still_there(capacity: Capacity, pool: str, since: datetime) -> Said | None:
+    entries = capacity.ledger.audit(pool, since)
+    proven = any(entry.kind == PROVEN and entry.nodes == 0 for entry in entries)
+    # This function has no way into Kubernetes: the audit trail has what CloseLab read there.
+    zero = capacity.see(pool).zero(capacity.now(), kubernetes_nodes=() if proven else None)
+    if not zero.proven:
+        return zero.reason(pool)
     if any(_holds(lease) for lease in capacity.ledger.leases(pool)):
         return "a lease is not settled yet"
-    proofs = [
-        entry
-        for entry in capacity.ledger.audit(pool, since)
-        if entry.kind == "zero-proven" and entry.nodes == 0
-    ]
-    return None if proofs else "zero was not proven in Kubernetes"
+    return None
