@@ -7,12 +7,9 @@ from collections.abc import Callable, Mapping
 
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.guard import orders as guard_orders
 from lamplighter.domain.guard.orders import ENFORCE, WATCH, OrderOutcome
-from lamplighter.values import zones
-from lamplighter.values.instant import told_by
 
 
 def arm(command: Command, lease_services: LeaseServices) -> Decision:
@@ -68,17 +65,16 @@ def _answered(
     """The decision, and what the trail says of it."""
     now, lease = lease_services.now(), answer.lease.id if answer.lease else None
     refused = answer.outcome == "refused"
-    reason = told_by(clock_of(zones.zone(lease_services.capacity.lab.time_zone)), answer.reason)
     why = Entry(
         at=now,
         pool=command.pool,
         kind="refused" if refused else kind,
         who=command.by,
         what=f"asked to {command.verb} pool {command.pool}: refused" if refused else what,
-        why=reason,
+        why=answer.reason,
         lease=lease,
     )
-    return Decision(command.id, answer.outcome, reason, now, lease), why
+    return Decision(command.id, answer.outcome, answer.reason, now, lease), why
 
 
 CHANGES: Mapping[Verb, Callable[[Command, LeaseServices], Decision]] = {
