@@ -108,7 +108,7 @@ def test_what_was_said_last_is_of_the_same_rule_action_and_lease() -> None:
 
     facts = replace(
         pool(),
-        said=(
+        earlier=(
             said(-9),
             said(-8),
             said(-7, name="b"),
@@ -117,5 +117,5 @@ def test_what_was_said_last_is_of_the_same_rule_action_and_lease() -> None:
         ),
     )
 
-    assert facts.last_said(Rule.IDLE_LEASE, GuardAction.WARN, "a") == EIGHT - 8 * MINUTE
-    assert facts.last_said(Rule.IDLE_LEASE, GuardAction.WARN) is None
+    assert facts.last_reported(Rule.IDLE_LEASE, GuardAction.WARN, "a") == EIGHT - 8 * MINUTE
+    assert facts.last_reported(Rule.IDLE_LEASE, GuardAction.WARN) is None

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from lamplighter.application.capacity.sizes import Direction, Order, put_bounds_back, write
 from lamplighter.application.guard import announcements
 from lamplighter.application.guard.services import GuardServices
-from lamplighter.application.guard.trail import said_of
+from lamplighter.application.guard.trail import earlier_breach
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.experiments.rails import restore
@@ -218,7 +218,7 @@ def _lease(facts: PoolFacts, breach: Breach) -> Lease | None:
 def _earlier(guard_services: GuardServices, pool: str, breach: Breach, now: datetime) -> list[EarlierBreach]:
     """Breaches of the same rule and lease since the day before, oldest first."""
     return [
-        said_of(entry)
+        earlier_breach(entry)
         for entry in guard_services.capacity.ledger.audit(pool, now - PAGES_EVERY - QUIET)
         if entry.details.get("rule") == breach.rule and entry.lease == breach.lease
     ]

@@ -13,7 +13,7 @@ from lamplighter.application.capacity.capacity import Capacity, PoolReading
 from lamplighter.application.guard.kubernetes import note_nothing_runs, with_kubernetes
 from lamplighter.application.guard.overdrafts import overdrafts
 from lamplighter.application.guard.services import GuardServices, LabFacts
-from lamplighter.application.guard.trail import closing_since, incident, said_in
+from lamplighter.application.guard.trail import closing_since, earlier_breaches, incident
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.calendar.curfew import schedule_names as curfew_names
@@ -68,7 +68,7 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
         failsafe_found=failsafe,
         curfew=_curfew(guard_services, pool, lab_facts),
         incident=incident(guard_services.capacity.ledger, state),
-        said=said_in(trail),
+        earlier=earlier_breaches(trail),
         claimed_by=claimed if claimed != lab.name else None,
         longest_lease=lab.guard.longest_lease,
         idle_after=_idle_after(guard_services, leases),

@@ -26,12 +26,12 @@ def closing_since(entries: Iterable[Entry]) -> datetime | None:
     return since
 
 
-def said_in(entries: Iterable[Entry]) -> tuple[EarlierBreach, ...]:
+def earlier_breaches(entries: Iterable[Entry]) -> tuple[EarlierBreach, ...]:
     """The breaches among these entries, in their order."""
-    return tuple(said_of(entry) for entry in entries if "rule" in entry.details)
+    return tuple(earlier_breach(entry) for entry in entries if "rule" in entry.details)
 
 
-def said_of(entry: Entry) -> EarlierBreach:
+def earlier_breach(entry: Entry) -> EarlierBreach:
     """The breach that an audit entry of an earlier sweep has."""
     details = entry.details
     return EarlierBreach(

@@ -93,7 +93,7 @@ def reached(facts: PoolFacts) -> Iterator[Breach]:
         if overdraft is None or not lease.in_force(facts.now):
             continue
         since = facts.now - STILL_TOLD
-        warned = facts.last_said(Rule.BUDGET_REACHED, GuardAction.WARN, lease.id)
+        warned = facts.last_reported(Rule.BUDGET_REACHED, GuardAction.WARN, lease.id)
         ahead = NOTICE + SWEEP_EVERY if warned is None or warned < since else SWEEP_EVERY
         if overdraft.at <= facts.now + ahead:
             yield from warned_first(facts, Rule.BUDGET_REACHED, lease, overdraft.why, since=since)

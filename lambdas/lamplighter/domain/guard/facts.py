@@ -55,7 +55,7 @@ class PoolFacts:
     failsafe_wanted: tuple[Schedule, ...]
     failsafe_found: tuple[Schedule, ...] | None
     incident: Incident | None = None
-    said: tuple[EarlierBreach, ...] = ()
+    earlier: tuple[EarlierBreach, ...] = ()
     """What sweeps of the last hour reported, oldest first."""
     over_since: datetime | None = None
     """Since when the pool should be at zero and is not."""
@@ -132,11 +132,11 @@ class PoolFacts:
         """Whether the guard also acts on what it finds: not while watching, nor in another lab's pool."""
         return self.enforcing and self.claimed_by is None
 
-    def last_said(self, rule: Rule, action: GuardAction, lease: str | None = None) -> datetime | None:
+    def last_reported(self, rule: Rule, action: GuardAction, lease: str | None = None) -> datetime | None:
         """When a sweep of the last hour last reported this."""
         earlier = [
             breach
-            for breach in self.said
+            for breach in self.earlier
             if (breach.rule, breach.action, breach.lease) == (rule, action, lease)
         ]
         return earlier[-1].at if earlier else None

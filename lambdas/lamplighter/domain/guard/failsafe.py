@@ -57,14 +57,14 @@ def _unarmable(facts: PoolFacts) -> Iterator[Breach]:
 def _failing_since(facts: PoolFacts) -> datetime | None:
     """Since when every attempt of the last hour to set it failed; None where the last attempt succeeded."""
     since = None
-    for earlier in facts.said:
+    for earlier in facts.earlier:
         if earlier.rule != Rule.FAILSAFE_WRONG:
             continue
         if earlier.action == GuardAction.FAILED:
             since = since or earlier.at
         elif earlier.action == GuardAction.REARM:
             since = None
-    last = facts.last_said(Rule.FAILSAFE_WRONG, GuardAction.FAILED)
+    last = facts.last_reported(Rule.FAILSAFE_WRONG, GuardAction.FAILED)
     return since if last is not None and facts.now - last <= UNARMED_PATIENCE else None
 
 

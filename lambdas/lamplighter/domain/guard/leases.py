@@ -62,7 +62,7 @@ def warned_first(
 
     A warning before `since` was about something else. `instead` says how to keep the lease.
     """
-    warned = facts.last_said(rule, GuardAction.WARN, lease.id)
+    warned = facts.last_reported(rule, GuardAction.WARN, lease.id)
     if warned is None or warned < since:
         closes = reason("guard.ends-early", why=why, at=facts.now + NOTICE)
         yield Breach(

@@ -26,7 +26,7 @@ def sizes(facts: PoolFacts) -> Iterator[Breach]:
             GuardAction.RESTORE_SIZES,
         )
     elif other_maximum:
-        noted = facts.last_said(Rule.SIZES_CHANGED, GuardAction.NOTE)
+        noted = facts.last_reported(Rule.SIZES_CHANGED, GuardAction.NOTE)
         changed = reason(
             "guard.sizes.maximum", pool=facts.pool, maximum=nodegroup.maximum, most=facts.max_nodes
         )

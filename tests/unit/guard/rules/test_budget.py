@@ -97,7 +97,7 @@ def test_its_people_are_warned_a_quarter_of_an_hour_ahead_and_it_is_closed_then(
 
     [warning] = sweep(facts)
     told = EarlierBreach(Rule.BUDGET_REACHED, GuardAction.WARN, one.id, EIGHT - 15 * MINUTE)
-    [closing] = sweep(replace(facts, said=(told,)))
+    [closing] = sweep(replace(facts, earlier=(told,)))
 
     assert sweep(far) == ()
     assert (warning.rule, warning.action, warning.lease) == (Rule.BUDGET_REACHED, GuardAction.WARN, one.id)
@@ -109,7 +109,9 @@ def test_what_was_told_and_has_not_come_yet_is_neither_told_again_nor_closed() -
     told = EarlierBreach(Rule.BUDGET_REACHED, GuardAction.WARN, one.id, EIGHT - 15 * MINUTE)
     later = Overdraft(EIGHT + 8 * MINUTE, "it will be")
 
-    assert sweep(replace(pool(one, running=["i-1", "i-2"]), overdrafts={one.id: later}, said=(told,))) == ()
+    assert (
+        sweep(replace(pool(one, running=["i-1", "i-2"]), overdrafts={one.id: later}, earlier=(told,))) == ()
+    )
 
 
 def test_a_watched_pool_is_only_said_about() -> None:

@@ -63,7 +63,7 @@ def test_who_has_a_lease_that_is_too_long_is_told_a_quarter_of_an_hour_before_it
 
 def test_it_is_closed_a_quarter_of_an_hour_after_it_was_told_and_the_other_leases_keep_their_nodes() -> None:
     due = EIGHT + 225 * MINUTE
-    facts = replace(outlasting(None, closes=300), said=(told(Rule.LEASE_TOO_LONG, due),))
+    facts = replace(outlasting(None, closes=300), earlier=(told(Rule.LEASE_TOO_LONG, due),))
 
     assert judge(too_long, replace(facts, now=due + 15 * MINUTE - SECOND)) == ()
     assert judge(too_long, replace(facts, now=due + 15 * MINUTE)) == (
@@ -79,7 +79,7 @@ def test_it_is_closed_a_quarter_of_an_hour_after_it_was_told_and_the_other_lease
 
 def test_what_was_told_before_a_lease_became_too_long_was_about_something_else() -> None:
     due = EIGHT + 225 * MINUTE
-    facts = replace(outlasting(None, closes=300), said=(told(Rule.LEASE_TOO_LONG, due - SECOND),))
+    facts = replace(outlasting(None, closes=300), earlier=(told(Rule.LEASE_TOO_LONG, due - SECOND),))
 
     [breach] = judge(too_long, replace(facts, now=due + 15 * MINUTE))
 
@@ -89,7 +89,7 @@ def test_what_was_told_before_a_lease_became_too_long_was_about_something_else()
 def test_on_a_pool_that_became_smaller_the_close_of_a_lease_takes_what_there_is() -> None:
     one = replace(lease(nodes=2, opens=0, closes=300), window=None)
     said = (told(Rule.LEASE_TOO_LONG, EIGHT + 225 * MINUTE),)
-    facts = replace(pool(one), max_nodes=1, longest_lease=4 * HOUR, said=said)
+    facts = replace(pool(one), max_nodes=1, longest_lease=4 * HOUR, earlier=said)
 
     assert [breach.target for breach in judge(too_long, replace(facts, now=EIGHT + 240 * MINUTE))] == [0]
 
@@ -187,7 +187,7 @@ def test_a_lease_that_may_not_be_idle_is_found_behind_one_that_may() -> None:
 def spending(at: datetime, *said: EarlierBreach) -> PoolFacts:
     """A lease whose budget is used up at an instant, behind one whose budget lasts."""
     facts = pool(lease("rich", nodes=1), lease(nodes=1), running=["i-1", "i-2"])
-    return replace(facts, overdrafts={"evening": Overdraft(at, "it is used up")}, said=said)
+    return replace(facts, overdrafts={"evening": Overdraft(at, "it is used up")}, earlier=said)
 
 
 def test_people_are_told_in_the_last_sweep_that_leaves_them_a_quarter_of_an_hour() -> None:
@@ -240,7 +240,7 @@ def test_a_lease_that_is_over_is_not_told_of_its_budget() -> None:
 def unarmed(*said: EarlierBreach) -> PoolFacts:
     """A leased pool without its failsafe, beside a lease that is still to begin."""
     facts = pool(lease("next", opens=60, closes=90), lease(nodes=1), running=["i-1"])
-    return replace(facts, failsafe_found=(), said=said)
+    return replace(facts, failsafe_found=(), earlier=said)
 
 
 def failed(minutes: int) -> EarlierBreach:

@@ -52,4 +52,4 @@ def test_a_sweep_remembers_for_an_hour_what_it_said(lab: LabOnMoto) -> None:
     lab.at(0)
     sweep_all(lab.guard_services)
 
-    assert [bool(known(lab, minutes).said) for minutes in (59, 61)] == [True, False]
+    assert [bool(known(lab, minutes).earlier) for minutes in (59, 61)] == [True, False]

@@ -130,7 +130,7 @@ def test_what_else_was_said_before_a_failsafe_failed_does_not_hide_it() -> None:
         EarlierBreach(Rule.FAILSAFE_WRONG, GuardAction.WARN, "other", EIGHT - 10 * MINUTE),
         EarlierBreach(Rule.FAILSAFE_WRONG, GuardAction.FAILED, None, EIGHT - 5 * MINUTE),
     ]
-    facts = replace(pool(lease(), running=["i-1", "i-2"]), failsafe_found=(), said=tuple(said))
+    facts = replace(pool(lease(), running=["i-1", "i-2"]), failsafe_found=(), earlier=tuple(said))
 
     found = judge(failsafe, facts)
 

@@ -182,7 +182,7 @@ def test_a_changed_maximum_is_put_back_ten_minutes_after_it_was_noted_and_noted_
     facts = pool()
     assert facts.nodegroup is not None
     noted = EarlierBreach(Rule.SIZES_CHANGED, GuardAction.NOTE, None, EIGHT)
-    changed = replace(facts, nodegroup=replace(facts.nodegroup, maximum=4), said=(noted,))
+    changed = replace(facts, nodegroup=replace(facts.nodegroup, maximum=4), earlier=(noted,))
 
     assert [breach.action for breach in judge(sizes, after(changed, age))] == ([action] if action else [])
 

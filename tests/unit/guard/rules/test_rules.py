@@ -27,7 +27,7 @@ def test_a_lease_that_would_outlast_the_longest_is_warned_about_and_then_closed(
     facts = replace(pool(long, running=["i-1", "i-2"]), longest_lease=4 * HOUR)
 
     [warning] = sweep(facts)
-    [close] = sweep(replace(facts, now=EIGHT + 15 * MINUTE, said=(warned(Rule.LEASE_TOO_LONG, 0),)))
+    [close] = sweep(replace(facts, now=EIGHT + 15 * MINUTE, earlier=(warned(Rule.LEASE_TOO_LONG, 0),)))
 
     assert (warning.action, close.action, close.lease) == (GuardAction.WARN, GuardAction.CLOSE, "evening")
     assert in_english(warning.reason) == (
@@ -49,8 +49,8 @@ def test_between_the_warning_and_the_close_nothing_is_done_or_said_again() -> No
         idle_after={"evening": HOUR},
     )
 
-    assert sweep(replace(facts, said=(warned(Rule.IDLE_LEASE, -10),))) == ()
-    [close] = sweep(replace(facts, said=(warned(Rule.IDLE_LEASE, -15),)))
+    assert sweep(replace(facts, earlier=(warned(Rule.IDLE_LEASE, -10),))) == ()
+    [close] = sweep(replace(facts, earlier=(warned(Rule.IDLE_LEASE, -15),)))
     assert close.action is GuardAction.CLOSE
 
 
@@ -86,7 +86,7 @@ def test_who_extends_a_lease_that_was_warned_about_means_to_use_it() -> None:
         pool(lease(opens=-120, closes=120), running=["i-1"]),
         idle_since=EIGHT - 90 * MINUTE,
         idle_after={"evening": HOUR},
-        said=(warned(Rule.IDLE_LEASE, -20),),
+        earlier=(warned(Rule.IDLE_LEASE, -20),),
         extended_at={"evening": EIGHT - 10 * MINUTE},
     )
 
@@ -189,8 +189,10 @@ def test_another_maximum_is_put_back_only_once_no_deploy_explains_it() -> None:
         return EarlierBreach(Rule.SIZES_CHANGED, GuardAction.NOTE, None, EIGHT + minutes * MINUTE)
 
     assert [breach.action for breach in sweep(facts)] == [GuardAction.NOTE]
-    assert sweep(replace(facts, said=(noted(-5),))) == ()
-    assert [each.action for each in sweep(replace(facts, said=(noted(-10),)))] == [GuardAction.RESTORE_SIZES]
+    assert sweep(replace(facts, earlier=(noted(-5),))) == ()
+    assert [each.action for each in sweep(replace(facts, earlier=(noted(-10),)))] == [
+        GuardAction.RESTORE_SIZES
+    ]
 
 
 def test_a_maximum_below_the_lab_s_is_put_back_too() -> None:
