@@ -1,4 +1,4 @@
-"""What the guard reads out of the trail: a close that is under way, what was said, and a leak's history."""
+"""What the guard reads from the audit trail: a close under way, earlier breaches, and a leak's history."""
 
 from datetime import UTC, datetime, timedelta
 

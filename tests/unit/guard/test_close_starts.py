@@ -1,4 +1,4 @@
-"""The close that the guard starts: for what, until when, and once at a time."""
+"""The close that the guard starts: for which lease, until when it is valid, and only one at a time."""
 
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
