@@ -7,7 +7,7 @@ from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.leases import warned_first
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.schedules.failsafe import in_the_air
+from lamplighter.domain.schedules.failsafe import may_still_run
 from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.reasons.reason import Reason, reason
 
@@ -24,7 +24,7 @@ def failsafe(facts: PoolFacts) -> Iterator[Breach]:
         return
     found = {schedule.name: schedule for schedule in facts.failsafe_found}
     if not facts.failsafe_wanted:
-        firing = any(in_the_air(schedule.at, facts.now) for schedule in found.values())
+        firing = any(may_still_run(schedule.at, facts.now) for schedule in found.values())
         unfinished = any(_unfinished(lease) for lease in facts.leases)
         if found and facts.empty and not unfinished and not firing:
             yield Breach(

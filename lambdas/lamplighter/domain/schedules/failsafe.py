@@ -11,8 +11,6 @@ from datetime import datetime, timedelta
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.schedules.schedule import NEAREST, Schedule
 
-FailsafeSchedule = Schedule
-"""One schedule of the failsafe. It equals what AWS has when it is armed correctly."""
 AFTER_END = timedelta(minutes=10)
 EKS_TARGET = "arn:aws:scheduler:::aws-sdk:eks:updateNodegroupConfig"
 AUTO_SCALING_TARGET = "arn:aws:scheduler:::aws-sdk:autoscaling:updateAutoScalingGroup"
@@ -62,18 +60,18 @@ def failsafe_schedules(
     )
 
 
-def in_the_air(at: datetime, now: datetime) -> bool:
+def may_still_run(at: datetime, now: datetime) -> bool:
     """Whether a schedule is about to run, or Scheduler may still retry it: moving it now would come too late."""
     return at - NEAREST <= now < at + FIRES_WITHIN + RETRIED
 
 
-def shot_in_the_air(pool: str, first: datetime | None, now: datetime) -> tuple[str, datetime] | None:
+def schedule_under_way(pool: str, first: datetime | None, now: datetime) -> tuple[str, datetime] | None:
     """Name and instant of the schedule that may run at this moment, of a failsafe that begins at `first`."""
     if first is None:
         return None
     instants = (first + timedelta(minutes=minutes) - AFTER_END for minutes in MINUTES)
     named = zip(schedule_names(pool), instants, strict=True)
-    return next(((name, at) for name, at in named if in_the_air(at, now)), None)
+    return next(((name, at) for name, at in named if may_still_run(at, now)), None)
 
 
 def schedule_names(pool: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.failsafe import failsafe
 from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.schedules.failsafe import failsafe_schedules, in_the_air, shot_in_the_air
+from lamplighter.domain.schedules.failsafe import failsafe_schedules, may_still_run, schedule_under_way
 from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.reasons.reason import Reason, reason
 from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
@@ -111,21 +111,21 @@ def test_the_four_shots_of_a_failsafe_are_these() -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "flies"),
+    ("after", "runs"),
     [(-91 * SECOND, False), (-90 * SECOND, True), (6 * MINUTE - SECOND, True), (6 * MINUTE, False)],
 )
-def test_a_shot_is_in_the_air_from_ninety_seconds_before_it_until_its_last_retry(
-    after: timedelta, flies: bool
+def test_a_schedule_may_still_run_from_ninety_seconds_before_it_until_its_last_retry(
+    after: timedelta, runs: bool
 ) -> None:
-    assert in_the_air(EIGHT, EIGHT + after) is flies
-    assert shot_in_the_air("gpu", EIGHT, EIGHT + after) == (("failsafe-gpu-10", EIGHT) if flies else None)
+    assert may_still_run(EIGHT, EIGHT + after) is runs
+    assert schedule_under_way("gpu", EIGHT, EIGHT + after) == (("failsafe-gpu-10", EIGHT) if runs else None)
 
 
-def test_of_a_failsafe_that_is_firing_the_shot_in_the_air_is_named() -> None:
+def test_the_schedule_of_a_failsafe_that_is_under_way_is_named() -> None:
     at = EIGHT + 20 * MINUTE
 
-    assert shot_in_the_air("gpu", EIGHT, at) == ("failsafe-gpu-30", at)
-    assert shot_in_the_air("gpu", None, at) is None
+    assert schedule_under_way("gpu", EIGHT, at) == ("failsafe-gpu-30", at)
+    assert schedule_under_way("gpu", None, at) is None
 
 
 # --- the curfew, the claim, autoscalers ----------------------------------------------------------
