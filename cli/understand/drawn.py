@@ -120,8 +120,14 @@ def lease_line(lease: LeaseView, zone: ZoneInfo) -> str:
 
 
 def _told(stage: StageView) -> str:
-    count = f" {stage.count}" if stage.count else ""
-    return f"{CALLED.get(stage.stage, stage.stage.value)}{count} {stage.state.value}"
+    shows_times = stage.begun or isinstance(stage.stage, BootStage)
+    parts = [
+        CALLED.get(stage.stage, stage.stage.value),
+        stage.count,
+        stage.state.value,
+        _times(stage) if shows_times else "",
+    ]
+    return " ".join(filter(None, parts))
 
 
 def _stages(stages: Sequence[StageView], *, times: bool = False) -> list[tuple[str, str]]:
@@ -164,7 +170,7 @@ def _beside(lease: LeaseView, zone: ZoneInfo) -> list[str]:
     ]
     lines += late
     lines += [_by(zone, each) for each in (lease.failed_because, lease.degraded_because) if each]
-    lines += [f"{each.summary} → {each.advice}" for each in lease.findings]
+    lines += [f"{_by(zone, each.summary)} → {_by(zone, each.advice)}" for each in lease.findings]
     if lease.cost_so_far is not None:
         lines.append(f"{lease.cost_so_far} so far, {lease.hold} held")
     return lines

@@ -10,11 +10,14 @@ from cli import deployment, files, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName
 from lamplighter.adapters.aws.view_reading import receipt_of
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.errors import BadInput
 from lamplighter.pages import receipt_page, wording
+from lamplighter.reasons.document import drawn
+from lamplighter.reasons.reason import draw
+from lamplighter.values.clock_time import clock_time
 from lamplighter.values.counted import counted
-from lamplighter.values.instant import told_by
 
 SAID = {"passed": "passed", "failed": "FAILED", "not-proven": "not proven"}
 
@@ -43,11 +46,12 @@ def command(
     if html is not None:
         files.write("--html", html, page(found, document))
     if as_json:
-        printing.as_json(document)
+        usual = receipt_of(found.ledger, found.lab, document).usual_stages()
+        printing.as_json(drawn({**document, "usual_stages": usual}, ENGLISH, clock_time))
     elif html is not None:
         printing.say(f"the receipt of {document.get('lease') or 'what ran without a lease'} is in {html}")
     else:
-        show(receipt_of(found.ledger, found.lab, document), wording.of(found.lab))
+        show(receipt_of(found.ledger, found.lab, document), wording.Wording(ENGLISH, found.zone))
 
 
 def page(found: Deployment, document: dict[str, Any]) -> str:
@@ -88,7 +92,7 @@ def show(view: ReceiptView, words: wording.Wording) -> None:
     printing.say(f"{view.lease or 'unleased'}: pool {view.pool}, {counted(view.nodes, 'node')} {who}, {when}")
     # What a window opens it opens by itself.
     if view.source != "window" and view.by and view.by != view.owner:
-        reason = f": {told_by(words.moment, view.because)}" if view.because else ""
+        reason = f": {draw(view.because, ENGLISH, words.moment)}" if view.because else ""
         printing.say(f"opened by {view.by}{reason}")
     zero = view.proof_of_zero
     rows = [
@@ -108,13 +112,22 @@ def show(view: ReceiptView, words: wording.Wording) -> None:
         ),
     ]
     printing.table(["what", "came to"], rows)
+    if view.warm_up:
+        stages = [
+            (
+                words(f"stage.{bar.label}"),
+                words.length(bar.length),
+                words.usually(bar.usual) if bar.usual else "-",
+            )
+            for bar in view.warm_up
+        ]
+        printing.table(["warm-up", "took", "usual"], stages)
     if view.verdict_rows:
         verdicts = [
-            (row.node, row.check, SAID.get(row.verdict, row.verdict), told_by(words.moment, row.reason))
+            (row.node, row.check, SAID.get(row.verdict, row.verdict), draw(row.reason, ENGLISH, words.moment))
             for row in view.verdict_rows
         ]
         printing.table(["node", "check", "verdict", "because"], verdicts)
     for each in view.findings:
-        printing.say(
-            f"{words.moment(each.at)}  {each.cause}: {words.told(each.summary)} {each.advice}".rstrip()
-        )
+        summary, advice = (draw(said, ENGLISH, words.moment) for said in (each.summary, each.advice))
+        printing.say(f"{words.moment(each.at)}  {each.cause}: {summary} {advice}".rstrip())

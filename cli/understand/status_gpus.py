@@ -11,10 +11,13 @@ from functools import partial
 
 from cli import printing
 from cli.deployment import Deployment
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.checks.gpu_proof import Proof, together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import draw
 from lamplighter.values.counted import counted
-from lamplighter.values.instant import told_by, written
+from lamplighter.values.instant import written
 
 LOOKED_AT = 40
 """So many of a pool's last proofs make its trend."""
@@ -96,7 +99,7 @@ def _say(found: Deployment, pool: str, proofs: Sequence[Proof]) -> None:
             str(row.get("check")),
             SAID.get(str(row.get("verdict")), str(row.get("verdict"))),
             clock(last.at) if not number else "",
-            told_by(clock, str(row.get("reason"))),
+            draw(read(row.get("reason")), ENGLISH, clock),
         ]
         for node in last.nodes
         for number, row in enumerate(last.of(node))

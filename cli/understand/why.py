@@ -11,9 +11,12 @@ from cli import deployment, printing
 from cli.look_after import known_names
 from cli.options import AsJson, LabName
 from lamplighter.adapters.calendars.kept import kept_courses
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.audit.why import Explanation, explain
 from lamplighter.domain.calendar.timetable import Timetable
+from lamplighter.domain.views.told import FindingView
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import draw
 from lamplighter.values import instant
 from lamplighter.values.counted import counted
 
@@ -87,9 +90,10 @@ def _print(clock: Callable[[datetime], str], name: str, explanation: Explanation
     for line in filter(None, [*said, explanation.decided_by(clock)]):
         printing.say(line)
     for entry in explanation.findings:
-        found = entry.details
-        printing.say(f"Found at {clock(entry.at)}: {found.get('summary')} ({found.get('cause')}).")
-        printing.say(f"  → {found.get('advice')}")
+        finding = FindingView.read(entry)
+        summary, advice = (draw(said, ENGLISH, clock) for said in (finding.summary, finding.advice))
+        printing.say(f"Found at {clock(entry.at)}: {summary} ({finding.cause}).")
+        printing.say(f"  → {advice}")
     if not explanation.trail:
         printing.say(f"Nothing happened to this pool in the {REACHES_BACK.days} days until then.")
         return

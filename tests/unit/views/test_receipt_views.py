@@ -17,7 +17,7 @@ from lamplighter.domain.pool.zero import ZeroProof
 from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.lab_view import PastLease
 from lamplighter.domain.views.receipt_view import Bandwidth, Bar, ReceiptExtras, ReceiptView
-from lamplighter.domain.views.told import Finding, VerdictRow
+from lamplighter.domain.views.told import FindingView, VerdictRow
 from lamplighter.domain.views.windows_view import past
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -104,8 +104,8 @@ def test_all_that_a_receipt_has_is_shown() -> None:
         ),
         bandwidth=(Bandwidth("all_reduce", "a", Decimal("5.5"), Decimal(4)),),
         findings=(
-            Finding(EIGHT + 30 * MINUTE, "gpu", "evening-1", "xid", "a GPU fell off", ""),
-            Finding(EIGHT + 40 * MINUTE, "gpu", "evening-1", "taint", "no toleration", "add one", "k8s"),
+            FindingView(EIGHT + 30 * MINUTE, "gpu", "evening-1", "xid", "a GPU fell off", ""),
+            FindingView(EIGHT + 40 * MINUTE, "gpu", "evening-1", "taint", "no toleration", "add one", "k8s"),
         ),
         replaced=("i-1",),
         proof_of_zero=ZeroProof(TEN + 5 * MINUTE, 1, ("i-2",), kubernetes_nodes=("n",)),

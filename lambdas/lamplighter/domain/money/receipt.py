@@ -11,6 +11,7 @@ from lamplighter.domain.money.metering import NodeLife
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.zero import ZeroProof
+from lamplighter.reasons.document import document
 from lamplighter.values import instant
 
 Proof = Mapping[str, object]
@@ -41,7 +42,7 @@ def receipt(
         "proof_of_zero": proof_of_zero(proof),
         "window": lease.window,
         "by": lease.by,
-        "because": lease.because,
+        "because": None if lease.because is None else document(lease.because),
     }
 
 
