@@ -3,18 +3,19 @@
 from datetime import timedelta
 
 import boto3
-import pytest
 
-from lamplighter.application.guard import announcements
 from lamplighter.data.texts import Texts
 from lamplighter.domain.calendar.changes import clock_of
+from lamplighter.domain.guard import announcements
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
-from lamplighter.domain.notices.announcement import Announcement
+from lamplighter.domain.notices.announcement import Announcement, DrawnAnnouncement
+from lamplighter.domain.notices.phrases import clock_and_date
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Reason, Sentences, draw, in_english, reason
 from lamplighter.values import zones
+from tests.unit.guard.test_acts import sent
 from tests.unit.guard.test_guard import EIGHT, MINUTE, lease
-from tests.unit.lab_on_moto import LEDGER, LabOnMoto
+from tests.unit.lab_on_moto import LAB, LEDGER, LabOnMoto
 
 LEFT = Sentences(
     (reason("guard.zero.ordered", nodes=1), reason("guard.zero.instances", instances=("i-1", "i-2")))
@@ -24,29 +25,30 @@ IDLE = reason("guard.ends-early", why=reason("guard.idle", pool="gpu", since=EIG
 SEOUL = clock_of(zones.zone("Asia/Seoul"))
 
 
-def lab_in(language: str) -> Lab:
-    return Lab.model_validate({"name": "lab", "time_zone": "Asia/Seoul", "notify": {"language": language}})
-
-
-def breach(language: str) -> Announcement:
-    return announcements.of_breach(lab_in(language), "gpu", Breach(Rule.LEAKED, LEAKED, GuardAction.PAGE))
+def read(announcement: Announcement, language: str) -> DrawnAnnouncement:
+    """An announcement as people in Seoul read it."""
+    texts = Texts(language)
+    return announcement.drawn(texts, clock_and_date(texts, zones.zone("Asia/Seoul")))
 
 
 def test_a_page_is_drawn_in_the_labs_language_and_time_zone() -> None:
-    assert breach("en").text == (
+    page = announcements.of_breach("gpu", Breach(Rule.LEAKED, LEAKED, GuardAction.PAGE))
+
+    english, korean = read(page, "en"), read(page, "ko")
+
+    assert english.text == (
         "Pool gpu should have been at zero since 05:00 on 2026-11-21 (Asia/Seoul) and is not: "
         "1 node is still ordered; EC2 still has i-1 and i-2."
     )
-    assert "gpu 풀이 2026-11-21 05:00 (Asia/Seoul)부터 비어 있어야 하지만" in breach("ko").text
-    assert "i-1" in breach("ko").text
-    assert {breach(language).plain for language in ("en", "ko")} == {"leaked on pool gpu"}
+    assert "gpu 풀이 2026-11-21 05:00 (Asia/Seoul)부터 비어 있어야 하지만" in korean.text
+    assert "i-1" in korean.text
+    assert english.plain == korean.plain == "leaked on pool gpu"
 
 
 def test_the_people_of_a_lease_read_why_it_ends_early_by_their_own_clock() -> None:
-    def early_end(language: str) -> Announcement:
-        return announcements.of_early_end(lab_in(language), lease(), IDLE, EIGHT + 15 * MINUTE)
+    early = announcements.of_early_end(lease(), IDLE, EIGHT + 15 * MINUTE)
 
-    english, korean = early_end("en"), early_end("ko")
+    english, korean = read(early, "en"), read(early, "ko")
 
     assert english.subject == "the evening lease on pool gpu ends early, at 05:15 on 2026-11-21 (Asia/Seoul)"
     assert english.text == (
@@ -54,17 +56,29 @@ def test_the_people_of_a_lease_read_why_it_ends_early_by_their_own_clock() -> No
         "the guard closes it at 05:15 on 2026-11-21 (Asia/Seoul). "
         "It would have ended at 07:00 on 2026-11-21 (Asia/Seoul)."
     )
-    assert korean.plain == english.subject
     assert "GPU를 쓴 파드가 없습니다" in korean.text
 
 
-@pytest.mark.parametrize("language", ["en", "ko"])
-def test_a_leak_says_what_is_left(language: str) -> None:
-    said = announcements.of_leak(lab_in(language), "gpu", reason("guard.leaked.now", pool="gpu", left=LEFT))
+def test_a_leak_says_what_is_left_and_what_is_done() -> None:
+    leak = announcements.of_leak("gpu", reason("guard.leaked.now", pool="gpu", left=LEFT))
 
-    assert said.kind == "leaked"
-    assert "i-1" in said.text
-    assert "guard." not in said.text
+    assert leak.kind == "leaked"
+    assert read(leak, "en").text == (
+        "Pool gpu should be at zero and is not: 1 node is still ordered; EC2 still has i-1 and i-2. "
+        "It costs money until it is gone; it is being closed again."
+    )
+    assert read(leak, "ko").text.startswith("gpu 풀이 비어 있어야 하지만")
+
+
+def test_the_guard_pages_in_the_language_of_its_lab(lab: LabOnMoto) -> None:
+    lab.capacity.lab = Lab.model_validate(
+        {"name": LAB, "time_zone": "Asia/Seoul", "notify": {"language": "ko"}}
+    )
+
+    lab.guard_services.page("gpu", announcements.of_leak("gpu", LEAKED))
+
+    [page] = sent("pages")
+    assert "gpu 풀이 2026-11-21 05:00 (Asia/Seoul)부터" in page
 
 
 def test_a_leak_that_an_older_release_kept_as_a_sentence_is_still_shown(lab: LabOnMoto) -> None:

@@ -9,18 +9,17 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.application.capacity.sizes import Direction, Order, put_bounds_back, write
-from lamplighter.application.guard import announcements
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.guard.trail import earlier_breach
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.experiments.rails import restore
+from lamplighter.domain.guard import announcements
 from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.facts import MEMORY, NOTICE, PoolFacts
 from lamplighter.domain.guard.failsafe import FAILSAFE_MARGIN
 from lamplighter.domain.guard.incident import PAGES_EVERY, QUIET, pages_again, retry_after
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.notices import notification
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.pool.zero import PROVEN
 from lamplighter.domain.schedules.schedule import Start, start_name
@@ -179,11 +178,10 @@ def _restore(guard_services: GuardServices, facts: PoolFacts, breach: Breach) ->
 
 def _warn(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
     """Notify the lab's own topic that a lease will end early, so that people can still do something about it."""
-    lab = guard_services.capacity.lab
     lease = _lease(facts, breach)
     if lease is not None:
-        announcement = announcements.of_early_end(lab, lease, breach.reason, facts.now + NOTICE)
-        guard_services.notices.say(notification.of(lab.name, lease.pool, announcement))
+        announcement = announcements.of_early_end(lease, breach.reason, facts.now + NOTICE)
+        guard_services.notify(lease.pool, announcement)
     return True
 
 
@@ -245,8 +243,7 @@ def _write_down(guard_services: GuardServices, pool: str, breach: Breach) -> Non
         )
     )
     if paging:
-        lab = guard_services.capacity.lab
-        guard_services.pages.say(notification.of(lab.name, pool, announcements.of_breach(lab, pool, breach)))
+        guard_services.page(pool, announcements.of_breach(pool, breach))
 
 
 def _pages(guard_services: GuardServices, pool: str, breach: Breach, now: datetime) -> bool:

@@ -8,13 +8,12 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from lamplighter.application.guard import announcements
 from lamplighter.application.guard.kubernetes import node_names
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.run import drained, pool_of, result
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.guard import announcements
 from lamplighter.domain.guard.breach import GuardAction, Rule
-from lamplighter.domain.notices import notification
 from lamplighter.domain.pool.drain import LEAVING, PATIENCE, emptying
 from lamplighter.domain.pool.evidence import Member, ScalingGroup
 from lamplighter.domain.pool.zero import PROVEN, ZeroProof
@@ -86,9 +85,7 @@ def mark_leaked(run: Mapping[str, object], guard_services: GuardServices) -> dic
                 details={"rule": Rule.LEAKED.value, "action": GuardAction.PAGE.value, "paged": "yes"},
             )
         )
-        guard_services.pages.say(
-            notification.of(capacity.lab.name, pool, announcements.of_leak(capacity.lab, pool, leaked))
-        )
+        guard_services.page(pool, announcements.of_leak(pool, leaked))
     since = capacity.ledger.pool(pool).leaked_since or now
     return {"leaked": True, "since": instant.written(since), "reason": document(why)}
 

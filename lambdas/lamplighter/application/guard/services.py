@@ -12,10 +12,16 @@ from lamplighter.adapters.aws.capacity.claims import Claims
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.capacity import Capacity
+from lamplighter.data.texts import Texts
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.experiments.run import ExperimentRun
+from lamplighter.domain.notices import notification
+from lamplighter.domain.notices.announcement import Announcement
+from lamplighter.domain.notices.notification import Notification
+from lamplighter.domain.notices.phrases import clock_and_date
 from lamplighter.domain.schedules.drift import Listed
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.values import zones
 
 if TYPE_CHECKING:
     from lamplighter.adapters.kubernetes.connection import Connection
@@ -59,6 +65,20 @@ class GuardServices:
     def capacity(self) -> Capacity:
         """The lab's pools, and their AWS."""
         return self.lease_services.capacity
+
+    def page(self, pool: str, announcement: Announcement) -> None:
+        """Page the operators, in the lab's language and time zone."""
+        self.pages.say(self._drawn(pool, announcement))
+
+    def notify(self, pool: str, announcement: Announcement) -> None:
+        """Notify the lab's own topic, in its language and time zone."""
+        self.notices.say(self._drawn(pool, announcement))
+
+    def _drawn(self, pool: str, announcement: Announcement) -> Notification:
+        lab = self.capacity.lab
+        texts = Texts(lab.notify.language)
+        clock = clock_and_date(texts, zones.zone(lab.time_zone))
+        return notification.of(lab.name, pool, announcement, texts, clock)
 
     kubernetes_silent: bool = False
     """Kubernetes did not answer in this sweep: the other pools do not wait for it again."""
