@@ -18,6 +18,7 @@ from lamplighter.domain.gpu.sharing import offer
 from lamplighter.domain.notices.opening import of_opening
 from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 from tests.unit.cli.shown.test_status import pool_at
 from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
 from tests.unit.notices.drawing import drawn
@@ -149,7 +150,7 @@ def test_the_guard_gives_back_what_no_running_lease_holds(lab: LabOnMoto) -> Non
     (found,) = guard_loans.give_back_forgotten(watch, {"gpu": [long_over]})
     assert started == ["gpu"]
     trail = lab.capacity.ledger.audit("gpu", lab.capacity.now() - timedelta(minutes=1))
-    assert trail[-1].what == "gives back GPU settings that outlived their lease"
+    assert trail[-1].what == reason("guard.did.give-back", pool="gpu")
     # Of a pool that could not be read nobody knows.
     assert guard_loans.give_back_forgotten(watch, {}) == []
     # Given back, it is looked after until nothing can land any more.
