@@ -15,15 +15,16 @@ from cli.use import agreed, changes
 from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
 from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.commands.words import reason_given
-from lamplighter.domain.guard.breach import Action, Breach
+from lamplighter.domain.guard.breach import Breach, GuardAction
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.errors import BadInput
-from lamplighter.values.instant import told_by
+from lamplighter.reasons.reason import draw
 
-TOUCHES = frozenset({Action.CLOSE, Action.TERMINATE, Action.RESTORE_SIZES})
+TOUCHES = frozenset({GuardAction.CLOSE, GuardAction.TERMINATE, GuardAction.RESTORE_SIZES})
 
 
 def command(
@@ -93,4 +94,4 @@ def _plan(pool: str, breaches: list[Breach], clock: Callable[[datetime], str]) -
     if not breaches:
         yield f"nothing on pool {pool} would be touched now"
     for breach in breaches:
-        yield f"would {breach.action.value}: {told_by(clock, breach.reason)}"
+        yield f"would {breach.action.value}: {draw(breach.reason, ENGLISH, clock)}"

@@ -104,7 +104,11 @@ def show(view: ReceiptView, words: wording.Wording) -> None:
         ("GPU checks", SAID[view.verdict.value] if view.verdict else "none"),
         (
             "proof of zero",
-            words.moment(zero.at) if zero.at and zero.zero else "others kept their nodes" if zero.at else "-",
+            words.moment(zero.at)
+            if zero.proven and zero.at
+            else "others kept their nodes"
+            if zero.at
+            else "-",
         ),
     ]
     printing.table(["what", "came to"], rows)

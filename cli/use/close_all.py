@@ -12,6 +12,7 @@ from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.clock import sleep
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.pool.zero import PROVEN
 from lamplighter.errors import Refused
 from lamplighter.values.counted import counted
 
@@ -75,6 +76,6 @@ def _wait(found: Deployment, pool: str) -> None:
         state = found.ledger.pool(pool)
         if state.leaked_since is not None:
             raise Refused(f"pool {pool} is leaked: {state.leaked_because}")
-        proven = any(entry.kind == "zero-proven" for entry in found.ledger.audit(pool, since))
+        proven = any(entry.kind == PROVEN for entry in found.ledger.audit(pool, since))
         if proven and not any(_runs(lease, found) for lease in found.ledger.leases(pool)):
             return

@@ -1,6 +1,6 @@
-"""The guard function: a sweep every five minutes and on Auto Scaling's events, and CloseLab's proof of zero.
+"""The guard function: a sweep every five minutes and on Auto Scaling's events, and two steps of CloseLab.
 
-Level-triggered: an event only says "look now", it carries nothing that is believed.
+An event only starts a sweep. The sweep reads everything itself and believes nothing that the event says.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ STEPS = {"ProveZero": prove_zero, "MarkLeaked": mark_leaked}
 
 
 def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
-    """Entry point: a step of CloseLab (`{"step", "run"}`), or an event of any kind, which is a sweep."""
+    """Entry point: a step of CloseLab (`{"step", "run"}`), or an event of any other kind, which starts a sweep."""
     logs.begin(event, context)
     guard_services = _guard_services()
     guard_services.kubernetes_silent = False
@@ -44,7 +44,7 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
 
 @cache
 def _guard_services() -> GuardServices:
-    """The guard of the lab that this function belongs to."""
+    """The guard's dependencies for the lab of this function."""
     return GuardServices(
         lease_services=lease_services(),
         workflows=Workflows(),
@@ -71,7 +71,7 @@ def _connect() -> "Connection":
 
 
 def _connected() -> None:
-    """Each sweep looks at instances."""
+    """Connect before the first event: each sweep reads instances."""
     _guard_services().capacity.instances.connect()
 
 

@@ -234,7 +234,7 @@ def _event(entry: Entry) -> dict[str, Any]:
         "at": written(entry.at),
         "kind": entry.kind,
         "actor": entry.who,
-        "what": entry.what,
+        "what": str(entry.what),
         "pool": entry.pool,
     }
     if entry.lease is not None:

@@ -25,9 +25,7 @@ _NOT_THERE = 'return f"not there after {{PULL_SECONDS // {}}} minutes ({{pod.wai
 _RETRY = "return min(timedelta(minutes=5 * 2 ** min(tries, {})), LONGEST_RETRY)"
 _GAP = "while high - low {} timedelta(seconds=1):"
 _ONE = "there is exactly one"
-_IN_THE_AIR = (
-    "(shot for shot in zip(schedule_names(pool), shots, strict={}) if in_the_air(shot[1], now)), None"
-)
+_UNDER_WAY = "named = zip(schedule_names(pool), instants, strict={})"
 _DESIRED = 'desired = number(daemonset, "status", "desiredNumberScheduled") or {}'
 _AROUND = 'return printed.rfind("\\n", {}, first) + 1, len(printed) if end == -1 else end'
 _BEFORE = "before = group.desired if group else nodegroup.desired if nodegroup else {}"
@@ -89,7 +87,7 @@ EQUAL: dict[tuple[str, str, str], str] = {
         _SHOTS.format(True),
         _SHOTS.format(False),
     ): "both are as long as MINUTES",
-    (f"{_DOMAIN}/schedules/failsafe.py", _IN_THE_AIR.format(True), _IN_THE_AIR.format(False)): (
+    (f"{_DOMAIN}/schedules/failsafe.py", _UNDER_WAY.format(True), _UNDER_WAY.format(False)): (
         "both are as long as MINUTES"
     ),
     (f"{_DOMAIN}/diagnosis/rules/software.py", _DESIRED.format(0), _DESIRED.format(-1)): (

@@ -278,9 +278,9 @@ BREAKAGES = (
     Breakage(
         7,
         "zero is believed instead of seen",
-        f"{APPLICATION}/guard/proof.py",
-        '        return f"{desired} nodes are still ordered"\n    if len(seen.existing) > target:',
-        '        return f"{desired} nodes are still ordered"\n    return None\n    if len(seen.existing) > target:',
+        f"{DOMAIN}/pool/zero.py",
+        "        if len(self.instances) > self.justified:\n",
+        "        return tuple(found)\n        if len(self.instances) > self.justified:\n",
     ),
     Breakage(
         8,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.guard.breach import Action, Rule
+from lamplighter.domain.guard.breach import GuardAction, Rule
 from lamplighter.domain.guard.facts import CLOSING_PATIENCE, PoolFacts
 from lamplighter.domain.guard.guard import OF_LEASES, sweep
 from lamplighter.domain.guard.incident import Incident
@@ -13,6 +13,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.evidence import GroupMember, Instance, NodeGroup, NodeGroupUpdate, ScalingGroup
 from lamplighter.domain.schedules.failsafe import failsafe_schedules
+from lamplighter.reasons.reason import in_english
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MAX_NODES = 4
@@ -108,7 +109,7 @@ def justified(facts: PoolFacts) -> int:
 @given(worlds())
 def test_no_breach_ever_asks_for_less_than_the_leases_justify(facts: PoolFacts) -> None:
     for breach in sweep(facts):
-        if breach.action is Action.CLOSE:
+        if breach.action is GuardAction.CLOSE:
             assert breach.target == justified(facts)
 
 
@@ -126,11 +127,11 @@ def test_ended_strays_leave_at_least_what_the_leases_justify(facts: PoolFacts) -
     alive = {each.id for each in facts.instances if each.alive}
     listed = {member.instance for member in facts.group.members} if facts.group else set()
     for breach in sweep(facts):
-        if breach.rule is Rule.LEAKED and breach.action is Action.TERMINATE:
+        if breach.rule is Rule.LEAKED and breach.action is GuardAction.TERMINATE:
             # By force only where nothing is justified and nothing is ordered any more.
             assert justified(facts) == 0
             assert facts.group is None or facts.group.desired == 0
-        elif breach.action is Action.TERMINATE:
+        elif breach.action is GuardAction.TERMINATE:
             assert not set(breach.instances) & listed
             left = facts.staying + len(alive - listed - set(breach.instances))
             assert left >= justified(facts)
@@ -143,11 +144,18 @@ def test_a_pool_that_is_watched_is_never_touched(facts: PoolFacts) -> None:
     for breach in sweep(facts):
         if breach.rule in OF_LEASES:
             # A lease of ours that is over ends here too: it brought its nodes.
-            assert breach.action is Action.CLOSE
+            assert breach.action is GuardAction.CLOSE
             continue
         # Our own failsafe is kept in order: a lease on a watched pool needs it as any other.
-        ours = {Action.PAGE, Action.RECOVER, Action.REARM, Action.DISARM, Action.NOTE, Action.PROTECT}
-        assert breach.action in {Action.SAY} | ours
+        ours = {
+            GuardAction.PAGE,
+            GuardAction.RECOVER,
+            GuardAction.REARM,
+            GuardAction.DISARM,
+            GuardAction.NOTE,
+            GuardAction.PROTECT,
+        }
+        assert breach.action in {GuardAction.SAY} | ours
 
 
 @given(worlds())
@@ -163,10 +171,10 @@ def test_a_node_without_a_lease_is_closed_unless_somebody_is_at_it(facts: PoolFa
     )
     if busy:
         return
-    assert any(breach.action is Action.CLOSE for breach in sweep(facts))
+    assert any(breach.action is GuardAction.CLOSE for breach in sweep(facts))
 
 
 @given(worlds())
 def test_every_breach_has_a_reason_that_names_the_pool(facts: PoolFacts) -> None:
     for breach in sweep(facts):
-        assert "pool gpu" in breach.reason
+        assert "pool gpu" in in_english(breach.reason)

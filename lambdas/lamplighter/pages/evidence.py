@@ -126,20 +126,18 @@ def findings(found: Sequence[FindingView], words: Wording, none: str) -> Html:
 
 
 def zero(view: ReceiptView, words: Wording) -> Html:
-    """The four things that are at zero, as they were read."""
-    proof = view.proof_of_zero
+    """What was read for the proof of zero, and whether each part is at zero."""
+    proof, title = view.proof_of_zero, words("zero.title")
+    if proof.at is None:
+        return section("zero", title, el("p", words("zero.never")))
+    nodes = proof.kubernetes_nodes or ()
     rows = [
         (words("zero.desired"), str(proof.desired), proof.desired == 0),
         (words("zero.instances"), ", ".join(proof.instances) or words("zero.no"), not proof.instances),
-        (
-            words("zero.kubernetes"),
-            ", ".join(proof.kubernetes_nodes) or words("zero.no"),
-            not proof.kubernetes_nodes,
-        ),
+        (words("zero.kubernetes"), ", ".join(nodes) or words("zero.no"), not nodes),
     ]
-    title = words("zero.title")
-    when = words("zero.at", at=words.moment(proof.at)) if proof.at else words("zero.never")
-    said = when if proof.zero else f"{when} {words('zero.others')}"
+    when = words("zero.at", at=words.moment(proof.at))
+    said = when if proof.proven else f"{when} {words('zero.others')}"
     found = body(
         [
             row(

@@ -58,8 +58,10 @@ def _badges(view: ReceiptView, words: Wording) -> list[Html]:
         found.append(frame.badge(view.verdict.value, words(f"badge.{view.verdict.value}")))
     elif view.lease:
         found.append(frame.badge("quiet", words("badge.no-verdict")))
-    zero_kind = "passed" if view.proof_of_zero.zero else "late"
-    found.append(frame.badge(zero_kind, words("badge.zero" if view.proof_of_zero.zero else "badge.left")))
+    if view.proof_of_zero.proven:
+        found.append(frame.badge("passed", words("badge.zero")))
+    else:
+        found.append(frame.badge("late", words("badge.left" if view.proof_of_zero.at else "badge.unproven")))
     if view.findings:
         found.append(frame.badge("late", words("badge.findings", count=len(view.findings))))
     if view.replaced:

@@ -1,4 +1,4 @@
-"""Whatever is asked, in whatever order: no pool overfull, no budget overdrawn, no failsafe too early."""
+"""Orders of any kind in any order: no pool is overfull, no budget is overdrawn, no failsafe runs too early."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ from lamplighter.domain.pool.target import target_at
 from lamplighter.domain.schedules.failsafe import AFTER_END, failsafe_instant
 from lamplighter.values import zones
 
-# The last evening of a month in Seoul, so that leases fall on both sides of the budget's turn.
+# The last evening of a month in Seoul: leases fall into two budget periods.
 START = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 TERMS = Terms(
@@ -36,7 +36,7 @@ TERMS = Terms(
 
 @dataclass
 class Books:
-    """What a ledger would hold: the leases, and what is held in each period."""
+    """A ledger in memory: the leases, and the money held in each period."""
 
     leases: list[Lease] = field(default_factory=list)
     held: dict[str, Money] = field(default_factory=dict)
@@ -108,7 +108,7 @@ def command(number: int, ask: Ask, opens: datetime | None = None) -> Command:
 
 
 def played(orders: Sequence[Ask]) -> Books:
-    """The books after all of these orders were judged, one after the other."""
+    """The ledger after all of these orders were decided, one after the other."""
     books = Books()
     for number, ask in enumerate(orders):
         now = START + ask.at * MINUTE

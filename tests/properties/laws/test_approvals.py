@@ -1,4 +1,4 @@
-"""Who lets others in: what is judged is what is given, at that moment and by whoever says yes."""
+"""Approvals: the decision covers what is granted, at the moment of the approval, for the person who approves."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ def minutes(played: Play, number: int) -> None:
 
 
 def leases(played: Play) -> dict[str, tuple[int, str, str]]:
-    """Those of pool gpu that are granted: nodes, whose, by whom."""
+    """The granted leases of pool gpu: nodes, owner, and who asked."""
     known = played.truth.known("gpu").items()
     return {name: (v.nodes, v.owner, v.asked_by) for name, v in known if v.granted}
 
@@ -74,7 +74,7 @@ def test_whoever_has_used_up_their_role_may_still_say_no() -> None:
 
 
 def noted(played: Play, ask: str) -> None:
-    """A yes of the teacher's after which nothing more happened."""
+    """The teacher approves, and then nothing more happens."""
     ledger = Ledger(f"{played.world.lab.name}-ledger")
     found = ledger.ask(ask)
     assert found is not None

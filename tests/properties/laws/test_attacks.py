@@ -1,4 +1,4 @@
-"""What somebody may do on purpose, or an autoscaler without one: each broke a law that no random history had broken."""
+"""Attacks by people, and harm by autoscalers: each one broke a law that no random history had broken."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from tests.world.people import ask
 from tests.world.world import World
 
 SAME_LEASE = {"alice": "a22158", "bob": "b116397"}
-"""Tokens under which the commands of both make a lease of the same id: its 32 bits are soon searched through."""
+"""Tokens with which two commands make a lease of the same id: a search through 32 bits is quick."""
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def test_a_pool_is_not_taken_away_from_a_lease_for_later() -> None:
 
 @pytest.mark.parametrize(("most", "refused"), [(1, True), (2, False)])
 def test_no_nodes_are_taken_away_from_a_pool_whose_leases_have_them(most: int, *, refused: bool) -> None:
-    """A group that was there before has no gate of its own."""
+    """An adopted node group has no deploy gate."""
     with lab() as played:
         world = played.world
         opens = (world.now + timedelta(hours=3)).isoformat(timespec="seconds")
@@ -131,7 +131,7 @@ def test_no_nodes_are_taken_away_from_a_pool_whose_leases_have_them(most: int, *
 
 
 def test_a_long_name_is_closed_by_the_guard_on_every_day() -> None:
-    """Names of pool and window filled the name of the run, and for 90 days it had been started already."""
+    """Long names of pool and window left no room for the date: for 90 days every run had the same name."""
     window, pool = "w" * 40, "p" * 40
     names = {start_name(f"guard-{pool}-{window}-2026-11-{day}-202611{day}T1700Z") for day in (20, 21)}
     assert len(names) == 2

@@ -1,4 +1,4 @@
-"""Deploys that write a pool's node group while leases come and go: neither takes anything from the other."""
+"""Deploys write a pool's node group while leases open and close: neither takes a node from the other."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -27,7 +27,7 @@ def ordered(play: Play) -> int:
 
 
 def told(play: Play, kind: str) -> list[str]:
-    """What the audit trail says of that kind."""
+    """The reasons of the audit entries of a kind."""
     items = play.world.dynamodb.items
     rows = [item for (pk, sk), item in sorted(items.items()) if pk == "POOL#gpu" and sk.startswith("AUDIT#")]
     return [
@@ -68,7 +68,7 @@ def test_a_lease_that_is_granted_and_whose_nodes_are_not_ordered_yet_fails_the_d
     assert play.world.cloudformation.read("gpu") is None
     assert "alice's lease" in play.world.cloudformation.reason
 
-    # and the refused deploy holds nobody up
+    # The refused deploy delays no opening.
     play.world.functions.deleted.clear()
     play.world.run(MINUTE)
     assert ordered(play) == 1

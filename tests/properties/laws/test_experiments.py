@@ -22,15 +22,15 @@ from tests.world.world import World
 STEPS = ("Prepare", "AnnounceChange", "Change", "Observe", "Restore", "ProveRestored", "Report", "Announce")
 CHANGING = (NCCL_BLOCKED.name, DEVICE_PLUGIN_OFF.name, "taint-mismatch")
 KILLED_AT = range(1, 18) if LONG else (1, 3, 8, 17)
-"""At which call of a step, of up to so many."""
+"""The call of a step at which it dies is below this number."""
 TRIES = 6
-"""A step is tried so often in one run of the workflow when nothing but trouble comes of it."""
+"""One run of the workflow tries a step that always fails this many times."""
 
 
 def judged(
     happens: Callable[[World, str], datetime | None], *, seed: int = 1, minutes: int = 90
 ) -> tuple[list[str], Judge, World]:
-    """Let something happen inside a lease, and judge once it is over for half an hour.
+    """Let something happen inside a lease, and judge half an hour after its end.
 
     What happens may give the instant at which the trouble of our functions ended.
     """
@@ -52,7 +52,7 @@ def judged(
 
 
 def dies(step: str, at: int, tries: int = TRIES) -> Callable[[str, str], tuple[Trouble, ...]]:
-    """The step's function dies at that call, as often as one run of the workflow tries it."""
+    """The function of a step dies at that call, at every try of one run of the workflow."""
     left = [tries]
 
     def troubles(_function: str, made: str) -> tuple[Trouble, ...]:
@@ -127,12 +127,12 @@ def test_a_lease_that_is_closed_early_is_as_it_began_before_it_is_over(name: str
 @pytest.mark.parametrize("name", CHANGING)
 def test_a_lease_that_is_shortened_takes_its_experiment_along(name: str) -> None:
     def happens(world: World, lease: str) -> None:
-        # Nobody observes: what undoes the run in time are its rails alone.
+        # No step observes it: only the schedules of the run undo it in time.
         world.functions.troubles = dies("Observe", 1, tries=1000)
         begin(world, name)
         world.run(timedelta(seconds=3))
         closes = (world.now + timedelta(minutes=5)).isoformat(timespec="seconds").replace("+00:00", "Z")
-        # Nobody loses a lease without a quarter of an hour's notice.
+        # A lease ends early only a quarter of an hour after a warning.
         world.give("extend", command(world, "extend", lease=lease, closes=closes, source="window"))
         world.run(timedelta(minutes=5, seconds=90))
         assert Judge(world).as_before
@@ -160,7 +160,7 @@ def test_nothing_begins_that_could_not_be_undone_in_time() -> None:
         world.run(timedelta(minutes=2))
         assert runs() == []
 
-    # Opening takes 14 minutes of it: what is left is less than the experiment and its margin.
+    # Opening takes 14 minutes: the rest is shorter than the experiment and its margin.
     broken, judge, _ = judged(
         happens, minutes=14 + int((NCCL_BLOCKED.lasts + MARGIN).total_seconds() / 60) - 1
     )
@@ -186,7 +186,7 @@ def test_no_history_of_experiments_breaks_law_10(chance: random.Random) -> None:
         world.functions.deleted.clear()
         return world.now
 
-    # What is in trouble to the very end is not judged: functions are back when the margin begins.
+    # The functions work again when the margin begins: a failure that lasts to the end is not judged.
     broken, _, _ = judged(happens, seed=1, minutes=150)
 
     assert broken == []

@@ -1,4 +1,4 @@
-"""One pool's trouble is no other's: what cannot be judged is told, and all else is guarded."""
+"""A failure in one pool or rule is reported, and the guard judges all the others."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -27,7 +27,7 @@ def by_hand(world: World, pool: str, size: int) -> None:
 
 
 def told(world: World) -> list[str]:
-    """The errors of sweeps from now on."""
+    """The errors of the sweeps from now on."""
     found: list[str] = []
     world.functions.seen = lambda made, outcome: found.append(outcome) if made.function == "guard" else None
     return found
@@ -38,7 +38,7 @@ def test_a_lease_in_another_currency_keeps_no_other_pool_from_being_guarded() ->
         leased(world)
         assert world.swept
         outcomes = told(world)
-        # By an edit of the deployed file: a deploy of it is refused.
+        # An edit of the deployed file: a deploy would be refused.
         world.deploy({**world.document, "guard": {"budget": {"amount": Decimal(5), "currency": "EUR"}}})
         by_hand(world, "big", 1)
         since = world.now

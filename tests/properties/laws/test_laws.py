@@ -1,4 +1,4 @@
-"""The laws over any history: windows, leases, accidents, lost and repeated calls, deaths between any two of them.
+"""The laws over any history: windows, leases, accidents, lost and repeated calls, functions that die at any call.
 
 A history is a list of steps; what is broken is told by tests/world/judge/laws.py.
 """
@@ -43,7 +43,7 @@ def test_none_of_thousands_breaks_a_law(part: int) -> None:
 
 
 def shorter(told: History) -> History:
-    """The history without the steps that it breaks a law without."""
+    """The history without the steps that it does not need to break a law."""
     for index in reversed(range(len(told.steps))):
         without = replace(told, steps=told.steps[:index] + told.steps[index + 1 :])
         if play(without):
@@ -52,7 +52,7 @@ def shorter(told: History) -> History:
 
 
 STORIES = {
-    # Both were told of the pool's one missing node as their own, and both freed their money for it.
+    # Both leases counted the pool's one missing node as theirs, and both freed money for it.
     "two leases of one node each on a pool that gets one node": History(
         (
             Step("scarce", number=1, minutes=1),
@@ -78,7 +78,7 @@ STORIES = {
         ),
         seed=4,
     ),
-    # The node that people had worked on until the drain was ended before the one that never had any work.
+    # The close ended a node with people's work before the node that never had any.
     "a lease ends of two on a pool where people work on some nodes": History(
         (
             *(Step("wait", minutes=1),) * 5,
@@ -93,7 +93,7 @@ STORIES = {
         seed=2,
         variant="settings",
     ),
-    # Auto Scaling chose the oldest node, on which people worked, while the surplus was still booting.
+    # Auto Scaling chose the oldest node, with people's work on it, while the surplus node was still booting.
     "somebody raises a leased pool on which people work": History(
         (
             Step("open", "gpu", number=1, minutes=60),
@@ -102,7 +102,7 @@ STORIES = {
             Step("by-hand", "gpu", number=3, minutes=15),
         )
     ),
-    # The step that ends a lease failed for good, and the guard of a watched pool only spoke of it.
+    # The step that ends a lease failed at every try, and the guard of a watched pool only reported it.
     "a lease ends on a watched pool while nothing can end it": History(
         (
             Step("open", "gpu", number=1, minutes=15),
@@ -122,7 +122,7 @@ STORIES = {
             Step("close", "gpu", number=0),
         )
     ),
-    # EKS refused the failsafe's first shot, and Scheduler tried it again until it took a node of the next lease.
+    # EKS refused the failsafe's first call, and Scheduler retried it until it took a node of the next lease.
     "a lease opens while the last one's failsafe is still being tried": History(
         (
             Step("wait", minutes=360),
@@ -131,7 +131,7 @@ STORIES = {
             Step("open", "gpu", number=1, minutes=30),
         )
     ),
-    # A node that would not end was gone long after somebody had lowered the pool.
+    # A node ended long after somebody had lowered the pool.
     "somebody takes a leased node, which ends late": History(
         (
             Step("wait", minutes=200),
@@ -141,7 +141,7 @@ STORIES = {
         ),
         variant="watch",
     ),
-    # Between two windows there is time, and a drain that lasts ends by chance as the second one begins.
+    # There is time between two windows, and a long drain ends just as the second window begins.
     "a drain lasts until just before the next window": History(
         (
             Step("events-lost", minutes=15),
@@ -152,19 +152,19 @@ STORIES = {
         seed=1046,
         variant="spring",
     ),
-    # The planner looked at that very instant, and took the schedule away that was about to fire.
+    # The planner ran at that very instant, and deleted the schedule that was about to run.
     "the planner looks as a lease for later is about to open": History(
         (Step("ahead", "gpu", number=0, minutes=15), Step("deploy", "gpu", number=0, minutes=40)),
         seed=5006,
         variant="spring",
     ),
-    # The run that ended the first gave up; the run that ended the second settled both, and gave one receipt.
+    # The close of the first lease failed; the close of the second settled both, and wrote one receipt.
     "two leases end while no machine can be ended": History(
         (Step("broken", "big", minutes=15), Step("immortal", "gpu", number=3, minutes=90)),
         seed=9466,
         variant="spring",
     ),
-    # The guard put back a minimum, and EKS wrote the size beside it that it remembered.
+    # The guard put back a minimum, and EKS also wrote the desired size that it had kept.
     "somebody raises sizes at EKS while nothing can be ended": History(
         (
             Step("open", "gpu", number=2, minutes=15),
@@ -173,7 +173,7 @@ STORIES = {
         ),
         seed=3159,
     ),
-    # What could not be counted with stopped every sweep, and another pool ran on without a lease.
+    # A price in another currency stopped every sweep, and another pool ran on without a lease.
     "a lease cannot be read while nodes start on another pool": History(
         (
             Step("open", "gpu", number=1, minutes=60),
@@ -182,7 +182,7 @@ STORIES = {
         ),
         seed=1,
     ),
-    # Whoever may have two nodes let others have three: the door looked at leases, and none was granted yet.
+    # A person with a limit of two nodes got three for others: the check counted leases, and none was granted yet.
     "somebody says yes twice before the lab has decided once": History(
         (
             Step("asks", "gpu", number=1, minutes=15),
@@ -192,7 +192,7 @@ STORIES = {
         seed=2,
         variant="watch",
     ),
-    # What ran between a window's opening and its grant belonged to the lease before it.
+    # Nodes between a window's opening and its grant belonged to the lease before it.
     "a window is granted late, and the nodes of the one before still run": History(
         (
             Step("wait", minutes=297),
@@ -217,7 +217,7 @@ STORIES = {
             Step("close", "gpu", number=1),
         )
     ),
-    # Of three nodes one was to stay, and only two were the group's: people were asked to leave both.
+    # One of three nodes had to stay, and the group had only two: the drain evicted people from both.
     "a lease ends while a machine beside the group is a node": History(
         (
             Step("stray", "gpu", minutes=7),
@@ -229,7 +229,7 @@ STORIES = {
         ),
         variant="watch",
     ),
-    # Two of three nodes were going by somebody's hand; the lease that ended had the third one emptied as well.
+    # Somebody was removing two of three nodes; the lease that ended emptied the third one as well.
     "a lease ends while somebody takes the nodes of another": History(
         (
             Step("open", "gpu", number=2, minutes=60),
@@ -240,7 +240,7 @@ STORIES = {
             Step("close", "gpu", number=1),
         )
     ),
-    # The pause had taken its schedule away, and what is due within a minute gets none: the guard found it.
+    # The pause had deleted its schedule, and a lease due within a minute gets none: the guard found it.
     "a pause ends a minute before a lease begins": History(
         (
             Step("ahead", "gpu", number=3, minutes=15),
@@ -249,7 +249,7 @@ STORIES = {
         ),
         seed=7388,
     ),
-    # EKS drains what somebody took by hand for a quarter of an hour, while a window gets nodes of its own.
+    # EKS drains for 15 minutes a node that somebody removed by hand, while a window gets its own nodes.
     "somebody takes a node on which people work just as a window opens": History(
         (
             Step("dead", "big", number=3, minutes=40, name="leases"),

@@ -1,4 +1,4 @@
-"""A pause that had put an opening off is ended early: what is due opens at once, and once."""
+"""A pause that delayed an opening ends early: the lease that is due opens at once, and only once."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

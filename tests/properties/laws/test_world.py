@@ -1,4 +1,4 @@
-"""The world itself: a whole window in it, and that it fails loudly where it does not know a call."""
+"""The simulated world: a whole window in it, and that an unknown call fails by its name."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -50,7 +50,7 @@ def test_functions_start_ahead_of_the_steps_that_people_wait_for() -> None:
 
 
 def test_images_of_the_first_checks_come_while_gpus_are_set_up_and_take_nothing_of_their_time() -> None:
-    # Ready to GPUs is nearly all that the ladder has; no more than 90 s of it are charged.
+    # The time from Ready to GPUs is nearly the ladder's whole limit; at most 90 s of it count.
     with patch.object(machines, "GPUS_READY", (118.0, 118.0)), World(LAB, NOON) as world:
         world.kubernetes.check_runs = (10.0, 11.0)
         asked: list[tuple[str, datetime]] = []

@@ -1,4 +1,4 @@
-"""The world agrees with AWS on what matters: requests and answers with botocore's models, the table with moto."""
+"""The simulated world agrees with AWS: requests and answers with botocore's models, the table with moto."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -30,7 +30,7 @@ STORY = (
     Step("close", "big", number=0, minutes=7),
     Step("wait", minutes=90),
 )
-"""Much of what may happen: every call of it is looked at."""
+"""A long history: the test checks every call of it."""
 
 
 @cache
@@ -41,7 +41,7 @@ def operation_of(service: str, operation: str) -> OperationModel:
 
 
 def strange(answer: Any, shape: Shape, path: str = "") -> Iterator[str]:
-    """What an answer has that the model of the service does not."""
+    """Fields of an answer that the model of the service lacks."""
     if isinstance(shape, StructureShape) and isinstance(answer, dict):
         for key, value in answer.items():
             if key not in shape.members:
@@ -81,7 +81,7 @@ def test_requests_and_answers_are_as_the_services_model_them(monkeypatch: pytest
 
 
 class Shadowed:
-    """The world's table and moto's side by side: both are asked, and both must say the same."""
+    """The world's table beside moto's: the test asks both, and both must give the same answer."""
 
     def __init__(self, ours: Any, theirs: Any) -> None:
         self._ours, self._theirs = ours, theirs

@@ -59,10 +59,10 @@ def test_a_node_that_ran_before_is_left_alone_and_reported(adopted: LabDay) -> N
     said = adopted.entries(NOON, "breach")
     assert [entry.details["action"] for entry in said] == ["say"], "once a day, not at every sweep"
     assert "pool gpu has 1 node and no lease" in str(said[0].why)
-    assert "(would close)" in str(said[0].why)
+    assert "does not close it" in str(said[0].why)
     why = adopted.command("why")
-    assert "watches pool gpu" in why.stdout
-    assert "would close" in why.stdout
+    assert "reports on pool gpu" in why.stdout
+    assert "does not close it" in why.stdout
     assert any("has 1 node and no lease" in text for text in pages(adopted))
 
 

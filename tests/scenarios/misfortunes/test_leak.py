@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.guard.breach import Action
+from lamplighter.domain.guard.breach import GuardAction
 from lamplighter.domain.leases.lease import LeaseState
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
@@ -49,4 +49,4 @@ def test_an_instance_that_does_not_terminate_is_a_leak_until_it_does(pool: Pool)
 
 
 def closed_again(pool: Pool, begun: datetime) -> bool:
-    return any(entry.details.get("action") == Action.CLOSE for entry in pool.entries(begun, "leaked"))
+    return any(entry.details.get("action") == GuardAction.CLOSE for entry in pool.entries(begun, "leaked"))

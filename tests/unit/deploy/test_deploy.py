@@ -754,7 +754,9 @@ def test_a_destroy_succeeds_only_with_proof(
 
     deploy.handler({"step": "Respond", "run": run}, None)
     assert cloudformation.answer["Status"] == "FAILED"
-    assert cloudformation.answer["Reason"].startswith("pool gpu: zero was not proven in Kubernetes.")
+    assert cloudformation.answer["Reason"].startswith(
+        "pool gpu: it is not known whether Kubernetes still has nodes of the pool."
+    )
 
     lab.capacity.ledger.append_audit(
         Entry(EIGHT, "gpu", "zero-proven", "guard", "proved pool gpu at zero", "nothing is left", nodes=0)
@@ -773,7 +775,8 @@ def test_a_destroy_fails_while_a_node_is_left(
     deploy.handler({"step": "Respond", "run": run}, None)
 
     assert cloudformation.answer["Status"] == "FAILED"
-    assert "still in EC2. The controller stays" in cloudformation.answer["Reason"]
+    assert "EC2 still has i-" in cloudformation.answer["Reason"]
+    assert "The controller stays" in cloudformation.answer["Reason"]
 
 
 def test_after_a_destroy_that_failed_nothing_opens_until_somebody_resumes_the_lab(

@@ -18,7 +18,7 @@ from lamplighter.domain.experiments.report import as_json, conclusion, markdown
 from lamplighter.domain.experiments.rules import TrafficRule as Opening
 from lamplighter.domain.experiments.rules import ephemeral, missing, vpc_wide
 from lamplighter.domain.experiments.run import MARGIN, ExperimentPhase, ExperimentRun
-from lamplighter.domain.guard.breach import Action, Rule
+from lamplighter.domain.guard.breach import GuardAction, Rule
 from lamplighter.domain.guard.experiments import PATIENCE
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -302,12 +302,12 @@ def test_the_guard_undoes_what_is_overdue_and_pages_after_two_rails_have_failed(
     run = running(phase=ExperimentPhase.CHANGED)
     facts = replace(pool_facts(lease(), running=["i-1", "i-2"]), now=NOW, experiment=run)
 
-    def found(at: datetime, **more: object) -> list[Action]:
+    def found(at: datetime, **more: object) -> list[GuardAction]:
         looked = replace(facts, now=at, **more)  # type: ignore[arg-type]
         return [each.action for each in sweep(looked) if each.rule is Rule.EXPERIMENT_OVERDUE]
 
     assert found(run.ends) == []
-    assert found(run.ends + PATIENCE) == [Action.RESTORE]
-    assert found(run.ends + PATIENCE, enforcing=False) == [Action.RESTORE]
-    assert found(NOW, leases=()) == [Action.RESTORE]
+    assert found(run.ends + PATIENCE) == [GuardAction.RESTORE]
+    assert found(run.ends + PATIENCE, enforcing=False) == [GuardAction.RESTORE]
+    assert found(NOW, leases=()) == [GuardAction.RESTORE]
     assert found(run.ends + PATIENCE, experiment=run.moved_to(ExperimentPhase.RESTORED)) == []

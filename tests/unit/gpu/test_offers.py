@@ -151,7 +151,7 @@ def test_the_guard_gives_back_what_no_running_lease_holds(lab: LabOnMoto) -> Non
     (found,) = guard_loans.give_back_forgotten(watch, {"gpu": [long_over]})
     assert started == ["gpu"]
     trail = lab.capacity.ledger.audit("gpu", lab.capacity.now() - timedelta(minutes=1))
-    assert trail[-1].what == "gives back GPU settings that outlived their lease"
+    assert trail[-1].what == reason("guard.did.give-back", pool="gpu")
     # Of a pool that could not be read nobody knows.
     assert guard_loans.give_back_forgotten(watch, {}) == []
     # Given back, it is looked after until nothing can land any more.

@@ -1,4 +1,4 @@
-"""What comes of a breach: what is done once, how it stands in the trail, and who is told."""
+"""What the guard does about a breach, what it writes into the audit trail, and whom it notifies or pages."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -13,10 +13,11 @@ from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.services import gather_lab
 from lamplighter.application.leases.changes import change
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.guard.breach import Action, Breach, Rule
+from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import Reason
 from tests.unit.lab_on_moto import EIGHT, LAB, REGION, Busy, LabOnMoto
 
 SECOND = 1 / 60
@@ -31,7 +32,7 @@ def facts(lab: LabOnMoto) -> PoolFacts:
     return gather(lab.guard_services, "gpu", gather_lab(lab.guard_services))
 
 
-def does(lab: LabOnMoto, rule: Rule, action: Action, **more: Any) -> bool:
+def does(lab: LabOnMoto, rule: Rule, action: GuardAction, **more: Any) -> bool:
     return act(lab.guard_services, facts(lab), Breach(rule, "so it is", action, **more))
 
 
@@ -52,39 +53,40 @@ def sent(topic: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("rule", "action", "kind", "what", "told"),
+    ("rule", "action", "kind", "told"),
     [
-        (Rule.NODE_WITHOUT_LEASE, Action.CLOSE, "breach", "closes pool gpu", True),
-        (Rule.STRAY_INSTANCE, Action.TERMINATE, "breach", "ends instances of pool gpu", True),
-        (Rule.FAILSAFE_WRONG, Action.REARM, "breach", "re-arms the failsafe of pool gpu", True),
-        (Rule.FAILSAFE_LEFT, Action.DISARM, "breach", "takes away the failsafe left on pool gpu", False),
-        (Rule.SIZES_CHANGED, Action.RESTORE_SIZES, "breach", "puts back the sizes of pool gpu", True),
-        (Rule.CURFEW_WRONG, Action.SWITCH_CURFEW, "breach", "switches the curfew of pool gpu", False),
-        (Rule.NODE_UNPROTECTED, Action.PROTECT, "noted", "keeps autoscalers from pool gpu", False),
-        (Rule.IDLE_LEASE, Action.WARN, "warned", "warns about pool gpu", False),
-        (Rule.SIZES_CHANGED, Action.NOTE, "noted", "notes about pool gpu", False),
-        (Rule.SECOND_CLAIM, Action.SAY, "breach", "watches pool gpu", True),
-        (Rule.LEAKED, Action.MARK_LEAKED, "leaked", "calls leaked pool gpu", True),
-        (Rule.LEAKED, Action.PAGE, "leaked", "pages about pool gpu", True),
-        (Rule.LEAKED, Action.SAY, "leaked", "watches pool gpu", True),
-        (Rule.LEAKED, Action.CLOSE, "leaked", "closes pool gpu", False),
-        (Rule.LEAKED, Action.TERMINATE, "leaked", "ends instances of pool gpu", False),
+        (Rule.NODE_WITHOUT_LEASE, GuardAction.CLOSE, "breach", True),
+        (Rule.STRAY_INSTANCE, GuardAction.TERMINATE, "breach", True),
+        (Rule.FAILSAFE_WRONG, GuardAction.REARM, "breach", True),
+        (Rule.FAILSAFE_LEFT, GuardAction.DISARM, "breach", False),
+        (Rule.SIZES_CHANGED, GuardAction.RESTORE_SIZES, "breach", True),
+        (Rule.CURFEW_WRONG, GuardAction.SWITCH_CURFEW, "breach", False),
+        (Rule.NODE_UNPROTECTED, GuardAction.PROTECT, "noted", False),
+        (Rule.IDLE_LEASE, GuardAction.WARN, "warned", False),
+        (Rule.SIZES_CHANGED, GuardAction.NOTE, "noted", False),
+        (Rule.SECOND_CLAIM, GuardAction.SAY, "breach", True),
+        (Rule.LEAKED, GuardAction.MARK_LEAKED, "leaked", True),
+        (Rule.LEAKED, GuardAction.PAGE, "leaked", True),
+        (Rule.LEAKED, GuardAction.SAY, "leaked", True),
+        (Rule.LEAKED, GuardAction.CLOSE, "leaked", False),
+        (Rule.LEAKED, GuardAction.TERMINATE, "leaked", False),
     ],
 )
 def test_what_is_done_stands_in_the_trail_and_pages_where_a_person_is_needed(
-    lab: LabOnMoto, rule: Rule, action: Action, kind: str, what: str, *, told: bool
+    lab: LabOnMoto, rule: Rule, action: GuardAction, kind: str, *, told: bool
 ) -> None:
     assert does(lab, rule, action, lease="cli-1", target=1) is True
 
     [entry] = trail(lab)
-    assert (entry.kind, entry.who, entry.what, entry.why) == (kind, "guard", what, "so it is")
+    assert (entry.kind, entry.who, entry.why) == (kind, "guard", "so it is")
+    assert entry.what == Reason(f"guard.did.{action}", {"pool": "gpu"})
     assert (entry.lease, entry.nodes) == ("cli-1", 1)
     assert entry.details == {"rule": rule, "action": action, **({"paged": "yes"} if told else {})}
     assert len(sent("pages")) == told
 
 
-@pytest.mark.parametrize("action", [Action.RESTORE, Action.RECOVER])
-def test_what_there_is_nothing_of_is_not_done_and_not_said(lab: LabOnMoto, action: Action) -> None:
+@pytest.mark.parametrize("action", [GuardAction.RESTORE, GuardAction.RECOVER])
+def test_what_there_is_nothing_of_is_not_done_and_not_said(lab: LabOnMoto, action: GuardAction) -> None:
     assert does(lab, Rule.NO_LONGER_LEAKED, action) is False
     assert trail(lab) == []
 
@@ -97,7 +99,7 @@ def test_a_leak_that_is_over_is_paged_and_leaves_the_pool_open_or_closed(
     if leased:
         lab.lease(nodes=1)
 
-    assert does(lab, Rule.NO_LONGER_LEAKED, Action.RECOVER) is True
+    assert does(lab, Rule.NO_LONGER_LEAKED, GuardAction.RECOVER) is True
 
     state = lab.capacity.ledger.pool("gpu")
     assert (state.leaked_since, state.phase) == (None, phase)
@@ -111,7 +113,7 @@ def test_what_goes_on_is_paged_once_and_another_rule_or_lease_by_itself(lab: Lab
         (Rule.STRAY_INSTANCE, "cli-1"),
         (Rule.NODE_WITHOUT_LEASE, None),
     ):
-        does(lab, rule, Action.TERMINATE, lease=lease)
+        does(lab, rule, GuardAction.TERMINATE, lease=lease)
 
     assert paged(lab) == [True, False, True, True]
 
@@ -120,9 +122,9 @@ def test_where_kubernetes_or_eks_cannot_be_asked_nothing_is_done_and_nothing_sai
     seen = facts(lab)
     lab.capacity.nodegroups = Busy(LAB)
 
-    assert act(lab.guard_services, seen, Breach(Rule.SIZES_CHANGED, "", Action.RESTORE_SIZES)) is False
+    assert act(lab.guard_services, seen, Breach(Rule.SIZES_CHANGED, "", GuardAction.RESTORE_SIZES)) is False
     guard_services = replace(lab.guard_services, connect=silent)
-    assert act(guard_services, seen, Breach(Rule.NODE_UNPROTECTED, "", Action.PROTECT)) is False
+    assert act(guard_services, seen, Breach(Rule.NODE_UNPROTECTED, "", GuardAction.PROTECT)) is False
     assert trail(lab) == []
 
 
@@ -131,8 +133,8 @@ def test_people_are_told_of_the_very_lease_that_ends_and_of_its_end(lab: LabOnMo
     lab.lease(nodes=1, name="cli-2", owner="bob")
     lab.at(3)
 
-    does(lab, Rule.IDLE_LEASE, Action.WARN, lease="cli-2")
-    does(lab, Rule.IDLE_LEASE, Action.WARN, lease="gone")
+    does(lab, Rule.IDLE_LEASE, GuardAction.WARN, lease="cli-2")
+    does(lab, Rule.IDLE_LEASE, GuardAction.WARN, lease="gone")
 
     [said] = sent("notices")
     assert "cli-2, bob: so it is" in said
@@ -145,9 +147,9 @@ def test_what_is_only_watched_is_said_again_after_a_day(lab: LabOnMoto) -> None:
     said = []
     for minutes in (0, 5, 24 * 60 - SECOND, 24 * 60, 24 * 60 + 5):
         lab.at(minutes)
-        does(lab, Rule.NODE_WITHOUT_LEASE, Action.SAY)
+        does(lab, Rule.NODE_WITHOUT_LEASE, GuardAction.SAY)
         said.append(len(trail(lab)))
-    does(lab, Rule.NODE_WITHOUT_LEASE, Action.SAY, lease="cli-1")
+    does(lab, Rule.NODE_WITHOUT_LEASE, GuardAction.SAY, lease="cli-1")
 
     assert said == [1, 1, 1, 2, 2]
     assert paged(lab) == [True, True, True]
@@ -162,5 +164,5 @@ def test_a_shot_that_fires_within_ninety_seconds_is_not_looked_at(
     lab.guard_services.lease_services.failsafes.delete(["failsafe-gpu-10"])
     lab.at(10 - seconds * SECOND)
 
-    assert does(lab, Rule.FAILSAFE_WRONG, Action.REARM) is done
-    assert does(lab, Rule.FAILSAFE_WRONG, Action.CLOSE, lease="cli-1", target=0) is False
+    assert does(lab, Rule.FAILSAFE_WRONG, GuardAction.REARM) is done
+    assert does(lab, Rule.FAILSAFE_WRONG, GuardAction.CLOSE, lease="cli-1", target=0) is False

@@ -1,4 +1,4 @@
-"""What a sweep costs in calls, and that it asks only where a rule needs the answer."""
+"""How many calls a sweep makes, and that it makes them only where a rule needs the answer."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def test_a_sweep_of_an_idle_lab_asks_what_it_must_and_writes_nothing(lab: LabOnM
         "EKS:DescribeNodegroup": 1,
         "Auto Scaling:DescribeAutoScalingGroups": 1,
         "EC2:DescribeInstances": 1,
-        # Of them one is when the planner looked last.
+        # One of them reads when the planner last ran.
         "DynamoDB:GetItem": 5,
         "DynamoDB:Query": 4,
     }

@@ -1,4 +1,4 @@
-"""When EKS's own wait for a node that leaves is ended: once it is empty, or has had its time."""
+"""When the guard ends EKS's own wait for a leaving node: once the node is empty, or had its time."""
 
 from dataclasses import replace
 from typing import Any
@@ -26,7 +26,7 @@ def test_only_what_waits_is_ended_and_beside_other_leases_only_what_this_close_e
     group = draining(lab, IN_SERVICE, WAITS, LEFT, desired=1)
     emptied = {"nodes": [{"name": "node", "instance": "i-3"}, {"name": "other", "instance": "i-1"}]}
 
-    with pytest.raises(TryLater, match="still in the group"):
+    with pytest.raises(TryLater, match="Auto Scaling group still has"):
         prove_zero(run(lab, "cli-1", Drain=emptied), lab.guard_services)
 
     assert group.ended == ["i-3"]

@@ -1,14 +1,15 @@
-"""What one sweep knows of a pool: what stays, what costs, what proves that it is empty."""
+"""What one sweep knows of a pool: which nodes stay, what costs money, what proves that it is empty."""
 
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.guard.breach import Action, Breach, EarlierBreach, Rule
+from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.guard.nodes import strays, surplus
+from lamplighter.reasons.reason import reason
 from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
 
 SECOND = timedelta(seconds=1)
@@ -26,8 +27,8 @@ def test_a_new_instance_has_two_minutes_to_be_listed_by_its_group() -> None:
     assert judge(strays, after(new, 2 * MINUTE)) == (
         Breach(
             Rule.STRAY_INSTANCE,
-            "i-new: carries the tags of pool gpu, is not in its group, and no lease justifies it",
-            Action.TERMINATE,
+            reason("guard.stray", instances=("i-new",), pool="gpu"),
+            GuardAction.TERMINATE,
             target=0,
             instances=("i-new",),
         ),
@@ -101,20 +102,20 @@ def test_a_lease_that_a_pause_keeps_from_opening_justifies_no_node() -> None:
 
 def test_what_was_said_last_is_of_the_same_rule_action_and_lease() -> None:
     def said(
-        minutes: int, rule: Rule = Rule.IDLE_LEASE, action: Action = Action.WARN, name: str = "a"
+        minutes: int, rule: Rule = Rule.IDLE_LEASE, action: GuardAction = GuardAction.WARN, name: str = "a"
     ) -> EarlierBreach:
         return EarlierBreach(rule, action, name, EIGHT + minutes * MINUTE)
 
     facts = replace(
         pool(),
-        said=(
+        earlier=(
             said(-9),
             said(-8),
             said(-7, name="b"),
-            said(-6, action=Action.CLOSE),
+            said(-6, action=GuardAction.CLOSE),
             said(-5, Rule.LEASE_TOO_LONG),
         ),
     )
 
-    assert facts.last_said(Rule.IDLE_LEASE, Action.WARN, "a") == EIGHT - 8 * MINUTE
-    assert facts.last_said(Rule.IDLE_LEASE, Action.WARN) is None
+    assert facts.last_reported(Rule.IDLE_LEASE, GuardAction.WARN, "a") == EIGHT - 8 * MINUTE
+    assert facts.last_reported(Rule.IDLE_LEASE, GuardAction.WARN) is None

@@ -1,4 +1,4 @@
-"""The guard function: what a sweep does about what it finds, and when zero is proven."""
+"""The guard function: what a sweep does about a breach, and when zero is proven."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -13,6 +13,8 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.pool.evidence import GroupMember, ScalingGroup
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import reason
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 
 
@@ -33,9 +35,10 @@ def test_a_node_without_a_lease_is_ordered_away_at_once_and_closed(lab: LabOnMot
     assert lab.sizes["desiredSize"] == 0
     [close] = lab.closes
     assert (close["verb"], close["lease"], close["by"]) == ("close", None, "guard")
-    assert close["because"] == "pool gpu has 1 node and no lease"
+    why = reason("guard.no-lease", pool="gpu", nodes=1)
+    assert close["because"] == document(why)
     [entry] = breaches(lab)
-    assert (entry.what, entry.why) == ("closes pool gpu", "pool gpu has 1 node and no lease")
+    assert (entry.what, entry.why) == (reason("guard.did.close", pool="gpu"), why)
 
 
 def test_many_events_start_one_close(lab: LabOnMoto) -> None:
@@ -82,7 +85,11 @@ def test_a_pool_that_is_watched_is_reported_once_and_left_running(lab: LabOnMoto
 
     assert (lab.sizes["desiredSize"], lab.closes) == (1, [])
     [entry] = breaches(lab)
-    assert str(entry.why).endswith("watching only, so nothing is done (would close)")
+    assert entry.why == reason(
+        "guard.only-watched",
+        finding=reason("guard.no-lease", pool="gpu", nodes=1),
+        action=reason("guard.act.close"),
+    )
 
 
 def test_a_failsafe_that_somebody_deleted_is_armed_again(lab: LabOnMoto) -> None:
@@ -121,7 +128,7 @@ def test_zero_is_proven_when_nothing_is_left_anywhere(lab: LabOnMoto) -> None:
         "desired": 0,
         "instances": [],
         "kubernetes_nodes": [],
-        "reason": "pool gpu has no instance, no node and no order",
+        "reason": document(reason("guard.zero.proven", pool="gpu")),
     }
 
 
@@ -140,7 +147,7 @@ def test_what_is_proven_counts_from_the_first_look_and_is_said_after_the_last(la
 def test_a_node_that_is_left_in_kubernetes_speaks_against_zero(lab: LabOnMoto) -> None:
     lab.cluster.add_node("i-1")
 
-    with pytest.raises(TryLater, match="node-i-1 still in Kubernetes"):
+    with pytest.raises(TryLater, match="Kubernetes still has node-i-1"):
         prove_zero({"command": lab.command("close")}, lab.guard_services)
 
 
@@ -150,7 +157,7 @@ def test_a_cluster_that_does_not_answer_proves_nothing(lab: LabOnMoto) -> None:
 
     guard_services = replace(lab.guard_services, connect=unreachable)
 
-    with pytest.raises(TryLater, match="Kubernetes could not be asked"):
+    with pytest.raises(TryLater, match="not known whether Kubernetes"):
         prove_zero({"command": lab.command("close")}, guard_services)
 
 

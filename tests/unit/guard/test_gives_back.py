@@ -1,4 +1,4 @@
-"""What the guard gives back of the GPU Operator's settings: once no lease runs that wants them, and for how long."""
+"""When the guard has GPU Operator settings given back: once no running lease needs them, and for how long after."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -9,6 +9,7 @@ from lamplighter.application.guard.overrides import give_back_forgotten
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.domain.gpu.overrides import Before, FieldBefore, Override
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.reasons.reason import Said, reason
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 MINUTE, SECOND = timedelta(minutes=1), 1 / 60
@@ -28,9 +29,9 @@ def given_back(lab: LabOnMoto, minutes: float, *leases: Lease) -> list[str]:
     return pools
 
 
-def forgotten(lab: LabOnMoto) -> list[str]:
+def forgotten(lab: LabOnMoto) -> list[Said]:
     found = lab.capacity.ledger.audit("gpu", EIGHT - timedelta(days=1))
-    return [str(entry.why) for entry in found if entry.kind == "breach"]
+    return [entry.why for entry in found if entry.kind == "breach"]
 
 
 @pytest.mark.parametrize(("minutes", "told"), [(8 - SECOND, False), (8, True)])
@@ -43,7 +44,7 @@ def test_settings_that_outlive_their_lease_for_eight_minutes_are_a_breach(
 
     assert given_back(lab, minutes, over) == ["gpu"]
     name = "cli-1" if known else "gone"
-    why = f"{name} changed dcgm.enabled of the ClusterPolicy and is over; it goes back to Helm"
+    why = reason("guard.settings-left", leases=(name,), fields=("dcgm.enabled",))
     assert forgotten(lab) == ([why] if told else [])
 
 

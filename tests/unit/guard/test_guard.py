@@ -1,4 +1,4 @@
-"""What a sweep finds wrong, and what is to be done about it."""
+"""What a sweep finds wrong, and what the guard does about it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,17 +6,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.guard.breach import Action, Rule
+from lamplighter.domain.guard.breach import GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.incident import Incident, next_page, retry_after
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.pool.evidence import GroupMember, Instance, NodeGroup, NodeGroupUpdate, ScalingGroup
+from lamplighter.domain.pool.evidence import Instance, NodeGroup, NodeGroupUpdate, ScalingGroup
 from lamplighter.domain.schedules.failsafe import failsafe_schedules
+from lamplighter.reasons.reason import Reason, Sentences, Value, reason
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
+FAILSAFE: dict[str, Value] = {"pool": "gpu", "name": "failsafe-gpu-10", "due": EIGHT + 130 * MINUTE}
 
 
 def lease(
@@ -53,11 +55,11 @@ def pool(
     strays: Sequence[Instance] = (),
     desired: int | None = None,
 ) -> PoolFacts:
-    """A healthy pool with these leases and nodes: sizes as we set them, and the failsafe armed as it should."""
+    """A healthy pool with these leases and nodes: the lab's own sizes, and the failsafe armed correctly."""
     members = tuple(GroupMember(name, "a", "InService") for name in running)
     members += tuple(GroupMember(name, "a", "Terminating:Wait") for name in leaving)
     wanted = desired if desired is not None else len(running)
-    ends = [each.closes for each in leases if each.granted and each.opens <= EIGHT]
+    ends = [one.closes for one in leases if one.granted and one.opens <= EIGHT]
     failsafe = failsafe_schedules("gpu", max(ends) + 10 * MINUTE, "lab", "gpu", "eks-gpu") if ends else ()
     return PoolFacts(
         pool="gpu",
@@ -88,31 +90,38 @@ def test_a_pool_at_zero_without_a_lease_has_no_breach() -> None:
 def test_a_node_without_a_lease_is_closed_whoever_started_it() -> None:
     [breach] = sweep(pool(running=["i-1"]))
 
-    assert (breach.rule, breach.action, breach.target) == (Rule.NODE_WITHOUT_LEASE, Action.CLOSE, 0)
-    assert breach.reason == "pool gpu has 1 node and no lease"
+    assert (breach.rule, breach.action, breach.target) == (Rule.NODE_WITHOUT_LEASE, GuardAction.CLOSE, 0)
+    assert breach.reason == reason("guard.no-lease", pool="gpu", nodes=1)
 
 
 def test_a_node_that_is_only_ordered_counts_already() -> None:
     [breach] = sweep(pool(desired=2))
 
-    assert breach.reason == "pool gpu has 2 nodes and no lease"
+    assert breach.reason == reason("guard.no-lease", pool="gpu", nodes=2)
 
 
 def test_the_reason_names_the_lease_that_ended_last() -> None:
-    [breach] = sweep(
-        pool(lease(closes=-5, state=LeaseState.CLOSED), running=["i-1"]),
-    )
+    ended = lease(closes=-5, state=LeaseState.CLOSED)
 
-    assert breach.reason == (
-        "pool gpu has 1 node and no lease; the evening lease ended at 19:55 UTC on 2026-11-20"
+    [breach] = sweep(pool(ended, running=["i-1"]))
+
+    assert breach.reason == Sentences(
+        (
+            reason("guard.no-lease", pool="gpu", nodes=1),
+            reason("lease.ended-at", lease=ended.called(), at=ended.closes),
+        )
     )
 
 
 def test_more_nodes_than_leases_are_shrunk_to_the_target_and_no_further() -> None:
-    [breach] = sweep(pool(lease(nodes=1), running=["i-1", "i-2"]))
+    facts = pool(lease(nodes=1), running=["i-1", "i-2"])
 
-    assert (breach.rule, breach.action, breach.target) == (Rule.MORE_NODES_THAN_LEASES, Action.CLOSE, 1)
-    assert "1 more than its leases justify" in breach.reason
+    [breach] = sweep(facts)
+
+    assert (breach.rule, breach.action, breach.target) == (Rule.MORE_NODES_THAN_LEASES, GuardAction.CLOSE, 1)
+    assert breach.reason == reason(
+        "guard.more-nodes", pool="gpu", nodes=2, more=1, target=facts.target.reason
+    )
 
 
 def test_fewer_nodes_than_leases_are_no_business_of_the_guard() -> None:
@@ -138,7 +147,7 @@ def test_a_close_under_way_is_waited_for_and_one_that_hangs_is_not() -> None:
 
     assert sweep(replace(closing, closing_since=EIGHT - 5 * MINUTE)) == ()
     [breach] = sweep(replace(closing, closing_since=EIGHT - 10 * MINUTE))
-    assert breach.action is Action.CLOSE
+    assert breach.action is GuardAction.CLOSE
 
 
 @pytest.mark.parametrize("status", ["CREATING", "DELETING"])
@@ -165,15 +174,17 @@ def test_a_missing_failsafe_is_armed_again_on_a_watched_pool_too() -> None:
 
     [breach] = sweep(replace(leased, enforcing=False, failsafe_found=()))
 
-    assert (breach.rule, breach.action) == (Rule.FAILSAFE_WRONG, Action.REARM)
+    assert (breach.rule, breach.action) == (Rule.FAILSAFE_WRONG, GuardAction.REARM)
 
 
 def test_watching_says_what_it_would_do_and_does_nothing() -> None:
     [breach] = sweep(replace(pool(running=["i-1"]), enforcing=False))
 
-    assert breach.action is Action.SAY
-    assert breach.reason == (
-        "pool gpu has 1 node and no lease; watching only, so nothing is done (would close)"
+    assert breach.action is GuardAction.SAY
+    assert breach.reason == reason(
+        "guard.only-watched",
+        finding=reason("guard.no-lease", pool="gpu", nodes=1),
+        action=reason("guard.act.close"),
     )
 
 
@@ -182,7 +193,9 @@ def test_a_lease_past_its_end_is_closed_on_a_watched_pool_too() -> None:
 
     found = sweep(replace(ended, enforcing=False))
 
-    assert [breach.action for breach in found if breach.rule is Rule.LEASE_PAST_ITS_END] == [Action.CLOSE]
+    assert [breach.action for breach in found if breach.rule is Rule.LEASE_PAST_ITS_END] == [
+        GuardAction.CLOSE
+    ]
 
 
 def test_an_instance_with_the_pools_tags_outside_its_group_is_ended() -> None:
@@ -204,26 +217,39 @@ def test_a_missing_failsafe_is_armed_again() -> None:
 
     [breach] = sweep(replace(facts, failsafe_found=facts.failsafe_wanted[1:]))
 
-    assert breach.action is Action.REARM
-    assert breach.reason.startswith("the failsafe failsafe-gpu-10 of pool gpu is missing, due at 22:10 UTC")
+    assert breach.action is GuardAction.REARM
+    assert breach.reason == reason(
+        "guard.failsafe.missing", pool="gpu", name="failsafe-gpu-10", due=EIGHT + 130 * MINUTE
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"at": EIGHT + 200 * MINUTE}, "is late, at 23:20"),
-        ({"at": EIGHT + 20 * MINUTE}, "is early, at 20:20"),
-        ({"input": '{"ScalingConfig":{"DesiredSize":2}}'}, "does something else than bring the pool to zero"),
+        (
+            {"at": EIGHT + 200 * MINUTE},
+            reason("guard.failsafe.late", **FAILSAFE, at=EIGHT + 200 * MINUTE),
+        ),
+        (
+            {"at": EIGHT + 20 * MINUTE},
+            reason("guard.failsafe.early", **FAILSAFE, at=EIGHT + 20 * MINUTE),
+        ),
+        (
+            {"input": '{"ScalingConfig":{"DesiredSize":2}}'},
+            reason("guard.failsafe.changed", **FAILSAFE),
+        ),
     ],
 )
-def test_a_failsafe_that_is_late_early_or_wrong_is_armed_again(change: dict[str, object], fault: str) -> None:
+def test_a_failsafe_that_is_late_early_or_wrong_is_armed_again(
+    change: dict[str, object], fault: Reason
+) -> None:
     facts = pool(lease(), running=["i-1", "i-2"])
     wrong = replace(facts.failsafe_wanted[0], **change)  # type: ignore[arg-type]
 
     [breach] = sweep(replace(facts, failsafe_found=(wrong, *facts.failsafe_wanted[1:])))
 
-    assert breach.action is Action.REARM
-    assert fault in breach.reason
+    assert breach.action is GuardAction.REARM
+    assert breach.reason == fault
 
 
 def test_a_pool_that_is_about_to_open_may_be_without_a_failsafe_yet() -> None:
@@ -237,7 +263,7 @@ def test_a_failsafe_left_on_a_pool_at_zero_is_taken_away() -> None:
 
     [breach] = sweep(replace(pool(), failsafe_found=left))
 
-    assert breach.action is Action.DISARM
+    assert breach.action is GuardAction.DISARM
 
 
 def test_a_failsafe_stays_while_anything_may_be_left() -> None:
@@ -254,10 +280,8 @@ def test_sizes_changed_behind_our_back_are_put_back_on_a_pool_we_own() -> None:
 
     [breach] = sweep(changed)
 
-    assert breach.action is Action.RESTORE_SIZES
-    assert breach.reason == (
-        "somebody changed the sizes of pool gpu: minimum 1 instead of 0 and maximum 8 instead of 2"
-    )
+    assert breach.action is GuardAction.RESTORE_SIZES
+    assert breach.reason == reason("guard.sizes.both", pool="gpu", minimum=1, maximum=8, most=2)
     assert sweep(replace(changed, ours=False)) == ()
 
 
@@ -266,8 +290,8 @@ def test_a_leaked_pool_pages_at_once_and_is_closed_again() -> None:
 
     page, close = sweep(leaked)
 
-    assert (page.action, close.action, close.target) == (Action.PAGE, Action.CLOSE, 0)
-    assert "i-1 still in EC2" in page.reason
+    assert (page.action, close.action, close.target) == (GuardAction.PAGE, GuardAction.CLOSE, 0)
+    assert page.reason == reason("guard.leaked", pool="gpu", since=EIGHT, left=leaked.zero.reason("gpu"))
 
 
 def test_a_leaked_pool_waits_between_closes_and_between_pages() -> None:
@@ -279,7 +303,7 @@ def test_a_leaked_pool_waits_between_closes_and_between_pages() -> None:
 def test_a_leaked_pool_that_reached_zero_is_leaked_no_longer() -> None:
     [breach] = sweep(replace(pool(), incident=Incident(EIGHT - 60 * MINUTE)))
 
-    assert breach.action is Action.RECOVER
+    assert breach.action is GuardAction.RECOVER
 
 
 def test_pages_repeat_after_15_minutes_1_hour_4_hours_then_daily() -> None:

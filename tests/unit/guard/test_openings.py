@@ -1,4 +1,4 @@
-"""How a sweep finds out that the run of an opening came to nothing, and from when on it asks."""
+"""How a sweep finds out that the run of an opening failed, and from when on it asks."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -7,22 +7,23 @@ from typing import Any
 import boto3
 import pytest
 
-from lamplighter.adapters.aws.workflows import NEVER_STARTED, Workflows
+from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.services import gather_lab
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.schedules.schedule import RunEnd
 from lamplighter.errors import OutsideFailed
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 MINUTE, SECOND = timedelta(minutes=1), 1 / 60
-STOPPED = "was stopped by somebody"
+STOPPED = RunEnd.ABORTED
 
 
 def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:
-    """With `more`, what of the lab was read otherwise."""
+    """The facts of a sweep; `more` replaces what was read of the lab."""
     return gather(lab.guard_services, "gpu", replace(gather_lab(lab.guard_services), **more))
 
 
@@ -44,7 +45,7 @@ def stopped(lab: LabOnMoto, name: str = "open-1", *, stop: bool = True) -> None:
     [(10 - SECOND, {}), (10, {"cli-1": STOPPED}), (60 - SECOND, {"cli-1": STOPPED}), (60, {})],
 )
 def test_an_opening_is_asked_about_from_ten_minutes_after_it_until_its_end(
-    lab: LabOnMoto, minutes: float, found: dict[str, str]
+    lab: LabOnMoto, minutes: float, found: dict[str, RunEnd]
 ) -> None:
     lab.lease(nodes=1, closes=60, run="open-1")
     stopped(lab)
@@ -53,9 +54,9 @@ def test_an_opening_is_asked_about_from_ten_minutes_after_it_until_its_end(
     assert facts(lab).opening_ended == found
 
 
-@pytest.mark.parametrize(("minutes", "found"), [(25 - SECOND, {}), (25, {"cli-1": NEVER_STARTED})])
+@pytest.mark.parametrize(("minutes", "found"), [(25 - SECOND, {}), (25, {"cli-1": RunEnd.NEVER_STARTED})])
 def test_a_run_that_was_never_started_may_be_for_twenty_five_minutes(
-    lab: LabOnMoto, minutes: float, found: dict[str, str]
+    lab: LabOnMoto, minutes: float, found: dict[str, RunEnd]
 ) -> None:
     lab.lease(nodes=1, run="open-1")
     lab.at(minutes)
@@ -64,9 +65,9 @@ def test_a_run_that_was_never_started_may_be_for_twenty_five_minutes(
 
 
 class Unknown(Workflows):
-    """Of one run Step Functions does not answer."""
+    """Step Functions does not answer about one run."""
 
-    def ended(self, workflow: str, name: str) -> str | None:
+    def ended(self, workflow: str, name: str) -> RunEnd | None:
         if name == "unknown":
             raise OutsideFailed("states:DescribeExecution got no answer")
         return super().ended(workflow, name)
@@ -102,7 +103,7 @@ def test_a_lease_that_opened_or_that_nobody_opens_is_not_asked_about(lab: LabOnM
 @pytest.mark.parametrize(("minutes", "found"), [(12, {}), (22 - SECOND, {}), (22, {"cli-1": STOPPED})])
 @pytest.mark.parametrize("resumed", [True, False])
 def test_what_a_pause_held_back_has_its_ten_minutes_from_the_end_of_it(
-    lab: LabOnMoto, minutes: float, found: dict[str, str], *, resumed: bool
+    lab: LabOnMoto, minutes: float, found: dict[str, RunEnd], *, resumed: bool
 ) -> None:
     lab.lease(nodes=1, run="open-1")
     stopped(lab)

@@ -1,4 +1,4 @@
-"""What proves that a pool is at zero, what speaks against it and for how long, and when EKS's own wait is ended."""
+"""What proves that a pool is at zero, what speaks against it, and how long CloseLab waits for the proof."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -12,6 +12,8 @@ from lamplighter.application.guard.proof import mark_leaked, prove_zero
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.pool.evidence import GroupMember, ScalingActivity, ScalingGroup
 from lamplighter.errors import TryLater
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, IMAGE, LAB, NODEGROUP, TAGS, LabOnMoto
 
@@ -82,7 +84,7 @@ def test_what_is_ordered_of_eks_or_of_its_group_speaks_against_zero(lab: LabOnMo
     boto3.client("eks").update_nodegroup_config(
         clusterName=LAB, nodegroupName=NODEGROUP, scalingConfig={"desiredSize": 1}
     )
-    with pytest.raises(TryLater, match="pool gpu is not at zero yet: 1 nodes are still ordered"):
+    with pytest.raises(TryLater, match="pool gpu is not at zero yet: 1 node is still ordered"):
         prove_zero(run(lab), lab.guard_services)
     draining(lab, desired=2)
     with pytest.raises(TryLater, match="2 nodes are still ordered"):
@@ -91,11 +93,11 @@ def test_what_is_ordered_of_eks_or_of_its_group_speaks_against_zero(lab: LabOnMo
 
 def test_what_runs_or_is_listed_speaks_against_zero(lab: LabOnMoto) -> None:
     group = draining(lab, IN_SERVICE, WAITS)
-    with pytest.raises(TryLater, match="not at zero yet: i-1, i-2 still in the group"):
+    with pytest.raises(TryLater, match="not at zero yet: the Auto Scaling group still has i-1 and i-2"):
         prove_zero(run(lab), lab.guard_services)
     assert group.ended == ["i-2"]
     stray = instance_beside_the_group()
-    with pytest.raises(TryLater, match=f"not at zero yet: {stray} still in EC2"):
+    with pytest.raises(TryLater, match=f"not at zero yet: EC2 still has {stray}"):
         prove_zero(run(lab), lab.guard_services)
 
 
@@ -107,14 +109,15 @@ def test_as_many_nodes_as_other_leases_justify_are_none_too_many(lab: LabOnMoto)
 
     done = prove_zero(run(lab, "cli-1"), lab.guard_services)
 
-    why = "pool gpu has no more than the 1 nodes that other leases justify"
-    assert (done["zero"], done["reason"]) == (True, why)
+    why = reason("guard.zero.only-leased", pool="gpu", nodes=1)
+    assert (done["zero"], done["reason"]) == (True, document(why))
     assert done["kubernetes_nodes"] == [f"node-{lab.members[0]}"]
-    [said] = proven(lab)
-    assert (said.what, said.why, said.lease, said.nodes) == ("proved pool gpu at 1", why, "cli-1", 1)
+    [entry] = proven(lab)
+    assert (entry.what, entry.why) == (reason("guard.did.prove-at", pool="gpu", nodes=1), why)
+    assert (entry.lease, entry.nodes) == ("cli-1", 1)
     assert lab.capacity.ledger.pool("gpu").leaked_since == EIGHT
     lab.cluster.add_node("i-zz")
-    with pytest.raises(TryLater, match=r"pool gpu is not at 1 yet: node-.*, node-i-zz still in Kubernetes"):
+    with pytest.raises(TryLater, match=r"not down to 1 node yet: Kubernetes still has node-.* and node-i-zz"):
         prove_zero(run(lab, "cli-1"), lab.guard_services)
 
 
@@ -123,8 +126,8 @@ def test_zero_ends_a_leak_and_is_written_down(lab: LabOnMoto) -> None:
 
     prove_zero(run(lab), lab.guard_services)
 
-    [said] = proven(lab)
-    assert (said.what, said.lease, said.nodes) == ("proved pool gpu at zero", None, 0)
+    [entry] = proven(lab)
+    assert (entry.what, entry.lease, entry.nodes) == (reason("guard.did.prove-zero", pool="gpu"), None, 0)
     assert lab.capacity.ledger.pool("gpu").leaked_since is None
 
 
@@ -135,24 +138,26 @@ def test_proof_is_waited_for_half_an_hour_from_the_order(
     lab.cluster.add_node("i-1")
     scale = {} if ordered is None else {"at": instant.written(EIGHT + ordered * MINUTE)}
     lab.at(until - 1 / 60)
-    with pytest.raises(TryLater, match="node-i-1 still in Kubernetes"):
+    with pytest.raises(TryLater, match="Kubernetes still has node-i-1"):
         prove_zero(run(lab, Scale=scale), lab.guard_services)
     lab.at(until)
 
     done = prove_zero(run(lab, Scale=scale), lab.guard_services)
 
-    assert (done["zero"], done["reason"]) == (False, "node-i-1 still in Kubernetes")
+    left = reason("guard.zero.kubernetes", names=("node-i-1",))
+    assert (done["zero"], done["reason"]) == (False, document(left))
     assert done["kubernetes_nodes"] == ["node-i-1"]
     assert proven(lab) == []
 
 
 def test_a_pool_is_leaked_only_where_it_should_be_at_zero_and_is_not(lab: LabOnMoto) -> None:
-    at_zero = {"leaked": False, "since": None, "reason": "pool gpu has no instance, no node and no order"}
+    proven = document(reason("guard.zero.proven", pool="gpu"))
+    at_zero = {"leaked": False, "since": None, "reason": proven}
     assert mark_leaked(run(lab), lab.guard_services) == at_zero
     lab.lease(nodes=1)
     lab.scale(2)
 
-    leased = {"leaked": False, "since": None, "reason": "2 nodes are still ordered"}
-    assert mark_leaked(run(lab), lab.guard_services) == leased
+    leased = mark_leaked(run(lab), lab.guard_services)
+    assert (leased["leaked"], leased["since"]) == (False, None)
     assert lab.capacity.ledger.pool("gpu").leaked_since is None
     assert lab.capacity.ledger.audit("gpu", EIGHT) == []

@@ -1,4 +1,4 @@
-"""What a sweep meets when others are at work too: late closes, slow reads, broken parts, crossed orders."""
+"""A sweep while others change the same pool: late closes, slow reads, failures, crossed orders."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -30,7 +30,7 @@ KEPT = (
 
 
 class BrokenSchedules(Schedules):
-    """Scheduler takes nothing."""
+    """Scheduler refuses every call."""
 
     def put(self, schedule: Schedule) -> None:
         raise OutsideFailed(f"scheduler:CreateSchedule on {schedule.name} failed")
@@ -42,7 +42,7 @@ def found(lab: LabOnMoto) -> Any:
 
 
 def nothing(*_: object) -> None:
-    """Takes an order and does nothing."""
+    """Accepts an order and does nothing."""
 
 
 def group_size(lab: LabOnMoto) -> int:
@@ -74,7 +74,7 @@ def test_a_lease_that_is_granted_while_aws_is_read_is_no_breach(lab: LabOnMoto) 
 
 
 def test_a_close_by_the_guard_is_for_one_end_of_a_lease(lab: LabOnMoto) -> None:
-    """Extended between the sweep and the close, the lease stays: the close is stale."""
+    """Somebody extends the lease between the sweep and the close: the close is stale, and the lease stays."""
     lab.lease(nodes=1, closes=0)
     lab.guard_services.lease_services.arm("gpu")
     lab.scale(1)
@@ -87,7 +87,7 @@ def test_a_close_by_the_guard_is_for_one_end_of_a_lease(lab: LabOnMoto) -> None:
 
 
 def test_a_lease_that_nothing_closes_loses_its_nodes_all_the_same(lab: LabOnMoto) -> None:
-    """CloseLab cannot run: after a while the guard gives the order itself."""
+    """CloseLab cannot run: after a while the guard orders the size itself."""
     lab.lease(nodes=1, opens=-60, closes=0)
     lab.guard_services.lease_services.arm("gpu")
     lab.scale(1)
@@ -189,7 +189,7 @@ def test_whatever_somebody_changed_about_a_failsafe_it_is_put_right(
 def test_a_failsafe_that_is_just_being_moved_is_no_breach_that_is_said(
     lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who extends a lease moves the failsafe first: a sweep in between sees it late, and is wrong."""
+    """An extension moves the failsafe first: a sweep in between sees it as late, and must not change it."""
     lab.lease(nodes=1)
     lab.guard_services.lease_services.arm("gpu")
     lab.scale(1)
@@ -212,7 +212,7 @@ def test_a_failsafe_that_is_just_being_moved_is_no_breach_that_is_said(
 
 
 def test_a_pool_whose_failsafe_cannot_be_set_is_closed_after_its_people_were_told(lab: LabOnMoto) -> None:
-    """No pool runs without its failsafe: it is armed again, or the pool closes."""
+    """No pool runs without its failsafe: the guard arms it again, or closes the pool."""
     lab.lease(nodes=1, opens=-60)
     lab.scale(1)
     lab.guard_services.lease_services.failsafes = BrokenSchedules(LAB, ROLE, "dead")
@@ -235,7 +235,7 @@ def test_a_pool_whose_failsafe_cannot_be_set_is_closed_after_its_people_were_tol
 
 
 def test_nothing_opens_into_a_shot_of_the_failsafe_that_is_about_to_fire(lab: LabOnMoto) -> None:
-    """Moved in its last minute it may fire all the same, and would take the nodes of the new lease."""
+    """A failsafe that is moved in its last minute may still run, and would take the nodes of the new lease."""
     lab.lease(nodes=1, opens=-60, closes=0)
     lab.guard_services.lease_services.arm("gpu")
     command = Command.from_json(lab.command("open", lease=None, nodes=1))
@@ -244,7 +244,7 @@ def test_nothing_opens_into_a_shot_of_the_failsafe_that_is_about_to_fire(lab: La
     with pytest.raises(TryLater, match="failsafe"):
         admitted(command, lab.guard_services.lease_services)
     lab.at(10.5)
-    # It was carried out: AWS takes a schedule away that is over.
+    # The schedule has run: AWS deletes it then.
     lab.guard_services.lease_services.failsafes.delete(["failsafe-gpu-10"])
     answer = admitted(command, lab.guard_services.lease_services)
 
@@ -266,7 +266,7 @@ def test_nothing_opens_while_a_shot_of_the_failsafe_is_tried_again(lab: LabOnMot
 
 
 def test_a_failsafe_is_not_forgotten_while_a_shot_of_it_is_tried_again(lab: LabOnMoto) -> None:
-    """Else the next lease would know nothing of what may come yet."""
+    """Otherwise the next lease would not know that the schedule may still run."""
     lab.lease(nodes=1, opens=-60, closes=0)
     lab.guard_services.lease_services.arm("gpu")
     boto3.client("dynamodb").delete_item(

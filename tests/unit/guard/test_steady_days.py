@@ -1,4 +1,4 @@
-"""On which days a zone's clocks stand still, and which offsets lie near an instant."""
+"""On which days a time zone has no clock change, and which offsets lie near an instant."""
 
 from datetime import UTC, date, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""A round of the guard as a whole: its sign of life, what it drains, and what of people's changes it hears of."""
+"""A whole sweep: its heartbeat, the drains that it ends, and the changes by people that it notices."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,11 +1,11 @@
-"""What the guard reads out of the trail: a close that is under way, what was said, and a leak's history."""
+"""What the guard reads from the audit trail: a close under way, earlier breaches, and a leak's history."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.application.guard.trail import closing_since, incident, said_in
+from lamplighter.application.guard.trail import closing_since, earlier_breaches, incident
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.guard.breach import EarlierBreach
 from lamplighter.domain.guard.incident import Incident
@@ -48,7 +48,7 @@ def test_what_a_rule_said_is_remembered_with_whether_it_was_paged() -> None:
     paged = Entry(EIGHT, "gpu", "breach", "guard", "", "", None, None, {"rule": "leaked", "paged": "yes"})
     no_rule = Entry(EIGHT, "gpu", "breach", "guard", "", "", None, None, {"action": "close"})
 
-    assert said_in([no_rule, said(1, "leaked", "page", lease="cli-1"), paged]) == (
+    assert earlier_breaches([no_rule, said(1, "leaked", "page", lease="cli-1"), paged]) == (
         EarlierBreach("leaked", "page", "cli-1", EIGHT + MINUTE, paged=False),
         EarlierBreach("leaked", "", None, EIGHT, paged=True),
     )

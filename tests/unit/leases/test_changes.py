@@ -18,6 +18,7 @@ from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 from tests.drawn import sentence
@@ -499,7 +500,9 @@ def test_a_pause_hands_no_nodes_over_to_a_lease_that_it_keeps_back(world: LabOnM
     sweep_all(world.guard_services)
 
     assert world.sizes["desiredSize"] == 0
-    assert [close["because"] for close in world.closes] == ["pool gpu has 1 node and no lease"]
+    assert [read(close["because"]) for close in world.closes] == [
+        reason("guard.no-lease", pool="gpu", nodes=1)
+    ]
 
 
 def test_a_pause_that_comes_after_an_opening_takes_nothing_from_it(world: LabOnMoto) -> None:

@@ -8,10 +8,25 @@ import pytest
 from lamplighter.domain.guard.budget import overdrafts
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.overdraft import Overdraft
+from lamplighter.reasons.reason import Reason, Value
 from tests.unit.guard.rules.test_budget import budget, running, terms
 from tests.unit.guard.test_guard import EIGHT, MINUTE, lease
 
 SHORT, LONG = lease("short", closes=30), lease("long", closes=240)
+
+
+def values(overdraft: Overdraft) -> dict[str, Value]:
+    """What an overdraft says beside its budget."""
+    assert isinstance(overdraft.why, Reason)
+    return {name: value for name, value in overdraft.why.values.items() if name != "budget"}
+
+
+def budget_of(overdraft: Overdraft) -> str:
+    """The code of the budget that an overdraft names."""
+    assert isinstance(overdraft.why, Reason)
+    budget = overdraft.why.values["budget"]
+    assert isinstance(budget, Reason)
+    return budget.code
 
 
 def minutes(found: dict[str, Overdraft]) -> dict[str, float]:
@@ -62,9 +77,9 @@ def test_a_lease_past_its_end_costs_what_it_has_cost_so_far() -> None:
 @pytest.mark.parametrize(
     ("own", "at", "whose"),
     [
-        (1, 60, "the 1.00 USD that alice has for the month"),
-        (2, 120, "the 10.00 USD for the month"),
-        (3, 120, "the 10.00 USD for the month"),
+        (1, 60, "money.owners-budget"),
+        (2, 120, "money.budget"),
+        (3, 120, "money.budget"),
     ],
 )
 def test_the_budget_that_is_used_up_first_is_told_and_of_two_at_once_the_lab_s(
@@ -73,7 +88,7 @@ def test_the_budget_that_is_used_up_first_is_told_and_of_two_at_once_the_lab_s(
     found = overdrafts([running(LONG)], terms(10, alice=own), budget(spent=8, alice=0), EIGHT)
 
     assert minutes(found) == {"long": at}
-    assert found["long"].why.startswith(f"{whose} is used up at ")
+    assert budget_of(found["long"]) == whose
 
 
 def test_an_overdraft_says_what_is_spent_and_what_has_run_of_all_who_share_it() -> None:
@@ -83,10 +98,10 @@ def test_an_overdraft_says_what_is_spent_and_what_has_run_of_all_who_share_it() 
     whole = overdrafts(both, terms(10), budget(spent=8), EIGHT + MINUTE)
     own = overdrafts(both, terms(99, alice=2), budget(spent=8, alice=1), EIGHT + MINUTE)
 
-    assert whole["long"].why.endswith("(Asia/Seoul): 8.00 USD is spent and 3.00 USD more has run so far")
-    assert own["long"].why.endswith("(Asia/Seoul): 1.00 USD is spent and 2.00 USD more has run so far")
-    # What was passed already is told by the clock of now.
-    assert whole["long"].why.startswith("the 10.00 USD for the month is used up at 05:01 on 2026-11-21")
+    # A budget that is used up already is used up now.
+    now = EIGHT + MINUTE
+    assert values(whole["long"]) == {"at": now, "spent": "8.00 USD", "more": "3.00 USD"}
+    assert values(own["long"]) == {"at": now, "spent": "1.00 USD", "more": "2.00 USD"}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""When the first shot of a failsafe must fire: ten minutes after the last end of what runs."""
+"""When the first schedule of a failsafe must run: ten minutes after the last end of the running leases."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Every schedule of a lease, whole: when it fires, whom it calls, what it sends and how long it is retried."""
+"""Every schedule of a lease: when it runs, its target, what it sends, and how long Scheduler retries it."""
 
 import json
 from collections.abc import Sequence
@@ -149,10 +149,10 @@ def test_an_opening_is_retried_until_the_end_of_its_lease_or_an_hour(
     [
         (60, [(15, 45, 5), (5, 55, 5)]),
         (30, [(15, 15, 5), (5, 25, 5)]),
-        # Half-way: ten minutes before the end of a lease of twenty.
+        # Half-way through a lease of twenty minutes: ten minutes before its end.
         (20, [(15, 10, 5), (5, 15, 5)]),
         (11, [(15, 5.5, 5), (5, 6, 5)]),
-        # Both would come half-way: one is enough.
+        # Both warnings would come half-way: one is enough.
         (10, [(15, 5, 5)]),
         (8, [(15, 4, 4)]),
         (1, [(15, 0.5, 1)]),
@@ -231,7 +231,7 @@ def test_only_what_is_still_to_be_opened_has_an_opening_and_what_is_closed_has_n
         ([119], 119),
         ([120], None),
         ([None], None),
-        # One pause lies behind the other: the later end counts.
+        # One pause follows the other: the later end counts.
         ([10, 30], 30),
     ],
 )
@@ -269,7 +269,7 @@ def test_a_pause_moves_the_opening_and_gives_its_start_another_name() -> None:
         (-60, OPEN.id),
         (0, OPEN.id),
         (300, OPEN.id),
-        # A quarter of an hour of looks shares one start.
+        # All sweeps within a quarter of an hour share one start.
         (301, "open-evening-2026-11-20-20261120T2000Z"),
         (899, "open-evening-2026-11-20-20261120T2000Z"),
         (900, "open-evening-2026-11-20-20261120T2015Z"),

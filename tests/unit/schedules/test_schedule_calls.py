@@ -1,4 +1,4 @@
-"""What is asked of EventBridge Scheduler for a schedule, whole, and how its answers are read."""
+"""The whole request to EventBridge Scheduler for a schedule, and how its answers are read."""
 
 from collections.abc import Iterator
 from dataclasses import replace

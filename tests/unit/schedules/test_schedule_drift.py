@@ -1,4 +1,4 @@
-"""What a sweep finds about the schedules of windows, and that the planner is woken for it."""
+"""What a sweep finds about the schedules of leases, and that it starts the planner to correct them."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,9 +19,10 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.drift import Drift, Listed, drift
 from lamplighter.domain.schedules.schedule import WorkflowArns
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Sentences, reason
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 
-DOORS = WorkflowArns("open", "close", "notices")
+ARNS = WorkflowArns("open", "close", "notices")
 HOUR = timedelta(hours=1)
 EVENING = Lease(
     id="evening-2026-11-20",
@@ -42,35 +43,43 @@ ALL_ITS_OWN = (*ITS_OWN, "warn-5-evening-2026-11-20")
 
 def found(*names: str, lease: Lease = EVENING, **how: Any) -> Drift:
     listed = [Listed(name, how.get("enabled", True), how.get("written")) for name in names]
-    return drift(listed, [lease], DOORS, (), planned_at=EIGHT, now=how.get("now", EIGHT))
+    return drift(listed, [lease], ARNS, (), planned_at=EIGHT, now=how.get("now", EIGHT))
 
 
 def test_schedules_as_the_leases_ask_for_are_no_drift() -> None:
     seen = found(*ALL_ITS_OWN, "failsafe-gpu-10", "curfew-gpu")
 
     assert not seen.any
-    assert seen.reason == ""
+    assert seen.reason is None
 
 
 def test_a_schedule_that_was_taken_away_is_missing() -> None:
     assert found(*ITS_OWN).missing == ("warn-5-evening-2026-11-20",)
-    assert found(*ITS_OWN).reason == "warn-5-evening-2026-11-20 is missing"
+    assert found(*ITS_OWN).reason == reason("guard.schedules.missing", names=found(*ITS_OWN).missing)
 
 
 def test_a_schedule_of_no_lease_is_strange() -> None:
     seen = found(*ALL_ITS_OWN, "open-tomorrow", "my-own")
 
-    assert seen.reason == "my-own and open-tomorrow belong to no lease"
+    assert seen.reason == reason("guard.schedules.strange", names=("my-own", "open-tomorrow"))
 
 
 def test_one_that_was_switched_off_is_said() -> None:
-    assert found(*ALL_ITS_OWN, enabled=False).disabled == ALL_ITS_OWN
+    seen = found(*ALL_ITS_OWN, "my-own", enabled=False)
+
+    assert seen.disabled == tuple(sorted((*ALL_ITS_OWN, "my-own")))
+    assert seen.reason == Sentences(
+        (
+            reason("guard.schedules.strange", names=("my-own",)),
+            reason("guard.schedules.disabled", names=seen.disabled),
+        )
+    )
 
 
 def test_one_that_was_written_since_the_planner_looked_is_looked_at_again() -> None:
     seen = found(*ALL_ITS_OWN, written=EIGHT + timedelta(seconds=1))
 
-    assert (seen.touched, seen.reason) == (ALL_ITS_OWN, "")
+    assert (seen.touched, seen.reason) == (ALL_ITS_OWN, None)
     assert not found(*ALL_ITS_OWN, written=EIGHT - timedelta(seconds=1)).any
 
 
@@ -188,7 +197,7 @@ def test_what_a_pause_keeps_closed_is_not_overdue() -> None:
     def overdue(until: timedelta | None) -> tuple[str, ...]:
         pause = Pause("alice", EIGHT, None if until is None else EVENING.opens + until)
         now = EVENING.opens + timedelta(minutes=10)
-        return drift([], [EVENING], DOORS, [pause], planned_at=None, now=now).overdue
+        return drift([], [EVENING], ARNS, [pause], planned_at=None, now=now).overdue
 
     assert (overdue(None), overdue(timedelta(minutes=30)), overdue(timedelta(minutes=4))) == (
         (),
@@ -200,4 +209,4 @@ def test_what_a_pause_keeps_closed_is_not_overdue() -> None:
 def test_what_was_written_as_the_planner_looked_is_not_touched() -> None:
     assert found(*ALL_ITS_OWN, written=EIGHT).touched == ()
     listed = [Listed(name, True, EIGHT) for name in ALL_ITS_OWN]
-    assert drift(listed, [EVENING], DOORS, (), planned_at=None, now=EIGHT).touched == ()
+    assert drift(listed, [EVENING], ARNS, (), planned_at=None, now=EIGHT).touched == ()

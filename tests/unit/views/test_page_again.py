@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.guard.breach import Action, EarlierBreach, Rule
+from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.incident import Incident, next_page, pages_again, retry_after
 from tests.unit.guard.test_guard import EIGHT, MINUTE
 
@@ -15,7 +15,8 @@ SECOND = timedelta(seconds=1)
 def pages(now: datetime, *said: tuple[timedelta, bool]) -> bool:
     """Whether what was said so long before now pages again."""
     return pages_again(
-        [EarlierBreach(Rule.LEAKED, Action.SAY, None, now - age, paged=paged) for age, paged in said], now
+        [EarlierBreach(Rule.LEAKED, GuardAction.SAY, None, now - age, paged=paged) for age, paged in said],
+        now,
     )
 
 

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from lamplighter.domain.pool.zero import ZeroProof
 from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.pages import frame, lab_page, receipt_page
@@ -85,6 +86,16 @@ def test_what_ran_without_a_lease_has_a_receipt_too() -> None:
     assert "Pool gpu, without a lease" in text
     assert "no owner: no lease justified the nodes" in text
     assert "No GPU check gave a verdict." in text
+
+
+def test_a_receipt_without_a_proof_of_zero_says_so_and_shows_no_badge_of_zero() -> None:
+    unproven = replace(views.unleased(), proof_of_zero=ZeroProof())
+
+    text = said(receipt(unproven))
+
+    assert "Zero not proven" in text
+    assert "It was not proven." in text
+    assert "Zero nodes proven" not in text
 
 
 def test_the_same_receipt_is_the_same_page() -> None:

@@ -13,9 +13,10 @@ from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.leases.progress import BootStage, Noted, Progress, Stage
 from lamplighter.domain.leases.usual_times import Usual, UsualTimes
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.zero import ZeroProof
 from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.lab_view import PastLease
-from lamplighter.domain.views.receipt_view import Bandwidth, Bar, ReceiptExtras, ReceiptView, ZeroView
+from lamplighter.domain.views.receipt_view import Bandwidth, Bar, ReceiptExtras, ReceiptView
 from lamplighter.domain.views.told import FindingView, VerdictRow
 from lamplighter.domain.views.windows_view import past
 
@@ -107,7 +108,7 @@ def test_all_that_a_receipt_has_is_shown() -> None:
             FindingView(EIGHT + 40 * MINUTE, "gpu", "evening-1", "taint", "no toleration", "add one", "k8s"),
         ),
         replaced=("i-1",),
-        proof_of_zero=ZeroView(TEN + 5 * MINUTE, 1, ("i-2",), ("n",)),
+        proof_of_zero=ZeroProof(TEN + 5 * MINUTE, 1, ("i-2",), kubernetes_nodes=("n",)),
         bars=(
             Bar("lease", "evening-1", EIGHT, TEN),
             Bar("node", "i-1", EIGHT + 2 * MINUTE, EIGHT + 60 * MINUTE),
@@ -144,7 +145,7 @@ def test_a_receipt_of_an_early_release_leaves_out_what_it_does_not_know() -> Non
         bandwidth=(),
         findings=(),
         replaced=(),
-        proof_of_zero=ZeroView(None, 0, (), ()),
+        proof_of_zero=ZeroProof(),
         bars=(),
         # Of what ran without a lease everything is told.
         audit=(entry(500, "other"),),
@@ -195,19 +196,6 @@ def test_what_is_no_bandwidth_is_left_out(said: object) -> None:
     row = {"check": "c", "node": "n", "measurements": said}
 
     assert receipt_view.of({**RECEIPT, "verdicts": [row, 7]}, ReceiptExtras()).bandwidth == ()
-
-
-@pytest.mark.parametrize(
-    ("zero", "proven"),
-    [
-        (ZeroView(TEN, 0, (), ()), True),
-        (ZeroView(TEN, 1, (), ()), False),
-        (ZeroView(TEN, 0, ("i-1",), ()), False),
-        (ZeroView(TEN, 0, (), ("n",)), False),
-    ],
-)
-def test_zero_is_proven_where_nothing_at_all_was_left(zero: ZeroView, proven: bool) -> None:
-    assert zero.zero is proven
 
 
 def test_past_leases_are_rows_the_newest_first() -> None:

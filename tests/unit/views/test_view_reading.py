@@ -191,7 +191,7 @@ def test_a_receipt_is_read_with_its_times_bandwidth_and_proof(world: LabOnMoto, 
     assert (view.begins, view.ends) == (opened, CLOSED)
     [bandwidth] = view.bandwidth
     assert (bandwidth.measured, bandwidth.floor is not None) == (Decimal("2.1"), True)
-    assert view.proof_of_zero.zero
+    assert view.proof_of_zero.proven
     assert [entry.what for entry in view.audit] == ["for evening-2026-11-19", "for None"]
     assert [finding.cause for finding in view.findings] == ["no-capacity"]
     assert read_receipt(ledger, lab, "gpu", "nobody's") is None

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.clock import sleep
-from lamplighter.domain.schedules.schedule import Start
+from lamplighter.domain.schedules.schedule import RunEnd, Start
 
 if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 # DescribeExecution is eventually consistent
 # (https://docs.aws.amazon.com/step-functions/latest/apireference/API_DescribeExecution.html).
 LOOK_AGAIN_SECONDS = 2.0
-NEVER_STARTED = "was never started"
-ENDED = {"FAILED": "failed", "TIMED_OUT": "took too long and was ended", "ABORTED": "was stopped by somebody"}
+ENDED = {"FAILED": RunEnd.FAILED, "TIMED_OUT": RunEnd.TIMED_OUT, "ABORTED": RunEnd.ABORTED}
 
 
 class Workflows:
@@ -42,10 +41,10 @@ class Workflows:
         """Whether a run of that name is running."""
         return self._status(workflow, name) == "RUNNING"
 
-    def ended(self, workflow: str, name: str) -> str | None:
-        """How a run ended or that it is not there, in words; None while it runs or where it did its work."""
+    def ended(self, workflow: str, name: str) -> RunEnd | None:
+        """How a run ended without success, or that it never started; None while it runs or where it succeeded."""
         status = self._status(workflow, name)
-        return NEVER_STARTED if status is None else ENDED.get(status)
+        return RunEnd.NEVER_STARTED if status is None else ENDED.get(status)
 
     def events(self, execution: str) -> int:
         """The number of events in the history of a run, by its ARN: the number of the last event."""

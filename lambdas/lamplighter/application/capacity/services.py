@@ -19,6 +19,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.pool.adopted import as_found
 from lamplighter.domain.pool.evidence import Instance, NodeGroup, ScalingGroup
 from lamplighter.domain.pool.target import Target, begun, target_at
+from lamplighter.domain.pool.zero import ZeroProof, zero_proof
 from lamplighter.domain.schedules.of_leases import held_back
 from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import reason
@@ -42,6 +43,17 @@ class PoolReading:
     @property
     def existing(self) -> tuple[Instance, ...]:
         return tuple(instance for instance in self.instances if instance.exists)
+
+    def zero(self, at: datetime, kubernetes_nodes: tuple[str, ...] | None, justified: int = 0) -> ZeroProof:
+        """Law 7: what this reading, with the pool's nodes in Kubernetes, proves about the pool being at zero."""
+        return zero_proof(
+            at=at,
+            nodegroup=self.nodegroup,
+            group=self.group,
+            instances=self.instances,
+            kubernetes_nodes=kubernetes_nodes,
+            justified=justified,
+        )
 
 
 @dataclass

@@ -11,8 +11,9 @@ from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.services import CapacityServices, deployed
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.pool.zero import PROVEN
 from lamplighter.errors import BadInput
-from lamplighter.reasons.reason import Reason, Sentences, reason
+from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 from lamplighter.values import instant
 
 BECAUSE = reason("lease.lab-destroyed")
@@ -72,17 +73,13 @@ def unproven(run: Mapping[str, object]) -> Reason | None:
     return reason("deploy.not-at-zero", pools=Sentences(pools)) if pools else None
 
 
-def _still_there(capacity: CapacityServices, pool: str, since: datetime) -> Reason | None:
-    seen = capacity.see(pool)
-    if seen.existing:
-        return reason("deploy.instances-left", instances=tuple(instance.id for instance in seen.existing))
-    if seen.group is not None and (seen.group.desired or seen.group.members):
-        return reason("deploy.group-not-empty", nodes=seen.group.desired)
+def _still_there(capacity: CapacityServices, pool: str, since: datetime) -> Said | None:
+    entries = capacity.ledger.audit(pool, since)
+    proven = any(entry.kind == PROVEN and entry.nodes == 0 for entry in entries)
+    # This function has no way into Kubernetes: the audit trail has what CloseLab read there.
+    zero = capacity.see(pool).zero(capacity.now(), kubernetes_nodes=() if proven else None)
+    if not zero.proven:
+        return zero.reason(pool)
     if any(_holds(lease) for lease in capacity.ledger.leases(pool)):
         return reason("deploy.lease-not-settled")
-    proofs = [
-        entry
-        for entry in capacity.ledger.audit(pool, since)
-        if entry.kind == "zero-proven" and entry.nodes == 0
-    ]
-    return None if proofs else reason("deploy.zero-not-proven")
+    return None

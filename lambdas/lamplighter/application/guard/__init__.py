@@ -1,1 +1,1 @@
-"""A sweep: what is read of every pool, and what is done about each breach."""
+"""A sweep: what the guard reads of every pool, and what it does about each breach."""

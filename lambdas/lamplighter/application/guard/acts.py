@@ -1,6 +1,6 @@
-"""What the guard does about a breach: it starts a close, ends a stray, re-arms a failsafe, warns, or pages.
+"""What the guard does about a breach: it starts a close, terminates a stray, re-arms a failsafe, warns, or pages.
 
-Does what the domain decided, once for each breach, and writes down that it did. Never raises a size.
+It does what the domain decided, once for each breach, and writes that into the audit trail. It never raises a size.
 """
 
 import logging
@@ -9,21 +9,22 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.application.capacity.sizes import Direction, Order, put_bounds_back, write
-from lamplighter.application.guard import announcements as guard_says
 from lamplighter.application.guard.services import GuardServices
-from lamplighter.application.guard.trail import said_of
+from lamplighter.application.guard.trail import earlier_breach
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.experiments.rails import restore
-from lamplighter.domain.guard.breach import Action, Breach, EarlierBreach, Rule
+from lamplighter.domain.guard import announcements
+from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.facts import MEMORY, NOTICE, PoolFacts
 from lamplighter.domain.guard.failsafe import FAILSAFE_MARGIN
 from lamplighter.domain.guard.incident import PAGES_EVERY, QUIET, pages_again, retry_after
-from lamplighter.domain.guard.leak import left
-from lamplighter.domain.notices import notification
+from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.pool.pool import Phase
+from lamplighter.domain.pool.zero import PROVEN
 from lamplighter.domain.schedules.schedule import Start, start_name
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.reasons.reason import Reason, reason
 
 _logger = logging.getLogger(__name__)
 
@@ -31,12 +32,14 @@ ONE_START = timedelta(minutes=5)
 """Sweeps within the same five minutes, however many events wake them, start one close."""
 CLOSE_GOOD_FOR = timedelta(hours=1)
 SAID_AGAIN_AFTER = timedelta(days=1)
-SILENT = frozenset({Action.DISARM, Action.NOTE, Action.PROTECT, Action.SWITCH_CURFEW, Action.WARN})
-"""Nobody is woken for these; who has to know of a warning is told by the lab's own topic."""
+SILENT = frozenset(
+    {GuardAction.DISARM, GuardAction.NOTE, GuardAction.PROTECT, GuardAction.SWITCH_CURFEW, GuardAction.WARN}
+)
+"""The guard pages nobody about these. A warning goes to the lab's own topic."""
 
 
 def act(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
-    """Do what the breach asks for; False when it was done, or said, before."""
+    """Do what the breach asks for; False when an earlier sweep did it."""
     _logger.warning("%s: %s", breach.rule.value, breach.reason)
     done = _DOES[breach.action](guard_services, facts, breach)
     if done:
@@ -45,7 +48,7 @@ def act(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool
 
 
 def _close(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
-    """Order zero at once where nobody has a lease, then let CloseLab drain, prove and settle."""
+    """Order zero at once where there is no lease, then let CloseLab drain, prove and settle."""
     pool, now = facts.pool, guard_services.capacity.now()
     if breach.rule is Rule.FAILSAFE_WRONG and _is_armed(guard_services, facts):
         return False
@@ -53,7 +56,7 @@ def _close(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> b
         _order_zero(guard_services, pool, breach.since or now)
     if _started_lately(guard_services, pool, breach, now):
         return False
-    lease = next((each for each in facts.leases if each.id == breach.lease), None)
+    lease = _lease(facts, breach)
     command = Command(
         id=f"guard-{pool}-{breach.lease or 'pool'}-{_bucket(now)}",
         verb=Verb.CLOSE,
@@ -64,7 +67,7 @@ def _close(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> b
         issued=now,
         expires=now + CLOSE_GOOD_FOR,
         lease=breach.lease,
-        # For this end and this state of the lease: extended, handed on or kept meanwhile, it is stale.
+        # For this end and this state of the lease: the command is stale if somebody extends or keeps it meanwhile.
         closes=lease.closes if lease and lease.granted else None,
         generation=lease.generation if lease and lease.granted else None,
         because=breach.reason,
@@ -78,20 +81,20 @@ def _order_zero(guard_services: GuardServices, pool: str, since: datetime) -> No
             guard_services.capacity, Order(pool, guard_services.holder, "guard", Direction.DOWN, since=since)
         )
     except TryLater as later:
-        _logger.info("the order is left to CloseLab: %s", later)
+        _logger.info("CloseLab orders the size: %s", later)
 
 
 def _started_lately(guard_services: GuardServices, pool: str, breach: Breach, now: datetime) -> bool:
-    """Whether this very close was started so lately that it is still at work; it gets longer each time.
+    """Whether this close was started so lately that it is still at work; the wait grows with each close.
 
-    What was proven gone since is over: nodes that somebody starts after that are not waited for.
+    Closes before the last proof do not count: nodes that somebody starts after it are closed at once.
     """
     started: list[datetime] = []
     in_vain: list[datetime] = []
     for entry in guard_services.capacity.ledger.audit(pool, now - MEMORY):
-        if entry.kind == "zero-proven":
+        if entry.kind == PROVEN:
             in_vain = []
-        elif entry.details.get("action") == Action.CLOSE and entry.lease == breach.lease:
+        elif entry.details.get("action") == GuardAction.CLOSE and entry.lease == breach.lease:
             started.append(entry.at)
             in_vain.append(entry.at)
     if not started:
@@ -111,25 +114,23 @@ def _terminate(guard_services: GuardServices, _facts: PoolFacts, breach: Breach)
 
 
 def _arm(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
-    """Put the failsafe where the leases of this very moment want it, nobody else moving it meanwhile."""
+    """Set the failsafe as the present leases need it, as the only writer of the pool."""
     capacity, pool = guard_services.capacity, facts.pool
     with capacity.ledger.writing(pool, guard_services.holder, capacity.now()):
-        # Who extends a lease moves the failsafe first: what was seen in between is no fault.
+        # An extension moves the failsafe before the lease: what the sweep saw in between is no fault.
         if facts.failsafe_wanted and _is_armed(guard_services, facts):
             return False
         try:
             guard_services.lease_services.arm(pool)
         except OutsideFailed as error:
-            reason = (
-                f"the failsafe of pool {pool} could not be put right: {error}; the next sweep tries again"
-            )
-            _write_down(guard_services, pool, replace(breach, action=Action.FAILED, reason=reason))
+            not_set = reason("guard.failsafe.not-set", pool=pool, error=error.said)
+            _write_down(guard_services, pool, replace(breach, action=GuardAction.FAILED, reason=not_set))
             raise
     return True
 
 
 def _is_armed(guard_services: GuardServices, facts: PoolFacts) -> bool:
-    """Whether the failsafe is by now as the leases want it by now."""
+    """Whether the failsafe is now as the leases need it."""
     wanted = guard_services.lease_services.wanted_failsafe(facts.pool)
     return bool(wanted) and all(
         guard_services.lease_services.failsafes.read(schedule.name) == schedule
@@ -142,7 +143,7 @@ def _restore_sizes(guard_services: GuardServices, facts: PoolFacts, _breach: Bre
     try:
         put_bounds_back(guard_services.capacity, facts.pool, guard_services.holder)
     except TryLater as later:
-        _logger.info("the sizes are put back later: %s", later)
+        _logger.info("the guard puts the sizes back later: %s", later)
         return False
     return True
 
@@ -166,7 +167,7 @@ def _protect(guard_services: GuardServices, facts: PoolFacts, _breach: Breach) -
 
 
 def _restore(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
-    """Start the workflow that undoes an experiment, once in five minutes."""
+    """Start the workflow that undoes an experiment, at most once in five minutes."""
     run, now = facts.experiment, guard_services.capacity.now()
     if run is None:
         return False
@@ -176,17 +177,17 @@ def _restore(guard_services: GuardServices, facts: PoolFacts, breach: Breach) ->
 
 
 def _warn(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
-    """Say on the lab's own topic what will happen, so that people can still do something about it."""
-    lab = guard_services.capacity.lab
-    lease = next((each for each in facts.leases if each.id == breach.lease), None)
+    """Notify the lab's own topic that a lease will end early, so that people can still do something about it."""
+    lease = _lease(facts, breach)
     if lease is not None:
-        said = guard_says.of_early_end(lab, lease, breach.reason, facts.now + NOTICE)
-        guard_services.notices.say(notification.of(lab.name, lease.pool, said))
+        announcement = announcements.of_early_end(lease, breach.reason, facts.now + NOTICE)
+        guard_services.notify(lease.pool, announcement)
     return True
 
 
 def _mark_leaked(guard_services: GuardServices, facts: PoolFacts, _breach: Breach) -> bool:
-    return guard_services.capacity.ledger.mark_leaked(facts.pool, guard_services.capacity.now(), left(facts))
+    capacity = guard_services.capacity
+    return capacity.ledger.mark_leaked(facts.pool, capacity.now(), facts.zero.reason(facts.pool))
 
 
 def _recover(guard_services: GuardServices, facts: PoolFacts, _breach: Breach) -> bool:
@@ -194,25 +195,28 @@ def _recover(guard_services: GuardServices, facts: PoolFacts, _breach: Breach) -
     return guard_services.capacity.ledger.clear_leaked(facts.pool, phase)
 
 
-def _only_write_down(_watch: GuardServices, _facts: PoolFacts, _breach: Breach) -> bool:
+def _only_write_down(_guard_services: GuardServices, _facts: PoolFacts, _breach: Breach) -> bool:
     return True
 
 
 def _say(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
-    """Once a day, whatever the reason says by then."""
+    """Report it once a day, even if the reason has changed."""
     now = guard_services.capacity.now()
     return not any(
-        said.action == Action.SAY and now - said.at < SAID_AGAIN_AFTER
-        for said in _said_before(guard_services, facts.pool, breach, now)
+        earlier.action == GuardAction.SAY and now - earlier.at < SAID_AGAIN_AFTER
+        for earlier in _earlier(guard_services, facts.pool, breach, now)
     )
 
 
-def _said_before(
-    guard_services: GuardServices, pool: str, breach: Breach, now: datetime
-) -> list[EarlierBreach]:
-    """What was said of the same rule and lease since the day before, oldest first."""
+def _lease(facts: PoolFacts, breach: Breach) -> Lease | None:
+    """The lease that a breach is about."""
+    return next((lease for lease in facts.leases if lease.id == breach.lease), None)
+
+
+def _earlier(guard_services: GuardServices, pool: str, breach: Breach, now: datetime) -> list[EarlierBreach]:
+    """Breaches of the same rule and lease since the day before, oldest first."""
     return [
-        said_of(entry)
+        earlier_breach(entry)
         for entry in guard_services.capacity.ledger.audit(pool, now - PAGES_EVERY - QUIET)
         if entry.details.get("rule") == breach.rule and entry.lease == breach.lease
     ]
@@ -227,7 +231,7 @@ def _write_down(guard_services: GuardServices, pool: str, breach: Breach) -> Non
             pool=pool,
             kind=_kind(breach),
             who="guard",
-            what=f"{_DONE[breach.action]} pool {pool}",
+            what=_done(breach.action, pool),
             why=breach.reason,
             lease=breach.lease,
             nodes=breach.target,
@@ -239,62 +243,65 @@ def _write_down(guard_services: GuardServices, pool: str, breach: Breach) -> Non
         )
     )
     if paging:
-        lab = guard_services.capacity.lab
-        guard_services.pages.say(notification.of(lab.name, pool, guard_says.of_breach(lab, pool, breach)))
+        guard_services.page(pool, announcements.of_breach(pool, breach))
 
 
 def _pages(guard_services: GuardServices, pool: str, breach: Breach, now: datetime) -> bool:
-    """Whether somebody is paged; for what goes on and on more and more rarely."""
+    """Whether to page somebody. About a breach that goes on, the guard pages more and more rarely."""
     if breach.action in SILENT:
         return False
     if breach.rule is Rule.LEAKED:
-        # Its pages have a timetable of their own, which an ack silences.
-        return breach.action in {Action.PAGE, Action.MARK_LEAKED, Action.SAY}
-    if breach.action in {Action.SAY, Action.RECOVER}:
+        # incident.py says when a leak pages; an ack silences it.
+        return breach.action in {GuardAction.PAGE, GuardAction.MARK_LEAKED, GuardAction.SAY}
+    if breach.action in {GuardAction.SAY, GuardAction.RECOVER}:
         return True
-    return pages_again(_said_before(guard_services, pool, breach, now), now)
+    return pages_again(_earlier(guard_services, pool, breach, now), now)
 
 
 def _kind(breach: Breach) -> str:
     if breach.rule in {Rule.LEAKED, Rule.NO_LONGER_LEAKED}:
         return "leaked"
-    if breach.action in {Action.NOTE, Action.PROTECT}:
-        # Nothing was wrong yet that anybody did.
+    if breach.action in {GuardAction.NOTE, GuardAction.PROTECT}:
+        # Nobody has done anything wrong yet.
         return "noted"
-    return "warned" if breach.action is Action.WARN else "breach"
+    return "warned" if breach.action is GuardAction.WARN else "breach"
 
 
-_DONE = {
-    Action.CLOSE: "closes",
-    Action.FAILED: "cannot set the failsafe of",
-    Action.TERMINATE: "ends instances of",
-    Action.REARM: "re-arms the failsafe of",
-    Action.DISARM: "takes away the failsafe left on",
-    Action.RESTORE_SIZES: "puts back the sizes of",
-    Action.SWITCH_CURFEW: "switches the curfew of",
-    Action.PROTECT: "keeps autoscalers from",
-    Action.RESTORE: "undoes the experiment on",
-    Action.WARN: "warns about",
-    Action.NOTE: "notes about",
-    Action.MARK_LEAKED: "calls leaked",
-    Action.PAGE: "pages about",
-    Action.RECOVER: "sees the end of the leak of",
-    Action.SAY: "watches",
-}
-_DOES: Mapping[Action, Callable[[GuardServices, PoolFacts, Breach], bool]] = {
-    Action.CLOSE: _close,
-    Action.TERMINATE: _terminate,
-    Action.REARM: _arm,
-    Action.DISARM: _arm,
-    Action.RESTORE_SIZES: _restore_sizes,
-    Action.SWITCH_CURFEW: _switch_curfew,
-    Action.PROTECT: _protect,
-    Action.RESTORE: _restore,
-    Action.WARN: _warn,
-    Action.NOTE: _only_write_down,
-    Action.MARK_LEAKED: _mark_leaked,
-    Action.PAGE: _only_write_down,
-    Action.RECOVER: _recover,
-    Action.SAY: _say,
-    Action.FAILED: _only_write_down,
+def _done(action: GuardAction, pool: str) -> Reason:
+    """What the audit trail says that the guard did."""
+    return {
+        GuardAction.CLOSE: reason("guard.did.close", pool=pool),
+        GuardAction.FAILED: reason("guard.did.failed", pool=pool),
+        GuardAction.TERMINATE: reason("guard.did.terminate", pool=pool),
+        GuardAction.REARM: reason("guard.did.rearm", pool=pool),
+        GuardAction.DISARM: reason("guard.did.disarm", pool=pool),
+        GuardAction.RESTORE_SIZES: reason("guard.did.restore-sizes", pool=pool),
+        GuardAction.SWITCH_CURFEW: reason("guard.did.switch-curfew", pool=pool),
+        GuardAction.PROTECT: reason("guard.did.protect", pool=pool),
+        GuardAction.RESTORE: reason("guard.did.restore", pool=pool),
+        GuardAction.WARN: reason("guard.did.warn", pool=pool),
+        GuardAction.NOTE: reason("guard.did.note", pool=pool),
+        GuardAction.MARK_LEAKED: reason("guard.did.mark-leaked", pool=pool),
+        GuardAction.PAGE: reason("guard.did.page", pool=pool),
+        GuardAction.RECOVER: reason("guard.did.recover", pool=pool),
+        GuardAction.SAY: reason("guard.did.say", pool=pool),
+    }[action]
+
+
+_DOES: Mapping[GuardAction, Callable[[GuardServices, PoolFacts, Breach], bool]] = {
+    GuardAction.CLOSE: _close,
+    GuardAction.TERMINATE: _terminate,
+    GuardAction.REARM: _arm,
+    GuardAction.DISARM: _arm,
+    GuardAction.RESTORE_SIZES: _restore_sizes,
+    GuardAction.SWITCH_CURFEW: _switch_curfew,
+    GuardAction.PROTECT: _protect,
+    GuardAction.RESTORE: _restore,
+    GuardAction.WARN: _warn,
+    GuardAction.NOTE: _only_write_down,
+    GuardAction.MARK_LEAKED: _mark_leaked,
+    GuardAction.PAGE: _only_write_down,
+    GuardAction.RECOVER: _recover,
+    GuardAction.SAY: _say,
+    GuardAction.FAILED: _only_write_down,
 }

@@ -1,7 +1,7 @@
-"""What one sweep knows of one pool: EKS, Auto Scaling, EC2, the failsafe, the ledger, and Kubernetes.
+"""Gathers what one sweep knows of one pool: EKS, Auto Scaling, EC2, the failsafe, the ledger, and Kubernetes.
 
-Reads, and keeps in the ledger how long the pool is over or idle. What costs a call is asked only where a
-rule needs it; Kubernetes is kubernetes.py's, what was said before trail.py's.
+Notes in the ledger how long the pool has had too many nodes or been idle. It makes a call only where a rule needs the
+answer. kubernetes.py reads Kubernetes, trail.py the audit trail.
 """
 
 import logging
@@ -9,12 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from lamplighter.adapters.aws.workflows import NEVER_STARTED
 from lamplighter.application.capacity.services import CapacityServices, PoolReading
 from lamplighter.application.guard.kubernetes import note_nothing_runs, with_kubernetes
 from lamplighter.application.guard.overdrafts import overdrafts
 from lamplighter.application.guard.services import GuardServices, LabFacts
-from lamplighter.application.guard.trail import closing_since, incident, said_in
+from lamplighter.application.guard.trail import closing_since, earlier_breaches, incident
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.calendar.curfew import schedule_names as curfew_names
@@ -24,30 +23,31 @@ from lamplighter.domain.guard.runs import OPENING_PATIENCE, STARTING_PATIENCE
 from lamplighter.domain.leases.idleness import allowed
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.overdraft import Overdraft
-from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate, ScalingGroup
+from lamplighter.domain.pool.evidence import NodeGroup, ScalingGroup
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.failsafe import failsafe_instant, failsafe_schedules, schedule_names
 from lamplighter.domain.schedules.of_leases import held_back, opens_at, unopened
-from lamplighter.domain.schedules.schedule import Schedule
+from lamplighter.domain.schedules.schedule import RunEnd, Schedule
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.reasons.reason import Reason
 
 _logger = logging.getLogger(__name__)
 
 
 def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> PoolFacts:
-    """Everything that the rules ask about a pool.
+    """Everything that the rules need to know about a pool.
 
-    AWS first, the group before EC2, then the ledger: a lease that is granted meanwhile is seen with its
-    nodes, and one that begins to close has left its word in the trail, which is read last.
+    It reads AWS first, the group before EC2, then the ledger: so a lease that is granted meanwhile appears with its
+    nodes. It reads the audit trail last: so it has the entry of a lease that begins to close meanwhile.
     """
     capacity = guard_services.capacity
     lab = capacity.lab
-    seen = capacity.see(pool)
+    reading = capacity.see(pool)
     state = capacity.ledger.pool(pool)
     leases = tuple(capacity.ledger.leases(pool))
     now = capacity.now()
     trail = capacity.ledger.audit(pool, now - MEMORY)
-    wanted = _wanted_failsafe(leases, now, pool, seen.nodegroup, seen.group)
+    wanted = _wanted_failsafe(leases, now, pool, reading.nodegroup, reading.group)
     failsafe = _found_failsafe(guard_services, pool, wanted, lab_facts)
     unread: list[str] = []
     claimed = lab_facts.claims.get(lab.nodegroup_name(pool), lab.name)
@@ -56,19 +56,19 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
         now=now,
         enforcing=(state.mode or lab.mode(pool)) == "enforce",
         ours=lab.pools[pool].existing is None,
-        max_nodes=capacity.max_nodes(pool, seen.nodegroup),
+        max_nodes=capacity.max_nodes(pool, reading.nodegroup),
         leases=leases,
         closing_since=closing_since(trail),
-        nodegroup=seen.nodegroup,
-        rolling=_rolling(capacity, seen),
-        group=seen.group,
-        instances=seen.instances,
+        nodegroup=reading.nodegroup,
+        rolling=_rolling(capacity, reading),
+        group=reading.group,
+        instances=reading.instances,
         kubernetes_nodes=(),
         failsafe_wanted=wanted,
         failsafe_found=failsafe,
         curfew=_curfew(guard_services, pool, lab_facts),
         incident=incident(guard_services.capacity.ledger, state),
-        said=said_in(trail),
+        earlier=earlier_breaches(trail),
         claimed_by=claimed if claimed != lab.name else None,
         longest_lease=lab.guard.longest_lease,
         idle_after=_idle_after(guard_services, leases),
@@ -82,7 +82,7 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
     facts = replace(
         facts, over_since=_over_since(guard_services, facts, state), raised_by=_raised_by(capacity, facts)
     )
-    if not (seen.existing or state.leaked_since or failsafe):
+    if not (reading.existing or state.leaked_since or failsafe):
         note_nothing_runs(guard_services, facts, state)
         return facts
     return with_kubernetes(guard_services, facts, state)
@@ -91,28 +91,28 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
 def _overdrafts(
     guard_services: GuardServices, pool: str, leases: Iterable[Lease], now: datetime, unread: list[str]
 ) -> Mapping[str, Overdraft]:
-    """Which leases will use up their budget; what cannot be reckoned keeps no other rule from being asked."""
+    """Which leases will use up their budget. A failure here does not stop the other rules."""
     try:
         return overdrafts(guard_services.lease_services, pool, leases, now)
     except (OutsideFailed, TryLater) as error:
         _logger.warning("the sweep goes on without the running costs of pool %s: %s", pool, error)
     except Exception as error:
-        _logger.exception("the running costs of pool %s cannot be reckoned", pool)
+        _logger.exception("the running costs of pool %s cannot be calculated", pool)
         unread.append(f"running costs: {error!r}")
     return {}
 
 
 def _curfew(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Mapping[str, bool | None]:
-    """The rails of the pool's curfew as the listing shows them; none where it has no curfew."""
+    """The schedules of the pool's curfew as the listing shows them; none where it has no curfew."""
     if lab_facts.listed is None or guard_services.capacity.lab.curfew(pool) is None:
         return {}
-    enabled = {one.name: one.enabled for one in lab_facts.listed}
+    enabled = {schedule.name: schedule.enabled for schedule in lab_facts.listed}
     return {name: enabled.get(name) for name in curfew_names(pool)}
 
 
 def _idle_after(guard_services: GuardServices, leases: Iterable[Lease]) -> dict[str, timedelta]:
-    found = {lease.id: allowed(lease, guard_services.capacity.lab) for lease in leases if not lease.kept}
-    return {name: length for name, length in found.items() if length is not None}
+    limits = {lease.id: allowed(lease, guard_services.capacity.lab) for lease in leases if not lease.kept}
+    return {lease: length for lease, length in limits.items() if length is not None}
 
 
 def _opening_ended(
@@ -121,13 +121,13 @@ def _opening_ended(
     pauses: Sequence[Pause] | None,
     trail: Iterable[Entry],
     now: datetime,
-) -> dict[str, str]:
-    """How the runs ended that should have opened these leases by now."""
-    found: dict[str, str] = {}
+) -> dict[str, RunEnd]:
+    """By lease: how the run ended that should have opened it by now."""
+    ends: dict[str, RunEnd] = {}
     resumed = [entry.at for entry in trail if entry.kind == "resumed"]
     for lease in leases:
         opening = lease.state in {LeaseState.ADMITTED, LeaseState.OPENING} and lease.ready is None
-        # What a pause keeps closed is opened when that is over.
+        # A pause delays an opening to its own end.
         opens = _opens(lease, pauses, resumed, now)
         if not opening or lease.run is None or opens is None:
             continue
@@ -136,30 +136,30 @@ def _opening_ended(
         try:
             ended = guard_services.workflows.ended(guard_services.open_lab, lease.run)
         except (OutsideFailed, TryLater) as error:
-            _logger.warning("how %s is opened is not known: %s", lease.id, error)
+            _logger.warning("it is not known how the run of lease %s ended: %s", lease.id, error)
             continue
-        if ended == NEVER_STARTED and now < opens + STARTING_PATIENCE:
+        if ended is RunEnd.NEVER_STARTED and now < opens + STARTING_PATIENCE:
             continue
         if ended is not None:
-            found[lease.id] = ended
-    return found
+            ends[lease.id] = ended
+    return ends
 
 
 def _opens(
     lease: Lease, pauses: Sequence[Pause] | None, resumed: Iterable[datetime], now: datetime
 ) -> datetime | None:
-    """When a lease was to open, at the end of a pause at the earliest; None in it, or while nobody knows."""
+    """When a lease had to open, not before a pause ended; None in a pause, or where the pauses are not known."""
     if not unopened(lease):
         return lease.opens
     opens = None if pauses is None else opens_at(lease, pauses, now)
     if pauses is None or opens is None:
         return None
-    over = (pause.until for pause in pauses if pause.until is not None and pause.until <= now)
-    return max([opens, *over, *resumed])
+    ended = (pause.until for pause in pauses if pause.until is not None and pause.until <= now)
+    return max([opens, *ended, *resumed])
 
 
 def _over_since(guard_services: GuardServices, facts: PoolFacts, state: PoolState) -> datetime | None:
-    """Since when the pool should be at zero and is not, kept from sweep to sweep."""
+    """Since when the pool should be at zero and is not; the ledger keeps it between sweeps."""
     if facts.target.nodes or not facts.costly:
         if state.over_since is not None:
             guard_services.capacity.ledger.note_not_over(facts.pool)
@@ -169,16 +169,16 @@ def _over_since(guard_services: GuardServices, facts: PoolFacts, state: PoolStat
     return state.over_since or facts.now
 
 
-def _raised_by(capacity: CapacityServices, facts: PoolFacts) -> str:
+def _raised_by(capacity: CapacityServices, facts: PoolFacts) -> Reason | None:
     if facts.group is None or facts.staying <= facts.target.nodes:
-        return ""
+        return None
     return raised_by(facts.nodegroup, facts.group, capacity.autoscaling.activities(facts.group.name))
 
 
 def _wanted_failsafe(
     leases: Iterable[Lease], now: datetime, pool: str, nodegroup: NodeGroup | None, group: ScalingGroup | None
 ) -> tuple[Schedule, ...]:
-    """The failsafe that the leases ask for; none without leases or without a group to bring down."""
+    """The failsafe that the leases need; none without leases or without an Auto Scaling group."""
     first = failsafe_instant(leases, now)
     if first is None or nodegroup is None or group is None:
         return ()
@@ -188,7 +188,7 @@ def _wanted_failsafe(
 def _found_failsafe(
     guard_services: GuardServices, pool: str, wanted: Sequence[Schedule], lab_facts: LabFacts
 ) -> tuple[Schedule, ...] | None:
-    """The failsafe that Scheduler has; None where it did not say."""
+    """The failsafe that Scheduler has; None where it did not answer."""
     names = {schedule.name for schedule in wanted} | (lab_facts.schedules or set()) & set(
         schedule_names(pool)
     )
@@ -200,7 +200,7 @@ def _found_failsafe(
     return tuple(schedule for schedule in read if schedule is not None)
 
 
-def _rolling(capacity: CapacityServices, seen: PoolReading) -> NodeGroupUpdate | None:
-    if seen.nodegroup is None or seen.nodegroup.status != "UPDATING" or not seen.alive:
+def _rolling(capacity: CapacityServices, reading: PoolReading) -> NodeGroupUpdate | None:
+    if reading.nodegroup is None or reading.nodegroup.status != "UPDATING" or not reading.alive:
         return None
-    return capacity.nodegroups.rolling(seen.nodegroup.name)
+    return capacity.nodegroups.rolling(reading.nodegroup.name)

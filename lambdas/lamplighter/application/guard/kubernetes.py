@@ -1,7 +1,7 @@
-"""What a sweep asks of Kubernetes: the pool's nodes, and which pods hold a GPU of them.
+"""What a sweep reads from Kubernetes: the pool's nodes, and which pods hold a GPU of them.
 
-Asked only where the answer matters, and may go unanswered; how long a pool is idle, and how many of its GPUs
-are in use, is kept in the ledger.
+A sweep reads it only where it matters, and goes on where Kubernetes does not answer. The ledger keeps how long a pool
+has been idle and how many of its GPUs are in use.
 """
 
 import logging
@@ -23,6 +23,7 @@ _logger = logging.getLogger(__name__)
 
 
 def with_kubernetes(guard_services: GuardServices, facts: PoolFacts, state: PoolState) -> PoolFacts:
+    """The facts with the pool's nodes in Kubernetes and since when it is idle; without where it does not answer."""
     nodes = pool_nodes(guard_services, facts.pool)
     if nodes is None:
         if not _runs(facts):
@@ -37,12 +38,12 @@ def with_kubernetes(guard_services: GuardServices, facts: PoolFacts, state: Pool
         kubernetes_nodes=tuple(node.name for node in nodes),
         unprotected=tuple(node.name for node in leased if not node.protected and not node.cordoned),
         # A pool that waits for capacity is not idle; an instance that never joined the cluster is.
-        idle_since=_idle_since(guard_services, facts, state, held, there=bool(nodes) or _runs(facts)),
+        idle_since=_idle_since(guard_services, facts, state, held, exists=bool(nodes) or _runs(facts)),
     )
 
 
 def note_nothing_runs(guard_services: GuardServices, facts: PoolFacts, state: PoolState) -> None:
-    """A pool without an instance is not idle: a node that comes later is idle since it came."""
+    """Note that a pool without an instance is not idle: a later node is idle from its start at the earliest."""
     if state.idle_since is not None:
         guard_services.capacity.ledger.note_busy(facts.pool, facts.now)
 
@@ -66,7 +67,7 @@ def pool_nodes(guard_services: GuardServices, pool: str) -> "Sequence[NodeFacts]
 
 
 def node_names(guard_services: GuardServices, pool: str) -> tuple[str, ...] | None:
-    """Their names, or None where Kubernetes does not answer."""
+    """The names of the pool's nodes, or None where Kubernetes does not answer."""
     nodes = pool_nodes(guard_services, pool)
     return None if nodes is None else tuple(node.name for node in nodes)
 
@@ -77,13 +78,19 @@ def _idle_since(
     state: PoolState,
     held: "Sequence[PodFacts] | None",
     *,
-    there: bool,
+    exists: bool,
 ) -> datetime | None:
-    """Since when no pod has held a GPU of the pool; None where one does or none is there, or nobody needs to know."""
+    """Since when no pod has held a GPU of the pool.
+
+    None where a pod holds one, the pool has no node, or no lease ends for being idle.
+    """
     limited = [lease for lease in facts.leases if lease.id in facts.idle_after and lease.in_force(facts.now)]
     if not limited or held is None:
         return None
-    ledger, since = guard_services.capacity.ledger, idle_since(state, facts.now, held=bool(held) or not there)
+    ledger, since = (
+        guard_services.capacity.ledger,
+        idle_since(state, facts.now, held=bool(held) or not exists),
+    )
     if since is not None:
         ledger.note_idle(facts.pool, since, facts.now)
     elif state.idle_since is not None:
@@ -98,18 +105,18 @@ def _note_gpus(
     nodes: "Sequence[NodeFacts]",
     held: "Sequence[PodFacts]",
 ) -> None:
-    """For people: how many GPUs people's pods hold, of how many there are; our own checks leave soon."""
+    """Note for people how many GPUs their pods hold of how many there are, without the lab's own checks."""
     from lamplighter.domain.checks.ladder import NAMESPACE  # noqa: PLC0415 -- only where nodes are leased
 
-    of = sum(node.gpus for node in nodes)
-    if not of:
+    gpus = sum(node.gpus for node in nodes)
+    if not gpus:
         return
     in_use = sum(max(1, pod.gpus) for pod in held if pod.namespace != NAMESPACE)
-    seen = SeenGpus(min(in_use, of), of, facts.now)
+    seen = SeenGpus(min(in_use, gpus), gpus, facts.now)
     try:
         guard_services.capacity.ledger.note_gpus(facts.pool, seen, state.seen_gpus)
     except (OutsideFailed, TryLater) as error:
-        _logger.warning("how many GPUs are in use is not noted: %s", error)
+        _logger.warning("the number of GPUs in use could not be noted: %s", error)
 
 
 def _held(guard_services: GuardServices, nodes: "Sequence[NodeFacts]") -> "Sequence[PodFacts] | None":
@@ -127,5 +134,5 @@ def _held(guard_services: GuardServices, nodes: "Sequence[NodeFacts]") -> "Seque
             if pod.accelerated and not pod.finished
         ]
     except (OutsideFailed, TryLater) as error:
-        _logger.warning("whether GPUs are held is not known: %s", error)
+        _logger.warning("it is not known which pods hold GPUs: %s", error)
         return None

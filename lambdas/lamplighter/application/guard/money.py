@@ -1,4 +1,4 @@
-"""What a sweep does about money: counts what runs past or without a lease where no close counts it."""
+"""A sweep's part in money: it counts what runs past or without a lease, where no close counts it."""
 
 import logging
 from collections.abc import Sequence
@@ -20,20 +20,20 @@ def count(
 ) -> None:
     """Count as spent what has run past or without a lease for a while, where nothing else counted it.
 
-    The first look at a pool only notes the instant: what ran before it was guarded is not its money.
+    The first sweep of a pool only notes the instant: nodes that ran before the guard are not the lab's cost.
     """
     state = lease_services.ledger.pool(pool)
     if state.metered_until is None and not grants(leases):
         lease_services.ledger.begin_counting(pool, now.replace(microsecond=0))
         return
     since = max(counted_from(leases, state.metered_until, now), now - EC2_REMEMBERS)
-    # What EC2 alone shows is enough to tell that there is something; the count asks Auto Scaling too.
+    # EC2 alone tells whether there is anything to count; the count itself reads Auto Scaling too.
     ran = meter(runs((), seen.instances, now), grants(leases), since, now - LEFT_TO_THE_CLOSE)
     if not ran.overrun and not ran.unleased:
         return
     try:
         count_beyond(pool, now, lease_services, "guard", seen)
     except TryLater as later:
-        _logger.info("pool %s is counted later: %s", pool, later)
+        _logger.info("a later sweep counts pool %s: %s", pool, later)
     except BadInput as unknown:
-        _logger.warning("what runs in pool %s cannot be counted: %s", pool, unknown)
+        _logger.warning("the cost of pool %s cannot be counted: %s", pool, unknown)

@@ -1,7 +1,7 @@
-"""Which running leases will use up their budget, for the guard's rule: reckoned from what really runs.
+"""Which running leases will use up their budget, calculated from the nodes that really run.
 
-While holds are covered, which is nearly always, one read of the ledger tells; the rule is
-domain/guard/budget.py's.
+domain/guard/budget.py has the rule. While the budget covers all holds, which is nearly always, one read of the ledger
+is enough.
 """
 
 import logging
@@ -26,7 +26,7 @@ SECOND = timedelta(seconds=1)
 def overdrafts(
     lease_services: LeaseServices, pool: str, leases: Iterable[Lease], now: datetime
 ) -> Mapping[str, Overdraft]:
-    """The leases of a pool whose budget will be used up before they end; none while holds are covered."""
+    """The leases of a pool whose budget will be used up before they end; none while the budget covers all holds."""
     in_force = [lease for lease in leases if lease.in_force(now)]
     if not in_force:
         return {}
@@ -40,28 +40,28 @@ def overdrafts(
         budget = lease_services.ledger.budget(period, terms.budget.currency)
         if not guard_budget.covered(in_force, terms, budget):
             running = [
-                each
+                lease
                 for name in lease_services.capacity.lab.pools
-                for each in _running(lease_services, name, period, now)
+                for lease in _running(lease_services, name, period, now)
             ]
             found |= guard_budget.overdrafts(running, terms, budget, now)
     return found
 
 
 def _running(lease_services: LeaseServices, pool: str, period: str, now: datetime) -> list[Running]:
-    """The leases of a period that are not settled, with what their nodes have come to by now."""
+    """The leases of a period that are not settled, with what their nodes have cost by now."""
     leases = lease_services.ledger.leases(pool)
-    meant = [lease for lease in leases if lease.period == period and _unsettled(lease, now)]
-    if not meant:
+    unsettled = [lease for lease in leases if lease.period == period and _unsettled(lease, now)]
+    if not unsettled:
         return []
     try:
         today = lease_services.terms(pool).price_per_hour
     except BadInput as unknown:
-        # Another pool's node group may be gone: what was granted there has its price.
-        _logger.warning("what a node of pool %s costs now is not known: %s", pool, unknown)
+        # Another pool's node group may not exist any more: leases granted there keep their price.
+        _logger.warning("the present price of pool %s is not known: %s", pool, unknown)
         today = None
     lives = nodes_lives(lease_services.capacity, lease_services.capacity.see(pool), now)
-    so_far = meter(lives, grants(leases), min(lease.opens for lease in meant), now).leased
+    so_far = meter(lives, grants(leases), min(lease.opens for lease in unsettled), now).leased
     present = meter(lives, grants(leases), now - SECOND, now).leased
     nothing = timedelta()
     return [
@@ -71,7 +71,7 @@ def _running(lease_services: LeaseServices, pool: str, period: str, now: datetim
             nodes=round(present.get(lease.id, nothing) / SECOND),
             price_per_hour=price,
         )
-        for lease in meant
+        for lease in unsettled
         for price in [lease.price_per_hour or today]
         if price is not None
     ]

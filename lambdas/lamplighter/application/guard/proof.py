@@ -1,6 +1,6 @@
 """The guard's steps in CloseLab: ProveZero, MarkLeaked, and ending EKS's own wait once a node is empty.
 
-Closed means proven: nothing in EC2, the group, EKS and Kubernetes. What cannot be read proves nothing.
+domain/pool/zero.py says what counts as proof.
 """
 
 import logging
@@ -8,17 +8,18 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from lamplighter.application.capacity.services import PoolReading
-from lamplighter.application.guard import announcements as guard_says
 from lamplighter.application.guard.kubernetes import node_names
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.run import drained, pool_of, result
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.guard.breach import Action, Rule
-from lamplighter.domain.notices import notification
+from lamplighter.domain.guard import announcements
+from lamplighter.domain.guard.breach import GuardAction, Rule
 from lamplighter.domain.pool.drain import LEAVING, PATIENCE, emptying
 from lamplighter.domain.pool.evidence import GroupMember, ScalingGroup
+from lamplighter.domain.pool.zero import PROVEN, ZeroProof
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
 
 if TYPE_CHECKING:
@@ -28,82 +29,78 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 PROOF_PATIENCE = timedelta(minutes=30)
-"""After that long without proof the pool is leaked."""
+"""After so long without proof the pool is leaked."""
 
 
 def prove_zero(run: Mapping[str, object], guard_services: GuardServices) -> dict[str, object]:
-    """Step ProveZero: what this close had to take is gone. TryLater until then, `zero: false` after 30 minutes.
+    """Step ProveZero: nothing is left of what this close takes. TryLater until then, `zero: false` after 30 minutes.
 
-    With other leases in force the proof is that no more than their nodes are left.
+    Other leases may be in force: then the proof is that no more than their nodes are left.
     """
     capacity = guard_services.capacity
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
-    seen = capacity.see(pool)
-    target = capacity.target(pool, seen.nodegroup)
-    end_drains(guard_services, pool, seen.group, drained(run) if target.nodes else None)
-    nodes = node_names(guard_services, pool)
-    desired = seen.group.desired if seen.group else 0
-    left = _left(seen, nodes, target.nodes)
-    document: dict[str, object] = {
-        "zero": left is None,
-        "target": target.nodes,
-        "at": instant.written(now),
-        "desired": desired,
-        "instances": [instance.id for instance in seen.existing],
-        "kubernetes_nodes": list(nodes or ()),
-        "reason": left or _proven(pool, target.nodes),
+    reading = capacity.see(pool)
+    justified = capacity.target(pool, reading.nodegroup).nodes
+    end_drains(guard_services, pool, reading.group, drained(run) if justified else None)
+    zero = reading.zero(now, node_names(guard_services, pool), justified)
+    found: dict[str, object] = {
+        "zero": zero.proven,
+        "target": justified,
+        **zero.to_json(),
+        "reason": document(zero.reason(pool)),
     }
-    if left is None:
-        # Said at the end of the look: from here on, whoever looks sees it too.
-        _note(guard_services, pool, run, capacity.now(), target.nodes)
-        return document
+    if zero.proven:
+        # Written after the reads: every sweep from here on sees it.
+        _note(guard_services, pool, run, capacity.now(), zero)
+        return found
     ordered = result(run, "Scale").get("at")
     since = instant.read(str(ordered)) if ordered else instant.read(str(_command(run)["issued"]))
     if now - since < PROOF_PATIENCE:
-        raise TryLater(f"pool {pool} is not at {target.nodes or 'zero'} yet: {left}")
-    return document
+        raise TryLater(_not_yet(pool, zero))
+    return found
 
 
 def mark_leaked(run: Mapping[str, object], guard_services: GuardServices) -> dict[str, object]:
-    """Step MarkLeaked: the pool should be at zero and is not; the guard closes it again and pages from here."""
+    """Step MarkLeaked: the pool should be at zero and is not. From here the guard closes it again and pages."""
     capacity = guard_services.capacity
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
-    seen = capacity.see(pool)
-    target = capacity.target(pool, seen.nodegroup)
-    why = _left(seen, node_names(guard_services, pool), target.nodes)
-    if target.nodes or why is None:
-        return {"leaked": False, "since": None, "reason": why or _proven(pool, target.nodes)}
+    reading = capacity.see(pool)
+    justified = capacity.target(pool, reading.nodegroup).nodes
+    zero = reading.zero(now, node_names(guard_services, pool), justified)
+    why = zero.reason(pool)
+    if justified or zero.proven:
+        return {"leaked": False, "since": None, "reason": document(why)}
     if capacity.ledger.mark_leaked(pool, now, why):
-        reason = f"pool {pool} should be at zero and is not: {why}"
+        leaked = reason("guard.leaked.now", pool=pool, left=why)
         capacity.ledger.append_audit(
             Entry(
                 at=now,
                 pool=pool,
                 kind="leaked",
                 who="guard",
-                what=f"pages about pool {pool}",
-                why=reason,
-                details={"rule": Rule.LEAKED.value, "action": Action.PAGE.value, "paged": "yes"},
+                what=reason("guard.did.page", pool=pool),
+                why=leaked,
+                details={"rule": Rule.LEAKED.value, "action": GuardAction.PAGE.value, "paged": "yes"},
             )
         )
-        guard_services.pages.say(
-            notification.of(capacity.lab.name, pool, guard_says.of_leak(capacity.lab, pool, reason))
-        )
+        guard_services.page(pool, announcements.of_leak(pool, leaked))
     since = capacity.ledger.pool(pool).leaked_since or now
-    return {"leaked": True, "since": instant.written(since), "reason": why}
+    return {"leaked": True, "since": instant.written(since), "reason": document(why)}
 
 
 def end_drains(
     guard_services: GuardServices, pool: str, group: ScalingGroup | None, only: Collection[str] | None = None
 ) -> list[str]:
-    """End EKS's wait for every leaving node that is empty, or has had its time; the rest is asked to go.
+    """End EKS's wait for every leaving node that is empty or had its time; evict the pods of the others.
 
-    With `only`, for these instances alone: others may leave for reasons that leases have nothing to do with.
+    With `only`, for these instances alone: other nodes may leave for other reasons than leases.
     """
     members = group.members if group else ()
-    waiting = [each for each in members if each.waits_for_drain and (only is None or each.instance in only)]
+    waiting = [
+        member for member in members if member.waits_for_drain and (only is None or member.instance in only)
+    ]
     if group is None or not waiting:
         return []
     connection = guard_services.kubernetes()
@@ -124,11 +121,11 @@ def _nodes(
     if connection is None:
         return None
     try:
-        found = pool_nodes(connection, guard_services.capacity.lab.nodegroup_name(pool))
+        nodes = pool_nodes(connection, guard_services.capacity.lab.nodegroup_name(pool))
     except OutsideFailed as error:
-        _logger.warning("drains are ended without Kubernetes: %s", error)
+        _logger.warning("the guard ends drains without Kubernetes: %s", error)
         return None
-    return {node.instance: node for node in found}
+    return {node.instance: node for node in nodes}
 
 
 def _may_end(
@@ -148,11 +145,11 @@ def _may_end(
     node = nodes.get(member.instance)
     if node is None:
         return True
-    said = node.annotations.get(LEAVING)
-    if said is None:
+    leaving = node.annotations.get(LEAVING)
+    if leaving is None:
         cordon(connection, node.name, {LEAVING: instant.written(now)})
     work = emptying(pods.on_node(connection, node.name))
-    if work.empty or (said is not None and now - instant.read(said) >= PATIENCE):
+    if work.empty or (leaving is not None and now - instant.read(leaving) >= PATIENCE):
         return True
     for pod in work.evict:
         evictions.evict(connection, pod)
@@ -168,30 +165,15 @@ def _leaving_since(
     return None
 
 
-def _left(seen: PoolReading, nodes: tuple[str, ...] | None, target: int) -> str | None:
-    """What speaks against the proof, or None."""
-    if nodes is None:
-        return "Kubernetes could not be asked"
-    desired = max(seen.group.desired if seen.group else 0, seen.nodegroup.desired if seen.nodegroup else 0)
-    if desired > target:
-        return f"{desired} nodes are still ordered"
-    if len(seen.existing) > target:
-        return f"{', '.join(instance.id for instance in seen.existing)} still in EC2"
-    if seen.group is not None and len(seen.group.members) > target:
-        return f"{', '.join(member.instance for member in seen.group.members)} still in the group"
-    if len(nodes) > target:
-        return f"{', '.join(nodes)} still in Kubernetes"
-    return None
-
-
-def _proven(pool: str, target: int) -> str:
-    if target:
-        return f"pool {pool} has no more than the {target} nodes that other leases justify"
-    return f"pool {pool} has no instance, no node and no order"
+def _not_yet(pool: str, zero: ZeroProof) -> Reason:
+    left = zero.reason(pool)
+    if zero.justified:
+        return reason("guard.zero.not-yet-at", pool=pool, nodes=zero.justified, left=left)
+    return reason("guard.zero.not-yet", pool=pool, left=left)
 
 
 def _note(
-    guard_services: GuardServices, pool: str, run: Mapping[str, object], now: datetime, target: int
+    guard_services: GuardServices, pool: str, run: Mapping[str, object], now: datetime, zero: ZeroProof
 ) -> None:
     command = _command(run)
     lease = command.get("lease")
@@ -199,15 +181,17 @@ def _note(
         Entry(
             at=now,
             pool=pool,
-            kind="zero-proven",
+            kind=PROVEN,
             who="guard",
-            what=f"proved pool {pool} at {target or 'zero'}",
-            why=_proven(pool, target),
+            what=reason("guard.did.prove-at", pool=pool, nodes=zero.justified)
+            if zero.justified
+            else reason("guard.did.prove-zero", pool=pool),
+            why=zero.reason(pool),
             lease=str(lease) if lease else None,
-            nodes=target,
+            nodes=zero.justified,
         )
     )
-    if target == 0:
+    if not zero.justified:
         guard_services.capacity.ledger.clear_leaked(pool)
 
 

@@ -1,21 +1,27 @@
-"""What the guard works with, and what one sweep reads once for all pools.
+"""The guard's dependencies, and what one sweep reads once for all pools.
 
-Kubernetes, Scheduler's list and the claims may fail to answer: the sweep goes on without them.
+Kubernetes, the listing of Scheduler and the claims may fail to answer: the sweep goes on without them.
 """
 
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from lamplighter.adapters.aws.capacity.claims import Claims
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.services import CapacityServices
+from lamplighter.data.texts import Texts
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.experiments.run import ExperimentRun
+from lamplighter.domain.notices import notification
+from lamplighter.domain.notices.announcement import Announcement
+from lamplighter.domain.notices.notification import Notification
+from lamplighter.domain.notices.phrases import clock_and_date
 from lamplighter.domain.schedules.drift import Listed
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.values import zones
 
 if TYPE_CHECKING:
     from lamplighter.adapters.kubernetes.connection import Connection
@@ -23,10 +29,12 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
+Read = TypeVar("Read")
+
 
 @dataclass
 class GuardServices:
-    """All that the guard works with, for one lab."""
+    """The guard's dependencies for one lab."""
 
     lease_services: "LeaseServices"
     workflows: Workflows
@@ -39,27 +47,41 @@ class GuardServices:
     """The workflows, by ARN."""
     connect: Callable[[], "Connection"]
     heartbeat: Callable[[], None] = lambda: None
-    """Says that a sweep ended well: every pool judged, all done, and the planner heard of."""
+    """Reports that a sweep succeeded: it judged every pool, did everything, and the planner ran lately."""
     wake_planner: Callable[[], None] = lambda: None
-    """Lets the planner run, without waiting for it."""
+    """Starts the planner without waiting for it."""
     give_back: Callable[[str], None] = lambda _: None
-    """Lets the cluster function give back what no lease of a pool wants any more, without waiting for it."""
+    """Starts the cluster function, which gives back settings that no lease of a pool needs, without waiting for it."""
 
     invocation: str = ""
-    """Which invocation of the function sweeps; a sweep that is slow and the next one are two writers."""
+    """The invocation of the function; a slow sweep and the next one are two writers."""
 
     @property
     def holder(self) -> str:
-        """Its name as a writer of a pool."""
+        """The guard's name as a writer of a pool."""
         return f"guard {self.invocation}"
 
     @property
     def capacity(self) -> CapacityServices:
-        """What is granted, and what runs."""
+        """The lab's pools, and their AWS."""
         return self.lease_services.capacity
 
+    def page(self, pool: str, announcement: Announcement) -> None:
+        """Page the operators, in the lab's language and time zone."""
+        self.pages.say(self._drawn(pool, announcement))
+
+    def notify(self, pool: str, announcement: Announcement) -> None:
+        """Notify the lab's own topic, in its language and time zone."""
+        self.notices.say(self._drawn(pool, announcement))
+
+    def _drawn(self, pool: str, announcement: Announcement) -> Notification:
+        lab = self.capacity.lab
+        texts = Texts(lab.notify.language)
+        clock = clock_and_date(texts, zones.zone(lab.time_zone))
+        return notification.of(lab.name, pool, announcement, texts, clock)
+
     kubernetes_silent: bool = False
-    """It did not answer in this sweep: waiting for it once is enough, other pools wait for their turn."""
+    """Kubernetes did not answer in this sweep: the other pools do not wait for it again."""
 
     def kubernetes(self) -> "Connection | None":
         """The cluster, or None where it does not answer."""
@@ -72,7 +94,7 @@ class GuardServices:
             return None
 
     def without_kubernetes(self, error: Exception) -> None:
-        """Go on without it for the rest of the sweep."""
+        """Go on without Kubernetes for the rest of the sweep."""
         self.kubernetes_silent = True
         _logger.warning("the sweep goes on without Kubernetes: %s", error)
 
@@ -82,44 +104,41 @@ class LabFacts:
     """What one sweep reads once for all pools."""
 
     listed: tuple[Listed, ...] | None = None
-    """Every schedule in the lab's group; None where Scheduler did not say."""
+    """Every schedule in the lab's group; None where Scheduler did not answer."""
     claims: Mapping[str, str] = field(default_factory=dict)
     """By node group: the lab that claims it."""
     pauses: tuple[Pause, ...] | None = None
-    """What keeps leases from opening, by people's word; None where the ledger did not say."""
+    """The pauses that people ordered; None where the ledger could not be read."""
     failures: tuple[str, ...] = ()
     experiment: ExperimentRun | None = None
-    """What is under way on the cluster, and not undone yet."""
+    """The experiment on the cluster that is not undone yet."""
 
     @property
     def schedules(self) -> frozenset[str] | None:
-        """Every name in the lab's schedule group; None where Scheduler did not say."""
+        """Every name in the lab's schedule group; None where Scheduler did not answer."""
         return None if self.listed is None else frozenset(one.name for one in self.listed)
 
 
 def gather_lab(guard_services: GuardServices) -> LabFacts:
-    """The schedules and the claims; a sweep goes on without what does not answer, and says so."""
-    lab = guard_services.capacity.lab
+    """Read the schedules, claims, pauses and experiment; note what does not answer as a failure, and go on."""
+    lab, ledger = guard_services.capacity.lab, guard_services.capacity.ledger
     guard_services.kubernetes_silent = False
     failures: list[str] = []
-    listed: tuple[Listed, ...] | None = None
-    claims: Mapping[str, str] = {}
-    try:
-        listed = tuple(guard_services.lease_services.failsafes.listed())
-    except (OutsideFailed, TryLater) as error:
-        failures.append(str(error))
-    try:
-        claims = guard_services.claims.of([lab.nodegroup_name(pool) for pool in lab.pools])
-    except (OutsideFailed, TryLater) as error:
-        failures.append(str(error))
-    pauses: tuple[Pause, ...] | None = None
-    try:
-        pauses = tuple(guard_services.capacity.ledger.pauses())
-    except (OutsideFailed, TryLater) as error:
-        failures.append(str(error))
-    experiment: ExperimentRun | None = None
-    try:
-        experiment = guard_services.capacity.ledger.experiment_under_way()
-    except (OutsideFailed, TryLater) as error:
-        failures.append(str(error))
-    return LabFacts(listed, claims, pauses, tuple(failures), experiment)
+
+    def read(what: Callable[[], Read], otherwise: Read) -> Read:
+        try:
+            return what()
+        except (OutsideFailed, TryLater) as error:
+            failures.append(str(error))
+            return otherwise
+
+    nothing: Mapping[str, str] = {}
+    return LabFacts(
+        listed=read(lambda: tuple(guard_services.lease_services.failsafes.listed()), None),
+        claims=read(
+            lambda: guard_services.claims.of([lab.nodegroup_name(pool) for pool in lab.pools]), nothing
+        ),
+        pauses=read(lambda: tuple(ledger.pauses()), None),
+        experiment=read(ledger.experiment_under_way, None),
+        failures=tuple(failures),
+    )

@@ -1,7 +1,6 @@
-"""Slack's board looks when something moves in the ledger; where it is to look though nothing does, a sweep moves it.
+"""Slack's board updates when the ledger changes. Where it must update without a change, a sweep writes to the ledger.
 
-An offer lapses and a pause ends while nothing else happens; and what was changed about the calendar of a quiet lab
-would stay untold, were the one event about it lost.
+An offer lapses, and a pause ends, without any write. In a quiet lab the one event about a calendar change may be lost.
 """
 
 from typing import TYPE_CHECKING
@@ -14,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def stir(guard_services: "GuardServices", facts: "PoolFacts", failures: list[str]) -> None:
-    """Move the pool's own item while somebody waits in Slack, or while news of the pool are fresh."""
+    """Write the pool's own item while somebody waits in Slack, or soon after news of the pool."""
     if guard_services.capacity.lab.slack is None:
         return
     try:
         if _is_waited_for(guard_services, facts) or _has_news(guard_services, facts):
             guard_services.lease_services.ledger.note_stirred(facts.pool, facts.now)
     except LamplighterError as error:
-        failures.append(f"pool {facts.pool}, what Slack is to be told: {error}")
+        failures.append(f"pool {facts.pool}, update of Slack: {error}")
 
 
 def _is_waited_for(guard_services: "GuardServices", facts: "PoolFacts") -> bool:
@@ -29,7 +28,7 @@ def _is_waited_for(guard_services: "GuardServices", facts: "PoolFacts") -> bool:
 
 
 def _has_news(guard_services: "GuardServices", facts: "PoolFacts") -> bool:
-    """Whether something was said lately of which no lease's message tells."""
+    """Whether there is recent news that no lease's message in Slack has."""
     from lamplighter.domain.slack import channel  # noqa: PLC0415 -- only for labs with Slack
 
     trail = guard_services.lease_services.ledger.audit(facts.pool, facts.now - channel.TELLS_BACK)

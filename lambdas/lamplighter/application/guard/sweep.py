@@ -1,13 +1,12 @@
-"""The guard function: a sweep every five minutes and on Auto Scaling's events, and CloseLab's proof of zero.
+"""A sweep: the guard judges every pool and acts on each breach, every five minutes and on Auto Scaling's events.
 
-Level-triggered: an event only says "look now", it carries nothing that is believed.
+An event only starts a sweep. The sweep reads everything itself and believes nothing that the event says.
 """
 
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from lamplighter.application import metrics
 from lamplighter.application.capacity.services import PoolReading
@@ -25,11 +24,8 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import RULES, judge
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
+from lamplighter.reasons.document import document
 from lamplighter.values.instant import clock_time
-
-if TYPE_CHECKING:
-    pass
-
 
 _logger = logging.getLogger(__name__)
 
@@ -39,7 +35,7 @@ PLANNED_WITHIN = timedelta(hours=3)
 
 
 def sweep_all(guard_services: GuardServices) -> dict[str, object]:
-    """One round over all pools; what cannot be read or done keeps nothing else from being guarded."""
+    """One sweep of all pools. A failure in one pool or rule does not stop the others."""
     lab_facts = gather_lab(guard_services)
     breaches: list[dict[str, object]] = []
     leases: dict[str, tuple[Lease, ...]] = {}
@@ -47,7 +43,7 @@ def sweep_all(guard_services: GuardServices) -> dict[str, object]:
     for pool in guard_services.capacity.lab.pools:
         with _going_on(failures, f"pool {pool}"):
             facts = gather(guard_services, pool, lab_facts)
-            failures += [f"pool {pool}, {each}" for each in facts.unread]
+            failures += [f"pool {pool}, {unread}" for unread in facts.unread]
             leases[pool] = facts.leases
             breaches += _put_right(guard_services, facts, failures)
             stir(guard_services, facts, failures)
@@ -63,61 +59,61 @@ def sweep_all(guard_services: GuardServices) -> dict[str, object]:
 
 
 def _is_planned(guard_services: GuardServices) -> bool:
-    """Whether the planner was heard of lately; where it was not, the sign of life is kept back."""
+    """Whether the planner ran lately; where it did not, the sweep sends no heartbeat."""
     planned = guard_services.capacity.ledger.planned_at()
     if planned is not None and guard_services.capacity.now() - planned < PLANNED_WITHIN:
         return True
-    _logger.error("the planner is silent since %s", clock_time(planned) if planned else "ever")
+    _logger.error("the planner last ran at %s", clock_time(planned) if planned else "no time")
     return False
 
 
 @contextmanager
 def _going_on(failures: list[str], what: str) -> Iterator[None]:
-    """What fails, by whatever fault, is told and keeps nothing else from being guarded."""
+    """Note any failure and go on with the rest."""
     try:
         yield
     except Exception as error:
-        _logger.exception("%s could not be guarded", what)
-        named = str(error) if isinstance(error, LamplighterError) else repr(error)
-        failures.append(f"{what}: {named}")
+        _logger.exception("the guard failed at %s", what)
+        failure = str(error) if isinstance(error, LamplighterError) else repr(error)
+        failures.append(f"{what}: {failure}")
 
 
 def _put_right(
     guard_services: GuardServices, facts: PoolFacts, failures: list[str]
 ) -> list[dict[str, object]]:
-    """Each breach by itself: one that cannot be put right now is left to the next sweep."""
-    found: list[dict[str, object]] = []
-    judged: list[Breach] = []
+    """Act on each breach by itself: one that cannot be corrected now is left to the next sweep."""
+    done_about: list[dict[str, object]] = []
+    breaches: list[Breach] = []
     for rule in RULES:
         with _going_on(failures, f"pool {facts.pool}, rule {rule.__name__}"):
-            judged += judge(rule, facts)
-    for breach in judged:
+            breaches += judge(rule, facts)
+    for breach in breaches:
         done = False
         with _going_on(failures, f"pool {facts.pool}, {breach.rule.value}"):
             try:
                 done = act(guard_services, facts, breach)
             except TryLater as later:
-                _logger.info("%s is left to the next sweep: %s", breach.rule.value, later)
-        found.append(
+                _logger.info("the next sweep sees to %s: %s", breach.rule.value, later)
+        done_about.append(
             {
                 "pool": facts.pool,
                 "rule": breach.rule.value,
                 "action": breach.action.value,
-                "reason": breach.reason,
+                "reason": document(breach.reason),
                 "done": done,
             }
         )
     if facts.acting and not facts.target.nodes:
         with _going_on(failures, f"pool {facts.pool}, draining"):
             end_drains(guard_services, facts.pool, facts.group)
-    if found:
-        metrics.count(Metric.BREACHES, len(found), guard_services.capacity.lab.name, pool=facts.pool)
+    if done_about:
+        metrics.count(Metric.BREACHES, len(done_about), guard_services.capacity.lab.name, pool=facts.pool)
     _count(guard_services, facts, failures)
-    return found
+    return done_about
 
 
 def _count(guard_services: GuardServices, facts: PoolFacts, failures: list[str]) -> None:
-    """Money comes last: nothing is kept running to be counted."""
-    seen = PoolReading(facts.nodegroup, facts.group, facts.instances)
+    """Count money last, so that counting never delays a close."""
+    reading = PoolReading(facts.nodegroup, facts.group, facts.instances)
     with _going_on(failures, f"pool {facts.pool}, counting"):
-        count(guard_services.lease_services, facts.pool, facts.leases, seen, facts.now)
+        count(guard_services.lease_services, facts.pool, facts.leases, reading, facts.now)

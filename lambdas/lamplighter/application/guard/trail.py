@@ -1,38 +1,38 @@
-"""What earlier sweeps and closes said, out of the audit trail: breaches, a close under way, a leak's history."""
+"""What the audit trail has of earlier sweeps and closes: breaches, a close under way, a leak's history."""
 
 from collections.abc import Iterable
 from datetime import datetime
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.guard.breach import Action, EarlierBreach
+from lamplighter.domain.guard.breach import EarlierBreach, GuardAction
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.pool.pool import PoolState
 
 
 def closing_since(entries: Iterable[Entry]) -> datetime | None:
-    """When the close began that has not given its order yet; None when there is no such close."""
+    """When the close began that has not ordered the new size yet; None when there is no such close."""
     since = None
     for entry in entries:
-        # A pool without any lease gets its order from the sweep itself: there is nothing to wait for.
-        began = entry.details.get("action") == Action.CLOSE and (entry.lease or entry.nodes)
+        # For a pool without a lease the sweep itself orders the size: there is nothing to wait for.
+        began = entry.details.get("action") == GuardAction.CLOSE and (entry.lease or entry.nodes)
         if entry.kind == "closing":
             since = entry.at
         elif began:
-            # Started again because it came to nothing: that is no reason to wait anew.
+            # The guard started it again because it failed: the wait does not begin again.
             since = since or entry.at
         elif entry.kind == "scaled":
             since = None
     return since
 
 
-def said_in(entries: Iterable[Entry]) -> tuple[EarlierBreach, ...]:
-    """The breaches among them, in their order."""
-    return tuple(said_of(entry) for entry in entries if "rule" in entry.details)
+def earlier_breaches(entries: Iterable[Entry]) -> tuple[EarlierBreach, ...]:
+    """The breaches among these entries, in their order."""
+    return tuple(earlier_breach(entry) for entry in entries if "rule" in entry.details)
 
 
-def said_of(entry: Entry) -> EarlierBreach:
-    """An audit entry of an earlier sweep as what it said."""
+def earlier_breach(entry: Entry) -> EarlierBreach:
+    """The breach that an audit entry of an earlier sweep has."""
     details = entry.details
     return EarlierBreach(
         details["rule"],
@@ -44,14 +44,16 @@ def said_of(entry: Entry) -> EarlierBreach:
 
 
 def incident(ledger: Ledger, state: PoolState) -> Incident | None:
-    """A leaked pool's history, out of the audit trail."""
+    """A leaked pool's history from the audit trail."""
     since = state.leaked_since
     if since is None:
         return None
     entries = ledger.audit(state.name, since)
-    closed = [entry.at for entry in entries if entry.details.get("action") == Action.CLOSE]
+    closed = [entry.at for entry in entries if entry.details.get("action") == GuardAction.CLOSE]
     paged = [
-        entry.at for entry in entries if entry.details.get("action") in {Action.PAGE, Action.MARK_LEAKED}
+        entry.at
+        for entry in entries
+        if entry.details.get("action") in {GuardAction.PAGE, GuardAction.MARK_LEAKED}
     ]
     return Incident(
         since,

@@ -7,7 +7,7 @@ twice, it starts the same run.
 import json
 from collections.abc import Mapping
 
-from lamplighter.adapters.aws.workflows import NEVER_STARTED, Workflows
+from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.logs import logger
@@ -15,6 +15,7 @@ from lamplighter.application.run import pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.handing_on import STEP_FUNCTIONS_LIMIT, is_long, next_run
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.schedules.schedule import RunEnd
 from lamplighter.errors import BadInput, OutsideFailed, Stale, TryLater
 from lamplighter.reasons.reason import reason
 
@@ -52,7 +53,7 @@ def stop_if_handed_on(run: Mapping[str, object], lease_services: LeaseServices) 
         return
     name = _next(execution)
     try:
-        if Workflows().ended(ENVIRONMENT.open_lab, name) == NEVER_STARTED:
+        if Workflows().ended(ENVIRONMENT.open_lab, name) is RunEnd.NEVER_STARTED:
             return
     except (OutsideFailed, TryLater) as unknown:
         # A failure here would close the lease. Two runs of one lease do no harm until the next HandOn, which ends one.

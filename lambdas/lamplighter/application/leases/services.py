@@ -24,7 +24,7 @@ from lamplighter.domain.schedules.failsafe import (
     failsafe_instant,
     failsafe_schedules,
     schedule_names,
-    shot_in_the_air,
+    schedule_under_way,
 )
 from lamplighter.domain.schedules.schedule import (
     NEAREST,
@@ -110,7 +110,7 @@ class LeaseServices:
 
         Whoever got nodes, or forgot the failsafe, meanwhile would lose nodes to it that a lease justifies.
         """
-        shot = shot_in_the_air(pool.name, pool.failsafe_at, now)
+        shot = schedule_under_way(pool.name, pool.failsafe_at, now)
         if shot is None:
             return
         name, at = shot

@@ -1,1 +1,1 @@
-"""What leases justify against what runs: the rules, a family a file."""
+"""The guard's rules: what leases justify, compared with what really runs. One family of rules a file."""

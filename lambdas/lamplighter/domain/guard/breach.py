@@ -1,11 +1,13 @@
-"""A breach: one thing that a sweep finds wrong, by which rule, why, and what is to be done about it.
+"""A breach: one thing that a sweep finds wrong, by which rule, why, and what to do about it.
 
-Finding them is guard.py's, doing something about them the guard function's.
+guard.py finds breaches. application/guard/acts.py does something about them.
 """
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from lamplighter.reasons.reason import Said
 
 
 class Rule(StrEnum):
@@ -32,8 +34,8 @@ class Rule(StrEnum):
     NO_LONGER_LEAKED = "no-longer-leaked"
 
 
-class Action(StrEnum):
-    """What is to be done about a breach."""
+class GuardAction(StrEnum):
+    """What to do about a breach."""
 
     CLOSE = "close"
     TERMINATE = "terminate"
@@ -50,21 +52,21 @@ class Action(StrEnum):
     RECOVER = "recover"
     SAY = "say"
     FAILED = "failed"
-    """What was tried and did not work; only the trail has it."""
+    """An attempt failed. Only the audit trail has this one."""
 
 
 @dataclass(frozen=True)
 class Breach:
-    """One thing that is wrong, why it is, and what is to be done about it."""
+    """One thing that is wrong, why it is wrong, and what to do about it."""
 
     rule: Rule
-    reason: str
-    action: Action
+    reason: Said
+    action: GuardAction
     lease: str | None = None
     target: int | None = None
     instances: tuple[str, ...] = ()
     since: datetime | None = None
-    """Since when it is wrong: after a while the second rail is taken."""
+    """Since when it is wrong: after a while the guard takes the second rail."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""A budget that running leases will pass: by when, and which of them end for it. Their people are told first.
+"""A budget that running leases will pass: when, and which of them end for it. The guard warns their people first.
 
-Holds keep what was admitted within the budget; it is passed where something else was spent, or the
-budget was lowered, meanwhile. What runs is reckoned from what runs, not from holds.
+Holds keep admitted leases within the budget. Leases pass it only where something else was spent, or the budget was
+lowered, meanwhile. The rule counts the nodes that really run, not the holds.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lamplighter.domain.guard.breach import Action, Breach, Rule
+from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import NOTICE, PoolFacts
 from lamplighter.domain.guard.leases import warned_first
 from lamplighter.domain.leases.lease import Lease
@@ -18,6 +18,7 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.domain.money.spending import purses
 from lamplighter.domain.slack.asked.person import who
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
     from lamplighter.domain.money.budget import BudgetPeriod
 
 SWEEP_EVERY = timedelta(minutes=5)
-"""What would be reached before the next sweep is reached now."""
+"""An instant before the next sweep counts as now."""
 STILL_TOLD = 2 * NOTICE
-"""What was told earlier than that was about another time."""
+"""A warning older than that was about another instant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A lease that is not settled yet, as its nodes run."""
+    """A lease that is not settled yet, and what its nodes have cost so far."""
 
     lease: Lease
     so_far: Money
@@ -41,7 +42,7 @@ class Running:
     price_per_hour: "Decimal"
 
     def by(self, at: datetime, now: datetime) -> Money:
-        """What it will have come to at an instant, if its nodes run to its end."""
+        """What it will have cost at an instant, if its nodes run to its end."""
         lasting = max(min(at, self.lease.closes) - now, timedelta())
         seconds = Fraction(lasting // timedelta(microseconds=1), 1_000_000) * self.nodes
         more = Money(seconds * Fraction(self.price_per_hour) / 3600, self.so_far.currency)
@@ -49,7 +50,7 @@ class Running:
 
 
 def covered(leases: Iterable[Lease], terms: "Terms", budget: "BudgetPeriod") -> bool:
-    """Whether what is held and spent is within the budget: then nothing that runs can pass it."""
+    """Whether holds and spending are within the budget: then no running lease can pass it."""
     owners = {lease.owner for lease in leases if lease.period == budget.period}
     nothing = Money.zero(terms.budget.currency)
     return all(purse.left >= nothing for owner in owners for purse in purses(owner, terms, budget))
@@ -65,7 +66,7 @@ def overdrafts(
             continue
         for purse in purses(one.lease.owner, terms, budget):
             whole = purse.account is budget
-            sharing = [each for each in running if whole or who(each.lease.owner) == who(one.lease.owner)]
+            sharing = [other for other in running if whole or who(other.lease.owner) == who(one.lease.owner)]
             at = _reached(purse.limit - purse.account.spent, sharing, now)
             if (
                 at is None
@@ -73,31 +74,34 @@ def overdrafts(
                 or (one.lease.id in found and found[one.lease.id].at <= at)
             ):
                 continue
-            runs = sum((each.so_far for each in sharing), Money.zero(purse.limit.currency))
-            found[one.lease.id] = Overdraft(
-                at,
-                f"{purse.whose} is used up at {terms.clock(max(at, now))}: "
-                f"{purse.account.spent} is spent and {runs} more has run so far",
+            so_far = sum((other.so_far for other in sharing), Money.zero(purse.limit.currency))
+            used_up = reason(
+                "guard.budget-used-up",
+                budget=purse.whose,
+                at=max(at, now),
+                spent=str(purse.account.spent),
+                more=str(so_far),
             )
+            found[one.lease.id] = Overdraft(at, used_up)
     return found
 
 
 def reached(facts: PoolFacts) -> Iterator[Breach]:
-    """Rule: a lease whose budget is used up is warned a quarter of an hour ahead, and closed then."""
+    """Rule: where the budget will be used up, warn a lease a quarter of an hour ahead, and close it then."""
     for lease in facts.leases:
         overdraft = facts.overdrafts.get(lease.id)
         if overdraft is None or not lease.in_force(facts.now):
             continue
         since = facts.now - STILL_TOLD
-        told = facts.last_said(Rule.BUDGET_REACHED, Action.WARN, lease.id)
-        ahead = NOTICE + SWEEP_EVERY if told is None or told < since else SWEEP_EVERY
+        warned = facts.last_reported(Rule.BUDGET_REACHED, GuardAction.WARN, lease.id)
+        ahead = NOTICE + SWEEP_EVERY if warned is None or warned < since else SWEEP_EVERY
         if overdraft.at <= facts.now + ahead:
             yield from warned_first(facts, Rule.BUDGET_REACHED, lease, overdraft.why, since=since)
 
 
 def _reached(limit: Money, running: Sequence[Running], now: datetime) -> datetime | None:
     """The first instant at which these leases will have cost more than the limit; None where they end before."""
-    edges = sorted({max(each.lease.closes, now) for each in running})
+    edges = sorted({max(one.lease.closes, now) for one in running})
     if _cost(running, now, now) > limit:
         return now
     since = now
@@ -111,5 +115,5 @@ def _reached(limit: Money, running: Sequence[Running], now: datetime) -> datetim
 
 
 def _cost(running: Iterable[Running], at: datetime, now: datetime) -> Money:
-    costs: list[Money] = [each.by(at, now) for each in running]
+    costs: list[Money] = [one.by(at, now) for one in running]
     return sum(costs[1:], costs[0])

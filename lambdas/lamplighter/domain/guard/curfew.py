@@ -1,28 +1,30 @@
-"""The curfew's rails: on where the guard acts, off where it only watches, and said where they are gone.
+"""The schedules of the curfew: on where the guard enforces, off where it only watches, reported where they are missing.
 
-They stand in the template and fire without us; this only keeps them as the pool's mode wants them.
+The template creates them, and they run without our code. This rule only switches them to fit the pool's mode.
 """
 
 from collections.abc import Iterator
 
-from lamplighter.domain.guard.breach import Action, Breach, Rule
+from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.reasons.reason import reason
 
 
 def curfew(facts: PoolFacts) -> Iterator[Breach]:
-    """What somebody did to the curfew of a pool, or what arming it changes."""
-    missing = [name for name, enabled in facts.curfew.items() if enabled is None]
+    """Somebody changed the curfew of a pool, or the pool's mode changed."""
+    missing = tuple(name for name, enabled in facts.curfew.items() if enabled is None)
     if missing:
         yield Breach(
             Rule.CURFEW_WRONG,
-            f"the curfew of pool {facts.pool} is not there any more ({', '.join(missing)}): a deploy makes it again",
-            Action.SAY,
+            reason("guard.curfew.missing", pool=facts.pool, names=missing),
+            GuardAction.SAY,
         )
-    wrong = [name for name, enabled in facts.curfew.items() if enabled not in {None, facts.acting}]
+    wrong = tuple(name for name, enabled in facts.curfew.items() if enabled not in {None, facts.acting})
     if wrong:
-        now, wanted = ("off", "armed") if facts.acting else ("on", "only watched")
         yield Breach(
             Rule.CURFEW_WRONG,
-            f"the curfew of pool {facts.pool} was switched {now} ({', '.join(wrong)}), and the pool is {wanted}",
-            Action.SWITCH_CURFEW,
+            reason("guard.curfew.off", pool=facts.pool, names=wrong)
+            if facts.acting
+            else reason("guard.curfew.on", pool=facts.pool, names=wrong),
+            GuardAction.SWITCH_CURFEW,
         )

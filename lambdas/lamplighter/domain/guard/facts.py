@@ -1,7 +1,6 @@
 """All that one sweep knows of one pool, and what follows from it for more than one rule.
 
-Which of it is wrong is decided in the files beside this one, a family of rules each; application/guard/facts.py reads
-it.
+The files beside this one decide what is wrong, a family of rules each. application/guard/facts.py reads the facts.
 """
 
 from collections.abc import Mapping
@@ -9,35 +8,37 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from lamplighter.domain.experiments.run import ExperimentRun
-from lamplighter.domain.guard.breach import Action, EarlierBreach, Rule
+from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.domain.pool.evidence import Instance, NodeGroup, NodeGroupUpdate, ScalingGroup
 from lamplighter.domain.pool.target import Target, target_at
-from lamplighter.domain.schedules.schedule import Schedule
+from lamplighter.domain.pool.zero import ZeroProof, zero_proof
+from lamplighter.domain.schedules.schedule import RunEnd, Schedule
+from lamplighter.reasons.reason import Reason
 
 CLOSING_PATIENCE = timedelta(minutes=10)
-"""How long a close that is under way may take to give its order before the guard starts another."""
+"""How long a close that is under way may take to order the new size before the guard starts another."""
 END_PATIENCE = timedelta(minutes=2)
-"""A close schedule fires within 60 s after its minute."""
+"""A close schedule runs within 60 s after its minute."""
 UNCLOSED_PATIENCE = timedelta(minutes=7)
-"""How long after a lease's end its own close is waited for; then the guard gives the order itself."""
+"""How long after a lease's end the guard waits for its own close; then the guard orders the new size itself."""
 UPDATE_PATIENCE = timedelta(minutes=15)
-"""How long EKS may be at an update of its own before the guard stops waiting for it."""
+"""How long the guard waits for an update that EKS itself is doing."""
 ROLLING_PATIENCE = timedelta(hours=1)
-"""The same under a lease: replacing nodes with a drain each takes its time, and surplus is part of it."""
+"""The same under a lease: replacing nodes with a drain each takes long, and needs surplus nodes."""
 STRAY_PATIENCE = timedelta(minutes=2)
 """A new instance may be in EC2 before its group lists it."""
 NOTICE = timedelta(minutes=15)
-"""How long before a lease is closed early its people are told."""
+"""How long before an early close the guard warns the people of a lease."""
 MEMORY = timedelta(hours=1)
-"""How far back a sweep remembers what it said."""
+"""How far back a sweep reads what earlier sweeps reported."""
 
 
 @dataclass(frozen=True)
 class PoolFacts:
-    """All that one sweep knows of one pool; `None` where it could not be read or is not there."""
+    """All that one sweep knows of one pool; `None` where it could not be read or does not exist."""
 
     pool: str
     now: datetime
@@ -54,45 +55,45 @@ class PoolFacts:
     failsafe_wanted: tuple[Schedule, ...]
     failsafe_found: tuple[Schedule, ...] | None
     incident: Incident | None = None
-    said: tuple[EarlierBreach, ...] = ()
-    """What sweeps of the last hour said, oldest first."""
+    earlier: tuple[EarlierBreach, ...] = ()
+    """What sweeps of the last hour reported, oldest first."""
     over_since: datetime | None = None
     """Since when the pool should be at zero and is not."""
     claimed_by: str | None = None
     """The other lab that claims this node group as its own."""
-    raised_by: str = ""
-    """Who asked for the surplus, as far as the scaling activities say."""
+    raised_by: Reason | None = None
+    """How somebody raised the group above the target, where the scaling activities tell."""
     longest_lease: timedelta | None = None
     idle_since: datetime | None = None
-    """Since when no pod has held a GPU of this pool; asked only where a lease is to end for it."""
+    """Since when no pod has held a GPU of this pool; read only where a lease may end for it."""
     idle_after: Mapping[str, timedelta] = field(default_factory=dict)
-    """By lease: how long it may be idle; without an entry for ever."""
+    """By lease: how long it may be idle; without an entry there is no limit."""
     extended_at: Mapping[str, datetime] = field(default_factory=dict)
-    """By lease: when it was extended in the last hour. Who extends a lease means to use it."""
-    opening_ended: Mapping[str, str] = field(default_factory=dict)
+    """By lease: when somebody extended it in the last hour. A person who extends a lease means to use it."""
+    opening_ended: Mapping[str, RunEnd] = field(default_factory=dict)
     """By lease: how the run that should open it ended, where it did."""
     overdrafts: Mapping[str, Overdraft] = field(default_factory=dict)
     """By lease: when its budget is used up, where that is before its end."""
     curfew: Mapping[str, bool | None] = field(default_factory=dict)
-    """By name, whether a rail of its curfew is on; None for one that is gone."""
+    """By name, whether a schedule of its curfew is on; None for a missing one."""
     held_back: frozenset[str] = frozenset()
-    """The leases whose time has come and that a pause keeps from opening: no reason for a node."""
+    """Leases that a pause keeps from opening although they should be open: they justify no node."""
     unprotected: tuple[str, ...] = ()
-    """Leased nodes that a Cluster Autoscaler would take as idle."""
+    """Leased nodes that a Cluster Autoscaler would remove as idle."""
     unread: tuple[str, ...] = ()
-    """What could not be read or reckoned, and why: the rules that ask it judge without."""
+    """What could not be read or calculated, and why: the rules that need it judge without it."""
     experiment: ExperimentRun | None = None
-    """The cluster's experiment that is not undone yet, on whichever pool."""
+    """The cluster's experiment that is not undone yet, on any pool."""
 
     @property
     def target(self) -> Target:
         """What the leases justify now."""
-        there = [lease for lease in self.leases if lease.id not in self.held_back]
-        return target_at(there, self.now, self.max_nodes)
+        leases = [lease for lease in self.leases if lease.id not in self.held_back]
+        return target_at(leases, self.now, self.max_nodes)
 
     @property
     def staying(self) -> int:
-        """Nodes that run or are ordered, less those that are leaving already."""
+        """Nodes that run or are ordered, without those that are leaving already."""
         return max(self.group.desired, len(self.group.staying)) if self.group else 0
 
     @property
@@ -107,32 +108,42 @@ class PoolFacts:
 
     @property
     def costly(self) -> bool:
-        """Whether anything is there or ordered that costs money."""
+        """Whether anything that costs money runs or is ordered."""
         return bool(self.staying) or any(instance.exists for instance in self.instances)
 
     @property
-    def empty(self) -> bool:
-        """Proven zero: nothing in EC2, the group, EKS and Kubernetes. What was not read proves nothing."""
-        return (
-            not any(instance.exists for instance in self.instances)
-            and (self.group is None or (self.group.desired == 0 and not self.group.members))
-            and (self.nodegroup is None or self.nodegroup.desired == 0)
-            and self.kubernetes_nodes == ()
+    def zero(self) -> ZeroProof:
+        """Law 7: what this sweep proves about the pool being at zero."""
+        return zero_proof(
+            at=self.now,
+            nodegroup=self.nodegroup,
+            group=self.group,
+            instances=self.instances,
+            kubernetes_nodes=self.kubernetes_nodes,
         )
 
     @property
+    def empty(self) -> bool:
+        """Whether the pool is proven to be at zero."""
+        return self.zero.proven
+
+    @property
     def acting(self) -> bool:
-        """Whether what is found is also put right: not while watching, nor in another lab's pool."""
+        """Whether the guard also acts on what it finds: not while watching, nor in another lab's pool."""
         return self.enforcing and self.claimed_by is None
 
-    def last_said(self, rule: Rule, action: Action, lease: str | None = None) -> datetime | None:
-        """When a sweep of the last hour said this last."""
-        said = [each for each in self.said if (each.rule, each.action, each.lease) == (rule, action, lease)]
-        return said[-1].at if said else None
+    def last_reported(self, rule: Rule, action: GuardAction, lease: str | None = None) -> datetime | None:
+        """When a sweep of the last hour last reported this."""
+        earlier = [
+            breach
+            for breach in self.earlier
+            if (breach.rule, breach.action, breach.lease) == (rule, action, lease)
+        ]
+        return earlier[-1].at if earlier else None
 
 
 def waited_for(facts: PoolFacts) -> bool:
-    """Whether somebody is at it already, so that another order would only fight theirs."""
+    """Whether something is changing the pool already, so that another order would only conflict with it."""
     if facts.closing_since is not None and facts.now - facts.closing_since < CLOSING_PATIENCE:
         return True
     if any(

@@ -1,20 +1,21 @@
-"""The guard: compares what a pool's leases justify with what really runs, and says what is wrong.
+"""The guard: compares what a pool's leases justify with what really runs, and finds what is wrong.
 
-Level-triggered and pure: a sweep's facts give breaches, each with its rule, its reason and what is to
-be done. It may shrink, never grow, and never takes a node that a lease justifies. Doing it is left to
-lamplighter/application/guard/acts.py; in watch mode a breach is said and nothing is done.
+It judges the present state and is pure: a sweep's facts give breaches, each with its rule, its reason and what to do.
+It may shrink a pool, never grow it, and never takes a node that a lease justifies. application/guard/acts.py does what
+a breach asks for. In watch mode the guard reports a breach and does nothing.
 
-To add a rule: name it in breach.py (`Rule`, and an `Action` where none fits), write it as a function from
-`PoolFacts` to breaches in the file of its family beside this one and put it into RULES below, in order of urgency.
-What it has to know and PoolFacts has not is a new field there, with a default that means "not asked", read in
-application/guard/facts.py only for pools where the answer can matter. A new action gets a function in
-application/guard/acts.py. Then a line in docs/reference/operation/guard-rules.md, and in docs/alarms.py what to do.
+To add a rule: name it in breach.py (`Rule`, and a `GuardAction` where none fits). Write it as a function from
+`PoolFacts` to breaches in the file of its family beside this one. Put it into RULES below, in order of urgency.
+What it has to know and PoolFacts lacks is a new field there. Its default means "not asked", and
+application/guard/facts.py reads it only for pools where the answer can matter. A new action gets a function in
+application/guard/acts.py, and each reason a text in data/texts/<language>/guard.json. Then add a line in
+docs/reference/operation/guard-rules.md, and in docs/alarms.py what to do.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from lamplighter.domain.guard.breach import Action, Breach, Rule
+from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.budget import reached
 from lamplighter.domain.guard.cluster import claims, unprotected
 from lamplighter.domain.guard.curfew import curfew
@@ -26,6 +27,7 @@ from lamplighter.domain.guard.leases import idle, too_long
 from lamplighter.domain.guard.nodes import leases_past_their_end, shortfall, strays, surplus
 from lamplighter.domain.guard.runs import closings, openings
 from lamplighter.domain.guard.sizes import sizes
+from lamplighter.reasons.reason import Reason, reason
 
 GuardRule = Callable[[PoolFacts], Iterator[Breach]]
 
@@ -48,21 +50,30 @@ RULES: tuple[GuardRule, ...] = (
     leak,
 )
 """Every rule, most urgent first."""
-OURS = frozenset(
+ALSO_WHILE_WATCHING = frozenset(
     {
-        Action.PAGE,
-        Action.RECOVER,
-        Action.REARM,
-        Action.DISARM,
-        Action.NOTE,
-        Action.PROTECT,
-        Action.RESTORE,
-        Action.SWITCH_CURFEW,
+        GuardAction.PAGE,
+        GuardAction.RECOVER,
+        GuardAction.REARM,
+        GuardAction.DISARM,
+        GuardAction.NOTE,
+        GuardAction.PROTECT,
+        GuardAction.RESTORE,
+        GuardAction.SWITCH_CURFEW,
+        GuardAction.SAY,
     }
 )
-"""What is done in watch mode too: a lease there needs its failsafe, and no node is touched."""
+"""What the guard does in watch mode too: a lease there needs its failsafe, and none of these touches a node."""
 OF_LEASES = frozenset({Rule.LEASE_PAST_ITS_END, Rule.OPENING_ABANDONED, Rule.CLOSING_ABANDONED})
-"""Ending a lease is ours on a watched pool too: we opened it, and its nodes came with it."""
+"""The guard ends a lease on a watched pool too: the lab opened it, and its nodes came with it."""
+ACTS = {
+    GuardAction.CLOSE: reason("guard.act.close"),
+    GuardAction.TERMINATE: reason("guard.act.terminate"),
+    GuardAction.RESTORE_SIZES: reason("guard.act.restore-sizes"),
+    GuardAction.WARN: reason("guard.act.warn"),
+    GuardAction.MARK_LEAKED: reason("guard.act.mark-leaked"),
+}
+"""How a reason names what the guard does not do on a pool that it only watches."""
 
 
 def sweep(facts: PoolFacts) -> tuple[Breach, ...]:
@@ -76,13 +87,15 @@ def judge(rule: GuardRule, facts: PoolFacts) -> tuple[Breach, ...]:
 
 
 def _only_said(breach: Breach, facts: PoolFacts) -> Breach:
-    if breach.action in OURS or breach.action is Action.SAY:
+    if breach.action in ALSO_WHILE_WATCHING:
         return breach
     if breach.rule in OF_LEASES and facts.claimed_by is None:
         return breach
-    why = "watching only" if facts.claimed_by is None else f"lab {facts.claimed_by} claims it too"
-    return replace(
-        breach,
-        reason=f"{breach.reason}; {why}, so nothing is done (would {breach.action.value})",
-        action=Action.SAY,
-    )
+    return replace(breach, reason=_why_nothing_is_done(breach, facts), action=GuardAction.SAY)
+
+
+def _why_nothing_is_done(breach: Breach, facts: PoolFacts) -> Reason:
+    action = ACTS.get(breach.action, reason("guard.act.other"))
+    if facts.claimed_by is None:
+        return reason("guard.only-watched", finding=breach.reason, action=action)
+    return reason("guard.claimed-too", finding=breach.reason, lab=facts.claimed_by, action=action)

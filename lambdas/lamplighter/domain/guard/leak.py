@@ -1,21 +1,20 @@
-"""A leaked pool: closed again for ever with a growing wait, and paged about more and more rarely.
+"""A leaked pool: the guard closes it again with a growing wait, and pages about it more and more rarely.
 
-When is incident.py's. CloseLab's proof calls a pool leaked; where no close gets that far, the guard does.
+incident.py says when. CloseLab's step ProveZero finds most leaks. Where no close gets that far, the guard does.
 """
 
 from collections.abc import Iterator
 from datetime import timedelta
 
-from lamplighter.domain.guard.breach import Action, Breach, Rule
+from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.incident import Incident, next_page, retry_after
-from lamplighter.values.counted import counted
-from lamplighter.values.instant import clock_time
+from lamplighter.reasons.reason import reason
 
 LEAKED_AFTER = timedelta(minutes=45)
-"""Longer than a close with a full drain and all its patience takes until it has proof or calls it leaked."""
+"""Longer than a close takes, with a full drain and all its waits, until it has proof or marks the pool as leaked."""
 BY_FORCE_AFTER = timedelta(minutes=15)
-"""From then on what a group of size 0 keeps is ended in EC2 itself."""
+"""From then on the guard terminates in EC2 the instances that a group of size 0 keeps."""
 
 
 def leak(facts: PoolFacts) -> Iterator[Breach]:
@@ -24,22 +23,32 @@ def leak(facts: PoolFacts) -> Iterator[Breach]:
     if incident is None:
         yield from _begun(facts)
         return
-    if facts.empty or facts.target.nodes:
-        why = "is at zero" if facts.empty else "is leased again"
-        yield Breach(Rule.NO_LONGER_LEAKED, f"pool {facts.pool} {why}, no longer leaked", Action.RECOVER)
+    zero = facts.zero
+    if zero.proven or facts.target.nodes:
+        yield Breach(
+            Rule.NO_LONGER_LEAKED,
+            reason("guard.leaked.over", pool=facts.pool)
+            if zero.proven
+            else reason("guard.leaked.leased-again", pool=facts.pool),
+            GuardAction.RECOVER,
+        )
         return
-    since = clock_time(incident.since)
     if facts.now >= next_page(incident) and not incident.silenced(facts.now):
         yield Breach(
             Rule.LEAKED,
-            f"pool {facts.pool} should be at zero since {since} and is not: {left(facts)}",
-            Action.PAGE,
+            reason("guard.leaked", pool=facts.pool, since=incident.since, left=zero.reason(facts.pool)),
+            GuardAction.PAGE,
         )
     if incident.closed_at is None or facts.now - incident.closed_at >= retry_after(incident.tries):
         yield Breach(
             Rule.LEAKED,
-            f"pool {facts.pool} is leaked since {since} and is closed again, try {incident.tries + 1}",
-            Action.CLOSE,
+            reason(
+                "guard.leaked.closed-again",
+                pool=facts.pool,
+                since=incident.since,
+                tries=incident.tries + 1,
+            ),
+            GuardAction.CLOSE,
             target=0,
             since=incident.since,
         )
@@ -50,35 +59,27 @@ def _begun(facts: PoolFacts) -> Iterator[Breach]:
     if not facts.acting or facts.over_since is None or facts.target.nodes or not facts.costly:
         return
     if facts.now - facts.over_since >= LEAKED_AFTER:
-        since = clock_time(facts.over_since)
         yield Breach(
             Rule.LEAKED,
-            f"pool {facts.pool} should be at zero since {since} and is not: {left(facts)}",
-            Action.MARK_LEAKED,
+            reason(
+                "guard.leaked",
+                pool=facts.pool,
+                since=facts.over_since,
+                left=facts.zero.reason(facts.pool),
+            ),
+            GuardAction.MARK_LEAKED,
         )
 
 
 def _by_force(facts: PoolFacts, incident: Incident) -> Iterator[Breach]:
-    """The group wants none and keeps some: scale-in protection, a suspended process, a hook that hangs."""
+    """The group wants no instance and keeps some: scale-in protection, a suspended process, a stuck hook."""
     alive = tuple(instance.id for instance in facts.instances if instance.alive)
     wanted = facts.group.desired if facts.group else 0
     if alive and not wanted and facts.now - incident.since >= BY_FORCE_AFTER:
         yield Breach(
             Rule.LEAKED,
-            f"the group of pool {facts.pool} wants no node and keeps {', '.join(alive)}, ended in EC2 itself",
-            Action.TERMINATE,
+            reason("guard.leaked.forced", pool=facts.pool, instances=alive),
+            GuardAction.TERMINATE,
             target=0,
             instances=alive,
         )
-
-
-def left(facts: PoolFacts) -> str:
-    """What is still there."""
-    there = [instance.id for instance in facts.instances if instance.exists]
-    if there:
-        return f"{', '.join(there)} still in EC2"
-    if facts.group is not None and facts.group.desired:
-        return f"its group still wants {counted(facts.group.desired, 'node')}"
-    if facts.kubernetes_nodes is None:
-        return "Kubernetes could not be asked"
-    return f"{', '.join(facts.kubernetes_nodes) or 'an order'} still there"

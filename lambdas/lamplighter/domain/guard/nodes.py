@@ -1,77 +1,85 @@
-"""The guard's first law: what runs without a lease, past it or beside it is closed.
+"""Law 1: the guard closes what runs without a lease, past its lease or beside it.
 
-Never more than what leases leave over; how a close takes it away is CloseLab's.
+It takes no more than leases leave over. CloseLab decides how a close takes nodes away.
 """
 
 from collections.abc import Iterable, Iterator
 
-from lamplighter.domain.guard.breach import Action, Breach, Rule
+from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import END_PATIENCE, PoolFacts, waited_for
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.pool.evidence import NodeGroup, ScalingActivity, ScalingGroup
-from lamplighter.values.counted import counted
-from lamplighter.values.instant import clock_time
+from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 
 # What Auto Scaling writes for SetDesiredCapacity; EKS changes the group's sizes by UpdateAutoScalingGroup.
 _SET_DIRECTLY = "explicitly set group desired capacity"
 
 
 def leases_past_their_end(facts: PoolFacts) -> Iterator[Breach]:
-    """A granted lease whose end is over and that nothing closes."""
+    """A granted lease that is over and that no close is ending."""
     for lease in facts.leases:
         if not lease.granted or facts.now < lease.closes + END_PATIENCE:
             continue
         yield Breach(
             Rule.LEASE_PAST_ITS_END,
-            f"{lease.called()} on pool {facts.pool} ended at {clock_time(lease.closes)} "
-            "and nothing is closing it",
-            Action.CLOSE,
+            reason("guard.past-its-end", lease=lease.called(), pool=facts.pool, at=lease.closes),
+            GuardAction.CLOSE,
             lease=lease.id,
             target=facts.target.nodes,
         )
 
 
 def surplus(facts: PoolFacts) -> Iterator[Breach]:
-    """More nodes than leases justify, or any without a lease, unless somebody is at it already."""
+    """More nodes than leases justify, or any node without a lease, unless somebody already closes them."""
     target = facts.target
     if facts.staying <= target.nodes or waited_for(facts):
         return
-    nodes = counted(facts.staying, "node")
     if target.nodes:
         yield Breach(
             Rule.MORE_NODES_THAN_LEASES,
-            f"pool {facts.pool} has {nodes}, {facts.staying - target.nodes} more than its leases justify: "
-            f"{target.reason}{facts.raised_by}",
-            Action.CLOSE,
+            _together(
+                reason(
+                    "guard.more-nodes",
+                    pool=facts.pool,
+                    nodes=facts.staying,
+                    more=facts.staying - target.nodes,
+                    target=target.reason,
+                ),
+                facts.raised_by,
+            ),
+            GuardAction.CLOSE,
             target=target.nodes,
         )
         return
     yield Breach(
         Rule.NODE_WITHOUT_LEASE,
-        f"pool {facts.pool} has {nodes} and no lease{_last_end(facts)}{facts.raised_by}",
-        Action.CLOSE,
+        _together(
+            reason("guard.no-lease", pool=facts.pool, nodes=facts.staying),
+            _last_end(facts),
+            facts.raised_by,
+        ),
+        GuardAction.CLOSE,
         target=0,
         since=facts.over_since,
     )
 
 
 def strays(facts: PoolFacts) -> Iterator[Breach]:
-    """Instances with the pool's tags outside its group, where even the group alone leaves no room for them."""
+    """Instances with the pool's tags outside its group, where the leases leave no room for them beside the group."""
     surplus = facts.staying + len(facts.strays) - facts.target.nodes
     taken = tuple(stray.id for stray in facts.strays)[: max(0, surplus)]
     if taken:
         yield Breach(
             Rule.STRAY_INSTANCE,
-            f"{', '.join(taken)}: carries the tags of pool {facts.pool}, is not in its group, "
-            "and no lease justifies it",
-            Action.TERMINATE,
+            reason("guard.stray", instances=taken, pool=facts.pool),
+            GuardAction.TERMINATE,
             target=facts.target.nodes,
             instances=taken,
         )
 
 
 def shortfall(facts: PoolFacts) -> Iterator[Breach]:
-    """Nodes of an open lease that are not even ordered any more: said, for the guard never grows a pool."""
+    """An open lease has nodes that are no longer ordered: the guard reports it, for it never grows a pool."""
     target = facts.target
     settled = all(
         lease.state is LeaseState.OPEN and lease.ready is not None and not lease.missing
@@ -81,28 +89,40 @@ def shortfall(facts: PoolFacts) -> Iterator[Breach]:
     if settled and facts.group is not None and facts.staying < target.nodes and not waited_for(facts):
         yield Breach(
             Rule.FEWER_NODES_THAN_LEASES,
-            f"somebody lowered pool {facts.pool} to {counted(facts.staying, 'node')}, and its leases justify "
-            f"{target.nodes}: {target.reason}",
-            Action.SAY,
+            reason(
+                "guard.fewer-nodes",
+                pool=facts.pool,
+                nodes=facts.staying,
+                justified=target.nodes,
+                target=target.reason,
+            ),
+            GuardAction.SAY,
         )
 
 
-def raised_by(nodegroup: NodeGroup | None, group: ScalingGroup, activities: Iterable[ScalingActivity]) -> str:
-    """Who asked for more, as the end of a sentence; empty where the scaling activities do not say.
+def raised_by(
+    nodegroup: NodeGroup | None, group: ScalingGroup, activities: Iterable[ScalingActivity]
+) -> Reason | None:
+    """How somebody raised the group; None where the scaling activities do not tell.
 
     `activities` are the newest first.
     """
-    launch = next((each for each in activities if each.launches), None)
+    launch = next((activity for activity in activities if activity.launches), None)
     if launch is not None and _SET_DIRECTLY in launch.cause:
-        return "; somebody set the group's desired capacity directly, as Cluster Autoscaler does"
+        return reason("guard.raised.directly")
     if nodegroup is not None and group.desired > nodegroup.desired:
-        return "; its group was raised past EKS, as Cluster Autoscaler does"
-    return ""
+        return reason("guard.raised.past-eks")
+    return None
 
 
-def _last_end(facts: PoolFacts) -> str:
+def _last_end(facts: PoolFacts) -> Reason | None:
     ended = [lease for lease in facts.leases if lease.closes <= facts.now and lease.opens < lease.closes]
     if not ended:
-        return ""
+        return None
     last = max(ended, key=lambda lease: lease.closes)
-    return f"; {last.called()} ended at {clock_time(last.closes)}"
+    return reason("lease.ended-at", lease=last.called(), at=last.closes)
+
+
+def _together(first: Reason, *more: Reason | None) -> Said:
+    reasons = (first, *(each for each in more if each is not None))
+    return Sentences(reasons) if len(reasons) > 1 else first

@@ -1,6 +1,6 @@
-"""What people may say to the guard, and the answer: arm or only watch a pool, silence its pages, keep a lease.
+"""What people may order of the guard, and the answer: enforce or only watch a pool, silence its pages, keep a lease.
 
-None of it keeps a node that no lease justifies; writing the answer down is leases/guard_changes.py's.
+No order keeps a node that no lease justifies. application/leases/guard_changes.py writes the answer down.
 """
 
 from collections.abc import Sequence
@@ -11,70 +11,72 @@ from lamplighter.domain.commands.command import Command
 from lamplighter.domain.guard.incident import LONGEST_SILENCE
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.pool.pool import PoolState
-from lamplighter.values.instant import clock_time
+from lamplighter.reasons.reason import Reason, reason
 
 ENFORCE, WATCH = "enforce", "watch"
 
 
 @dataclass(frozen=True, slots=True)
 class OrderOutcome:
-    """What comes of an order; `until` and `lease` where it is about an instant or a lease."""
+    """The answer to an order; `until` and `lease` where it is about an instant or a lease."""
 
     outcome: str
-    reason: str
+    reason: Reason
     until: datetime | None = None
     lease: Lease | None = None
 
 
 def mode(command: Command, pool: PoolState, as_deployed: str, wanted: str) -> OrderOutcome:
-    """Enforce, or only watch; `as_deployed` is what the lab says."""
-    said = f", because {command.because}" if command.because else ""
+    """Enforce, or only watch; `as_deployed` is the mode in the lab file."""
+    because = command.because
     if (pool.mode or as_deployed) == wanted:
-        return OrderOutcome("unchanged", f"pool {pool.name} is in {wanted} already")
+        return OrderOutcome("unchanged", reason("guard.mode.already", pool=pool.name, mode=wanted))
     if wanted == ENFORCE:
         return OrderOutcome(
-            "armed", f"what runs on pool {pool.name} without a lease is closed from now on{said}"
+            "armed",
+            reason("guard.mode.enforce.because", pool=pool.name, because=because)
+            if because
+            else reason("guard.mode.enforce", pool=pool.name),
         )
     return OrderOutcome(
         "watching",
-        f"what runs on pool {pool.name} without a lease is only said from now on, not closed{said}",
+        reason("guard.mode.watch.because", pool=pool.name, because=because)
+        if because
+        else reason("guard.mode.watch", pool=pool.name),
     )
 
 
 def acknowledge(command: Command, pool: PoolState, now: datetime) -> OrderOutcome:
-    """Silence the pages of a leaked pool, for at most twelve hours; it is closed on all the same."""
+    """Silence the pages of a leaked pool for at most twelve hours. The guard goes on closing it."""
     if pool.leaked_since is None:
-        return OrderOutcome("refused", f"pool {pool.name} is not leaked, so nobody is paged about it")
+        return OrderOutcome("refused", reason("guard.ack.not-leaked", pool=pool.name))
     until = command.closes or now + (command.lasting or LONGEST_SILENCE)
     if until <= now:
-        return OrderOutcome("refused", f"{clock_time(until)} is over already")
+        return OrderOutcome("refused", reason("guard.ack.over", until=until))
     if until > now + LONGEST_SILENCE:
-        return OrderOutcome(
-            "refused", f"pages are silenced for at most 12 hours, until {clock_time(now + LONGEST_SILENCE)}"
-        )
-    return OrderOutcome(
-        "acknowledged",
-        f"nobody is paged about pool {pool.name} until {clock_time(until)}; it is being closed all the same",
-        until=until,
-    )
+        return OrderOutcome("refused", reason("guard.ack.too-long", most=now + LONGEST_SILENCE))
+    granted = reason("guard.ack.granted", pool=pool.name, until=until)
+    return OrderOutcome("acknowledged", granted, until=until)
 
 
 def keep(command: Command, leases: Sequence[Lease], now: datetime) -> OrderOutcome:
-    """Keep a lease though no pod holds its GPUs; the one named, or the only one in force."""
+    """Keep a lease although no pod has its GPUs: the lease that the order names, or the only one in force."""
     running = [lease for lease in leases if lease.in_force(now)]
     if command.lease is not None:
         running = [lease for lease in running if lease.id == command.lease]
     if not running:
-        what = f"the lease {command.lease}" if command.lease else f"any lease of pool {command.pool}"
-        return OrderOutcome("refused", f"{what} is not in force, so there is nothing to keep")
+        return OrderOutcome(
+            "refused",
+            reason("guard.keep.lease-not-in-force", lease=command.lease)
+            if command.lease
+            else reason("guard.keep.none-in-force", pool=command.pool),
+        )
     if len(running) > 1:
-        names = ", ".join(lease.id for lease in running)
-        return OrderOutcome("refused", f"pool {command.pool} has several leases, name one of {names}")
+        names = tuple(lease.id for lease in running)
+        return OrderOutcome("refused", reason("guard.keep.several", pool=command.pool, leases=names))
     [lease] = running
     if lease.kept:
-        return OrderOutcome("unchanged", f"{lease.called()} is kept already, by {lease.kept}", lease=lease)
-    return OrderOutcome(
-        "kept",
-        f"{lease.called()} is kept until {clock_time(lease.closes)}, idle or not, by {command.by}",
-        lease=lease,
-    )
+        already = reason("guard.keep.already", lease=lease.called(), by=lease.kept)
+        return OrderOutcome("unchanged", already, lease=lease)
+    kept = reason("guard.keep.granted", lease=lease.called(), until=lease.closes, by=command.by)
+    return OrderOutcome("kept", kept, lease=lease)

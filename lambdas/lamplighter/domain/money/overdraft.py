@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from lamplighter.reasons.reason import Said
+
 
 @dataclass(frozen=True, slots=True)
 class Overdraft:
-    """When, and how, in words."""
+    """When, and why."""
 
     at: datetime
-    why: str
+    why: Said

@@ -10,6 +10,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.metering import NodeLife
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.pool.zero import ZeroProof
 from lamplighter.reasons.document import document
 from lamplighter.values import instant
 
@@ -87,13 +88,8 @@ def unleased_receipt(pool: str, closed: datetime, ran: NodeTime, proof: Proof) -
 
 
 def proof_of_zero(proof: Proof) -> dict[str, object]:
-    """When nothing was left, as it was read; with other leases in force, what they justified."""
-    return {
-        "at": proof.get("at"),
-        "desired": proof.get("desired", 0),
-        "instances": proof.get("instances", []),
-        "kubernetes_nodes": proof.get("kubernetes_nodes", []),
-    }
+    """What ProveZero read; with other leases in force, it has the nodes that they justified."""
+    return ZeroProof.from_json(proof).to_json()
 
 
 def _overrun(lease: Lease) -> dict[str, object] | None:

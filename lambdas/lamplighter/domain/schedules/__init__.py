@@ -1,1 +1,1 @@
-"""Schedules as values: a lease's, the failsafe's, and what has drifted."""
+"""One-time schedules as values: those of leases, and the failsafe's. drift.py compares them with what exists."""

@@ -1,7 +1,7 @@
-"""Whether the lab's schedules are what its leases ask for, judged by names and by when they were written last.
+"""Whether the lab's schedules are those that its leases need, judged by names and by when each was last written.
 
-One listing of the group tells the guard's sweep whether the planner must put something right; what each
-schedule says is read by the planner alone.
+One listing of the schedule group tells the guard's sweep whether the planner must correct something. Only the planner
+reads what each schedule sends.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,13 +12,14 @@ from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import OVER, Lease, LeaseState
 from lamplighter.domain.schedules.of_leases import MISSED_AFTER, opens_at, unopened, wanted_schedules
 from lamplighter.domain.schedules.schedule import WorkflowArns, names_of
+from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 
 KEPT = ("failsafe-", "curfew-", "experiment-")
-"""Other schedules of the group: the guard's, the template's, and what undoes an experiment."""
+"""Prefixes of other schedules in the group: the failsafe's, the curfew's, and those that undo an experiment."""
 ABOUT_TO_FIRE = timedelta(minutes=3)
-"""What fires this soon is started directly, or is gone by the time that anybody looks."""
+"""The lab starts directly what is due this soon, and such a schedule may be gone at the next listing."""
 SETTLING = timedelta(minutes=5)
-"""So long a lease that was just granted, opened or closed may still be without its schedules, or with them."""
+"""For so long a lease that was just granted, opened or closed may lack its schedules, or still have them."""
 
 
 class Listed(NamedTuple):
@@ -27,42 +28,42 @@ class Listed(NamedTuple):
     name: str
     enabled: bool
     written: datetime | None
-    """When it was made or changed last, where Scheduler says so."""
+    """When it was created or last changed, where Scheduler says so."""
 
 
 class Drift(NamedTuple):
-    """What is wrong with the schedules of a lab."""
+    """What differs between the schedules of a lab and those that its leases need."""
 
     missing: tuple[str, ...]
     strange: tuple[str, ...]
     disabled: tuple[str, ...]
     touched: tuple[str, ...]
-    """Written since the planner last looked: by one of ours, or by somebody else."""
+    """Written since the planner last ran: by the lab, or by somebody else."""
     overdue: tuple[str, ...] = ()
-    """Leases that should have begun to open by now: nobody has come to them, or their run waits for something."""
+    """Leases that should have begun to open by now: no run has begun, or it waits for something."""
 
     @property
-    def reason(self) -> str:
-        """What somebody did, in words; empty where only ours may have written."""
-        parts = [
-            (self.missing, "is missing", "are missing"),
-            (self.strange, "belongs to no lease", "belong to no lease"),
-            (self.disabled, "is switched off", "are switched off"),
-        ]
-        return "; ".join(
-            f"{' and '.join(names)} {one if len(names) == 1 else several}"
-            for names, one, several in parts
-            if names
-        )
+    def reason(self) -> Said | None:
+        """What somebody changed; None where only the lab itself may have written."""
+        changes: list[Reason] = []
+        if self.missing:
+            changes.append(reason("guard.schedules.missing", names=self.missing))
+        if self.strange:
+            changes.append(reason("guard.schedules.strange", names=self.strange))
+        if self.disabled:
+            changes.append(reason("guard.schedules.disabled", names=self.disabled))
+        if len(changes) > 1:
+            return Sentences(tuple(changes))
+        return changes[0] if changes else None
 
     @property
     def any(self) -> bool:
-        """Whether the planner must look."""
+        """Whether the planner must run."""
         return any(self)
 
 
 def kept(name: str) -> bool:
-    """Whether a schedule of the group is none of the leases'."""
+    """Whether a schedule of the group belongs to something other than a lease."""
     return name.startswith(KEPT)
 
 
@@ -75,9 +76,9 @@ def drift(
     planned_at: datetime | None,
     now: datetime,
 ) -> Drift:
-    """Compare a listing with the leases of every pool; `planned_at` is when the planner last looked."""
-    there = [one for one in listed if not kept(one.name)]
-    names = {one.name for one in there}
+    """Compare a listing with the leases of every pool; `planned_at` is when the planner last ran."""
+    of_leases = [schedule for schedule in listed if not kept(schedule.name)]
+    names = {schedule.name for schedule in of_leases}
     wanted = {
         schedule.name
         for lease in leases
@@ -89,12 +90,12 @@ def drift(
     return Drift(
         missing=tuple(sorted(wanted - names)),
         strange=tuple(sorted(names - owned)),
-        disabled=tuple(sorted(one.name for one in there if not one.enabled)),
+        disabled=tuple(sorted(schedule.name for schedule in of_leases if not schedule.enabled)),
         touched=tuple(
             sorted(
-                one.name
-                for one in there
-                if planned_at is not None and one.written is not None and one.written > planned_at
+                schedule.name
+                for schedule in of_leases
+                if planned_at is not None and schedule.written is not None and schedule.written > planned_at
             )
         ),
         overdue=tuple(lease.id for lease in leases if _overdue(lease, pauses, now)),
@@ -109,11 +110,11 @@ def _overdue(lease: Lease, pauses: Sequence[Pause], now: datetime) -> bool:
 
 
 def _settling(lease: Lease, now: datetime) -> bool:
-    """A lease that begins at this moment gets its schedules within seconds."""
+    """Whether a lease begins at this moment: it gets its schedules within seconds."""
     return lease.state is LeaseState.ADMITTED and lease.opens <= now < lease.opens + SETTLING
 
 
 def _gone(lease: Lease, now: datetime) -> bool:
-    """A lease that is over for so long that nothing of it may be left."""
+    """Whether a lease has been over for so long that none of its schedules may be left."""
     ended = lease.closed or lease.closes
     return lease.state in OVER and ended + SETTLING <= now

@@ -1,7 +1,6 @@
-"""Which schedules a lease asks for at this moment, and when it may open as the pauses are now.
+"""Which schedules a lease needs at this moment, and when it may open with the present pauses.
 
-The one answer for whoever puts them (the planner) and whoever compares (the guard's sweep); what each of
-them says is schedule.py's.
+The planner creates them, and the guard's sweep compares them; both ask here. schedule.py says what each one sends.
 """
 
 import json
@@ -24,42 +23,46 @@ from lamplighter.domain.schedules.schedule import (
 )
 
 MISSED_AFTER = timedelta(minutes=5)
-"""An opening that nobody has decided on by then was missed: its start is made anew, under another name."""
+"""An opening without a decision by then was missed: the lab starts it again, under another name."""
 
 
 def wanted_schedules(
     lease: Lease, workflow_arns: WorkflowArns, now: datetime, pauses: Sequence[Pause] = ()
 ) -> list[Schedule]:
-    """The schedules that should exist for a lease, whatever exists."""
-    return [shot for shot in _shots(lease, workflow_arns, now, pauses) if shot.at > now]
+    """The schedules that should exist for a lease."""
+    return [schedule for schedule in _schedules(lease, workflow_arns, now, pauses) if schedule.at > now]
 
 
 def firing(
     lease: Lease, workflow_arns: WorkflowArns, now: datetime, pauses: Sequence[Pause] = ()
 ) -> list[str]:
-    """Those that are due and may not have fired yet: Scheduler takes up to a minute."""
-    return [shot.name for shot in _shots(lease, workflow_arns, now, pauses) if now - NEAREST < shot.at <= now]
+    """Names of the schedules that are due and may not have run yet: Scheduler takes up to a minute."""
+    return [
+        schedule.name
+        for schedule in _schedules(lease, workflow_arns, now, pauses)
+        if now - NEAREST < schedule.at <= now
+    ]
 
 
-def _shots(
+def _schedules(
     lease: Lease, workflow_arns: WorkflowArns, now: datetime, pauses: Sequence[Pause]
 ) -> list[Schedule]:
     if lease.state is LeaseState.CLOSING or lease.state in OVER:
         return []
-    shots = [*warn_schedules(lease, workflow_arns), close_schedule(lease, workflow_arns)]
+    schedules = [*warn_schedules(lease, workflow_arns), close_schedule(lease, workflow_arns)]
     opens = opens_at(lease, pauses, now)
     if unopened(lease) and opens is not None:
-        shots.insert(
+        schedules.insert(
             0,
             open_schedule(lease, workflow_arns)
             if opens == lease.opens
             else _late(lease, workflow_arns, opens),
         )
-    return shots
+    return schedules
 
 
 def opens_at(lease: Lease, pauses: Sequence[Pause], now: datetime) -> datetime | None:
-    """When a lease opens: at its instant, or late, when a pause ends; None when no pause's end is in time."""
+    """When a lease opens: at its instant, or when a pause ends; None where the pause outlasts the lease."""
     opens = lease.opens
     while (pause := paused_at(pauses, max(opens, now))) is not None:
         if pause.until is None or pause.until >= lease.closes:
@@ -69,9 +72,9 @@ def opens_at(lease: Lease, pauses: Sequence[Pause], now: datetime) -> datetime |
 
 
 def opening_now(lease: Lease, workflow_arns: WorkflowArns, now: datetime) -> Start:
-    """What opens a lease whose time has come; one that was missed or held back gets a name of its own.
+    """The start that opens a lease that is due; one that was missed or held back gets another name.
 
-    A name is used once in 90 days, and the first start may have come to nothing.
+    Step Functions accepts a name once in 90 days, and the first start may have failed.
     """
     if now - lease.opens <= MISSED_AFTER:
         return opening(lease, workflow_arns)
@@ -79,20 +82,20 @@ def opening_now(lease: Lease, workflow_arns: WorkflowArns, now: datetime) -> Sta
 
 
 def held_back(leases: Iterable[Lease], pauses: Iterable[Pause], now: datetime) -> frozenset[str]:
-    """The leases whose time has come in a pause: granted, not opened, and no reason to keep a node."""
-    there = [pause for pause in pauses if pause.in_force(now)]
+    """Leases that became due in a pause: granted, not opened, so that they justify no node."""
+    in_force = [pause for pause in pauses if pause.in_force(now)]
     return frozenset(
         lease.id
         for lease in leases
         if lease.state is LeaseState.ADMITTED
         and lease.ordered is None
-        # A pause that came after its opening takes nothing from it.
-        and any(pause.at <= lease.opens for pause in there)
+        # A pause that began after the opening changes nothing for the lease.
+        and any(pause.at <= lease.opens for pause in in_force)
     )
 
 
 def unopened(lease: Lease) -> bool:
-    """Whether a lease is still to be opened."""
+    """Whether no run has opened the lease yet."""
     return lease.state is LeaseState.PLANNED or (lease.state is LeaseState.ADMITTED and lease.ordered is None)
 
 
@@ -103,6 +106,6 @@ def _late(lease: Lease, workflow_arns: WorkflowArns, opens: datetime) -> Schedul
 
 
 def _late_start(lease: Lease, workflow_arns: WorkflowArns, at: datetime) -> Start:
-    # The lease remembers its run by the command that opened it.
+    # The lease keeps the name of its run by the command that opened it.
     name = f"open-{lease.id}-{at:%Y%m%dT%H%MZ}"[:80]
     return Start(workflow_arns.open_lab, name, replace(open_command(lease), id=name))

@@ -1,13 +1,14 @@
-"""One-time schedules as values: what fires when, and what it sends.
+"""One-time schedules as values: when each one runs, and what it sends.
 
-Owns the window schedules of a lease (open, warn, close); the failsafe's are in failsafe.py, which of
-them should exist is planner.py's, putting them there the scheduler adapter's.
+This file has the schedules of a lease (open, warn, close). failsafe.py has those of the failsafe, of_leases.py says
+which should exist, and the scheduler adapter creates them.
 """
 
 import hashlib
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease
@@ -16,22 +17,22 @@ from lamplighter.values import instant
 
 START_EXECUTION = "arn:aws:scheduler:::aws-sdk:sfn:startExecution"
 WARNINGS = (timedelta(minutes=15), timedelta(minutes=5))
-# A schedule fires up to a minute late, and one in the past is refused: nearer ones are run directly.
 NEAREST = timedelta(seconds=90)
-# Longer than any outage worth waiting for; the commands inside carry their own expiry.
+"""A schedule runs up to a minute late, and Scheduler refuses one in the past: the lab runs a nearer one directly."""
 RETRIED = timedelta(hours=1)
+"""Longer than any outage worth waiting for; the commands inside carry their own expiry."""
 WARNING_RETRIED = timedelta(minutes=5)
-# Scheduler takes no less.
 LEAST_RETRIED = timedelta(minutes=1)
-# What a close may still do when it comes late: the lease is over by then, so it can do no harm.
+"""The least that Scheduler accepts."""
 CLOSE_GOOD_FOR = timedelta(days=1)
+"""A late close does no harm: the lease is over by then."""
 LONGEST_NAME = 80
 """Of an execution (https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """One shot at an instant (UTC): a target, its input, and how long its delivery is retried."""
+    """One call at an instant (UTC): a target, its input, and how long Scheduler retries the delivery."""
 
     name: str
     at: datetime
@@ -42,18 +43,18 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowArns:
-    """Where the schedules of windows lead: the workflows and the function that warns, by ARN."""
+    """What the schedules of windows start: the workflows and the function that warns, by ARN."""
 
     open_lab: str
     close_lab: str
     notices: str
     warnings: tuple[timedelta, ...] = WARNINGS
-    """How long before its end a lease is warned of."""
+    """How long before the end of a lease its people are warned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One workflow to start: the same name means the same start, however often it is asked for."""
+    """One workflow to start: the same name means the same start, even if the lab asks for it twice."""
 
     workflow: str
     name: str
@@ -66,27 +67,36 @@ class Start:
 
 
 def start_name(name: str) -> str:
-    """A name as Step Functions takes it; of one that is too long the whole counts, its end included."""
+    """A name of a length that Step Functions accepts; a longer one is cut and ends with the hash of the whole."""
     if len(name) <= LONGEST_NAME:
         return name
-    told = hashlib.sha256(name.encode()).hexdigest()[:8]
-    return f"{name[: LONGEST_NAME - len(told) - 1]}-{told}"
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: LONGEST_NAME - len(digest) - 1]}-{digest}"
+
+
+class RunEnd(StrEnum):
+    """How a run of a workflow ended without success."""
+
+    FAILED = "failed"
+    TIMED_OUT = "timed-out"
+    ABORTED = "aborted"
+    NEVER_STARTED = "never-started"
 
 
 def opening(lease: Lease, workflow_arns: WorkflowArns) -> Start:
-    """What opens a planned lease; a moved opening is another start."""
+    """The start that opens a planned lease; an opening at another instant is another start."""
     command = open_command(lease)
     return Start(workflow_arns.open_lab, command.id, command)
 
 
 def closing(lease: Lease, workflow_arns: WorkflowArns) -> Start:
-    """What closes a lease at its end; a moved end is another start."""
+    """The start that closes a lease at its end; another end is another start."""
     name = f"close-{lease.id}-{lease.closes:%Y%m%dT%H%M%SZ}"
     return Start(workflow_arns.close_lab, name, close_command(lease))
 
 
 def open_schedule(lease: Lease, workflow_arns: WorkflowArns) -> Schedule:
-    """Opens the lease at its instant; delivered late, it may not come after its end."""
+    """Opens the lease at its instant. Scheduler does not deliver it after the lease's end."""
     return _starting(
         f"open-{lease.id}",
         lease.opens,
@@ -101,23 +111,23 @@ def close_schedule(lease: Lease, workflow_arns: WorkflowArns) -> Schedule:
 
 
 def warn_schedules(lease: Lease, workflow_arns: WorkflowArns) -> tuple[Schedule, ...]:
-    """Warn before the end, the longest ahead first; half-way through a lease shorter than twice that."""
+    """Warn before the end, the earliest warning first; a short lease is warned half-way at the earliest."""
     run = {"command": close_command(lease).to_json(), "results": {}}
-    shots: list[Schedule] = []
+    schedules: list[Schedule] = []
     for ahead in sorted(set(workflow_arns.warnings), reverse=True):
         at = max(lease.closes - ahead, lease.opens + (lease.closes - lease.opens) / 2).replace(microsecond=0)
-        if shots and at <= shots[-1].at:
+        if schedules and at <= schedules[-1].at:
             continue
         name = _warning(lease.id, ahead)
         retried = _at_most(WARNING_RETRIED, lease.closes - at)
-        shots.append(
+        schedules.append(
             Schedule(name, at, workflow_arns.notices, json.dumps({"step": "Warn", "run": run}), retried)
         )
-    return tuple(shots)
+    return tuple(schedules)
 
 
 def names_of(lease: str, workflow_arns: WorkflowArns) -> tuple[str, ...]:
-    """The names that a lease's schedules may have, an earlier release's included."""
+    """The names that a lease's schedules may have, including those of an earlier release."""
     warnings = (_warning(lease, ahead) for ahead in workflow_arns.warnings)
     return (f"open-{lease}", f"warn-{lease}", *warnings, f"close-{lease}")
 
@@ -127,7 +137,7 @@ def _warning(lease: str, ahead: timedelta) -> str:
 
 
 def open_command(lease: Lease) -> Command:
-    """The command of a window whose time has come; good for as long as the window lasts."""
+    """The command that opens a lease; it expires at the lease's end."""
     return Command(
         id=f"open-{lease.id}-{lease.opens:%Y%m%dT%H%M%SZ}"[:80],
         verb=Verb.OPEN,
@@ -148,7 +158,7 @@ def open_command(lease: Lease) -> Command:
 
 
 def close_command(lease: Lease) -> Command:
-    """The command that closes a lease at its end, and at that end only: one for a moved end is stale."""
+    """The command that closes a lease at this end only: if the end moves, the command is stale."""
     return Command(
         id=f"close-{lease.id}-{instant.written(lease.closes)}",
         verb=Verb.CLOSE,
@@ -172,5 +182,5 @@ def _starting(name: str, at: datetime, start: Start, retried: timedelta = RETRIE
 
 
 def _at_most(retried: timedelta, left: timedelta) -> timedelta:
-    """No delivery is tried after it has lost its sense."""
+    """Scheduler tries no delivery after the instant from which it would be useless."""
     return max(LEAST_RETRIED, min(retried, timedelta(seconds=left // timedelta(seconds=1))))

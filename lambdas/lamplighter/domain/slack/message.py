@@ -217,7 +217,7 @@ def receipt_lines(receipt: ReceiptView, style: SlackStyle) -> Marked:
         lines.append(style.say("receipt.checks", passed=passed, all=len(receipt.verdict_rows)))
     zero = receipt.proof_of_zero
     if zero.at is not None:
-        key = "receipt.zero" if zero.zero else "receipt.others-stay"
+        key = "receipt.zero" if zero.proven else "receipt.others-stay"
         lines.append(style.say(key, at=plain(style.clock(zero.at))))
     return joined(lines)
 

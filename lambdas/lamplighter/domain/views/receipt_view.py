@@ -15,6 +15,7 @@ from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.leases.progress import IN_ORDER, Progress
 from lamplighter.domain.leases.usual_times import Usual, UsualTimes, usual
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.zero import ZeroProof
 from lamplighter.domain.views.told import FindingView, VerdictRow
 from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import Said
@@ -57,21 +58,6 @@ class Bandwidth:
 
 
 @dataclass(frozen=True, slots=True)
-class ZeroView:
-    """The proof that nothing was left."""
-
-    at: datetime | None
-    desired: int
-    instances: tuple[str, ...]
-    kubernetes_nodes: tuple[str, ...]
-
-    @property
-    def zero(self) -> bool:
-        """Whether nothing at all was left: with other leases in force, what they justify stays."""
-        return not (self.desired or self.instances or self.kubernetes_nodes)
-
-
-@dataclass(frozen=True, slots=True)
 class ReceiptView:
     """One receipt; `lease` is None for what ran without one."""
 
@@ -96,7 +82,7 @@ class ReceiptView:
     bandwidth: tuple[Bandwidth, ...]
     findings: tuple[FindingView, ...]
     replaced: tuple[str, ...]
-    proof_of_zero: ZeroView
+    proof_of_zero: ZeroProof
     bars: tuple[Bar, ...]
     audit: tuple[Entry, ...]
 
@@ -237,14 +223,8 @@ def _findings(receipt: Document, mine: Sequence[Entry]) -> tuple[FindingView, ..
     return tuple(shown)
 
 
-def _zero(found: object) -> ZeroView:
-    said = found if isinstance(found, Mapping) else {}
-    return ZeroView(
-        _at(said.get("at")),
-        int(str(said.get("desired") or 0)),
-        _strings(said.get("instances")),
-        _strings(said.get("kubernetes_nodes")),
-    )
+def _zero(document: object) -> ZeroProof:
+    return ZeroProof.from_json(document if isinstance(document, Mapping) else {})
 
 
 def _money(found: object) -> Money:

@@ -1,4 +1,4 @@
-"""A budget that running leases will pass: they are warned a quarter of an hour ahead, and closed then."""
+"""A budget that running leases will pass: the guard warns a quarter of an hour ahead, and closes them then."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -7,7 +7,7 @@ from decimal import Decimal
 from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.services import gather_lab
 from lamplighter.application.guard.sweep import sweep_all
-from lamplighter.domain.guard.breach import Action, EarlierBreach, Rule
+from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.budget import Running, covered, overdrafts
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.leases.lease import Lease
@@ -19,6 +19,7 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Reason, Value, reason
 from tests.properties.laws.test_admissions import TERMS
 from tests.unit.guard.test_guard import EIGHT, MINUTE, lease, pool
 from tests.unit.lab_on_moto import LabOnMoto
@@ -40,6 +41,13 @@ def budget(spent: int, held: int = 0, **owners: int) -> BudgetPeriod:
     nothing = Money.zero("USD")
     accounts = {name: Account(nothing, Money.of(amount, "USD")) for name, amount in owners.items()}
     return BudgetPeriod("2026-11", Money.of(held, "USD"), Money.of(spent, "USD"), accounts=accounts)
+
+
+def used_up(overdraft: Overdraft) -> Value:
+    """The budget that an overdraft names."""
+    assert isinstance(overdraft.why, Reason)
+    assert overdraft.why.code == "guard.budget-used-up"
+    return overdraft.why.values["budget"]
 
 
 def test_while_holds_are_within_the_budget_nothing_needs_to_be_reckoned() -> None:
@@ -77,7 +85,9 @@ def test_an_owners_part_ends_the_owners_leases_alone() -> None:
 
     assert list(found) == ["alices"]
     assert found["alices"].at == EIGHT
-    assert "that alice has for the month is used up" in found["alices"].why
+    assert used_up(found["alices"]) == reason(
+        "money.owners-budget", limit="1.00 USD", owner="alice", per=reason("money.per.month")
+    )
 
 
 def test_its_people_are_warned_a_quarter_of_an_hour_ahead_and_it_is_closed_then() -> None:
@@ -86,20 +96,22 @@ def test_its_people_are_warned_a_quarter_of_an_hour_ahead_and_it_is_closed_then(
     far = replace(facts, overdrafts={one.id: Overdraft(EIGHT + 25 * MINUTE, "it will be")})
 
     [warning] = sweep(facts)
-    told = EarlierBreach(Rule.BUDGET_REACHED, Action.WARN, one.id, EIGHT - 15 * MINUTE)
-    [closing] = sweep(replace(facts, said=(told,)))
+    told = EarlierBreach(Rule.BUDGET_REACHED, GuardAction.WARN, one.id, EIGHT - 15 * MINUTE)
+    [closing] = sweep(replace(facts, earlier=(told,)))
 
     assert sweep(far) == ()
-    assert (warning.rule, warning.action, warning.lease) == (Rule.BUDGET_REACHED, Action.WARN, one.id)
-    assert (closing.rule, closing.action, closing.lease) == (Rule.BUDGET_REACHED, Action.CLOSE, one.id)
+    assert (warning.rule, warning.action, warning.lease) == (Rule.BUDGET_REACHED, GuardAction.WARN, one.id)
+    assert (closing.rule, closing.action, closing.lease) == (Rule.BUDGET_REACHED, GuardAction.CLOSE, one.id)
 
 
 def test_what_was_told_and_has_not_come_yet_is_neither_told_again_nor_closed() -> None:
     one = lease()
-    told = EarlierBreach(Rule.BUDGET_REACHED, Action.WARN, one.id, EIGHT - 15 * MINUTE)
+    told = EarlierBreach(Rule.BUDGET_REACHED, GuardAction.WARN, one.id, EIGHT - 15 * MINUTE)
     later = Overdraft(EIGHT + 8 * MINUTE, "it will be")
 
-    assert sweep(replace(pool(one, running=["i-1", "i-2"]), overdrafts={one.id: later}, said=(told,))) == ()
+    assert (
+        sweep(replace(pool(one, running=["i-1", "i-2"]), overdrafts={one.id: later}, earlier=(told,))) == ()
+    )
 
 
 def test_a_watched_pool_is_only_said_about() -> None:
@@ -110,7 +122,7 @@ def test_a_watched_pool_is_only_said_about() -> None:
 
     [said] = sweep(facts)
 
-    assert said.action is Action.SAY
+    assert said.action is GuardAction.SAY
 
 
 def test_another_pool_whose_price_nobody_knows_keeps_no_pool_from_being_guarded(lab: LabOnMoto) -> None:

@@ -1,4 +1,4 @@
-"""What a sweep does about the curfew: on where the pool is armed, off where it is watched, said when it is gone."""
+"""What a sweep does about the curfew: on where the guard enforces, off where it watches, reported when missing."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +9,7 @@ import pytest
 
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Said, reason
 from tests.unit.lab_on_moto import EIGHT, LAB, ROLE, LabOnMoto, lab_on_moto
 
 RAILS = ("curfew-gpu-eks", "curfew-gpu-group")
@@ -22,7 +23,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
 
 
 def put(name: str, state: str) -> None:
-    """A rail as the template makes it."""
+    """A schedule of the curfew as the template creates it."""
     boto3.client("scheduler").create_schedule(
         GroupName=LAB,
         Name=name,
@@ -43,11 +44,9 @@ def rail(name: str) -> dict[str, Any]:
     return found
 
 
-def said(lab: LabOnMoto) -> list[tuple[str, str]]:
+def said(lab: LabOnMoto) -> list[tuple[Said, Said]]:
     return [
-        (str(entry.what), str(entry.why))
-        for entry in lab.capacity.ledger.audit("gpu", EIGHT)
-        if entry.kind == "breach"
+        (entry.what, entry.why) for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "breach"
     ]
 
 
@@ -63,10 +62,8 @@ def test_a_curfew_that_was_switched_off_is_switched_on_and_stays_what_it_was(lab
     for key in ("ScheduleExpression", "ScheduleExpressionTimezone", "Target", "FlexibleTimeWindow"):
         assert after[key] == before[key]
     ((what, why),) = said(lab)
-    assert what == "switches the curfew of pool gpu"
-    assert why == (
-        "the curfew of pool gpu was switched off (curfew-gpu-eks, curfew-gpu-group), and the pool is armed"
-    )
+    assert what == reason("guard.did.switch-curfew", pool="gpu")
+    assert why == reason("guard.curfew.off", pool="gpu", names=RAILS)
     assert sweep_all(lab.guard_services) == {"breaches": []}
 
 
@@ -87,7 +84,7 @@ def test_a_curfew_that_is_gone_is_said_once(lab: LabOnMoto) -> None:
     sweep_all(lab.guard_services)
 
     ((_, why),) = said(lab)
-    assert why == "the curfew of pool gpu is not there any more (curfew-gpu-group): a deploy makes it again"
+    assert why == reason("guard.curfew.missing", pool="gpu", names=("curfew-gpu-group",))
 
 
 def test_a_lab_without_a_curfew_asks_for_nothing(lab: LabOnMoto) -> None:

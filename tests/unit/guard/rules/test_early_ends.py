@@ -1,11 +1,11 @@
-"""What ends a lease early: at which second its people are told, what they are told, and when it is closed."""
+"""What ends a lease early: at which second the guard warns its people and why, and when it closes the lease."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.guard.breach import Action, Breach, EarlierBreach, Rule
+from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.budget import reached
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.failsafe import failsafe
@@ -13,6 +13,7 @@ from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.guard.leases import idle, too_long
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.overdraft import Overdraft
+from lamplighter.reasons.reason import Sentences, reason
 from tests.unit.guard.test_guard import EIGHT, MINUTE, lease, pool
 
 SECOND = timedelta(seconds=1)
@@ -20,9 +21,18 @@ HOUR = 60 * MINUTE
 
 
 def told(
-    rule: Rule, at: datetime, action: Action = Action.WARN, name: str | None = "evening"
+    rule: Rule, at: datetime, action: GuardAction = GuardAction.WARN, name: str | None = "evening"
 ) -> EarlierBreach:
     return EarlierBreach(rule, action, name, at)
+
+
+TOO_LONG = reason(
+    "guard.too-long",
+    lease=reason("lease.of-owner", owner="alice"),
+    pool="gpu",
+    since=EIGHT,
+    longest=4 * HOUR,
+)
 
 
 # --- too long ------------------------------------------------------------------------------------
@@ -44,9 +54,8 @@ def test_who_has_a_lease_that_is_too_long_is_told_a_quarter_of_an_hour_before_it
     assert judge(too_long, replace(facts, now=due)) == (
         Breach(
             Rule.LEASE_TOO_LONG,
-            "alice's lease on pool gpu runs since 20:00 UTC on 2026-11-20, and guard.longest_lease allows 4h: "
-            "it is closed at 00:00 UTC on 2026-11-21",
-            Action.WARN,
+            reason("guard.ends-early", why=TOO_LONG, at=EIGHT + 240 * MINUTE),
+            GuardAction.WARN,
             lease="evening",
         ),
     )
@@ -54,15 +63,14 @@ def test_who_has_a_lease_that_is_too_long_is_told_a_quarter_of_an_hour_before_it
 
 def test_it_is_closed_a_quarter_of_an_hour_after_it_was_told_and_the_other_leases_keep_their_nodes() -> None:
     due = EIGHT + 225 * MINUTE
-    facts = replace(outlasting(None, closes=300), said=(told(Rule.LEASE_TOO_LONG, due),))
+    facts = replace(outlasting(None, closes=300), earlier=(told(Rule.LEASE_TOO_LONG, due),))
 
     assert judge(too_long, replace(facts, now=due + 15 * MINUTE - SECOND)) == ()
     assert judge(too_long, replace(facts, now=due + 15 * MINUTE)) == (
         Breach(
             Rule.LEASE_TOO_LONG,
-            "alice's lease on pool gpu runs since 20:00 UTC on 2026-11-20, and guard.longest_lease allows 4h, "
-            "as was said at 23:45 UTC on 2026-11-20",
-            Action.CLOSE,
+            reason("guard.ends-now", why=TOO_LONG, warned=due),
+            GuardAction.CLOSE,
             lease="evening",
             target=2,
         ),
@@ -71,17 +79,17 @@ def test_it_is_closed_a_quarter_of_an_hour_after_it_was_told_and_the_other_lease
 
 def test_what_was_told_before_a_lease_became_too_long_was_about_something_else() -> None:
     due = EIGHT + 225 * MINUTE
-    facts = replace(outlasting(None, closes=300), said=(told(Rule.LEASE_TOO_LONG, due - SECOND),))
+    facts = replace(outlasting(None, closes=300), earlier=(told(Rule.LEASE_TOO_LONG, due - SECOND),))
 
     [breach] = judge(too_long, replace(facts, now=due + 15 * MINUTE))
 
-    assert breach.action is Action.WARN
+    assert breach.action is GuardAction.WARN
 
 
 def test_on_a_pool_that_became_smaller_the_close_of_a_lease_takes_what_there_is() -> None:
     one = replace(lease(nodes=2, opens=0, closes=300), window=None)
     said = (told(Rule.LEASE_TOO_LONG, EIGHT + 225 * MINUTE),)
-    facts = replace(pool(one), max_nodes=1, longest_lease=4 * HOUR, said=said)
+    facts = replace(pool(one), max_nodes=1, longest_lease=4 * HOUR, earlier=said)
 
     assert [breach.target for breach in judge(too_long, replace(facts, now=EIGHT + 240 * MINUTE))] == [0]
 
@@ -119,9 +127,17 @@ def test_an_idle_lease_is_told_of_as_its_time_is_up_with_what_keeps_it() -> None
     assert judge(idle, resting(now=EIGHT + HOUR)) == (
         Breach(
             Rule.IDLE_LEASE,
-            "no pod has held a GPU of pool gpu since 20:00 UTC on 2026-11-20: it is closed at 21:15 UTC on "
-            "2026-11-20; `lamplighter keep evening` keeps it, and so does a pod that asks for a GPU",
-            Action.WARN,
+            Sentences(
+                (
+                    reason(
+                        "guard.ends-early",
+                        why=reason("guard.idle", pool="gpu", since=EIGHT),
+                        at=EIGHT + 75 * MINUTE,
+                    ),
+                    reason("guard.idle.keep", lease="evening"),
+                )
+            ),
+            GuardAction.WARN,
             lease="evening",
         ),
     )
@@ -171,7 +187,7 @@ def test_a_lease_that_may_not_be_idle_is_found_behind_one_that_may() -> None:
 def spending(at: datetime, *said: EarlierBreach) -> PoolFacts:
     """A lease whose budget is used up at an instant, behind one whose budget lasts."""
     facts = pool(lease("rich", nodes=1), lease(nodes=1), running=["i-1", "i-2"])
-    return replace(facts, overdrafts={"evening": Overdraft(at, "it is used up")}, said=said)
+    return replace(facts, overdrafts={"evening": Overdraft(at, "it is used up")}, earlier=said)
 
 
 def test_people_are_told_in_the_last_sweep_that_leaves_them_a_quarter_of_an_hour() -> None:
@@ -179,8 +195,8 @@ def test_people_are_told_in_the_last_sweep_that_leaves_them_a_quarter_of_an_hour
     assert judge(reached, spending(EIGHT + 20 * MINUTE)) == (
         Breach(
             Rule.BUDGET_REACHED,
-            "it is used up: it is closed at 20:15 UTC on 2026-11-20",
-            Action.WARN,
+            reason("guard.ends-early", why="it is used up", at=EIGHT + 15 * MINUTE),
+            GuardAction.WARN,
             lease="evening",
         ),
     )
@@ -193,8 +209,8 @@ def test_a_lease_that_was_told_is_closed_in_the_sweep_before_its_money_ends() ->
     assert judge(reached, spending(EIGHT + 5 * MINUTE, before)) == (
         Breach(
             Rule.BUDGET_REACHED,
-            "it is used up, as was said at 19:45 UTC on 2026-11-20",
-            Action.CLOSE,
+            reason("guard.ends-now", why="it is used up", warned=EIGHT - 15 * MINUTE),
+            GuardAction.CLOSE,
             lease="evening",
             target=1,
         ),
@@ -206,11 +222,11 @@ def test_what_was_told_counts_for_half_an_hour() -> None:
         told(Rule.BUDGET_REACHED, EIGHT - 30 * MINUTE - late) for late in (0 * SECOND, SECOND)
     )
 
-    assert [breach.action for breach in judge(reached, spending(EIGHT, in_time))] == [Action.CLOSE]
-    assert [breach.action for breach in judge(reached, spending(EIGHT, long_ago))] == [Action.WARN]
+    assert [breach.action for breach in judge(reached, spending(EIGHT, in_time))] == [GuardAction.CLOSE]
+    assert [breach.action for breach in judge(reached, spending(EIGHT, long_ago))] == [GuardAction.WARN]
     assert judge(reached, spending(EIGHT + 10 * MINUTE, in_time)) == ()
     assert [breach.action for breach in judge(reached, spending(EIGHT + 10 * MINUTE, long_ago))] == [
-        Action.WARN
+        GuardAction.WARN
     ]
 
 
@@ -224,16 +240,18 @@ def test_a_lease_that_is_over_is_not_told_of_its_budget() -> None:
 def unarmed(*said: EarlierBreach) -> PoolFacts:
     """A leased pool without its failsafe, beside a lease that is still to begin."""
     facts = pool(lease("next", opens=60, closes=90), lease(nodes=1), running=["i-1"])
-    return replace(facts, failsafe_found=(), said=said)
+    return replace(facts, failsafe_found=(), earlier=said)
 
 
 def failed(minutes: int) -> EarlierBreach:
-    return told(Rule.FAILSAFE_WRONG, EIGHT + minutes * MINUTE, Action.FAILED, None)
+    return told(Rule.FAILSAFE_WRONG, EIGHT + minutes * MINUTE, GuardAction.FAILED, None)
 
 
 def warned(*said: EarlierBreach, now: datetime = EIGHT) -> list[Breach]:
     return [
-        breach for breach in judge(failsafe, replace(unarmed(*said), now=now)) if breach.action is Action.WARN
+        breach
+        for breach in judge(failsafe, replace(unarmed(*said), now=now))
+        if breach.action is GuardAction.WARN
     ]
 
 
@@ -242,17 +260,20 @@ def test_a_lease_whose_failsafe_cannot_be_set_for_a_quarter_of_an_hour_is_told_o
     assert warned(failed(-15), failed(-5)) == [
         Breach(
             Rule.FAILSAFE_WRONG,
-            "the failsafe of pool gpu cannot be set since 19:45 UTC on 2026-11-20: "
-            "it is closed at 20:15 UTC on 2026-11-20",
-            Action.WARN,
+            reason(
+                "guard.ends-early",
+                why=reason("guard.failsafe.cannot-be-set", pool="gpu", since=EIGHT - 15 * MINUTE),
+                at=EIGHT + 15 * MINUTE,
+            ),
+            GuardAction.WARN,
             lease="evening",
         )
     ]
 
 
 def test_a_failsafe_that_was_set_in_between_counts_anew() -> None:
-    rearmed = told(Rule.FAILSAFE_WRONG, EIGHT - 10 * MINUTE, Action.REARM, None)
-    other = told(Rule.SIZES_CHANGED, EIGHT - 10 * MINUTE, Action.REARM, None)
+    rearmed = told(Rule.FAILSAFE_WRONG, EIGHT - 10 * MINUTE, GuardAction.REARM, None)
+    other = told(Rule.SIZES_CHANGED, EIGHT - 10 * MINUTE, GuardAction.REARM, None)
 
     assert warned(failed(-20), rearmed, failed(-5)) == []
     assert len(warned(failed(-20), other, failed(-5))) == 1

@@ -1,19 +1,26 @@
-"""A leaked pool: when it is called that, paged about, closed again and ended by force, to the second."""
+"""A leaked pool: when the guard marks it, pages, closes it again and terminates its instances, to the second."""
 
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.guard.breach import Action, Breach, Rule
+from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import judge, sweep
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.guard.leak import leak
 from lamplighter.domain.pool.evidence import Instance
+from lamplighter.reasons.reason import Reason, Sentences, reason
 from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
 
 SECOND = timedelta(seconds=1)
+KEPT = Sentences(
+    (
+        reason("guard.zero.instances", instances=("i-1",)),
+        reason("guard.zero.kubernetes", names=("i-1.internal",)),
+    )
+)
 
 
 def after(facts: PoolFacts, age: timedelta) -> PoolFacts:
@@ -32,20 +39,20 @@ def test_a_leaked_pool_is_paged_about_closed_again_and_after_a_quarter_of_an_hou
     assert judge(leak, kept(Incident(EIGHT, closed_at=EIGHT + 5 * MINUTE, tries=1), now=now)) == (
         Breach(
             Rule.LEAKED,
-            "pool gpu should be at zero since 20:00 UTC on 2026-11-20 and is not: i-1 still in EC2",
-            Action.PAGE,
+            reason("guard.leaked", pool="gpu", since=EIGHT, left=KEPT),
+            GuardAction.PAGE,
         ),
         Breach(
             Rule.LEAKED,
-            "pool gpu is leaked since 20:00 UTC on 2026-11-20 and is closed again, try 2",
-            Action.CLOSE,
+            reason("guard.leaked.closed-again", pool="gpu", since=EIGHT, tries=2),
+            GuardAction.CLOSE,
             target=0,
             since=EIGHT,
         ),
         Breach(
             Rule.LEAKED,
-            "the group of pool gpu wants no node and keeps i-1, ended in EC2 itself",
-            Action.TERMINATE,
+            reason("guard.leaked.forced", pool="gpu", instances=("i-1",)),
+            GuardAction.TERMINATE,
             target=0,
             instances=("i-1",),
         ),
@@ -64,17 +71,17 @@ def test_pages_are_silenced_until_the_instant_that_was_said(age: timedelta, page
 
     found = judge(leak, after(kept(incident), age))
 
-    assert (Action.PAGE in {breach.action for breach in found}) is paged
+    assert (GuardAction.PAGE in {breach.action for breach in found}) is paged
 
 
 def test_a_leak_is_over_at_zero_or_under_a_lease_again() -> None:
     incident = Incident(EIGHT - 60 * MINUTE)
 
     assert judge(leak, replace(pool(), incident=incident)) == (
-        Breach(Rule.NO_LONGER_LEAKED, "pool gpu is at zero, no longer leaked", Action.RECOVER),
+        Breach(Rule.NO_LONGER_LEAKED, reason("guard.leaked.over", pool="gpu"), GuardAction.RECOVER),
     )
     assert judge(leak, replace(pool(lease(), running=["i-1"]), incident=incident)) == (
-        Breach(Rule.NO_LONGER_LEAKED, "pool gpu is leased again, no longer leaked", Action.RECOVER),
+        Breach(Rule.NO_LONGER_LEAKED, reason("guard.leaked.leased-again", pool="gpu"), GuardAction.RECOVER),
     )
 
 
@@ -84,8 +91,8 @@ def test_a_pool_is_marked_as_leaked_after_forty_five_minutes_where_the_guard_act
     over = kept(None, over_since=EIGHT)
     marked = Breach(
         Rule.LEAKED,
-        "pool gpu should be at zero since 20:00 UTC on 2026-11-20 and is not: i-1 still in EC2",
-        Action.MARK_LEAKED,
+        reason("guard.leaked", pool="gpu", since=EIGHT, left=KEPT),
+        GuardAction.MARK_LEAKED,
     )
 
     assert judge(leak, after(over, 45 * MINUTE - SECOND)) == ()
@@ -103,23 +110,23 @@ def test_a_pool_is_marked_as_leaked_after_forty_five_minutes_where_the_guard_act
 @pytest.mark.parametrize(
     ("facts", "left"),
     [
-        (pool(desired=1), "its group still wants 1 node"),
-        (replace(pool(), kubernetes_nodes=None), "Kubernetes could not be asked"),
+        (pool(desired=1), reason("guard.zero.ordered", nodes=1)),
+        (replace(pool(), kubernetes_nodes=None), reason("guard.zero.not-read")),
         (
             replace(pool(), kubernetes_nodes=("a.internal", "b.internal")),
-            "a.internal, b.internal still there",
+            reason("guard.zero.kubernetes", names=("a.internal", "b.internal")),
         ),
         (
             replace(pool(), group=None, instances=(replace(instance("i-1"), state="stopping"),)),
-            "i-1 still in EC2",
+            reason("guard.zero.instances", instances=("i-1",)),
         ),
-        (replace(pool(), nodegroup=replace(pool(desired=1).nodegroup)), "an order still there"),  # type: ignore[type-var]
+        (replace(pool(), nodegroup=pool(desired=1).nodegroup), reason("guard.zero.ordered", nodes=1)),
     ],
 )
-def test_what_is_left_of_a_leaked_pool_is_named(facts: PoolFacts, left: str) -> None:
+def test_what_is_left_of_a_leaked_pool_is_named(facts: PoolFacts, left: Reason) -> None:
     [page, *_] = judge(leak, replace(facts, incident=Incident(EIGHT)))
 
-    assert page.reason == f"pool gpu should be at zero since 20:00 UTC on 2026-11-20 and is not: {left}"
+    assert page.reason == reason("guard.leaked", pool="gpu", since=EIGHT, left=left)
 
 
 def test_a_pool_whose_group_is_gone_has_its_instances_ended_by_force() -> None:
@@ -131,5 +138,5 @@ def test_a_pool_whose_group_is_gone_has_its_instances_ended_by_force() -> None:
     ]
 
     assert [(each.action, each.instances) for each in ended if each.instances] == [
-        (Action.TERMINATE, ("i-1",))
+        (GuardAction.TERMINATE, ("i-1",))
     ]

@@ -1,8 +1,9 @@
-"""What people say to the guard: arm, watch, ack and keep, and what a sweep then does differently."""
+"""What people order of the guard: arm, watch, ack and keep, and what a sweep then does differently."""
 
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -10,12 +11,15 @@ from cli.deployment import Deployment
 from cli.look_after.arm import would_touch
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.leases.changes import change
+from lamplighter.data.texts import ENGLISH
+from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases import closing
 from lamplighter.domain.leases.idleness import allowed
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.errors import OutsideFailed
-from tests.drawn import sentence
+from lamplighter.reasons.document import document, read
+from lamplighter.reasons.reason import Reason, draw, in_english, reason
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
 
 
@@ -34,7 +38,7 @@ def pods_hold_gpus(lab: LabOnMoto) -> None:
 
 
 def idle(lab: LabOnMoto, until: int, since: int = 0) -> list[Any]:
-    """Sweep every five minutes while nothing holds a GPU; what was found, by minute."""
+    """Sweep every five minutes while no pod holds a GPU; what the sweeps found, by minute."""
     found = []
     for minutes in range(since, until + 1, 5):
         lab.at(minutes)
@@ -65,7 +69,7 @@ def test_a_pool_that_is_watched_is_closed_once_it_is_armed(lab: LabOnMoto) -> No
     [entry] = [each for each in lab.capacity.ledger.audit("gpu", EIGHT) if "enforce" in str(each.what)]
     assert (entry.who, entry.why) == (
         "alice",
-        "what runs on pool gpu without a lease is closed from now on, because the old cron job is gone",
+        reason("guard.mode.enforce.because", pool="gpu", because="the old cron job is gone"),
     )
 
 
@@ -92,7 +96,8 @@ def test_arm_shows_what_it_would_close_and_leaves_out_what_is_leased(lab: LabOnM
     shown = would_touch(deployment(lab), "gpu")
 
     assert [(breach.action.value, breach.target) for breach in shown] == [("close", 1)]
-    assert shown[0].reason.startswith("pool gpu has 2 nodes, 1 more than its leases justify")
+    assert isinstance(shown[0].reason, Reason)
+    assert shown[0].reason.code == "guard.more-nodes"
 
 
 def test_arm_shows_nothing_where_all_is_well(lab: LabOnMoto) -> None:
@@ -102,7 +107,7 @@ def test_arm_shows_nothing_where_all_is_well(lab: LabOnMoto) -> None:
 def test_an_order_that_changes_nothing_says_so(lab: LabOnMoto) -> None:
     assert say(lab, "arm") == {
         "outcome": "unchanged",
-        "reason": "pool gpu is in enforce already",
+        "reason": document(reason("guard.mode.already", pool="gpu", mode="enforce")),
         "lease": None,
         "calendar": False,
     }
@@ -115,8 +120,8 @@ def test_an_idle_lease_is_warned_about_and_then_closed(lab: LabOnMoto) -> None:
     found = idle(lab, until=75)
 
     assert [(minutes, action) for minutes, action, _ in found] == [(60, "warn"), (75, "close")]
-    assert found[0][2] == (
-        "no pod has held a GPU of pool gpu since 20:00 UTC on 2026-11-20: it is closed at 21:15 UTC on "
+    assert in_english(read(found[0][2])) == (
+        "no pod has held a GPU of pool gpu since 20:00 UTC on 2026-11-20; the guard closes it at 21:15 UTC on "
         "2026-11-20; `lamplighter keep cli-1` keeps it, and so does a pod that asks for a GPU"
     )
     [close] = lab.closes
@@ -210,16 +215,16 @@ def test_ack_silences_the_pages_of_a_leak_and_not_its_closing(lab: LabOnMoto) ->
 
 
 @pytest.mark.parametrize(
-    ("verb", "reason"),
+    ("verb", "why"),
     [
-        ("ack", "pool gpu is not leaked, so nobody is paged about it"),
-        ("keep", "any lease of pool gpu is not in force, so there is nothing to keep"),
+        ("ack", reason("guard.ack.not-leaked", pool="gpu")),
+        ("keep", reason("guard.keep.none-in-force", pool="gpu")),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_reason(lab: LabOnMoto, verb: str, reason: str) -> None:
-    said = say(lab, verb)
+def test_what_cannot_be_is_refused_with_its_reason(lab: LabOnMoto, verb: str, why: Reason) -> None:
+    answer = say(lab, verb)
 
-    assert (said["outcome"], said["reason"]) == ("refused", reason)
+    assert (answer["outcome"], read(answer["reason"])) == ("refused", why)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +238,10 @@ def test_nobody_silences_a_leak_for_longer_than_half_a_day(
     said = say(lab, "ack", for_seconds=seconds)
 
     assert said["outcome"] == outcome
-    assert ("at most 12 hours" in str(said["reason"])) is (outcome == "refused")
+    code = "guard.ack.granted" if outcome == "acknowledged" else "guard.ack.too-long"
+    why = read(said["reason"])
+    assert isinstance(why, Reason)
+    assert why.code == code
 
 
 def test_people_are_answered_by_the_labs_own_clock(lab: LabOnMoto) -> None:
@@ -241,7 +249,5 @@ def test_people_are_answered_by_the_labs_own_clock(lab: LabOnMoto) -> None:
 
     said = say(lab, "keep")
 
-    assert (
-        sentence(said["reason"])
-        == "alice's lease is kept until 10:00 on 2026-11-21 (Asia/Seoul), idle or not, by alice"
-    )
+    drawn = draw(read(said["reason"]), ENGLISH, clock_of(ZoneInfo("Asia/Seoul")))
+    assert drawn == "alice's lease is kept until 10:00 on 2026-11-21 (Asia/Seoul), idle or not, by alice"

@@ -1,10 +1,10 @@
-"""Whom a rule of the guard passes over, and that it goes on to the next: nodes, sizes, runs, failsafe, claims."""
+"""What a rule of the guard leaves alone, and that it goes on to the next: nodes, sizes, runs, failsafe, claims."""
 
 from dataclasses import replace
 
 import pytest
 
-from lamplighter.domain.guard.breach import Action, Breach, EarlierBreach, Rule
+from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.experiments import experiments
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.failsafe import failsafe
@@ -15,15 +15,24 @@ from lamplighter.domain.guard.nodes import leases_past_their_end, raised_by, sho
 from lamplighter.domain.guard.sizes import sizes
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate, ScalingActivity, ScalingGroup
+from lamplighter.reasons.reason import Reason, reason
 from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
 
 ROLLING = NodeGroupUpdate("u", "VersionUpdate", "InProgress", EIGHT)
 READY = replace(lease(), ready=EIGHT - 30 * MINUTE)
 LOWERED = Breach(
     Rule.FEWER_NODES_THAN_LEASES,
-    "somebody lowered pool gpu to 1 node, and its leases justify 2: "
-    "the evening lease justifies 2 until 22:00 UTC on 2026-11-20",
-    Action.SAY,
+    reason(
+        "guard.fewer-nodes",
+        pool="gpu",
+        nodes=1,
+        justified=2,
+        target=reason(
+            "pool.justified",
+            leases=(reason("lease.justifies", lease=READY.called(), nodes=2, until=EIGHT + 120 * MINUTE),),
+        ),
+    ),
+    GuardAction.SAY,
 )
 
 
@@ -95,7 +104,7 @@ def activity(description: str, cause: str) -> ScalingActivity:
 )
 def test_the_newest_launch_tells_who_asked_for_it(activities: list[ScalingActivity], directly: bool) -> None:
     assert raised_by(None, ScalingGroup("eks-gpu", 0, 2, 1), activities) == (
-        "; somebody set the group's desired capacity directly, as Cluster Autoscaler does" if directly else ""
+        reason("guard.raised.directly") if directly else None
     )
 
 
@@ -106,7 +115,7 @@ def test_sizes_of_a_group_that_is_not_there_or_that_eks_is_at_are_left() -> None
     facts = pool()
     raised = replace(facts, nodegroup=NodeGroup("lab", "gpu", "ACTIVE", 1, 2, 0, "eks-gpu"))
 
-    assert [each.action for each in judge(sizes, raised)] == [Action.RESTORE_SIZES]
+    assert [each.action for each in judge(sizes, raised)] == [GuardAction.RESTORE_SIZES]
     assert judge(sizes, replace(raised, rolling=ROLLING)) == ()
     assert judge(sizes, replace(raised, nodegroup=None)) == ()
 
@@ -116,17 +125,18 @@ def test_sizes_of_a_group_that_is_not_there_or_that_eks_is_at_are_left() -> None
 
 def test_what_else_was_said_before_a_failsafe_failed_does_not_hide_it() -> None:
     said = [
-        EarlierBreach(Rule.SIZES_CHANGED, Action.NOTE, None, EIGHT - 25 * MINUTE),
-        EarlierBreach(Rule.FAILSAFE_WRONG, Action.FAILED, None, EIGHT - 20 * MINUTE),
-        EarlierBreach(Rule.FAILSAFE_WRONG, Action.WARN, "other", EIGHT - 10 * MINUTE),
-        EarlierBreach(Rule.FAILSAFE_WRONG, Action.FAILED, None, EIGHT - 5 * MINUTE),
+        EarlierBreach(Rule.SIZES_CHANGED, GuardAction.NOTE, None, EIGHT - 25 * MINUTE),
+        EarlierBreach(Rule.FAILSAFE_WRONG, GuardAction.FAILED, None, EIGHT - 20 * MINUTE),
+        EarlierBreach(Rule.FAILSAFE_WRONG, GuardAction.WARN, "other", EIGHT - 10 * MINUTE),
+        EarlierBreach(Rule.FAILSAFE_WRONG, GuardAction.FAILED, None, EIGHT - 5 * MINUTE),
     ]
-    facts = replace(pool(lease(), running=["i-1", "i-2"]), failsafe_found=(), said=tuple(said))
+    facts = replace(pool(lease(), running=["i-1", "i-2"]), failsafe_found=(), earlier=tuple(said))
 
     found = judge(failsafe, facts)
 
-    assert [each.action for each in found] == [Action.REARM, Action.WARN]
-    assert "cannot be set since 19:40 UTC" in found[1].reason
+    assert [each.action for each in found] == [GuardAction.REARM, GuardAction.WARN]
+    why = reason("guard.failsafe.cannot-be-set", pool="gpu", since=EIGHT - 20 * MINUTE)
+    assert found[1].reason == reason("guard.ends-early", why=why, at=EIGHT + 15 * MINUTE)
 
 
 # --- other hands, leaks --------------------------------------------------------------------------
@@ -137,14 +147,15 @@ def test_in_a_pool_that_another_lab_claims_not_even_an_ended_lease_is_closed() -
 
     [breach] = judge(leases_past_their_end, facts)
 
-    assert breach.action is Action.SAY
-    assert breach.reason.endswith("; lab physics claims it too, so nothing is done (would close)")
+    assert breach.action is GuardAction.SAY
+    assert isinstance(breach.reason, Reason)
+    assert breach.reason.code == "guard.claimed-too"
 
 
 def test_a_leak_of_which_no_instance_is_left_ends_none_by_force() -> None:
     facts = replace(pool(), kubernetes_nodes=("a.internal",), incident=Incident(EIGHT - 60 * MINUTE))
 
-    assert [each.action for each in judge(leak, facts)] == [Action.PAGE, Action.CLOSE]
+    assert [each.action for each in judge(leak, facts)] == [GuardAction.PAGE, GuardAction.CLOSE]
 
 
 def test_a_pool_without_an_experiment_has_none_to_restore() -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.guard.breach import Action, Breach, EarlierBreach, Rule
+from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts, waited_for
 from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.guard.incident import Incident
@@ -14,9 +14,12 @@ from lamplighter.domain.guard.runs import closings, openings
 from lamplighter.domain.guard.sizes import sizes
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.pool.evidence import NodeGroupUpdate
+from lamplighter.domain.schedules.schedule import RunEnd
+from lamplighter.reasons.reason import Reason, Sentences, reason
 from tests.unit.guard.test_guard import EIGHT, MINUTE, lease, pool
 
 SECOND = timedelta(seconds=1)
+EVENING = reason("lease.of-window", window="evening")
 
 
 def after(facts: PoolFacts, age: timedelta) -> PoolFacts:
@@ -77,8 +80,8 @@ def test_a_lease_past_its_end_has_two_minutes_for_its_own_schedule() -> None:
     assert judge(leases_past_their_end, after(facts, 2 * MINUTE)) == (
         Breach(
             Rule.LEASE_PAST_ITS_END,
-            "the evening lease on pool gpu ended at 20:00 UTC on 2026-11-20 and nothing is closing it",
-            Action.CLOSE,
+            reason("guard.past-its-end", lease=EVENING, pool="gpu", at=EIGHT),
+            GuardAction.CLOSE,
             lease="evening",
             target=1,
         ),
@@ -95,12 +98,19 @@ def test_of_leases_that_are_over_the_last_that_really_had_time_is_named() -> Non
     ]
 
     assert judge(
-        surplus, replace(pool(*ended, running=["i-1"]), raised_by="; somebody did it", over_since=EIGHT)
+        surplus,
+        replace(pool(*ended, running=["i-1"]), raised_by=reason("guard.raised.directly"), over_since=EIGHT),
     ) == (
         Breach(
             Rule.NODE_WITHOUT_LEASE,
-            "pool gpu has 1 node and no lease; the second lease ended at 19:55 UTC on 2026-11-20; somebody did it",
-            Action.CLOSE,
+            Sentences(
+                (
+                    reason("guard.no-lease", pool="gpu", nodes=1),
+                    reason("lease.ended-at", lease=ended[1].called(), at=ended[1].closes),
+                    reason("guard.raised.directly"),
+                )
+            ),
+            GuardAction.CLOSE,
             target=0,
             since=EIGHT,
         ),
@@ -108,12 +118,13 @@ def test_of_leases_that_are_over_the_last_that_really_had_time_is_named() -> Non
 
 
 def test_a_surplus_beside_leases_is_told_with_its_number_and_taken_back_to_what_they_justify() -> None:
-    assert judge(surplus, pool(lease(nodes=1), running=["i-1", "i-2", "i-3"])) == (
+    facts = pool(lease(nodes=1), running=["i-1", "i-2", "i-3"])
+
+    assert judge(surplus, facts) == (
         Breach(
             Rule.MORE_NODES_THAN_LEASES,
-            "pool gpu has 3 nodes, 2 more than its leases justify: the evening lease justifies 1 until "
-            "22:00 UTC on 2026-11-20",
-            Action.CLOSE,
+            reason("guard.more-nodes", pool="gpu", nodes=3, more=2, target=facts.target.reason),
+            GuardAction.CLOSE,
             target=1,
         ),
     )
@@ -121,7 +132,7 @@ def test_a_surplus_beside_leases_is_told_with_its_number_and_taken_back_to_what_
 
 def test_an_opening_that_was_given_up_leaves_the_other_leases_their_nodes() -> None:
     one, other = lease(nodes=1, state=LeaseState.OPENING), lease("other", nodes=2)
-    facts = replace(pool(other, one), max_nodes=4, opening_ended={"evening": "failed"})
+    facts = replace(pool(other, one), max_nodes=4, opening_ended={"evening": RunEnd.FAILED})
 
     [breach] = judge(openings, facts)
     over = judge(openings, replace(facts, now=EIGHT + 120 * MINUTE))
@@ -133,7 +144,7 @@ def test_an_opening_that_was_given_up_leaves_the_other_leases_their_nodes() -> N
 def test_an_opening_that_was_given_up_on_a_pool_that_became_smaller_takes_it_to_zero() -> None:
     one = lease(nodes=2, state=LeaseState.OPENING)
 
-    [breach] = judge(openings, replace(pool(one), max_nodes=1, opening_ended={"evening": "failed"}))
+    [breach] = judge(openings, replace(pool(one), max_nodes=1, opening_ended={"evening": RunEnd.FAILED}))
 
     assert breach.target == 0
 
@@ -147,8 +158,8 @@ def test_a_closing_has_its_time_from_the_end_of_its_lease(kept: list[str], patie
     assert judge(closings, after(facts, patience)) == (
         Breach(
             Rule.CLOSING_ABANDONED,
-            "the evening lease on pool gpu is being closed since 20:00 UTC on 2026-11-20, and nobody carries it on",
-            Action.CLOSE,
+            reason("guard.closing-abandoned", lease=EVENING, pool="gpu", since=EIGHT),
+            GuardAction.CLOSE,
             lease="evening",
             target=0,
         ),
@@ -160,18 +171,18 @@ def test_a_closing_has_its_time_from_the_end_of_its_lease(kept: list[str], patie
     [
         (timedelta(), None),
         (10 * MINUTE - SECOND, None),
-        (10 * MINUTE, Action.RESTORE_SIZES),
-        (30 * MINUTE - SECOND, Action.RESTORE_SIZES),
-        (30 * MINUTE, Action.NOTE),
+        (10 * MINUTE, GuardAction.RESTORE_SIZES),
+        (30 * MINUTE - SECOND, GuardAction.RESTORE_SIZES),
+        (30 * MINUTE, GuardAction.NOTE),
     ],
 )
 def test_a_changed_maximum_is_put_back_ten_minutes_after_it_was_noted_and_noted_anew_after_thirty(
-    age: timedelta, action: Action | None
+    age: timedelta, action: GuardAction | None
 ) -> None:
     facts = pool()
     assert facts.nodegroup is not None
-    noted = EarlierBreach(Rule.SIZES_CHANGED, Action.NOTE, None, EIGHT)
-    changed = replace(facts, nodegroup=replace(facts.nodegroup, maximum=4), said=(noted,))
+    noted = EarlierBreach(Rule.SIZES_CHANGED, GuardAction.NOTE, None, EIGHT)
+    changed = replace(facts, nodegroup=replace(facts.nodegroup, maximum=4), earlier=(noted,))
 
     assert [breach.action for breach in judge(sizes, after(changed, age))] == ([action] if action else [])
 
@@ -180,20 +191,20 @@ def test_a_changed_maximum_is_put_back_ten_minutes_after_it_was_noted_and_noted_
     ("minimum", "maximum", "desired", "drift"),
     [
         (0, 2, 2, None),
-        (1, 2, 2, "minimum 1 instead of 0"),
-        (1, 3, 2, "minimum 1 instead of 0 and maximum 3 instead of 2"),
+        (1, 2, 2, reason("guard.sizes.minimum", pool="gpu", minimum=1)),
+        (1, 3, 2, reason("guard.sizes.both", pool="gpu", minimum=1, maximum=3, most=2)),
         # A maximum that nodes still need is no drift: EKS would refuse a smaller one.
-        (1, 3, 3, "minimum 1 instead of 0"),
+        (1, 3, 3, reason("guard.sizes.minimum", pool="gpu", minimum=1)),
         (0, 3, 3, None),
     ],
 )
 def test_what_somebody_changed_of_the_sizes_is_named(
-    minimum: int, maximum: int, desired: int, drift: str | None
+    minimum: int, maximum: int, desired: int, drift: Reason | None
 ) -> None:
     facts = pool(lease())
     assert facts.nodegroup is not None
     changed = replace(facts.nodegroup, minimum=minimum, maximum=maximum, desired=desired)
 
     assert [(breach.reason, breach.action) for breach in judge(sizes, replace(facts, nodegroup=changed))] == (
-        [(f"somebody changed the sizes of pool gpu: {drift}", Action.RESTORE_SIZES)] if drift else []
+        [(drift, GuardAction.RESTORE_SIZES)] if drift else []
     )

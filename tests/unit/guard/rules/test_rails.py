@@ -1,4 +1,4 @@
-"""The rails that the guard keeps as they should be: failsafe, curfew, protection from autoscalers, experiments."""
+"""What the guard keeps in order: failsafe, curfew, protection from autoscalers, experiments."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.domain.experiments.catalogue import NCCL_BLOCKED
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
-from lamplighter.domain.guard.breach import Action, Breach, Rule
+from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.cluster import claims, unprotected
 from lamplighter.domain.guard.curfew import curfew
 from lamplighter.domain.guard.experiments import experiments
@@ -15,8 +15,9 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.failsafe import failsafe
 from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.schedules.failsafe import failsafe_schedules, in_the_air, shot_in_the_air
+from lamplighter.domain.schedules.failsafe import failsafe_schedules, may_still_run, schedule_under_way
 from lamplighter.domain.schedules.schedule import Schedule
+from lamplighter.reasons.reason import Reason, reason
 from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
 
 SECOND = timedelta(seconds=1)
@@ -30,8 +31,8 @@ def shots(first: datetime = EIGHT + 60 * MINUTE) -> tuple[Schedule, ...]:
 
 LEFT = Breach(
     Rule.FAILSAFE_LEFT,
-    "pool gpu is at zero without a lease and still has a failsafe armed",
-    Action.DISARM,
+    reason("guard.failsafe.left", pool="gpu"),
+    GuardAction.DISARM,
 )
 
 
@@ -72,10 +73,10 @@ def test_the_first_shot_that_is_wrong_is_named_and_one_that_fires_within_ninety_
     first, second = (
         Breach(
             Rule.FAILSAFE_WRONG,
-            f"the failsafe failsafe-gpu-{name} of pool gpu is missing, due at 20:{due} UTC on 2026-11-20",
-            Action.REARM,
+            reason("guard.failsafe.missing", pool="gpu", name=f"failsafe-gpu-{name}", due=due),
+            GuardAction.REARM,
         )
-        for name, due in (("10", "00"), ("20", "10"))
+        for name, due in (("10", EIGHT), ("20", EIGHT + 10 * MINUTE))
     )
 
     assert judge(failsafe, replace(facts, now=EIGHT - 91 * SECOND)) == (first,)
@@ -87,7 +88,7 @@ def test_a_pool_without_nodes_or_strays_may_be_unarmed() -> None:
 
     assert judge(failsafe, facts) == ()
     assert [each.action for each in judge(failsafe, replace(facts, instances=(instance("i-9"),)))] == [
-        Action.REARM
+        GuardAction.REARM
     ]
 
 
@@ -110,21 +111,21 @@ def test_the_four_shots_of_a_failsafe_are_these() -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "flies"),
+    ("after", "runs"),
     [(-91 * SECOND, False), (-90 * SECOND, True), (6 * MINUTE - SECOND, True), (6 * MINUTE, False)],
 )
-def test_a_shot_is_in_the_air_from_ninety_seconds_before_it_until_its_last_retry(
-    after: timedelta, flies: bool
+def test_a_schedule_may_still_run_from_ninety_seconds_before_it_until_its_last_retry(
+    after: timedelta, runs: bool
 ) -> None:
-    assert in_the_air(EIGHT, EIGHT + after) is flies
-    assert shot_in_the_air("gpu", EIGHT, EIGHT + after) == (("failsafe-gpu-10", EIGHT) if flies else None)
+    assert may_still_run(EIGHT, EIGHT + after) is runs
+    assert schedule_under_way("gpu", EIGHT, EIGHT + after) == (("failsafe-gpu-10", EIGHT) if runs else None)
 
 
-def test_of_a_failsafe_that_is_firing_the_shot_in_the_air_is_named() -> None:
+def test_the_schedule_of_a_failsafe_that_is_under_way_is_named() -> None:
     at = EIGHT + 20 * MINUTE
 
-    assert shot_in_the_air("gpu", EIGHT, at) == ("failsafe-gpu-30", at)
-    assert shot_in_the_air("gpu", None, at) is None
+    assert schedule_under_way("gpu", EIGHT, at) == ("failsafe-gpu-30", at)
+    assert schedule_under_way("gpu", None, at) is None
 
 
 # --- the curfew, the claim, autoscalers ----------------------------------------------------------
@@ -136,13 +137,13 @@ def test_a_curfew_that_is_gone_is_said_and_one_that_is_off_is_switched_on() -> N
     assert judge(curfew, facts) == (
         Breach(
             Rule.CURFEW_WRONG,
-            "the curfew of pool gpu is not there any more (a, d): a deploy makes it again",
-            Action.SAY,
+            reason("guard.curfew.missing", pool="gpu", names=("a", "d")),
+            GuardAction.SAY,
         ),
         Breach(
             Rule.CURFEW_WRONG,
-            "the curfew of pool gpu was switched off (b, e), and the pool is armed",
-            Action.SWITCH_CURFEW,
+            reason("guard.curfew.off", pool="gpu", names=("b", "e")),
+            GuardAction.SWITCH_CURFEW,
         ),
     )
 
@@ -153,8 +154,8 @@ def test_a_curfew_that_is_on_where_the_guard_only_watches_is_switched_off() -> N
     assert judge(curfew, facts) == (
         Breach(
             Rule.CURFEW_WRONG,
-            "the curfew of pool gpu was switched on (c), and the pool is only watched",
-            Action.SWITCH_CURFEW,
+            reason("guard.curfew.on", pool="gpu", names=("c",)),
+            GuardAction.SWITCH_CURFEW,
         ),
     )
     assert judge(curfew, replace(facts, curfew={"b": False})) == ()
@@ -167,15 +168,15 @@ def test_a_claim_of_another_lab_and_nodes_without_protection_are_told_whole() ->
     assert judge(claims, replace(facts, claimed_by="physics")) == (
         Breach(
             Rule.SECOND_CLAIM,
-            "the node group of pool gpu is claimed by lab physics as well: one of the two has to let go of it",
-            Action.SAY,
+            reason("guard.second-claim", lab="physics", pool="gpu"),
+            GuardAction.SAY,
         ),
     )
     assert judge(unprotected, facts) == (
         Breach(
             Rule.NODE_UNPROTECTED,
-            "2 nodes of pool gpu would be taken by a Cluster Autoscaler when idle: i-1.internal, i-2.internal",
-            Action.PROTECT,
+            reason("guard.unprotected", pool="gpu", names=("i-1.internal", "i-2.internal")),
+            GuardAction.PROTECT,
         ),
     )
     assert judge(unprotected, replace(facts, unprotected=())) == ()
@@ -200,12 +201,12 @@ def running(**more: object) -> PoolFacts:
     return replace(pool(lease("other"), lease()), experiment=run, **more)  # type: ignore[arg-type]
 
 
-def overdue(why: str, since: datetime) -> tuple[Breach, ...]:
+def overdue(why: Reason, since: datetime) -> tuple[Breach, ...]:
     return (
         Breach(
             Rule.EXPERIMENT_OVERDUE,
-            f"the experiment {NCCL_BLOCKED.name} on pool gpu is not undone: {why}",
-            Action.RESTORE,
+            reason("guard.experiment-overdue", name=NCCL_BLOCKED.name, pool="gpu", why=why),
+            GuardAction.RESTORE,
             lease="evening",
             since=since,
         ),
@@ -217,18 +218,17 @@ def test_an_experiment_is_restored_five_minutes_after_it_was_to_be_undone() -> N
 
     assert judge(experiments, running(now=due + 5 * MINUTE - SECOND)) == ()
     assert judge(experiments, running(now=due + 5 * MINUTE)) == overdue(
-        "it was to be undone by 20:30 UTC on 2026-11-20", due
+        reason("experiment.due", due=due), due
     )
 
 
 def test_an_experiment_whose_lease_is_over_is_restored_at_once() -> None:
     ended = (lease(closes=35),)
-    gone = overdue("the lease evening is over", EIGHT + 25 * MINUTE)
+    over = reason("experiment.lease-over", lease="evening")
+    gone = overdue(over, EIGHT + 25 * MINUTE)
 
     assert judge(experiments, running(now=EIGHT + 35 * MINUTE, leases=ended)) == gone
-    assert judge(experiments, running(now=EIGHT, leases=())) == overdue(
-        "the lease evening is over", EIGHT + 30 * MINUTE
-    )
+    assert judge(experiments, running(now=EIGHT, leases=())) == overdue(over, EIGHT + 30 * MINUTE)
 
 
 def test_an_experiment_of_another_pool_is_left_to_that_pools_sweep() -> None:

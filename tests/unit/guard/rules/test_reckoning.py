@@ -1,4 +1,4 @@
-"""When a budget is used up, reckoned to the second, and what a charge counts for whom."""
+"""When a budget is used up, to the second, and what a charge counts for whom."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -15,10 +15,14 @@ from lamplighter.domain.money.metering import Grant, Metered
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.overdraft import Overdraft
-from tests.unit.guard.rules.test_budget import budget, running, terms
+from lamplighter.reasons.reason import Reason, reason
+from tests.unit.guard.rules.test_budget import budget, running, terms, used_up
 from tests.unit.guard.test_guard import EIGHT, MINUTE, lease
 
 HOUR = 60 * MINUTE
+MONTH = reason("money.per.month")
+LAB = reason("money.budget", limit="10.00 USD", per=MONTH)
+ALICES = reason("money.owners-budget", limit="1.00 USD", owner="alice", per=MONTH)
 
 
 def usd(amount: int | str) -> Money:
@@ -47,8 +51,13 @@ def test_the_reason_names_the_budget_the_hour_what_is_spent_and_what_has_run() -
     assert found == {
         "evening": Overdraft(
             EIGHT + 30 * MINUTE,
-            "the 10.00 USD for the month is used up at 05:30 on 2026-11-21 (Asia/Seoul): "
-            "8.00 USD is spent and 1.00 USD more has run so far",
+            reason(
+                "guard.budget-used-up",
+                budget=LAB,
+                at=EIGHT + 30 * MINUTE,
+                spent="8.00 USD",
+                more="1.00 USD",
+            ),
         )
     }
 
@@ -58,8 +67,7 @@ def test_a_budget_that_is_used_up_already_is_used_up_now() -> None:
 
     assert found == Overdraft(
         EIGHT,
-        "the 10.00 USD for the month is used up at 05:00 on 2026-11-21 (Asia/Seoul): "
-        "8.00 USD is spent and 3.00 USD more has run so far",
+        reason("guard.budget-used-up", budget=LAB, at=EIGHT, spent="8.00 USD", more="3.00 USD"),
     )
 
 
@@ -84,7 +92,7 @@ def test_a_lease_whose_nodes_do_not_run_uses_no_money() -> None:
 def test_of_two_budgets_that_are_used_up_together_the_lab_s_is_named() -> None:
     [found] = overdrafts([running(lease())], terms(10, alice=1), budget(spent=9), EIGHT).values()
 
-    assert found.why.startswith("the 10.00 USD for the month is used up")
+    assert used_up(found) == LAB
 
 
 def test_a_lease_that_is_not_in_force_uses_money_and_is_not_ended_for_it() -> None:
@@ -107,9 +115,10 @@ def test_a_lease_is_ended_for_whichever_of_its_budgets_is_used_up_first() -> Non
         "alices": EIGHT + HOUR,
         "bobs": EIGHT + 2 * HOUR,
     }
-    assert found["alices"].why.startswith("the 1.00 USD that alice has for the month is used up")
-    assert found["bobs"].why.startswith("the 10.00 USD for the month is used up")
-    assert found["bobs"].why.endswith("6.00 USD is spent and 0.00 USD more has run so far")
+    assert used_up(found["alices"]) == ALICES
+    assert found["bobs"].why == reason(
+        "guard.budget-used-up", budget=LAB, at=EIGHT + 2 * HOUR, spent="6.00 USD", more="0.00 USD"
+    )
 
 
 def test_what_an_owner_has_is_used_by_the_owners_leases_alone() -> None:
@@ -119,7 +128,9 @@ def test_what_an_owner_has_is_used_by_the_owners_leases_alone() -> None:
     found = overdrafts(both, terms(100, alice=3), budget(spent=0), EIGHT)
 
     assert {name: each.at for name, each in found.items()} == {"alices": EIGHT + 2 * HOUR}
-    assert found["alices"].why.endswith("0.00 USD is spent and 1.00 USD more has run so far")
+    assert isinstance(found["alices"].why, Reason)
+    assert found["alices"].why.values["spent"] == "0.00 USD"
+    assert found["alices"].why.values["more"] == "1.00 USD"
 
 
 def test_after_each_end_the_rest_of_the_money_lasts_longer() -> None:

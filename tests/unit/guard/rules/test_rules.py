@@ -1,26 +1,25 @@
-"""The guard's rules about leases that end early, runs nobody carries on, other hands, and leaks."""
+"""The guard's rules about leases that end early, abandoned runs, changes by others, and leaks."""
 
 from dataclasses import replace
 from datetime import timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.calendar.changes import clock_of
-from lamplighter.domain.guard.breach import Action, EarlierBreach, Rule
+from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.incident import Incident, pages_again
-from lamplighter.domain.guard.leases import early_end
 from lamplighter.domain.guard.nodes import raised_by
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate, ScalingActivity, ScalingGroup
+from lamplighter.domain.schedules.schedule import RunEnd
+from lamplighter.reasons.reason import Reason, Sentences, in_english, reason
 from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
 
 HOUR = 60 * MINUTE
 
 
 def warned(rule: Rule, minutes: int, name: str = "evening") -> EarlierBreach:
-    return EarlierBreach(rule, Action.WARN, name, EIGHT + minutes * MINUTE)
+    return EarlierBreach(rule, GuardAction.WARN, name, EIGHT + minutes * MINUTE)
 
 
 def test_a_lease_that_would_outlast_the_longest_is_warned_about_and_then_closed() -> None:
@@ -28,24 +27,12 @@ def test_a_lease_that_would_outlast_the_longest_is_warned_about_and_then_closed(
     facts = replace(pool(long, running=["i-1", "i-2"]), longest_lease=4 * HOUR)
 
     [warning] = sweep(facts)
-    [close] = sweep(replace(facts, now=EIGHT + 15 * MINUTE, said=(warned(Rule.LEASE_TOO_LONG, 0),)))
+    [close] = sweep(replace(facts, now=EIGHT + 15 * MINUTE, earlier=(warned(Rule.LEASE_TOO_LONG, 0),)))
 
-    assert (warning.action, close.action, close.lease) == (Action.WARN, Action.CLOSE, "evening")
-    assert warning.reason == (
-        "alice's lease on pool gpu runs since 16:15 UTC on 2026-11-20, and guard.longest_lease allows 4h: "
-        "it is closed at 20:15 UTC on 2026-11-20"
-    )
-
-
-def test_people_are_told_by_their_own_clock() -> None:
-    seoul = clock_of(ZoneInfo("Asia/Seoul"))
-
-    subject, text = early_end(lease(), "no pod has held a GPU since 20:00", EIGHT + 15 * MINUTE, seoul)
-
-    assert subject == "the evening lease on pool gpu ends early, at 05:15 on 2026-11-21 (Asia/Seoul)"
-    assert text == (
-        "evening, alice: no pod has held a GPU since 20:00. "
-        "It would have ended at 07:00 on 2026-11-21 (Asia/Seoul)."
+    assert (warning.action, close.action, close.lease) == (GuardAction.WARN, GuardAction.CLOSE, "evening")
+    assert in_english(warning.reason) == (
+        "alice's lease on pool gpu has been running since 16:15 UTC on 2026-11-20, and guard.longest_lease allows "
+        "4h; the guard closes it at 20:15 UTC on 2026-11-20"
     )
 
 
@@ -62,9 +49,9 @@ def test_between_the_warning_and_the_close_nothing_is_done_or_said_again() -> No
         idle_after={"evening": HOUR},
     )
 
-    assert sweep(replace(facts, said=(warned(Rule.IDLE_LEASE, -10),))) == ()
-    [close] = sweep(replace(facts, said=(warned(Rule.IDLE_LEASE, -15),)))
-    assert close.action is Action.CLOSE
+    assert sweep(replace(facts, earlier=(warned(Rule.IDLE_LEASE, -10),))) == ()
+    [close] = sweep(replace(facts, earlier=(warned(Rule.IDLE_LEASE, -15),)))
+    assert close.action is GuardAction.CLOSE
 
 
 def test_a_lease_is_idle_from_when_its_gpus_were_ready() -> None:
@@ -81,8 +68,9 @@ def test_a_pool_that_somebody_lowered_under_a_lease_is_said_and_never_raised() -
 
     [breach] = sweep(pool(ready, running=["i-1"]))
 
-    assert (breach.rule, breach.action) == (Rule.FEWER_NODES_THAN_LEASES, Action.SAY)
-    assert breach.reason.startswith("somebody lowered pool gpu to 1 node, and its leases justify 2")
+    assert (breach.rule, breach.action) == (Rule.FEWER_NODES_THAN_LEASES, GuardAction.SAY)
+    assert isinstance(breach.reason, Reason)
+    assert breach.reason.code == "guard.fewer-nodes"
 
 
 def test_nodes_that_are_still_to_come_or_are_known_to_be_missing_are_no_shortfall() -> None:
@@ -98,7 +86,7 @@ def test_who_extends_a_lease_that_was_warned_about_means_to_use_it() -> None:
         pool(lease(opens=-120, closes=120), running=["i-1"]),
         idle_since=EIGHT - 90 * MINUTE,
         idle_after={"evening": HOUR},
-        said=(warned(Rule.IDLE_LEASE, -20),),
+        earlier=(warned(Rule.IDLE_LEASE, -20),),
         extended_at={"evening": EIGHT - 10 * MINUTE},
     )
 
@@ -113,17 +101,26 @@ def test_an_update_that_replaces_leased_nodes_is_waited_for_longer() -> None:
     assert sweep(replace(pool(running=["i-1"]), rolling=rolling)) != ()
 
 
-def test_an_opening_that_nobody_carries_on_is_closed() -> None:
+@pytest.mark.parametrize(
+    ("ended", "code"),
+    [
+        (RunEnd.FAILED, "guard.opening.failed"),
+        (RunEnd.TIMED_OUT, "guard.opening.timed-out"),
+        (RunEnd.ABORTED, "guard.opening.stopped"),
+        (RunEnd.NEVER_STARTED, "guard.opening.never-started"),
+    ],
+)
+def test_an_opening_that_nobody_carries_on_is_closed(ended: RunEnd, code: str) -> None:
     opening = lease(opens=-20, state=LeaseState.OPENING)
 
-    [breach] = sweep(
-        replace(pool(opening, running=["i-1"]), opening_ended={"evening": "was stopped by somebody"})
-    )
+    [breach] = sweep(replace(pool(opening, running=["i-1"]), opening_ended={"evening": ended}))
 
-    assert (breach.rule, breach.action, breach.lease) == (Rule.OPENING_ABANDONED, Action.CLOSE, "evening")
-    assert breach.reason == (
-        "the run that should open the evening lease on pool gpu was stopped by somebody, and nobody carries it on"
+    assert (breach.rule, breach.action, breach.lease) == (
+        Rule.OPENING_ABANDONED,
+        GuardAction.CLOSE,
+        "evening",
     )
+    assert breach.reason == Reason(code, {"lease": opening.called(), "pool": "gpu"})
 
 
 @pytest.mark.parametrize(
@@ -143,17 +140,22 @@ def test_a_closing_is_abandoned_once_no_run_can_still_be_at_it(
 def test_a_pool_that_another_lab_claims_is_said_and_not_fought_over() -> None:
     [claim, node] = sweep(replace(pool(running=["i-1"]), claimed_by="physics"))
 
-    assert (claim.rule, claim.action) == (Rule.SECOND_CLAIM, Action.SAY)
-    assert (node.rule, node.action) == (Rule.NODE_WITHOUT_LEASE, Action.SAY)
-    assert node.reason.endswith("; lab physics claims it too, so nothing is done (would close)")
+    assert (claim.rule, claim.action) == (Rule.SECOND_CLAIM, GuardAction.SAY)
+    assert (node.rule, node.action) == (Rule.NODE_WITHOUT_LEASE, GuardAction.SAY)
+    assert node.reason == reason(
+        "guard.claimed-too",
+        finding=reason("guard.no-lease", pool="gpu", nodes=1),
+        lab="physics",
+        action=reason("guard.act.close"),
+    )
 
 
 def test_a_leased_node_is_protected_from_autoscalers_and_a_surplus_one_is_not() -> None:
     leased = replace(pool(lease(nodes=1), running=["i-1"]), unprotected=("i-1.internal",))
     surplus = replace(pool(lease(nodes=1), running=["i-1", "i-2"]), unprotected=("i-1.internal",))
 
-    assert [breach.action for breach in sweep(leased)] == [Action.PROTECT]
-    assert Action.PROTECT not in {breach.action for breach in sweep(surplus)}
+    assert [breach.action for breach in sweep(leased)] == [GuardAction.PROTECT]
+    assert GuardAction.PROTECT not in {breach.action for breach in sweep(surplus)}
 
 
 LAUNCHED = "Launching a new EC2 instance: i-1"
@@ -163,17 +165,13 @@ SET = "At 2026-11-20T19:58:00Z a user request explicitly set group desired capac
 @pytest.mark.parametrize(
     ("cause", "ordered", "said"),
     [
-        (SET, 1, "; somebody set the group's desired capacity directly, as Cluster Autoscaler does"),
-        (
-            "a user request update of constraints",
-            0,
-            "; its group was raised past EKS, as Cluster Autoscaler does",
-        ),
-        ("a user request update of constraints", 1, ""),
+        (SET, 1, reason("guard.raised.directly")),
+        ("a user request update of constraints", 0, reason("guard.raised.past-eks")),
+        ("a user request update of constraints", 1, None),
     ],
 )
 def test_who_asked_for_the_surplus_is_named_where_auto_scaling_says_so(
-    cause: str, ordered: int, said: str
+    cause: str, ordered: int, said: Reason | None
 ) -> None:
     activity = ScalingActivity("1", "Successful", LAUNCHED, "", EIGHT, EIGHT, cause)
     nodegroup = NodeGroup("lab", "gpu", "ACTIVE", 0, 2, ordered, "eks-gpu")
@@ -188,11 +186,13 @@ def test_another_maximum_is_put_back_only_once_no_deploy_explains_it() -> None:
     facts = replace(facts, nodegroup=replace(facts.nodegroup, maximum=4))
 
     def noted(minutes: int) -> EarlierBreach:
-        return EarlierBreach(Rule.SIZES_CHANGED, Action.NOTE, None, EIGHT + minutes * MINUTE)
+        return EarlierBreach(Rule.SIZES_CHANGED, GuardAction.NOTE, None, EIGHT + minutes * MINUTE)
 
-    assert [breach.action for breach in sweep(facts)] == [Action.NOTE]
-    assert sweep(replace(facts, said=(noted(-5),))) == ()
-    assert [each.action for each in sweep(replace(facts, said=(noted(-10),)))] == [Action.RESTORE_SIZES]
+    assert [breach.action for breach in sweep(facts)] == [GuardAction.NOTE]
+    assert sweep(replace(facts, earlier=(noted(-5),))) == ()
+    assert [each.action for each in sweep(replace(facts, earlier=(noted(-10),)))] == [
+        GuardAction.RESTORE_SIZES
+    ]
 
 
 def test_a_maximum_below_the_lab_s_is_put_back_too() -> None:
@@ -202,19 +202,18 @@ def test_a_maximum_below_the_lab_s_is_put_back_too() -> None:
 
     [breach] = sweep(lowered)
 
-    assert breach.reason == (
-        "somebody changed the sizes of pool gpu: maximum 1 instead of 2; a deploy may be about to explain it"
-    )
+    changed = reason("guard.sizes.maximum", pool="gpu", maximum=1, most=2)
+    assert breach.reason == Sentences((changed, reason("guard.sizes.deploy")))
 
 
 def test_a_pool_that_no_close_brings_to_zero_is_leaked_after_three_quarters_of_an_hour() -> None:
     facts = pool(running=["i-1"])
 
-    def actions(minutes: int) -> set[Action]:
+    def actions(minutes: int) -> set[GuardAction]:
         return {breach.action for breach in sweep(replace(facts, over_since=EIGHT - minutes * MINUTE))}
 
-    assert Action.MARK_LEAKED not in actions(44)
-    assert Action.MARK_LEAKED in actions(45)
+    assert GuardAction.MARK_LEAKED not in actions(44)
+    assert GuardAction.MARK_LEAKED in actions(45)
 
 
 def test_what_a_leaked_group_of_size_zero_keeps_is_ended_in_ec2() -> None:
@@ -224,7 +223,7 @@ def test_what_a_leaked_group_of_size_zero_keeps_is_ended_in_ec2() -> None:
         incident=Incident(EIGHT - 20 * MINUTE, closed_at=EIGHT, tries=2, pages=2),
     )
 
-    ended = [breach for breach in sweep(kept) if breach.action is Action.TERMINATE]
+    ended = [breach for breach in sweep(kept) if breach.action is GuardAction.TERMINATE]
 
     assert [breach.instances for breach in ended] == [("i-1",)]
 
@@ -233,7 +232,7 @@ def test_nothing_is_ended_by_force_while_the_group_still_wants_it() -> None:
     """It would only be started again."""
     wanted = replace(pool(running=["i-1"]), incident=Incident(EIGHT - HOUR, closed_at=EIGHT, tries=2))
 
-    assert Action.TERMINATE not in {breach.action for breach in sweep(wanted)}
+    assert GuardAction.TERMINATE not in {breach.action for breach in sweep(wanted)}
 
 
 def test_an_instance_of_a_running_lease_is_never_ended_by_force() -> None:
@@ -241,7 +240,7 @@ def test_an_instance_of_a_running_lease_is_never_ended_by_force() -> None:
         pool(lease(nodes=1), strays=[instance("i-9", group=None)], desired=0), incident=Incident(EIGHT - HOUR)
     )
 
-    assert Action.TERMINATE not in {breach.action for breach in sweep(leased)}
+    assert GuardAction.TERMINATE not in {breach.action for breach in sweep(leased)}
 
 
 def test_what_goes_on_and_on_pages_more_and_more_rarely() -> None:
@@ -250,7 +249,7 @@ def test_what_goes_on_and_on_pages_more_and_more_rarely() -> None:
     for minutes in range(0, 3 * 24 * 60, 30):
         now = EIGHT + minutes * MINUTE
         again = pages_again([each for each in said if now - each.at < timedelta(hours=26)], now)
-        said.append(EarlierBreach(Rule.CLOSING_ABANDONED, Action.CLOSE, "evening", now, paged=again))
+        said.append(EarlierBreach(Rule.CLOSING_ABANDONED, GuardAction.CLOSE, "evening", now, paged=again))
         if again:
             paged.append(minutes / 60)
 
@@ -258,6 +257,6 @@ def test_what_goes_on_and_on_pages_more_and_more_rarely() -> None:
 
 
 def test_what_comes_back_after_a_rest_pages_at_once() -> None:
-    before = [EarlierBreach(Rule.NODE_WITHOUT_LEASE, Action.CLOSE, None, EIGHT - 5 * HOUR, paged=True)]
+    before = [EarlierBreach(Rule.NODE_WITHOUT_LEASE, GuardAction.CLOSE, None, EIGHT - 5 * HOUR, paged=True)]
 
     assert pages_again(before, EIGHT)

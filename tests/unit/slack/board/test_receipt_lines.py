@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.zero import ZeroProof
 from lamplighter.domain.slack.message import MessageExtras, receipt_lines
 from lamplighter.domain.slack.thread import ThreadFacts, posts
 from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.lease_view import LeaseStanding
-from lamplighter.domain.views.receipt_view import ZeroView
 from tests.unit.slack.board.test_message import EIGHT, LOOK, OPEN, shown, texts
 from tests.unit.views.test_receipt_views import BARE, RECEIPT
 
@@ -34,7 +34,7 @@ def test_what_a_receipt_does_not_know_is_left_out() -> None:
         "GPU-minutes: 0.",
         "GPUs were ready after 0 minutes.",
     ]
-    proven = replace(bare, overrun=Money.zero("USD"), proof_of_zero=ZeroView(EIGHT, 0, (), ()))
+    proven = replace(bare, overrun=Money.zero("USD"), proof_of_zero=ZeroProof(EIGHT, kubernetes_nodes=()))
     assert receipt_lines(proven, LOOK).splitlines()[1:] == [
         "Of this, 0.00 USD ran after the end of the lease or beside its nodes.",
         "Zero was proven at 20:00 (Asia/Seoul): nothing is left running.",

@@ -1,4 +1,4 @@
-"""When a sweep asks Kubernetes about a pool, and what it makes of the nodes and pods there."""
+"""When a sweep reads a pool from Kubernetes, and what follows from the nodes and pods there."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,7 +13,7 @@ from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 
 def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:
-    """With `more`, what of the lab was read otherwise."""
+    """The facts of a sweep; `more` replaces what was read of the lab."""
     return gather(lab.guard_services, "gpu", replace(gather_lab(lab.guard_services), **more))
 
 
@@ -114,7 +114,7 @@ def test_a_node_that_comes_later_is_idle_since_it_came(lab: LabOnMoto, *, answer
     lab.at(5)
     lab.scale(0)
     if not answers:
-        # With a failsafe armed Kubernetes is asked without an instance, too.
+        # With an armed failsafe the sweep reads Kubernetes even without an instance.
         lab.guard_services.lease_services.arm("gpu")
         lab.guard_services.kubernetes_silent = True
     facts(lab)
@@ -131,7 +131,7 @@ def test_what_has_finished_holds_nothing_and_our_checks_are_nobody_s_use(lab: La
     lab.cluster.add_node("i-1")
     work(lab, "nvidia.com/gpu", phase="Succeeded")
     assert facts(lab).idle_since == EIGHT
-    # Without a GPU that could be in use there is nothing to tell.
+    # A pool without GPUs has no count of GPUs in use.
     assert lab.capacity.ledger.pool("gpu").seen_gpus is None
     lab.cluster.nodes[0]["status"] = {"allocatable": {"nvidia.com/gpu": "4"}}
     work(lab, "nvidia.com/gpu", namespace="lamplighter")

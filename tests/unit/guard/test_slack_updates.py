@@ -1,4 +1,4 @@
-"""A sweep moves a pool in which nothing else does, while Slack is to hear of something: the board looks again."""
+"""A sweep writes a quiet pool's item while Slack must update, so that the board reads the ledger again."""
 
 from datetime import timedelta
 from typing import Any

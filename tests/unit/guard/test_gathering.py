@@ -1,4 +1,4 @@
-"""What a sweep finds of a pool in AWS and in the ledger, and who it says is behind it."""
+"""What a sweep reads of a pool in AWS and in the ledger, and how it tells who raised the size."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -15,6 +15,7 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 
 MINUTE = timedelta(minutes=1)
@@ -22,7 +23,7 @@ ROLLING = NodeGroupUpdate("u-1", "VersionUpdate", "InProgress", EIGHT)
 
 
 def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:
-    """With `more`, what of the lab was read otherwise."""
+    """The facts of a sweep; `more` replaces what was read of the lab."""
     return gather(lab.guard_services, "gpu", replace(gather_lab(lab.guard_services), **more))
 
 
@@ -38,7 +39,7 @@ def test_who_raised_the_size_is_said_where_more_is_there_than_leased(lab: LabOnM
         asg.update_auto_scaling_group(AutoScalingGroupName=lab.group, DesiredCapacity=size)
         found.append(facts(lab).raised_by)
 
-    assert found == ["", "; its group was raised past EKS, as Cluster Autoscaler does"]
+    assert found == [None, reason("guard.raised.past-eks")]
 
 
 def test_a_pool_is_over_from_the_first_sweep_that_saw_it_until_it_is_leased_or_empty(lab: LabOnMoto) -> None:

@@ -1,8 +1,8 @@
-"""The close that the guard starts: for what, until when, and once at a time."""
+"""The close that the guard starts: for which lease, until when it is valid, and only one at a time."""
 
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.guard.breach import Action, Rule
+from lamplighter.domain.guard.breach import GuardAction, Rule
 from lamplighter.domain.leases.lease import LeaseState
 from tests.unit.guard.test_acts import does
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
@@ -26,7 +26,7 @@ def test_the_nodes_of_a_lease_are_left_to_its_close(lab: LabOnMoto) -> None:
     lab.scale(1)
     lab.at(3)
 
-    assert does(lab, Rule.LEASE_PAST_ITS_END, Action.CLOSE, lease="cli-1", target=0) is True
+    assert does(lab, Rule.LEASE_PAST_ITS_END, GuardAction.CLOSE, lease="cli-1", target=0) is True
 
     [close] = lab.closes
     assert (close["id"], close["closes"], close["generation"]) == (
@@ -44,7 +44,7 @@ def test_the_close_of_a_lease_that_is_being_closed_is_for_no_end_of_it(lab: LabO
     lab.capacity.ledger.begin_closing(closing, lab.capacity.ledger.pool("gpu"), EIGHT, why)
     assert [each.state for each in lab.capacity.ledger.leases("gpu")] == [LeaseState.CLOSING]
 
-    does(lab, Rule.CLOSING_ABANDONED, Action.CLOSE, lease="cli-1", target=0)
+    does(lab, Rule.CLOSING_ABANDONED, GuardAction.CLOSE, lease="cli-1", target=0)
 
     [close] = lab.closes
     assert (close.get("closes"), close.get("generation"), close["lease"]) == (None, None, "cli-1")
@@ -55,7 +55,7 @@ def test_a_surplus_beside_a_lease_is_left_to_its_close(lab: LabOnMoto) -> None:
     lab.guard_services.lease_services.arm("gpu")
     lab.scale(2)
 
-    assert does(lab, Rule.MORE_NODES_THAN_LEASES, Action.CLOSE, target=1) is True
+    assert does(lab, Rule.MORE_NODES_THAN_LEASES, GuardAction.CLOSE, target=1) is True
 
     assert (lab.sizes["desiredSize"], len(lab.closes)) == (2, 1)
 
@@ -65,6 +65,6 @@ def test_the_close_of_another_lease_is_not_held_up_by_one_that_was_started(lab: 
     lab.lease(nodes=1, opens=-60, closes=0, name="cli-2")
 
     for name in ("cli-1", "cli-1", "cli-2"):
-        does(lab, Rule.LEASE_PAST_ITS_END, Action.CLOSE, lease=name, target=0)
+        does(lab, Rule.LEASE_PAST_ITS_END, GuardAction.CLOSE, lease=name, target=0)
 
     assert [close["lease"] for close in lab.closes] == ["cli-1", "cli-2"]

@@ -1,0 +1,109 @@
+"""Law 7: a pool counts as closed only when it is proven that nothing of it is left.
+
+This is the only definition. CloseLab's step ProveZero, the guard, a destroy and the receipts use it; what they read,
+and what they do about the rest, is theirs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from lamplighter.domain.pool.evidence import Instance, NodeGroup, ScalingGroup
+from lamplighter.reasons.reason import Reason, Said, Sentences, reason
+from lamplighter.values import instant
+
+PROVEN = "zero-proven"
+"""The kind of the audit entry that keeps a proof; its `nodes` are those that leases justified then."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroProof:
+    """What EC2, Auto Scaling, EKS and Kubernetes had of a pool at one instant."""
+
+    at: datetime | None = None
+    desired: int = 0
+    """The ordered size: EKS's or the Auto Scaling group's, whichever is larger."""
+    instances: tuple[str, ...] = ()
+    """Instances that are not terminated yet."""
+    members: tuple[str, ...] = ()
+    """Instances in the Auto Scaling group."""
+    kubernetes_nodes: tuple[str, ...] | None = None
+    """None where Kubernetes was not read: that proves nothing."""
+    justified: int = 0
+    """Nodes that running leases justify: so many may stay."""
+
+    @property
+    def proven(self) -> bool:
+        """Whether nothing is left beyond the justified nodes."""
+        return not self.left
+
+    @property
+    def left(self) -> tuple[Reason, ...]:
+        """What speaks against the proof; empty where it is proven."""
+        found: list[Reason] = []
+        if self.desired > self.justified:
+            found.append(reason("guard.zero.ordered", nodes=self.desired))
+        if len(self.instances) > self.justified:
+            found.append(reason("guard.zero.instances", instances=self.instances))
+        beside = tuple(member for member in self.members if member not in self.instances)
+        if beside and len(self.members) > self.justified:
+            found.append(reason("guard.zero.members", instances=beside))
+        if self.kubernetes_nodes is None:
+            found.append(reason("guard.zero.not-read"))
+        elif len(self.kubernetes_nodes) > self.justified:
+            found.append(reason("guard.zero.kubernetes", names=self.kubernetes_nodes))
+        return tuple(found)
+
+    def reason(self, pool: str) -> Said:
+        """What is left of the pool, or what is proven."""
+        left = self.left
+        if left:
+            return left[0] if len(left) == 1 else Sentences(left)
+        if self.justified:
+            return reason("guard.zero.only-leased", pool=pool, nodes=self.justified)
+        return reason("guard.zero.proven", pool=pool)
+
+    def to_json(self) -> dict[str, object]:
+        """The contract's `proof_of_zero`."""
+        return {
+            "at": None if self.at is None else instant.written(self.at),
+            "desired": self.desired,
+            "instances": list(self.instances),
+            "kubernetes_nodes": list(self.kubernetes_nodes or ()),
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, object]) -> "ZeroProof":
+        """Reads what to_json wrote; a document without an instant proves nothing."""
+        at = document.get("at")
+        nodes = _names(document.get("kubernetes_nodes"))
+        return cls(
+            at=instant.read(str(at)) if at else None,
+            desired=int(str(document.get("desired") or 0)),
+            instances=_names(document.get("instances")),
+            kubernetes_nodes=nodes if at or nodes else None,
+        )
+
+
+def zero_proof(
+    *,
+    at: datetime,
+    nodegroup: NodeGroup | None,
+    group: ScalingGroup | None,
+    instances: Sequence[Instance],
+    kubernetes_nodes: tuple[str, ...] | None,
+    justified: int = 0,
+) -> ZeroProof:
+    """The proof from what was read; a node group or Auto Scaling group that does not exist has nothing."""
+    return ZeroProof(
+        at=at,
+        desired=max(group.desired if group else 0, nodegroup.desired if nodegroup else 0),
+        instances=tuple(instance.id for instance in instances if instance.exists),
+        members=tuple(member.instance for member in group.members) if group else (),
+        kubernetes_nodes=kubernetes_nodes,
+        justified=justified,
+    )
+
+
+def _names(kept: object) -> tuple[str, ...]:
+    return tuple(str(name) for name in kept) if isinstance(kept, list | tuple) else ()
