@@ -1,4 +1,4 @@
-"""Files that a verb writes for its caller: refused before any work is done, and never left half written."""
+"""Files that a verb writes for its caller: checked before any work, and written whole or not at all."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ def may_be_written(option: str, file: Path) -> None:
 
 
 def write(option: str, file: Path, text: str) -> None:
-    """The whole text, or what was there before."""
+    """Replace the file with the text. If that fails, the file stays as it was."""
     draft = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         draft.write_text(text, "utf-8")

@@ -52,7 +52,7 @@ def given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Comm
         found = Deployment("lab", {"LedgerTable": LEDGER}, Says(EIGHT))
         monkeypatch.setattr(deployment, "find", lambda _name: found)
         monkeypatch.setattr(orders, "give", give)
-        monkeypatch.setattr(arm, "would_touch", lambda *_: [])
+        monkeypatch.setattr(arm, "would_change", lambda *_: [])
         yield commands
 
 
@@ -69,7 +69,7 @@ PLANS: list[Any] = [
     ("pause for 30m", "nothing that is planned so far would stay closed", "nothing was paused"),
     ("close", "would end cli-1: 1 node on gpu for alice", "nothing was closed"),
     ("close --all gpu", "would end cli-1: 1 node on gpu for alice", "nothing was closed"),
-    ("arm gpu", "nothing on pool gpu would be touched now", "nothing was changed"),
+    ("arm gpu", "the guard would change nothing on pool gpu now", "nothing was changed"),
     ("experiment run device-plugin-off gpu --no-wait", "  undone by   ", "nothing was changed"),
 ]
 NAMES = [words for words, _, _ in PLANS]

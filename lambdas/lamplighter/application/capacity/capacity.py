@@ -127,10 +127,14 @@ def without_held_back(leases: Sequence[Lease], ledger: Ledger, at: datetime) -> 
 @cache
 def deployed() -> Capacity:
     """The lab that this function belongs to, from its environment."""
-    lab = environment.lab()
+    return of_lab(environment.lab(), Ledger(environment.ENVIRONMENT.ledger_table))
+
+
+def of_lab(lab: "Lab", ledger: Ledger) -> Capacity:
+    """The pools of a lab, in the account and region of the AWS settings."""
     return Capacity(
         lab=lab,
-        ledger=Ledger(environment.ENVIRONMENT.ledger_table),
+        ledger=ledger,
         nodegroups=NodeGroups(lab.cluster_name),
         autoscaling=AutoScaling(),
         instances=Instances(),

@@ -8,23 +8,16 @@ from datetime import datetime
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application import metrics
-from lamplighter.application.capacity.capacity import Capacity, PoolReading
+from lamplighter.application.capacity.capacity import PoolReading
+from lamplighter.application.capacity.lives import nodes_lives
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.metrics import Metric
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.charge import Charge, charge, counted_from, counted_to, grants
-from lamplighter.domain.money.metering import Metered, NodeLife, meter, runs
+from lamplighter.domain.money.metering import Metered, meter
 from lamplighter.errors import TryLater
-
-ACTIVITY_PAGES = 10
-
-
-def nodes_lives(capacity: Capacity, seen: PoolReading, now: datetime) -> tuple[NodeLife, ...]:
-    """Every node's life, as far as Auto Scaling and EC2 remember."""
-    activities = capacity.autoscaling.activities(seen.group.name, ACTIVITY_PAGES) if seen.group else ()
-    return runs(activities, seen.instances, now)
 
 
 def metered(

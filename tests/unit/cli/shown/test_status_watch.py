@@ -94,7 +94,7 @@ def test_a_look_that_fails_is_said_and_made_again(
     watched(found, OutsideFailed("dynamodb:Query did not answer"), lambda: None)
 
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == "not read just now: dynamodb:Query did not answer"
+    assert said[0] == "this read failed: dynamodb:Query did not answer"
     assert said[1].endswith("pool gpu is closed: 0 of 0 nodes")
 
 
@@ -174,5 +174,5 @@ def test_an_interrupted_watch_ends_as_shells_say_it(
 
 
 def test_a_watch_draws_for_people_and_writes_no_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BadInput, match="--watch: draws for people, leave out --json"):
+    with pytest.raises(BadInput, match="--watch: is for a terminal, leave out --json"):
         status.command(watch=True, as_json=True)

@@ -1,13 +1,11 @@
 """What people say to the guard: arm, watch, ack and keep, and what a sweep then does differently."""
 
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 import pytest
 
-from cli.deployment import Deployment
-from cli.look_after.arm import would_touch
+from lamplighter.application.guard.preview import would_change
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.leases.changes import change
 from lamplighter.domain.commands.command import Command
@@ -15,7 +13,7 @@ from lamplighter.domain.leases import closing
 from lamplighter.domain.leases.idleness import allowed
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.errors import OutsideFailed
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 
 def say(lab: LabOnMoto, verb: str, **more: object) -> dict[str, object]:
@@ -68,34 +66,19 @@ def test_a_pool_that_is_watched_is_closed_once_it_is_armed(lab: LabOnMoto) -> No
     )
 
 
-class Now:
-    """The clock of a deployment that was just found."""
-
-    def __init__(self, now: datetime) -> None:
-        self._now = now
-
-    def last(self) -> datetime:
-        return self._now
-
-
-def deployment(lab: LabOnMoto) -> Any:
-    lab.capacity.ledger.put_document(lab.lab.to_json(), EIGHT)
-    return Deployment("lab", {"LedgerTable": LEDGER}, Now(lab.at(0)))  # type: ignore[arg-type]
-
-
 def test_arm_shows_what_it_would_close_and_leaves_out_what_is_leased(lab: LabOnMoto) -> None:
     say(lab, "watch")
     lab.lease(nodes=1)
     lab.scale(2)
 
-    shown = would_touch(deployment(lab), "gpu")
+    shown = would_change(lab.capacity, "gpu", EIGHT)
 
     assert [(breach.action.value, breach.target) for breach in shown] == [("close", 1)]
     assert shown[0].reason.startswith("pool gpu has 2 nodes, 1 more than its leases justify")
 
 
 def test_arm_shows_nothing_where_all_is_well(lab: LabOnMoto) -> None:
-    assert would_touch(deployment(lab), "gpu") == []
+    assert would_change(lab.capacity, "gpu", EIGHT) == []
 
 
 def test_an_order_that_changes_nothing_says_so(lab: LabOnMoto) -> None:
