@@ -96,8 +96,10 @@ cdk: .venv/bin/cdk
 
 # --- what people run --------------------------------------------------------------------------
 
+# The first line comes before any download: a machine on which nobody has tried it learns of the container at once.
 demo:
-	@$(MAKE) $(SET_UP) to-run
+	@if [ -n "$(PYTHON)" ]; then $(PYTHON) -m local.machine; fi
+	$(MAKE) $(SET_UP) to-run
 	$(BIN)/lamplighter local demo
 
 synth:

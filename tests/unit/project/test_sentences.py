@@ -20,7 +20,6 @@ CUTS = frozenset(
 SEARCHES = frozenset({"search", "match", "fullmatch", "findall", "finditer", "sub"})
 
 FOREIGN = {
-    "cli/endings.py": "what botocore, or a person's shell, wrote: put on one line",
     "cli/plan/check_gpus.py": "a list of pairs",
     "cli/reference/page.py": "a list of parts",
     "lambdas/handlers/commands.py": "API Gateway's route key",
