@@ -7,8 +7,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from cli import deployment, printing
-from cli.look_after import known_names
-from cli.options import AsJson, LabName, Yes
+from cli.options import AsJson, Because, LabName, PoolName, Yes
 from cli.use import agreed, changes
 from lamplighter.application.guard.preview import would_change
 from lamplighter.domain.commands.command import Verb
@@ -17,12 +16,8 @@ from lamplighter.domain.guard.breach import Breach
 
 
 def command(
-    pool: Annotated[
-        str | None, typer.Argument(metavar="[POOL]", help="The pool.", autocompletion=known_names.pools)
-    ] = None,
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="[because TEXT]", help="For the audit trail.")
-    ] = None,
+    pool: PoolName = None,
+    words: Because = None,
     watch: Annotated[bool, typer.Option("--watch", help="Report breaches only, close nothing.")] = False,
     yes: Yes = False,
     as_json: AsJson = False,

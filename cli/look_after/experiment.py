@@ -9,7 +9,7 @@ import typer
 
 from cli import deployment, printing
 from cli.look_after import experiment_orders, known_names
-from cli.options import AsJson, LabName, Yes
+from cli.options import AsJson, LabName, PoolName, Yes
 from cli.use import agreed
 from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.experiments.report import as_json as report_as_json
@@ -26,12 +26,6 @@ Examples:
   lamplighter experiment report > report.md
 """
 app = typer.Typer(help=HELP, no_args_is_help=True)
-Pool = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[POOL]", help="The pool; the only one by default.", autocompletion=known_names.pools
-    ),
-]
 PROGRESS = {
     ExperimentPhase.PREPARED: "prepared: the present state is saved, and the schedules that undo the change are armed",
     ExperimentPhase.CHANGED: "changed: {change}",
@@ -42,7 +36,7 @@ PROGRESS = {
 
 
 @app.command("list")
-def list_experiments(pool: Pool = None, as_json: AsJson = False, lab_name: LabName = None) -> None:
+def list_experiments(pool: PoolName = None, as_json: AsJson = False, lab_name: LabName = None) -> None:
     """Show every experiment: what it changes, what to expect, what else breaks, and whether it may run now.
 
     \b
@@ -63,7 +57,7 @@ def run_experiment(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="The experiment.", autocompletion=known_names.experiments)
     ],
-    pool: Pool = None,
+    pool: PoolName = None,
     lease: Annotated[
         str | None,
         typer.Option(

@@ -8,8 +8,7 @@ import typer
 
 from cli import deployment, printing
 from cli.deployment import Deployment
-from cli.look_after import known_names
-from cli.options import AsJson, LabName
+from cli.options import AsJson, LabName, OnePool
 from cli.understand import status_watch
 from cli.understand.cost_tables import summary
 from cli.understand.status_gpus import show
@@ -27,9 +26,7 @@ from lamplighter.values.instant import written
 
 
 def command(
-    pool: Annotated[
-        str | None, typer.Argument(metavar="[POOL]", help="Only this pool.", autocompletion=known_names.pools)
-    ] = None,
+    pool: OnePool = None,
     gpus: Annotated[
         bool, typer.Option("--gpus", help="Show the last GPU checks of each node, and the trend.")
     ] = False,

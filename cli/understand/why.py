@@ -8,8 +8,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from cli import deployment, printing
-from cli.look_after import known_names
-from cli.options import AsJson, LabName
+from cli.options import AsJson, LabName, PoolName
 from lamplighter.application.views.why import REACHES_BACK, explained
 from lamplighter.domain.audit.why import Explanation
 from lamplighter.errors import BadInput
@@ -22,12 +21,7 @@ EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def command(
-    pool: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[POOL]", help="The pool; the only one by default.", autocompletion=known_names.pools
-        ),
-    ] = None,
+    pool: PoolName = None,
     at: Annotated[
         str | None, typer.Option("--at", metavar="T", help="A past instant, with its offset; default: now.")
     ] = None,

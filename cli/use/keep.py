@@ -1,11 +1,7 @@
 """`lamplighter keep`: keeps a lease that the guard would close because no pod uses its GPUs."""
 
-from typing import Annotated
-
-import typer
-
 from cli import deployment
-from cli.options import AsJson, LabName
+from cli.options import AsJson, Because, LabName
 from cli.use import changes, meant
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.commands.words import reason_given
@@ -13,9 +9,7 @@ from lamplighter.domain.commands.words import reason_given
 
 def command(
     what: meant.PoolOrLease = None,
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="[because TEXT]", help="For the audit trail.")
-    ] = None,
+    words: Because = None,
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:

@@ -7,16 +7,14 @@ import typer
 
 from cli import deployment, printing
 from cli.look_after import known_names
-from cli.options import AsJson, LabName
+from cli.options import AsJson, LabName, OnePool
 from lamplighter.domain.leases.lease import OVER, Lease
 from lamplighter.domain.views.lease_view import LeaseView
 from lamplighter.values.instant import written
 
 
 def command(
-    pool: Annotated[
-        str | None, typer.Argument(metavar="[POOL]", help="Only this pool.", autocompletion=known_names.pools)
-    ] = None,
+    pool: OnePool = None,
     everything: Annotated[bool, typer.Option("--all", help="Also closed and refused leases.")] = False,
     as_json: AsJson = False,
     lab_name: LabName = None,
