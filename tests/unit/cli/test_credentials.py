@@ -1,4 +1,4 @@
-"""Credentials that are missing, old, wrong or not enough: one line, the exit code, within seconds, no traceback."""
+"""Missing, expired, wrong or insufficient credentials give one line and the exit code, within seconds."""
 
 import os
 import socket
@@ -32,7 +32,7 @@ SAID_BY_AWS = {
 
 
 class _Refusing(BaseHTTPRequestHandler):
-    """An AWS that refuses everything with the code in the address."""
+    """An endpoint that refuses every call with the error code in its address."""
 
     def do_POST(self) -> None:
         code = self.path.strip("/")

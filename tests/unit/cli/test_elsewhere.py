@@ -16,7 +16,7 @@ FAR = "us-west-2"
 
 @pytest.fixture(scope="module")
 def lab_far_away() -> Iterator[str]:
-    """An account with one lab, in another region than the one that verbs use here."""
+    """An account with one lab in another region."""
     with aws_over_http.account() as endpoint:
         cloudformation = boto3.client(
             "cloudformation",

@@ -1,4 +1,4 @@
-"""`local env`: a shell that takes what it prints speaks to the embedded cloud."""
+"""With the settings that `local env` prints, a shell reaches the embedded cloud."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Tables as a file or a pipe gets them: nothing is cut, and what people wrote is printed as it is."""
+"""Tables in a file or a pipe: nothing is cut, and people's words are printed as they are."""
 
 import pytest
 

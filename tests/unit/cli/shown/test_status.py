@@ -1,4 +1,4 @@
-"""What `status` says of a pool: its target, its leases, and windows that are open without one."""
+"""`status` shows a pool's target, its leases, and windows that are open without a lease."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

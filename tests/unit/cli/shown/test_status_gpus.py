@@ -1,4 +1,4 @@
-"""What `status` says of GPUs that were judged, and `status --gpus` of each node and of the trend."""
+"""`status` shows the verdict on GPUs, and `status --gpus` shows each node and the trend."""
 
 import json
 from collections.abc import Iterator

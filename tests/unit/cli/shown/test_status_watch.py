@@ -1,4 +1,4 @@
-"""`status --watch`: what is new in a line, nothing twice, and a failed look ends nothing."""
+"""`status --watch` prints each change once, and goes on after a failed read."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ MINUTE = timedelta(minutes=1)
 
 
 class Ticking(Stopped):
-    """A minute passes with each look."""
+    """A clock that moves a minute with each read."""
 
     def now(self) -> datetime:
         self._at += MINUTE
@@ -43,7 +43,7 @@ def found(lab: LabOnMoto) -> Deployment:
 
 
 def watched(found: Deployment, *happens: object) -> None:
-    """Look after each thing that happens; then somebody interrupts it."""
+    """Read after each event, and end with Ctrl-C."""
     left = list(happens)
 
     def look() -> list[PoolView]:

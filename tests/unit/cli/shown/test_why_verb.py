@@ -1,4 +1,4 @@
-"""What `why` prints: one clock, and one clear line for an instant that cannot be asked about."""
+"""`why` uses one clock, and answers an instant that is out of range in one line."""
 
 import json
 from collections.abc import Iterator
