@@ -16,9 +16,10 @@ from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit import trail
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import clock_of
+from lamplighter.domain.checks.gpu_proof import Proof
 from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
 from lamplighter.domain.gpu.offer import kept
-from lamplighter.domain.leases import closing
+from lamplighter.domain.leases import closing, extension
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import terms as terms_of
@@ -136,7 +137,6 @@ def tell(run: Mapping[str, object], _voice: NoticeServices) -> dict[str, object]
 
 def _furthest(lease: Lease, notice_services: NoticeServices) -> datetime | None:
     """How far the lease may be extended; None where nobody knows, for want of a price."""
-    from lamplighter.domain.leases import extension  # noqa: PLC0415 -- only to warn
 
     try:
         terms = terms_of(environment.as_kept(notice_services.lab, notice_services.ledger), lease.pool)
@@ -187,7 +187,6 @@ def _with_rows(pool: str, run: Mapping[str, object], notice_services: NoticeServ
 
 def _keep_verdicts(lease: Lease, validate: Mapping[str, object], notice_services: NoticeServices) -> None:
     """What this ladder found: the last word on the lease, and the history of the pool and its nodes."""
-    from lamplighter.domain.checks.gpu_proof import Proof  # noqa: PLC0415 -- a refusal needs none
 
     rows = validate.get("verdicts")
     if not isinstance(rows, list) or not rows or "at" not in validate:

@@ -20,6 +20,7 @@ from lamplighter import clock
 from lamplighter.adapters.slack.secret import Secrets
 from lamplighter.application.slack.answering import answer
 from lamplighter.application.slack.context import slack_services
+from lamplighter.application.slack.log import failed
 from lamplighter.application.slack.patience import Patience
 from lamplighter.domain.slack.asked import request, signature
 from lamplighter.domain.slack.asked.request import Request
@@ -211,6 +212,5 @@ def _said(code: int, body: Mapping[str, object]) -> Reply:
 
 def _log_failure(error: BaseException) -> None:
     """What went wrong on our side: our own sentence, or only the kind and the place of anything else."""
-    from lamplighter.application.slack.log import failed  # noqa: PLC0415 -- seldom
 
     failed(error)
