@@ -18,14 +18,14 @@ from pathlib import Path
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile
-from local.aws.functions.assets import cache_folder
+from local.cache_folder import cache_folder
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 #: What an assembly is made of, besides the lab.
 SOURCES = ("app.py", "cdk.json", "stacks", "lambdas", "requirements/dev.txt")
 #: Assemblies kept; one is about 150 MB.
 KEPT = 3
-LEASH = Path(__file__).with_name("leash.py")
+CHILD_PROCESS = Path(__file__).with_name("child_process.py")
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,9 @@ def _run(
 ) -> None:
     program = [sys.executable, str(CHECKOUT / "app.py"), "--lab", str(lab.resolve()), "--out", str(out)]
     program += ["--slack", slack] if slack else []
-    # On a leash: neither it nor the Node.js process that jsii starts may outlive us.
+    # Neither it nor the Node.js process that jsii starts may outlive us.
     process = subprocess.Popen(
-        [sys.executable, "-I", "-S", str(LEASH), *program],
+        [sys.executable, "-I", "-S", str(CHILD_PROCESS), *program],
         cwd=CHECKOUT,
         # Broken off, jsii leaves its temporary files behind: they are ours to remove.
         env={**os.environ, "TMPDIR": str(scratch)},

@@ -1,8 +1,8 @@
 """The one virtual clock of an embedded cloud, driven by events.
 
 Time stands while anything that is due is being computed, and moves to the next due instant when nothing is: at
-once while it hurries, else at most `rate` virtual seconds a real one. What is computed is a strand of work; one
-strand at a time has the turn, in the order of instants and then of asking, so that the same day comes out in the
+once while it hurries, else at most `rate` virtual seconds a real one. What is computed is a fiber of work; one
+fiber at a time has the turn, in the order of instants and then of asking, so that the same day comes out in the
 same order on any machine. Real programs beside us (Kubernetes' controllers) are waited for through `settled`.
 
 Nothing in the embedded cloud may sleep in real time for a virtual reason.
@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from local.clock_fibers import Appointment, Fiber, Threads, Waiting
 from local.clock_file import ClockFile
-from local.clock_strands import Appointment, Strand, Threads, Waiting
 
 LOG = logging.getLogger(__name__)
 #: Real seconds between two writings of the file while time flows.
@@ -45,11 +45,11 @@ class VirtualClock:
         self._changed = threading.Condition(threading.RLock())
         self._mine = threading.local()
         self._threads = Threads()
-        self._strands: WeakValueDictionary[int, Strand] = WeakValueDictionary()
+        self._fibers: WeakValueDictionary[int, Fiber] = WeakValueDictionary()
         self._order = itertools.count()
         self._due: list[tuple[float, int, Waiting]] = []
         self._conditions: list[Waiting] = []
-        self._holder: Strand | None = None
+        self._holder: Fiber | None = None
         self._programs = 0
         self._stirs = 0
         self._rate = _checked(1.0 if rate is None else rate)
@@ -117,28 +117,28 @@ class VirtualClock:
     @contextmanager
     def busy(self) -> Iterator[None]:
         """Time stands meanwhile, and nothing else has the turn; it is waited for."""
-        strand = self._strand() or Strand(threading.current_thread().name, person=True)
-        if strand.holds:
+        fiber = self._fiber() or Fiber(threading.current_thread().name, person=True)
+        if fiber.holds:
             yield
             return
-        with self.joined(strand):
-            self._take_turn(strand)
+        with self.joined(fiber):
+            self._take_turn(fiber)
             try:
                 yield
             finally:
-                self._end_turn(strand)
+                self._end_turn(fiber)
 
     @contextmanager
     def idle(self) -> Iterator[None]:
         """Within busy: time may move meanwhile, since what happens here is waiting."""
-        strand = self._strand()
-        if strand is None or not strand.holds:
+        fiber = self._fiber()
+        if fiber is None or not fiber.holds:
             yield
             return
-        self._end_turn(strand)
+        self._end_turn(fiber)
         yield
         # Not on the way out of a failure or a signal: nobody waits for a turn there.
-        self._take_turn(strand)
+        self._take_turn(fiber)
 
     @contextmanager
     def program(self) -> Iterator[None]:
@@ -153,38 +153,38 @@ class VirtualClock:
                 self._programs -= 1
 
     @contextmanager
-    def joined(self, strand: Strand | None) -> Iterator[None]:
-        """What this thread does meanwhile is part of that strand: a request is part of its sender's."""
-        before = self._strand()
-        self._mine.strand = strand
+    def joined(self, fiber: Fiber | None) -> Iterator[None]:
+        """What this thread does meanwhile is part of that fiber: a request is part of its sender's."""
+        before = self._fiber()
+        self._mine.fiber = fiber
         try:
             yield
         finally:
-            self._mine.strand = before
+            self._mine.fiber = before
 
-    def strand(self) -> Strand | None:
+    def fiber(self) -> Fiber | None:
         """The one that this thread is part of, while that has the turn."""
-        strand = self._strand()
-        return strand if strand is not None and strand.holds else None
+        fiber = self._fiber()
+        return fiber if fiber is not None and fiber.holds else None
 
-    def numbered(self, number: int) -> Strand | None:
-        """The strand with this number, while there is one."""
-        return self._strands.get(number)
+    def numbered(self, number: int) -> Fiber | None:
+        """The fiber with this number, while there is one."""
+        return self._fibers.get(number)
 
-    def person(self) -> Strand | None:
+    def person(self) -> Fiber | None:
         """Who has the turn, if that is somebody from outside."""
         holder = self._holder
         return holder if holder is not None and holder.person else None
 
     def at(self, epoch: float, work: Callable[[], None], name: str = "") -> Appointment:
-        """Do `work` as a strand of its own when the clock reads `epoch`, next if it has passed."""
-        waiting = Waiting(_checked_instant(epoch), strand=Strand(name), work=work)
+        """Do `work` as a fiber of its own when the clock reads `epoch`, next if it has passed."""
+        waiting = Waiting(_checked_instant(epoch), fiber=Fiber(name), work=work)
         with self._changed:
             self._await(waiting)
         return Appointment(waiting)
 
     def spawn(self, name: str, work: Callable[[], None]) -> None:
-        """Do `work` as a strand of its own, next."""
+        """Do `work` as a fiber of its own, next."""
         self.at(self.time(), work, name)
 
     def wait_until(self, epoch: float | None, done: Callable[[], bool]) -> bool:
@@ -198,14 +198,14 @@ class VirtualClock:
             return True
         if epoch is not None and epoch <= self.time():
             return False
-        strand = self.strand()
-        waiting = Waiting(None if epoch is None else _checked_instant(epoch), done=done, strand=strand)
+        fiber = self.fiber()
+        waiting = Waiting(None if epoch is None else _checked_instant(epoch), done=done, fiber=fiber)
         with self._changed:
             if not self._stopped:
                 self._await(waiting)
                 self._conditions.append(waiting)
-                if strand is not None:
-                    self._leave(strand)
+                if fiber is not None:
+                    self._leave(fiber)
         self._wait_for(waiting)
         if self._stopped:
             raise SystemExit("the clock was stopped")
@@ -240,12 +240,12 @@ class VirtualClock:
 
     # turns
 
-    def _strand(self) -> Strand | None:
-        strand: Strand | None = getattr(self._mine, "strand", None)
-        return strand
+    def _fiber(self) -> Fiber | None:
+        fiber: Fiber | None = getattr(self._mine, "fiber", None)
+        return fiber
 
-    def _take_turn(self, strand: Strand) -> None:
-        waiting = Waiting(self.time(), strand=strand)
+    def _take_turn(self, fiber: Fiber) -> None:
+        waiting = Waiting(self.time(), fiber=fiber)
         with self._changed:
             self._await(waiting)
         self._wait_for(waiting)
@@ -265,32 +265,32 @@ class VirtualClock:
             waiting.cancelled = True
             if waiting in self._conditions:
                 self._conditions.remove(waiting)
-            if waiting.ended() and waiting.strand is not None:
-                self._leave(waiting.strand)
+            if waiting.ended() and waiting.fiber is not None:
+                self._leave(waiting.fiber)
             self.stir()
 
     def recall(self) -> None:
-        """Whatever else still waits as part of this thread's strand goes on without the turn, which is this one's."""
-        strand = self._strand()
-        if strand is None:
+        """Whatever else still waits as part of this thread's fiber goes on without the turn, which is this one's."""
+        fiber = self._fiber()
+        if fiber is None:
             return
         with self._changed:
-            for each in [one for one in self._all_waiting() if one.strand is strand and not one.cancelled]:
+            for each in [one for one in self._all_waiting() if one.fiber is fiber and not one.cancelled]:
                 self._give_up(each)
                 each.end()
-        if not strand.holds:
-            self._take_turn(strand)
+        if not fiber.holds:
+            self._take_turn(fiber)
 
     def _all_waiting(self) -> list[Waiting]:
         return [*(entry for _, _, entry in self._due), *self._conditions]
 
-    def _end_turn(self, strand: Strand) -> None:
+    def _end_turn(self, fiber: Fiber) -> None:
         with self._changed:
-            self._leave(strand)
+            self._leave(fiber)
 
-    def _leave(self, strand: Strand) -> None:
-        strand.holds = False
-        if self._holder is strand:
+    def _leave(self, fiber: Fiber) -> None:
+        fiber.holds = False
+        if self._holder is fiber:
             self._holder = None
         self.stir()
 
@@ -302,29 +302,29 @@ class VirtualClock:
         self.stir()
 
     def _grant(self, waiting: Waiting) -> None:
-        strand = waiting.strand
-        if strand is not None:
-            strand.holds = True
-            self._strands[strand.number] = strand
-            self._holder = strand
+        fiber = waiting.fiber
+        if fiber is not None:
+            fiber.holds = True
+            self._fibers[fiber.number] = fiber
+            self._holder = fiber
             self._stand()
         if waiting.work is None:
             waiting.end()
             return
-        assert strand is not None  # noqa: S101 (work has a strand of its own)
+        assert fiber is not None  # noqa: S101 (work has a fiber of its own)
         work = waiting.work
 
         def run() -> None:
-            with self.joined(strand):
+            with self.joined(fiber):
                 try:
                     work()
                 except Exception:
-                    # One strand that fails must not stop the world; it is told and the next goes on.
-                    LOG.exception("a strand of the embedded cloud failed")
+                    # One fiber that fails must not stop the world; it is told and the next goes on.
+                    LOG.exception("a fiber of the embedded cloud failed")
                 finally:
-                    self._end_turn(strand)
+                    self._end_turn(fiber)
 
-        self._threads.run(strand.name, run)
+        self._threads.run(fiber.name, run)
 
     # time
 

@@ -20,18 +20,18 @@ import boto3
 
 from lamplighter.errors import OutsideFailed
 from lamplighter.labfile import file as labfile
+from local.adopted_cluster import made_by_others, older_groups
 from local.assembly import Assembly, StackTemplate, synthesise
 from local.aws.cloudformation.stack import Stack
 from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY, EmbeddedAws
 from local.aws.faults import Faults
 from local.aws.functions.durations import Durations
-from local.background import Background
+from local.background_thread import BackgroundThread
 from local.clock import VirtualClock
 from local.clock_page import ClockPage
 from local.endpoints import Endpoints
-from local.existing import made_by_others, older_groups
-from local.faults.page import FaultsPage
-from local.faults.switchboard import Switchboard
+from local.faults.switching import FaultSwitching
+from local.faults_page import FaultsPage
 from local.fleet.fleet import Fleet
 from local.kubernetes.add_ons import AddOnPods
 from local.kubernetes.aws_identities import AwsIdentities
@@ -98,7 +98,7 @@ class Cloud:
             self._work = work
             self.clock = VirtualClock(work / "clock", rate=None, start=self._start - LEAD)
             self.aws = EmbeddedAws(self.clock, work / "aws", self.lab.region, seed=seed, durations=durations)
-            self._switchboard = Switchboard(self.aws.behaviours.switches, self._nodegroups)
+            self._switchboard = FaultSwitching(self.aws.moto_additions.switches, self._nodegroups)
             self._installed = Installed()
             self.slack = Workspace(self.clock, self._installed.bot_token, self.lab.time_zone)
             self.charts = ChartRepository()
@@ -117,7 +117,7 @@ class Cloud:
 
     @property
     def faults(self) -> Faults:
-        """Faults of the functions' workers; those outside are at `fault_on` and aws.behaviours.faults."""
+        """Faults of the functions' workers; those outside are at `fault_on` and aws.moto_additions.faults."""
         return self.aws.runtime.faults
 
     def fault_on(self, name: str, pool: str | None = None) -> None:
@@ -144,10 +144,10 @@ class Cloud:
 
         BadInput for a lab with problems, OutsideFailed with the reason when something does not come up.
         """
-        assembly = Background(
+        assembly = BackgroundThread(
             lambda: synthesise(self._lab_path, self._undo.callback, slack=self._slack_channel)
         )
-        kubernetes = Background(self.control_plane.start)
+        kubernetes = BackgroundThread(self.control_plane.start)
         self._undo.callback(self._stop_kubernetes, kubernetes)
         self.aws.server.page(ClockPage.PATH, ClockPage(self.clock).answer)
         self.aws.server.page(FaultsPage.PATH, FaultsPage(self._switchboard).answer)
@@ -229,7 +229,7 @@ class Cloud:
         self.clock.stop()
         self._undo.close()
 
-    def _stop_kubernetes(self, start: Background[None]) -> None:
+    def _stop_kubernetes(self, start: BackgroundThread[None]) -> None:
         """Also when it is still starting: a start that notices tries again, so the end is said until it is."""
         for _ in range(3):
             self.control_plane.stop()
@@ -243,7 +243,7 @@ class Cloud:
         session = boto3.Session(ACCESS_KEY_ID, SECRET_ACCESS_KEY, region_name=self.lab.region)
         plane.authenticate_through(AwsIdentities(self.aws.endpoint, self.lab.cluster_name, session))
         authority = base64.b64encode(plane.ca_pem.encode()).decode()
-        faults = self.aws.behaviours.switches
+        faults = self.aws.moto_additions.switches
         self._fleet = Fleet(plane.admin(), self.clock, self._work / "fleet", seed=self._seed, faults=faults)
         gateway = Gateway(
             plane.endpoint,
@@ -254,21 +254,21 @@ class Cloud:
         )
         gateway.start()
         self._undo.callback(gateway.stop)
-        self.aws.behaviours.control_plane(gateway.endpoint, authority)
-        self._fleet.network.allows = self.aws.behaviours.paths.allows
+        self.aws.moto_additions.control_plane(gateway.endpoint, authority)
+        self._fleet.network.allows = self.aws.moto_additions.paths.allows
         self._fleet.start()
         self._undo.callback(self._fleet.stop)
-        self.aws.behaviours.fleet(self._fleet)
+        self.aws.moto_additions.fleet(self._fleet)
         add_ons = plane.admin()
         add_ons.written = self._fleet.written.note
-        self.aws.behaviours.addons.listeners.append(AddOnPods(add_ons).changed)
+        self.aws.moto_additions.addons.listeners.append(AddOnPods(add_ons).changed)
         plane.admin_kubeconfig(self._work / "kubeconfig", gateway.endpoint)
 
     def _deploy(self, assembly: Assembly) -> None:
         """The cluster's stack before the start, what follows from the start on."""
         existing = made_by_others(self.lab, self._work)
         if existing:
-            self.aws.behaviours.nodegroups.older_groups |= older_groups(self.lab)
+            self.aws.moto_additions.nodegroups.older_groups |= older_groups(self.lab)
             self._progress(f"making the cluster {self.lab.cluster_name} that the lab adopts")
             self.aws.assets.read(existing[0].folder)
             self._complete(existing[1])

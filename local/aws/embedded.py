@@ -12,13 +12,12 @@ from local.assembly import StackTemplate
 from local.aws import iam
 from local.aws.api import virtual_time
 from local.aws.api.dynamodb_queries import read_partitions
-from local.aws.api.fresh_start import forget_everything
 from local.aws.api.http_api import HttpApi
-from local.aws.api.moto_once import work_out_once
+from local.aws.api.moto_cache import work_out_once
+from local.aws.api.moto_reset import forget_everything
 from local.aws.api.server import Server
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.authorization.record import RECORD
-from local.aws.behaviours import Behaviours
 from local.aws.cloudformation.custom_resources import CustomResources
 from local.aws.cloudformation.service import CloudFormation
 from local.aws.cloudformation.stack import Stack
@@ -31,6 +30,7 @@ from local.aws.functions.durations import Durations
 from local.aws.functions.runtime import Runtime
 from local.aws.functions.service import LambdaService
 from local.aws.functions.worker import FunctionSpec
+from local.aws.moto_additions import MotoAdditions
 from local.aws.refusals import Refusals
 from local.clock import VirtualClock
 
@@ -59,10 +59,10 @@ class EmbeddedAws:
         virtual_time.use(clock)
         iam.person("instructor", ACCESS_KEY_ID, SECRET_ACCESS_KEY)
         self.server = Server(clock)
-        self.around = Surroundings(clock, region, self.server.endpoint, ACCESS_KEY_ID, SECRET_ACCESS_KEY)
+        self.around = ServiceContext(clock, region, self.server.endpoint, ACCESS_KEY_ID, SECRET_ACCESS_KEY)
         self.assets = Assets()
         self.runtime = Runtime(self.server, clock, work, durations)
-        self.server.application.strand_of = self.runtime.strand
+        self.server.application.strand_of = self.runtime.fiber
         self.runtime.may_log = self._may_log
         self.refusals = Refusals(self.runtime.invocation)
         iam.enforce(self.around.state, self.refusals.refusal)
@@ -77,7 +77,7 @@ class EmbeddedAws:
         self.stacks = CloudFormation(self.around, custom, self.assets)
         self.server.own("cloudformation", self.stacks)
         HttpApi(self.server, self.around, self.functions)
-        self.behaviours = Behaviours(self.server, self.around, seed=seed)
+        self.moto_additions = MotoAdditions(self.server, self.around, seed=seed)
 
     def _may_log(self, function: FunctionSpec) -> bool:
         """Lambda writes a function's log in the name of its role."""
@@ -140,6 +140,6 @@ class EmbeddedAws:
     def stop(self) -> None:
         """End every worker and close the port."""
         iam.note_roles()
-        self.behaviours.close()
+        self.moto_additions.close()
         self.runtime.close()
         self.server.stop()

@@ -4,7 +4,7 @@ The GPU quota follows the faults.
 """
 
 from local.aws.api.own_services import AwsError, Document
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.ec2.ec2_faults import Faults
 from local.aws.functions.runtime import NEW_ACCOUNT
 
@@ -23,8 +23,8 @@ QUOTAS = {
 class Quotas:
     """Public methods that boto3 knows are operations of `service-quotas`."""
 
-    def __init__(self, surroundings: Surroundings, faults: Faults) -> None:
-        self._surroundings = surroundings
+    def __init__(self, service_context: ServiceContext, faults: Faults) -> None:
+        self._service_context = service_context
         self._faults = faults
 
     def get_service_quota(self, request: Document) -> Document:
@@ -48,7 +48,7 @@ class Quotas:
         return {
             "ServiceCode": service,
             "ServiceName": SERVICES[service],
-            "QuotaArn": self._surroundings.arn("servicequotas", f"{service}/{code}"),
+            "QuotaArn": self._service_context.arn("servicequotas", f"{service}/{code}"),
             "QuotaCode": code,
             "QuotaName": name,
             "Value": float(value if limited is None else limited),

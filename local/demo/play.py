@@ -25,7 +25,7 @@ from lamplighter.reasons.document import read
 from lamplighter.values.instant import written
 from local.cloud import Cloud
 from local.demo import laws, pages
-from local.demo.looking import DayReading
+from local.demo.day_reading import DayReading
 from local.demo.observations import NodeReader, Outside, Pool, Sample
 from local.demo.script import Act, Answers, LabAccess
 from local.demo.view import DayEvent, Now, View

@@ -13,7 +13,7 @@ from lamplighter.domain.audit.entry import TIMELINE
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.notices.findings import KIND as FINDING
 from local.demo import trouble_laws
-from local.demo.changeable import Changeable
+from local.demo.experiment_state import ExperimentStateReader
 from local.demo.play import Play, Stage
 from local.demo.script import Act, ask_too_much, command_line, replay
 
@@ -37,7 +37,7 @@ class Trouble(Play):
     start = START
 
     def perform(self, stage: Stage) -> None:
-        self._changeable = Changeable(stage.cloud.control_plane.admin(), stage.api("ec2"))
+        self._changeable = ExperimentStateReader(stage.cloud.control_plane.admin(), stage.api("ec2"))
         self.observers.append(self._changeable.look)
         self._live: list[dict[str, Any]] = []
         self._experiment: dict[str, Any] | None = None

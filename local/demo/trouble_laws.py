@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
 from local.demo import laws
-from local.demo.changeable import ChangeableState
+from local.demo.experiment_state import ExperimentState
 from local.demo.laws import LawVerdict
 
 VANISHES, SHORTER = "night-owls", "until-dawn"
@@ -25,7 +25,7 @@ class Trouble:
     day: laws.Day
     experiment: str
     report: Mapping[str, Any] | None
-    standing: Sequence[ChangeableState]
+    standing: Sequence[ExperimentState]
     closes: datetime
     """The end of the lease that the experiment ran in."""
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from local.fleet import timings
+from local.fleet.coroutines import Pause
 from local.fleet.faults import container as container_faults
 from local.fleet.faults.container import Refusal
+from local.fleet.interfaces import Pod
 from local.fleet.programs.programs import program_of
-from local.fleet.seen import Pod
-from local.fleet.stories import Pause
 from local.kubernetes.api import Object
 
 _NOT_STARTED = 128
@@ -142,7 +142,7 @@ class ContainerRun:
         probe = self.spec.get("readinessProbe")
         self.ready = probe is None
         if probe:
-            self.pod.world.stories.tell(self._probe(probe.get("initialDelaySeconds", 0), self._restarts))
+            self.pod.world.coroutines.tell(self._probe(probe.get("initialDelaySeconds", 0), self._restarts))
         self.pod.world.event(self.pod.pod, "Started", f"Started container {self.name}")
         self.pod.post()
         container_faults.started(self)

@@ -38,7 +38,7 @@ def owed(world: World) -> list[str]:
         _daemonsets(world, owned),
         _replicasets(world, owned),
         _deployments(world),
-        _jobs(world, owned, world.stories.time()),
+        _jobs(world, owned, world.coroutines.time()),
         _orphans(world, pods),
         _foreground(world, pods),
         _taints(world),

@@ -13,6 +13,8 @@ from local.clock import VirtualClock
 from local.faults.switches import Switches
 from local.fleet import jobs, timings
 from local.fleet.controllers import unfinished
+from local.fleet.convergence import Convergence
+from local.fleet.coroutines import Coroutines, Pause
 from local.fleet.draining import drain
 from local.fleet.faults.policy import policy_fault
 from local.fleet.gpus.operator import POLICIES, Operator
@@ -20,13 +22,11 @@ from local.fleet.kubelet import Kubelet
 from local.fleet.logs import KubeletServer, Logs
 from local.fleet.machine import Machine
 from local.fleet.network import Network
-from local.fleet.settling import Settling
-from local.fleet.stories import Pause, Stories
 from local.fleet.timings import Timings
 from local.fleet.world import Objects, World, path
 from local.kubernetes.api import KubernetesApi, Object
 from local.kubernetes.certificates import Authority
-from local.kubernetes.written import Written
+from local.kubernetes.pending_changes import Written
 
 LOG = logging.getLogger(__name__)
 _HEARTBEAT_SECONDS = 10.0
@@ -49,15 +49,15 @@ class Fleet:
         self.faults = faults or Switches()
         self._api = api
         self._clock = clock
-        self._stories = Stories(clock)
+        self._coroutines = Coroutines(clock)
         logs = Logs(clock)
         work.mkdir(parents=True, exist_ok=True)
         Authority("lamplighter-embedded-kubelets").server("kubelet", ["localhost"]).write(work, "kubelet")
         self._server = KubeletServer(logs, work / "kubelet.crt", work / "kubelet.key")
-        self._world = World(api, self._stories, Timings(seed), self._server.port, logs, self.faults)
+        self._world = World(api, self._coroutines, Timings(seed), self._server.port, logs, self.faults)
         self.written = Written(self._watched(), clock.stir)
         api.written = self.written.note
-        self._settling = Settling(self._world, self.written)
+        self._convergence = Convergence(self._world, self.written)
         self._operator = Operator(self._world)
         self._kubelets: dict[str, Kubelet] = {}
         self._touched: set[tuple[str, float]] = set()
@@ -67,19 +67,19 @@ class Fleet:
 
     @property
     def network(self) -> Network:
-        """Between the machines; who plays their surroundings may close it."""
+        """Between the machines; who plays AWS may close it."""
         return self._world.network
 
     @property
     def never_came(self) -> frozenset[str]:
         """States that Kubernetes seemed to owe and did not bring about: faults of our reading of it."""
-        return self._settling.never_came
+        return self._convergence.never_came
 
     def start(self) -> None:
         """Follow the cluster from now on."""
         self._server.start()
-        self.faults.listen(self._stories.look_again)
-        self._stories.tell(policy_fault(self._world))
+        self.faults.listen(self._coroutines.look_again)
+        self._coroutines.tell(policy_fault(self._world))
         self._begin("fleet-heartbeats", self._beat)
         self._follow("/api/v1/pods", self._world.pods, self._see_pod)
         self._follow("/api/v1/nodes", self._world.nodes, self._see_other)
@@ -89,15 +89,15 @@ class Fleet:
         self._follow("/apis/apps/v1/deployments", self._world.deployments, _ignore)
         self._follow("/apis/batch/v1/jobs", self._world.jobs, self._see_job)
         self._follow("/apis/policy/v1/poddisruptionbudgets", self._world.budgets, _ignore)
-        self._clock.settled = self._settling.settled
+        self._clock.settled = self._convergence.settled
         self._clock.awaited = lambda: unfinished(self._world)
 
     def stop(self) -> None:
-        """End all stories and watches; the cluster itself may go on or be gone already."""
+        """End all coroutines and watches; the cluster itself may go on or be gone already."""
         self._stop.set()
         self._api.hang_up()
         self._clock.settled = self._clock.awaited = lambda: True
-        self._stories.close()
+        self._coroutines.close()
         self._server.stop()
         for thread in self._threads:
             thread.join(5)
@@ -124,7 +124,7 @@ class Fleet:
         with self._lock:
             kubelet = self._kubelets.pop(instance_id, None)
         if kubelet:
-            self._stories.tell(self._clear_away(kubelet))
+            self._coroutines.tell(self._clear_away(kubelet))
 
     def drain(self, instance_id: str) -> None:
         """Cordon and empty the node as EKS does before a scale-in; returns when it is empty or unknown."""
@@ -149,7 +149,7 @@ class Fleet:
             kubelet.see(change, pod)
         if pod["metadata"].get("labels", {}).get("app") == "gpu-operator":
             self._operator.notice()
-        self._stories.look_again()
+        self._coroutines.look_again()
 
     def _see_job(self, change: str, job: Object) -> None:
         if change != "DELETED":
@@ -163,7 +163,7 @@ class Fleet:
         if mark in self._touched:
             return
         self._touched.add(mark)
-        self._stories.tell(self._touch(at, job))
+        self._coroutines.tell(self._touch(at, job))
 
     def _touch(self, at: float, job: Object) -> Iterator[Pause]:
         yield max(0.0, at - self._clock.time())
@@ -182,7 +182,7 @@ class Fleet:
 
         def reached(version: str) -> None:
             objects.reached(version)
-            self._settling.touch()
+            self._convergence.touch()
             self._clock.stir()
 
         self._begin(f"watch {address}", lambda: self._api.follow(address, note, self._stop, reached))

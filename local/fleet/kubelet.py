@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from local.fleet import timings
+from local.fleet.coroutines import Pause, Until
 from local.fleet.faults import node as node_faults
 from local.fleet.gpus import built_in_plugin
 from local.fleet.gpus.hardware import Hardware, hardware
 from local.fleet.machine import Machine
 from local.fleet.node_object import UNINITIALIZED, conditions, lost, network, node, stamped
 from local.fleet.pod import PodRun
-from local.fleet.stories import Pause, Until
 from local.fleet.world import TERMINAL, World, path
 from local.kubernetes.api import ApiError, Object
 
@@ -20,7 +20,7 @@ _SILENCE = 45.0
 
 
 class Kubelet:
-    """`start` tells its story; `stop` is a machine that is being switched off."""
+    """`start` tells its coroutine; `stop` is a machine that is being switched off."""
 
     def __init__(self, machine: Machine, world: World) -> None:
         self.machine = machine
@@ -37,7 +37,7 @@ class Kubelet:
         self.stopped = False
         self.allocatable: dict[str, int] = {}
         self._runs: dict[str, PodRun] = {}
-        self._stories = [world.stories.tell(self._join())]
+        self._coroutines = [world.coroutines.tell(self._join())]
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ class Kubelet:
         if run is None:
             if pod.get("status", {}).get("phase", "Pending") in TERMINAL:
                 if "deletionTimestamp" in pod["metadata"]:
-                    self.world.stories.tell(_confirm(self.world, pod))
+                    self.world.coroutines.tell(_confirm(self.world, pod))
                 return
             run = self._runs[uid] = PodRun(self, pod)
         run.changed(pod)
@@ -120,11 +120,11 @@ class Kubelet:
     def stop(self) -> None:
         """The machine goes down: no heartbeats, no logs, nothing runs any more."""
         self.stopped = True
-        for story in self._stories:
-            story.stop()
+        for coroutine in self._coroutines:
+            coroutine.stop()
         for run in list(self._runs.values()):
             run.vanished()
-        self.world.stories.tell(self._fall_silent())
+        self.world.coroutines.tell(self._fall_silent())
 
     def _join(self) -> Iterator[Pause]:
         yield self.delay(timings.REGISTER, "register")
@@ -136,9 +136,9 @@ class Kubelet:
             "/api/v1/nodes", node(self.machine, self.world.kubelet_port, self.world.timestamp(), taints)
         )
         self.registered = True
-        self._stories += [
-            self.world.stories.tell(story)
-            for story in (*node_faults.stories(self), *built_in_plugin.stories(self))
+        self._coroutines += [
+            self.world.coroutines.tell(coroutine)
+            for coroutine in (*node_faults.coroutines(self), *built_in_plugin.coroutines(self))
         ]
         yield self.delay(timings.CLOUD_CONTROLLER, "initialize")
         self.retaint(lambda taint: taint["key"] != UNINITIALIZED)
@@ -171,7 +171,7 @@ class Kubelet:
         if "conditions" in status:
             status = {**status, "conditions": stamped(status["conditions"], self.world.timestamp())}
         self.world.api.amend(f"/api/v1/nodes/{self.name}/status", {"status": status})
-        self.world.stories.look_again()
+        self.world.coroutines.look_again()
 
     def retaint(self, keep: Callable[[Object], bool], *more: Object) -> None:
         """The list of taints is replaced whole, so somebody else's change in between means: again."""

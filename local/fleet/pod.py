@@ -8,10 +8,10 @@ from collections.abc import Callable, Generator, Iterator
 
 from local.fleet import timings
 from local.fleet.container import ContainerRun
+from local.fleet.coroutines import Coroutine, Pause, Until
 from local.fleet.faults import container as container_faults
 from local.fleet.images import duration, pull_seconds, size_bytes
-from local.fleet.seen import Node
-from local.fleet.stories import Pause, Story, Until
+from local.fleet.interfaces import Node
 from local.fleet.world import TERMINAL, gpus_of, path
 from local.kubernetes.api import Object
 
@@ -37,9 +37,9 @@ class PodRun:
         self._at_end: list[Callable[[], None]] = []
         self.init_containers = [ContainerRun(self, spec) for spec in pod["spec"].get("initContainers", [])]
         self._main = [ContainerRun(self, spec) for spec in pod["spec"]["containers"]]
-        self._stories: list[Story] = []
+        self._coroutines: list[Coroutine] = []
         if "deletionTimestamp" not in pod["metadata"]:
-            self._stories.append(self.world.stories.tell(self._live()))
+            self._coroutines.append(self.world.coroutines.tell(self._live()))
 
     @property
     def name(self) -> str:
@@ -73,14 +73,14 @@ class PodRun:
         if "deletionTimestamp" in pod["metadata"] and not self._leaving:
             self._leaving = True
             self._halt()
-            self.world.stories.tell(self._leave())
+            self.world.coroutines.tell(self._leave())
 
     def vanished(self) -> None:
         """The pod was deleted without waiting, or its machine is gone."""
         self._leaving = True
         self._halt()
         self.world.logs.forget(self.namespace, self.name)
-        self.world.stories.tell(self._undo())
+        self.world.coroutines.tell(self._undo())
 
     @property
     def containers(self) -> list[ContainerRun]:
@@ -125,7 +125,7 @@ class PodRun:
         self.post()
         deadline = self.pod["spec"].get("activeDeadlineSeconds")
         if deadline:
-            self._stories.append(self.world.stories.tell(self._expire(deadline)))
+            self._coroutines.append(self.world.coroutines.tell(self._expire(deadline)))
         if not self.pod["spec"].get("hostNetwork"):
             yield Until(lambda: self.kubelet.ready)
         yield from self._sandbox()
@@ -135,7 +135,7 @@ class PodRun:
                 yield from self._finish()
                 return
         for container in self._main:
-            self._stories.append(self.world.stories.tell(container.life()))
+            self._coroutines.append(self.world.coroutines.tell(container.life()))
         yield Until(lambda: all(container.ended for container in self._main))
         yield from self._finish()
 
@@ -164,23 +164,23 @@ class PodRun:
             yield timings.RESYNC
 
     def _finish(self) -> Iterator[Pause]:
-        for story in self._stories[1:]:
-            story.stop()
+        for coroutine in self._coroutines[1:]:
+            coroutine.stop()
         self.holds_devices = False
-        self.world.stories.look_again()
+        self.world.coroutines.look_again()
         yield from self._undo()
 
     def _expire(self, seconds: float) -> Iterator[Pause]:
         """A pod may be active for so long from when its kubelet took it, pulls included."""
         yield float(seconds)
-        for story in self._stories:
-            story.stop()
+        for coroutine in self._coroutines:
+            coroutine.stop()
         for container in self.containers:
             container.interrupt(_KILLED)
         self._reason = {"reason": "DeadlineExceeded", "message": _TOO_LONG}
         self.post()
         self.holds_devices = False
-        self.world.stories.tell(self._undo())
+        self.world.coroutines.tell(self._undo())
 
     def _refuse(self, free: int) -> None:
         message = (
@@ -205,13 +205,13 @@ class PodRun:
         self.world.api.delete(path(self.pod), {"gracePeriodSeconds": 0, "preconditions": uid})
 
     def _halt(self) -> None:
-        for story in self._stories:
-            story.stop()
+        for coroutine in self._coroutines:
+            coroutine.stop()
         self.holds_devices = False
-        self.world.stories.look_again()
+        self.world.coroutines.look_again()
 
     def _undo(self) -> Iterator[Pause]:
-        """On a thread of the stories, since undoing talks to the API server."""
+        """On a thread of the coroutines, since undoing talks to the API server."""
         yield 0.0
         while self._at_end:
             self._at_end.pop()()

@@ -1,4 +1,4 @@
-"""What every part of one fleet shares: the cluster, the clock's stories, delays, logs, and what is known of pods."""
+"""What every part of one fleet shares: the cluster, the clock's coroutines, delays, logs, and what is known of pods."""
 
 import threading
 from collections.abc import Mapping
@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from local.faults.switches import Switches
+from local.fleet.coroutines import Coroutines
 from local.fleet.events import Events
 from local.fleet.logs import Logs
 from local.fleet.network import Network
-from local.fleet.stories import Stories
 from local.fleet.timings import Timings
 from local.kubernetes.api import KubernetesApi, Object
 
@@ -58,7 +58,7 @@ class World:
     """All time in it is the lab's."""
 
     api: KubernetesApi
-    stories: Stories
+    coroutines: Coroutines
     timings: Timings
     kubelet_port: int
     logs: Logs
@@ -79,7 +79,7 @@ class World:
 
     def timestamp(self) -> str:
         """Now, as the cluster's own components write it."""
-        return datetime.fromtimestamp(self.stories.time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return datetime.fromtimestamp(self.coroutines.time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def pods_on(self, node: str) -> list[Object]:
         """Every pod that is bound to the node."""

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from lamplighter.errors import OutsideFailed
+from local.cache_folder import cache_folder
 from local.kubernetes.overlay import write_overlay
 from local.kubernetes.toolchain import find_go
 
@@ -37,7 +38,7 @@ def find_programs(progress: Progress) -> Path:
 
     Raises OutsideFailed when the build does not work out.
     """
-    cached = cache_folder() / build_name()
+    cached = kubernetes_cache() / build_name()
     if _complete(cached):
         return cached
     with _only_one_build(cached.parent, progress):
@@ -46,10 +47,9 @@ def find_programs(progress: Progress) -> Path:
     return cached
 
 
-def cache_folder() -> Path:
+def kubernetes_cache() -> Path:
     """The user's cache for control planes; it survives `git clean` and is shared by all checkouts."""
-    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "lamplighter" / "kubernetes"
+    return cache_folder() / "kubernetes"
 
 
 def build_name() -> str:
@@ -83,7 +83,7 @@ def _only_one_build(folder: Path, progress: Progress) -> Iterator[None]:
 
 def _build(folder: Path, progress: Progress) -> None:
     """Build beside the final place and move it there whole, so that nobody ever sees half of it."""
-    go = find_go(cache_folder().parent / "go", progress)
+    go = find_go(kubernetes_cache().parent / "go", progress)
     progress(
         f"Building Kubernetes {VERSION} from its published source: about four minutes, once. "
         "No package index carries a control plane, and an imitation would not behave like one."
@@ -104,7 +104,7 @@ def _build(folder: Path, progress: Progress) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         result.replace(folder)
     for leftover in ("path", "modules", "build"):
-        shutil.rmtree(cache_folder().parent / "go" / leftover, ignore_errors=True)
+        shutil.rmtree(kubernetes_cache().parent / "go" / leftover, ignore_errors=True)
     progress(f"Kubernetes {VERSION} is built and kept in {folder}.")
 
 
@@ -121,7 +121,7 @@ def _compile(go: Path, work: Path, overlay: Path, output: Path, progress: Progre
     settings = [f"-X {package}.{key}={value}" for package in stamped for key, value in stamp.items()]
     command = [str(go), "build", "-v", "-trimpath", "-overlay", str(overlay), "-tags", "grpcnotrace"]
     command += ["-ldflags", " ".join(["-s", "-w", *settings]), "-o", str(output), "."]
-    fetched = cache_folder().parent / "go"
+    fetched = kubernetes_cache().parent / "go"
     environment = os.environ | {
         "CGO_ENABLED": "0",
         # Two compilers at a time keep the peak near 2 GB, which small laptops have. What is fetched must

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from botocore.exceptions import ClientError
 
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 
 #: Where a lab without a channel of its own speaks, on this machine alone.
 CHANNEL = "C0LAMPLIGHT"
@@ -22,7 +22,7 @@ class Installed:
     signing_secret: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
     bot_token: str = field(default_factory=lambda: f"xoxb-local-{secrets.token_hex(12)}", repr=False)
 
-    def fill_in(self, around: Surroundings, stack: str) -> None:
+    def fill_in(self, around: ServiceContext, stack: str) -> None:
         """Put both where the functions of a Slack stack look, unless somebody did; nothing for another stack."""
         arn = _outputs(around, stack).get("SlackSecretArn")
         if arn is None:
@@ -37,7 +37,7 @@ class Installed:
         if not json.loads(text).get("signing_secret"):
             around.call("secretsmanager", "put_secret_value", {"SecretId": arn, "SecretString": self._text()})
 
-    def url(self, around: Surroundings, stack: str) -> str | None:
+    def url(self, around: ServiceContext, stack: str) -> str | None:
         """The full address that Slack posts to; None where there is no such stack."""
         return _outputs(around, stack).get("SlackUrl")
 
@@ -45,7 +45,7 @@ class Installed:
         return json.dumps({"signing_secret": self.signing_secret, "bot_token": self.bot_token})
 
 
-def _outputs(around: Surroundings, stack: str) -> dict[str, str]:
+def _outputs(around: ServiceContext, stack: str) -> dict[str, str]:
     try:
         reply = around.call("cloudformation", "describe_stacks", {"StackName": stack})
     except ClientError:

@@ -81,7 +81,7 @@ def test_strands_that_wait_and_work_come_out_in_the_same_order_every_time(tmp_pa
     def told(number: int) -> list[tuple[float, str]]:
         clock, said = VirtualClock(tmp_path / f"clock{number}", rate=None, start=START), []
 
-        def strand(name: str, pace: float) -> None:
+        def fiber(name: str, pace: float) -> None:
             for _ in range(5):
                 clock.sleep(pace)
                 sum(range(20_000 if name == "b" else 10))  # one is slow, whatever that means here
@@ -89,7 +89,7 @@ def test_strands_that_wait_and_work_come_out_in_the_same_order_every_time(tmp_pa
 
         with clock.busy():
             for name, pace in (("a", 3.0), ("b", 2.0), ("c", 3.0)):
-                clock.spawn(name, lambda name=name, pace=pace: strand(name, pace))  # type: ignore[misc]
+                clock.spawn(name, lambda name=name, pace=pace: fiber(name, pace))  # type: ignore[misc]
             clock.sleep(60)
         clock.stop()
         return said
@@ -149,7 +149,7 @@ def test_a_strand_that_fails_stops_nothing_else(
         clock.at(clock.time() + 1, lambda: done.append(True))
         clock.sleep(2)
     assert done
-    assert "a strand of the embedded cloud failed" in caplog.text
+    assert "a fiber of the embedded cloud failed" in caplog.text
 
 
 def test_what_is_cancelled_does_not_happen(clock: VirtualClock) -> None:
@@ -188,10 +188,10 @@ def test_for_a_program_with_timers_of_its_own_time_moves_only_for_what_it_waits_
 
 def test_what_another_thread_does_for_a_strand_is_part_of_it(clock: VirtualClock) -> None:
     with clock.busy():
-        strand = clock.strand()
+        fiber = clock.fiber()
 
         def answer() -> None:
-            with clock.joined(strand):
+            with clock.joined(fiber):
                 clock.sleep(30)  # as a request does that takes its time
 
         other = threading.Thread(target=answer)
@@ -243,11 +243,11 @@ def test_who_is_interrupted_while_waiting_has_no_turn_and_takes_none(clock: Virt
 
 def test_a_strand_that_goes_on_without_its_pauses_keeps_the_turn(clock: VirtualClock) -> None:
     with clock.busy():
-        strand = clock.strand()
+        fiber = clock.fiber()
         begun = threading.Event()
 
         def pause() -> None:
-            with clock.joined(strand):
+            with clock.joined(fiber):
                 begun.set()
                 clock.sleep(30)
 
@@ -257,7 +257,7 @@ def test_a_strand_that_goes_on_without_its_pauses_keeps_the_turn(clock: VirtualC
         clock.recall()  # what it paused for is over
         other.join(IN_VAIN)
         assert not other.is_alive()
-        assert clock.strand() is strand
+        assert clock.fiber() is fiber
         clock.sleep(60)
 
 
@@ -301,13 +301,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from local.clock import VirtualClock
 clock, said = VirtualClock(Path({str(tmp_path)!r}) / sys.argv[1], rate=None, start=datetime(2026, 3, 3, tzinfo=UTC)), []
-def strand(number):
+def fiber(number):
     for step in range(20):
         clock.sleep(60 + (number * step) % 7)
         said.append((clock.time(), number))
 with clock.busy():
     for number in range(12):
-        clock.spawn(str(number), lambda number=number: strand(number))
+        clock.spawn(str(number), lambda number=number: fiber(number))
     clock.sleep(86400)
 print(json.dumps(said))
 """

@@ -9,8 +9,8 @@ import pytest
 from local.fleet import jobs
 from local.fleet.controllers import owed, unfinished
 from local.fleet.world import Objects, World
+from local.kubernetes.pending_changes import Written
 from local.kubernetes.placement import has_room, quantity, selects, tolerates
-from local.kubernetes.written import Written
 
 KINDS = ("pods", "nodes", "daemonsets", "policies", "replicasets", "deployments", "jobs", "budgets")
 DONE = {
@@ -26,8 +26,8 @@ class Cluster:
     def __init__(self) -> None:
         seen: dict[str, Any] = {kind: Objects() for kind in KINDS}
         self.now = instant("2026-12-01T10:00:00Z")
-        stories = SimpleNamespace(time=lambda: self.now)
-        self.world = cast("World", SimpleNamespace(**seen, pods_on=self._pods_on, stories=stories))
+        coroutines = SimpleNamespace(time=lambda: self.now)
+        self.world = cast("World", SimpleNamespace(**seen, pods_on=self._pods_on, coroutines=coroutines))
 
     def add(self, kind: str, name: str, *, owner: str = "", leaving: bool = False, **more: Any) -> None:
         metadata: dict[str, Any] = {"name": name, "namespace": "n", "uid": name, "generation": 1}

@@ -12,9 +12,9 @@ from lamplighter.errors import BadInput, OutsideFailed
 from local.aws.api.server import Server
 from local.clock import VirtualClock
 from local.faults.catalogue import FAULTS
-from local.faults.page import FaultsPage
-from local.faults.switchboard import Switchboard
 from local.faults.switches import Switches
+from local.faults.switching import FaultSwitching
+from local.faults_page import FaultsPage
 
 POOLS = {"gpu": "lab-ng-gpu", "big": "lab-ng-big"}
 
@@ -27,7 +27,7 @@ def switches():
 @pytest.fixture
 def endpoint(switches, tmp_path):
     server = Server(VirtualClock(tmp_path / "clock"))
-    server.page(FaultsPage.PATH, FaultsPage(Switchboard(switches, lambda: POOLS)).answer)
+    server.page(FaultsPage.PATH, FaultsPage(FaultSwitching(switches, lambda: POOLS)).answer)
     server.start()
     yield server.endpoint
     server.stop()

@@ -23,7 +23,7 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import period_of
-from local.beside import BackgroundTask
+from local.background_task import BackgroundTask
 from local.cloud import Cloud
 from local.demo import laws
 from local.demo.observations import NodeReader, Outside, Pool, Sample
@@ -266,7 +266,7 @@ class LabDay:
     @contextmanager
     def faults(self) -> Iterator[Any]:
         """What is broken outside, and whole again afterwards."""
-        faults = self.cloud.aws.behaviours.faults
+        faults = self.cloud.aws.moto_additions.faults
         try:
             yield faults
         finally:

@@ -31,8 +31,8 @@ def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
     path.write_text(LAB, "utf-8")
     with Cloud(path, start=NOON, progress=print) as cloud:
         cloud.up()
-        cloud.aws.behaviours.workflow_limits.history_events = FEW
-        cloud.aws.behaviours.faults.no_capacity("g5.xlarge")
+        cloud.aws.moto_additions.workflow_limits.history_events = FEW
+        cloud.aws.moto_additions.faults.no_capacity("g5.xlarge")
         yield LabDay(cloud)
 
 
@@ -45,7 +45,7 @@ def test_the_run_hands_the_lease_on_and_the_next_one_opens_it(patient: LabDay) -
         every=timedelta(minutes=3),
     )
     told = patient.entries(NOON, "announced")
-    patient.cloud.aws.behaviours.faults.clear("g5.xlarge")
+    patient.cloud.aws.moto_additions.faults.clear("g5.xlarge")
 
     opened = patient.until_state(lease.id, LeaseState.OPEN)
 

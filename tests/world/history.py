@@ -618,7 +618,7 @@ def play(told: History) -> list[str]:
     world = World(told.lab(), told.start, told.seed)
     played = Play(world, told.seed)
     with world:
-        world.agenda.every(120.0, played.laws.look, 60.0)
+        world.event_queue.every(120.0, played.laws.look, 60.0)
         # The guard's first sweep begins to count; what ran before it is not the lab's money.
         world.run(FIRST_SWEEP)
         for step in told.steps:

@@ -29,10 +29,10 @@ from lamplighter.adapters.aws import workflows
 from lamplighter.adapters.aws.ledger import table as ledger_table
 from lamplighter.lab import notice_kinds
 from lamplighter.lab.model import Lab
-from tests.world.aws.agenda import Agenda
 from tests.world.aws.capacity import AutoScaling, Ec2, Eks
 from tests.world.aws.cloudformation import CloudFormation
 from tests.world.aws.dynamodb import DynamoDB
+from tests.world.aws.event_queue import EventQueue
 from tests.world.aws.functions import Functions
 from tests.world.aws.machines import Machines
 from tests.world.aws.scheduler import Scheduler
@@ -56,20 +56,20 @@ class World:
 
     def __init__(self, lab: Json, start: datetime, seed: int = 0) -> None:
         self.chance = random.Random(seed)
-        self.agenda = Agenda(start)
+        self.event_queue = EventQueue(start)
         self.document = lab
         self.lab = Lab.model_validate(lab)
         self.dynamodb = DynamoDB()
-        self.machines = Machines(self.agenda, self.chance)
-        self.eks = Eks(self.agenda, self.chance, self.machines, self.lab.cluster_name)
+        self.machines = Machines(self.event_queue, self.chance)
+        self.eks = Eks(self.event_queue, self.chance, self.machines, self.lab.cluster_name)
         self.autoscaling = AutoScaling(self.machines, self.lab.cluster_name)
-        self.ec2 = Ec2(self.machines, self.lab, lambda: self.agenda.now)
-        self.kubernetes = Kubernetes(self.agenda, self.chance, self.machines)
+        self.ec2 = Ec2(self.machines, self.lab, lambda: self.event_queue.now)
+        self.kubernetes = Kubernetes(self.event_queue, self.chance, self.machines)
         self.kubernetes.policy = ClusterPolicy(self.lab.gpu_operator.values)
         self.kubernetes.reachable = lambda: self.ec2.whole
-        self.scheduler = Scheduler(self.agenda, self.chance)
-        self.functions = Functions(self.agenda, self.chance)
-        self.workflows = StepFunctions(self.agenda, workflows_of(self.lab.name))
+        self.scheduler = Scheduler(self.event_queue, self.chance)
+        self.functions = Functions(self.event_queue, self.chance)
+        self.workflows = StepFunctions(self.event_queue, workflows_of(self.lab.name))
         self.said: list[tuple[datetime, str, str]] = []
         self.swept: list[datetime] = []
         """When the guard said that a sweep had ended well."""
@@ -103,11 +103,11 @@ class World:
 
     @property
     def now(self) -> datetime:
-        return self.agenda.now
+        return self.event_queue.now
 
     def run(self, length: timedelta) -> None:
         """Let so much time pass, with all that happens in it."""
-        self.agenda.run_until(self.now + length)
+        self.event_queue.run_until(self.now + length)
 
     def give(self, workflow: str, command: Json, name: str | None = None) -> str:
         """A person or a program starts a workflow with a command; gives the execution's name."""
@@ -157,15 +157,15 @@ class World:
         enter(patch.object(kubernetes.dynamic, "DynamicClient", lambda *_, **__: connection))
         for adapter in (ledger_table, workflows):
             enter(patch.object(adapter, "sleep", lambda _seconds: None))
-        now = SimpleNamespace(now=lambda _zone: self.agenda.now)
+        now = SimpleNamespace(now=lambda _zone: self.event_queue.now)
         enter(patch.object(lamplighter.clock, "datetime", now))
         logged = logging.root.manager.disable
         logging.disable(logging.CRITICAL)
         self._stack.callback(logging.disable, logged)
         self._stack.callback(forget_workers)
         self._write_lab()
-        self.agenda.every(SWEEP, lambda: self._rule("guard"), self.chance.uniform(1.0, SWEEP))
-        self.agenda.every(PLAN, lambda: self._rule("planner"), self.chance.uniform(1.0, PLAN))
+        self.event_queue.every(SWEEP, lambda: self._rule("guard"), self.chance.uniform(1.0, SWEEP))
+        self.event_queue.every(PLAN, lambda: self._rule("planner"), self.chance.uniform(1.0, PLAN))
         self._rule("planner")
         return self
 
@@ -290,7 +290,7 @@ class World:
 
     def _auto_scaling_event(self, _kind: str, _group: str) -> None:
         if not self.machines.troubles.events_lost:
-            self.agenda.after(self.chance.uniform(0.5, 10.0), lambda: self._rule("guard"))
+            self.event_queue.after(self.chance.uniform(0.5, 10.0), lambda: self._rule("guard"))
 
     def _deliver(self, arn: str, sent: Json, done: Any) -> None:
         if arn.startswith("arn:aws:lambda:"):
@@ -337,7 +337,7 @@ class World:
     def _invoke(self, *, FunctionName: str, Payload: bytes, InvocationType: str = "RequestResponse") -> Json:
         event = json.loads(Payload)
         if InvocationType == "Event":
-            self.agenda.after(0.1, lambda: self.functions.invoke_async(FunctionName, event))
+            self.event_queue.after(0.1, lambda: self.functions.invoke_async(FunctionName, event))
             return {"StatusCode": 202}
         result, error = self.functions.now(FunctionName, event)
         if error is not None:

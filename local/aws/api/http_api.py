@@ -22,7 +22,7 @@ from moto.awslambda.exceptions import UnknownFunctionException
 
 from local.aws.api.http_api_authorizer import context, let_in
 from local.aws.api.server import Request, Response, Server
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.cloudformation.types.http import PAGE
 from local.aws.functions.runtime import Throttled
 from local.aws.functions.service import LambdaService
@@ -47,7 +47,7 @@ class _Match:
 class HttpApi:
     """All HTTP APIs of one embedded cloud."""
 
-    def __init__(self, server: Server, around: Surroundings, functions: LambdaService) -> None:
+    def __init__(self, server: Server, around: ServiceContext, functions: LambdaService) -> None:
         self._around = around
         self._functions = functions
         #: By API: requests that may come at once, and when that was so.

@@ -18,15 +18,15 @@ from wsgiref.handlers import format_date_time
 from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from local.aws.api.moto_front import Environ, Moto, caller
+from local.aws.api.moto_dispatch import Environ, Moto, caller
 from local.aws.api.own_services import application
-from local.aws.api.surroundings import STRAND_HEADER
+from local.aws.api.service_context import FIBER_HEADER
 from local.clock import VirtualClock
-from local.clock_strands import Strand
+from local.clock_fibers import Fiber
 
 Headers = list[tuple[str, str]]
 #: The header by which services of ours say for whom they call another, as WSGI names it.
-SENDER = "HTTP_" + STRAND_HEADER.replace("-", "_").upper()
+SENDER = "HTTP_" + FIBER_HEADER.replace("-", "_").upper()
 log = logging.getLogger(__name__)
 
 
@@ -67,14 +67,14 @@ class Application:
         self.services: dict[str, Any] = {}
         self.moto = Moto()
         self._clock = clock
-        #: Whose strand calls with an access key: a function's.
-        self.strand_of: Callable[[str], Strand | None] = lambda _: None
+        #: Whose fiber calls with an access key: a function's.
+        self.strand_of: Callable[[str], Fiber | None] = lambda _: None
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
-        with self._clock.joined(self._strand(environ)):
+        with self._clock.joined(self._fiber(environ)):
             return self._answer(environ, start_response)
 
-    def _strand(self, environ: Environ) -> Strand | None:
+    def _fiber(self, environ: Environ) -> Fiber | None:
         """What is done for a request is part of its sender's work."""
         number = environ.get(SENDER)
         if number is not None:

@@ -6,7 +6,7 @@ Requests are checked and answered here as AWS words it; what follows from them i
 import uuid
 
 from local.aws.api.own_services import AwsError, Document
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.autoscaling.group import Group, Hook, Member, instant
 from local.aws.autoscaling.scaling import Scaling
 
@@ -14,9 +14,9 @@ from local.aws.autoscaling.scaling import Scaling
 class AutoScaling:
     """Public methods are boto3's operations of `autoscaling`."""
 
-    def __init__(self, surroundings: Surroundings, scaling: Scaling) -> None:
-        self._surroundings = surroundings
-        self._clock = surroundings.clock
+    def __init__(self, service_context: ServiceContext, scaling: Scaling) -> None:
+        self._service_context = service_context
+        self._clock = service_context.clock
         self._scaling = scaling
 
     def create_auto_scaling_group(self, request: Document) -> Document:
@@ -36,7 +36,7 @@ class AutoScaling:
                 )
             group = Group(
                 name=name,
-                arn=self._surroundings.arn(
+                arn=self._service_context.arn(
                     "autoscaling", f"autoScalingGroup:{uuid.uuid4()}:autoScalingGroupName/{name}"
                 ),
                 minimum=minimum,
@@ -114,7 +114,7 @@ class AutoScaling:
             del self._scaling.groups[group.name]
             members = list(group.members)
         if members:
-            self._surroundings.end_instances(members)
+            self._service_context.end_instances(members)
         return {}
 
     def describe_auto_scaling_groups(self, request: Document) -> Document:
@@ -304,7 +304,7 @@ class AutoScaling:
         """The launch template as a group keeps it, and its instance type."""
         version = str(named.get("Version", "$Default"))
         key = "LaunchTemplateId" if "LaunchTemplateId" in named else "LaunchTemplateName"
-        reply = self._surroundings.call(
+        reply = self._service_context.call(
             "ec2", "describe_launch_template_versions", {key: named[key], "Versions": [version]}
         )
         found = reply["LaunchTemplateVersions"][0]
@@ -315,7 +315,7 @@ class AutoScaling:
         return {**kept, "Version": version}, found["LaunchTemplateData"]["InstanceType"]
 
     def _zones(self, subnets: list[str]) -> dict[str, str]:
-        found = self._surroundings.call("ec2", "describe_subnets", {"SubnetIds": subnets})["Subnets"]
+        found = self._service_context.call("ec2", "describe_subnets", {"SubnetIds": subnets})["Subnets"]
         zones = {subnet["SubnetId"]: subnet["AvailabilityZone"] for subnet in found}
         return {subnet: zones[subnet] for subnet in subnets}
 

@@ -1,5 +1,5 @@
 """How an Auto Scaling group gets from what it has to what it wants: launches, refusals and their retries,
-terminations with their lifecycle hooks, replacement of what was lost. All of it happens on the agenda.
+terminations with their lifecycle hooks, replacement of what was lost. All of it happens on timers.
 
 Who else cares (EKS) registers itself; the group's bounds are set in autoscaling.py.
 """
@@ -13,12 +13,12 @@ from functools import partial
 
 from botocore.exceptions import ClientError
 
-from local.aws.agenda import Agenda
 from local.aws.api.own_services import Document
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.autoscaling.group import TERMINATING, Activity, Group, Hook, Member, instant
 from local.aws.ec2.ec2 import InstanceLives
 from local.aws.ec2.launch_faults import Launch, LaunchFaults
+from local.aws.timers import Timers
 
 #: Seconds until a refused launch is tried again: the first time, and at most [est].
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 60.0, 300.0
@@ -28,7 +28,7 @@ HEALTH_CHECK_SECONDS = 30.0
 
 @dataclass
 class Listeners:
-    """What others want to hear of: all are called on the agenda's thread, outside the lock."""
+    """What others want to hear of: all are called on the thread of the timers, outside the lock."""
 
     launched: list[Callable[[Group, Member], None]] = field(default_factory=list)
     refused: list[Callable[[Group, str], None]] = field(default_factory=list)
@@ -40,21 +40,21 @@ class Scaling:
     """`lock` guards every group; hold it to read or change one, never while calling another service."""
 
     def __init__(
-        self, surroundings: Surroundings, agenda: Agenda, lives: InstanceLives, faults: LaunchFaults
+        self, service_context: ServiceContext, timers: Timers, lives: InstanceLives, faults: LaunchFaults
     ) -> None:
         self.groups: dict[str, Group] = {}
         self.lock = threading.RLock()
         self.listeners = Listeners()
-        self._surroundings = surroundings
-        self._clock = surroundings.clock
-        self._agenda = agenda
+        self._service_context = service_context
+        self._clock = service_context.clock
+        self._timers = timers
         self._faults = faults
         lives.listen(self._instance_changed)
 
     def reconcile_soon(self, group: Group) -> None:
         """Bring the group to its desired capacity, at once and forgetting earlier refusals' delay."""
         group.retry_at = 0.0
-        self._agenda.soon(lambda: self._reconcile(group))
+        self._timers.soon(lambda: self._reconcile(group))
 
     def retire(self, group: Group, member: Member, cause: str) -> Activity:
         """Take a member out: through the group's terminating hook where it has one."""
@@ -63,14 +63,14 @@ class Scaling:
             member.activity = activity
             hook = next((h for h in group.hooks.values() if h.transition == TERMINATING), None)
             if hook is None or "Terminate" in group.suspended:
-                self._agenda.soon(lambda: self._terminate(group, member))
+                self._timers.soon(lambda: self._terminate(group, member))
                 member.state = "Terminating"
             else:
                 member.state, member.token = "Terminating:Wait", str(uuid.uuid4())
                 activity.status = "MidLifecycleAction"
-                self._agenda.soon(lambda: self._announce_wait(group, hook, member))
+                self._timers.soon(lambda: self._announce_wait(group, hook, member))
                 token = member.token
-                self._agenda.after(hook.heartbeat, lambda: self.complete(group, member, token))
+                self._timers.after(hook.heartbeat, lambda: self.complete(group, member, token))
         return activity
 
     def complete(self, group: Group, member: Member, token: str | None) -> None:
@@ -80,7 +80,7 @@ class Scaling:
                 return
             member.state, member.token = "Terminating:Proceed", None
             member.activity.status = "InProgress"
-        self._agenda.soon(lambda: self._terminate(group, member))
+        self._timers.soon(lambda: self._terminate(group, member))
 
     def _reconcile(self, group: Group) -> None:
         with self.lock:
@@ -153,7 +153,7 @@ class Scaling:
     def running(self) -> list[str]:
         """The types of all instances that EC2 counts."""
         alive = {"Name": "instance-state-name", "Values": ["pending", "running"]}
-        reservations = self._surroundings.call("ec2", "describe_instances", {"Filters": [alive]})
+        reservations = self._service_context.call("ec2", "describe_instances", {"Filters": [alive]})
         return [i["InstanceType"] for r in reservations["Reservations"] for i in r["Instances"]]
 
     def _run_instance(self, group: Group, subnet: str) -> str:
@@ -161,13 +161,13 @@ class Scaling:
         tags["aws:autoscaling:groupName"] = group.name
         template = {k: v for k, v in group.template.items() if k in ("LaunchTemplateId", "Version")}
         versions = {"LaunchTemplateId": template["LaunchTemplateId"], "Versions": [template["Version"]]}
-        found = self._surroundings.call("ec2", "describe_launch_template_versions", versions)
+        found = self._service_context.call("ec2", "describe_launch_template_versions", versions)
         data = found["LaunchTemplateVersions"][0]["LaunchTemplateData"]
         # moto takes these from the call only.
         said = {
             key: data[key] for key in ("ImageId", "MetadataOptions", "BlockDeviceMappings") if key in data
         }
-        reply = self._surroundings.call(
+        reply = self._service_context.call(
             "ec2",
             "run_instances",
             {
@@ -194,7 +194,7 @@ class Scaling:
             group.failures += 1
             delay = min(RETRY_SECONDS * 2 ** (group.failures - 1), LONGEST_RETRY_SECONDS)
             group.retry_at = self._clock.time() + delay
-            self._agenda.at(group.retry_at, lambda: self._reconcile(group))
+            self._timers.at(group.retry_at, lambda: self._reconcile(group))
         self._event(group, "EC2 Instance Launch Unsuccessful", activity, "")
         for listener in self.listeners.refused:
             listener(group, refusal)
@@ -214,8 +214,8 @@ class Scaling:
             listener(group, hook, member)
 
     def _terminate(self, group: Group, member: Member) -> None:
-        self._surroundings.end_instances([member.id])
-        self._agenda.soon(lambda: self._reconcile(group))
+        self._service_context.end_instances([member.id])
+        self._timers.soon(lambda: self._reconcile(group))
 
     def _instance_changed(self, instance: str, state: str) -> None:
         with self.lock:
@@ -224,7 +224,7 @@ class Scaling:
             if state == "running" and member.state == "Pending":
                 self._in_service(group, member)
             elif state == "shutting-down" and member.counts():
-                self._agenda.after(HEALTH_CHECK_SECONDS, partial(self._lost, group, member))
+                self._timers.after(HEALTH_CHECK_SECONDS, partial(self._lost, group, member))
             elif state == "terminated":
                 self._removed(group, member)
 
@@ -251,7 +251,7 @@ class Scaling:
                 member,
             )
         self._reconcile(group)
-        self._surroundings.end_instances([member.id])
+        self._service_context.end_instances([member.id])
 
     def _removed(self, group: Group, member: Member) -> None:
         if member.counts():
@@ -287,7 +287,7 @@ class Scaling:
             "Origin": "EC2" if "Launch" in kind else "AutoScalingGroup",
             "Destination": "AutoScalingGroup" if "Launch" in kind else "EC2",
         }
-        region, account = self._surroundings.region, self._surroundings.account_id
+        region, account = self._service_context.region, self._service_context.account_id
         arn = [f"arn:aws:ec2:{region}:{account}:instance/{instance}"] if instance else []
         self._put_event(kind, [group.arn, *arn], detail)
 
@@ -299,7 +299,7 @@ class Scaling:
             "Detail": json.dumps(detail),
             "Time": self._clock.now(),
         }
-        self._surroundings.call("events", "put_events", {"Entries": [entry]})
+        self._service_context.call("events", "put_events", {"Entries": [entry]})
 
 
 def _details(subnet: str, zone: str) -> str:

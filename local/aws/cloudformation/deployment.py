@@ -10,8 +10,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from local.aws.api.surroundings import Surroundings
-from local.aws.cloudformation.expressions import Scope, Surface
+from local.aws.api.service_context import ServiceContext
+from local.aws.cloudformation.expressions import Scope, TemplateEnvironment
 from local.aws.cloudformation.graph import reversed_order, walk
 from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, Properties
 from local.aws.cloudformation.stack import Installed, Stack
@@ -26,8 +26,8 @@ class Deployment:
     """One operation on one stack."""
 
     stack: Stack
-    around: Surroundings
-    surface: Surface
+    around: ServiceContext
+    surface: TemplateEnvironment
     kind_of: KindOf
     #: Whether what is retained and exists already is taken up, as a change set may be told to.
     import_existing: bool = False

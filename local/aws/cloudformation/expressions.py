@@ -24,7 +24,7 @@ NO_VALUE = _NoValue()
 
 
 @dataclass(frozen=True)
-class Surface:
+class TemplateEnvironment:
     """What an expression can see of the world outside its template."""
 
     pseudo: Mapping[str, str]  # AWS::Region and its like
@@ -40,7 +40,7 @@ class Scope:
 
     template: Template
     parameters: Mapping[str, Any]
-    surface: Surface
+    surface: TemplateEnvironment
     ref: Callable[[str], Any]
     attribute: Callable[[str, str], Any]
     _conditions: dict[str, bool] = field(default_factory=dict)

@@ -15,7 +15,7 @@ AT_ONCE = 24
 def walk(
     clock: VirtualClock, before: Mapping[str, set[str]], work: Callable[[str], None]
 ) -> dict[str, Exception]:
-    """Do `work` on every name after all those that must come `before` it, each as a strand of its own.
+    """Do `work` on every name after all those that must come `before` it, each as a fiber of its own.
 
     A failure keeps what comes after from being begun and lets everything else under way end; the failures
     are returned by name.

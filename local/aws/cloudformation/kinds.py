@@ -11,8 +11,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from local.aws.api.surroundings import Surroundings
-from local.aws.cloudformation.shapes import shaped
+from local.aws.api.service_context import ServiceContext
+from local.aws.cloudformation.api_parameters import shaped
 
 Properties = Mapping[str, Any]
 
@@ -51,7 +51,7 @@ class Order:
     logical_id: str
     type: str
     properties: Properties
-    around: Surroundings
+    around: ServiceContext
     old: Properties = field(default_factory=dict)
 
     def call(self, service: str, operation: str, **request: Any) -> dict[str, Any]:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from local.aws.api.own_services import AwsError, Document
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.cloudformation.custom_resources import CustomResources
 from local.aws.cloudformation.deployment import Deployment
 from local.aws.cloudformation.registry import kind_of
 from local.aws.cloudformation.stack import Installed, Stack
-from local.aws.cloudformation.surface import parameters, surface
 from local.aws.cloudformation.template import InvalidTemplate, Template, parse
+from local.aws.cloudformation.template_environment import parameters, surface
 from local.aws.functions.assets import Assets
 
 LOG = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ CHANGEABLE = {"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"}
 class CloudFormation:
     """All stacks of one embedded cloud."""
 
-    def __init__(self, around: Surroundings, custom: CustomResources, assets: Assets) -> None:
+    def __init__(self, around: ServiceContext, custom: CustomResources, assets: Assets) -> None:
         self._around = around
         self._custom = custom
         self._assets = assets

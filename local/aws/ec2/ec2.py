@@ -10,8 +10,8 @@ from collections.abc import Callable
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.instances import Instance, InstanceState, Reservation
 
-from local.aws.agenda import Agenda
 from local.aws.ec2.ec2_faults import Faults
+from local.aws.timers import Timers
 from local.clock import VirtualClock
 
 #: Seconds from pending to running by family, [est] from consoles; others take DEFAULT_BOOT.
@@ -30,7 +30,7 @@ PENDING, RUNNING, SHUTTING_DOWN, TERMINATED = (
     (48, "terminated"),
 )
 
-#: Told (instance id, state) on every change, on the agenda's thread.
+#: Told (instance id, state) on every change, on the thread of the timers.
 Listener = Callable[[str, str], None]
 
 _run_instances = EC2Backend.run_instances
@@ -40,9 +40,9 @@ _terminate = Instance.terminate
 class InstanceLives:
     """`install` puts it into moto; one at a time in a process, the latest counts."""
 
-    def __init__(self, clock: VirtualClock, agenda: Agenda, faults: Faults, seed: int = 0) -> None:
+    def __init__(self, clock: VirtualClock, timers: Timers, faults: Faults, seed: int = 0) -> None:
         self._clock = clock
-        self._agenda = agenda
+        self._timers = timers
         self._faults = faults
         self._chance = random.Random(seed)  # noqa: S311 (jitter)
         self._lock = threading.Lock()
@@ -69,7 +69,7 @@ class InstanceLives:
     def _begin(self, instance: Instance) -> None:
         instance.launch_time = self._clock.now().replace(tzinfo=None, microsecond=0)
         _set(instance, PENDING)
-        self._agenda.after(self._boot_seconds(instance.instance_type), lambda: self._run(instance))
+        self._timers.after(self._boot_seconds(instance.instance_type), lambda: self._run(instance))
 
     def _run(self, instance: Instance) -> None:
         if instance.state == PENDING[1]:
@@ -84,17 +84,17 @@ class InstanceLives:
         moment = self._clock.now().strftime("%Y-%m-%d %H:%M:%S GMT")
         instance._reason = f"User initiated ({moment})"  # noqa: SLF001 (moto's own field)
         _set(instance, SHUTTING_DOWN)
-        self._agenda.soon(lambda: self._tell(instance))
-        self._agenda.after(self._jittered(SHUTDOWN_SECONDS), lambda: self._finish(instance))
+        self._timers.soon(lambda: self._tell(instance))
+        self._timers.after(self._jittered(SHUTDOWN_SECONDS), lambda: self._finish(instance))
         return before
 
     def _finish(self, instance: Instance) -> None:
         if self._faults.stuck(instance.instance_type):
-            self._agenda.after(STUCK_LOOK_AGAIN_SECONDS, lambda: self._finish(instance))
+            self._timers.after(STUCK_LOOK_AGAIN_SECONDS, lambda: self._finish(instance))
             return
         _set(instance, TERMINATED)
         self._tell(instance)
-        self._agenda.after(FORGOTTEN_SECONDS, lambda: _forget(instance))
+        self._timers.after(FORGOTTEN_SECONDS, lambda: _forget(instance))
 
     def _tell(self, instance: Instance) -> None:
         for listener in self._listeners:

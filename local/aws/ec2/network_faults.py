@@ -7,7 +7,7 @@ itself or from a range of addresses: in the lab's own groups a pair.
 import threading
 
 from local.aws.api.own_services import Document
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.autoscaling.scaling import Scaling
 from local.faults.switches import Switches
 from local.fleet.gpus.hardware import has_gpus
@@ -20,9 +20,9 @@ _EVERYTHING = "-1"
 class NetworkFaults:
     """Listens to the switches; what it took is remembered until it is given back."""
 
-    def __init__(self, switches: Switches, surroundings: Surroundings, scaling: Scaling) -> None:
+    def __init__(self, switches: Switches, service_context: ServiceContext, scaling: Scaling) -> None:
         self._switches = switches
-        self._surroundings = surroundings
+        self._service_context = service_context
         self._scaling = scaling
         self._taken: list[tuple[str, Document]] = []
         self._lock = threading.Lock()
@@ -40,7 +40,7 @@ class NetworkFaults:
                 self._taken = []
 
     def _ask(self, operation: str, group: str, permission: Document) -> None:
-        self._surroundings.call("ec2", operation, {"GroupId": group, "IpPermissions": [permission]})
+        self._service_context.call("ec2", operation, {"GroupId": group, "IpPermissions": [permission]})
 
     def _groups(self) -> set[str]:
         """The security groups that GPU nodes carry, by their launch templates."""
@@ -50,7 +50,7 @@ class NetworkFaults:
             if not has_gpus(group.instance_type) or "LaunchTemplateId" not in template:
                 continue
             wanted = {"LaunchTemplateId": template["LaunchTemplateId"], "Versions": [template["Version"]]}
-            data = self._surroundings.call("ec2", "describe_launch_template_versions", wanted)
+            data = self._service_context.call("ec2", "describe_launch_template_versions", wanted)
             data = data["LaunchTemplateVersions"][0]["LaunchTemplateData"]
             found |= set(data.get("SecurityGroupIds") or [])
             for interface in data.get("NetworkInterfaces") or []:
@@ -58,7 +58,7 @@ class NetworkFaults:
         return found
 
     def _doors(self, group: str) -> list[tuple[str, Document]]:
-        rules = self._surroundings.call("ec2", "describe_security_groups", {"GroupIds": [group]})
+        rules = self._service_context.call("ec2", "describe_security_groups", {"GroupIds": [group]})
         return [
             (group, permission)
             for rule in rules["SecurityGroups"][0]["IpPermissions"]

@@ -6,14 +6,14 @@ Reads the rules as they are when asked, so an experiment or a fault that takes o
 from ipaddress import ip_address, ip_network
 
 from local.aws.api.own_services import Document
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 
 
 class NetworkPaths:
     """`allows` is a Path of local/fleet/network.py."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._surroundings = surroundings
+    def __init__(self, service_context: ServiceContext) -> None:
+        self._service_context = service_context
 
     def allows(self, source: str, target: str, port: int) -> bool:
         """Whether TCP gets from one instance to a port of the other; not where either is gone."""
@@ -23,7 +23,7 @@ class NetworkPaths:
         groups = {group["GroupId"] for group in found[source].get("SecurityGroups") or []}
         address = found[source].get("PrivateIpAddress", "")
         wanted = [group["GroupId"] for group in found[target].get("SecurityGroups") or []]
-        rules = self._surroundings.call("ec2", "describe_security_groups", {"GroupIds": wanted})
+        rules = self._service_context.call("ec2", "describe_security_groups", {"GroupIds": wanted})
         return any(
             _opens(rule, port) and _lets_in(rule, groups, address)
             for group in rules["SecurityGroups"]
@@ -32,7 +32,7 @@ class NetworkPaths:
 
     def _instances(self, *identities: str) -> list[Document]:
         asked = {"Filters": [{"Name": "instance-id", "Values": list(identities)}]}
-        found = self._surroundings.call("ec2", "describe_instances", asked)
+        found = self._service_context.call("ec2", "describe_instances", asked)
         return [one for reservation in found["Reservations"] for one in reservation["Instances"]]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from local.aws.api.own_services import AwsError, Document
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.eks.clusters import Clusters
 
 POLICIES = (
@@ -29,8 +29,8 @@ class Entry:
 class Access:
     """Public methods that boto3 knows are operations of `eks`."""
 
-    def __init__(self, surroundings: Surroundings, clusters: Clusters) -> None:
-        self._surroundings = surroundings
+    def __init__(self, service_context: ServiceContext, clusters: Clusters) -> None:
+        self._service_context = service_context
         self._clusters = clusters
         self._entries: dict[tuple[str, str], Entry] = {}
         self._pod_identities: dict[tuple[str, str], Document] = {}
@@ -49,13 +49,13 @@ class Access:
         _check_groups(groups)
         kind, _, name = principal.rpartition(":")[2].partition("/")
         identity = secrets.token_hex(8)
-        now = self._surroundings.clock.now()
+        now = self._service_context.clock.now()
         document = {
             "clusterName": cluster,
             "principalArn": principal,
             "kubernetesGroups": groups,
-            "accessEntryArn": self._surroundings.arn(
-                "eks", f"access-entry/{cluster}/{kind}/{self._surroundings.account_id}/{name}/{identity}"
+            "accessEntryArn": self._service_context.arn(
+                "eks", f"access-entry/{cluster}/{kind}/{self._service_context.account_id}/{name}/{identity}"
             ),
             "createdAt": now,
             "modifiedAt": now,
@@ -93,7 +93,7 @@ class Access:
             _check_groups(request["kubernetesGroups"])
             document["kubernetesGroups"] = request["kubernetesGroups"]
         document["username"] = request.get("username") or document["username"]
-        document["modifiedAt"] = self._surroundings.clock.now()
+        document["modifiedAt"] = self._service_context.clock.now()
         return {"accessEntry": document}
 
     def delete_access_entry(self, request: Document) -> Document:
@@ -105,7 +105,7 @@ class Access:
         entry = self._entry(request)
         if request["policyArn"] not in {POLICY_ARN + name for name in POLICIES}:
             raise AwsError("InvalidParameterException", "The policyArn parameter format is not valid")
-        now = self._surroundings.clock.now()
+        now = self._service_context.clock.now()
         associated = {
             "policyArn": request["policyArn"],
             "accessScope": request["accessScope"],
@@ -140,13 +140,15 @@ class Access:
                     "ResourceInUseException", f"Association already exists: {known['associationId']}"
                 )
         identity = f"a-{secrets.token_hex(9)[:17]}"
-        now = self._surroundings.clock.now()
+        now = self._service_context.clock.now()
         document = {
             "clusterName": cluster,
             "namespace": place[0],
             "serviceAccount": place[1],
             "roleArn": request["roleArn"],
-            "associationArn": self._surroundings.arn("eks", f"podidentityassociation/{cluster}/{identity}"),
+            "associationArn": self._service_context.arn(
+                "eks", f"podidentityassociation/{cluster}/{identity}"
+            ),
             "associationId": identity,
             "tags": request.get("tags") or {},
             "createdAt": now,
@@ -174,7 +176,7 @@ class Access:
     def update_pod_identity_association(self, request: Document) -> Document:
         known = self._pod_identity(request)
         known["roleArn"] = request.get("roleArn") or known["roleArn"]
-        known["modifiedAt"] = self._surroundings.clock.now()
+        known["modifiedAt"] = self._service_context.clock.now()
         return {"association": known}
 
     def delete_pod_identity_association(self, request: Document) -> Document:

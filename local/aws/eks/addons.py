@@ -4,11 +4,11 @@ import secrets
 from collections.abc import Iterator
 from typing import Protocol
 
-from local.aws.agenda import Agenda
 from local.aws.api.own_services import AwsError, Document
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.eks.clusters import Clusters
 from local.aws.eks.updates import Owner, Updates
+from local.aws.timers import Timers
 
 #: Default versions for Kubernetes 1.35 [est]: only their form is relied on.
 VERSIONS = {
@@ -35,10 +35,10 @@ class Addons:
     """Public methods that boto3 knows are operations of `eks`."""
 
     def __init__(
-        self, surroundings: Surroundings, agenda: Agenda, clusters: Clusters, updates: Updates
+        self, service_context: ServiceContext, timers: Timers, clusters: Clusters, updates: Updates
     ) -> None:
-        self._surroundings = surroundings
-        self._agenda = agenda
+        self._service_context = service_context
+        self._timers = timers
         self._clusters = clusters
         self._updates = updates
         self._addons: dict[tuple[str, str], Document] = {}
@@ -53,14 +53,14 @@ class Addons:
             raise AwsError(
                 "ResourceInUseException", "Addon already exists.", clusterName=cluster, addonName=name
             )
-        now = self._surroundings.clock.now()
+        now = self._service_context.clock.now()
         addon: Document = {
             "addonName": name,
             "clusterName": cluster,
             "status": "CREATING",
             "addonVersion": request.get("addonVersion") or VERSIONS[name],
             "health": {"issues": []},
-            "addonArn": self._surroundings.arn("eks", f"addon/{cluster}/{name}/{secrets.token_hex(16)}"),
+            "addonArn": self._service_context.arn("eks", f"addon/{cluster}/{name}/{secrets.token_hex(16)}"),
             "createdAt": now,
             "modifiedAt": now,
             "serviceAccountRoleArn": request.get("serviceAccountRoleArn"),
@@ -68,7 +68,7 @@ class Addons:
             "configurationValues": request.get("configurationValues"),
         }
         self._addons[cluster, name] = addon
-        self._agenda.after(CREATE_SECONDS, lambda: self._come(addon))
+        self._timers.after(CREATE_SECONDS, lambda: self._come(addon))
         return {"addon": addon}
 
     def tagged(self) -> Iterator[tuple[str, dict[str, str]]]:
@@ -89,18 +89,18 @@ class Addons:
             for key in ("addonVersion", "serviceAccountRoleArn", "configurationValues")
             if request.get(key)
         }
-        addon.update(changed, modifiedAt=self._surroundings.clock.now())
+        addon.update(changed, modifiedAt=self._service_context.clock.now())
         owner = Owner(addon["clusterName"], addon=addon["addonName"])
         params: dict[str, object] = {key[0].upper() + key[1:]: value for key, value in changed.items()}
         update = self._updates.start(owner, "AddonUpdate", params)
-        self._agenda.after(CREATE_SECONDS, lambda: setattr(update, "status", "Successful"))
+        self._timers.after(CREATE_SECONDS, lambda: setattr(update, "status", "Successful"))
         return {"update": update.document()}
 
     def delete_addon(self, request: Document) -> Document:
         addon = self._addon(request)
         addon["status"] = "DELETING"
         key = (addon["clusterName"], addon["addonName"])
-        self._agenda.after(CREATE_SECONDS, lambda: self._remove(key))
+        self._timers.after(CREATE_SECONDS, lambda: self._remove(key))
         return {"addon": addon}
 
     def describe_addon_versions(self, request: Document) -> Document:

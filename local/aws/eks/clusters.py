@@ -10,10 +10,10 @@ from datetime import datetime
 
 from botocore.exceptions import ClientError
 
-from local.aws.agenda import Agenda
 from local.aws.api.own_services import AwsError, Document
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.eks.updates import Owner, Updates
+from local.aws.timers import Timers
 
 SUPPORTED_VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35")
 #: Virtual seconds; minutes on AWS, where nothing of ours waits for them.
@@ -35,9 +35,9 @@ class Cluster:
 class Clusters:
     """Public methods that boto3 knows are operations of `eks`."""
 
-    def __init__(self, surroundings: Surroundings, agenda: Agenda, updates: Updates) -> None:
-        self._surroundings = surroundings
-        self._agenda = agenda
+    def __init__(self, service_context: ServiceContext, timers: Timers, updates: Updates) -> None:
+        self._service_context = service_context
+        self._timers = timers
         self._updates = updates
         self._clusters: dict[str, Cluster] = {}
         self._endpoint = self._authority = ""
@@ -70,10 +70,10 @@ class Clusters:
                 raise AwsError(
                     "ResourceInUseException", f"Cluster already exists with name: {name}", clusterName=name
                 )
-            cluster = Cluster(name, self._surroundings.clock.now(), self._document(request, version))
+            cluster = Cluster(name, self._service_context.clock.now(), self._document(request, version))
             self._clusters[name] = cluster
         self._keep_logs(cluster)
-        self._agenda.after(CREATE_SECONDS, lambda: self._activate(cluster))
+        self._timers.after(CREATE_SECONDS, lambda: self._activate(cluster))
         return {"cluster": self._described(cluster)}
 
     def describe_cluster(self, request: Document) -> Document:
@@ -133,7 +133,7 @@ class Clusters:
                 clusterName=cluster.name,
             )
         cluster.status = "DELETING"
-        self._agenda.after(DELETE_SECONDS, lambda: self._remove(cluster))
+        self._timers.after(DELETE_SECONDS, lambda: self._remove(cluster))
         return {"cluster": self._described(cluster)}
 
     def _idle(self, name: str) -> Cluster:
@@ -148,11 +148,11 @@ class Clusters:
 
     def _update(self, cluster: Cluster, kind: str, params: dict[str, object]) -> Document:
         update = self._updates.start(Owner(cluster.name), kind, params)
-        self._agenda.after(UPDATE_SECONDS, lambda: setattr(update, "status", "Successful"))
+        self._timers.after(UPDATE_SECONDS, lambda: setattr(update, "status", "Successful"))
         return {"update": update.document()}
 
     def _activate(self, cluster: Cluster) -> None:
-        age = self._surroundings.clock.now() - cluster.created
+        age = self._service_context.clock.now() - cluster.created
         if self._endpoint and cluster.status == "CREATING" and age.total_seconds() >= CREATE_SECONDS:
             cluster.status = "ACTIVE"
 
@@ -162,7 +162,7 @@ class Clusters:
         for forget in self.removed:
             forget(cluster.name)
         try:
-            self._surroundings.call("ec2", "delete_security_group", {"GroupId": group})
+            self._service_context.call("ec2", "delete_security_group", {"GroupId": group})
         except ClientError:
             return  # still referred to by a rule of someone else's group: AWS leaves it behind, too
 
@@ -177,7 +177,7 @@ class Clusters:
         if any(kind.get("enabled") for kind in cluster.document["logging"].get("clusterLogging", [])):
             name = f"/aws/eks/{cluster.name}/cluster"
             try:
-                self._surroundings.call("logs", "create_log_group", {"logGroupName": name})
+                self._service_context.call("logs", "create_log_group", {"logGroupName": name})
             except ClientError as error:
                 if error.response["Error"]["Code"] != "ResourceAlreadyExistsException":
                     raise
@@ -186,13 +186,13 @@ class Clusters:
         name, vpc = request["name"], request["resourcesVpcConfig"]
         subnets = self._subnets(vpc.get("subnetIds", []))
         vpc_id = subnets[0]["VpcId"]
-        region, issuer = self._surroundings.region, secrets.token_hex(16).upper()
+        region, issuer = self._service_context.region, secrets.token_hex(16).upper()
         access = request.get("accessConfig") or {}
         network = request.get("kubernetesNetworkConfig") or {}
         return {
             "name": name,
-            "arn": self._surroundings.arn("eks", f"cluster/{name}"),
-            "createdAt": self._surroundings.clock.now(),
+            "arn": self._service_context.arn("eks", f"cluster/{name}"),
+            "createdAt": self._service_context.clock.now(),
             "version": version,
             "roleArn": request["roleArn"],
             "resourcesVpcConfig": {
@@ -218,7 +218,7 @@ class Clusters:
 
     def _subnets(self, ids: list[str]) -> list[Document]:
         try:
-            found: list[Document] = self._surroundings.call("ec2", "describe_subnets", {"SubnetIds": ids})[
+            found: list[Document] = self._service_context.call("ec2", "describe_subnets", {"SubnetIds": ids})[
                 "Subnets"
             ]
         except ClientError as error:
@@ -243,8 +243,8 @@ class Clusters:
                 }
             ],
         }
-        group: str = self._surroundings.call("ec2", "create_security_group", request)["GroupId"]
+        group: str = self._service_context.call("ec2", "create_security_group", request)["GroupId"]
         itself = [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group}]}]
         ingress = {"GroupId": group, "IpPermissions": itself}
-        self._surroundings.call("ec2", "authorize_security_group_ingress", ingress)
+        self._service_context.call("ec2", "authorize_security_group_ingress", ingress)
         return group

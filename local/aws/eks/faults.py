@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from moto.ec2.models.subnets import Subnet
 
-from local.aws.agenda import Agenda
 from local.aws.autoscaling.group import Group, Member
 from local.aws.autoscaling.scaling import Scaling
 from local.aws.ec2.ec2_faults import Faults, gpu_vcpus
 from local.aws.eks.nodegroup import Nodegroup
 from local.aws.eks.nodegroups import Nodegroups
+from local.aws.timers import Timers
 from local.faults.switches import Switches
 from local.fleet.gpus.hardware import has_gpus
 
@@ -31,14 +31,14 @@ class NodegroupFaults:
         switches: Switches,
         *,
         faults: Faults,
-        agenda: Agenda,
+        timers: Timers,
         scaling: Scaling,
         nodegroups: Nodegroups,
         joined: Callable[[str], bool],
     ) -> None:
         self._switches = switches
         self._faults = faults
-        self._agenda = agenda
+        self._timers = timers
         self._scaling = scaling
         self._nodegroups = nodegroups
         self._joined = joined
@@ -92,7 +92,7 @@ class NodegroupFaults:
     def _launched(self, group: Group, member: Member) -> None:
         nodegroup = self._nodegroups.behind(group)
         if nodegroup is not None:
-            self._agenda.after(JOIN_LIMIT_SECONDS, lambda: self._look(nodegroup, group, member))
+            self._timers.after(JOIN_LIMIT_SECONDS, lambda: self._look(nodegroup, group, member))
 
     def _look(self, nodegroup: Nodegroup, group: Group, member: Member) -> None:
         issue = next((each for each in nodegroup.issues if each["code"] == NEVER_JOINED), None)
@@ -101,7 +101,7 @@ class NodegroupFaults:
         if waits:
             message = "Instances failed to join the kubernetes cluster"
             nodegroup.degrade(NEVER_JOINED, message, [*others, member.id])
-            self._agenda.after(LOOK_AGAIN_SECONDS, lambda: self._look(nodegroup, group, member))
+            self._timers.after(LOOK_AGAIN_SECONDS, lambda: self._look(nodegroup, group, member))
         elif issue and others:
             issue["resourceIds"] = others
         elif issue:

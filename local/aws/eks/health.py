@@ -4,10 +4,10 @@ a scale-out succeeds, CREATE_FAILED when its first nodes do not come.
 
 from collections.abc import Callable
 
-from local.aws.agenda import Agenda
 from local.aws.autoscaling.group import Group, Member
 from local.aws.autoscaling.scaling import Scaling
 from local.aws.eks.nodegroup import Nodegroup
+from local.aws.timers import Timers
 
 SETTLE_SECONDS = 1.0
 #: A creation whose nodes do not come fails after so long.
@@ -18,22 +18,22 @@ _NO_ADDRESS = "not enough free addresses in subnet"
 class Health:
     """Listens to the Auto Scaling groups; `behind` gives the node group that one belongs to."""
 
-    def __init__(self, agenda: Agenda, scaling: Scaling, behind: Callable[[Group], Nodegroup | None]) -> None:
-        self._agenda = agenda
+    def __init__(self, timers: Timers, scaling: Scaling, behind: Callable[[Group], Nodegroup | None]) -> None:
+        self._timers = timers
         self._scaling = scaling
         self._behind = behind
         scaling.listeners.launched.append(self._launched)
         scaling.listeners.refused.append(self._refused)
 
     def watch_creation(self, nodegroup: Nodegroup) -> None:
-        self._agenda.after(SETTLE_SECONDS, lambda: self._settle(nodegroup))
-        self._agenda.after(CREATE_LIMIT_SECONDS, lambda: self._give_up(nodegroup))
+        self._timers.after(SETTLE_SECONDS, lambda: self._settle(nodegroup))
+        self._timers.after(CREATE_LIMIT_SECONDS, lambda: self._give_up(nodegroup))
 
     def _launched(self, group: Group, _: Member) -> None:
         nodegroup = self._behind(group)
         if nodegroup is not None:
             nodegroup.recover()
-            self._agenda.after(SETTLE_SECONDS, lambda: self._settle(nodegroup))
+            self._timers.after(SETTLE_SECONDS, lambda: self._settle(nodegroup))
 
     def _refused(self, group: Group, message: str) -> None:
         nodegroup = self._behind(group)

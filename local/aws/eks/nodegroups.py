@@ -7,9 +7,8 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 
-from local.aws.agenda import Agenda
 from local.aws.api.own_services import AwsError, Document
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.autoscaling.autoscaling import AutoScaling
 from local.aws.autoscaling.group import Group, Member
 from local.aws.autoscaling.scaling import Scaling
@@ -28,6 +27,7 @@ from local.aws.eks.nodes import HOOKS
 from local.aws.eks.rolling import Rolling
 from local.aws.eks.template import DerivedTemplates
 from local.aws.eks.updates import Owner, Update, Updates
+from local.aws.timers import Timers
 
 #: What UpdateNodegroupConfig changes; of nothing it makes no update
 #: (kubernetes-sigs/cluster-api-provider-aws 3435).
@@ -45,9 +45,9 @@ class Nodegroups:
 
     def __init__(
         self,
-        surroundings: Surroundings,
+        service_context: ServiceContext,
         *,
-        agenda: Agenda,
+        timers: Timers,
         clusters: Clusters,
         updates: Updates,
         autoscaling: AutoScaling,
@@ -55,21 +55,21 @@ class Nodegroups:
         faults: Faults,
         seed: int = 0,
     ) -> None:
-        self._surroundings = surroundings
-        self._clock = surroundings.clock
-        self._agenda = agenda
+        self._service_context = service_context
+        self._clock = service_context.clock
+        self._timers = timers
         self._clusters = clusters
         self._updates = updates
         self._autoscaling = autoscaling
         self._scaling = scaling
         self._faults = faults
         self._chance = random.Random(seed)  # noqa: S311 (jitter)
-        self._templates = DerivedTemplates(surroundings)
+        self._templates = DerivedTemplates(service_context)
         self._nodegroups: dict[tuple[str, str], Nodegroup] = {}
         #: By node group its Auto Scaling group, of those made before spring 2021: eks-<uuid>.
         self.older_groups: dict[str, str] = {}
         self._lock = threading.RLock()
-        self._health = Health(agenda, scaling, self.behind)
+        self._health = Health(timers, scaling, self.behind)
         scaling.listeners.gone.append(self._gone)
 
     def behind(self, group: Group) -> Nodegroup | None:
@@ -92,7 +92,7 @@ class Nodegroups:
         nodegroup = Nodegroup(
             cluster=cluster.name,
             name=name,
-            arn=self._surroundings.arn("eks", f"nodegroup/{cluster.name}/{name}/"),
+            arn=self._service_context.arn("eks", f"nodegroup/{cluster.name}/{name}/"),
             version=request.get("version") or cluster.document["version"],
             node_role=request["nodeRole"],
             subnets=request["subnets"],
@@ -162,7 +162,7 @@ class Nodegroups:
         if given:
             self._resize_group(nodegroup, sizes)
         duration = self._chance.uniform(*UPDATE_SECONDS)
-        self._agenda.after(duration, lambda: self._finish(nodegroup, update, before))
+        self._timers.after(duration, lambda: self._finish(nodegroup, update, before))
         return {"update": update.document()}
 
     def update_nodegroup_version(self, request: Document) -> Document:
@@ -199,7 +199,7 @@ class Nodegroups:
             nodegroup.status = "DELETING"
         none = {"minSize": 0, "maxSize": nodegroup.sizes["maxSize"], "desiredSize": 0}
         self._resize_group(nodegroup, none)
-        self._agenda.after(SETTLE_SECONDS, lambda: self._finish_delete(nodegroup))
+        self._timers.after(SETTLE_SECONDS, lambda: self._finish_delete(nodegroup))
         return {"nodegroup": nodegroup.document()}
 
     def tagged(self) -> Iterator[tuple[str, dict[str, str]]]:
@@ -288,7 +288,7 @@ class Nodegroups:
 
     def _finish(self, nodegroup: Nodegroup, update: Update, before: dict[str, int]) -> None:
         if self._faults.endless(nodegroup.name):
-            self._agenda.after(LOOK_AGAIN_SECONDS, lambda: self._finish(nodegroup, update, before))
+            self._timers.after(LOOK_AGAIN_SECONDS, lambda: self._finish(nodegroup, update, before))
             return
         grew = nodegroup.sizes["desiredSize"] > before["desiredSize"]
         group = self._scaling.groups.get(nodegroup.group)
@@ -312,7 +312,7 @@ class Nodegroups:
     def _gone(self, group: Group, _: Member) -> None:
         nodegroup = self.behind(group)
         if nodegroup is not None and nodegroup.status == "DELETING":
-            self._agenda.soon(partial(self._finish_delete, nodegroup))
+            self._timers.soon(partial(self._finish_delete, nodegroup))
 
     def _finish_delete(self, nodegroup: Nodegroup) -> None:
         group = self._scaling.groups.get(nodegroup.group)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from local.aws.api.own_services import Document
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.autoscaling.group import Group, Hook, Member
 from local.aws.autoscaling.scaling import Scaling
 from local.aws.eks.nodegroup import Nodegroup
@@ -49,12 +49,12 @@ class Nodes:
 
     def __init__(
         self,
-        surroundings: Surroundings,
+        service_context: ServiceContext,
         scaling: Scaling,
         nodegroup_of: Callable[[Group], Nodegroup | None],
     ) -> None:
         self.fleet: Fleet | None = None
-        self._surroundings = surroundings
+        self._service_context = service_context
         self._scaling = scaling
         self._nodegroup_of = nodegroup_of
         scaling.listeners.launched.append(self._launched)
@@ -81,11 +81,11 @@ class Nodes:
 
     def _waiting(self, group: Group, hook: Hook, member: Member) -> None:
         if hook.name == DRAIN_HOOK and self._nodegroup_of(group) is not None:
-            clock = self._surroundings.clock
+            clock = self._service_context.clock
             clock.spawn(f"drain-{member.id}", lambda: self._drain(group, member))
 
     def _drain(self, group: Group, member: Member) -> None:
-        clock, token = self._surroundings.clock, member.token
+        clock, token = self._service_context.clock, member.token
         drained = clock.event()
 
         def drain() -> None:
@@ -98,7 +98,7 @@ class Nodes:
         self._scaling.complete(group, member, token)
 
     def _machine(self, nodegroup: Nodegroup, member: Member) -> Machine:
-        found = self._surroundings.call("ec2", "describe_instances", {"InstanceIds": [member.id]})
+        found = self._service_context.call("ec2", "describe_instances", {"InstanceIds": [member.id]})
         instance = found["Reservations"][0]["Instances"][0]
         return Machine(
             instance_id=member.id,
@@ -129,7 +129,7 @@ class Nodes:
 
     def _max_pods(self, nodegroup: Nodegroup, instance_type: str) -> int:
         """From the nodeadm configuration in the user data where it says so."""
-        found = self._surroundings.call(
+        found = self._service_context.call(
             "ec2",
             "describe_launch_template_versions",
             {"LaunchTemplateId": nodegroup.derived_template, "Versions": ["$Latest"]},

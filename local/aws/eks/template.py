@@ -3,7 +3,7 @@
 import threading
 
 from local.aws.api.own_services import AwsError, Document
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.eks.nodegroup import Nodegroup
 
 RELEASE = "v20260714"
@@ -13,14 +13,14 @@ DEFAULT_INSTANCE_TYPE = "t3.medium"
 class DerivedTemplates:
     """Makes and renews them; one image for each AMI type is registered when first needed."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._surroundings = surroundings
+    def __init__(self, service_context: ServiceContext) -> None:
+        self._service_context = service_context
         self._images: dict[tuple[str, str], str] = {}
         self._lock = threading.Lock()
 
     def create(self, nodegroup: Nodegroup, cluster_security_group: str) -> None:
         data = self._data(nodegroup, cluster_security_group)
-        reply = self._surroundings.call(
+        reply = self._service_context.call(
             "ec2",
             "create_launch_template",
             {"LaunchTemplateName": f"eks-{nodegroup.uuid}", "LaunchTemplateData": data},
@@ -29,7 +29,7 @@ class DerivedTemplates:
 
     def renew(self, nodegroup: Nodegroup, cluster_security_group: str) -> str:
         """A new version after the user's template, or the release, changed."""
-        reply = self._surroundings.call(
+        reply = self._service_context.call(
             "ec2",
             "create_launch_template_version",
             {
@@ -41,14 +41,14 @@ class DerivedTemplates:
 
     def delete(self, nodegroup: Nodegroup) -> None:
         template = {"LaunchTemplateId": nodegroup.derived_template}
-        self._surroundings.call("ec2", "delete_launch_template", template)
+        self._service_context.call("ec2", "delete_launch_template", template)
 
     def user_data_of(self, template: Document) -> Document:
         """The user's launch template's data."""
         key = "LaunchTemplateId" if template.get("id") else "LaunchTemplateName"
         named = template.get("id") or template["name"]
         version = str(template.get("version") or "$Default")
-        reply = self._surroundings.call(
+        reply = self._service_context.call(
             "ec2", "describe_launch_template_versions", {key: named, "Versions": [version]}
         )
         found = reply["LaunchTemplateVersions"]
@@ -81,7 +81,7 @@ class DerivedTemplates:
         with self._lock:
             known = self._images.get((ami_type, version))
             if known is None:
-                reply = self._surroundings.call(
+                reply = self._service_context.call(
                     "ec2",
                     "register_image",
                     {

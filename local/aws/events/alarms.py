@@ -17,9 +17,9 @@ from typing import Any
 from moto.cloudwatch.models import Alarm, CloudWatchBackend, MetricDatum, cloudwatch_backends
 from moto.sns.models import Topic
 
-from local.aws.agenda import Agenda
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.iam import Service, may
+from local.aws.timers import Timers
 
 LOG = logging.getLogger(__name__)
 NAMESPACE, METRIC = "AWS/SNS", "NumberOfMessagesPublished"
@@ -39,8 +39,8 @@ _plain_publish = Topic.publish
 class Alarms:
     """One embedded AWS's."""
 
-    def __init__(self, around: Surroundings, agenda: Agenda) -> None:
-        self._around, self._agenda = around, agenda
+    def __init__(self, around: ServiceContext, timers: Timers) -> None:
+        self._around, self._timers = around, timers
 
     def install(self) -> None:
         """For every backend of this process; may be repeated, the last one counts."""
@@ -81,11 +81,11 @@ class Alarms:
                 if _watches(alarm) and _topic(alarm) == topic:
                     self._judge(alarm.name)
 
-        self._agenda.after(LATE_SECONDS, arrives)
+        self._timers.after(LATE_SECONDS, arrives)
 
     def _judge(self, name: str) -> None:
         """Next, and again when the newest count has left the alarm's window."""
-        self._agenda.soon(lambda: self._judged(name))
+        self._timers.soon(lambda: self._judged(name))
 
     def _judged(self, name: str) -> None:
         alarm = self._backend().alarms.get(name)
@@ -98,7 +98,7 @@ class Alarms:
             self._change(alarm, state)
         newest = next((age for age, count in enumerate(counts) if count is not None), None)
         if newest is not None:
-            self._agenda.after((alarm.evaluation_periods - newest) * alarm.period, lambda: self._judged(name))
+            self._timers.after((alarm.evaluation_periods - newest) * alarm.period, lambda: self._judged(name))
 
     def _counts(self, alarm: Alarm, now: float) -> list[float | None]:
         """The sum of each of the alarm's periods, the newest first; None for one without a count."""

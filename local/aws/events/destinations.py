@@ -2,14 +2,14 @@
 
 import json
 
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.iam import LAMBDA
 
 
 class Destinations:
     """Delivers texts by ARN, over the endpoint like everybody else."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: ServiceContext) -> None:
         self._around = around
 
     def deliver(self, arn: str, text: str, attributes: dict[str, str], role: str = "") -> None:

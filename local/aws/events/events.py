@@ -12,14 +12,14 @@ from typing import Any
 from moto.events.exceptions import ValidationException
 from moto.events.models import EventBus, EventsBackend, Rule
 
-from local.aws.agenda import Agenda
 from local.aws.api.own_services import Document
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.events.events_input import payload
 from local.aws.events.schedule_expression import BadExpression, Expression, parse
 from local.aws.events.targets import Failure, Target, Targets
 from local.aws.iam import Service
-from local.clock_strands import Appointment
+from local.aws.timers import Timers
+from local.clock_fibers import Appointment
 
 _put_rule = EventsBackend.put_rule
 
@@ -27,11 +27,11 @@ _put_rule = EventsBackend.put_rule
 class Events:
     """`install` puts it into moto; one at a time in a process, the latest counts."""
 
-    def __init__(self, surroundings: Surroundings, agenda: Agenda) -> None:
-        self._surroundings = surroundings
-        self._clock = surroundings.clock
-        self._agenda = agenda
-        self._targets = Targets(surroundings)
+    def __init__(self, service_context: ServiceContext, timers: Timers) -> None:
+        self._service_context = service_context
+        self._clock = service_context.clock
+        self._timers = timers
+        self._targets = Targets(service_context)
         self._due: dict[str, Appointment] = {}
 
     def install(self) -> None:
@@ -77,7 +77,7 @@ class Events:
                 self._send(rule, self._scheduled_event(rule, due), transform=True)
             self._await(bus, rule, expression, created, due)
 
-        self._due[rule.name] = self._agenda.at(due, tick)
+        self._due[rule.name] = self._timers.at(due, tick)
 
     def _scheduled_event(self, rule: Rule, due: float) -> Document:
         return {
@@ -85,9 +85,9 @@ class Events:
             "id": str(uuid.uuid4()),
             "detail-type": "Scheduled Event",
             "source": "aws.events",
-            "account": self._surroundings.account_id,
+            "account": self._service_context.account_id,
             "time": _instant(due),
-            "region": self._surroundings.region,
+            "region": self._service_context.region,
             "resources": [rule.arn],
             "detail": {},
         }

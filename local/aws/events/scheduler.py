@@ -9,14 +9,14 @@ import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from local.aws.agenda import Agenda
 from local.aws.api.own_services import AwsError, Document
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.events.schedule_expression import At, Expression
 from local.aws.events.scheduler_rules import check_name, check_target, check_window, checked_expression
 from local.aws.events.targets import Failure, Target, Targets
 from local.aws.iam import Service
-from local.clock_strands import Appointment
+from local.aws.timers import Timers
+from local.clock_fibers import Appointment
 
 #: A schedule fires within its minute; here within so many seconds.
 LATENESS_SECONDS = 2.0
@@ -64,11 +64,11 @@ class Firing:
 class Scheduler:
     """Public methods that boto3 knows are operations of `scheduler`."""
 
-    def __init__(self, surroundings: Surroundings, agenda: Agenda, seed: int = 0) -> None:
-        self._surroundings = surroundings
-        self._clock = surroundings.clock
-        self._agenda = agenda
-        self._targets = Targets(surroundings)
+    def __init__(self, service_context: ServiceContext, timers: Timers, seed: int = 0) -> None:
+        self._service_context = service_context
+        self._clock = service_context.clock
+        self._timers = timers
+        self._targets = Targets(service_context)
         self._chance = random.Random(seed)  # noqa: S311 (jitter)
         self._lock = threading.RLock()
         self._groups: dict[str, Group] = {}
@@ -166,7 +166,7 @@ class Scheduler:
         return {"Tags": self._by_arn(request["ResourceArn"]).tags}
 
     def _new_group(self, name: str, tags: list[Document]) -> Group:
-        arn = self._surroundings.arn("scheduler", f"schedule-group/{name}")
+        arn = self._service_context.arn("scheduler", f"schedule-group/{name}")
         group = self._groups[name] = Group(name, arn, self._clock.now(), tags)
         return group
 
@@ -174,11 +174,11 @@ class Scheduler:
         expression = checked_expression(request, self._clock.time())
         check_window(request["FlexibleTimeWindow"])
         group, now = request.get("GroupName") or "default", self._clock.now()
-        check_target(request["Target"], self._surroundings, self._service(group))
+        check_target(request["Target"], self._service_context, self._service(group))
         target = dict(request["Target"])
         target["RetryPolicy"] = {**DEFAULT_RETRY, **(target.get("RetryPolicy") or {})}
         document = {
-            "Arn": self._surroundings.arn("scheduler", f"schedule/{group}/{request['Name']}"),
+            "Arn": self._service_context.arn("scheduler", f"schedule/{group}/{request['Name']}"),
             "GroupName": group,
             "Name": request["Name"],
             "ScheduleExpression": request["ScheduleExpression"],
@@ -198,7 +198,7 @@ class Scheduler:
 
     def _service(self, group: str) -> Service:
         """As the trust policy of a schedule's role sees Scheduler."""
-        arn = self._surroundings.arn("scheduler", f"schedule-group/{group}")
+        arn = self._service_context.arn("scheduler", f"schedule-group/{group}")
         return Service("scheduler.amazonaws.com", arn)
 
     def _arm(self, schedule: Schedule, after: float | None = None) -> None:
@@ -211,7 +211,7 @@ class Scheduler:
             return
         window = document["FlexibleTimeWindow"].get("MaximumWindowInMinutes", 0) * 60
         late = self._chance.uniform(0, window or LATENESS_SECONDS)
-        schedule.appointment = self._agenda.at(due + late, lambda: self._fire(schedule, due))
+        schedule.appointment = self._timers.at(due + late, lambda: self._fire(schedule, due))
 
     def _fire(self, schedule: Schedule, due: float) -> None:
         once = isinstance(schedule.expression, At)

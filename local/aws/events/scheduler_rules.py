@@ -7,7 +7,7 @@ import re
 
 from local.aws.api.own_services import AwsError, Document
 from local.aws.api.sdk_calls import BadCall, Call
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.events.schedule_expression import At, BadExpression, Expression, parse
 from local.aws.events.targets import UNIVERSAL
 from local.aws.iam import Service, may_assume
@@ -50,7 +50,7 @@ def check_window(window: Document) -> None:
         raise refused("MaximumWindowInMinutes is required when the flexible time window is FLEXIBLE.")
 
 
-def check_target(target: Document, surroundings: Surroundings, scheduler: Service) -> None:
+def check_target(target: Document, service_context: ServiceContext, scheduler: Service) -> None:
     arn = target["Arn"]
     if arn.startswith(UNIVERSAL):
         _check_universal(arn, target.get("Input"))
@@ -61,7 +61,7 @@ def check_target(target: Document, surroundings: Surroundings, scheduler: Servic
     queue = (target.get("DeadLetterConfig") or {}).get("Arn")
     if queue and not queue.startswith("arn:aws:sqs:"):
         raise refused(f"Provided Arn is not in correct format: {queue} is no SQS queue")
-    _check_role(target["RoleArn"], surroundings, scheduler)
+    _check_role(target["RoleArn"], service_context, scheduler)
 
 
 def _check_universal(arn: str, text: str | None) -> None:
@@ -85,9 +85,9 @@ def _json(text: str) -> Document:
     return document
 
 
-def _check_role(arn: str, surroundings: Surroundings, scheduler: Service) -> None:
+def _check_role(arn: str, service_context: ServiceContext, scheduler: Service) -> None:
     """It exists and trusts Scheduler for a schedule of this group."""
-    if not may_assume(arn, scheduler, surroundings.state):
+    if not may_assume(arn, scheduler, service_context.state):
         raise _not_assumable()
 
 

@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from local.aws.api.own_services import Document
 from local.aws.api.sdk_calls import BadCall, Call
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.iam import Service, may, refusal
 
 LOG = logging.getLogger(__name__)
@@ -60,9 +60,9 @@ class Failure:
 class Targets:
     """Delivers on the calling thread, which is busy but for the waits between the tries."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._surroundings = surroundings
-        self._clock = surroundings.clock
+    def __init__(self, service_context: ServiceContext) -> None:
+        self._service_context = service_context
+        self._clock = service_context.clock
 
     def deliver(self, target: Target, letter: Callable[[Failure], dict[str, str]]) -> Failure | None:
         """None when it arrived; else why not, after the dead-letter queue got it with `letter`'s attributes."""
@@ -87,12 +87,12 @@ class Targets:
         service, operation, request = self._call(target)
         if target.by is not None and not target.role:
             self._let_in(target.by, target.arn)
-        self._surroundings.call(service, operation, request, role=target.role, by=target.by)
+        self._service_context.call(service, operation, request, role=target.role, by=target.by)
 
     def _let_in(self, service: Service, arn: str) -> None:
         """ClientError where the policy of the queue, topic or function does not let the service in."""
         action = _ACTIONS.get(arn.split(":")[2])
-        if action is not None and not may(service.caller(), action, arn, self._surroundings.state):
+        if action is not None and not may(service.caller(), action, arn, self._service_context.state):
             message = f"User: {service.principal} is not authorized to perform: {action} on resource: {arn}"
             raise refusal(message, action)
 
@@ -115,7 +115,7 @@ class Targets:
         self, service: str, name: str, payload: str, more: dict[str, str]
     ) -> tuple[str, str, Document]:
         if service == "sqs":
-            url = self._surroundings.call("sqs", "get_queue_url", {"QueueName": name})["QueueUrl"]
+            url = self._service_context.call("sqs", "get_queue_url", {"QueueName": name})["QueueUrl"]
             return service, "send_message", {"QueueUrl": url, "MessageBody": payload, **more}
         if service == "logs":
             return self._log(name.removeprefix("log-group:").removesuffix(":*"), payload)
@@ -127,7 +127,7 @@ class Targets:
     def _log(self, group: str, payload: str) -> tuple[str, str, Document]:
         stream = {"logGroupName": group, "logStreamName": "events"}
         try:
-            self._surroundings.call("logs", "create_log_stream", stream)
+            self._service_context.call("logs", "create_log_stream", stream)
         except ClientError as error:
             if error.response["Error"]["Code"] != "ResourceAlreadyExistsException":
                 raise
@@ -138,7 +138,7 @@ class Targets:
         if not target.queue:
             return
         name = target.queue.rpartition(":")[2]
-        url = self._surroundings.call("sqs", "get_queue_url", {"QueueName": name})["QueueUrl"]
+        url = self._service_context.call("sqs", "get_queue_url", {"QueueName": name})["QueueUrl"]
         message = {
             "QueueUrl": url,
             "MessageBody": target.payload or "{}",
@@ -151,7 +151,7 @@ class Targets:
         try:
             if target.by is not None and not target.role:
                 self._let_in(target.by, target.queue)
-            self._surroundings.call("sqs", "send_message", message, role=target.role, by=target.by)
+            self._service_context.call("sqs", "send_message", message, role=target.role, by=target.by)
         except ClientError as error:  # AWS loses it
             LOG.warning("a failed delivery to %s reaches no queue: %s", target.arn, error)
 

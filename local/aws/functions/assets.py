@@ -5,7 +5,6 @@ once into the user's cache folder.
 """
 
 import json
-import os
 import shutil
 import stat
 import tempfile
@@ -13,13 +12,7 @@ import zipfile
 from pathlib import Path
 from typing import BinaryIO
 
-
-def cache_folder() -> Path:
-    """Where things that are slow to make outlive a run."""
-    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = root / "lamplighter"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+from local.cache_folder import cache_folder
 
 
 class Assets:

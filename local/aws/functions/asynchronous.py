@@ -41,7 +41,7 @@ class _Policy:
 
 
 class AsyncInvoker:
-    """Accepts events and sees each through as a strand of its own."""
+    """Accepts events and sees each through as a fiber of its own."""
 
     def __init__(self, clock: VirtualClock, runtime: Runtime, deliver: Deliver) -> None:
         self._clock = clock

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from local import machine
 from local.aws.functions import unpacked_files
-from local.aws.functions.assets import cache_folder
+from local.cache_folder import cache_folder
 
 #: Where a layer's packages are, below /opt.
 PACKAGES = "python"

@@ -20,7 +20,7 @@ from local.aws.faults import Faults
 from local.aws.functions.durations import Durations, Modelled
 from local.aws.functions.worker import FunctionSpec, Invocation, Outcome, Worker
 from local.clock import VirtualClock
-from local.clock_strands import Strand
+from local.clock_fibers import Fiber
 
 LOG = logging.getLogger(__name__)
 PAGE = "/_lamplighter/runtime"
@@ -92,7 +92,7 @@ class Runtime:
             worker = self._take(spec)
             self.faults.starts(spec.name, invocation.id, payload)
             self._write(spec.name, f"START RequestId: {invocation.id} Version: {spec.version}")
-            invocation.strand = self._clock.strand()
+            invocation.fiber = self._clock.fiber()
             init = self._initialise(worker, invocation)
             began = self._clock.time()
             self._text.write_text(f"{began!r} 0 0\n", "ascii")
@@ -107,10 +107,10 @@ class Runtime:
             assert invocation.outcome is not None  # noqa: S101 (ended above)
             return invocation.outcome
 
-    def strand(self, access_key_id: str) -> Strand | None:
+    def fiber(self, access_key_id: str) -> Fiber | None:
         """Whose work the function does that calls with this key, if one does right now."""
         worker = self._calling(access_key_id)
-        return worker.current.strand if worker and worker.current else None
+        return worker.current.fiber if worker and worker.current else None
 
     def at_work(self, function: str) -> bool:
         """Whether an invocation of the function runs."""
@@ -222,7 +222,7 @@ class Runtime:
         until = clock.time() + seconds
         invocation.pauses += 1
         try:
-            with clock.joined(invocation.strand):
+            with clock.joined(invocation.fiber):
                 clock.sleep_until(min(until, invocation.deadline))
         finally:
             invocation.pauses -= 1

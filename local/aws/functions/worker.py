@@ -21,7 +21,7 @@ from pathlib import Path
 
 from local.aws.functions.runnable_layer import OURS
 from local.aws.iam import Credentials
-from local.clock_strands import Strand
+from local.clock_fibers import Fiber
 
 BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 
@@ -67,7 +67,7 @@ class Invocation:
         self.payload = payload
         self.outcome: Outcome | None = None
         #: Whose work it is, and when its time is over, in the lab's time.
-        self.strand: Strand | None = None
+        self.fiber: Fiber | None = None
         self.deadline = math.inf
         #: AWS calls so far, and pauses under way.
         self.calls = self.pauses = 0

@@ -1,6 +1,6 @@
 """Runs the Amazon States Language (JSONPath) in virtual time: one state after the other, with Retry and Catch.
 
-Parallel and Map run each branch as a strand of its own. What a task calls is tasks.py's business.
+Parallel and Map run each branch as a fiber of its own. What a task calls is tasks.py's business.
 """
 
 import random
@@ -14,8 +14,9 @@ from local.aws.stepfunctions.errors import StatesError, Stopped
 from local.aws.stepfunctions.events import TaskEvents, compact
 from local.aws.stepfunctions.execution import Execution, Scope, instant
 from local.aws.stepfunctions.paths import expression, fill, put, read
+from local.aws.stepfunctions.retries import caught, retry_delay
 from local.aws.stepfunctions.tasks import Tasks
-from local.beside import BackgroundTask
+from local.background_task import BackgroundTask
 
 Json = Any
 
@@ -93,33 +94,16 @@ class Run:
             try:
                 return self._one(name, state, data)
             except StatesError as error:
-                delay = self._retry_delay(state, error, used)
+                delay = retry_delay(state, error, used, self._chance)
                 if delay is None:
                     return self._caught(name, state, data, error)
                 self._scope.sleep_until(self._clock.time() + delay)
                 self._context["State"]["RetryCount"] += 1
                 self._execution.count_transition()
 
-    def _retry_delay(self, state: Json, error: StatesError, used: dict[int, int]) -> float | None:
-        for number, retrier in enumerate(state.get("Retry", [])):
-            if not error.matches(retrier["ErrorEquals"]):
-                continue
-            tries = used.get(number, 0)
-            if tries >= retrier.get("MaxAttempts", 3):
-                return None
-            used[number] = tries + 1
-            delay: float = retrier.get("IntervalSeconds", 1) * retrier.get("BackoffRate", 2.0) ** tries
-            delay = min(delay, retrier.get("MaxDelaySeconds", delay))
-            return self._chance.uniform(0, delay) if retrier.get("JitterStrategy") == "FULL" else delay
-        return None
-
     def _caught(self, name: str, state: Json, data: Json, error: StatesError) -> tuple[Json, str | None]:
-        for catcher in state.get("Catch", []):
-            if error.matches(catcher["ErrorEquals"]):
-                output = {"Error": error.error, "Cause": error.cause}
-                told = put(catcher.get("ResultPath", "$"), data, output)
-                return self._execution.limits.checked(told, name), catcher["Next"]
-        raise error
+        output, following = caught(state, data, error)
+        return self._execution.limits.checked(output, name), following
 
     def _one(self, name: str, state: Json, data: Json) -> tuple[Json, str | None]:
         kind = state["Type"]

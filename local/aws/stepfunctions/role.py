@@ -5,13 +5,13 @@ managed rule by which a workflow hears of another's end is put in the role's nam
 """
 
 from local.aws.api.own_services import AwsError
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.iam import Service, may_assume, role_may
 
 _RULE = "rule/StepFunctionsGetEventsForStepFunctionsExecutionRule"
 
 
-def check_role(role: str, machine: str, text: str, around: Surroundings) -> None:
+def check_role(role: str, machine: str, text: str, around: ServiceContext) -> None:
     """AwsError where Step Functions may not take the role, or the role may not put the managed rule."""
     if not may_assume(role, Service("states.amazonaws.com", machine), around.state):
         raise AwsError(

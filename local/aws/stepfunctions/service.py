@@ -9,15 +9,15 @@ import threading
 import uuid
 from datetime import timedelta
 
-from local.aws.agenda import Agenda
 from local.aws.api.own_services import AwsError, Document
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.stepfunctions.definition import parsed
 from local.aws.stepfunctions.execution import Execution, StateMachine
 from local.aws.stepfunctions.interpreter import Interpreter
 from local.aws.stepfunctions.limits import Limits
 from local.aws.stepfunctions.role import check_role
 from local.aws.stepfunctions.tasks import Tasks
+from local.aws.timers import Timers
 
 _NAME = re.compile(r"[^\s<>{}\[\]?*\"#%\\^|~`$&,;:/\x00-\x1f\x7f-\x9f]{1,80}")
 
@@ -30,13 +30,13 @@ class StepFunctions:
     """Public methods that boto3 knows are operations of `stepfunctions`."""
 
     def __init__(
-        self, surroundings: Surroundings, agenda: Agenda, seed: int = 0, limits: Limits | None = None
+        self, service_context: ServiceContext, timers: Timers, seed: int = 0, limits: Limits | None = None
     ) -> None:
-        self._surroundings = surroundings
-        self._clock = surroundings.clock
-        self._agenda = agenda
+        self._service_context = service_context
+        self._clock = service_context.clock
+        self._timers = timers
         self._limits = limits or Limits()
-        self._interpreter = Interpreter(Tasks(surroundings), seed)
+        self._interpreter = Interpreter(Tasks(service_context), seed)
         self._machines: dict[str, StateMachine] = {}
         self._executions: dict[str, Execution] = {}
         self._lock = threading.RLock()
@@ -59,10 +59,10 @@ class StepFunctions:
         name = request["name"]
         _check_name(name)
         definition = parsed(request["definition"])
-        arn = self._surroundings.arn("states", f"stateMachine:{name}")
+        arn = self._service_context.arn("states", f"stateMachine:{name}")
         if request.get("type", "STANDARD") != "STANDARD":
             raise AwsError("InvalidDefinition", "The embedded cloud runs Standard workflows only")
-        check_role(request["roleArn"], arn, request["definition"], self._surroundings)
+        check_role(request["roleArn"], arn, request["definition"], self._service_context)
         with self._lock:
             known = self._machines.get(arn)
             if known and (known.text, known.role) != (request["definition"], request["roleArn"]):
@@ -88,7 +88,7 @@ class StepFunctions:
         """Executions that run keep the definition they started with."""
         machine = self._machine(request["stateMachineArn"])
         text = request.get("definition") or machine.text
-        check_role(request.get("roleArn") or machine.role, machine.arn, text, self._surroundings)
+        check_role(request.get("roleArn") or machine.role, machine.arn, text, self._service_context)
         replaced = StateMachine(
             name=machine.name,
             arn=machine.arn,
@@ -155,7 +155,7 @@ class StepFunctions:
                 "1 validation error detected: Value at 'input' failed to satisfy constraint: Member must have"
                 f" length less than or equal to {self._limits.data_bytes}",
             )
-        arn = self._surroundings.arn("states", f"execution:{machine.name}:{name}")
+        arn = self._service_context.arn("states", f"execution:{machine.name}:{name}")
         with self._lock:
             known = self._executions.get(arn)
             if known and known.status == "RUNNING" and json.loads(known.input) == data:
@@ -168,7 +168,7 @@ class StepFunctions:
         # Or a clock that hurries would find nothing but the limit to wait for.
         with self._clock.busy():
             if limit:
-                self._agenda.after(limit, execution.time_out)
+                self._timers.after(limit, execution.time_out)
             self._clock.spawn(f"run-{name}", lambda: self._interpreter.run(execution, data))
         return {"executionArn": arn, "startDate": execution.started}
 

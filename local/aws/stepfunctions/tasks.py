@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from local.aws.api.own_services import Document
 from local.aws.api.sdk_calls import BadCall, Call
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.iam import Service
 from local.aws.stepfunctions.errors import StatesError
 from local.aws.stepfunctions.execution import Execution, Scope
@@ -40,8 +40,8 @@ class _Role:
 class Tasks:
     """`run` is called on the execution's thread, and returns the task's result."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._surroundings = surroundings
+    def __init__(self, service_context: ServiceContext) -> None:
+        self._service_context = service_context
 
     def run(self, resource: str, parameters: Json, execution: Execution, scope: Scope) -> Json:
         """The result, or StatesError."""
@@ -73,7 +73,7 @@ class Tasks:
 
     def _call(self, call: Call, parameters: Json, role: _Role, prefix: str) -> Json:
         try:
-            answer = self._surroundings.call(
+            answer = self._service_context.call(
                 call.service, call.operation, call.request(parameters), role=role.arn, by=role.taken_by
             )
         except BadCall as error:
@@ -90,7 +90,7 @@ class Tasks:
         request = {key: value for key, value in parameters.items() if key != "Payload"}
         payload = json.dumps(parameters.get("Payload", {})).encode()
         try:
-            answer = self._surroundings.call(
+            answer = self._service_context.call(
                 "lambda", "invoke", {**request, "Payload": payload}, role=role.arn, by=role.taken_by
             )
         except ClientError as error:

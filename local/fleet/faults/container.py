@@ -6,11 +6,11 @@ The texts are those of containerd, runc and NVIDIA's container toolkit.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from local.fleet.coroutines import Pause
 from local.fleet.gpus.hardware import CUDA_VERSION
 from local.fleet.images import cuda_needed
+from local.fleet.interfaces import Container, Pod
 from local.fleet.programs.cuda import gpu_uuid
-from local.fleet.seen import Container, Pod
-from local.fleet.stories import Pause
 from local.fleet.world import labels
 
 LOST = "Failed to initialize NVML: Unknown Error"
@@ -86,7 +86,7 @@ def not_started(container: Container) -> Refusal | None:
 def started(container: Container) -> None:
     """A container runs: under gpu-lost it keeps its GPU for a moment only."""
     if container.pod.kubelet.suffers("gpu-lost"):
-        container.pod.world.stories.tell(_soon(container))
+        container.pod.world.coroutines.tell(_soon(container))
 
 
 def lose_gpu(container: Container) -> None:

@@ -3,8 +3,8 @@
 from local.fleet.faults.node import XID
 from local.fleet.gpus.gpu_sharing import Sharing
 from local.fleet.gpus.hardware import DRIVER_VERSION
+from local.fleet.interfaces import Node
 from local.fleet.programs.cuda import gpu_uuid
-from local.fleet.seen import Node
 
 MISMATCH = "Failed to initialize NVML: Driver/library version mismatch"
 NVML_VERSION = f"NVML library version: {DRIVER_VERSION.rpartition('.')[0]}"

@@ -1,12 +1,12 @@
-"""What a switched fault does to a node that runs, as stories: each waits for its fault, and for its end."""
+"""What a switched fault does to a node that runs, as coroutines: each waits for its fault, and for its end."""
 
 from collections.abc import Callable, Iterator
 
 from local.fleet import timings
+from local.fleet.coroutines import Pause, Until
 from local.fleet.faults import container as container_faults
+from local.fleet.interfaces import Node
 from local.fleet.node_object import condition
-from local.fleet.seen import Node
-from local.fleet.stories import Pause, Until
 from local.kubernetes.api import Object
 
 TAINT = {"key": "dedicated", "value": "lamplighter", "effect": "NoSchedule"}
@@ -23,7 +23,7 @@ def taints(kubelet: Node) -> list[Object]:
     return [TAINT] if kubelet.suffers("untolerated-taint") else []
 
 
-def stories(kubelet: Node) -> Iterator[Iterator[Pause]]:
+def coroutines(kubelet: Node) -> Iterator[Iterator[Pause]]:
     """Of one registered node; they end with it."""
     yield _while_on(kubelet, "untolerated-taint", _taint, _untaint)
     yield _while_on(kubelet, "node-not-ready", _lose_network, _regain_network)
@@ -68,7 +68,7 @@ def _lose_network(kubelet: Node) -> Iterator[Pause]:
 
 def _regain_network(kubelet: Node) -> Iterator[Pause]:
     yield kubelet.delay(timings.CNI, "cni")
-    # One that is only starting turns Ready by its own story.
+    # One that is only starting turns Ready by its own coroutine.
     if kubelet.was_ready and not kubelet.ready:
         kubelet.set_network(up=True)
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from local.faults.switches import ALL
+from local.fleet.coroutines import Pause, Until
 from local.fleet.gpus.operator import POLICIES
-from local.fleet.stories import Pause, Until
 from local.fleet.world import World
 
 

@@ -6,13 +6,13 @@ Bottlerocket's NVIDIA images start one as a service of the node (k8s-device-plug
 from collections.abc import Iterator
 
 from local.fleet import timings
+from local.fleet.coroutines import Pause, Until
 from local.fleet.faults import device as device_faults
 from local.fleet.gpus.gpu_sharing import UNSHARED
-from local.fleet.seen import Node
-from local.fleet.stories import Pause, Until
+from local.fleet.interfaces import Node
 
 
-def stories(kubelet: Node) -> Iterator[Iterator[Pause]]:
+def coroutines(kubelet: Node) -> Iterator[Iterator[Pause]]:
     """Of one registered node; they end with it."""
     if kubelet.machine.brings_plugin:
         yield _plug_devices(kubelet)

@@ -5,7 +5,7 @@ The plugin's config-manager watches the node's label and sends a hangup when it 
 
 from local.fleet.faults import device as device_faults
 from local.fleet.gpus.gpu_sharing import UNSHARED, Sharing, sharing_of
-from local.fleet.seen import Container, Node
+from local.fleet.interfaces import Container, Node
 from local.fleet.world import labels
 
 CONFIG = "nvidia.com/device-plugin.config"

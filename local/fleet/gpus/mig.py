@@ -5,8 +5,8 @@ Only the models that the simulated instance types have; profiles as mig-parted's
 
 from collections.abc import Generator
 
-from local.fleet.seen import Container, Node
-from local.fleet.stories import Pause, Until
+from local.fleet.coroutines import Pause, Until
+from local.fleet.interfaces import Container, Node
 from local.fleet.world import labels
 
 CAPABLE = "nvidia.com/mig.capable"
@@ -71,5 +71,5 @@ def manage(container: Container) -> Generator[Pause, None, int]:
         else:
             container.say(f"error: selected mig-config not present: {asked}")
         kubelet.label({STATE: "success" if asked in known else "failed"})
-        kubelet.world.stories.look_again()
+        kubelet.world.coroutines.look_again()
         done = asked

@@ -8,11 +8,11 @@ import json
 from collections.abc import Iterator
 
 from local.fleet import timings
+from local.fleet.coroutines import Pause, Until
 from local.fleet.gpus.gpu_labels import PCI_NVIDIA
 from local.fleet.gpus.mig import CAPABLE
 from local.fleet.gpus.operands import MIG_MANAGER, OPERANDS, Operand, daemonset, deploy_labels
 from local.fleet.node_object import GPU_PRESENT
-from local.fleet.stories import Pause, Until
 from local.fleet.world import World, labels, ready
 from local.kubernetes.api import Object
 
@@ -29,11 +29,11 @@ class Operator:
         self._world = world
         self._dirty = False
         self._applied: dict[str, str] = {}
-        world.stories.tell(self._reconcile_for_ever())
+        world.coroutines.tell(self._reconcile_for_ever())
 
     def notice(self) -> None:
         self._dirty = True
-        self._world.stories.look_again()
+        self._world.coroutines.look_again()
 
     def _reconcile_for_ever(self) -> Iterator[Pause]:
         while True:

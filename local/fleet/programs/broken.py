@@ -4,11 +4,11 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import partial
 
+from local.fleet.coroutines import Pause
 from local.fleet.faults import container as container_faults
 from local.fleet.faults import device as device_faults
+from local.fleet.interfaces import Container
 from local.fleet.programs import cuda as programs_cuda
-from local.fleet.seen import Container
-from local.fleet.stories import Pause
 from local.fleet.world import labels
 
 Program = Generator[Pause, None, int]

@@ -8,9 +8,9 @@ import re
 import uuid
 from collections.abc import Generator
 
+from local.fleet.coroutines import Pause
 from local.fleet.gpus.hardware import CUDA_VERSION, DRIVER_VERSION, Gpu
-from local.fleet.seen import Container
-from local.fleet.stories import Pause
+from local.fleet.interfaces import Container
 
 Program = Generator[Pause, None, int]
 _NO_PROGRAM = 127

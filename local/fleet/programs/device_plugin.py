@@ -5,9 +5,9 @@ The programs are the operator's, which installs the same software; here is what 
 
 from collections.abc import Callable, Generator, Mapping
 
+from local.fleet.coroutines import Pause, Until
+from local.fleet.interfaces import Container, Node
 from local.fleet.programs import operator as programs_operator
-from local.fleet.seen import Container, Node
-from local.fleet.stories import Pause, Until
 from local.fleet.world import labels
 
 Program = Generator[Pause, None, int]

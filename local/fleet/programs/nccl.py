@@ -9,8 +9,8 @@ from collections.abc import Generator
 
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 
-from local.fleet.seen import Container
-from local.fleet.stories import Pause
+from local.fleet.coroutines import Pause
+from local.fleet.interfaces import Container
 from local.fleet.world import labels
 from local.kubernetes.api import Object
 
@@ -36,10 +36,10 @@ def torchrun(container: Container) -> Program:
         return 1
     address, port, what, first, second = asked[1], int(asked[2]), asked[3], int(asked[4]), int(asked[5])
     rank = int(labels(container.pod.pod).get(_INDEX, "0"))
-    gives_up = container.pod.world.stories.time() + _STORE_SECONDS
+    gives_up = container.pod.world.coroutines.time() + _STORE_SECONDS
     while (other := _other(container)) is None or not _open(container, other, port):
         # By the clock: what each look costs counts as well.
-        if container.pod.world.stories.time() >= gives_up:
+        if container.pod.world.coroutines.time() >= gives_up:
             return _gives_up(container, address, port, rank)
         yield _LOOK_SECONDS
     yield _BEGIN_SECONDS

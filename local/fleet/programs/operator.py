@@ -6,11 +6,11 @@ Their pods are real objects, placed by the real DaemonSet controller and schedul
 from collections.abc import Callable, Generator, Mapping
 
 from local.fleet import timings
+from local.fleet.coroutines import Pause, Until
 from local.fleet.faults import device as device_faults
 from local.fleet.gpus import device_offers, mig
 from local.fleet.gpus.gpu_labels import discovered, pci_labels
-from local.fleet.seen import Container, Node
-from local.fleet.stories import Pause, Until
+from local.fleet.interfaces import Container, Node
 from local.fleet.world import TERMINAL, path
 from local.kubernetes.api import Object
 

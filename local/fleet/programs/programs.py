@@ -7,13 +7,13 @@ here knows simply runs: for ever in a pod that restarts it, else for a few secon
 import re
 from collections.abc import Callable, Generator
 
+from local.fleet.coroutines import Pause, Until
+from local.fleet.interfaces import Container
 from local.fleet.programs import broken as programs_broken
 from local.fleet.programs import cuda as programs_cuda
 from local.fleet.programs import device_plugin as programs_device_plugin
 from local.fleet.programs import nccl as programs_nccl
 from local.fleet.programs import operator as programs_operator
-from local.fleet.seen import Container
-from local.fleet.stories import Pause, Until
 from local.fleet.world import labels
 
 Program = Generator[Pause, None, int]

@@ -9,7 +9,7 @@ class Lab:
 
     def __init__(self, aws):
         self.aws = aws
-        self.behaviours = aws.embedded.behaviours
+        self.moto_additions = aws.embedded.moto_additions
         self.clock = aws.clock
         vpc = aws.call("ec2", "create_vpc", CidrBlock="192.168.0.0/16")["Vpc"]["VpcId"]
         self.subnets = [
@@ -32,7 +32,7 @@ class Lab:
             resourcesVpcConfig=network,
             accessConfig={"authenticationMode": "API_AND_CONFIG_MAP"},
         )
-        self.behaviours.control_plane("https://127.0.0.1:6443", "Y2E=")
+        self.moto_additions.control_plane("https://127.0.0.1:6443", "Y2E=")
         aws.hold()
         self.until(lambda: self.cluster()["status"] == "ACTIVE")
         data = {

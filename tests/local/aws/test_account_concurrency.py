@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 from botocore.exceptions import ClientError
 
-from local.aws.api.surroundings import STRAND_HEADER
-from local.beside import BackgroundTask
+from local.aws.api.service_context import FIBER_HEADER
+from local.background_task import BackgroundTask
 from stacks.constructs.http.throttle import COMMANDS, ROOM, SLACK
 from tests.local.aws.test_http_api import ask
 from tests.local.cloudformation.test_cloudformation import Stacks
@@ -95,8 +95,8 @@ def parts(name: str, function: str, throttle: Mapping[str, float]) -> dict[str, 
 
 
 def post(aws, url: str):
-    """A request that is part of this strand's work, as one that another service makes: its status."""
-    return ask(url, "POST", b"{}", **{STRAND_HEADER: str(aws.clock.strand().number)})[0]
+    """A request that is part of this fiber's work, as one that another service makes: its status."""
+    return ask(url, "POST", b"{}", **{FIBER_HEADER: str(aws.clock.fiber().number)})[0]
 
 
 def test_one_more_than_the_account_runs_is_refused_and_its_code_never_runs(aws):

@@ -111,7 +111,7 @@ def requests(aws):
         "stepfunctions", "create_state_machine", name="m", definition=definition, roleArn=role
     )["stateMachineArn"]
     execution = aws.call("stepfunctions", "start_execution", stateMachineArn=machine)["executionArn"]
-    aws.embedded.behaviours.wait_for_execution(execution)
+    aws.embedded.moto_additions.wait_for_execution(execution)
     sizes = {"minSize": 0, "desiredSize": 1}
     update = aws.call("eks", "update_nodegroup_config", **GPU, scalingConfig=sizes)["update"]["id"]
     lab.until(lambda: lab.update(update)["status"] == "Successful")
@@ -194,7 +194,7 @@ def test_prices_and_quotas_can_be_read(aws):
     (product,) = aws.call("pricing", "get_products", ServiceCode="AmazonEC2", Filters=filters)["PriceList"]
     dimension = json.loads(product)["terms"]["OnDemand"]["term"]["priceDimensions"]["dimension"]
     assert dimension["pricePerUnit"]["USD"] == "1.2370000000"
-    aws.embedded.behaviours.faults.quota(8)
+    aws.embedded.moto_additions.faults.quota(8)
     quota = aws.call("service-quotas", "get_service_quota", ServiceCode="ec2", QuotaCode="L-DB2E81BA")[
         "Quota"
     ]

@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from local.aws.functions import assets
 from local.aws.functions.durations import ANSWER_SECONDS, INIT_SECONDS, Measured
-from local.beside import BackgroundTask
+from local.background_task import BackgroundTask
 from tests.local.conftest import embedded
 
 COUNT = """

@@ -12,7 +12,7 @@ def lab(aws):
 
 @pytest.fixture
 def faults(lab):
-    return lab.behaviours.switches
+    return lab.moto_additions.switches
 
 
 def refused(lab):
@@ -101,7 +101,7 @@ class Unjoined:
 
 def test_eks_says_which_instances_did_not_become_nodes_until_they_do(lab):
     machines = Unjoined()
-    lab.behaviours.fleet(machines)
+    lab.moto_additions.fleet(machines)
     lab.opened(2)
     lab.until(
         lambda: len((lab.nodegroup()["health"]["issues"] or [{"resourceIds": []}])[0]["resourceIds"]) == 2
@@ -118,7 +118,7 @@ def test_eks_says_which_instances_did_not_become_nodes_until_they_do(lab):
 
 def test_a_group_made_with_the_wrong_image_starts_machines_from_it(lab, faults):
     machines = Unjoined()
-    lab.behaviours.fleet(machines)
+    lab.moto_additions.fleet(machines)
     faults.on("wrong-ami", "lab-ng-gpu")
     assert lab.nodegroup()["amiType"] == "AL2023_x86_64_STANDARD"
     lab.opened(1)

@@ -175,7 +175,7 @@ class Machines:
 
 def test_a_scale_in_drains_first_and_completing_the_action_ends_the_wait(lab):
     machines = Machines(lab.clock)
-    lab.behaviours.fleet(machines)
+    lab.moto_additions.fleet(machines)
     taint = {"key": "nvidia.com/gpu", "value": "true", "effect": "NO_SCHEDULE"}
     lab.ready(taints=[taint], labels={"tier": "gpu"}).opened(1)
     assert machines.last.taints == [{"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}]
@@ -201,7 +201,7 @@ def test_a_scale_in_drains_first_and_completing_the_action_ends_the_wait(lab):
 
 
 def test_a_drain_that_does_not_end_is_waited_for_fifteen_minutes(lab):
-    lab.behaviours.fleet(Machines(lab.clock))
+    lab.moto_additions.fleet(Machines(lab.clock))
     lab.ready().opened(1)
     begun = lab.clock.time()
     lab.scale(0)
@@ -211,7 +211,7 @@ def test_a_drain_that_does_not_end_is_waited_for_fifteen_minutes(lab):
 
 def test_no_capacity_degrades_until_a_scale_out_succeeds(lab):
     lab.ready()
-    lab.behaviours.faults.no_capacity("g5.xlarge")
+    lab.moto_additions.faults.no_capacity("g5.xlarge")
     lab.scale(1)
     lab.until(lambda: lab.nodegroup()["status"] == "DEGRADED")
     issue = lab.nodegroup()["health"]["issues"][0]
@@ -224,7 +224,7 @@ def test_no_capacity_degrades_until_a_scale_out_succeeds(lab):
     lab.scale(0)
     lab.clock.sleep(600)
     assert lab.nodegroup()["status"] == "DEGRADED"
-    lab.behaviours.faults.clear()
+    lab.moto_additions.faults.clear()
     lab.opened(1)
     assert lab.nodegroup()["status"] == "ACTIVE"
     assert lab.nodegroup()["health"]["issues"] == []
@@ -232,14 +232,14 @@ def test_no_capacity_degrades_until_a_scale_out_succeeds(lab):
 
 def test_a_zone_without_capacity_is_passed_over_where_there_are_others(lab):
     lab.ready(subnets=lab.subnets[:2])
-    lab.behaviours.faults.no_capacity("ap-northeast-2a")
+    lab.moto_additions.faults.no_capacity("ap-northeast-2a")
     lab.opened(2)
     assert {i["Placement"]["AvailabilityZone"] for i in lab.instances()} == {"ap-northeast-2b"}
 
 
 def test_a_quota_lets_one_of_two_come(lab):
     lab.ready()
-    lab.behaviours.faults.quota(4)
+    lab.moto_additions.faults.quota(4)
     lab.scale(2)
     lab.until(lambda: len(lab.members()) == 1 and lab.nodegroup()["status"] == "DEGRADED")
     assert (
@@ -250,7 +250,7 @@ def test_a_quota_lets_one_of_two_come(lab):
 
 def test_slow_boot(lab):
     lab.ready()
-    lab.behaviours.faults.slow_boot(20)
+    lab.moto_additions.faults.slow_boot(20)
     begun = lab.clock.time()
     lab.opened(1)
     assert lab.clock.time() - begun > 300
@@ -258,12 +258,12 @@ def test_slow_boot(lab):
 
 def test_a_stuck_termination_leaves_the_instance_shutting_down(lab):
     lab.ready().opened(1)
-    lab.behaviours.faults.stuck_termination()
+    lab.moto_additions.faults.stuck_termination()
     lab.scale(0)
     lab.until(lambda: bool(lab.instances("shutting-down")))
     lab.clock.sleep(1800)
     assert lab.instances("shutting-down")
-    lab.behaviours.faults.clear()
+    lab.moto_additions.faults.clear()
     lab.until(lambda: bool(lab.instances("terminated")))
 
 
@@ -279,8 +279,8 @@ def test_termination_protection_of_ec2_keeps_auto_scaling_from_nothing(lab):
 
 def test_eks_may_take_a_failed_scale_up_back(lab):
     lab.ready()
-    lab.behaviours.faults.no_capacity("g5.xlarge")
-    lab.behaviours.faults.revert_scale_up()
+    lab.moto_additions.faults.no_capacity("g5.xlarge")
+    lab.moto_additions.faults.revert_scale_up()
     update = lab.scale(2)
     lab.until(lambda: lab.update(update["id"])["status"] == "Failed")
     assert lab.update(update["id"])["errors"][0]["errorCode"] == "NodeCreationFailure"
@@ -290,23 +290,23 @@ def test_eks_may_take_a_failed_scale_up_back(lab):
 
 def test_capacity_for_a_few(lab):
     lab.ready()
-    lab.behaviours.faults.few("g5.xlarge", 1)
+    lab.moto_additions.faults.few("g5.xlarge", 1)
     lab.scale(2)
     lab.until(lambda: bool(lab.nodegroup()["health"]["issues"]))
     assert len(lab.instances()) == 1
-    lab.behaviours.faults.clear("g5.xlarge")
+    lab.moto_additions.faults.clear("g5.xlarge")
     lab.until(lambda: len(lab.instances("running")) == 2, 400)
 
 
 def test_an_update_that_does_not_end_keeps_others_out(lab):
     lab.ready()
-    lab.behaviours.faults.endless_updates("lab-ng-gpu")
+    lab.moto_additions.faults.endless_updates("lab-ng-gpu")
     update = lab.scale(1)
     lab.clock.sleep(600)
     assert lab.update(update["id"])["status"] == "InProgress"
     with pytest.raises(ClientError, match="not in Active State"):
         lab.scale(0)
-    lab.behaviours.faults.clear()
+    lab.moto_additions.faults.clear()
     lab.until(lambda: lab.update(update["id"])["status"] == "Successful")
 
 

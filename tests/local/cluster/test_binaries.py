@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lamplighter.errors import OutsideFailed
-from local.kubernetes.binaries import PROGRAMS, build_name, cache_folder, find_programs
+from local.kubernetes.binaries import PROGRAMS, build_name, find_programs, kubernetes_cache
 from local.kubernetes.overlay import write_overlay
 
 
@@ -50,7 +50,7 @@ def fake_go(folder, monkeypatch, build: str) -> None:
 
 
 def test_the_cache_comes_first():
-    cached = fill(cache_folder() / build_name())
+    cached = fill(kubernetes_cache() / build_name())
     assert find_programs(print) == cached
 
 
@@ -68,7 +68,7 @@ def test_a_build_that_fails_says_what_it_said(tmp_path, monkeypatch):
     fake_go(tmp_path / "bin", monkeypatch, "echo no space left on device; exit 1")
     with pytest.raises(OutsideFailed, match="no space left on device"):
         find_programs(lambda _: None)
-    assert not (cache_folder() / build_name()).exists()
+    assert not (kubernetes_cache() / build_name()).exists()
 
 
 def test_they_can_be_had_before_anything_needs_them(tmp_path, monkeypatch):
@@ -77,7 +77,7 @@ def test_they_can_be_had_before_anything_needs_them(tmp_path, monkeypatch):
     command = [sys.executable, "-m", "local.kubernetes.binaries"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "about four minutes" in done.stdout
-    assert (cache_folder() / build_name() / "kube-apiserver").read_text() == "built\n"
+    assert (kubernetes_cache() / build_name() / "kube-apiserver").read_text() == "built\n"
 
 
 def test_the_lab_s_clock_is_put_into_go_s_own_time(tmp_path, monkeypatch):

@@ -1,11 +1,11 @@
-"""Stories run in the lab's time, wait for what they say, and hold hurry up only while they work."""
+"""Coroutines run in the lab's time, wait for what they say, and hold hurry up only while they work."""
 
 import threading
 
 import pytest
 
 from local.clock import VirtualClock
-from local.fleet.stories import Stories, Until
+from local.fleet.coroutines import Coroutines, Until
 
 
 @pytest.fixture
@@ -17,13 +17,13 @@ def clock(tmp_path):
 
 
 @pytest.fixture
-def stories(clock):
-    stories = Stories(clock)
-    yield stories
-    stories.close()
+def coroutines(clock):
+    coroutines = Coroutines(clock)
+    yield coroutines
+    coroutines.close()
 
 
-def test_a_story_waits_in_the_labs_time(clock, stories):
+def test_a_story_waits_in_the_labs_time(clock, coroutines):
     began, done, lasted = clock.time(), threading.Event(), []
 
     def tale():
@@ -31,12 +31,12 @@ def test_a_story_waits_in_the_labs_time(clock, stories):
         lasted.append(clock.time() - began)
         done.set()
 
-    stories.tell(tale())
+    coroutines.tell(tale())
     assert done.wait(10)
     assert 3600 <= lasted[0] < 3700
 
 
-def test_a_story_goes_on_when_its_condition_holds(stories):
+def test_a_story_goes_on_when_its_condition_holds(coroutines):
     ready: list[bool] = []
     done = threading.Event()
 
@@ -44,15 +44,15 @@ def test_a_story_goes_on_when_its_condition_holds(stories):
         yield Until(lambda: bool(ready))
         done.set()
 
-    stories.tell(tale())
-    stories.look_again()
+    coroutines.tell(tale())
+    coroutines.look_again()
     assert not done.wait(0.1)
     ready.append(True)
-    stories.look_again()
+    coroutines.look_again()
     assert done.wait(10)
 
 
-def test_a_stopped_story_goes_no_further(stories):
+def test_a_stopped_story_goes_no_further(coroutines):
     reached, other = [], threading.Event()
 
     def tale():
@@ -63,13 +63,13 @@ def test_a_stopped_story_goes_no_further(stories):
         yield 120.0
         other.set()
 
-    stories.tell(tale()).stop()
-    stories.tell(later())
+    coroutines.tell(tale()).stop()
+    coroutines.tell(later())
     assert other.wait(10)
     assert not reached
 
 
-def test_a_story_that_breaks_off_leaves_the_others(stories, caplog):
+def test_a_story_that_breaks_off_leaves_the_others(coroutines, caplog):
     done = threading.Event()
 
     def broken():
@@ -80,7 +80,7 @@ def test_a_story_that_breaks_off_leaves_the_others(stories, caplog):
         yield 30.0
         done.set()
 
-    stories.tell(broken())
-    stories.tell(tale())
+    coroutines.tell(broken())
+    coroutines.tell(tale())
     assert done.wait(10)
     assert "a stumble" in caplog.text

@@ -38,8 +38,10 @@ def token_for(aws, role: str, endpoint: str = "https://sts.ap-northeast-2.amazon
 @pytest.fixture
 def eks(aws, control_plane):
     """The embedded AWS with a cluster whose API server is the control plane."""
-    behaviours = aws.embedded.behaviours
-    behaviours.control_plane(control_plane.endpoint, base64.b64encode(control_plane.ca_pem.encode()).decode())
+    moto_additions = aws.embedded.moto_additions
+    moto_additions.control_plane(
+        control_plane.endpoint, base64.b64encode(control_plane.ca_pem.encode()).decode()
+    )
     vpc = aws.call("ec2", "create_vpc", CidrBlock="192.168.0.0/16")["Vpc"]["VpcId"]
     subnets = []
     for zone, block in (("a", "192.168.8.0/22"), ("b", "192.168.12.0/22")):

@@ -7,14 +7,14 @@ from typing import Any
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from local.demo.changeable import ChangeableState
+from local.demo.experiment_state import ExperimentState
 from local.demo.laws import LawVerdict
 from local.demo.trouble_laws import Trouble, judge
 from tests.local.demo.test_demo_laws import GOOD, sample
 
 AT = datetime(2027, 3, 27, 11, 30, tzinfo=UTC)
 CLOSES = datetime(2027, 3, 27, 12, 15, tzinfo=UTC)
-BEFORE = ChangeableState(
+BEFORE = ExperimentState(
     AT, ("cluster-policy {'devicePlugin': {'enabled': True}}",), ("sg-1 from sg-1 tcp 1025 65535",)
 )
 DURING = replace(BEFORE, policies=("cluster-policy {'devicePlugin': {'enabled': False}}",))
@@ -41,7 +41,7 @@ PLANNED = Entry(
 )
 
 
-def look(minute: int, how: ChangeableState) -> ChangeableState:
+def look(minute: int, how: ExperimentState) -> ExperimentState:
     return replace(how, at=AT + timedelta(minutes=minute))
 
 

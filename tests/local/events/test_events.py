@@ -63,7 +63,7 @@ def test_a_workflow_is_started_with_the_targets_role(aws):
     )["stateMachineArn"]
     rule(aws, {"Arn": machine, "RoleArn": role, "Input": '{"a": 1}'})
     put(aws, pool="gpu")
-    aws.clock.wait_until(None, lambda: bool(aws.embedded.behaviours.transitions()))
+    aws.clock.wait_until(None, lambda: bool(aws.embedded.moto_additions.transitions()))
     (execution,) = aws.call("stepfunctions", "list_executions", stateMachineArn=machine)["executions"]
     described = aws.call("stepfunctions", "describe_execution", executionArn=execution["executionArn"])
     assert json.loads(described["input"]) == {"a": 1}

@@ -131,8 +131,8 @@ def test_a_group_takes_its_schedules_with_it(aws):
 
 
 def fired(aws, count=1):
-    aws.clock.wait_until(None, lambda: len(aws.embedded.behaviours.firings()) >= count)
-    return aws.embedded.behaviours.firings()
+    aws.clock.wait_until(None, lambda: len(aws.embedded.moto_additions.firings()) >= count)
+    return aws.embedded.moto_additions.firings()
 
 
 def test_it_starts_a_workflow_once_in_its_minute_and_then_goes(aws):

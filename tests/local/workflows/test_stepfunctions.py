@@ -42,7 +42,7 @@ def run(aws, arn, data=None, **more):
     started = aws.call(
         "stepfunctions", "start_execution", stateMachineArn=arn, input=json.dumps(data or {}), **more
     )
-    aws.embedded.behaviours.wait_for_execution(started["executionArn"])
+    aws.embedded.moto_additions.wait_for_execution(started["executionArn"])
     described = aws.call("stepfunctions", "describe_execution", executionArn=started["executionArn"])
     if described["status"] == "SUCCEEDED":
         return "SUCCEEDED", json.loads(described["output"]), described
@@ -113,7 +113,7 @@ def test_a_poll_is_one_transition_a_try(aws, tmp_path):
     status, output, described = run(aws, arn, {"count": str(tmp_path / "n"), "until": 3})
     assert (status, output) == ("SUCCEEDED", {"tries": 3})
     assert aws.clock.time() - begun >= 30
-    assert aws.embedded.behaviours.transitions()[described["executionArn"]] == 4
+    assert aws.embedded.moto_additions.transitions()[described["executionArn"]] == 4
 
 
 def test_an_error_that_nobody_retries_is_caught_with_its_name_and_cause(aws):
@@ -376,7 +376,7 @@ def test_many_executions_at_once_do_not_mix(aws):
         for n in range(12)
     ]
     for number, execution in enumerate(started):
-        aws.embedded.behaviours.wait_for_execution(execution["executionArn"])
+        aws.embedded.moto_additions.wait_for_execution(execution["executionArn"])
         described = aws.call("stepfunctions", "describe_execution", executionArn=execution["executionArn"])
         assert described["status"] == "SUCCEEDED", described
         assert json.loads(described["output"]) == {"n": number}

@@ -51,7 +51,7 @@ def test_a_run_is_not_started_with_more_than_256_kib(aws):
 
 
 def test_a_run_ends_with_its_25000th_event_and_nothing_catches_that(aws):
-    aws.embedded.behaviours.workflow_limits.history_events = 100
+    aws.embedded.moto_additions.workflow_limits.history_events = 100
     echo = aws.function("echo", ECHO)
     states = {
         "A": {
@@ -73,7 +73,7 @@ def test_a_run_ends_with_its_25000th_event_and_nothing_catches_that(aws):
 
 
 def test_the_limit_of_events_is_step_functions_own(aws):
-    assert aws.embedded.behaviours.workflow_limits.history_events == 25_000
+    assert aws.embedded.moto_additions.workflow_limits.history_events == 25_000
 
 
 def test_a_runtime_error_is_caught_by_no_name(aws):

@@ -77,7 +77,7 @@ class Workflows:
             stateMachineArn=self.arns[workflow],
             input=json.dumps({"command": COMMAND}),
         )
-        self._aws.embedded.behaviours.wait_for_execution(started["executionArn"])
+        self._aws.embedded.moto_additions.wait_for_execution(started["executionArn"])
         found = self._aws.call("stepfunctions", "describe_execution", executionArn=started["executionArn"])
         return str(found["status"])
 
@@ -99,7 +99,7 @@ class Workflows:
         found = self._aws.call("stepfunctions", "list_executions", stateMachineArn=self.arns["close"])
         commands = []
         for each in found["executions"]:
-            self._aws.embedded.behaviours.wait_for_execution(each["executionArn"])
+            self._aws.embedded.moto_additions.wait_for_execution(each["executionArn"])
             described = self._aws.call(
                 "stepfunctions", "describe_execution", executionArn=each["executionArn"]
             )

@@ -36,7 +36,7 @@ def judged(
     """
     with World(LAB, NOON, seed) as world:
         judge = Judge(world)
-        world.agenda.every(SECONDS, judge.look, 1.0)
+        world.event_queue.every(SECONDS, judge.look, 1.0)
         lease = leased(world, minutes)
         ledger = Ledger("gpu-lab-ledger")
         found = ledger.lease("gpu", lease)

@@ -26,7 +26,7 @@ def leased(started: LabDay) -> Iterator[tuple[LabDay, Lease]]:
     lease = started.open(1, "6h", "--owner", "alice")
     started.until_state(lease.id, LeaseState.OPEN)
     yield started, lease
-    started.cloud.aws.behaviours.faults.clear()
+    started.cloud.aws.moto_additions.faults.clear()
 
 
 def test_other_windows_and_nothing_else_disturbs_no_one(leased: tuple[LabDay, Lease], tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_destroy_without_proof_of_zero_fails(leased: tuple[LabDay, Lease]) -> 
     # given a running lease whose instance will not go
     lab, lease = leased
     (stuck,) = lab.live()
-    lab.cloud.aws.behaviours.faults.stuck_termination()
+    lab.cloud.aws.moto_additions.faults.stuck_termination()
     # What proves zero crashes every time it is asked: nobody need wait half an hour for the answer no.
     lab.cloud.faults.kill_step("ProveZero", "gpu", times=6)
 
@@ -98,7 +98,7 @@ def test_a_destroy_proves_zero_first_and_leaves_the_ledger_alone(leased: tuple[L
     # given the instance that goes at last
     lab, lease = leased
     begun = lab.now
-    lab.cloud.aws.behaviours.faults.clear()
+    lab.cloud.aws.moto_additions.faults.clear()
 
     # when the controller is destroyed again
     stack = _destroyed(lab)
@@ -143,7 +143,7 @@ def test_what_opens_while_the_pool_is_changed_waits_for_it_and_loses_nothing(
 ) -> None:
     # given a pool that nobody has, and a deploy with another maximum, at which EKS takes its time
     lab, begun = leased[0], leased[0].now
-    faults = lab.cloud.aws.behaviours.faults
+    faults = lab.cloud.aws.moto_additions.faults
     faults.endless_updates(lab.pool.nodegroup)
     path = _lab(tmp_path, LAB.read_text("utf-8").replace("max_nodes: 2", "max_nodes: 1"))
     going = lab.beside(lambda: lab.cloud.redeploy(path))

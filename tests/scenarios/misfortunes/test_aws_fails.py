@@ -83,7 +83,7 @@ def refused_once(pool: Pool, how: Callable[[str], Refusal]) -> Story:
 @story("endless")
 def test_an_update_that_never_ends_does_not_keep_a_pool_open(pool: Pool) -> Story:
     # given an open pool on which EKS is at an update that it does not end
-    faults = pool.day.cloud.aws.behaviours.faults
+    faults = pool.day.cloud.aws.moto_additions.faults
     lease = yield from pool.open(1, minutes=30)
     yield pool.opened(lease)
     faults.endless_updates(pool.group)
@@ -109,7 +109,7 @@ def test_an_update_that_never_ends_does_not_keep_a_pool_open(pool: Pool) -> Stor
 @story("reverted")
 def test_a_scale_up_that_eks_takes_back_is_asked_for_again(pool: Pool) -> Story:
     # given that EC2 has no room and EKS takes a scale-up back that fails
-    faults, begun = pool.day.cloud.aws.behaviours.faults, pool.now
+    faults, begun = pool.day.cloud.aws.moto_additions.faults, pool.now
     faults.no_capacity("g4dn.xlarge")
     faults.revert_scale_up(pool.group)
 
@@ -141,7 +141,7 @@ def test_a_scale_up_that_eks_takes_back_is_asked_for_again(pool: Pool) -> Story:
 @story("short")
 def test_one_of_two_nodes_has_no_capacity_until_it_has(pool: Pool) -> Story:
     # given capacity for one node
-    faults, begun = pool.day.cloud.aws.behaviours.faults, pool.now
+    faults, begun = pool.day.cloud.aws.moto_additions.faults, pool.now
     faults.few("g6.xlarge", 1)
 
     # when two are asked for, then the cause is named

@@ -14,7 +14,7 @@ from tests.scenarios.misfortunes.story import story
 @story("stuck")
 def test_an_instance_that_does_not_terminate_is_a_leak_until_it_does(pool: Pool) -> Story:
     # given a node whose instance will stay in shutting-down
-    faults, begun = pool.day.cloud.aws.behaviours.faults, pool.now
+    faults, begun = pool.day.cloud.aws.moto_additions.faults, pool.now
     lease = yield from pool.open(1, minutes=20)
     yield pool.opened(lease)
     (stuck,) = pool.seen.instances

@@ -76,16 +76,16 @@ def changed(where: dict[str, Any], **more: object) -> Iterator[None]:
 
 
 def cluster(account: Account, **more: object) -> AbstractContextManager[None]:
-    return changed(account.cloud.aws.behaviours.clusters.cluster("gpu-lab").document, **more)
+    return changed(account.cloud.aws.moto_additions.clusters.cluster("gpu-lab").document, **more)
 
 
 def network(account: Account, **more: object) -> AbstractContextManager[None]:
-    document = account.cloud.aws.behaviours.clusters.cluster("gpu-lab").document
+    document = account.cloud.aws.moto_additions.clusters.cluster("gpu-lab").document
     return changed(document["resourcesVpcConfig"], **more)
 
 
 def failed(account: Account) -> AbstractContextManager[None]:
-    return changed(account.cloud.aws.behaviours.clusters.cluster("gpu-lab").__dict__, status="FAILED")
+    return changed(account.cloud.aws.moto_additions.clusters.cluster("gpu-lab").__dict__, status="FAILED")
 
 
 @contextmanager
@@ -117,7 +117,7 @@ def until(account: Account, holds: Callable[[], bool]) -> None:
 @contextmanager
 def nodegroup(account: Account, **more: object) -> Iterator[None]:
     group = next(
-        one for one in account.cloud.aws.behaviours.nodegroups.known() if one.name == "gpu-lab-ng-gpu"
+        one for one in account.cloud.aws.moto_additions.nodegroups.known() if one.name == "gpu-lab-ng-gpu"
     )
     with changed(group.__dict__, **more):
         yield
@@ -132,7 +132,7 @@ def no_bootstrap(account: Account) -> Iterator[None]:
 
 @contextmanager
 def small_quota(account: Account) -> Iterator[None]:
-    faults = account.cloud.aws.behaviours.faults
+    faults = account.cloud.aws.moto_additions.faults
     faults.gpu_vcpu_quota = 4
     yield
     faults.gpu_vcpu_quota = None
@@ -214,7 +214,7 @@ def karpenter(account: Account) -> Iterator[None]:
 @contextmanager
 def deaf(account: Account) -> Iterator[None]:
     """Nobody listens where the cluster's endpoint is."""
-    clusters = account.cloud.aws.behaviours.clusters
+    clusters = account.cloud.aws.moto_additions.clusters
     endpoint = clusters._endpoint
     clusters._endpoint = "https://127.0.0.1:9"
     yield

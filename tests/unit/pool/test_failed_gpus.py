@@ -191,7 +191,7 @@ def close_after(step: str, world: World) -> Callable[[Any, str], None]:
         if invocation.step == step and not world.functions.deleted:
             world.give("close", command)
             world.functions.deleted.add({"AnnounceReplacement": "cluster", "Empty": "nodegroups"}[step])
-            world.agenda.after(20.0, world.functions.deleted.clear)
+            world.event_queue.after(20.0, world.functions.deleted.clear)
 
     return seen
 

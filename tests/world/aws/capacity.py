@@ -9,7 +9,7 @@ from typing import Any
 
 from lamplighter.lab.model import Lab
 from tests.world.aws import authority
-from tests.world.aws.agenda import Agenda
+from tests.world.aws.event_queue import EventQueue
 from tests.world.aws.machines import COUNTED, HOOK, ZONE, Group, Machines
 from tests.world.aws.security_groups import SecurityGroups
 from tests.world.outside import NotInTheWorld, refused
@@ -48,8 +48,10 @@ Ordered = Callable[[str, int, int], None]
 class Eks:
     """One cluster with a node group for each pool."""
 
-    def __init__(self, agenda: Agenda, chance: random.Random, machines: Machines, cluster: str) -> None:
-        self._agenda, self._chance, self._machines = agenda, chance, machines
+    def __init__(
+        self, event_queue: EventQueue, chance: random.Random, machines: Machines, cluster: str
+    ) -> None:
+        self._event_queue, self._chance, self._machines = event_queue, chance, machines
         self.cluster = cluster
         self.nodegroups: dict[str, Nodegroup] = {}
         self.ordered: Ordered = lambda _pool, _before, _after: None
@@ -107,7 +109,7 @@ class Eks:
             raise refused("InvalidParameterException", f"sizes do not fit: {sizes}", "UpdateNodegroupConfig")
         update = self.update(found, "ConfigUpdate")
         before = found.group.desired
-        found.sizes, found.seen = sizes, self._agenda.now
+        found.sizes, found.seen = sizes, self._event_queue.now
         self._machines.resize(found.group, sizes["minSize"], sizes["maxSize"], sizes["desiredSize"])
         found.seen = found.group.resized
         self.ordered(found.group.pool, before, sizes["desiredSize"])
@@ -130,7 +132,7 @@ class Eks:
 
     def update(self, found: Nodegroup, kind: str) -> Update:
         """Begin an update; it ends by itself."""
-        update = Update(f"update-{len(found.updates) + 1}", kind, self._agenda.now)
+        update = Update(f"update-{len(found.updates) + 1}", kind, self._event_queue.now)
         found.updates[update.id] = update
         lasts = self.update_lasts or self._chance.uniform(*UPDATE)
 
@@ -139,14 +141,14 @@ class Eks:
             if kind == "VersionUpdate":
                 found.status = "ACTIVE"
 
-        self._agenda.after(lasts, end)
+        self._event_queue.after(lasts, end)
         return update
 
     def _take_over(self, found: Nodegroup) -> None:
         group = found.group
         if group.resized is None or group.resized == found.seen:
             return
-        if (self._agenda.now - group.resized).total_seconds() >= LAG:
+        if (self._event_queue.now - group.resized).total_seconds() >= LAG:
             found.sizes = {
                 "minSize": group.minimum,
                 "maxSize": group.maximum,
@@ -245,7 +247,7 @@ class AutoScaling:
                         "TerminateInstanceInAutoScalingGroup",
                     )
                 before, group.desired = group.desired, group.desired - 1
-                group.resized = self._machines.agenda.now
+                group.resized = self._machines.event_queue.now
                 self.ordered(group.pool, before, group.desired)
             self._machines.retire(group, member)
             if not ShouldDecrementDesiredCapacity:

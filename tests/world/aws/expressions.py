@@ -1,7 +1,7 @@
 """DynamoDB's condition and update expressions over items in DynamoDB's own form, as far as a ledger uses them.
 
-Parsed once each; what is not understood is an error that says so. tests/world/test_conformance.py compares
-it with moto.
+Each text is parsed once. A text that the world cannot read raises NotInTheWorld.
+tests/properties/laws/test_world_conformance.py compares it with moto.
 """
 
 import re

@@ -16,7 +16,7 @@ from typing import Any
 
 from lamplighter.errors import LamplighterError
 from local.aws.stepfunctions.errors import StatesError
-from tests.world.aws.agenda import Agenda
+from tests.world.aws.event_queue import EventQueue
 from tests.world.outside import Died, NotInTheWorld, no_answer, refused
 
 Json = Any
@@ -61,8 +61,8 @@ class Invocation:
 class Functions:
     """`cross` is every call's way outside; `troubles` says what goes wrong in an invocation."""
 
-    def __init__(self, agenda: Agenda, chance: random.Random) -> None:
-        self._agenda, self._chance = agenda, chance
+    def __init__(self, event_queue: EventQueue, chance: random.Random) -> None:
+        self._event_queue, self._chance = event_queue, chance
         self.current: Invocation | None = None
         self.deleted: set[str] = set()
         self.unheard: set[str] = set()
@@ -81,7 +81,7 @@ class Functions:
         name = arn.rpartition(":")[2].rpartition("-")[2]
         if name in self.deleted:
             error = StatesError("Lambda.ResourceNotFoundException", f"Function not found: {arn}")
-            self._agenda.after(0.1, lambda: done(None, error))
+            self._event_queue.after(0.1, lambda: done(None, error))
             return
         step = str(event.get("step", "event"))
         invocation = Invocation(name, step, self.troubles(name, step), verb=_verb(event))
@@ -92,7 +92,7 @@ class Functions:
             result, error = self._outcome(invocation, lambda: _handler(name)(payload, None))
             if name in self.unheard:
                 result, error = None, StatesError("Lambda.ServiceException", "the answer was lost")
-            self._agenda.after(ANSWERED, lambda: done(result, error))
+            self._event_queue.after(ANSWERED, lambda: done(result, error))
 
         if any(trouble.kind == "slow" for trouble in invocation.troubles):
             self._beside(invocation, work)
@@ -104,7 +104,7 @@ class Functions:
 
         def done(_result: Json | None, error: StatesError | None) -> None:
             if error is not None and tries > 1:
-                self._agenda.after(60.0 * (4 - tries), lambda: self.invoke_async(arn, event, tries - 1))
+                self._event_queue.after(60.0 * (4 - tries), lambda: self.invoke_async(arn, event, tries - 1))
 
         self.invoke(arn, event, done)
 
@@ -235,7 +235,7 @@ class Functions:
             invocation.dead = True
             raise Died
         self._parked.append(invocation)
-        self._agenda.after(seconds, lambda: self._resume(invocation))
+        self._event_queue.after(seconds, lambda: self._resume(invocation))
         self._back.release()
         invocation.go.acquire()
         if invocation.dead:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tests.world.aws.agenda import Agenda
+from tests.world.aws.event_queue import EventQueue
 
 HOOK = "Terminate-LC-Hook"
 ZONE = "ap-northeast-2a"
@@ -129,8 +129,8 @@ class Troubles:
 class Machines:
     """All groups and instances of the world."""
 
-    def __init__(self, agenda: Agenda, chance: random.Random) -> None:
-        self.agenda, self.chance = agenda, chance
+    def __init__(self, event_queue: EventQueue, chance: random.Random) -> None:
+        self.event_queue, self.chance = event_queue, chance
         self.groups: dict[str, Group] = {}
         self.machines: dict[str, Machine] = {}
         self.troubles = Troubles()
@@ -148,13 +148,13 @@ class Machines:
     def resize(self, group: Group, minimum: int, maximum: int, desired: int) -> None:
         """New bounds; the group starts or ends machines for them at once."""
         group.minimum, group.maximum, group.desired = minimum, maximum, desired
-        group.resized = self.agenda.now
+        group.resized = self.event_queue.now
         group.failures = 0
         self.replenish(group)
 
     def replenish(self, group: Group) -> None:
         """In a moment the group sees what it misses, or has too much of."""
-        self.agenda.after(self.chance.uniform(*LAUNCH), lambda: self.reconcile(group))
+        self.event_queue.after(self.chance.uniform(*LAUNCH), lambda: self.reconcile(group))
 
     def reconcile(self, group: Group) -> None:
         """Bring the group to what it is to have."""
@@ -173,7 +173,7 @@ class Machines:
         member.state, member.waits = "Terminating:Wait", member.waits + 1
         waits = member.waits
         drains = EKS_DRAINS if member.machine.working else self.chance.uniform(*EMPTY_DRAIN)
-        self.agenda.after(drains, lambda: self.proceed(member, waits))
+        self.event_queue.after(drains, lambda: self.proceed(member, waits))
         self.event("EC2 Instance-terminate Lifecycle Action", group.name)
 
     def proceed(self, member: Member, waits: int | None = None) -> bool:
@@ -193,15 +193,15 @@ class Machines:
             return
         if self.troubles.immortal:
             # EC2 takes the order and does nothing; it is given again until the trouble is over.
-            self.agenda.after(60.0, lambda: self.shut_down(machine))
+            self.event_queue.after(60.0, lambda: self.shut_down(machine))
             return
-        machine.state, machine.shutting_down = "shutting-down", self.agenda.now
+        machine.state, machine.shutting_down = "shutting-down", self.event_queue.now
         self._tell(machine)
-        self.agenda.after(self.chance.uniform(*SHUT_DOWN), lambda: self._end(machine))
+        self.event_queue.after(self.chance.uniform(*SHUT_DOWN), lambda: self._end(machine))
         group = self.groups[machine.group]
         member = group.members.get(machine.id)
         if member is not None and member.state in COUNTED:
-            self.agenda.after(NOTICED, lambda: self._lost(group, member))
+            self.event_queue.after(NOTICED, lambda: self._lost(group, member))
 
     def _lost(self, group: Group, member: Member) -> None:
         if member.state in COUNTED:
@@ -235,7 +235,7 @@ class Machines:
         machine = Machine(
             id=f"i-{self._number:017x}",
             pool=pool,
-            launched=self.agenda.now.replace(microsecond=0),
+            launched=self.event_queue.now.replace(microsecond=0),
             group=group,
             joins_after=uniform(*JOIN),
             gpus_after=uniform(*GPUS_READY),
@@ -243,13 +243,13 @@ class Machines:
         )
         self.machines[machine.id] = machine
         self._tell(machine)
-        self.agenda.after(uniform(*BOOT), lambda: self._runs(machine))
+        self.event_queue.after(uniform(*BOOT), lambda: self._runs(machine))
         return machine
 
     def _runs(self, machine: Machine) -> None:
         if machine.state != "pending":
             return
-        machine.state, machine.running = "running", self.agenda.now
+        machine.state, machine.running = "running", self.event_queue.now
         self._tell(machine)
         group = self.groups[machine.group]
         member = group.members.get(machine.id)
@@ -263,9 +263,11 @@ class Machines:
         self.event("EC2 Instance Launch Successful", group.name)
 
     def _end(self, machine: Machine) -> None:
-        machine.state, machine.ended = "terminated", self.agenda.now
+        machine.state, machine.ended = "terminated", self.event_queue.now
         self._tell(machine)
-        self.agenda.at(self.agenda.now + REMEMBERED + timedelta(minutes=5), lambda: self._forget(machine.id))
+        self.event_queue.at(
+            self.event_queue.now + REMEMBERED + timedelta(minutes=5), lambda: self._forget(machine.id)
+        )
         group = self.groups[machine.group]
         member = group.members.get(machine.id)
         if member is not None and member.state not in COUNTED:
@@ -285,22 +287,22 @@ class Machines:
             f"({ZONE}). Launching EC2 instance failed."
         )
         activity = self._activity(group, f"Launching a new EC2 instance.  Status Reason: {message}")
-        activity.status, activity.message, activity.ended = "Failed", message, self.agenda.now
+        activity.status, activity.message, activity.ended = "Failed", message, self.event_queue.now
         group.failures += 1
         first, most = TRY_AGAIN
-        self.agenda.after(min(first * 2 ** (group.failures - 1), most), lambda: self.reconcile(group))
+        self.event_queue.after(min(first * 2 ** (group.failures - 1), most), lambda: self.reconcile(group))
         self.refused(group, message)
         self.event("EC2 Instance Launch Unsuccessful", group.name)
 
     def _activity(self, group: Group, description: str) -> Activity:
         self._number += 1
-        activity = Activity(f"activity-{self._number}", description, self.agenda.now)
+        activity = Activity(f"activity-{self._number}", description, self.event_queue.now)
         group.activities.insert(0, activity)
         return activity
 
     def _finish(self, member: Member, status: str) -> None:
         if member.activity is not None:
-            member.activity.status, member.activity.ended = status, self.agenda.now
+            member.activity.status, member.activity.ended = status, self.event_queue.now
 
     def _tell(self, machine: Machine) -> None:
         for listener in self.changed:

@@ -5,14 +5,13 @@ A target that fails is tried again until the event is too old; then it is a dead
 
 import json
 import random
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from tests.world.aws.agenda import Agenda
+from local.aws.events.schedule_expression import parse
+from tests.world.aws.event_queue import EventQueue
 from tests.world.outside import NotInTheWorld, refused
 
 Json = dict[str, Any]
@@ -46,8 +45,8 @@ class Entry:
 class Scheduler:
     """`deliver` takes a target, its input and whom to tell what went wrong (None: nothing)."""
 
-    def __init__(self, agenda: Agenda, chance: random.Random) -> None:
-        self._agenda = agenda
+    def __init__(self, event_queue: EventQueue, chance: random.Random) -> None:
+        self._event_queue = event_queue
         # Of its own: how often our code puts a schedule changes nothing else that is left to chance.
         self._lateness = chance.getrandbits(64)
         self.entries: dict[str, Entry] = {}
@@ -96,29 +95,22 @@ class Scheduler:
         if strange or len(asked["Name"]) > 64:
             raise NotInTheWorld(f"the world does not know such a schedule: {expression} {strange}")
         at = self._due(asked)
-        if at <= self._agenda.now:
-            raise refused("ValidationException", f"{expression} is in the past", "CreateSchedule")
         self.version += 1
-        entry = Entry(asked, at, self._agenda.now)
+        entry = Entry(asked, at, self._event_queue.now)
         self.entries[asked["Name"]] = entry
         late = random.Random(f"{self._lateness} {asked['Name']} {expression}").uniform(0.0, LATE)
-        self._agenda.at(at + timedelta(seconds=late), lambda: self._fire(entry))
+        self._event_queue.at(at + timedelta(seconds=late), lambda: self._fire(entry))
 
     def _due(self, asked: Json) -> datetime:
-        """The instant of an at(), the next one of a cron() of every day; a time in a spring gap is left out."""
-        expression, zone = asked["ScheduleExpression"], ZoneInfo(asked["ScheduleExpressionTimezone"])
-        if expression.startswith("at("):
-            return datetime.fromisoformat(expression[3:-1]).replace(tzinfo=zone).astimezone(UTC)
-        daily = re.fullmatch(r"cron\((\d+) (\d+) \* \* \? \*\)", expression)
-        if daily is None:
-            raise NotInTheWorld(f"the world does not know such a schedule: {expression}")
-        wall = time(int(daily[2]), int(daily[1]))
-        day = self._agenda.now.astimezone(zone).date()
-        while True:
-            at = datetime.combine(day, wall, zone).astimezone(UTC)
-            if at > self._agenda.now and at.astimezone(zone).time() == wall:
-                return at
-            day += timedelta(days=1)
+        """When the schedule is due next."""
+        expression = parse(asked["ScheduleExpression"], asked["ScheduleExpressionTimezone"])
+        now = self._event_queue.now.timestamp()
+        due = expression.next_after(now, now)
+        if due is None:
+            raise refused(
+                "ValidationException", f"{asked['ScheduleExpression']} is in the past", "CreateSchedule"
+            )
+        return datetime.fromtimestamp(due, UTC)
 
     def _fire(self, entry: Entry) -> None:
         name = entry.asked["Name"]
@@ -134,10 +126,10 @@ class Scheduler:
         target = entry.asked["Target"]
 
         def done(error: str | None) -> None:
-            age = self._agenda.now - entry.at
+            age = self._event_queue.now - entry.at
             longest = timedelta(seconds=target["RetryPolicy"]["MaximumEventAgeInSeconds"])
             if error is not None and age + timedelta(seconds=wait) < longest:
-                self._agenda.after(wait, lambda: self._try(entry, min(wait * 2, LONGEST_RETRY)))
+                self._event_queue.after(wait, lambda: self._try(entry, min(wait * 2, LONGEST_RETRY)))
                 return
             if error is not None:
                 self.dead_letters.append(f"{entry.asked['Name']}: {error}")

@@ -1,19 +1,22 @@
 """Step Functions: plays our own state machine definitions in virtual time, with Retry and Catch.
 
-Paths, templates and choice rules are read by the embedded cloud's own readers (local/aws/stepfunctions_*).
+Paths, templates, choices and retries are those of the embedded cloud (local/aws/stepfunctions/).
 """
 
 import json
+import random
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from local.aws.stepfunctions.choice import holds
 from local.aws.stepfunctions.errors import StatesError
+from local.aws.stepfunctions.execution import instant
 from local.aws.stepfunctions.limits import Limits
-from local.aws.stepfunctions.paths import expression, fill, put, read
-from tests.world.aws.agenda import Agenda
+from local.aws.stepfunctions.paths import expression, fill, put
+from local.aws.stepfunctions.retries import caught, retry_delay
+from tests.world.aws.event_queue import EventQueue
 from tests.world.outside import NotInTheWorld, refused
 
 Json = Any
@@ -51,8 +54,10 @@ class Execution:
 class StepFunctions:
     """`invoke` runs a function by its ARN and tells what came of it."""
 
-    def __init__(self, agenda: Agenda, definitions: dict[str, Json]) -> None:
-        self._agenda, self._definitions = agenda, definitions
+    def __init__(self, event_queue: EventQueue, definitions: dict[str, Json]) -> None:
+        self._event_queue, self._definitions = event_queue, definitions
+        # Of its own: the jitter of retries changes nothing else that is left to chance.
+        self._chance = random.Random(0)
         self.executions: dict[tuple[str, str], Execution] = {}
         self.running = 0
         self.invoke: Callable[[str, Json, Done], None] = lambda _arn, _event, _done: None
@@ -67,14 +72,14 @@ class StepFunctions:
         known = self.executions.get((workflow, name))
         if known is not None:
             if known.input == input and known.status == "RUNNING":
-                return {"executionArn": name, "startDate": self._agenda.now}
+                return {"executionArn": name, "startDate": self._event_queue.now}
             raise refused("ExecutionAlreadyExists", f"Execution Already Exists: '{name}'", "StartExecution")
-        execution = Execution(workflow, name, input, self._agenda.now)
+        execution = Execution(workflow, name, input, self._event_queue.now)
         self.executions[workflow, name] = execution
         self.running += 1
         run = self._states(execution, json.loads(input))
-        self._agenda.after(0.1, lambda: self._go_on(execution, run))
-        return {"executionArn": name, "startDate": self._agenda.now}
+        self._event_queue.after(0.1, lambda: self._go_on(execution, run))
+        return {"executionArn": name, "startDate": self._event_queue.now}
 
     def describe_execution(self, *, executionArn: str) -> Json:
         """It is eventually consistent: a run that has just begun is not there at the first look."""
@@ -82,7 +87,7 @@ class StepFunctions:
         found = self.executions.get((workflow, name))
         if found is not None:
             found.looks += 1
-        if found is None or (found.looks == 1 and self._agenda.now - found.begun < SEEN_AFTER):
+        if found is None or (found.looks == 1 and self._event_queue.now - found.begun < SEEN_AFTER):
             raise refused("ExecutionDoesNotExist", executionArn, "DescribeExecution")
         return {"status": found.status, "name": name}
 
@@ -114,7 +119,7 @@ class StepFunctions:
             execution.status, execution.error = "FAILED", str(failed)
         else:
             if isinstance(asked, float):
-                self._agenda.after(asked, lambda: self._go_on(execution, run))
+                self._event_queue.after(asked, lambda: self._go_on(execution, run))
             else:
                 self._task(execution, run, *asked)
             return
@@ -131,12 +136,12 @@ class StepFunctions:
                 name=given.get("Name", name),
                 input=json.dumps(given["Input"]),
             )
-            self._agenda.after(0.1, lambda: self._go_on(execution, run, {}))
+            self._event_queue.after(0.1, lambda: self._go_on(execution, run, {}))
             return
         if resource == INVOKE:
             assert given["InvocationType"] == "Event"
             self.invoke_async(given["FunctionName"], given["Payload"])
-            self._agenda.after(0.1, lambda: self._go_on(execution, run, {}))
+            self._event_queue.after(0.1, lambda: self._go_on(execution, run, {}))
             return
         if not resource.startswith("arn:aws:lambda:"):
             raise NotInTheWorld(f"the world does not know the task {resource}")
@@ -152,7 +157,7 @@ class StepFunctions:
             execution.steps.append(name)
             execution.transitions += 1
             execution.count(2)
-            context["State"] = {"Name": name, "EnteredTime": _written(self._agenda.now)}
+            context["State"] = {"Name": name, "EnteredTime": instant(self._event_queue.now)}
             data, name = yield from self._persistently(name, state, data, context, execution)
 
     def _persistently(
@@ -165,9 +170,9 @@ class StepFunctions:
                     execution.count(3)
                 return (yield from self._once(name, state, data, context))
             except StatesError as error:
-                delay = _delay(state, error, used)
+                delay = retry_delay(state, error, used, self._chance)
                 if delay is None:
-                    return _caught(state, data, error)
+                    return caught(state, data, error)
                 execution.transitions += 1
                 yield delay
 
@@ -206,32 +211,8 @@ def _put(path: str | None, data: Json, result: Json) -> Json:
     return put(path, data, result)
 
 
-def _delay(state: Json, error: StatesError, used: dict[int, int]) -> float | None:
-    for number, retrier in enumerate(state.get("Retry", [])):
-        if error.matches(retrier["ErrorEquals"]):
-            tries = used.get(number, 0)
-            if tries >= retrier.get("MaxAttempts", 3):
-                return None
-            used[number] = tries + 1
-            delay = float(retrier.get("IntervalSeconds", 1) * retrier.get("BackoffRate", 2.0) ** tries)
-            return min(delay, float(retrier.get("MaxDelaySeconds", delay)))
-    return None
-
-
-def _caught(state: Json, data: Json, error: StatesError) -> tuple[Json, str | None]:
-    for catcher in state.get("Catch", []):
-        if error.matches(catcher["ErrorEquals"]):
-            output = {"Error": error.error, "Cause": error.cause}
-            return put(catcher.get("ResultPath", "$"), data, output), catcher["Next"]
-    raise error
-
-
 def _said(state: Json, field: str, data: Json) -> str:
     path = state.get(f"{field}Path")
     if path is None:
         return str(state.get(field, ""))
-    return str(expression(path, data, {}) if path.startswith("States.") else read(path, data, {}))
-
-
-def _written(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return str(expression(path, data, {}))

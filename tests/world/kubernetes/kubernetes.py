@@ -17,7 +17,7 @@ from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import ProtocolError
 
 from tests.gpu_outputs import VECTOR_ADD, smi, smi_row
-from tests.world.aws.agenda import Agenda
+from tests.world.aws.event_queue import EventQueue
 from tests.world.aws.machines import ZONE, Machine, Machines
 from tests.world.kubernetes.cluster_policy import ClusterPolicy
 from tests.world.kubernetes.gpu_jobs import ranks
@@ -80,8 +80,8 @@ class Health:
 class Kubernetes:
     """The API server of the one cluster."""
 
-    def __init__(self, agenda: Agenda, chance: random.Random, machines: Machines) -> None:
-        self._agenda, self._chance, self._machines = agenda, chance, machines
+    def __init__(self, event_queue: EventQueue, chance: random.Random, machines: Machines) -> None:
+        self._event_queue, self._chance, self._machines = event_queue, chance, machines
         self.nodegroup_of: dict[str, str] = {}
         self.pods: dict[tuple[str, str], Pod] = {}
         self.health = Health()
@@ -113,7 +113,7 @@ class Kubernetes:
                 failed = ApiException(status=status, reason=text)
                 failed.body, failed.headers = text, {}
                 raise failed
-            date = format_datetime(self._agenda.now.astimezone(UTC), usegmt=True)
+            date = format_datetime(self._event_queue.now.astimezone(UTC), usegmt=True)
             return SimpleNamespace(status=status, headers={"Date": date}, data=text.encode())
 
         return SimpleNamespace(request=request)
@@ -127,7 +127,7 @@ class Kubernetes:
         ]
 
     def _joined(self, machine: Machine) -> bool:
-        now = self._agenda.now
+        now = self._event_queue.now
         if machine.running is None or now < machine.running + timedelta(seconds=machine.joins_after):
             return False
         joined = machine.running + timedelta(seconds=machine.joins_after)
@@ -143,7 +143,7 @@ class Kubernetes:
             "metadata": {"name": f"notebook-{machine.id}", "namespace": PEOPLE},
             "spec": {"containers": [{"resources": {"limits": limits}}]},
         }
-        self._add(Pod(manifest, machine, self._agenda.now))
+        self._add(Pod(manifest, machine, self._event_queue.now))
 
     def _changed(self, machine: Machine) -> None:
         if machine.ended is not None:
@@ -154,7 +154,7 @@ class Kubernetes:
         return [pod for pod in self.pods.values() if pod.machine is machine and not self._is_gone(pod)]
 
     def _is_gone(self, pod: Pod) -> bool:
-        return pod.gone is not None and self._agenda.now >= pod.gone
+        return pod.gone is not None and self._event_queue.now >= pod.gone
 
     def _add(self, pod: Pod) -> None:
         self.pods[pod.namespace, pod.name] = pod
@@ -244,7 +244,7 @@ class Kubernetes:
 
     def _gpus(self, machine: Machine) -> bool:
         ready = timedelta(seconds=machine.joins_after + machine.gpus_after)
-        return machine.running is not None and self._agenda.now >= machine.running + ready
+        return machine.running is not None and self._event_queue.now >= machine.running + ready
 
     def _node(self, machine: Machine) -> Json:
         shares = int(machine.labels.get(CONFIG, "shared-1").removeprefix("shared-").replace("whole", "1"))
@@ -313,7 +313,7 @@ class Kubernetes:
         """The operator's own pod, on a system node of which the world knows no more."""
         labels = {"app": "gpu-operator", "pod-template-hash": "5d8f7c9b6d"}
         metadata = {"name": "gpu-operator", "namespace": "gpu-operator", "labels": labels}
-        started = self._agenda.now - timedelta(days=1)
+        started = self._event_queue.now - timedelta(days=1)
         system = Machine(id="i-system", pool="", group="system", launched=started, running=started)
         return Pod({"metadata": metadata, "spec": {"containers": []}}, system, started)
 
@@ -325,7 +325,7 @@ class Kubernetes:
         terms = manifest["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
         node = terms["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
         machine = next((each for each in self.nodes() if each.node == node), None)
-        now = self._agenda.now
+        now = self._event_queue.now
         if machine is None:
             # The API server takes it, and no scheduler ever finds a place for it.
             was = next(each for each in self._machines.machines.values() if each.node == node)
@@ -369,10 +369,14 @@ class Kubernetes:
         if (space, name) in self.jobs:
             return 409, {"message": "already exists"}
         self.jobs[space, name] = job
-        for manifest, node, ends, code, said in ranks(job, reachable=self.reachable(), now=self._agenda.now):
+        for manifest, node, ends, code, said in ranks(
+            job, reachable=self.reachable(), now=self._event_queue.now
+        ):
             machine = next((each for each in self.nodes() if each.node == node), None)
             if machine is not None:
-                self._add(Pod(manifest, machine, self._agenda.now, ends=ends, exit_code=code, printed=said))
+                self._add(
+                    Pod(manifest, machine, self._event_queue.now, ends=ends, exit_code=code, printed=said)
+                )
         return 201, {}
 
     def _delete_job(self, space: str, name: str) -> tuple[int, Json]:
@@ -381,7 +385,7 @@ class Kubernetes:
         for pod in self.pods.values():
             owners = pod.manifest["metadata"].get("ownerReferences") or []
             if pod.namespace == space and any(owner.get("name") == name for owner in owners):
-                pod.gone = self._agenda.now
+                pod.gone = self._event_queue.now
         return 200, {}
 
     def _evict(self, space: str, name: str) -> tuple[int, Json]:
@@ -390,24 +394,24 @@ class Kubernetes:
             return 404, {"message": "no such pod"}
         if self.health.stubborn:
             return 429, {"message": "Cannot evict pod as it would violate the pod's disruption budget."}
-        self.evicted.append((self._agenda.now, pod.machine))
+        self.evicted.append((self._event_queue.now, pod.machine))
         if pod.deleted is None:
             if pod.namespace == PEOPLE:
                 self.asked_to_go(pod.machine)
-            pod.deleted = self._agenda.now
+            pod.deleted = self._event_queue.now
             self._goes(pod, self._chance.uniform(*LEAVES_IN))
         return 201, {}
 
     def _goes(self, pod: Pod, seconds: float) -> None:
         """It is gone after so long; nobody works on a machine whose last notebook is gone."""
         machine = pod.machine
-        pod.gone = self._agenda.now + timedelta(seconds=seconds)
+        pod.gone = self._event_queue.now + timedelta(seconds=seconds)
 
         def gone() -> None:
             if machine.working and not any(each.namespace == PEOPLE for each in self._on(machine)):
                 machine.working = False
 
-        self._agenda.after(seconds, gone)
+        self._event_queue.after(seconds, gone)
 
     def _pod(self, pod: Pod) -> Json:
         metadata = {**pod.manifest["metadata"], "creationTimestamp": _written(pod.created)}
@@ -415,7 +419,7 @@ class Kubernetes:
             metadata["deletionTimestamp"] = _written(pod.deleted)
         if pod.waits:
             return _waiting(pod, metadata)
-        done = pod.ends is not None and self._agenda.now >= pod.ends
+        done = pod.ends is not None and self._event_queue.now >= pod.ends
         phase = "Running" if not done else "Succeeded" if pod.exit_code == 0 else "Failed"
         began = {"startedAt": _written(pod.created)}
         state: Json = {"running": began}

@@ -4,8 +4,8 @@ import json
 
 from botocore.exceptions import ClientError
 
+from local.aws.cloudformation.api_parameters import fitted
 from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, is_absent, tolerant
-from local.aws.cloudformation.shapes import fitted
 
 #: Property -> the call that sets it, the parameter it goes in.
 SETTINGS = {

@@ -5,8 +5,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from local.aws.cloudformation.api_parameters import fitted
 from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, is_absent, tolerant
-from local.aws.cloudformation.shapes import fitted
 
 #: Virtual seconds between two looks, and after which CloudFormation gives a resource up.
 LOOK_EVERY = 10.0

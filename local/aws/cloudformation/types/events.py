@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
+from local.aws.cloudformation.api_parameters import fitted
 from local.aws.cloudformation.kinds import Kind, Order, Physical, removed, tolerant
-from local.aws.cloudformation.shapes import fitted
 
 
 def _definition(order: Order) -> str:

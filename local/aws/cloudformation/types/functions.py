@@ -6,8 +6,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from local.aws.cloudformation.api_parameters import fitted
 from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, removed, tolerant
-from local.aws.cloudformation.shapes import fitted
 from local.aws.iam import LAMBDA, role_may
 
 #: Where Lambda writes by itself, or what has no meaning here.

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from local.aws.cloudformation.api_parameters import fitted
 from local.aws.cloudformation.kinds import Kind, Order, Physical, Remove, tolerant
-from local.aws.cloudformation.shapes import fitted
 
 
 def _tags(order: Order, resource: str) -> dict[str, Any]:

@@ -6,8 +6,8 @@ other, and a replacement under a fixed name fails, since the old group still has
 
 from typing import Any
 
+from local.aws.cloudformation.api_parameters import fitted
 from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, tolerant
-from local.aws.cloudformation.shapes import fitted
 from local.aws.cloudformation.types.cluster import gone, retag, settled, updated
 
 VERSION = {"LaunchTemplate", "Version", "ReleaseVersion"}

@@ -4,8 +4,8 @@ import secrets
 import string
 from typing import Any
 
+from local.aws.cloudformation.api_parameters import fitted
 from local.aws.cloudformation.kinds import Kind, Order, Physical, removed, tolerant
-from local.aws.cloudformation.shapes import fitted
 
 #: Properties of a table that are calls of their own.
 TABLE_EXTRAS = (

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 Result = TypeVar("Result")
 
 
-class Background(Generic[Result]):
+class BackgroundThread(Generic[Result]):
     """Starts at once. A daemon: it never keeps the process alive."""
 
     def __init__(self, work: Callable[[], Result]) -> None:

@@ -10,30 +10,30 @@ _POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeableState:
+class ExperimentState:
     """How it was at an instant; equal where nothing that counts differs."""
 
     at: datetime
     policies: tuple[str, ...]
     rules: tuple[str, ...]
 
-    def same(self, other: "ChangeableState") -> bool:
+    def same(self, other: "ExperimentState") -> bool:
         return (self.policies, self.rules) == (other.policies, other.rules)
 
 
-class Changeable:
+class ExperimentStateReader:
     """`looks` are all so far, in order."""
 
     def __init__(self, kubernetes: KubernetesApi, ec2: Any) -> None:
         self._kubernetes, self._ec2 = kubernetes, ec2
-        self.looks: list[ChangeableState] = []
+        self.looks: list[ExperimentState] = []
 
     def look(self, at: datetime) -> None:
         policies = self._kubernetes.get(_POLICIES)["items"]
         pages = self._ec2.get_paginator("describe_security_group_rules").paginate()
         rules = (rule for page in pages for rule in page["SecurityGroupRules"])
         self.looks.append(
-            ChangeableState(
+            ExperimentState(
                 at,
                 tuple(sorted(f"{each['metadata']['name']} {each['spec']}" for each in policies)),
                 tuple(sorted(_written(rule) for rule in rules)),

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 Deed = Callable[[], object]
 
 
-class Agenda:
+class EventQueue:
     """`now` is in UTC. What is due at the same instant happens in the order in which it was asked for."""
 
     def __init__(self, start: datetime) -> None:

@@ -1,16 +1,16 @@
 """Things to do at virtual instants, each with the turn to itself.
 
 Whoever owns behaviour that happens by itself (a boot, a rolling, a firing schedule) puts it here instead
-of sleeping, and takes back with the whole agenda what has not happened when the embedded AWS goes down.
+of sleeping, and takes back with the whole timers what has not happened when the embedded AWS goes down.
 """
 
 from collections.abc import Callable
 
 from local.clock import VirtualClock
-from local.clock_strands import Appointment
+from local.clock_fibers import Appointment
 
 
-class Agenda:
+class Timers:
     """Keeps appointments in the order of their instants, and of asking where these are the same."""
 
     def __init__(self, clock: VirtualClock, name: str) -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Protocol
 
+from local.fleet.coroutines import Pause
 from local.fleet.gpus.hardware import Hardware
 from local.fleet.machine import Machine
-from local.fleet.stories import Pause
 from local.fleet.world import World
 from local.kubernetes.api import Object
 

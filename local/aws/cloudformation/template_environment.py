@@ -7,8 +7,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from local.aws.api.surroundings import Surroundings
-from local.aws.cloudformation.expressions import Surface
+from local.aws.api.service_context import ServiceContext
+from local.aws.cloudformation.expressions import TemplateEnvironment
 from local.aws.cloudformation.stack import Stack
 from local.aws.cloudformation.template import InvalidTemplate, Template
 
@@ -16,7 +16,7 @@ from local.aws.cloudformation.template import InvalidTemplate, Template
 BOOTSTRAP = {"/cdk-bootstrap/hnb659fds/version": "30"}
 
 
-def surface(around: Surroundings, stack: Stack, stacks: Mapping[str, Stack]) -> Surface:
+def surface(around: ServiceContext, stack: Stack, stacks: Mapping[str, Stack]) -> TemplateEnvironment:
     """What the expressions of one stack see."""
 
     def imported(name: str) -> str:
@@ -36,7 +36,7 @@ def surface(around: Surroundings, stack: Stack, stacks: Mapping[str, Stack]) -> 
         found = around.call("ec2", "describe_availability_zones", {"Filters": filters})["AvailabilityZones"]
         return [zone["ZoneName"] for zone in found]
 
-    return Surface(
+    return TemplateEnvironment(
         pseudo={
             "AWS::AccountId": around.account_id,
             "AWS::Region": around.region,
@@ -52,7 +52,7 @@ def surface(around: Surroundings, stack: Stack, stacks: Mapping[str, Stack]) -> 
     )
 
 
-def parameters(around: Surroundings, template: Template, given: Mapping[str, str]) -> dict[str, Any]:
+def parameters(around: ServiceContext, template: Template, given: Mapping[str, str]) -> dict[str, Any]:
     """Values of the template's parameters; InvalidTemplate for one that is missing or not known."""
     unknown = sorted(set(given) - set(template.parameters))
     if unknown:
@@ -66,7 +66,7 @@ def parameters(around: Surroundings, template: Template, given: Mapping[str, str
     }
 
 
-def _typed(around: Surroundings, declared: Mapping[str, Any], value: str) -> Any:
+def _typed(around: ServiceContext, declared: Mapping[str, Any], value: str) -> Any:
     kind = declared.get("Type", "String")
     if kind.startswith("AWS::SSM::Parameter::Value"):
         return from_ssm(around, value)
@@ -75,7 +75,7 @@ def _typed(around: Surroundings, declared: Mapping[str, Any], value: str) -> Any
     return value
 
 
-def dynamic(around: Surroundings, service: str, rest: str) -> str:
+def dynamic(around: ServiceContext, service: str, rest: str) -> str:
     """The value of {{resolve:service:rest}}."""
     if service in {"ssm", "ssm-secure"}:
         return from_ssm(around, rest.rsplit(":", 1)[0] if rest.rsplit(":", 1)[-1].isdigit() else rest)
@@ -87,7 +87,7 @@ def dynamic(around: Surroundings, service: str, rest: str) -> str:
     return str(json.loads(text)[key]) if key else text
 
 
-def from_ssm(around: Surroundings, name: str) -> str:
+def from_ssm(around: ServiceContext, name: str) -> str:
     """A parameter of the account, or one of those that AWS or the CDK's bootstrap publish."""
     if name in BOOTSTRAP:
         return BOOTSTRAP[name]
@@ -100,7 +100,7 @@ def from_ssm(around: Surroundings, name: str) -> str:
     return value
 
 
-def _published_image(around: Surroundings, name: str) -> str:
+def _published_image(around: ServiceContext, name: str) -> str:
     """AWS's image for this name: one of those that exist here, the same each time, named after it."""
     filters = [{"Name": "name", "Values": [name]}]
     found = around.call("ec2", "describe_images", {"Filters": filters})["Images"]

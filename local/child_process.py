@@ -1,4 +1,4 @@
-"""Runs one command that must not outlive its starter: `python leash.py COMMAND…`, imported by nobody.
+"""Runs one command that must not outlive its starter: `python child_process.py COMMAND…`, imported by nobody.
 
 The command gets a process group of its own, which ends when our standard input does, because whoever started
 us closed it or died in whatever way. We end as the command ends.

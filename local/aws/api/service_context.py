@@ -1,4 +1,4 @@
-"""What the behaviours of the embedded AWS share: which account and region this is, its clock, and how one
+"""What the services of the embedded AWS share: which account and region this is, its clock, and how one
 service calls another, over the endpoint like everybody else, as the account itself or in a role's name.
 """
 
@@ -23,12 +23,12 @@ SDK = Config(
 )
 
 
-#: For whose strand of work a call is made: local/clock_strands.py.
-STRAND_HEADER = "x-lamplighter-strand"
+#: For whose fiber of work a call is made: local/clock_fibers.py.
+FIBER_HEADER = "x-lamplighter-fiber"
 
 
 @dataclass
-class Surroundings:
+class ServiceContext:
     """`access_key_id` and `secret_access_key` are the account's own: allowed everything."""
 
     clock: VirtualClock
@@ -90,9 +90,9 @@ class Surroundings:
 
     def _say_for_whom(self, request: AWSPreparedRequest, **_: object) -> None:
         """A call is part of the work for which it is made, on whatever thread it is answered."""
-        strand = self.clock.strand()
-        if strand is not None:
-            request.headers[STRAND_HEADER] = str(strand.number)
+        fiber = self.clock.fiber()
+        if fiber is not None:
+            request.headers[FIBER_HEADER] = str(fiber.number)
 
     def _assume(self, role: str) -> dict[str, Any]:
         session = {"RoleArn": role, "RoleSessionName": "embedded-aws"}

@@ -13,7 +13,7 @@ from local.faults.catalogue import FAULTS, Fault, Reach
 from local.faults.switches import ALL, Switches
 
 
-class Switchboard:
+class FaultSwitching:
     """`nodegroups` gives the node group of every pool of the lab as it is now."""
 
     def __init__(self, switches: Switches, nodegroups: Callable[[], Mapping[str, str]]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from lamplighter.errors import BadInput
 from local.aws.api.server import Request, Response
-from local.faults.switchboard import Switchboard
+from local.faults.switching import FaultSwitching
 
 _KEYS = {"on", "off", "pool"}
 
@@ -19,8 +19,8 @@ class FaultsPage:
 
     PATH = "/_lamplighter/faults"
 
-    def __init__(self, switchboard: Switchboard) -> None:
-        self._switchboard = switchboard
+    def __init__(self, fault_switching: FaultSwitching) -> None:
+        self._switchboard = fault_switching
 
     def answer(self, request: Request) -> Response:
         if request.method == "POST":

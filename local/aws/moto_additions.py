@@ -2,10 +2,9 @@
 by itself, and the handles that the rest of the embedded cloud needs.
 """
 
-from local.aws.agenda import Agenda
 from local.aws.api.own_services import application
 from local.aws.api.server import Server
-from local.aws.api.surroundings import Surroundings
+from local.aws.api.service_context import ServiceContext
 from local.aws.authorization.own_state import fill_in
 from local.aws.autoscaling.autoscaling import AutoScaling
 from local.aws.autoscaling.scaling import Scaling
@@ -30,28 +29,31 @@ from local.aws.pricing import Pricing
 from local.aws.quotas import Quotas
 from local.aws.stepfunctions.limits import Limits
 from local.aws.stepfunctions.service import StepFunctions
+from local.aws.timers import Timers
 from local.faults.switches import Switches
 
 
-class Behaviours:
+class MotoAdditions:
     """One embedded AWS's; `faults` are switched on and off on it, and by the names of causes on `switches`.
 
     The same seed gives the same jitter.
     """
 
-    def __init__(self, server: Server, surroundings: Surroundings, *, seed: int = 0) -> None:
+    def __init__(self, server: Server, service_context: ServiceContext, *, seed: int = 0) -> None:
         self.faults = Faults()
         self.switches = Switches()
-        self._agenda = Agenda(surroundings.clock, "aws-agenda")
-        lives = InstanceLives(surroundings.clock, self._agenda, self.faults, seed)
-        launches = LaunchFaults(self.faults, self.switches, surroundings.account_id, surroundings.region)
-        scaling = Scaling(surroundings, self._agenda, lives, launches)
-        autoscaling = AutoScaling(surroundings, scaling)
-        updates = Updates(surroundings.clock)
-        self.clusters = Clusters(surroundings, self._agenda, updates)
+        self._timers = Timers(service_context.clock, "aws-timers")
+        lives = InstanceLives(service_context.clock, self._timers, self.faults, seed)
+        launches = LaunchFaults(
+            self.faults, self.switches, service_context.account_id, service_context.region
+        )
+        scaling = Scaling(service_context, self._timers, lives, launches)
+        autoscaling = AutoScaling(service_context, scaling)
+        updates = Updates(service_context.clock)
+        self.clusters = Clusters(service_context, self._timers, updates)
         nodegroups = Nodegroups(
-            surroundings,
-            agenda=self._agenda,
+            service_context,
+            timers=self._timers,
             clusters=self.clusters,
             updates=updates,
             autoscaling=autoscaling,
@@ -60,34 +62,34 @@ class Behaviours:
             seed=seed,
         )
         self.nodegroups = nodegroups
-        self._nodes = Nodes(surroundings, scaling, nodegroups.behind)
+        self._nodes = Nodes(service_context, scaling, nodegroups.behind)
         lives.listen(self._nodes.instance_changed)
         NodegroupFaults(
             self.switches,
             faults=self.faults,
-            agenda=self._agenda,
+            timers=self._timers,
             scaling=scaling,
             nodegroups=nodegroups,
             joined=self._nodes.joined,
         ).install()
-        NetworkFaults(self.switches, surroundings, scaling)
-        self.paths = NetworkPaths(surroundings)
-        access = Access(surroundings, self.clusters)
-        self.addons = Addons(surroundings, self._agenda, self.clusters, updates)
+        NetworkFaults(self.switches, service_context, scaling)
+        self.paths = NetworkPaths(service_context)
+        access = Access(service_context, self.clusters)
+        self.addons = Addons(service_context, self._timers, self.clusters, updates)
         tags = Tags(self.clusters.tagged, nodegroups.tagged, self.addons.tagged, access.tagged)
         self.workflow_limits = Limits()
-        self._workflows = StepFunctions(surroundings, self._agenda, seed, self.workflow_limits)
-        self._scheduler = Scheduler(surroundings, self._agenda, seed)
-        fill_in(surroundings.state, scaling, nodegroups, self.clusters)
+        self._workflows = StepFunctions(service_context, self._timers, seed, self.workflow_limits)
+        self._scheduler = Scheduler(service_context, self._timers, seed)
+        fill_in(service_context.state, scaling, nodegroups, self.clusters)
         lives.install()
         security_group_rules.install()
-        Events(surroundings, self._agenda).install()
-        Alarms(surroundings, self._agenda).install()
+        Events(service_context, self._timers).install()
+        Alarms(service_context, self._timers).install()
         server.application.services |= {
             "eks": application("eks", self.clusters, nodegroups, updates, access, self.addons, tags),
             "autoscaling": application("autoscaling", autoscaling),
             "states": application("states", self._workflows),
-            "servicequotas": application("servicequotas", Quotas(surroundings, self.faults)),
+            "servicequotas": application("servicequotas", Quotas(service_context, self.faults)),
             "pricing": application("pricing", Pricing()),
             "scheduler": application("scheduler", self._scheduler),
         }
@@ -114,4 +116,4 @@ class Behaviours:
 
     def close(self) -> None:
         self._workflows.stop_all()
-        self._agenda.close()
+        self._timers.close()

@@ -1,6 +1,6 @@
-"""Runs many slow stories in the lab's time.
+"""Runs many slow coroutines in the lab's time.
 
-A story is a generator that yields what it waits for: a number of seconds, or `Until(condition)`. So a boot or
+A coroutine is a generator that yields what it waits for: a number of seconds, or `Until(condition)`. So a boot or
 a pod's life reads from top to bottom in one function. Each step has the turn to itself.
 """
 
@@ -16,7 +16,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Until:
-    """Wait until `condition()` holds; it is asked again after every `Stories.look_again`."""
+    """Wait until `condition()` holds; it is asked again after every `Coroutines.look_again`."""
 
     condition: Callable[[], bool]
 
@@ -25,8 +25,8 @@ Pause = float | Until
 Steps = Iterator[Pause]
 
 
-class Story:
-    """One story under way."""
+class Coroutine:
+    """One coroutine under way."""
 
     def __init__(self, steps: Steps) -> None:
         self.steps = steps
@@ -37,28 +37,28 @@ class Story:
         self.stopped = True
 
 
-class Stories:
-    """All stories of one fleet; `close` ends them where they are."""
+class Coroutines:
+    """All coroutines of one fleet; `close` ends them where they are."""
 
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
-        self._held_up: list[tuple[Until, Story]] = []
+        self._held_up: list[tuple[Until, Coroutine]] = []
         self._looking = False
         self._lock = threading.Lock()
         self._closed = False
 
-    def tell(self, steps: Steps) -> Story:
-        """Begin a story, next."""
-        story = Story(steps)
-        self._go_on(story, 0.0)
-        return story
+    def tell(self, steps: Steps) -> Coroutine:
+        """Begin a coroutine, next."""
+        coroutine = Coroutine(steps)
+        self._go_on(coroutine, 0.0)
+        return coroutine
 
     def time(self) -> float:
         """The present instant of the lab, as an epoch."""
         return self._clock.time()
 
     def look_again(self) -> None:
-        """Something changed: stories that wait for a condition look at it again, before time moves."""
+        """Something changed: coroutines that wait for a condition look at it again, before time moves."""
         with self._lock:
             if self._looking or not self._held_up:
                 return
@@ -72,38 +72,38 @@ class Stories:
         with self._lock:
             self._looking = False
             waiting, self._held_up = self._held_up, []
-        for until, story in waiting:
-            self._pause(story, until)
+        for until, coroutine in waiting:
+            self._pause(coroutine, until)
 
-    def _go_on(self, story: Story, seconds: float) -> None:
-        self._clock.at(self._clock.time() + seconds, lambda: self._step(story), "fleet")
+    def _go_on(self, coroutine: Coroutine, seconds: float) -> None:
+        self._clock.at(self._clock.time() + seconds, lambda: self._step(coroutine), "fleet")
 
-    def _step(self, story: Story) -> None:
-        if self._closed or story.stopped:
+    def _step(self, coroutine: Coroutine) -> None:
+        if self._closed or coroutine.stopped:
             return
         try:
-            pause = next(story.steps)
+            pause = next(coroutine.steps)
         except StopIteration:
             return
         except Exception:
             # One machine that stumbles must not stop the fleet; when closing, everything stumbles.
             if not self._closed:
-                LOG.exception("a story of the simulated fleet broke off")
+                LOG.exception("a coroutine of the simulated fleet broke off")
             return
-        self._pause(story, pause)
+        self._pause(coroutine, pause)
 
-    def _pause(self, story: Story, pause: Pause) -> None:
-        if story.stopped:
+    def _pause(self, coroutine: Coroutine, pause: Pause) -> None:
+        if coroutine.stopped:
             return
         if not isinstance(pause, Until):
-            self._go_on(story, pause)
+            self._go_on(coroutine, pause)
             return
         with self._lock:
-            self._held_up.append((pause, story))
+            self._held_up.append((pause, coroutine))
         # Looked at after it is on the list: a change in between is not missed.
         if pause.condition():
             with self._lock:
-                if (pause, story) not in self._held_up:
+                if (pause, coroutine) not in self._held_up:
                     return
-                self._held_up.remove((pause, story))
-            self._go_on(story, 0.0)
+                self._held_up.remove((pause, coroutine))
+            self._go_on(coroutine, 0.0)

@@ -1,6 +1,6 @@
-"""Strands: the lines of work in an embedded cloud, of which one at a time has the turn.
+"""Fibers: the lines of work in an embedded cloud, of which one at a time has the turn.
 
-Owns what a strand is, who waits for what, and the threads that strands run on. In which order they come, and
+Owns what a fiber is, who waits for what, and the threads that fibers run on. In which order they come, and
 when time moves, is the clock's.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable
 _NUMBERS = itertools.count(1)
 
 
-class Strand:
+class Fiber:
     """One line of work. `person` marks one from outside, whose requests carry no sign of it."""
 
     def __init__(self, name: str, *, person: bool = False) -> None:
@@ -24,7 +24,7 @@ class Strand:
         self.holds = False
 
     def __repr__(self) -> str:
-        return f"<strand {self.name}>"
+        return f"<fiber {self.name}>"
 
 
 class Waiting:
@@ -35,12 +35,12 @@ class Waiting:
         epoch: float | None,
         *,
         done: Callable[[], bool] | None = None,
-        strand: Strand | None = None,
+        fiber: Fiber | None = None,
         work: Callable[[], None] | None = None,
     ) -> None:
         self.epoch = epoch
         self.done = done
-        self.strand = strand
+        self.fiber = fiber
         self.work = work
         self.cancelled = False
         #: Whether the condition came true, once it is over.
@@ -74,7 +74,7 @@ class Appointment:
 
 
 class Threads:
-    """Daemon threads that are used again: a strand a moment would be a thread a moment."""
+    """Daemon threads that are used again: a fiber a moment would be a thread a moment."""
 
     def __init__(self) -> None:
         self._idle: list[queue.SimpleQueue[Callable[[], None] | None]] = []
@@ -87,7 +87,7 @@ class Threads:
             tasks = self._idle.pop() if self._idle else None
         if tasks is None:
             tasks = queue.SimpleQueue()
-            threading.Thread(target=self._serve, args=(tasks,), name=f"strand {name}", daemon=True).start()
+            threading.Thread(target=self._serve, args=(tasks,), name=f"fiber {name}", daemon=True).start()
         tasks.put(work)
 
     def close(self) -> None:

@@ -9,14 +9,14 @@ import time
 
 from local.fleet.controllers import owed
 from local.fleet.world import World
-from local.kubernetes.written import Written
+from local.kubernetes.pending_changes import Written
 
 LOG = logging.getLogger(__name__)
 #: Real seconds in which a controller that runs has answered, on however busy a machine.
 _LOST_AFTER = 30.0
 
 
-class Settling:
+class Convergence:
     """`settled` is asked by the clock; `touch` says that a watch has shown something."""
 
     def __init__(self, world: World, written: Written) -> None:

@@ -1,4 +1,4 @@
-"""Something done as a strand of its own while its starter goes on, and its result or error later."""
+"""Something done as a fiber of its own while its starter goes on, and its result or error later."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
