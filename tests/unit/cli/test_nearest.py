@@ -13,7 +13,7 @@ from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, lab_on_moto
 
 EVENING = {"name": "evening", "nodes": 2, "days": "daily", "start": "21:00", "end": "23:00"}
-POOLS = {"training": {}, "inference": {}}
+POOLS: dict[str, object] = {"training": {}, "inference": {}}
 
 
 @pytest.fixture

@@ -16,8 +16,9 @@ def would_change(capacity: Capacity, pool: str, now: datetime) -> list[Breach]:
 
     BadInput where the pool's node group does not exist.
     """
-    capacity.nodegroup(pool)
     seen, lab, ledger = capacity.see(pool), capacity.lab, capacity.ledger
+    if seen.nodegroup is None:
+        capacity.nodegroup(pool)  # raises BadInput
     leases = tuple(ledger.leases(pool))
     facts = PoolFacts(
         pool=pool,
