@@ -9,6 +9,7 @@ from cli.look_after import known_names
 from cli.options import AsJson, LabName
 from cli.use import changes, meant
 from lamplighter.domain.commands.command import Verb
+from lamplighter.domain.commands.words import CLAUSES
 from lamplighter.errors import BadInput
 
 
@@ -35,6 +36,8 @@ def command(
       lamplighter ack gpu until 08:00
     """
     deployed = deployment.find(lab_name)
+    if words and words[0].lower() not in CLAUSES:
+        deployed.pool(words[0])  # ack takes no number of nodes: the first word is a pool
     wanted = meant.open_words(deployed, list(words or []))
     if wanted.opens is not None or wanted.nodes is not None:
         raise BadInput("the words of ack are [POOL] [for D|until T] [because TEXT]")
