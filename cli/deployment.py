@@ -17,13 +17,14 @@ from cli.nearest import did_you_mean
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client
 from lamplighter.adapters.aws.cloudformation import Stack, Stacks
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.application.capacity import capacity
 from lamplighter.domain.commands.meant import pool_meant, window_meant
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
+
+    from lamplighter.application.capacity.capacity import Capacity
 
 
 class AwsClock:
@@ -82,9 +83,11 @@ class Deployment:
         return lab
 
     @cached_property
-    def capacity(self) -> capacity.Capacity:
+    def capacity(self) -> "Capacity":
         """The lab's pools in EKS, Auto Scaling and EC2."""
-        return capacity.of_lab(self.lab, self.ledger)
+        from lamplighter.application.capacity.capacity import of_lab  # noqa: PLC0415 -- few verbs need it
+
+        return of_lab(self.lab, self.ledger)
 
     @property
     def zone(self) -> ZoneInfo:
