@@ -120,8 +120,14 @@ def lease_line(lease: LeaseView, zone: ZoneInfo) -> str:
 
 
 def _stage_line(stage: StageView) -> str:
-    count = f" {stage.count}" if stage.count else ""
-    return f"{STAGE_NAMES.get(stage.stage, stage.stage.value)}{count} {stage.state.value}"
+    shows_times = stage.begun or isinstance(stage.stage, BootStage)
+    parts = [
+        STAGE_NAMES.get(stage.stage, stage.stage.value),
+        stage.count,
+        stage.state.value,
+        _times(stage) if shows_times else "",
+    ]
+    return " ".join(filter(None, parts))
 
 
 def _stages(stages: Sequence[StageView], *, times: bool = False) -> list[tuple[str, str]]:

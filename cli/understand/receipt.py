@@ -16,7 +16,6 @@ from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.errors import BadInput
 from lamplighter.pages import receipt_page, wording
-from lamplighter.reasons.document import read
 from lamplighter.values.counted import counted
 
 
@@ -44,7 +43,8 @@ def command(
     if html is not None:
         files.write("--html", html, page(deployed, document))
     if as_json:
-        printing.as_json(document)
+        usual = receipt_of(deployed.ledger, deployed.lab, document).usual_stages()
+        printing.as_json({**document, "usual_stages": usual})
     elif html is not None:
         printing.say(f"the receipt of {document.get('lease') or 'nodes without a lease'} is in {html}")
     else:
@@ -99,9 +99,19 @@ def show(view: ReceiptView, words: wording.Wording) -> None:
         ),
     ]
     printing.table(["what", "value"], rows)
+    if view.warm_up:
+        stages = [
+            (
+                words(f"stage.{bar.label}"),
+                words.length(bar.length),
+                words.usually(bar.usual) if bar.usual else "-",
+            )
+            for bar in view.warm_up
+        ]
+        printing.table(["warm-up", "took", "usual"], stages)
     if view.verdict_rows:
         verdicts = [
-            (row.node, row.check, VERDICTS.get(row.verdict, row.verdict), words.told(read(row.reason)))
+            (row.node, row.check, VERDICTS.get(row.verdict, row.verdict), words.told(row.reason))
             for row in view.verdict_rows
         ]
         printing.table(["node", "check", "verdict", "because"], verdicts)

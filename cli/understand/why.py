@@ -10,9 +10,11 @@ import typer
 from cli import deployment, printing
 from cli.options import AsJson, LabName, PoolName
 from lamplighter.application.views.why import REACHES_BACK, explained
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.audit.why import Explanation
+from lamplighter.domain.views.told import FindingView
 from lamplighter.errors import BadInput
-from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import draw
 from lamplighter.values import instant
 from lamplighter.values.counted import counted
 
@@ -72,9 +74,10 @@ def _print(zone: ZoneInfo, name: str, explanation: Explanation) -> None:
     for line in filter(None, [*lines, explanation.decided_by(clock)]):
         printing.say(line)
     for entry in explanation.findings:
-        finding = {name: printing.drawn(read(text), zone) for name, text in entry.details.items()}
-        printing.say(f"Finding of {clock(entry.at)}: {finding.get('summary')} ({finding.get('cause')}).")
-        printing.say(f"  → {finding.get('advice')}")
+        finding = FindingView.read(entry)
+        summary, advice = (draw(said, ENGLISH, clock) for said in (finding.summary, finding.advice))
+        printing.say(f"Finding of {clock(entry.at)}: {summary} ({finding.cause}).")
+        printing.say(f"  → {advice}")
     if not explanation.trail:
         printing.say(f"Nothing happened to this pool in the {REACHES_BACK.days} days before.")
         return

@@ -14,6 +14,7 @@ from lamplighter.adapters.slack.secret import shared
 from lamplighter.application.environment import ENVIRONMENT, lab
 from lamplighter.application.slack import log
 from lamplighter.application.slack.receiving import OK, SECONDS, Reply, RequestHandler, behind
+from lamplighter.data.texts import Texts
 
 SPARED_SECONDS = 0.3
 
@@ -23,13 +24,17 @@ def handler(event: Mapping[str, object], context: object) -> Reply:
     left = getattr(context, "get_remaining_time_in_millis", None)
     seconds = min(SECONDS, left() / 1000 - SPARED_SECONDS) if callable(left) else SECONDS
     began = clock.now()
-    reply = door().answer_event(event, seconds)
+    reply = request_handler().answer_event(event, seconds)
     if reply["statusCode"] == OK:
         log.answered_in((clock.now() - began).total_seconds(), lab().name)
     return reply
 
 
 @cache
-def door() -> RequestHandler:
+def request_handler() -> RequestHandler:
     """The request handler of the lab that this function belongs to."""
-    return RequestHandler(shared(ENVIRONMENT.slack_secret), behind)
+    return RequestHandler(shared(ENVIRONMENT.slack_secret), behind, _texts)
+
+
+def _texts() -> Texts:
+    return Texts(lab().notify.language)

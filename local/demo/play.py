@@ -20,8 +20,10 @@ import boto3
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import ViewReading
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.reasons.document import read
+from lamplighter.reasons.document import drawn, read
+from lamplighter.values.clock_time import clock_time
 from lamplighter.values.instant import written
 from local.cloud import Cloud
 from local.demo import laws, pages
@@ -139,7 +141,7 @@ class Play(ABC):
         return {
             "timeline": [_event(entry) for entry in told if entry.kind in kinds],
             "laws": [verdict.to_json() for verdict in verdicts],
-            "receipts": list(day.receipts),
+            "receipts": drawn(list(day.receipts), ENGLISH, clock_time),
             "cost": {"amount": f"{float(total):.4f}", "currency": "USD"},
             "failures": self.answers.failures,
             "elapsed_seconds": round(time.monotonic() - self._begun, 1),

@@ -15,7 +15,7 @@ from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.environment import lab
 from lamplighter.application.slack.answering import answer
 from lamplighter.application.slack.context import SlackServices
-from lamplighter.application.slack.patience import Patience
+from lamplighter.application.slack.deadline import Deadline
 from lamplighter.domain.commands import orders
 from lamplighter.domain.slack.asked.person import Person
 from lamplighter.domain.slack.asked.request import Press
@@ -45,7 +45,7 @@ def written(user: str) -> str:
     return f"{user.lower()} ({user})"
 
 
-class _AtOnce(Patience):
+class _AtOnce(Deadline):
     """Nobody waits for a decision: it comes later, and is the board's to tell."""
 
     def left(self) -> float:
@@ -84,7 +84,7 @@ class Chat:
         made = world.now.replace(microsecond=0)
 
         def work() -> Mapping[str, object]:
-            return answer(request, key, made, _AtOnce(1.0, {}), self._office())
+            return answer(request, key, made, _AtOnce(1.0, dict), self._office())
 
         answered, _ = world.functions.at_once("slack", "answer", work)
         self.said += [str(answered["text"])] if answered else []

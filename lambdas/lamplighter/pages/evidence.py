@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from lamplighter.domain.views.receipt_view import Bandwidth, ReceiptView
-from lamplighter.domain.views.told import Finding, VerdictRow
+from lamplighter.domain.views.told import FindingView, VerdictRow
 from lamplighter.pages.drawing import Canvas, bar, drawn_for_all, shortened, words_at
 from lamplighter.pages.frame import badge, section
 from lamplighter.pages.html import Child, Html, el
@@ -95,7 +95,7 @@ def _bars(found: Sequence[Bandwidth], words: Wording, paper: Canvas) -> tuple[fl
     return y, drawn
 
 
-def findings(found: Sequence[Finding], words: Wording, none: str) -> Html:
+def findings(found: Sequence[FindingView], words: Wording, none: str) -> Html:
     """Causes with what to do about them."""
     title = words("findings.title")
     if not found:

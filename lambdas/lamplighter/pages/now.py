@@ -120,6 +120,13 @@ def _stage(stage: StageView, words: Wording) -> Html:
         "li",
         badge(STAGE_KIND[stage.state], said),
         el("span", words(f"stage-state.{stage.state.value}"), class_="unseen"),
-        el("span", " ", words.usually(stage.usual), class_="aside") if stage.begun and stage.usual else None,
+        el("span", " ", times, class_="aside") if (times := _times(stage, words)) else None,
         el("span", " ", el("bdi", words.told(stage.said)), class_="aside") if stage.said else None,
     )
+
+
+def _times(stage: StageView, words: Wording) -> str:
+    """Of a stage that is done or under way: how long it took, and how long it usually takes."""
+    took = "" if stage.took is None else words.length(stage.took)
+    usual = words.usually(stage.usual) if stage.usual and (stage.begun or took) else ""
+    return ", ".join(filter(None, (took, usual)))

@@ -105,7 +105,7 @@ def _timeline(view: ReceiptView, words: Wording) -> Html | None:
 def _particulars(view: ReceiptView, words: Wording) -> Html:
     rows: list[tuple[str, str]] = [
         (words("particular.lease"), view.lease or words("none")),
-        (words("particular.source"), view.source),
+        (words("particular.source"), words.source(view.source)),
         (words("particular.by"), view.by or words("none")),
     ]
     if view.because:

@@ -40,7 +40,7 @@ def whole(view: ReceiptView, found: Sequence[Moment], words: Wording) -> Html:
 
 def warm_up(view: ReceiptView, words: Wording) -> Html | None:
     """Stage by stage; None where nobody noted them."""
-    stages = [each for each in view.bars if each.kind == "stage"]
+    stages = view.warm_up
     if not stages:
         return None
     said = (

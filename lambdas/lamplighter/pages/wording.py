@@ -1,6 +1,6 @@
-"""How a page says instants, lengths, money and outcomes: in the lab's zone and the lab's language.
+"""How a page writes instants, lengths, money, outcomes and reasons: in the lab's language and time zone.
 
-The words are the catalogue's (data/texts); reasons and findings are told as they were kept.
+The words are the catalogue's (data/texts).
 """
 
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from lamplighter.data.texts import DEFAULT, Texts, languages
+from lamplighter.domain.commands.command import SOURCES
 from lamplighter.domain.leases.usual_times import Usual
 from lamplighter.domain.money.money import Money
 from lamplighter.pages.html import Html, el
@@ -109,6 +110,10 @@ class Wording:
         """`passed`, `failed`, `not proven`."""
         known = {"passed", "failed", "not-proven"}
         return self(f"outcome.{verdict}") if verdict in known else verdict
+
+    def source(self, source: str) -> str:
+        """Where a lease was asked for: `Slack`, `the command line`."""
+        return self(f"source.{source}") if source in SOURCES else source
 
     def told(self, said: Said | None) -> str:
         """A reason in the lab's language, with its instants in the lab's zone."""

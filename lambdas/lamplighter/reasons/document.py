@@ -1,18 +1,19 @@
 """A reason as JSON and back, as the ledger, the workflows and the notifications keep it.
 
-What was kept before reasons had codes is a sentence: it is read as such, and shown as it is.
+A reason is an object, words are a string. A string is never read as a reason: a person may have typed it. What older
+releases kept is a sentence, so it is read as words and shown as it is.
 """
 
 import json
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
-from lamplighter.reasons.reason import Reason, Said, Sentences, Value
+from lamplighter.data.texts import Texts
+from lamplighter.reasons.reason import Clock, Reason, Said, Sentences, Value, draw
 from lamplighter.values import instant
 from lamplighter.values.json_value import JsonValue
-
-_BEGINS = '{"code":'
 
 
 def document(said: Said) -> JsonValue:
@@ -20,33 +21,40 @@ def document(said: Said) -> JsonValue:
     return _written(said)
 
 
-def one_line(said: Said) -> str:
-    """For places that hold a string only; `read` takes it back."""
-    return (
-        said
-        if isinstance(said, str)
-        else json.dumps(document(said), ensure_ascii=False, separators=(",", ":"))
-    )
-
-
 def read(kept: object) -> Said:
-    """What `document` or `one_line` wrote; a text is read as it is, nothing as an empty one."""
+    """Reads what `document` wrote: a string is words, None is empty."""
     if kept is None:
         return ""
-    if isinstance(kept, str):
-        return _of_line(kept)
-    found = _read(kept)
-    return found if isinstance(found, Reason | Sentences | str) else str(found)
+    value = _read(kept)
+    return value if isinstance(value, Reason | Sentences | str) else str(value)
 
 
-def _of_line(line: str) -> Said:
-    if not line.startswith((_BEGINS, '{"sentences":')):
-        return line
+def one_line(said: Reason | Sentences) -> str:
+    """A reason as text, where a workflow takes text only. `read_line` reads it."""
+    return json.dumps(document(said), ensure_ascii=False, separators=(",", ":"))
+
+
+def read_line(line: object) -> Said:
+    """Reads what `one_line` wrote; any other text is words.
+
+    Use it only for a text that no person can write, such as the failure of a step in a workflow.
+    """
     try:
-        found = _read(json.loads(line))
-    except (ValueError, TypeError, KeyError):
-        return line
-    return found if isinstance(found, Reason | Sentences) else line
+        found = _read(json.loads(str(line or "")))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return str(line or "")
+    return found if isinstance(found, Reason | Sentences) else str(line)
+
+
+def drawn(kept: object, texts: Texts, clock: Clock) -> Any:  # noqa: ANN401 -- as it came, with texts for reasons
+    """A kept JSON document, such as a receipt, with every reason in it drawn."""
+    if isinstance(kept, list | tuple):
+        return [drawn(part, texts, clock) for part in kept]
+    if not isinstance(kept, Mapping):
+        return kept
+    if {"code", "values"} == set(kept) or "sentences" in kept:
+        return draw(read(kept), texts, clock)
+    return {name: drawn(part, texts, clock) for name, part in kept.items()}
 
 
 def _written(value: Value) -> JsonValue:  # noqa: PLR0911 -- a line each kind
@@ -57,7 +65,8 @@ def _written(value: Value) -> JsonValue:  # noqa: PLR0911 -- a line each kind
                 "values": {name: _written(part) for name, part in value.values.items()},
             }
         case Sentences():
-            return {"sentences": [_written(part) for part in value.sentences]}
+            sentences: dict[str, JsonValue] = {"sentences": [_written(part) for part in value.sentences]}
+            return sentences | {"whole": True} if value.whole else sentences
         case datetime():
             return {"at": instant.written(value)}
         case date():
@@ -81,7 +90,8 @@ def _read(kept: object) -> Value:  # noqa: PLR0911 -- a line each kind
         values = kept.get("values") or {}
         return Reason(str(kept["code"]), {str(name): _read(part) for name, part in values.items()})
     if "sentences" in kept:
-        return Sentences(tuple(_said(part) for part in kept["sentences"]))
+        sentences = tuple(_said(part) for part in kept["sentences"])
+        return Sentences(sentences, whole=bool(kept.get("whole")))
     if "at" in kept:
         return instant.read(str(kept["at"]))
     if "date" in kept:

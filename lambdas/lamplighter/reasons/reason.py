@@ -3,12 +3,13 @@
 Code that decides makes one. The edge draws it, in one language and by one clock. document.py keeps it as JSON.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import TypeAlias
 
-from lamplighter.data.texts import ENGLISH, Texts
+from lamplighter.data.texts import DEFAULT, ENGLISH, Texts
 from lamplighter.values.clock_time import clock_time, told_by
 from lamplighter.values.counted import NAMED, write_duration
 
@@ -30,9 +31,10 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """Reasons one after the other: `first; second`."""
+    """Reasons one after the other: `first; second`, or, `whole`, each as a sentence of its own: `First. Second.`"""
 
     sentences: tuple["Said", ...]
+    whole: bool = False
 
     def __str__(self) -> str:
         return in_english(self)
@@ -54,6 +56,22 @@ def because(code: str, said: Said | None, /) -> Reason | str:
     """The reason of this code about what somebody gave as theirs, `said`; nothing where nobody said why."""
     return Reason(code, {"said": said}) if said else ""
 
+
+def paragraph(*sentences: Said | None) -> Sentences:
+    """Whole sentences one after the other, without those that nobody says: `First. Second.`"""
+    return Sentences(tuple(sentence for sentence in sentences if sentence), whole=True)
+
+
+def as_sentence(text: str, texts: Texts) -> str:
+    """A drawn text with a full stop; in English with a capital first, unless it begins with a name such as `ip-1`."""
+    text = text.strip()
+    if text and not text.endswith((".", "!", "?")):
+        text = f"{text}."
+    begins_with_word = texts.language == DEFAULT and _WORD.match(text)
+    return f"{text[:1].upper()}{text[1:]}" if begins_with_word else text
+
+
+_WORD = re.compile(r"[a-z]+('s)?(?=[\s,.;:!?]|$)")
 
 Clock = Callable[[datetime], str]
 """How an instant is written: a time zone, and whether the day is said."""
@@ -79,10 +97,8 @@ def in_english(said: Said | None) -> str:
     return draw(said, ENGLISH, clock_time)
 
 
-def _drawn(value: Value, texts: Texts, clock: Clock) -> str:  # noqa: PLR0911 -- a line each kind
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Reason | Sentences):
+def _drawn(value: Value, texts: Texts, clock: Clock) -> str:
+    if isinstance(value, Reason | Sentences | str):
         return draw(value, texts, clock)
     if isinstance(value, datetime):
         return clock(value)
@@ -103,6 +119,9 @@ def _named(names: list[str], texts: Texts) -> str:
 
 
 def _sentences(said: Sentences, texts: Texts, clock: Clock) -> str:
+    if said.whole:
+        drawn = (as_sentence(draw(sentence, texts, clock), texts) for sentence in said.sentences)
+        return " ".join(filter(None, drawn))
     more = len(said.sentences) - NAMED
     told = [draw(sentence, texts, clock) for sentence in said.sentences[:NAMED]]
     return "; ".join([*told, *([texts.say("words.more-like-these", more=more)] if more > 0 else [])])

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -17,6 +16,7 @@ from lamplighter.domain.money.receipt import receipt
 from lamplighter.domain.notices.opening import of_opening
 from lamplighter.domain.pool.drain import emptying
 from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
+from tests.unit.notices.drawing import drawn
 
 NOW = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 NODE = NodeFacts(
@@ -141,7 +141,7 @@ def test_what_is_not_judged_is_said_and_how_long_each_check_took_is_kept() -> No
             "not_judged": [{"check": "all_reduce", "why": "it takes two nodes, and only one node is ready"}],
         },
     }
-    said = of_opening("gpu", lease, results, ZoneInfo("UTC"))
+    said = drawn(of_opening("gpu", lease, results))
     assert said.kind == "open"
     assert said.text.endswith("Not judged: all_reduce (it takes two nodes, and only one node is ready).")
     assert receipt(lease, [row], {})["verdicts"] == [row]

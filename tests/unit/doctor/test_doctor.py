@@ -185,18 +185,20 @@ def test_a_visit_says_what_to_do_first_and_one_line_when_all_is_well() -> None:
     well = of_examination(examine(FACTS, lab(), NOW))
 
     assert found.plain == "The monthly check found 1 thing to do"
-    assert found.text.splitlines()[0].startswith("bootstrap: CDK is not bootstrapped in ap-northeast-2")
-    assert "What to do: make cdk && .venv/bin/cdk bootstrap" in found.text
-    assert "Not known: claim: eks:DescribeCluster" in found.text
+    assert str(found.text).splitlines()[0].startswith("bootstrap: CDK is not bootstrapped in ap-northeast-2")
+    assert "What to do: make cdk && .venv/bin/cdk bootstrap" in str(found.text)
+    assert "Not known: claim: eks:DescribeCluster" in str(found.text)
     assert well.plain == "The monthly check found nothing to do"
-    assert len(well.text.splitlines()) == 1
+    assert len(str(well.text).splitlines()) == 1
 
 
 def test_a_visit_speaks_the_labs_language() -> None:
     told = of_examination(examine(replace(FACTS, bootstrap=None), lab(), NOW), Texts("ko"))
 
-    assert told.text.splitlines()[0].startswith(
-        "bootstrap: ap-northeast-2 리전에 CDK 부트스트랩이 없어 배포할 수 없습니다"
+    assert (
+        str(told.text)
+        .splitlines()[0]
+        .startswith("bootstrap: ap-northeast-2 리전에 CDK 부트스트랩이 없어 배포할 수 없습니다")
     )
     told = of_examination(examine(FACTS, lab(), NOW), Texts("ko"))
     assert told.plain == "The monthly check found nothing to do"

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 from pydantic import JsonValue
@@ -21,6 +20,7 @@ from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.lab.model import Lab
 from tests.unit.cli.shown.test_status import pool_at
 from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
+from tests.unit.notices.drawing import drawn
 
 SHARED = Lab.model_validate({"name": LAB, "gpu": {"share": 4}})
 BEFORE = Before(
@@ -53,7 +53,7 @@ def opening(lab: LabOnMoto, **more: object):
         "AwaitGpus": AWAITED,
         "Validate": {"verdict": "passed", "verdicts": []},
     }
-    return lease, results, of_opening("gpu", lease, results, ZoneInfo("UTC"))
+    return lease, results, drawn(of_opening("gpu", lease, results))
 
 
 def test_the_notice_says_how_many_may_work_at_once(lab: LabOnMoto) -> None:

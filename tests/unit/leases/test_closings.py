@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.commands.command import Command, Verb
-from lamplighter.domain.leases.closing import Closing, decide, is_emergency, spoken, wait_for_successor
+from lamplighter.domain.leases.closing import Closing, decide, failure, is_emergency, wait_for_successor
 from lamplighter.domain.leases.idleness import idle_since
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.pool.pool import PoolState
@@ -148,8 +148,14 @@ def test_nodes_are_kept_for_a_lease_that_opens_within_a_minute(seconds: int, wai
     ],
 )
 def test_a_failed_step_is_told_by_its_message(because: str | None, said: str | None) -> None:
-    told = spoken(because)
+    told = failure(because)
     assert (told if told is None else str(told)) == said
+
+
+def test_a_persons_words_are_not_read_as_a_failure_of_a_step() -> None:
+    words = 'Failed: {"code":"lease.lab-destroyed"}'
+
+    assert asked(close(because=words), LEASE).reason == words
 
 
 # --- idleness ------------------------------------------------------------------------------------

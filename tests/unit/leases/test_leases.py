@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import boto3
 import pytest
@@ -28,9 +27,12 @@ from lamplighter.domain.notices import opening as announcement_opening
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.schedule import close_command, open_command
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 from tests.drawn import sentence
 from tests.unit.lab_on_moto import EIGHT, ROLE, LabOnMoto
+from tests.unit.notices.drawing import drawn
 
 MINUTE = timedelta(minutes=1)
 OPENING = {"opens": None, "closes": None, "lease": None, "for_seconds": 7200, "nodes": 2}
@@ -505,7 +507,7 @@ def test_proven_gpus_are_announced_and_stand_in_the_receipt(lab: LabOnMoto) -> N
     lab.at(120)
     receipt = closed(lab, close_command(lease).to_json())
 
-    assert said["subject"] == "Pool gpu is open until 07:00 (Asia/Seoul)"
+    assert read(said["subject"]) == reason("notice.open.subject", pool="gpu", until=lease.closes)
     assert receipt["minutes_to_ready"] == 7.0
     assert receipt["verdicts"] == [verdict]
 
@@ -518,7 +520,7 @@ def test_a_lease_beside_another_counts_the_nodes_of_both(lab: LabOnMoto) -> None
         "AwaitGpus": {"nodes": [{"name": "n1", "ready": True}, {"name": "n2", "ready": True}]},
     }
 
-    said = announcement_opening.of_opening("gpu", lease, results, ZoneInfo("UTC"))
+    said = drawn(announcement_opening.of_opening("gpu", lease, results))
 
     assert said.text.startswith("2 of 2 nodes are ready")
 

@@ -1,29 +1,28 @@
 """What is said aloud when a pool opens, or does not: whole notices, from what the steps of the run found."""
 
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.notices.announcement import Announcement
+from lamplighter.domain.notices.announcement import DrawnAnnouncement
 from lamplighter.domain.notices.opening import of_opening
 from tests.unit.leases.granting.test_grants import lease
+from tests.unit.notices.drawing import drawn
 
-UTC = ZoneInfo("Etc/UTC")
 GRANTED = {"outcome": "granted"}
 N1, N2 = {"name": "n1", "gpus": 1, "ready": True}, {"name": "n2", "gpus": 1, "ready": True}
 UNTIL = "22:00 (Etc/UTC)"
 READY = "2 of 2 nodes are ready and their GPUs are proven, for class."
 
 
-def opened(*nodes: dict[str, Any], **steps: dict[str, Any]) -> Announcement:
+def opened(*nodes: dict[str, Any], **steps: dict[str, Any]) -> DrawnAnnouncement:
     """A lease of two nodes, opened by a run whose steps found this."""
     results: dict[str, dict[str, Any]] = {"Admit": GRANTED, "AwaitGpus": {"nodes": list(nodes)}, **steps}
-    return of_opening("gpu", lease(), results, UTC)
+    return drawn(of_opening("gpu", lease(), results))
 
 
-def said(kind: str, subject: str, text: str) -> Announcement:
-    return Announcement(kind, subject, text, subject)
+def said(kind: str, subject: str, text: str) -> DrawnAnnouncement:
+    return DrawnAnnouncement(kind, subject, text, subject)
 
 
 # --- nothing opens now ---------------------------------------------------------------------------
@@ -33,11 +32,11 @@ def test_what_is_open_already_and_what_is_planned_are_said_with_their_reason() -
     there = {"outcome": "already-open", "reason": "pool gpu is open"}
     ahead = {"outcome": "granted", "later": True, "reason": "2 of 3 nodes"}
 
-    assert of_opening("gpu", lease(), {"Admit": there}, UTC) == said(
+    assert drawn(of_opening("gpu", lease(), {"Admit": there})) == said(
         "already-open", "Pool gpu is open already", "Pool gpu is open."
     )
-    assert of_opening("gpu", lease(), {"Admit": ahead}, UTC) == said(
-        "planned", "Pool gpu opens at 20:00 on 2026-11-20 (Etc/UTC)", "2 of 3 nodes."
+    assert drawn(of_opening("gpu", lease(), {"Admit": ahead})) == said(
+        "planned", "Pool gpu opens at 20:00 (Etc/UTC)", "2 of 3 nodes."
     )
 
 
@@ -50,10 +49,10 @@ def test_a_refusal_is_said_with_the_next_instant_where_one_is_known() -> None:
         "The pool is full. It would be granted at 21:30 (Etc/UTC).",
     )
 
-    assert of_opening("gpu", lease(), {"Admit": no}, UTC) == refused
-    assert of_opening("gpu", None, {"Admit": {**no, "earliest": "2026-11-20T21:30:00Z"}}, UTC) == later
-    assert of_opening("gpu", None, {"Admit": {**no, "outcome": "granted"}}, UTC) == refused
-    assert of_opening("gpu", lease(), {}, UTC).kind == "refused"
+    assert drawn(of_opening("gpu", lease(), {"Admit": no})) == refused
+    assert drawn(of_opening("gpu", None, {"Admit": {**no, "earliest": "2026-11-20T21:30:00Z"}})) == later
+    assert drawn(of_opening("gpu", None, {"Admit": {**no, "outcome": "granted"}})) == refused
+    assert drawn(of_opening("gpu", lease(), {})).kind == "refused"
 
 
 # --- as it should be -----------------------------------------------------------------------------
@@ -82,7 +81,7 @@ def test_nodes_that_were_changed_and_checks_that_say_nothing_are_told_without_be
     ) == said(
         "open",
         f"Pool gpu is open until {UNTIL}",
-        f"{READY} Not judged: a (alone); b (off). i-1 and i-2 failed a check and were replaced.",
+        f"{READY} Not judged: a (alone); b (off). 2 nodes failed a check and were replaced: i-1 and i-2.",
     )
     assert opened(N1, N2, Replace={"replaced": []}, Validate={"not_judged": []}).text == READY
 

@@ -6,6 +6,7 @@ import pytest
 
 from lamplighter.domain.notices.opening import is_proven, of_replacing
 from tests.unit.leases.test_opening_notices import N1, N2, READY, UNTIL, opened, said
+from tests.unit.notices.drawing import drawn
 
 
 def test_whatever_is_not_as_the_lab_wants_it_is_a_sentence_of_its_own() -> None:
@@ -28,9 +29,9 @@ def test_whatever_is_not_as_the_lab_wants_it_is_a_sentence_of_its_own() -> None:
     ) == said(
         "degraded",
         f"Pool gpu is open with 1 of 2 nodes until {UNTIL}",
-        "1 of 2 nodes: no capacity. n2 is not ready: it never joined. "
+        "1 of 2 nodes: no capacity. Node n2 is not ready: it never joined. "
         "The GPU setting mig.strategy is none in the cluster, not single. It belongs to argocd. "
-        "What to do: ask later. The cause is quota: it is used up. raise it. "
+        "What to do: Ask later. The cause is quota: It is used up. Raise it. "
         "It is tried again every five minutes until the lease ends.",
     )
 
@@ -38,7 +39,7 @@ def test_whatever_is_not_as_the_lab_wants_it_is_a_sentence_of_its_own() -> None:
 def test_a_cause_is_told_whole_where_no_shortage_has_told_it() -> None:
     row = {"cause": "None", "summary": "it hangs", "advice": "wait"}
 
-    assert opened(N1, Diagnose={"findings": [row]}).text == "The cause is None: it hangs. wait."
+    assert opened(N1, Diagnose={"findings": [row]}).text == "The cause is None: It hangs. Wait."
 
 
 def test_a_setting_that_differs_is_told_only_while_it_does() -> None:
@@ -54,21 +55,21 @@ def test_a_setting_that_differs_is_told_only_while_it_does() -> None:
             {"verdict": "failed", "because": "smi failed", "consequence": "the lab keeps it open"},
             "degraded",
             "Pool gpu is open with 2 of 2 nodes until {}, its GPUs FAILED",
-            "smi failed on n1: no GPU. The lab keeps it open.",
+            "Check smi failed on node n1: no GPU. The lab keeps it open.",
         ),
         ({"verdict": "failed"}, "degraded", "Pool gpu is open with 2 of 2 nodes until {}, its GPUs FAILED",
-         "smi failed on n1: no GPU."),
+         "Check smi failed on node n1: no GPU."),
         (
             {"verdict": "failed", "because": "smi failed", "consequence": "it is closed", "then": "close"},
             "failed",
             "The GPUs of pool gpu FAILED, it is being closed",
-            "smi failed on n1: no GPU. It is closed.",
+            "Check smi failed on node n1: no GPU. It is closed.",
         ),
         (
             {"verdict": "not-proven", "because": "a pod hangs"},
             "degraded",
             "Pool gpu is open with 2 of 2 nodes until {}, its GPUs are not proven",
-            "smi is not proven on n1: no GPU.",
+            "Check smi on node n1 proved nothing: no GPU.",
         ),
     ],
 )  # fmt: skip
@@ -83,10 +84,10 @@ def test_what_the_checks_said_stands_in_the_subject(
 def test_nodes_that_go_are_named_with_what_they_failed() -> None:
     text = "What was found: smi failed. It takes some minutes; the lease is not made longer for it."
 
-    assert of_replacing(
-        "gpu", {"because": "smi failed", "replace": [{"name": "n1"}, 7, {"name": "n2"}]}
+    assert drawn(
+        of_replacing("gpu", {"because": "smi failed", "replace": [{"name": "n1"}, 7, {"name": "n2"}]})
     ) == said("replacing", "The GPUs of n1 and n2 in pool gpu FAILED", text)
-    assert of_replacing("gpu", {"because": "smi failed", "replace": "n1"}).subject == (
+    assert drawn(of_replacing("gpu", {"because": "smi failed", "replace": "n1"})).subject == (
         "The GPUs of  in pool gpu FAILED"
     )
 

@@ -1,30 +1,36 @@
 """Of a lease that somebody asked for and somebody else approved, the receipt names both, wherever it is read."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from cli.understand import receipt
+from lamplighter.data.texts import Texts
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money import receipt as document
 from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.pages import receipt_page
+from lamplighter.pages.wording import Wording
+from lamplighter.reasons.reason import reason
 from tests import page_views as views
 from tests.unit.views.test_pages_html import Read
 
 MINJI, SORA = "minji (U0STUDENT)", "sora (U0INSTRUCT)"
 BECAUSE = f"{MINJI} asked for it because homework, and {SORA} approved it"
+REASON = reason("slack.asked-and-approved.because", owner=MINJI, because="homework", by=SORA)
 
 
 def approved() -> ReceiptView:
     """The receipt of such a lease."""
     lease: Lease = views.lease(
-        id="slack-open-1", window=None, source="slack", owner=MINJI, by=SORA, because=BECAUSE
+        id="slack-open-1", window=None, source="slack", owner=MINJI, by=SORA, because=REASON
     )
     closed = replace(lease, state=LeaseState.CLOSED, closed=lease.closes, cost=lease.hold)
     proof = {"at": "2026-12-01T12:31:00Z", "desired": 0, "instances": [], "kubernetes_nodes": []}
-    return receipt_view.of(document.receipt(closed, [], proof), views.beside())
+    kept = json.loads(json.dumps(document.receipt(closed, [], proof)))
+    return receipt_view.of(kept, views.beside())
 
 
 def test_on_its_page() -> None:
@@ -35,12 +41,35 @@ def test_on_its_page() -> None:
     assert BECAUSE in text
 
 
+def test_on_its_page_in_korean() -> None:
+    korean = Wording(Texts("ko"), views.words().zone)
+
+    text = Read(receipt_page.page(approved(), "lab", "ap-northeast-2", korean)).text
+
+    assert f"{MINJI} 님이 요청하고 {SORA} 님이 승인했습니다(사유: homework)" in text
+
+
 def test_in_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     receipt.show(approved(), views.words())
 
     said = capsys.readouterr().out
     assert f"for {MINJI}" in said
     assert f"opened by {SORA}: {BECAUSE}" in said
+
+
+def test_a_terminal_shows_the_boot_and_the_operators_stages_beside_their_usual_times(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    view = views.evening()
+    receipt.show(view, views.words())
+
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "Node boots and joins 36 s usually 40 s" in lines
+    assert any(line.startswith("Operator: driver 42 s ") for line in lines)
+    usual = view.usual_stages()
+    assert usual["joined"] == {"seconds": 40, "measured": True}
+    assert usual["node-ready"] == {"seconds": 180, "measured": False}
+    assert list(usual) == [bar.label for bar in view.warm_up]
 
 
 def test_a_window_opens_its_lease_itself_and_nobody_is_named_for_it(

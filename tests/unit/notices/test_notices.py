@@ -11,6 +11,7 @@ import pytest
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.notices.steps import tell, warn
+from lamplighter.data.texts import Texts
 from lamplighter.domain.notices import notification
 from lamplighter.domain.notices.announcement import Announcement
 from lamplighter.domain.schedules.schedule import close_command
@@ -18,6 +19,8 @@ from lamplighter.errors import OutsideFailed
 from lamplighter.lab import notice_kinds
 from lamplighter.lab.model import Lab
 from lamplighter.lab.notice_kinds import KINDS, NOTICES, pings
+from lamplighter.reasons.reason import draw, reason
+from lamplighter.values.clock_time import clock_time
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.world.world import World
 
@@ -73,7 +76,7 @@ def test_a_korean_notice_has_an_english_subject_and_says_all_of_it_in_korean_ins
     assert found["Message"] == "gpu 풀이 열렸습니다\n\n노드가 준비되었습니다."
 
 
-def test_the_lab_warns_in_its_language_and_its_trail_stays_english(lab: LabOnMoto) -> None:
+def test_the_lab_warns_in_its_language_and_its_trail_keeps_the_codes(lab: LabOnMoto) -> None:
     mailbox = Mailbox()
     korean = Lab.model_validate({"name": "gpu-lab", "notify": {"language": "ko"}})
     one = lab.lease(closes=120)
@@ -87,7 +90,8 @@ def test_the_lab_warns_in_its_language_and_its_trail_stays_english(lab: LabOnMot
     assert found["Message"].startswith("gpu 풀이 15분 후에 닫힙니다\n\n")
     assert "alice 님의 대여가 07:00 (Asia/Seoul)에 끝납니다." in found["Message"]
     (entry,) = [each for each in lab.capacity.ledger.audit("gpu", EIGHT) if each.kind == "warned"]
-    assert entry.what == "Pool gpu closes in 15 minutes"
+    assert entry.what == reason("notice.warned.subject", pool="gpu", minutes=15)
+    assert draw(entry.why, Texts("ko"), clock_time).startswith("alice 님의 대여가")
 
 
 # --- a topic that refuses ------------------------------------------------------------------------

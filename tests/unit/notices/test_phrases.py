@@ -1,12 +1,13 @@
 """The parts of sentences: instants, leases, reasons, capitals and full stops, in two languages."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.notices import phrases
+from lamplighter.reasons.reason import draw
 from lamplighter.values.zones import zone
 from tests.unit.pool.test_target import ALICES, LEASE
 
@@ -45,11 +46,26 @@ def test_a_reason_is_a_sentence_of_its_own_where_there_is_one(said: str, english
 
 
 def test_only_english_begins_a_sentence_with_a_capital() -> None:
-    assert phrases.begun(ENGLISH, "alice's lease ends") == "Alice's lease ends."
-    assert phrases.begun(KOREAN, "alice 님의 대여") == "alice 님의 대여."
-    assert phrases.begun(KOREAN, "끝났습니다.") == "끝났습니다."
+    assert phrases.sentence("alice's lease ends") == "Alice's lease ends."
+    assert phrases.sentence("ip-10-0-0-7 is not ready") == "ip-10-0-0-7 is not ready."
+    assert phrases.sentence("alice 님의 대여", KOREAN) == "alice 님의 대여."
+    assert phrases.sentence("끝났습니다.", KOREAN) == "끝났습니다."
 
 
-@pytest.mark.parametrize(("text", "ended"), [("done", "done."), ("done.", "done."), ("done?", "done?")])
-def test_what_ends_already_gets_no_other_full_stop(text: str, ended: str) -> None:
-    assert phrases.ended(text) == ended
+def test_an_instant_has_its_date_only_on_another_day() -> None:
+    today = phrases.clock_of_day(ENGLISH, SEOUL, LATE)
+
+    assert today(LATE) == "01:05 (Asia/Seoul)"
+    assert today(LATE + timedelta(days=1)) == "01:05 on 2026-12-02 (Asia/Seoul)"
+
+
+def test_a_reason_that_nobody_gave_is_no_sentence() -> None:
+    assert not phrases.reason_sentence("").sentences
+    assert not phrases.decision_sentence("").sentences
+    assert (
+        draw(phrases.reason_sentence("the pool is full"), KOREAN, today_in_seoul) == "이유: the pool is full."
+    )
+
+
+def today_in_seoul(at: datetime) -> str:
+    return phrases.clock(KOREAN, SEOUL)(at)

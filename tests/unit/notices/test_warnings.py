@@ -24,10 +24,12 @@ from lamplighter.errors import OutsideFailed
 from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
+from lamplighter.reasons.reason import reason
 from tests.unit.lab_on_moto import lab_on_moto
+from tests.unit.notices.drawing import drawn, text_of
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
+MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 DOORS = WorkflowArns("open", "close", "notices")
 SEOUL = ZoneInfo("Asia/Seoul")
 
@@ -85,7 +87,7 @@ ENDS = "The evening lease ends at 07:00 (Asia/Seoul)."
 
 def test_a_warning_says_what_to_do() -> None:
     one = lease()
-    said = of_warning(one, one.closes - 15 * MINUTE, SEOUL, furthest=one.closes + 60 * MINUTE)
+    said = drawn(of_warning(one, one.closes - 15 * MINUTE, furthest=one.closes + 60 * MINUTE), SEOUL)
 
     assert said.subject == "Pool gpu closes in 15 minutes"
     assert said.text == (
@@ -95,14 +97,14 @@ def test_a_warning_says_what_to_do() -> None:
 
 def test_a_warning_names_the_slash_command_that_the_lab_has() -> None:
     one = lease()
-    said = of_warning(one, one.closes - 15 * MINUTE, SEOUL, word="lab")
+    said = drawn(of_warning(one, one.closes - 15 * MINUTE, word="lab"), SEOUL)
 
     assert said.text == f"{ENDS} Save your work, or extend it: lamplighter extend gpu 1h, or /lab extend 1h."
 
 
 def test_nobody_is_told_to_extend_what_cannot_be_extended() -> None:
     one = lease()
-    said = of_warning(one, one.closes - MINUTE, SEOUL, furthest=one.closes)
+    said = drawn(of_warning(one, one.closes - MINUTE, furthest=one.closes), SEOUL)
 
     assert said.subject == "Pool gpu closes in 1 minute"
     assert said.text == f"{ENDS} Save your work: by the lab's rules it cannot be extended."
@@ -111,24 +113,24 @@ def test_nobody_is_told_to_extend_what_cannot_be_extended() -> None:
 def test_at_a_partial_shrink_it_says_which_node_goes_and_whose_work_is_on_it() -> None:
     one = lease()
     stake = AtStake(("ip-10-0-0-7",), ("alice/train-0", "bob/notebook"), staying=1)
-    said = of_warning(one, one.closes - 5 * MINUTE, SEOUL, at_stake=AtStake.from_json(stake.to_json()))
+    said = drawn(of_warning(one, one.closes - 5 * MINUTE, at_stake=AtStake.from_json(stake.to_json())), SEOUL)
 
     assert said.subject == "1 of 2 nodes of pool gpu go in 5 minutes"
     assert (
-        f"{ENDS} Of its nodes ip-10-0-0-7 goes, and with it the work of alice/train-0, bob/notebook."
+        f"{ENDS} Of its nodes ip-10-0-0-7 goes, and with it the work of alice/train-0 and bob/notebook."
         in said.text
     )
 
 
 def test_a_pool_that_closes_whole_names_the_first_of_much_work() -> None:
     pods = tuple(f"class/pod-{number}" for number in range(7))
-    said = AtStake(("a", "b"), pods).said()
+    said = text_of(AtStake(("a", "b"), pods).said())
 
     assert said == (
         "It ends the work of class/pod-0, class/pod-1, class/pod-2, class/pod-3, class/pod-4 and 2 more."
     )
     assert AtStake(("a", "b"), ()).said() == ""
-    assert AtStake(("a",), (), staying=1).said() == "Of its nodes a goes; no work is on it."
+    assert AtStake(("a",), (), staying=1).said() == reason("notice.warned.nodes", nodes=("a",), count=1)
 
 
 def test_an_extension_reaches_to_the_longest_lease_or_the_curfew() -> None:
@@ -172,7 +174,9 @@ def test_a_warning_is_said_whether_or_not_the_cluster_answers(
 
 
 def test_a_lease_granted_ahead_is_announced_with_its_date() -> None:
-    said = of_opening("gpu", lease(), {"Admit": {"outcome": "granted", "later": True}}, SEOUL)
+    said = drawn(
+        of_opening("gpu", lease(), {"Admit": {"outcome": "granted", "later": True}}), SEOUL, now=EIGHT - DAY
+    )
 
     assert said.subject == "Pool gpu opens at 05:00 on 2026-11-21 (Asia/Seoul)"
 
@@ -181,10 +185,10 @@ def test_a_close_is_announced_in_one_sentence_by_the_labs_own_clock() -> None:
     ended = close_command(lease()).because
     assert ended is not None
 
-    said = of_closing("gpu", [lease()], ended, SEOUL)
+    said = drawn(of_closing("gpu", [lease()], ended), SEOUL)
 
-    assert said.text == "The evening lease ended at 07:00 on 2026-11-21 (Asia/Seoul)."
+    assert said.text == "The evening lease ended at 07:00 (Asia/Seoul)."
     assert (
-        of_closing("gpu", [lease()], "alice closed it", SEOUL).text
+        drawn(of_closing("gpu", [lease()], "alice closed it")).text
         == "The evening lease ends: alice closed it."
     )

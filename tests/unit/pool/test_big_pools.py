@@ -3,7 +3,6 @@
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -15,6 +14,7 @@ from lamplighter.domain.notices.opening import of_opening
 from lamplighter.errors import OutsideFailed
 from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit.ledger.test_ledger import EIGHT, lease
+from tests.unit.notices.drawing import drawn
 from tests.world.aws.workflows import LIMITS
 from tests.world.world import World
 
@@ -127,7 +127,7 @@ def test_a_notice_about_many_nodes_tells_some_and_where_the_rest_is() -> None:
         "Validate": validate,
     }
 
-    said = of_opening("gpu", lease(), results, ZoneInfo("UTC"))
+    said = drawn(of_opening("gpu", lease(), results))
 
     assert len(said.text) < 3_000
     assert "`lamplighter why` tells 790 more." in said.text

@@ -9,9 +9,10 @@ import pytest
 
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.leases.at_stake import AtStake
-from lamplighter.domain.notices.announcement import Announcement, of_change, of_extending, of_warning
+from lamplighter.domain.notices.announcement import DrawnAnnouncement, of_change, of_extending, of_warning
 from lamplighter.domain.pool.adoption import About, Autoscalers, FoundCluster, FoundGroup, Obstacle, obstacles
 from tests.unit.leases.granting.test_grants import HOUR, MINUTE, SECOND, lease
+from tests.unit.notices.drawing import drawn
 
 CLUSTER = FoundCluster("lab", "eu-west-1", "1.35", "API", True, ("0.0.0.0/0",))
 GROUP = FoundGroup("gpu", "ACTIVE", ("g4dn.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 2, 0, {})
@@ -85,8 +86,8 @@ SEOUL = ZoneInfo("Asia/Seoul")
 LEASE = lease()
 
 
-def warned(**more: Any) -> Announcement:
-    return of_warning(LEASE, LEASE.closes - 15 * MINUTE, SEOUL, **more)
+def warned(**more: Any) -> DrawnAnnouncement:
+    return drawn(of_warning(LEASE, LEASE.closes - 15 * MINUTE, **more), SEOUL, now=LEASE.opens)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ def warned(**more: Any) -> Announcement:
     ],
 )
 def test_a_warning_says_in_how_many_minutes_a_lease_ends(before: timedelta, left: str) -> None:
-    assert of_warning(LEASE, LEASE.closes - before, SEOUL).subject == f"Pool gpu closes in {left}"
+    assert drawn(of_warning(LEASE, LEASE.closes - before)).subject == f"Pool gpu closes in {left}"
 
 
 EXTEND = "extend it: lamplighter extend gpu 1h"
@@ -143,7 +144,9 @@ def test_a_warning_of_a_pool_that_stays_says_which_part_goes() -> None:
     ],
 )
 def test_an_extend_command_is_announced_as_what_came_of_it(outcome: str, one: Any, kind: str) -> None:
-    said = of_extending("gpu", one, {"outcome": outcome, "reason": "why it is so"}, SEOUL)
+    said = drawn(
+        of_extending("gpu", one, {"outcome": outcome, "reason": "why it is so"}), SEOUL, now=LEASE.opens
+    )
 
     assert said.kind == kind
     assert said.plain == said.subject
@@ -161,7 +164,7 @@ def test_a_change_that_changed_nothing_is_not_announced() -> None:
 
 
 def test_a_message_in_another_language_begins_with_its_own_subject() -> None:
-    korean = Announcement("pause", "일시 중지", "text", "The lab is paused")
+    korean = DrawnAnnouncement("pause", "일시 중지", "text", "The lab is paused")
 
     assert korean.message == "일시 중지\n\ntext"
     assert replace(korean, subject="The lab is paused").message == "text"

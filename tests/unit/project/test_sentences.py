@@ -61,10 +61,6 @@ FOREIGN = {
     "lambdas/lamplighter/labfile/schema.py": "a set of keys",
     "lambdas/lamplighter/labfile/yaml.py": "what ruamel wrote: put on one line",
 }
-TYPOGRAPHY = {
-    "lambdas/lamplighter/domain/notices/phrases.py": "the capital and the full stop of a sentence",
-    "lambdas/lamplighter/domain/slack/style.py": "the full stop at a sentence's end",
-}
 NOT_YET = {
     "lambdas/lamplighter/values/clock_time.py": "instants in UTC, which areas without codes still write",
 }
@@ -107,13 +103,13 @@ def places() -> dict[str, list[int]]:
 
 
 def test_no_sentence_is_taken_apart() -> None:
-    known = {*FOREIGN, *TYPOGRAPHY, *NOT_YET}
+    known = {*FOREIGN, *NOT_YET}
 
     assert {place: lines for place, lines in places().items() if place not in known} == {}
 
 
 def test_no_place_is_excused_that_needs_no_excuse() -> None:
-    assert {*FOREIGN, *TYPOGRAPHY, *NOT_YET} - set(places()) == set()
+    assert {*FOREIGN, *NOT_YET} - set(places()) == set()
 
 
 def test_the_forms_are_found() -> None:

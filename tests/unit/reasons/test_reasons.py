@@ -1,17 +1,24 @@
 """A reason is a value: it is drawn in every language, and kept as JSON without loss."""
 
+import json
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamplighter.adapters.aws.ledger import items
 from lamplighter.data.texts import Texts, catalogue
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.errors import Refused
-from lamplighter.reasons.document import document, one_line, read
-from lamplighter.reasons.reason import Reason, Said, Sentences, Value, draw, in_english, reason
+from lamplighter.reasons.document import document, drawn, one_line, read, read_line
+from lamplighter.reasons.reason import Reason, Said, Sentences, Value, draw, in_english, paragraph, reason
+from lamplighter.values.json_value import JsonValue
 
 AT = datetime(2026, 11, 20, 11, tzinfo=UTC)
+ASKED = Command("1", Verb.OPEN, "gpu", "alice", "alice", "cli", AT, AT + timedelta(minutes=15))
 SEOUL = ZoneInfo("Asia/Seoul")
 
 
@@ -27,17 +34,24 @@ def test_a_reason_is_drawn_in_the_readers_language_and_time_zone() -> None:
 
 
 def test_values_are_written_by_their_kind() -> None:
-    def drawn(value: Value) -> str:
+    def written(value: Value) -> str:
         return draw(reason("words.reason", reason=value), Texts("en"), seoul)
 
-    assert drawn(AT) == "20:00"
-    assert drawn(date(2026, 11, 20)) == "2026-11-20"
-    assert drawn(timedelta(minutes=90)) == "1h30m"
-    assert drawn(3) == "3"
-    assert drawn(("a", "b", "c")) == "a, b and c"
-    assert drawn(tuple("abcdefg")) == "a, b, c, d, e and 2 more"
-    assert drawn(Sentences(("it is full", "nobody waits"))) == "it is full; nobody waits"
-    assert drawn(Sentences(tuple("abcdefg"))) == "a; b; c; d; e; and 2 more like these"
+    assert written(AT) == "20:00"
+    assert written(date(2026, 11, 20)) == "2026-11-20"
+    assert written(timedelta(minutes=90)) == "1h30m"
+    assert written(3) == "3"
+    assert written(("a", "b", "c")) == "a, b and c"
+    assert written(tuple("abcdefg")) == "a, b, c, d, e and 2 more"
+    assert written(Sentences(("it is full", "nobody waits"))) == "it is full; nobody waits"
+    assert written(Sentences(tuple("abcdefg"))) == "a; b; c; d; e; and 2 more like these"
+
+
+def test_a_paragraph_is_made_of_whole_sentences() -> None:
+    said = paragraph(reason("lease.of-owner", owner="민지"), "", None, "it is full", "Is it?")
+
+    assert draw(said, Texts("en"), seoul) == "민지's lease. It is full. Is it?"
+    assert draw(said, Texts("ko"), seoul) == "민지 님의 대여. it is full. Is it?"
 
 
 def test_words_of_a_person_stay_as_they_are() -> None:
@@ -52,7 +66,9 @@ def test_an_error_carries_its_reason_and_says_it_in_english() -> None:
     assert error.said == reason("lease.of-owner", owner="alice")
 
 
-plain = st.text(max_size=20).filter(lambda text: not text.startswith('{"'))
+plain = st.text(max_size=20) | st.sampled_from(
+    ['{"code":"lease.lab-destroyed"}', '{"sentences":["a"]}', '{"code": half', '"quoted"', "[]", "null"]
+)
 values: st.SearchStrategy[Value] = st.recursive(
     plain
     | st.integers(-(10**12), 10**12)
@@ -68,21 +84,48 @@ values: st.SearchStrategy[Value] = st.recursive(
 said: st.SearchStrategy[Said] = (
     plain
     | st.dictionaries(st.sampled_from("abc"), values, max_size=3).map(lambda named: Reason("x.y", named))
-    | st.lists(plain, max_size=3).map(lambda parts: Sentences(tuple(parts)))
+    | st.tuples(st.lists(plain, max_size=3).map(tuple), st.booleans()).map(lambda made: Sentences(*made))
 )
 
 
 @given(said)
 def test_what_is_kept_is_read_again(kept: Said) -> None:
     assert read(document(kept)) == kept
-    assert read(one_line(kept)) == kept
+
+
+@given(said)
+def test_a_reason_on_one_line_is_read_again(kept: Said) -> None:
+    if not isinstance(kept, str):
+        assert read_line(one_line(kept)) == kept
+
+
+@given(plain | said.map(lambda kept: kept if isinstance(kept, str) else one_line(kept)))
+def test_a_persons_words_are_never_read_as_a_reason(words: str) -> None:
+    command = replace(ASKED, because=words)
+    item = items.audit_item(Entry(AT, "gpu", "refused", "alice", words, words))
+
+    assert read(document(words)) == words
+    assert Command.from_json(json.loads(json.dumps(command.to_json()))).because == (words or None)
+    assert read(items.audit_entry("gpu", item).why) == words
+
+
+def test_the_reasons_in_a_document_are_drawn() -> None:
+    kept: dict[str, JsonValue] = {
+        "at": "2026",
+        "rows": [{"why": document(reason("words.reason", reason=AT))}, 7],
+    }
+
+    assert drawn(kept, Texts("en"), seoul) == {"at": "2026", "rows": [{"why": "20:00"}, 7]}
+    assert drawn({"why": document(paragraph("it is full"))}, Texts("en"), seoul) == {"why": "It is full."}
 
 
 def test_what_an_older_release_kept_is_read_as_the_sentence_that_it_is() -> None:
     assert read("the evening lease ended at 14:00 UTC on 2026-11-20") == (
         "the evening lease ended at 14:00 UTC on 2026-11-20"
     )
-    assert read('{"code": half') == '{"code": half'
+    assert read_line('{"code": half') == '{"code": half'
+    assert read_line("the GPUs failed") == "the GPUs failed"
+    assert read_line(None) == ""
     assert read(None) == ""
 
 

@@ -18,7 +18,7 @@ from lamplighter import clock
 from lamplighter.adapters.slack.secret import Secrets
 from lamplighter.application.slack.answering import answer
 from lamplighter.application.slack.context import SlackServices
-from lamplighter.application.slack.patience import Patience
+from lamplighter.application.slack.deadline import Deadline
 from lamplighter.application.slack.receiving import RequestHandler, SignedRequest
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -187,8 +187,8 @@ def knocks(
         lab.lab, lab.ledger, workflows, slack, ARNS, reply=lambda url, said: sent.append((url, said))
     )
 
-    def behind(letter: SignedRequest, patience: Patience) -> Mapping[str, object]:
-        return answer(letter.request, letter.key, letter.made, patience, office)
+    def behind(letter: SignedRequest, deadline: Deadline) -> Mapping[str, object]:
+        return answer(letter.request, letter.key, letter.made, deadline, office)
 
     return Knocks(lab, workflows, RequestHandler(keys, behind), keys, slack, sent)
 

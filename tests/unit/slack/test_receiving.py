@@ -12,7 +12,7 @@ import pytest
 
 from lamplighter import clock
 from lamplighter.adapters.slack.secret import Secrets
-from lamplighter.application.slack.patience import Patience
+from lamplighter.application.slack.deadline import Deadline
 from lamplighter.application.slack.receiving import RequestHandler, SignedRequest
 from lamplighter.domain.slack.asked import signature
 from lamplighter.errors import OutsideFailed
@@ -164,7 +164,7 @@ def test_a_lab_that_hangs_is_not_waited_for(at_the_door: Knocks) -> None:
     reply = RequestHandler(Keys(), hangs).answer_event(signed(typed("open", "U0INSTRUCT")), seconds=0.2)
     assert time.monotonic() - begun < 2
     assert reply["statusCode"] == 200
-    assert "nothing more was started" in str(reply["body"])
+    assert "started nothing more" in str(reply["body"])
     let_go.set()
 
 
@@ -188,11 +188,11 @@ def test_a_secret_that_does_not_come_is_not_waited_for(at_the_door: Knocks) -> N
 def test_what_was_given_up_begins_nothing(at_the_door: Knocks) -> None:
     begun, let_go, over = threading.Event(), threading.Event(), threading.Event()
 
-    def late(letter: SignedRequest, patience: Patience) -> Mapping[str, object]:
+    def late(letter: SignedRequest, deadline: Deadline) -> Mapping[str, object]:
         begun.set()
         let_go.wait(60)
         try:
-            return at_the_door.door.answer(letter, patience)
+            return at_the_door.door.answer(letter, deadline)
         finally:
             over.set()
 

@@ -98,7 +98,7 @@ def test_a_post_gives_its_timestamp_and_says_text_blocks_and_thread(slack: Slack
 
 def test_slack_that_asks_for_patience_is_asked_later(slack: Slack) -> None:
     slack.says(429, {"Retry-After": "30"}, ok=False, error="ratelimited")
-    with pytest.raises(TryLater, match=r"chat.postMessage on channel C1, again in 30 s"):
+    with pytest.raises(TryLater, match=r"chat.postMessage on channel C1; try again in 30 s"):
         api(slack).post("C1", SAID)
     assert len(slack.asked) == 1
 
@@ -106,7 +106,7 @@ def test_slack_that_asks_for_patience_is_asked_later(slack: Slack) -> None:
 def test_a_refusal_names_the_call_and_the_code_and_no_token(slack: Slack) -> None:
     slack.says(ok=False, error="channel_not_found")
     with pytest.raises(
-        Declined, match=r"chat.postMessage on channel C1 was refused by Slack: channel_not_found"
+        Declined, match=r"Slack refused chat.postMessage on channel C1: channel_not_found"
     ) as no:
         api(slack, "xoxb-secret").post("C1", SAID)
     assert "xoxb" not in str(no.value)

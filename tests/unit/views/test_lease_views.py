@@ -14,7 +14,7 @@ from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.views import lease_view, told
 from lamplighter.domain.views.lease_view import Known, LeaseStanding, LeaseView, cost_so_far
 from lamplighter.domain.views.stages import Stage, StageState, StageView
-from lamplighter.domain.views.told import Finding, VerdictRow
+from lamplighter.domain.views.told import FindingView, VerdictRow
 from lamplighter.reasons.reason import Said, Sentences, reason
 from tests.unit.leases.granting.test_grants import EIGHT, HOUR, MINUTE, lease, usd
 
@@ -92,7 +92,7 @@ def test_why_a_lease_is_refused_is_its_refusal_or_of_a_refused_one_its_reason() 
 def test_what_programs_read_of_a_lease_is_this() -> None:
     found = replace(
         view(), stages=(StageView(Stage.NODES, StageState.GOING, 1, 3, EIGHT),), bar=0.12345,
-        verdict=Outcome.PASSED, findings=(Finding(EIGHT, "gpu", None, "xid", "one fell off", "replace it", "gpu"),),
+        verdict=Outcome.PASSED, findings=(FindingView(EIGHT, "gpu", None, "xid", "one fell off", "replace it", "gpu"),),
     )  # fmt: skip
 
     assert found.to_json() == {
@@ -186,10 +186,10 @@ def test_a_row_of_the_checks_says_nothing_that_was_not_kept() -> None:
 def test_a_finding_is_read_from_the_trail() -> None:
     said = entry("finding", cause="xid", summary="one fell off", advice="replace it", layer="gpu")
 
-    assert Finding.read(said) == Finding(
+    assert FindingView.read(said) == FindingView(
         EIGHT, "gpu", "evening-1", "xid", "one fell off", "replace it", "gpu"
     )
-    assert Finding.read(entry("finding")) == Finding(EIGHT, "gpu", "evening-1", "unknown", "what", "")
+    assert FindingView.read(entry("finding")) == FindingView(EIGHT, "gpu", "evening-1", "unknown", "what", "")
 
 
 def test_of_a_lease_that_is_over_each_cause_is_told_once_as_it_was_found_first() -> None:

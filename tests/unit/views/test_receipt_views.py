@@ -16,7 +16,7 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.lab_view import PastLease
 from lamplighter.domain.views.receipt_view import Bandwidth, Bar, ReceiptExtras, ReceiptView, ZeroView
-from lamplighter.domain.views.told import Finding, VerdictRow
+from lamplighter.domain.views.told import FindingView, VerdictRow
 from lamplighter.domain.views.windows_view import past
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -103,8 +103,8 @@ def test_all_that_a_receipt_has_is_shown() -> None:
         ),
         bandwidth=(Bandwidth("all_reduce", "a", Decimal("5.5"), Decimal(4)),),
         findings=(
-            Finding(EIGHT + 30 * MINUTE, "gpu", "evening-1", "xid", "a GPU fell off", ""),
-            Finding(EIGHT + 40 * MINUTE, "gpu", "evening-1", "taint", "no toleration", "add one", "k8s"),
+            FindingView(EIGHT + 30 * MINUTE, "gpu", "evening-1", "xid", "a GPU fell off", ""),
+            FindingView(EIGHT + 40 * MINUTE, "gpu", "evening-1", "taint", "no toleration", "add one", "k8s"),
         ),
         replaced=("i-1",),
         proof_of_zero=ZeroView(TEN + 5 * MINUTE, 1, ("i-2",), ("n",)),

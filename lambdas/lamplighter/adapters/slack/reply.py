@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.reasons.reason import reason
 
 HOST = "hooks.slack.com"
 PATIENCE_SECONDS = 5
@@ -44,7 +45,7 @@ def allowed(url: str | None) -> bool:
 def send(url: str, said: Mapping[str, object]) -> None:
     """Answer there; NoLonger where that is over for good, TryLater or OutsideFailed where it may still work."""
     if not allowed(url):
-        raise NoLonger("this response_url is not Slack's")
+        raise NoLonger(reason("slack.reply.foreign"))
     parts = urlsplit(url)
     connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     # A redirect is not followed: it may lead anywhere.
@@ -57,16 +58,16 @@ def send(url: str, said: Mapping[str, object]) -> None:
         answer = connection.getresponse()
         answer.read(1000)
     except (OSError, http.client.HTTPException) as error:
-        raise OutsideFailed(f"an answer at Slack's response_url got no reply: {error}") from None
+        raise OutsideFailed(reason("slack.reply.unanswered", error=str(error))) from None
     finally:
         connection.close()
     if answer.status == DONE:
         return
     if answer.status == SLOW_DOWN:
-        raise TryLater("Slack asks us to slow down: an answer at a response_url")
+        raise TryLater(reason("slack.reply.slow-down"))
     if answer.status >= SERVER_ERROR:
-        raise OutsideFailed(f"an answer at Slack's response_url failed (HTTP {answer.status})")
-    raise NoLonger(f"Slack takes no answer at this response_url any more (HTTP {answer.status})")
+        raise OutsideFailed(reason("slack.reply.failed", status=str(answer.status)))
+    raise NoLonger(reason("slack.reply.over", status=str(answer.status)))
 
 
 def _loopback(host: str) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from lamplighter import clock
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
@@ -77,7 +78,5 @@ def _secrets(text: str) -> Secrets:
         said = None
     if not isinstance(said, dict):
         # What it holds instead may be half a secret: it is not named, and no cause is chained.
-        raise OutsideFailed(
-            "the Slack app's secret is no JSON object; write signing_secret and bot_token into it"
-        ) from None
+        raise OutsideFailed(reason("slack.bad-secret")) from None
     return Secrets(str(said.get("signing_secret") or ""), str(said.get("bot_token") or ""))

@@ -13,6 +13,7 @@ from urllib.error import URLError
 
 from lamplighter.domain.slack.message import Message
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.reasons.reason import Said, reason
 
 if TYPE_CHECKING:
     from slack_sdk import WebClient
@@ -51,7 +52,7 @@ class WebApi:
         more = {"thread_ts": thread} if thread else {}
         reply = self._call(
             "chat.postMessage",
-            f"channel {channel}",
+            reason("slack.api.channel", channel=channel),
             {"channel": channel, **message.to_json(), "unfurl_links": False, "unfurl_media": False, **more},
         )
         return str(reply.get("ts") or "")
@@ -61,29 +62,37 @@ class WebApi:
         said = message.to_json()
         # Left out, blocks would stay as they were.
         said.setdefault("blocks", [])
-        self._call("chat.update", f"channel {channel}", {"channel": channel, "ts": ts, **said})
+        self._call(
+            "chat.update",
+            reason("slack.api.channel", channel=channel),
+            {"channel": channel, "ts": ts, **said},
+        )
 
     def whisper(self, channel: str, user: str, message: Message) -> None:
         """Say something to one person in a channel, who alone sees it."""
         self._call(
             "chat.postEphemeral",
-            f"channel {channel}",
+            reason("slack.api.channel", channel=channel),
             {"channel": channel, "user": user, **message.to_json()},
         )
 
     def profile(self, user: str, patience_seconds: float = PATIENCE_SECONDS) -> Mapping[str, object]:
         """What Slack knows of a person: `name`, `real_name`, `tz`."""
-        found = self._call("users.info", f"user {user}", {"user": user}, patience_seconds).get("user")
+        found = self._call(
+            "users.info", reason("slack.api.user", user=user), {"user": user}, patience_seconds
+        ).get("user")
         return found if isinstance(found, Mapping) else {}
 
     def members(self, group: str, patience_seconds: float = PATIENCE_SECONDS) -> frozenset[str]:
         """Who is in a user group."""
         asked = {"usergroup": group}
-        users = self._call("usergroups.users.list", f"group {group}", asked, patience_seconds).get("users")
+        users = self._call(
+            "usergroups.users.list", reason("slack.api.group", group=group), asked, patience_seconds
+        ).get("users")
         return frozenset(map(str, users)) if isinstance(users, list) else frozenset()
 
     def _call(
-        self, call: str, subject: str, said: Mapping[str, object], patience_seconds: float = PATIENCE_SECONDS
+        self, call: str, subject: Said, said: Mapping[str, object], patience_seconds: float = PATIENCE_SECONDS
     ) -> Mapping[str, Any]:
         """One call; with a token that Slack takes no more, once again with a fresh one."""
         with _outside(call, subject):
@@ -121,26 +130,38 @@ def _client(token: str, base_url: str, patience_seconds: float) -> "WebClient":
 
 
 @contextmanager
-def _outside(call: str, subject: str) -> Iterator[None]:
+def _outside(call: str, subject: Said) -> Iterator[None]:
     """Turn what slack_sdk raises into ours, naming call and object, never a token."""
     try:
         yield
     except _refusals() as refused:
-        code, status = _code(refused), _status(refused)
-        if status == SLOW_DOWN or code == "ratelimited":
-            wait = _headers(refused).get("retry-after", "")
-            again = f", again in {wait} s" if wait else ""
-            raise TryLater(f"Slack asks us to slow down: {call} on {subject}{again}") from None
-        if status >= SERVER_ERROR or not code:
-            raise OutsideFailed(f"{call} on {subject} failed at Slack (HTTP {status})", call) from None
-        if call == "chat.update" and code in LOST:
-            raise MessageGone(f"{call} on {subject} was refused by Slack: {code}", call) from None
-        raise Declined(f"{call} on {subject} was refused by Slack: {code}", call) from None
+        raise _error(refused, call, subject) from None
     except URLError as error:
-        # The request was never whole at Slack: urllib wraps only what goes wrong until then.
-        raise OutsideFailed(f"{call} on {subject} could not reach Slack: {error.reason}", call) from None
+        # Slack never got the whole request: urllib wraps only what goes wrong before that.
+        text = str(error.reason)
+        raise OutsideFailed(
+            reason("slack.api.unreachable", call=call, subject=subject, error=text), call
+        ) from None
     except (OSError, HTTPException, ValueError) as error:
-        raise Unanswered(f"{call} on {subject} got no answer from Slack: {error}", call) from None
+        raise Unanswered(
+            reason("slack.api.unanswered", call=call, subject=subject, error=str(error)), call
+        ) from None
+
+
+def _error(refused: Exception, call: str, subject: Said) -> OutsideFailed | TryLater:
+    """Our error for an answer in which Slack refuses a call."""
+    code, status = _code(refused), _status(refused)
+    if status == SLOW_DOWN or code == "ratelimited":
+        wait = _headers(refused).get("retry-after", "")
+        if wait:
+            return TryLater(reason("slack.api.slow-down.seconds", call=call, subject=subject, seconds=wait))
+        return TryLater(reason("slack.api.slow-down", call=call, subject=subject))
+    if status >= SERVER_ERROR or not code:
+        failed = reason("slack.api.failed", call=call, subject=subject, status=str(status))
+        return OutsideFailed(failed, call)
+    refusal = reason("slack.api.refused", call=call, subject=subject, error=code)
+    gone = call == "chat.update" and code in LOST
+    return MessageGone(refusal, call) if gone else Declined(refusal, call)
 
 
 def _refusals() -> type[Exception]:

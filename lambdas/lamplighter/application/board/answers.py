@@ -15,7 +15,7 @@ from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.asked import asking
 from lamplighter.domain.slack.blocks import Marked
-from lamplighter.domain.slack.kept import Ask, Reply
+from lamplighter.domain.slack.kept import ApprovalRequest, Reply
 from lamplighter.domain.slack.message import Message
 from lamplighter.domain.slack.times import Times
 from lamplighter.errors import LamplighterError
@@ -43,18 +43,14 @@ def answer(command_id: str, board: "Board") -> None:
 
 
 def _said(owed: Reply, decision: Decision, board: "Board") -> dict[str, object]:
-    look = board.look(owed.zone)
-    speech = answers.Speech(look.texts, Times(look.zone, look.now))
+    style = board.style(owed.zone)
+    speech = answers.Speech(style.texts, Times(style.zone, style.now))
     named = decision.lease or decision.about
     lease = board.ledger.lease(owed.pool, named) if named else None
     if owed.ordered is not None:
         command = Command.from_json(owed.ordered)
         return answers.decided(decision, command, lease, owed.understood, speech).to_json()
-    outcome = look.texts.say(f"slack.outcome.{decision.outcome}")
-    text = look.texts.say(
-        "slack.outcome", outcome=outcome, reason=speech.times.retold(decision.reason, look.texts)
-    )
-    return answers.plainly(text, speech.understood(owed.understood)).to_json()
+    return answers.plainly(answers.outcome(decision, speech), speech.understood(owed.understood)).to_json()
 
 
 def _send_to(url: str | None, channel: str, user: str, said: Mapping[str, object], board: "Board") -> None:
@@ -81,15 +77,15 @@ def show_ask(ask_id: str, board: "Board") -> None:
     if ask is None or (board.channel is None and not ask.channel):
         return
     poster = board.poster(ask.pool, f"ask-{ask.id}", board.channel or ask.channel, ask.until)
-    before, look = poster.shown.ts, board.look(ask.zone)
-    poster.display(asking.ask_message(ask, board.look()), thread=_thread(ask, board))
+    before, style = poster.shown.ts, board.style(ask.zone)
+    poster.display(asking.ask_message(ask, board.style()), thread=_thread(ask, board))
     if poster.shown.ts and poster.shown.ts != before:
         board.conversation.show_ask(ask.id, poster.shown.ts)
     if ask.state != "asked":
-        poster.tells(f"told-{ask.state}", lambda: _tell(ask, asking.settled(ask, look), board))
+        poster.tells(f"told-{ask.state}", lambda: _tell(ask, asking.settled(ask, style), board))
 
 
-def _thread(ask: Ask, board: "Board") -> str | None:
+def _thread(ask: ApprovalRequest, board: "Board") -> str | None:
     """The thread of the lease that it is about, or that runs on the pool; with none, the channel itself."""
     now, asked_for = board.now(), ask.command.get("lease")
     leases = [lease for lease in board.ledger.leases(ask.pool) if lease.in_force(now)]
@@ -100,7 +96,7 @@ def _thread(ask: Ask, board: "Board") -> str | None:
     return None
 
 
-def _tell(ask: Ask, message: Message, board: "Board") -> None:
+def _tell(ask: ApprovalRequest, message: Message, board: "Board") -> None:
     """The asker hears what became of it, and nobody else is pinged for it."""
     said = {"response_type": "ephemeral", **message.to_json()}
     _send_to(ask.url, ask.channel, ask.user, said, board)

@@ -20,11 +20,13 @@ def look_after(pool: str, board: "Board") -> None:
     """Say what is to have been said by now, of a pool and of what is planned on it."""
     if board.channel is None or pool not in board.lab.pools:
         return
-    look, leases = board.look(), board.ledger.leases(pool)
+    style, leases = board.style(), board.ledger.leases(pool)
     trail = board.ledger.audit(pool, board.now() - channel.TELLS_BACK)
-    of_pool = channel.pool_posts(board.ledger.pool(pool), trail, _people(_closing(leases), pool, board), look)
+    of_pool = channel.pool_posts(
+        board.ledger.pool(pool), trail, _people(_closing(leases), pool, board), style
+    )
     _say(of_pool, pool, board)
-    _say(channel.calendar_posts(trail, look), WHOLE_LAB, board)
+    _say(channel.calendar_posts(trail, style), WHOLE_LAB, board)
     for lease in leases:
         if lease.state is LeaseState.PLANNED:
             _outlook(lease, board)
@@ -42,7 +44,7 @@ def _outlook(lease: Lease, board: "Board") -> None:
     """What is foreseen of a window has a memory of its own: its lease's message is younger."""
     thing = f"{channel.OF_POOL}{lease.id}"
     poster = board.poster(lease.pool, thing, board.channel or "", lease.closes + KEEP_CLOSED)
-    found = channel.outlook(lease, poster.shown.said, _people([lease], lease.pool, board), board.look())
+    found = channel.outlook(lease, poster.shown.said, _people([lease], lease.pool, board), board.style())
     if found is not None:
         poster.says(found)
 

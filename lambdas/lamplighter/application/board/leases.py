@@ -23,7 +23,7 @@ from lamplighter.domain.views.receipt_view import ReceiptView
 if TYPE_CHECKING:
     from lamplighter.application.board.services import Board
 
-LOOKS = 3
+ATTEMPTS = 3
 LATELY = timedelta(minutes=30)
 """So long after its end a lease is still looked at: its receipt comes last."""
 JUST_OVER = timedelta(minutes=15)
@@ -41,11 +41,11 @@ def look_after(pool: str, board: "Board") -> None:
 
 
 def _several_looks(pool: str, lease_id: str, board: "Board") -> None:
-    for look in range(LOOKS):
+    for attempt in range(ATTEMPTS):
         try:
-            _lease(pool, lease_id, board, anyway=look > 0)
+            _lease(pool, lease_id, board, anyway=attempt > 0)
         except Conflict:
-            if look == LOOKS - 1:
+            if attempt == ATTEMPTS - 1:
                 raise
         else:
             return
@@ -65,14 +65,14 @@ def _shown(leases: Iterable[Lease], now: datetime) -> list[Lease]:
 
 def _lease(pool: str, lease_id: str, board: "Board", *, anyway: bool) -> None:
     """One lease: its message first, since what is told of it goes to that message's thread."""
-    now, look = board.now(), board.look()
+    now, style = board.now(), board.style()
     view = ViewReading(board.ledger, board.lab, now).lease(pool, lease_id)
     if view is None:
         return
     poster = board.poster(pool, lease_id, board.channel or "", view.closes + KEEP_CLOSED)
     beside = _beside(view, board)
     if _has_message(view, poster, now):
-        poster.display(message.message(view, beside, look), anyway=anyway)
+        poster.display(message.message(view, beside, style), anyway=anyway)
     slack = board.lab.slack
     told = ThreadFacts(
         trail=board.ledger.audit(pool, view.opens - TRAIL)
@@ -81,7 +81,7 @@ def _lease(pool: str, lease_id: str, board: "Board", *, anyway: bool) -> None:
         pool=board.ledger.pool(pool),
         mentioned=post.mentioned([view.owner, view.by], slack, pool),
     )
-    for each in thread.posts(view, told, beside, look):
+    for each in thread.posts(view, told, beside, style):
         poster.says(each)
 
 

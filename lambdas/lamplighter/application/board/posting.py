@@ -17,6 +17,7 @@ from lamplighter.domain.slack.kept import Shown
 from lamplighter.domain.slack.message import Message
 from lamplighter.domain.slack.post import Post
 from lamplighter.errors import LamplighterError, TryLater
+from lamplighter.reasons.reason import reason
 
 POSTING_LASTS = timedelta(seconds=60)
 """A function lives no longer: what was begun before that is over, one way or the other."""
@@ -145,13 +146,13 @@ class MessagePoster:
                 self.shown = self.memory.shown(self.shown.pool, self.shown.lease) or self.shown
             else:
                 return
-        raise TryLater(f"what was posted of {self.shown.lease} could not be noted: its item keeps changing")
+        raise TryLater(reason("slack.not-noted", lease=self.shown.lease))
 
     def _begin(self, key: str) -> bool:
         """Note that this run posts it now; False where that was tried enough, TryLater while another is at it."""
         at_it = self.shown.posting_since
         if self.shown.posting is not None and at_it is not None and self.now - at_it < POSTING_LASTS:
-            raise TryLater(f"another run posts {self.shown.posting} of {self.shown.lease} at this moment")
+            raise TryLater(reason("slack.being-posted", post=self.shown.posting, lease=self.shown.lease))
         tries = self.shown.tries if self.shown.posting == key else 0
         if tries >= MOST_TRIES:
             said = (*self.shown.said, key)[-MOST_REMEMBERED:]

@@ -56,7 +56,7 @@ class Board:
         """The present instant, in UTC."""
         return clock.now()
 
-    def look(self, zone: str | None = None) -> SlackStyle:
+    def style(self, zone: str | None = None) -> SlackStyle:
         """How things are shown at this moment: by the clock of a zone, where it is known, or the lab's own."""
         command = self.lab.slack.command if self.lab.slack else "gpu"
         there = zones.zone(self.lab.time_zone)

@@ -17,14 +17,14 @@ from lamplighter.application.logs import logger
 from lamplighter.errors import LamplighterError
 
 
-class Failure(NamedTuple):
+class FailedRecord(NamedTuple):
     """What could not be shown: the sequence number of the first record about it, and why."""
 
     record: str
     error: LamplighterError
 
 
-def show(event: Mapping[str, object], on: Board) -> list[Failure]:
+def show(event: Mapping[str, object], on: Board) -> list[FailedRecord]:
     """Bring Slack up to date with what an event is about; gives what could not be shown, after all was tried."""
     found = moved(event)
     return [
@@ -37,12 +37,12 @@ def show(event: Mapping[str, object], on: Board) -> list[Failure]:
     ]
 
 
-def _each(do: Callable[[str, Board], None], these: Mapping[str, str], on: Board) -> list[Failure]:
+def _each(do: Callable[[str, Board], None], these: Mapping[str, str], on: Board) -> list[FailedRecord]:
     failed = []
     for one, record in these.items():
         try:
             do(one, on)
         except LamplighterError as error:
             logger().warning("the board could not show %s: %s", one, error)
-            failed.append(Failure(record, error))
+            failed.append(FailedRecord(record, error))
     return failed

@@ -35,7 +35,7 @@ def look_after(pool: str, board: "Board") -> None:
 
 def _offer(wish: WaitingPlace, board: "Board") -> None:
     """To the asker alone, as a direct message that waits for them; where the app may send none, in the channel."""
-    message = waiting.offer_message(wish, board.look(wish.zone))
+    message = waiting.offer_message(wish, board.style(wish.zone))
     try:
         try:
             board.api.post(wish.user, message)

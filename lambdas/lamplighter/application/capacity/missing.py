@@ -19,7 +19,7 @@ from lamplighter.domain.leases.terms import terms
 from lamplighter.domain.money import holds
 from lamplighter.domain.money.shares import Claim, shares
 from lamplighter.errors import TryLater
-from lamplighter.reasons.document import read
+from lamplighter.reasons.document import read_line
 from lamplighter.reasons.reason import Said, Sentences, reason
 
 LOOKS = 3
@@ -27,7 +27,7 @@ LOOKS = 3
 
 def release(run: Mapping[str, object], capacity: Capacity, command: Command, lease: Lease) -> int:
     """Free the hold of the nodes that a lease misses; gives how many. TryLater while its pool keeps changing."""
-    pool, why = pool_of(run, capacity.lab), read(result(run, "AwaitNodes").get("shortage"))
+    pool, why = pool_of(run, capacity.lab), read_line(result(run, "AwaitNodes").get("shortage"))
     for _ in range(LOOKS):
         found = capacity.ledger.lease(pool, lease.id)
         if found is None or not found.in_force(capacity.now()):

@@ -19,7 +19,7 @@ from lamplighter.domain.leases.progress import Stage, share
 from lamplighter.domain.pool.evidence import Instance
 from lamplighter.domain.pool.shortage import Shortage, explain
 from lamplighter.errors import Stale, TryLater
-from lamplighter.reasons.document import read
+from lamplighter.reasons.document import read_line
 from lamplighter.values import instant
 
 NODES_PATIENCE = timedelta(minutes=10)
@@ -167,7 +167,7 @@ def release(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
 
 def _replacing(lease: Lease, instances: Sequence[str], run: Mapping[str, object], now: datetime) -> Entry:
     what = f"changes {', '.join(instances)} of {lease.called()} for fresh nodes, once"
-    why = read(result(run, "Validate").get("because")) or "its GPUs failed a check"
+    why = read_line(result(run, "Validate").get("because")) or "its GPUs failed a check"
     return Entry(now, lease.pool, "replaced", "nodegroups", what, why, lease.id, len(instances))
 
 

@@ -15,7 +15,6 @@ from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit import trail
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.checks.gpu_proof import Proof
 from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
 from lamplighter.domain.gpu.offer import kept
@@ -27,8 +26,11 @@ from lamplighter.domain.notices import announcement, notification
 from lamplighter.domain.notices import opening as announcement_opening
 from lamplighter.domain.notices.announcement import Announcement
 from lamplighter.domain.notices.findings import findings
+from lamplighter.domain.notices.phrases import clock_of_day
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import BadInput, LamplighterError
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
 if TYPE_CHECKING:
@@ -47,24 +49,22 @@ def announce(run: Mapping[str, object], notice_services: NoticeServices) -> dict
             said = _closing(pool, command, notice_services)
         case Verb.EXTEND:
             lease = _lease(pool, result(run, "Extend"), notice_services)
-            said = announcement.of_extending(
-                pool, lease, result(run, "Extend"), notice_services.zone, notice_services.texts
-            )
+            said = announcement.of_extending(pool, lease, result(run, "Extend"))
         case Verb.EXPERIMENT | Verb.RESTORE:
             said = _of_experiment(run, notice_services)
         case _:
-            said = announcement.of_change(command.verb, result(run, "Change"), notice_services.texts)
+            said = announcement.of_change(command.verb, result(run, "Change"))
     before = result(run, "Announce")
     known, causes = _strings(before.get("causes")), {each.cause for each in findings(_diagnosis(run))}
     now_known = {"causes": sorted(known | causes), "diagnosed": result(run, "Diagnose").get("at")}
-    if said is None or (said.subject == before.get("subject") and causes <= known):
-        subject = before.get("subject")
-        return {"announced": False, "kind": said.kind if said else None, "subject": subject, **now_known}
+    told = before.get("subject")
+    if said is None or (document(said.subject) == told and causes <= known):
+        return {"announced": False, "kind": said.kind if said else None, "subject": told, **now_known}
     if said.kind in {"open", "degraded", "failed"}:
         _write_down(pool, run, notice_services)
-    document = result(run, "Admit").get("lease") or result(run, "Extend").get("lease")
-    about = str(document["id"]) if isinstance(document, Mapping) else command.lease
-    return {**_say(pool, said, about, notice_services), "subject": said.subject, **now_known}
+    granted = result(run, "Admit").get("lease") or result(run, "Extend").get("lease")
+    about = str(granted["id"]) if isinstance(granted, Mapping) else command.lease
+    return {**_say(pool, said, about, notice_services), "subject": document(said.subject), **now_known}
 
 
 def announce_replacement(run: Mapping[str, object], notice_services: NoticeServices) -> dict[str, object]:
@@ -76,7 +76,7 @@ def announce_replacement(run: Mapping[str, object], notice_services: NoticeServi
     run = _with_rows(pool, run, notice_services)
     _keep_verdicts(lease, result(run, "Validate"), notice_services)
     _write_down(pool, run, notice_services)
-    said = announcement_opening.of_replacing(pool, result(run, "Validate"), notice_services.texts)
+    said = announcement_opening.of_replacing(pool, result(run, "Validate"))
     return _say(pool, said, lease.id, notice_services)
 
 
@@ -116,21 +116,19 @@ def warn(run: Mapping[str, object], notice_services: NoticeServices) -> dict[str
     said = announcement.of_warning(
         lease,
         notice_services.now(),
-        notice_services.zone,
         furthest=_furthest(lease, notice_services),
         at_stake=AtStake.from_json(_at_stake(run, notice_services)),
         word=notice_services.lab.slack.command if notice_services.lab.slack else None,
-        texts=notice_services.texts,
     )
     return _say(pool, said, lease.id, notice_services)
 
 
 def tell(run: Mapping[str, object], _voice: NoticeServices) -> dict[str, object]:
     """Step Tell: say again what a topic did not take; fails until it does, and ends in the dead letters."""
-    document = run.get("letter")
-    if not isinstance(document, Mapping):
-        raise BadInput("run.letter: Tell needs the notice that was not sent")
-    again = notification.Notification.from_json(document)
+    unsent = run.get("letter")
+    if not isinstance(unsent, Mapping):
+        raise BadInput(reason("notice.nothing-to-send"))
+    again = notification.Notification.from_json(unsent)
     Notices(str(run.get("topic"))).send(again)
     return {"announced": True, "kind": again.kind}
 
@@ -162,7 +160,7 @@ def _opening(pool: str, run: Mapping[str, object], notice_services: NoticeServic
         return None
     steps = ("Admit", "ApplyGpuSettings", "AwaitNodes", "AwaitGpus", "Validate", "Replace")
     results = {step: result(run, step) for step in steps} | {"Diagnose": _diagnosis(run)}
-    said = announcement_opening.of_opening(pool, lease, results, notice_services.zone, notice_services.texts)
+    said = announcement_opening.of_opening(pool, lease, results)
     if opened and lease is not None:
         _keep_verdicts(lease, result(run, "Validate"), notice_services)
         notice_services.ledger.keep_settings(lease, kept(results["ApplyGpuSettings"], results["AwaitGpus"]))
@@ -230,9 +228,7 @@ def _closing(pool: str, command: Command, notice_services: NoticeServices) -> An
     decided = closing.decide(command, opened.granted if opened else None, leases, notice_services.now())
     if decided.over:
         return None
-    return announcement.of_closing(
-        pool, decided.leases, decided.reason, notice_services.zone, notice_services.texts
-    )
+    return announcement.of_closing(pool, decided.leases, decided.reason)
 
 
 def _lease(pool: str, found: Mapping[str, object], notice_services: NoticeServices) -> Lease | None:
@@ -244,15 +240,16 @@ def _lease(pool: str, found: Mapping[str, object], notice_services: NoticeServic
 def _say(
     pool: str, said: Announcement, lease: str | None, notice_services: NoticeServices
 ) -> dict[str, object]:
-    said = said.told_by(clock_of(notice_services.zone))
-    sent = notice_services.notices.say(notification.of(notice_services.lab.name, pool, said))
+    texts = notice_services.texts
+    clock = clock_of_day(texts, notice_services.zone, notice_services.now())
+    sent = notice_services.notices.say(notification.of(notice_services.lab.name, pool, said, texts, clock))
     notice_services.ledger.append_audit(
         Entry(
             at=notice_services.now(),
             pool=pool,
             kind="warned" if said.kind == "warned" else "announced",
             who="notices",
-            what=said.plain,
+            what=said.plain or said.subject,
             why=said.text,
             lease=lease,
             details={"notice": said.kind, "sent": sent},

@@ -14,8 +14,7 @@ from lamplighter.application.slack import line as slack_line
 from lamplighter.application.slack import log as slack_log
 from lamplighter.application.slack import shows as slack_shows
 from lamplighter.application.slack.context import RequestContext, SlackServices
-from lamplighter.application.slack.patience import GaveUp, Patience
-from lamplighter.domain.notices.phrases import ended
+from lamplighter.application.slack.deadline import Deadline, GaveUp
 from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import SlackAnswer, Speech
 from lamplighter.domain.slack.asked import buttons, roles, understand
@@ -24,7 +23,7 @@ from lamplighter.domain.slack.asked.request import Press, Request, SlashCommand,
 from lamplighter.domain.slack.asked.understand import SEEING, NotUnderstood, Understood, Word, WordContext
 from lamplighter.domain.slack.times import Times
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused, TryLater
-from lamplighter.reasons.reason import draw
+from lamplighter.reasons.reason import paragraph, reason
 from lamplighter.values import zones
 
 WHO_SECONDS = 0.8
@@ -54,36 +53,34 @@ _DOES: Mapping[Word, Callable[[RequestContext, Understood], SlackAnswer]] = {
 
 
 def answer(
-    request: Request, key: str, made: datetime, patience: Patience, slack_services: SlackServices
+    request: Request, key: str, made: datetime, deadline: Deadline, slack_services: SlackServices
 ) -> Mapping[str, object]:
     """The message for whoever asked, as Slack takes it; a pressed button is answered at its response_url too."""
     if isinstance(request, SslCheck):
         return {"response_type": "ephemeral", "text": ""}
     speech = _speech(slack_services, None)
-    patience.say_at_the_end(_too_slow(slack_services, speech))
+    deadline.say_at_the_end(_too_slow(slack_services, speech))
     try:
-        said = _answered(request, key, made, patience, slack_services)
+        said = _answered(request, key, made, deadline, slack_services)
     except (BadInput, Refused, TryLater, OutsideFailed) as error:
         said = _failed(error, slack_services, speech)
     if isinstance(request, Press):
-        _reply(request, said, patience, slack_services)
+        _reply(request, said, deadline, slack_services)
     return said
 
 
 def _answered(
-    request: SlashCommand | Press, key: str, made: datetime, patience: Patience, slack_services: SlackServices
+    request: SlashCommand | Press, key: str, made: datetime, deadline: Deadline, slack_services: SlackServices
 ) -> Mapping[str, object]:
     team = slack_services.lab.slack.team if slack_services.lab.slack else None
     if team is not None and request.team != team:
         said = slack_services.texts.say("slack.other-workspace", team=team)
         return answers.plainly(said).to_json()
-    context = _context(request, key, made, patience, slack_services)
+    context = _context(request, key, made, deadline, slack_services)
     try:
         meant = _meant(context)
     except NotUnderstood as error:
-        said = context.speech.texts.say(
-            "slack.not-understood", why=draw(error.said, context.speech.texts, context.speech.times.with_zone)
-        )
+        said = context.speech.drawn(reason("slack.not-understood", why=paragraph(error.said)))
         return slack_shows.help_(context, Understood(Word.HELP), said).to_json()
     if meant.word in SEEING:
         return _DOES[meant.word](context, meant).to_json()
@@ -91,20 +88,20 @@ def _answered(
     if before is not None:
         return before
     said_now = _DOES[meant.word](context, meant).to_json()
-    patience.check()
+    deadline.check()
     slack_services.ledger.note_seen(key, said_now, slack_services.now())
     slack_log.answered(meant.word.value, context.person.id, key)
     return said_now
 
 
 def _context(
-    request: SlashCommand | Press, key: str, made: datetime, patience: Patience, slack_services: SlackServices
+    request: SlashCommand | Press, key: str, made: datetime, deadline: Deadline, slack_services: SlackServices
 ) -> RequestContext:
     groups = roles.groups_named(slack_services.roles)
-    seconds = min(WHO_SECONDS, patience.left() / 2)
+    seconds = min(WHO_SECONDS, deadline.left() / 2)
     person = slack_services.people.person(request.user, request.user_name, groups, seconds)
     return RequestContext(
-        slack_services, request, key, made, person, _speech(slack_services, person), patience
+        slack_services, request, key, made, person, _speech(slack_services, person), deadline
     )
 
 
@@ -127,16 +124,17 @@ def _meant(context: RequestContext) -> Understood:
 
 def _failed(error: LamplighterError, slack_services: SlackServices, speech: Speech) -> Mapping[str, object]:
     """One clear line; what was asked for cannot be meant, or is refused, or something outside is down."""
-    what = speech.times.retold(str(error)).rstrip(".")
     if isinstance(error, Refused):
-        return answers.plainly(f"{what[:1].upper()}{what[1:]}.").to_json()
+        return answers.plainly(speech.sentence(error.said)).to_json()
     if isinstance(error, BadInput):
-        return answers.plainly(speech.texts.say("slack.not-understood", why=ended(what))).to_json()
+        return answers.plainly(
+            speech.drawn(reason("slack.not-understood", why=paragraph(error.said)))
+        ).to_json()
     slack_log.failed(error)
-    # What AWS says names tables and roles: for the log, and not for a channel.
-    what = error.call or type(error).__name__ if isinstance(error, OutsideFailed) else what
+    # AWS's own words name tables and roles. They are for the log, and not for a channel.
+    what = (error.call or reason("slack.outside")) if isinstance(error, OutsideFailed) else error.said
     return answers.plainly(
-        speech.texts.say("slack.went-wrong", what=what, word=f"/{slack_services.word}")
+        speech.drawn(reason("slack.went-wrong", what=what, word=f"/{slack_services.word}"))
     ).to_json()
 
 
@@ -145,13 +143,13 @@ def _too_slow(slack_services: SlackServices, speech: Speech) -> Mapping[str, obj
 
 
 def _reply(
-    press: Press, said: Mapping[str, object], patience: Patience, slack_services: SlackServices
+    press: Press, said: Mapping[str, object], deadline: Deadline, slack_services: SlackServices
 ) -> None:
     """Slack shows nothing of an answer to a pressed button: it is sent to where answers go."""
     if not reply.allowed(press.response_url) or press.response_url is None:
         return
     try:
-        patience.check()
+        deadline.check()
         slack_services.reply(press.response_url, {**said, "replace_original": False})
     except (LamplighterError, GaveUp) as error:
         slack_log.failed(error)

@@ -15,12 +15,13 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import SlackAnswer
 from lamplighter.domain.slack.asked import roles
-from lamplighter.domain.slack.asked.roles import No, Wanted
+from lamplighter.domain.slack.asked.roles import Wanted
 from lamplighter.domain.slack.asked.understand import Understood, Word
 from lamplighter.domain.slack.asked.understood import ends, extended, sentence
 from lamplighter.domain.slack.blocks import Marked
-from lamplighter.domain.slack.kept import ASK_GOOD_FOR, Ask
+from lamplighter.domain.slack.kept import ASK_GOOD_FOR, ApprovalRequest
 from lamplighter.errors import Refused
+from lamplighter.reasons.reason import Reason, Said, reason
 
 
 def ask(context: RequestContext, wants: Understood) -> SlackAnswer:
@@ -39,7 +40,7 @@ def ask(context: RequestContext, wants: Understood) -> SlackAnswer:
         return slack_changes.give(context, command, lease)
     until = context.made + ASK_GOOD_FOR
     over = command.closes or (ends(command) if command.opens else until)
-    filed = Ask(
+    filed = ApprovalRequest(
         id=context.key,
         pool=command.pool,
         user=context.person.id,
@@ -52,7 +53,7 @@ def ask(context: RequestContext, wants: Understood) -> SlackAnswer:
         zone=context.speech.times.zone.key,
         url=context.request.response_url if reply.allowed(context.request.response_url) else None,
     )
-    context.patience.check()
+    context.deadline.check()
     context.slack_services.ledger.file_ask(filed)
     slack = context.slack_services.lab.slack
     seen_in = slack.channel if slack and slack.channel else context.request.channel
@@ -69,7 +70,7 @@ def settle(context: RequestContext, wants: Understood) -> SlackAnswer:
     base = Command.from_json(asked.command)
     lease = ledger.lease(base.pool, base.lease) if base.verb is Verb.EXTEND and base.lease else None
     if base.verb is Verb.EXTEND and lease is None:
-        raise Refused("the lease that was to be extended is over")
+        raise Refused(reason("slack.lease-over"))
     # What is judged is what would be given: at this moment, by whoever says so now.
     approved = _approved(context, base, asked)
     said = say("slack.ask.for", owner=asked.owner, what=asked.understood)
@@ -79,7 +80,7 @@ def settle(context: RequestContext, wants: Understood) -> SlackAnswer:
     if why is not None:
         return answers.may_not(why, None, said, context.speech)
     state = "approved" if wants.word is Word.APPROVE else "declined"
-    context.patience.check()
+    context.deadline.check()
     after = ledger.settle_ask(asked, state, context.person.written, context.key)
     theirs = after.state == state and after.request == context.key
     # A yes that was noted and then not given, for whatever kept it, is given by whoever says yes next.
@@ -91,7 +92,7 @@ def settle(context: RequestContext, wants: Understood) -> SlackAnswer:
     return answers.plainly(say(f"slack.ask.{after.state}", by=after.by or ""), said)
 
 
-def _why_not(context: RequestContext, base: Command, lease: Lease | None, word: Word) -> No | None:
+def _why_not(context: RequestContext, base: Command, lease: Lease | None, word: Word) -> Reason | None:
     """Whether whoever says yes might do it themselves: nobody lets in more than they may have.
 
     A no takes the role, however much of it is used up.
@@ -104,10 +105,9 @@ def _why_not(context: RequestContext, base: Command, lease: Lease | None, word: 
     return slack_changes.why_not_open(context, base)
 
 
-def _approved(context: RequestContext, base: Command, asked: Ask) -> Command:
+def _approved(context: RequestContext, base: Command, asked: ApprovalRequest) -> Command:
     """The command as it would be given now: one for each ask, whoever presses how often."""
     by = context.person.written
-    reason = f" because {base.because}" if base.because else ""
     return replace(
         base,
         id=f"slack-{base.verb.value}-{asked.id}",
@@ -115,5 +115,12 @@ def _approved(context: RequestContext, base: Command, asked: Ask) -> Command:
         issued=context.made,
         expires=context.made + orders.EXPIRES_AFTER,
         opens=base.opens if base.opens and base.opens - context.made > orders.SOON else None,
-        because=f"{asked.owner} asked for it{reason}, and {by} approved it",
+        because=_because(base.because, asked.owner, by),
     )
+
+
+def _because(said: Said | None, owner: str, by: str) -> Reason:
+    """Who asked for it and who approved it, with the asker's reason where they gave one."""
+    if said:
+        return reason("slack.asked-and-approved.because", owner=owner, because=said, by=by)
+    return reason("slack.asked-and-approved", owner=owner, by=by)

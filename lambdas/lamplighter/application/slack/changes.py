@@ -18,10 +18,11 @@ from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import SlackAnswer
 from lamplighter.domain.slack.asked import roles
 from lamplighter.domain.slack.asked.request import Press
-from lamplighter.domain.slack.asked.roles import No, Wanted
+from lamplighter.domain.slack.asked.roles import Wanted
 from lamplighter.domain.slack.asked.understand import Understood, Word
 from lamplighter.domain.slack.asked.understood import ends, extended, sentence
 from lamplighter.domain.slack.kept import REPLY_GOOD_FOR, Reply
+from lamplighter.reasons.reason import Reason
 
 DECISION_SECONDS = 1.8
 LAST_SECONDS = 0.35
@@ -58,7 +59,7 @@ def opening(context: RequestContext, wants: Understood) -> Command:
     return orders.opening(given, wants.said, lab.guard.default_lease, add=wants.add)
 
 
-def why_not_open(context: RequestContext, command: Command) -> No | None:
+def why_not_open(context: RequestContext, command: Command) -> Reason | None:
     """Why the roles do not allow it; the nodes that they have, and that they let others have, count together."""
     return roles.refusal(context.person, _opened(context, command), context.slack_services.roles)
 
@@ -89,7 +90,7 @@ def extending(context: RequestContext, wants: Understood) -> tuple[Command, Leas
     return command, lease
 
 
-def why_not_extend(context: RequestContext, command: Command, lease: Lease) -> No | None:
+def why_not_extend(context: RequestContext, command: Command, lease: Lease) -> Reason | None:
     """Why the roles do not allow it; its whole length counts, and what they have beside it by then."""
     return roles.refusal(context.person, _extended(context, command, lease), context.slack_services.roles)
 
@@ -154,8 +155,8 @@ def give(
     decision = slack_services.ledger.command(command.pool, command.id)
     if decision is None:
         command = replace(command, allowance=_allowance(context, command, lease))
-        context.patience.say_at_the_end(_follows(context, said).to_json())
-        context.patience.check()
+        context.deadline.say_at_the_end(_follows(context, said).to_json())
+        context.deadline.check()
         slack_services.start(command)
         decision = _decision(context, command) or _owe(context, command, said)
     if decision is None:
@@ -193,7 +194,7 @@ def _extended(context: RequestContext, command: Command, lease: Lease) -> Wanted
 
 def _decision(context: RequestContext, command: Command) -> Decision | None:
     """The decision, if it comes while Slack waits."""
-    over = monotonic() + min(DECISION_SECONDS, context.patience.left() - LAST_SECONDS)
+    over = monotonic() + min(DECISION_SECONDS, context.deadline.left() - LAST_SECONDS)
     while monotonic() < over:
         decision = context.slack_services.ledger.command(command.pool, command.id)
         if decision is not None:
@@ -205,7 +206,7 @@ def _decision(context: RequestContext, command: Command) -> Decision | None:
 def _owe(context: RequestContext, command: Command, said: str) -> Decision | None:
     """Leave the answer to the board. Gives the decision if it came meanwhile: then this function answers."""
     ledger, request = context.slack_services.ledger, context.request
-    context.patience.check()
+    context.deadline.check()
     ledger.owe(
         Reply(
             command=command.id,

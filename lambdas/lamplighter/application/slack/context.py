@@ -14,7 +14,7 @@ from lamplighter.adapters.slack.people import SlackPeople
 from lamplighter.adapters.slack.secret import shared
 from lamplighter.adapters.slack.web_api import WebApi
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
-from lamplighter.application.slack.patience import Patience
+from lamplighter.application.slack.deadline import Deadline
 from lamplighter.data.texts import Texts
 from lamplighter.domain.commands import orders
 from lamplighter.domain.commands.command import Command, Verb
@@ -87,7 +87,7 @@ class RequestContext:
     """When it was made, by its stamp: what words like `until` count from."""
     person: Person
     speech: Speech
-    patience: Patience
+    deadline: Deadline
     _leases: dict[str, list[Lease]] = field(default_factory=dict)
 
     def order(self, verb: Verb, pool: str) -> Command:

@@ -36,7 +36,7 @@ def tell_me(context: RequestContext, wants: Understood) -> SlackAnswer:
         until = context.speech.times.with_zone(theirs.offered_until or theirs.until)
         return answers.plainly(say("slack.offered", pool=pool, until=until))
     if theirs is None or theirs.offered is not None:
-        context.patience.check()
+        context.deadline.check()
         if theirs is not None:
             ledger.unwish(theirs)
         line = [each for each in line if each is not theirs]
@@ -75,7 +75,7 @@ def _wish(context: RequestContext, command: Command, earliest: datetime | None) 
         lasting=command.lasting,
         until=context.made + WISH_GOOD_FOR,
         zone=context.speech.times.zone.key,
-        because=None if command.because is None else str(command.because),
+        because=answers.words_of(command.because),
         earliest=earliest,
         heard=context.slack_services.now(),
     )

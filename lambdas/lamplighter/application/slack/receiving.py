@@ -20,23 +20,22 @@ from lamplighter import clock
 from lamplighter.adapters.slack.secret import Secrets
 from lamplighter.application.slack.answering import answer
 from lamplighter.application.slack.context import slack_services
+from lamplighter.application.slack.deadline import Deadline
 from lamplighter.application.slack.log import failed
-from lamplighter.application.slack.patience import Patience
+from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.slack.asked import request, signature
 from lamplighter.domain.slack.asked.request import Request
 from lamplighter.errors import BadInput, LamplighterError
+from lamplighter.reasons.reason import Said, as_sentence, draw, reason
+from lamplighter.values.clock_time import clock_time
 
 LARGEST = 16 * 1024
 IN_BASE64 = (LARGEST + 2) // 3 * 4
 SECONDS = 2.2
 """Of Slack's 3: a cold start and the way there and back take the rest."""
 OK, BAD, UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED, TOO_LARGE = 200, 400, 401, 404, 405, 413
-_CANNOT_TELL = (
-    "The lab could not read the Slack app's secret, so it cannot tell who asks; nothing was done. Try again."
-)
-_NOT_NOW = (
-    "The lab could not do this just now, and nothing more was started. Try again, or ask for its status."
-)
+_CANNOT_TELL = reason("slack.cannot-tell")
+_NOT_NOW = reason("slack.not-now")
 
 
 Reply = dict[str, object]
@@ -61,7 +60,7 @@ class SignedRequest:
     """When it was made, by its stamp."""
 
 
-Answers = Callable[[SignedRequest, Patience], Mapping[str, object]]
+Answers = Callable[[SignedRequest, Deadline], Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +76,9 @@ class Envelope:
 class Rejected(Exception):
     """The request gets an HTTP code and nothing else."""
 
-    def __init__(self, code: int, said: str = "") -> None:
+    def __init__(self, code: int, said: Said = "") -> None:
         super().__init__(code)
-        self.reply = _said(code, _words(said))
+        self.code, self.said = code, said
 
 
 @dataclass(frozen=True)
@@ -89,6 +88,8 @@ class RequestHandler:
     keys: Keys
     answer: Answers
     """Answers a signed request; a failure becomes an answer, never an exception."""
+    texts: Callable[[], Texts] = lambda: ENGLISH
+    """The lab's language; asked only for an answer in words, since the lab's model takes time to load."""
     now: Callable[[], datetime] = clock.now
 
     def answer_event(self, event: Mapping[str, object], seconds: float = SECONDS) -> Reply:
@@ -96,18 +97,18 @@ class RequestHandler:
 
         Whatever takes longer is left behind and may begin nothing more.
         """
-        patience = Patience(seconds, _words(_CANNOT_TELL))
+        deadline = Deadline(seconds, lambda: self._words(_CANNOT_TELL))
         try:
             envelope = self._looked_at(event)
-        except Rejected as turned:
-            return turned.reply
+        except Rejected as rejected:
+            return self._rejected(rejected)
         told: queue.SimpleQueue[Reply] = queue.SimpleQueue()
-        threading.Thread(target=self._work, args=(envelope, patience, told), daemon=True).start()
-        while left := patience.left():
+        threading.Thread(target=self._work, args=(envelope, deadline, told), daemon=True).start()
+        while left := deadline.left():
             with suppress(queue.Empty):
                 return told.get(timeout=left)
-        patience.give_up()
-        return _said(OK, patience.last_word())
+        deadline.give_up()
+        return _said(OK, deadline.last_word())
 
     def _looked_at(self, event: Mapping[str, object]) -> Envelope:
         """The request, if it may be Slack's: each rule in the contract's order, none of which costs anything."""
@@ -123,16 +124,16 @@ class RequestHandler:
             raise Rejected(UNAUTHORIZED)
         return Envelope(stamp, body, given, made)
 
-    def _work(self, envelope: Envelope, patience: Patience, told: "queue.SimpleQueue[Reply]") -> None:
+    def _work(self, envelope: Envelope, deadline: Deadline, told: "queue.SimpleQueue[Reply]") -> None:
         try:
             signed = self._opened(envelope)
-            patience.say_at_the_end(_words(_NOT_NOW))
-            told.put(_said(OK, self.answer(signed, patience)))
-        except Rejected as turned:
-            told.put(turned.reply)
+            deadline.say_at_the_end(self._words(_NOT_NOW))
+            told.put(_said(OK, self.answer(signed, deadline)))
+        except Rejected as rejected:
+            told.put(self._rejected(rejected))
         except BaseException as error:  # noqa: BLE001 -- whatever it is, Slack is answered
             _log_failure(error)
-            told.put(_said(OK, patience.last_word()))
+            told.put(_said(OK, deadline.last_word()))
 
     def _opened(self, envelope: Envelope) -> SignedRequest:
         """The request, once Slack's signature is verified."""
@@ -143,7 +144,7 @@ class RequestHandler:
         except UnicodeDecodeError:
             raise Rejected(BAD) from None
         except BadInput as error:
-            raise Rejected(OK, str(error)) from None
+            raise Rejected(OK, error.said) from None
         return SignedRequest(asked, signature.key_of(envelope.stamp, envelope.body), envelope.made)
 
     def _signed(self, stamp: str, body: bytes, given: str) -> bool:
@@ -161,9 +162,18 @@ class RequestHandler:
             return False
         return signature.fits(again.signing_secret, stamp, body, given)
 
+    def _rejected(self, rejected: Rejected) -> Reply:
+        return _said(rejected.code, self._words(rejected.said) if rejected.code == OK else {})
 
-def behind(signed: SignedRequest, patience: Patience) -> Mapping[str, object]:
-    return answer(signed.request, signed.key, signed.made, patience, slack_services())
+    def _words(self, said: Said) -> Mapping[str, object]:
+        """A sentence for the asker alone."""
+        texts = self.texts()
+        text = as_sentence(draw(said, texts, clock_time), texts)
+        return {"response_type": "ephemeral", "text": text}
+
+
+def behind(signed: SignedRequest, deadline: Deadline) -> Mapping[str, object]:
+    return answer(signed.request, signed.key, signed.made, deadline, slack_services())
 
 
 def _is_ours(event: Mapping[str, object]) -> None:
@@ -198,10 +208,6 @@ def _headers(event: Mapping[str, object]) -> Mapping[str, str]:
     if not isinstance(said, Mapping):
         return {}
     return {str(name).lower(): value for name, value in said.items() if isinstance(value, str)}
-
-
-def _words(text: str) -> Mapping[str, object]:
-    return {"response_type": "ephemeral", "text": text}
 
 
 def _said(code: int, body: Mapping[str, object]) -> Reply:

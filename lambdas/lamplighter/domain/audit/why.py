@@ -68,8 +68,8 @@ class Explanation:
                 {
                     "at": instant.written(entry.at),
                     "cause": entry.details.get("cause"),
-                    "summary": entry.details.get("summary"),
-                    "advice": entry.details.get("advice"),
+                    "summary": draw(findings_told.summary_of(entry), ENGLISH, clock),
+                    "advice": draw(findings_told.advice_of(entry), ENGLISH, clock),
                 }
                 for entry in self.findings
             ],

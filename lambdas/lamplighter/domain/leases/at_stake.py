@@ -6,9 +6,7 @@ Which nodes those are is decided by shrink.py, on what the cluster function sees
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lamplighter.data.texts import ENGLISH, Texts
-
-MOST_NAMED = 5
+from lamplighter.reasons.reason import Said, reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +23,19 @@ class AtStake:
         """Whether the pool stays open for somebody else."""
         return bool(self.staying)
 
-    def said(self, texts: Texts = ENGLISH) -> str:
+    def said(self) -> Said:
         """The sentence of the warning; empty where nobody's work is on a node that goes."""
-        nodes = texts.joined(self.nodes)
         if not self.nodes:
             return ""
         if not self.pods:
-            gone = self.partial
-            return texts.say("notice.warned.nodes", nodes=nodes, count=len(self.nodes)) if gone else ""
-        work, more = ", ".join(self.pods[:MOST_NAMED]), len(self.pods) - MOST_NAMED
-        if more > 0:
-            work = texts.say("notice.warned.more-work", work=work, more=more)
+            if not self.partial:
+                return ""
+            return reason("notice.warned.nodes", nodes=self.nodes, count=len(self.nodes))
         if self.partial:
-            return texts.say("notice.warned.nodes-and-work", nodes=nodes, work=work, count=len(self.nodes))
-        return texts.say("notice.warned.work", work=work)
+            return reason(
+                "notice.warned.nodes-and-work", nodes=self.nodes, work=self.pods, count=len(self.nodes)
+            )
+        return reason("notice.warned.work", work=self.pods)
 
     def to_json(self) -> dict[str, object]:
         """What the cluster function answers."""

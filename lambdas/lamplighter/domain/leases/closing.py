@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.errors import TryLater
-from lamplighter.reasons.document import read
+from lamplighter.reasons.document import read_line
 from lamplighter.reasons.reason import Said, reason
 
 HAND_OVER = timedelta(minutes=1)
@@ -29,7 +29,8 @@ class Closing:
 
 def decide(command: Command, opened: str | None, leases: Sequence[Lease], now: datetime) -> Closing:
     """The answer to a close command; `opened` is the lease of the open command it undoes, if it does."""
-    because = spoken(command.because) or reason("lease.pool-closed-by", by=command.by, pool=command.pool)
+    given = failure(command.because) if command.opened_by is not None else command.because
+    because = given or reason("lease.pool-closed-by", by=command.by, pool=command.pool)
     named = command.lease or opened
     if command.opened_by is not None and named is None:
         return Closing((), reason("lease.never-granted"), because)
@@ -82,15 +83,17 @@ def wait_for_successor(leases: Sequence[Lease], now: datetime) -> None:
             raise TryLater(reason("lease.takes-over", lease=lease.called(), opens=lease.opens))
 
 
-def spoken(because: Said | None) -> Said | None:
-    """A reason as a person reads it: a failed step hands on Lambda's JSON, of which the message counts."""
+def failure(because: Said | None) -> Said | None:
+    """The reason of a close after a failed step: Step Functions gives the error's name, then its cause.
+
+    Of Lambda's JSON the message counts. `because` is written by the workflow and never by a person.
+    """
     if not isinstance(because, str) or "{" not in because:
         return because
-    # Step Functions' own form of a failure, as the workflow's catcher writes it: the error's name, then its cause.
     error, _, cause = because.partition(": ")
-    known = read(cause)
-    if not isinstance(known, str):
-        return reason("lease.step-failed", error=error, detail=known)
+    reason_of_step = read_line(cause)
+    if not isinstance(reason_of_step, str):
+        return reason("lease.step-failed", error=error, detail=reason_of_step)
     try:
         message = json.loads(cause).get("errorMessage")
     except (ValueError, AttributeError):

@@ -10,6 +10,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.metering import NodeLife
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.reasons.document import document
 from lamplighter.values import instant
 
 Proof = Mapping[str, object]
@@ -40,7 +41,7 @@ def receipt(
         "proof_of_zero": proof_of_zero(proof),
         "window": lease.window,
         "by": lease.by,
-        "because": lease.because,
+        "because": None if lease.because is None else document(lease.because),
     }
 
 

@@ -1,6 +1,6 @@
-"""What a diagnosis found, told: as sentences of an announcement, as audit entries, and in a receipt.
+"""The findings of a diagnosis, as sentences of an announcement, as audit entries, and in a receipt.
 
-Reads the result of step Diagnose as the workflow carries it; finding causes is diagnosis's.
+Reads the result of step Diagnose as the workflow carries it. Finding causes is domain/diagnosis's.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,26 +8,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.reasons.document import document, read
+from lamplighter.reasons.reason import Reason, Said, Sentences, paragraph, reason
 from lamplighter.values import instant
 
 Result = Mapping[str, object]
 KIND = "finding"
-SAID = 3
-"""Findings that an announcement tells; the rest `why` has."""
+MOST_TOLD = 3
+"""Findings that an announcement tells. `lamplighter why` shows all."""
 
 
 @dataclass(frozen=True)
 class FindingText:
-    """One finding, in words."""
+    """One finding, as the workflow carries it."""
 
     cause: str
     layer: str
-    summary: str
-    evidence: tuple[str, ...]
-    advice: str
+    summary: Said
+    evidence: tuple[Said, ...]
+    advice: Said
 
     @classmethod
     def read(cls, row: Result) -> Self:
@@ -37,9 +38,9 @@ class FindingText:
         return cls(
             cause=str(row.get("cause") or "unknown"),
             layer=str(row.get("layer") or ""),
-            summary=str(row.get("summary") or ""),
-            evidence=tuple(str(line) for line in lines),
-            advice=str(row.get("advice") or ""),
+            summary=read(row.get("summary")),
+            evidence=tuple(read(line) for line in lines),
+            advice=read(row.get("advice")),
         )
 
 
@@ -53,22 +54,22 @@ def findings(diagnose: Result) -> list[FindingText]:
     )
 
 
-def sentences(diagnose: Result, said_already: str | None = None, texts: Texts = ENGLISH) -> list[str]:
-    """For an announcement: what it is and what to do; of a cause that is said already only what to do."""
-    found = findings(diagnose)
-    told = [
-        texts.say("finding.advice", advice=_sentence(each.advice))
-        if each.cause == said_already
-        else texts.say(
+def sentences(diagnose: Result, told_already: str | None = None) -> list[Said]:
+    """For an announcement: each cause and what to do; of a cause that is told already, only what to do."""
+    rows = findings(diagnose)
+    told: list[Said] = [
+        reason("finding.advice", advice=paragraph(finding.advice))
+        if finding.cause == told_already
+        else reason(
             "finding.cause",
-            cause=each.cause,
-            summary=_sentence(each.summary),
-            advice=_sentence(each.advice),
+            cause=finding.cause,
+            summary=paragraph(finding.summary),
+            advice=paragraph(finding.advice),
         )
-        for each in found[:SAID]
+        for finding in rows[:MOST_TOLD]
     ]
-    more = len(found) - SAID
-    return [*told, *([texts.say("finding.more", more=more)] if more > 0 else [])]
+    more = len(rows) - MOST_TOLD
+    return [*told, *([reason("finding.more", more=more)] if more > 0 else [])]
 
 
 def entries(lease: Lease, diagnose: Result, now: datetime) -> list[Entry]:
@@ -81,26 +82,38 @@ def entries(lease: Lease, diagnose: Result, now: datetime) -> list[Entry]:
             pool=lease.pool,
             kind=KIND,
             who="diagnosis",
-            what=f"{each.cause}: {each.summary}",
-            why="; ".join([*each.evidence, each.advice]),
+            what=reason("notice.finding", cause=finding.cause, summary=finding.summary),
+            why=Sentences(
+                (Sentences(finding.evidence), finding.advice) if finding.evidence else (finding.advice,)
+            ),
             lease=lease.id,
             nodes=lease.nodes,
-            details={
-                "cause": each.cause,
-                "layer": each.layer,
-                "summary": each.summary,
-                "advice": each.advice,
-            },
+            details={"cause": finding.cause, "layer": finding.layer},
         )
-        for each in findings(diagnose)
+        for finding in findings(diagnose)
     ]
+
+
+def summary_of(entry: Entry) -> Said:
+    """The summary of a finding in the trail; an older release kept it as a sentence among the details."""
+    if "summary" in entry.details:
+        return entry.details["summary"]
+    what = entry.what.values.get("summary") if isinstance(entry.what, Reason) else None
+    return what if isinstance(what, Reason | Sentences | str) else entry.what
+
+
+def advice_of(entry: Entry) -> Said:
+    """What to do about a finding in the trail; an older release kept it as a sentence among the details."""
+    if "advice" in entry.details:
+        return entry.details["advice"]
+    return entry.why.sentences[-1] if isinstance(entry.why, Sentences) and entry.why.sentences else ""
 
 
 def standing(trail: Iterable[Entry], leases: Iterable[str]) -> tuple[Entry, ...]:
     """The findings of the last diagnosis that still hold: of a lease in force, and not proven over since."""
     in_force = set(leases)
     last: tuple[Entry, ...] = ()
-    for entry in sorted(trail, key=lambda each: each.at):
+    for entry in sorted(trail, key=lambda entry: entry.at):
         if entry.lease not in in_force:
             continue
         if entry.kind == KIND:
@@ -113,17 +126,14 @@ def standing(trail: Iterable[Entry], leases: Iterable[str]) -> tuple[Entry, ...]
 
 def of_receipt(trail: Iterable[Entry], lease: str) -> list[dict[str, object]]:
     """What was found while the lease ran: each cause once, when it was found first."""
-    first: dict[tuple[str, str], dict[str, object]] = {}
+    first: dict[tuple[str, Said], dict[str, object]] = {}
     for entry in trail:
         if entry.kind == KIND and entry.lease == lease:
-            cause, summary = (
-                entry.details.get("cause", "unknown"),
-                entry.details.get("summary", str(entry.what)),
-            )
-            row: dict[str, object] = {"at": instant.written(entry.at), "cause": cause, "summary": summary}
+            cause, summary = entry.details.get("cause", "unknown"), summary_of(entry)
+            row: dict[str, object] = {
+                "at": instant.written(entry.at),
+                "cause": cause,
+                "summary": document(summary),
+            }
             first.setdefault((cause, summary), row)
     return list(first.values())
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,193 +1,157 @@
-"""What the lab says aloud when a pool opens, or does not: with what came of it, and what keeps the rest away.
+"""What the lab tells people when a pool opens, or does not: what came of it, and what is missing.
 
-Chooses among the catalogue's sentences; every other notice is announcement.py's.
+Chooses among the catalogue's sentences. announcement.py has every other notice of a run.
 """
 
 from collections.abc import Mapping, Sequence
-from zoneinfo import ZoneInfo
 
-from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.notices import findings as findings_told
-from lamplighter.domain.notices.announcement import Announcement, Result, notice, together
-from lamplighter.domain.notices.phrases import clock, clock_and_date, detail, reason, sentence
-from lamplighter.reasons.document import read
-from lamplighter.reasons.reason import draw
+from lamplighter.domain.notices import findings
+from lamplighter.domain.notices.announcement import Announcement, Result
+from lamplighter.domain.notices.phrases import decision_sentence
+from lamplighter.reasons.document import read, read_line
+from lamplighter.reasons.reason import Reason, Said, Sentences, paragraph, reason
 from lamplighter.values import instant
-from lamplighter.values.clock_time import clock_time
 
-SAID = 10
-"""So many troubles of nodes a notice tells; SNS takes 256 KB, and nobody reads as much."""
+MOST_TROUBLES = 10
+"""So many troubles of nodes a notice names: SNS takes 256 KB, and nobody reads that much."""
 
 
-def of_opening(
-    pool: str,
-    lease: Lease | None,
-    results: Mapping[str, Result],
-    zone: ZoneInfo,
-    texts: Texts = ENGLISH,
-) -> Announcement:
-    """What came of an open command."""
+def of_opening(pool: str, lease: Lease | None, results: Mapping[str, Result]) -> Announcement:
+    """The outcome of an open command."""
     admit = results.get("Admit", {})
-    why = str(read(admit.get("reason")))
+    why = read(admit.get("reason"))
     if admit.get("outcome") == "already-open":
-        return notice(
-            "already-open",
-            texts,
-            lambda texts: texts.say("notice.already-open.subject", pool=pool),
-            detail(texts, why),
+        return Announcement(
+            "already-open", reason("notice.already-open.subject", pool=pool), decision_sentence(why)
         )
     if admit.get("outcome") != "granted" or lease is None:
-        return notice(
-            "refused",
-            texts,
-            lambda texts: texts.say("notice.refused.subject", pool=pool),
-            together(reason(texts, why), _earliest(admit, zone, texts)),
-        )
+        text = paragraph(reason("words.reason", reason=why) if why else "", _earliest(admit))
+        return Announcement("refused", reason("notice.refused.subject", pool=pool), text)
     if admit.get("later"):
-        opens = lease.opens
-        return notice(
-            "planned",
-            texts,
-            lambda texts: texts.say(
-                "notice.planned.subject", pool=pool, at=clock_and_date(texts, zone)(opens)
-            ),
-            detail(texts, why),
-        )
-    return _of_gpus(pool, lease, results, zone, texts)
+        subject = reason("notice.planned.subject", pool=pool, at=lease.opens)
+        return Announcement("planned", subject, decision_sentence(why))
+    return _of_gpus(pool, lease, results)
 
 
-def _of_gpus(
-    pool: str, lease: Lease, results: Mapping[str, Result], zone: ZoneInfo, texts: Texts
-) -> Announcement:
+def _of_gpus(pool: str, lease: Lease, results: Mapping[str, Result]) -> Announcement:
     ready = [node for node in _rows(results, "AwaitGpus", "nodes") if node.get("ready")]
-    # Beside another lease the pool has that one's nodes as well.
+    # Beside another lease the pool has the nodes of that lease as well.
     wanted = max(lease.nodes, int(str(results.get("AwaitNodes", {}).get("wanted") or 0)))
-    counts = {"ready": len(ready), "wanted": wanted}
     shortage = results.get("AwaitNodes", {}).get("shortage")
-    troubles = _troubles(results, texts)
-    remarks = together(
-        _seats(ready, results.get("ApplyGpuSettings", {}), texts),
-        _not_judged(results, texts),
-        _replaced(results, texts),
+    troubles = _troubles(results)
+    remarks = (
+        _seats(ready, results.get("ApplyGpuSettings", {})),
+        _not_judged(results),
+        _replaced(results),
     )
     if not troubles and len(ready) >= wanted:
-        return notice(
-            "open",
-            texts,
-            lambda texts: texts.say("notice.open.subject", pool=pool, until=clock(texts, zone)(lease.closes)),
-            together(texts.say("notice.open.text", owner=lease.owner, **counts), remarks),
-        )
-    troubles.append(remarks)
-    troubles += findings_told.sentences(
-        results.get("Diagnose", {}), str(results["AwaitNodes"].get("cause")) if shortage else None, texts
-    )
+        opened = reason("notice.open.text", owner=lease.owner, ready=len(ready), wanted=wanted)
+        subject = reason("notice.open.subject", pool=pool, until=lease.closes)
+        return Announcement("open", subject, paragraph(opened, *remarks))
+    told_already = str(results["AwaitNodes"].get("cause")) if shortage else None
+    troubles += [*remarks, *findings.sentences(results.get("Diagnose", {}), told_already)]
     if shortage:
-        troubles.append(texts.say("notice.degraded.tried-again"))
+        troubles.append(reason("notice.degraded.tried-again"))
     validate = results.get("Validate", {})
     if validate.get("consequence") and validate.get("verdict") == "failed":
-        troubles.append(sentence(draw(read(validate["consequence"]), texts, clock(texts, zone))))
+        troubles.append(read(validate["consequence"]))
     if validate.get("then") == "close":
-        return notice(
-            "failed",
-            texts,
-            lambda texts: texts.say("notice.failed.subject", pool=pool),
-            together(*troubles),
-        )
-    subject = _LOUDLY.get(str(validate.get("verdict")), "notice.degraded.subject")
-    return notice(
-        "degraded",
-        texts,
-        lambda texts: texts.say(subject, pool=pool, until=clock(texts, zone)(lease.closes), **counts),
-        together(*troubles),
-    )
+        return Announcement("failed", reason("notice.failed.subject", pool=pool), paragraph(*troubles))
+    key = _WITHOUT_PROOF.get(str(validate.get("verdict")), "notice.degraded.subject")
+    subject = reason(key, pool=pool, until=lease.closes, ready=len(ready), wanted=wanted)
+    return Announcement("degraded", subject, paragraph(*troubles))
 
 
-_LOUDLY = {
+_WITHOUT_PROOF = {
     "failed": "notice.degraded.subject.failed",
     "not-proven": "notice.degraded.subject.not-proven",
 }
-"""What the checks said, where nobody may take the pool for proven."""
+"""The subject by the verdict of the checks, where nobody may trust the GPUs."""
 
 
-def _troubles(results: Mapping[str, Result], texts: Texts) -> list[str]:
-    """Whatever is not as the lab wants it, a sentence each."""
+def _troubles(results: Mapping[str, Result]) -> list[Said]:
+    """Whatever is not as the lab asks, a sentence each."""
     shortage, applied = results.get("AwaitNodes", {}).get("shortage"), results.get("ApplyGpuSettings", {})
-    troubles = [sentence(str(shortage))] if shortage else []
     of_nodes = [
-        texts.say("notice.degraded.node", node=node.get("name"), why=node.get("why"))
+        reason("notice.degraded.node", node=_text(node, "name"), why=read(node.get("why")))
         for node in _rows(results, "AwaitGpus", "not_ready")
     ]
     of_nodes += [
-        texts.say(
-            "notice.degraded.check-failed"
-            if verdict.get("verdict") == "failed"
-            else "notice.degraded.check-not-proven",
-            check=verdict.get("check"),
-            node=verdict.get("node"),
-            reason=verdict.get("reason"),
-        )
+        _of_check(verdict)
         for verdict in _rows(results, "Validate", "verdicts")
         if verdict.get("verdict") != "passed"
     ]
-    more = len(of_nodes) - SAID
-    troubles += [*of_nodes[:SAID], *([texts.say("finding.more", more=more)] if more > 0 else [])]
+    more = len(of_nodes) - MOST_TROUBLES
+    troubles: list[Said] = [read(shortage)] if shortage else []
+    troubles += [*of_nodes[:MOST_TROUBLES], *([reason("finding.more", more=more)] if more > 0 else [])]
     if applied.get("state") == "differs":
         troubles += [
-            texts.say(
+            reason(
                 "notice.degraded.setting",
-                path=each.get("path"),
-                cluster=each.get("cluster"),
-                lab=each.get("lab"),
+                path=_text(setting, "path"),
+                cluster=_text(setting, "cluster"),
+                lab=_text(setting, "lab"),
             )
-            for each in _rows(results, "ApplyGpuSettings", "differs")
+            for setting in _rows(results, "ApplyGpuSettings", "differs")
         ]
     if why := applied.get("reason"):
-        troubles.append(sentence(str(why)))
+        troubles.append(read(why))
     return troubles
 
 
-def of_replacing(pool: str, validate: Result, texts: Texts = ENGLISH) -> Announcement:
-    """That nodes go since their GPUs failed, and what they failed."""
-    because, nodes = draw(read(validate.get("because")), texts, clock_time), validate.get("replace")
-    named = (
-        [str(row.get("name")) for row in nodes if isinstance(row, Mapping)] if isinstance(nodes, list) else []
+def _of_check(verdict: Result) -> Reason:
+    check, node, why = _text(verdict, "check"), _text(verdict, "node"), read(verdict.get("reason"))
+    if verdict.get("verdict") == "failed":
+        return reason("notice.degraded.check-failed", check=check, node=node, reason=why)
+    return reason("notice.degraded.check-not-proven", check=check, node=node, reason=why)
+
+
+def of_replacing(pool: str, validate: Result) -> Announcement:
+    """Nodes are being replaced since their GPUs failed: which nodes, and which checks they failed."""
+    rows = validate.get("replace")
+    nodes = (
+        tuple(_text(row, "name") for row in rows if isinstance(row, Mapping))
+        if isinstance(rows, list)
+        else ()
     )
-    return notice(
+    return Announcement(
         "replacing",
-        texts,
-        lambda texts: texts.say("notice.replacing.subject", nodes=texts.joined(named), pool=pool),
-        texts.say("notice.replacing.text", because=because),
+        reason("notice.replacing.subject", nodes=nodes, pool=pool),
+        paragraph(reason("notice.replacing.text", because=read_line(validate.get("because")))),
     )
 
 
-def _replaced(results: Mapping[str, Result], texts: Texts) -> str:
-    named = results.get("Replace", {}).get("replaced")
-    if not isinstance(named, list) or not named:
+def _replaced(results: Mapping[str, Result]) -> Said:
+    nodes = results.get("Replace", {}).get("replaced")
+    if not isinstance(nodes, list) or not nodes:
         return ""
-    return texts.say("notice.open.replaced", nodes=texts.joined(map(str, named)), count=len(named))
+    return reason("notice.open.replaced", nodes=tuple(map(str, nodes)), count=len(nodes))
 
 
-def _not_judged(results: Mapping[str, Result], texts: Texts) -> str:
-    """Checks of the ladder that say nothing here, and why: no trouble, and not to be taken for a proof either."""
-    said = [f"{row.get('check')} ({row.get('why')})" for row in _rows(results, "Validate", "not_judged")]
-    return texts.say("notice.open.not-judged", checks="; ".join(said)) if said else ""
+def _not_judged(results: Mapping[str, Result]) -> Said:
+    """Checks that could not judge these nodes, and why: no trouble, but no proof either."""
+    checks = tuple(
+        reason("notice.open.not-judged.check", check=_text(row, "check"), why=read(row.get("why")))
+        for row in _rows(results, "Validate", "not_judged")
+    )
+    return reason("notice.open.not-judged", checks=Sentences(checks)) if checks else ""
 
 
-def _seats(ready: Sequence[Result], applied: Result, texts: Texts) -> str:
-    """How many may work at once, where that is not simply the number of GPUs."""
-    found = applied.get("offer")
-    shall = Offer.from_json(found) if isinstance(found, Mapping) else Offer()
+def _seats(ready: Sequence[Result], applied: Result) -> Said:
+    """How many pods may hold GPUs at once, where that is not simply the number of GPUs."""
+    document = applied.get("offer")
+    offer = Offer.from_json(document) if isinstance(document, Mapping) else Offer()
     units = sum(int(str(node.get("gpus") or 0)) for node in ready)
-    if shall.seats(1) <= 1 or not units:
+    if offer.seats(1) <= 1 or not units:
         return ""
-    offered = []
-    if shall.slices > 1:
-        offered.append(texts.say("notice.open.sliced", slices=shall.slices, mig=shall.mig))
-    if shall.replicas > 1:
-        offered.append(texts.say("notice.open.shared", replicas=shall.replicas, strategy=shall.strategy))
-    return texts.say("notice.open.seats", seats=units, offer=texts.joined(offered))
+    offered: list[Reason] = []
+    if offer.slices > 1:
+        offered.append(reason("notice.open.sliced", slices=offer.slices, mig=str(offer.mig)))
+    if offer.replicas > 1:
+        offered.append(reason("notice.open.shared", replicas=offer.replicas, strategy=str(offer.strategy)))
+    return reason("notice.open.seats", seats=units, offer=tuple(offered))
 
 
 def is_proven(validate: Result) -> bool:
@@ -195,12 +159,15 @@ def is_proven(validate: Result) -> bool:
     return validate.get("verdict") == "passed"
 
 
-def _earliest(admit: Result, zone: ZoneInfo, texts: Texts) -> str:
+def _earliest(admit: Result) -> Said:
     earliest = admit.get("earliest")
-    at = clock(texts, zone)(instant.read(str(earliest))) if earliest else ""
-    return texts.say("notice.refused.earliest", at=at) if at else ""
+    return reason("notice.refused.earliest", at=instant.read(str(earliest))) if earliest else ""
 
 
 def _rows(results: Mapping[str, Result], step: str, key: str) -> list[Result]:
     rows = results.get(step, {}).get(key)
     return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, Sequence) else []
+
+
+def _text(row: Result, key: str) -> str:
+    return str(row.get(key))

@@ -1,31 +1,38 @@
-"""The small parts that sentences to people are made of, in their language: instants, leases, reasons.
+"""How notices and Slack write instants, and a reason as a sentence of its own.
 
-Whole sentences are in the catalogue (data/texts.py); which one is said is announcement.py's.
+The sentences are in the catalogue (data/texts.py); announcement.py and opening.py choose among them.
 """
 
-from collections.abc import Callable
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.reasons.reason import Clock, Said, Sentences, as_sentence, paragraph
+from lamplighter.reasons.reason import reason as reason_of
 
 
-def clock(texts: Texts, zone: ZoneInfo) -> Callable[[datetime], str]:
+def clock(texts: Texts, zone: ZoneInfo) -> Clock:
     """An instant of today: `23:00 (Asia/Seoul)`."""
     return lambda at: texts.say("words.clock", time=f"{at.astimezone(zone):%H:%M}", zone=zone.key)
 
 
-def clock_and_date(texts: Texts, zone: ZoneInfo) -> Callable[[datetime], str]:
+def clock_and_date(texts: Texts, zone: ZoneInfo) -> Clock:
     """An instant of any day: `23:00 on 2026-12-01 (Asia/Seoul)`."""
 
-    def told(at: datetime) -> str:
+    def written(at: datetime) -> str:
         there = at.astimezone(zone)
         return texts.say(
             "words.clock-and-date", time=f"{there:%H:%M}", date=f"{there:%Y-%m-%d}", zone=zone.key
         )
 
-    return told
+    return written
+
+
+def clock_of_day(texts: Texts, zone: ZoneInfo, now: datetime) -> Clock:
+    """An instant with its date only where that is not today's."""
+    today, of_today, of_any_day = now.astimezone(zone).date(), clock(texts, zone), clock_and_date(texts, zone)
+    return lambda at: of_today(at) if at.astimezone(zone).date() == today else of_any_day(at)
 
 
 def called(texts: Texts, lease: Lease) -> str:
@@ -33,6 +40,16 @@ def called(texts: Texts, lease: Lease) -> str:
     if lease.window:
         return texts.say("lease.of-window", window=lease.window)
     return texts.say("lease.of-owner", owner=lease.owner)
+
+
+def reason_sentence(why: Said) -> Sentences:
+    """Why something happened, as a sentence of its own; empty where no reason was given."""
+    return paragraph(reason_of("words.reason", reason=why)) if why else paragraph()
+
+
+def decision_sentence(decision: Said) -> Sentences:
+    """What was decided, as a sentence of its own; empty where it was not said."""
+    return paragraph(reason_of("words.detail", detail=decision)) if decision else paragraph()
 
 
 def reason(texts: Texts, why: str) -> str:
@@ -45,19 +62,6 @@ def detail(texts: Texts, what: str) -> str:
     return texts.say("words.detail", detail=sentence(what)) if what.strip() else ""
 
 
-def begun(texts: Texts, said: str) -> str:
-    """A text that begins with a name, as a sentence: only English writes it with a capital there."""
-    return sentence(said) if texts == ENGLISH else f"{said}{'' if said.endswith('.') else '.'}"
-
-
-def sentence(text: str) -> str:
+def sentence(text: str, texts: Texts = ENGLISH) -> str:
     """With a capital first and a full stop last."""
-    text = text.strip()
-    if not text:
-        return ""
-    return f"{text[:1].upper()}{ended(text[1:])}"
-
-
-def ended(text: str) -> str:
-    """With a full stop last, unless it ends already, as a question does."""
-    return text if text.endswith((".", "?")) else f"{text}."
+    return as_sentence(text, texts)

@@ -12,12 +12,12 @@ from lamplighter.data.texts import Texts
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.slack import blocks
-from lamplighter.domain.slack.asked.buttons import Action, Carried
-from lamplighter.domain.slack.asked.roles import No
+from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.domain.slack.asked.understood import ends
 from lamplighter.domain.slack.blocks import Block, Button, Marked, plain
 from lamplighter.domain.slack.style import named
 from lamplighter.domain.slack.times import Times
+from lamplighter.reasons.reason import Reason, Said, as_sentence, draw, reason
 
 KEPT_LONGER = (timedelta(minutes=30), timedelta(hours=1), timedelta(hours=2))
 """What [Keep until…] offers beyond the present end."""
@@ -64,8 +64,16 @@ class Speech:
         said = self.texts.say("slack.understood", what=sentence)
         return said if self.zone_known else f"{said} {self.texts.say('slack.zone-unknown')}"
 
+    def drawn(self, said: Said | None) -> str:
+        """A reason in the lab's language, by this person's clock."""
+        return draw(said, self.texts, self.times.with_zone)
+
+    def sentence(self, said: Said | None) -> str:
+        """The same as a sentence of its own; empty where there is none."""
+        return as_sentence(self.drawn(said), self.texts)
+
     def button(
-        self, action: Action, key: str, carried: Carried, style: blocks.Style | None = None
+        self, action: ButtonAction, key: str, carried: Carried, style: blocks.Style | None = None
     ) -> Mapping[str, object]:
         """A button of ours."""
         return Button(action, self.texts.say(key), carried.written(), style).to_json()
@@ -93,18 +101,21 @@ def decided(
             id=lease.id,
         )
         return plainly(text, said)
-    outcome = speech.texts.say(f"slack.outcome.{decision.outcome}")
-    text = speech.texts.say(
-        "slack.outcome",
-        outcome=outcome,
-        reason=speech.times.retold(decision.reason, speech.texts).rstrip("."),
-    )
+    text = outcome(decision, speech)
     if decision.outcome != "refused" or decision.earliest is None or command.verb is not Verb.OPEN:
         return plainly(text, said)
     earliest = speech.texts.say("slack.earliest", at=speech.times.with_zone(decision.earliest))
     return SlackAnswer(
         blocks.joined([plain(text), plain(earliest)]), said, (_tell_me(command, decision.earliest, speech),)
     )
+
+
+def outcome(decision: Decision, speech: Speech) -> str:
+    """The outcome of a decision with its reason, as a sentence."""
+    said = reason(
+        "slack.outcome", outcome=Reason(f"slack.outcome.{decision.outcome}"), reason=decision.reason
+    )
+    return speech.sentence(said)
 
 
 def follows(understood: str, speech: Speech, *, here: bool, word: str) -> SlackAnswer:
@@ -145,16 +156,18 @@ def just_use_it(
         nodes=command.nodes,
         lasting=command.lasting,
         closes=command.closes,
-        because=None if command.because is None else str(command.because),
+        because=words_of(command.because),
     )
     return SlackAnswer(
-        plain(text), said, (_keep_until(last, speech), speech.button(Action.ADD, "slack.button.add", more))
+        plain(text),
+        said,
+        (_keep_until(last, speech), speech.button(ButtonAction.ADD, "slack.button.add", more)),
     )
 
 
-def may_not(why: No, command: Command | None, understood: str, speech: Speech) -> SlackAnswer:
+def may_not(why: Reason, command: Command | None, understood: str, speech: Speech) -> SlackAnswer:
     """A no by the lab's roles; with [Ask] where somebody who may can say yes."""
-    text = plain(speech.texts.say("slack.may-not", reason=why.said(speech.texts)))
+    text = plain(speech.drawn(reason("slack.may-not", reason=why)))
     if command is None or command.verb not in (Verb.OPEN, Verb.EXTEND):
         return SlackAnswer(text, speech.understood(understood))
     carried = Carried(
@@ -164,10 +177,10 @@ def may_not(why: No, command: Command | None, understood: str, speech: Speech) -
         lasting=command.lasting,
         opens=command.opens,
         closes=command.closes,
-        because=None if command.because is None else str(command.because),
-        verb=Action.ADD if command.add else command.verb.value,
+        because=words_of(command.because),
+        verb=ButtonAction.ADD if command.add else command.verb.value,
     )
-    button = speech.button(Action.ASK, "slack.button.ask", carried, "primary")
+    button = speech.button(ButtonAction.ASK, "slack.button.ask", carried, "primary")
     return SlackAnswer(text, speech.understood(understood), (button,))
 
 
@@ -182,7 +195,7 @@ def sure(lease: Lease, word: str, understood: str, speech: Speech) -> SlackAnswe
     )
     typed = speech.texts.say("slack.sure.type", word=f"/{word}", id=lease.id)
     carried = Carried(pool=lease.pool, lease=lease.id)
-    button = speech.button(Action.CONFIRM, "slack.button.confirm", carried, "danger")
+    button = speech.button(ButtonAction.CONFIRM, "slack.button.confirm", carried, "danger")
     return SlackAnswer(blocks.joined([plain(text), plain(typed)]), speech.understood(understood), (button,))
 
 
@@ -198,6 +211,11 @@ def help_text(command: str, user: str, nearest: str, speech: Speech) -> SlackAns
         plain(speech.texts.say("slack.help.id", id=user)),
     )
     return SlackAnswer(blocks.joined(lines))
+
+
+def words_of(because: Said | None) -> str | None:
+    """The words that a person gave as their reason; None for a reason of the lab's own."""
+    return because if isinstance(because, str) else None
 
 
 HELP: Sequence[tuple[str, str]] = (
@@ -225,9 +243,9 @@ def _tell_me(command: Command, earliest: datetime, speech: Speech) -> Mapping[st
         nodes=command.nodes,
         lasting=lasting,
         closes=earliest,
-        because=None if command.because is None else str(command.because),
+        because=words_of(command.because),
     )
-    return speech.button(Action.TELL_ME, "slack.button.tell-me", wish)
+    return speech.button(ButtonAction.TELL_ME, "slack.button.tell-me", wish)
 
 
 def _keep_until(lease: Lease, speech: Speech) -> Mapping[str, object]:
@@ -235,7 +253,7 @@ def _keep_until(lease: Lease, speech: Speech) -> Mapping[str, object]:
     later = [lease.closes + longer for longer in KEPT_LONGER]
     return {
         "type": "static_select",
-        "action_id": Action.KEEP_UNTIL.value,
+        "action_id": ButtonAction.KEEP_UNTIL.value,
         "placeholder": {"type": "plain_text", "text": speech.texts.say("slack.button.keep-until")},
         "options": [
             {

@@ -33,29 +33,29 @@ TELLS_BACK = timedelta(minutes=15)
 
 
 def pool_posts(
-    pool: PoolState, trail: Iterable[Entry], people: Sequence[str], look: SlackStyle
+    pool: PoolState, trail: Iterable[Entry], people: Sequence[str], style: SlackStyle
 ) -> list[Post]:
     """What is to have been said of a pool by now: that it is leaked, or that a window's time went by."""
     found = [
         in_channel(
-            key_of(entry), joined([bold(look.drawn(entry.what)), look.told(entry.why)]), people, entry.at
+            key_of(entry), joined([bold(style.drawn(entry.what)), style.told(entry.why)]), people, entry.at
         )
         for entry in trail
         if entry.kind == MISSED
     ]
     if pool.leaked_since is not None:
-        said = look.say("ping.leaked", pool=plain(pool.name), reason=look.told(pool.leaked_because or ""))
+        said = style.say("ping.leaked", pool=plain(pool.name), reason=style.told(pool.leaked_because or ""))
         # No instant with it: it stands until it is over, however late somebody can be told.
         found.append(in_channel(f"leaked-{written(pool.leaked_since)}", said, people))
     return found
 
 
-def calendar_posts(trail: Iterable[Entry], look: SlackStyle) -> list[Post]:
+def calendar_posts(trail: Iterable[Entry], style: SlackStyle) -> list[Post]:
     """What was changed about the calendar: a pause stands in the trail of every pool, and is one thing all the same."""
     changed = [(notice, entry) for entry in trail if (notice := _notice(entry)) in notice_kinds.IN_CHANNEL]
     return [
         in_channel(
-            key_of(entry), joined([bold(_subject(notice, entry, look)), look.told(entry.why)]), at=entry.at
+            key_of(entry), joined([bold(_subject(notice, entry, style)), style.told(entry.why)]), at=entry.at
         )
         for notice, entry in changed
     ]
@@ -66,23 +66,23 @@ def is_news(entry: Entry) -> bool:
     return entry.kind in {MISSED, FORESEEN} or _notice(entry) in notice_kinds.IN_CHANNEL
 
 
-def outlook(lease: Lease, said: Iterable[str], people: Sequence[str], look: SlackStyle) -> Post | None:
+def outlook(lease: Lease, said: Iterable[str], people: Sequence[str], style: SlackStyle) -> Post | None:
     """That a planned window will be refused, or opens after all: each time that it turns.
 
     `said` are the keys of what was said of it so far: they alternate, so how many there are says what people
     believe now. It follows from how things stand, so it is told however late, but not once its time has come.
     """
-    if lease.window is None or lease.state is not LeaseState.PLANNED or lease.opens <= look.now:
+    if lease.window is None or lease.state is not LeaseState.PLANNED or lease.opens <= style.now:
         return None
     turns = sum(key.startswith(OUTLOOK) for key in said)
     believed_refused = turns % 2 == 1
     if believed_refused == (lease.refusal is not None):
         return None
-    said_now = look.say(
+    said_now = style.say(
         "channel.opens-after-all" if lease.refusal is None else "ping.foreseen",
-        lease=plain(called(look.texts, lease)),
-        opens=plain(look.clock(lease.begins)),
-        reason=look.told(lease.refusal or ""),
+        lease=plain(called(style.texts, lease)),
+        opens=plain(style.clock(lease.begins)),
+        reason=style.told(lease.refusal or ""),
     )
     loud = notice_kinds.pings(FORESEEN, not_opening=lease.refusal is not None)
     begun = Marked(f"{said_now[:1].upper()}{said_now[1:]}")
@@ -94,5 +94,5 @@ def _notice(entry: Entry) -> str:
     return LEFT_OUT if entry.kind == "skipped" and entry.details else NOTICES.get(entry.kind, "")
 
 
-def _subject(notice: str, entry: Entry, look: SlackStyle) -> str:
-    return look.texts.say(f"notice.{notice}.subject", **entry.details)
+def _subject(notice: str, entry: Entry, style: SlackStyle) -> str:
+    return style.texts.say(f"notice.{notice}.subject", **entry.details)

@@ -35,7 +35,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ApprovalRequest:
     """Somebody asks for what they may not do: the command as it would be given, and what became of it."""
 
     id: str

@@ -13,7 +13,7 @@ from datetime import timedelta
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.pool.pool import SeenGpus
 from lamplighter.domain.slack import blocks
-from lamplighter.domain.slack.asked.buttons import Action, Carried
+from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.domain.slack.blocks import Block, Button, Confirm, Marked, bold, joined, plain
 from lamplighter.domain.slack.style import SlackStyle, amount, named
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
@@ -78,56 +78,56 @@ class _Draft:
         self.counted.append(instead)
 
 
-def message(view: LeaseView, beside: MessageExtras, look: SlackStyle) -> Message:
+def message(view: LeaseView, beside: MessageExtras, style: SlackStyle) -> Message:
     """The message of a lease as it stands now."""
-    title = look.texts.say("lease.on-pool", lease=called(view, look), pool=view.pool)
-    stands = standing(view, look)
+    title = style.texts.say("lease.on-pool", lease=called(view, style), pool=view.pool)
+    stands = standing(view, style)
     draft = _Draft()
     draft.add(blocks.header(f"{title[:1].upper()}{title[1:]}"), blocks.section(stands))
     if view.standing in {LeaseStanding.OPENING, LeaseStanding.OPEN, LeaseStanding.DEGRADED}:
-        draft.add(blocks.section(_progress(view, look)))
-    trouble = _trouble(view, look)
+        draft.add(blocks.section(_progress(view, style)))
+    trouble = _trouble(view, style)
     if trouble:
         draft.add(blocks.section(trouble))
     if view.standing is LeaseStanding.CLOSED and beside.receipt is not None:
-        draft.add(blocks.section(receipt_lines(beside.receipt, look)))
+        draft.add(blocks.section(receipt_lines(beside.receipt, style)))
     if view.standing in {LeaseStanding.OPEN, LeaseStanding.DEGRADED} and view.ready is not None:
-        draft.add(*_use(beside, look))
-    moving, instead = _small_print(view, beside, look)
+        draft.add(*_use(beside, style))
+    moving, instead = _small_print(view, beside, style)
     draft.add_moving(blocks.context(*moving), instead)
-    draft.add(*blocks.actions(*buttons(view, look)))
-    for link in page_link(beside, look):
+    draft.add(*blocks.actions(*buttons(view, style)))
+    for link in page_link(beside, style):
         draft.add_moving(link, "page")
     said = joined([plain(title), stands], ": ")
     return Message(said, draft.blocks, _digest(said, draft.counted))
 
 
-def called(view: LeaseView, look: SlackStyle) -> str:
+def called(view: LeaseView, style: SlackStyle) -> str:
     """`the evening lease` or `minji's lease`."""
     if view.window:
-        return look.texts.say("lease.of-window", window=view.window)
-    return look.texts.say("lease.of-owner", owner=named(view.owner))
+        return style.texts.say("lease.of-window", window=view.window)
+    return style.texts.say("lease.of-owner", owner=named(view.owner))
 
 
-def standing(view: LeaseView, look: SlackStyle) -> Marked:
+def standing(view: LeaseView, style: SlackStyle) -> Marked:
     """How it stands, in one sentence."""
     key = view.standing.value
     if view.standing is LeaseStanding.OPENING and (
-        view.gpus_expected is None or view.gpus_expected <= look.now
+        view.gpus_expected is None or view.gpus_expected <= style.now
     ):
         key = "opening-some-time"
-    return look.say(
+    return style.say(
         f"state.{key}",
-        opens=plain(look.clock(view.opens)),
-        until=plain(look.clock(view.closes)),
-        ready=plain(look.clock(view.gpus_expected or view.closes)),
-        closed=plain(look.clock(view.closed or view.closes)),
+        opens=plain(style.clock(view.opens)),
+        until=plain(style.clock(view.closes)),
+        ready=plain(style.clock(view.gpus_expected or view.closes)),
+        closed=plain(style.clock(view.closed or view.closes)),
         nodes=view.nodes,
         usable=view.usable,
     )
 
 
-def _progress(view: LeaseView, look: SlackStyle) -> Marked:
+def _progress(view: LeaseView, style: SlackStyle) -> Marked:
     """The bar and the stages; those that are not as they should be say why.
 
     While it warms up: also the boot of its nodes, and how long that and what is under way usually take.
@@ -135,28 +135,28 @@ def _progress(view: LeaseView, look: SlackStyle) -> Marked:
     warming = view.ready is None
     full = round(view.bar * BAR_LONG)
     percent = f"{'▰' * full}{'▱' * (BAR_LONG - full)} {round(view.bar * 100)} %"
-    stages = "   ".join(_stage(stage, look, times=warming and stage.begun) for stage in view.stages)
-    boot = "   ".join(_stage(stage, look, times=True) for stage in view.boot) if warming else ""
+    stages = "   ".join(_stage(stage, style, times=warming and stage.begun) for stage in view.stages)
+    boot = "   ".join(_stage(stage, style, times=True) for stage in view.boot) if warming else ""
     late = [stage for stage in (*view.stages, *(view.boot if warming else ())) if stage.said]
-    why = [f"{_stage(stage, look)}: {plain(look.drawn(stage.said))}" for stage in late]
+    why = [f"{_stage(stage, style)}: {plain(style.drawn(stage.said))}" for stage in late]
     return joined([percent, stages, boot, *why])
 
 
-def _stage(stage: StageView, look: SlackStyle, *, times: bool = False) -> str:
-    name = look.say(f"stage.{stage.stage.value}")
-    return f"{MARKS[stage.state]} {joined([name, stage.count, _times(stage, look) if times else ''], ' ')}"
+def _stage(stage: StageView, style: SlackStyle, *, times: bool = False) -> str:
+    name = style.say(f"stage.{stage.stage.value}")
+    return f"{MARKS[stage.state]} {joined([name, stage.count, _times(stage, style) if times else ''], ' ')}"
 
 
-def _times(stage: StageView, look: SlackStyle) -> str:
+def _times(stage: StageView, style: SlackStyle) -> str:
     """How long it took, and usually takes: `42s (usually 40s)`."""
     took = "" if stage.took is None else write_seconds(stage.took)
     if stage.usual is None:
         return took
     key = "usually" if stage.usual.measured else "normally"
-    return joined([took, look.say(key, length=write_seconds(stage.usual.length))], " ")
+    return joined([took, style.say(key, length=write_seconds(stage.usual.length))], " ")
 
 
-def _trouble(view: LeaseView, look: SlackStyle) -> Marked:
+def _trouble(view: LeaseView, style: SlackStyle) -> Marked:
     """What people have to know of it beside how it stands."""
     found: list[Marked] = []
     for key, reason in (
@@ -166,86 +166,88 @@ def _trouble(view: LeaseView, look: SlackStyle) -> Marked:
         ("trouble.refused", view.refused_because),
     ):
         if reason:
-            found.append(look.say(key, reason=look.told(reason)))
+            found.append(style.say(key, reason=style.told(reason)))
     if view.verdict is Outcome.FAILED:
-        found.append(look.say("trouble.verdict-failed"))
+        found.append(style.say("trouble.verdict-failed"))
     elif view.verdict is Outcome.NOT_PROVEN:
-        found.append(look.say("trouble.not-proven"))
+        found.append(style.say("trouble.not-proven"))
     if view.replaced:
-        found.append(look.say("trouble.replaced", nodes=plain(", ".join(view.replaced))))
+        found.append(style.say("trouble.replaced", nodes=plain(", ".join(view.replaced))))
     return joined(found)
 
 
-def _use(beside: MessageExtras, look: SlackStyle) -> list[Block]:
+def _use(beside: MessageExtras, style: SlackStyle) -> list[Block]:
     """How it is used: the lab's own words, and a pod to start from."""
     found = [blocks.section(blocks.written(beside.how_to_use))] if beside.how_to_use else []
     if beside.snippet:
-        found.append(blocks.section(joined([look.say("use.pod"), blocks.code(beside.snippet)])))
+        found.append(blocks.section(joined([style.say("use.pod"), blocks.code(beside.snippet)])))
     return found
 
 
-def _small_print(view: LeaseView, beside: MessageExtras, look: SlackStyle) -> tuple[list[Marked], object]:
+def _small_print(view: LeaseView, beside: MessageExtras, style: SlackStyle) -> tuple[list[Marked], object]:
     """Whose it is, what it costs, which GPUs are free; and what counts of it for the digest."""
     by = named(view.by)
-    still = [look.say("for", owner=plain(named(view.owner)))]
+    still = [style.say("for", owner=plain(named(view.owner)))]
     if by and by != named(view.owner) and view.source != "window":
-        still.append(look.say("by", by=plain(by)))
+        still.append(style.say("by", by=plain(by)))
     if view.because:
-        still.append(look.say("because", because=plain(look.drawn(view.because))))
+        still.append(style.say("because", because=plain(style.drawn(view.because))))
     if view.in_force and beside.seen is not None:
         seen = beside.seen
-        still.append(look.say("gpus", free=max(0, seen.of - seen.in_use), in_use=seen.in_use))
+        still.append(style.say("gpus", free=max(0, seen.of - seen.in_use), in_use=seen.in_use))
     cost = view.cost_so_far
     if cost is None or (not view.in_force and view.standing is not LeaseStanding.CLOSING):
         return still, still
-    tick = int(look.now.timestamp() // REFRESHED.total_seconds()) if view.in_force else 0
-    shown = look.say("cost-so-far", cost=amount(cost), hold=amount(view.hold))
+    tick = int(style.now.timestamp() // REFRESHED.total_seconds()) if view.in_force else 0
+    shown = style.say("cost-so-far", cost=amount(cost), hold=amount(view.hold))
     return [*still, shown], [*still, tick]
 
 
-def receipt_lines(receipt: ReceiptView, look: SlackStyle) -> Marked:
+def receipt_lines(receipt: ReceiptView, style: SlackStyle) -> Marked:
     """The receipt's figures."""
-    lines = [look.say("receipt.cost", cost=bold(amount(receipt.cost)), nodes=receipt.nodes)]
+    lines = [style.say("receipt.cost", cost=bold(amount(receipt.cost)), nodes=receipt.nodes)]
     if receipt.overrun is not None:
-        lines.append(look.say("receipt.overrun", cost=amount(receipt.overrun)))
+        lines.append(style.say("receipt.overrun", cost=amount(receipt.overrun)))
     if receipt.gpu_minutes is not None:
-        lines.append(look.say("receipt.gpu-minutes", minutes=receipt.gpu_minutes))
+        lines.append(style.say("receipt.gpu-minutes", minutes=receipt.gpu_minutes))
     if receipt.minutes_to_ready is not None:
-        lines.append(look.say("receipt.ready", minutes=f"{receipt.minutes_to_ready:g}"))
+        lines.append(style.say("receipt.ready", minutes=f"{receipt.minutes_to_ready:g}"))
     passed = sum(row.verdict == "passed" for row in receipt.verdict_rows)
     if receipt.verdict_rows:
-        lines.append(look.say("receipt.checks", passed=passed, all=len(receipt.verdict_rows)))
+        lines.append(style.say("receipt.checks", passed=passed, all=len(receipt.verdict_rows)))
     zero = receipt.proof_of_zero
     if zero.at is not None:
         key = "receipt.zero" if zero.zero else "receipt.others-stay"
-        lines.append(look.say(key, at=plain(look.clock(zero.at))))
+        lines.append(style.say(key, at=plain(style.clock(zero.at))))
     return joined(lines)
 
 
-def page_link(beside: MessageExtras, look: SlackStyle) -> list[Block]:
+def page_link(beside: MessageExtras, style: SlackStyle) -> list[Block]:
     """Where the receipt can be looked at, by itself: a signed link is long, and none is better than half of one."""
     if beside.page is None:
         return []
-    link = blocks.link(beside.page, look.say("receipt.link"))
-    return [blocks.context(look.say("receipt.page", link=link))]
+    link = blocks.link(beside.page, style.say("receipt.link"))
+    return [blocks.context(style.say("receipt.page", link=link))]
 
 
-def buttons(view: LeaseView, look: SlackStyle) -> list[Button]:
+def buttons(view: LeaseView, style: SlackStyle) -> list[Button]:
     """What can be done with it from here; each takes the path of the typed word."""
-    why = Button(Action.WHY, look.say("button.why"), Carried(pool=view.pool, lease=view.id).written())
+    why = Button(ButtonAction.WHY, style.say("button.why"), Carried(pool=view.pool, lease=view.id).written())
     if not view.in_force:
         return [why]
     ask_first = Confirm(
-        look.say("confirm.close.title"),
-        look.say("confirm.close.text", lease=called(view, look), owner=named(view.owner)),
-        look.say("confirm.close.yes"),
-        look.say("confirm.close.no"),
+        style.say("confirm.close.title"),
+        style.say("confirm.close.text", lease=called(view, style), owner=named(view.owner)),
+        style.say("confirm.close.yes"),
+        style.say("confirm.close.no"),
     )
     extend = Carried(pool=view.pool, lease=view.id, lasting=EXTENDED_BY)
     close = Carried(pool=view.pool, lease=view.id, confirmed=True)
     return [
-        Button(Action.EXTEND, look.say("button.extend"), extend.written(), style="primary"),
-        Button(Action.CLOSE, look.say("button.close"), close.written(), style="danger", confirm=ask_first),
+        Button(ButtonAction.EXTEND, style.say("button.extend"), extend.written(), style="primary"),
+        Button(
+            ButtonAction.CLOSE, style.say("button.close"), close.written(), style="danger", confirm=ask_first
+        ),
         why,
     ]
 

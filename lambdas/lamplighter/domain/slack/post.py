@@ -15,6 +15,8 @@ from lamplighter.domain.slack.asked.person import id_in
 from lamplighter.domain.slack.blocks import Marked, joined, mention
 from lamplighter.domain.slack.message import Message
 from lamplighter.lab.channels import Slack
+from lamplighter.reasons.document import one_line
+from lamplighter.reasons.reason import Said
 from lamplighter.values.instant import written
 
 MOST_MENTIONED = 8
@@ -64,8 +66,13 @@ def mentioned(owners: Iterable[str | None], slack: Slack | None, pool: str) -> l
 
 
 def key_of(entry: Entry) -> str:
-    """The same thing said again at another instant is another thing; what it is follows from its words."""
-    return short(f"{written(entry.at)} {entry.kind} {entry.what} {entry.why}")
+    """The same thing said again at another instant is another thing; what it is follows from its reason."""
+    return short(f"{written(entry.at)} {entry.kind} {line_of(entry.what)} {line_of(entry.why)}")
+
+
+def line_of(said: Said) -> str:
+    """A reason as text that does not change with the catalogue."""
+    return said if isinstance(said, str) else one_line(said)
 
 
 def short(text: str) -> str:

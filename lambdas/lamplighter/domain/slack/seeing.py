@@ -1,7 +1,7 @@
 """The lab as Slack shows it to a person who asks: status, windows, leases, cost and why, as short texts.
 
-Made from the views that the terminal and the pages show as well. Names are shown without a mention: nobody is
-pinged because somebody else looks.
+Made from the views that the terminal and the pages show as well. People are named without a mention, so that no
+question notifies anybody else.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from lamplighter.domain.audit.why import Explanation
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import OVER, Lease
-from lamplighter.domain.notices.phrases import sentence
+from lamplighter.domain.notices.findings import advice_of, summary_of
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.answers import SlackAnswer, Speech
 from lamplighter.domain.slack.blocks import Marked, plain
@@ -25,7 +25,7 @@ def status(pools: Sequence[PoolView], pause: Pause | None, speech: Speech) -> Sl
     """Every pool: until when, GPUs free and in use, and what opens next."""
     lines = [_line(line) for pool in pools for line in _pool(pool, speech)]
     if pause is not None:
-        lines.insert(0, plain(sentence(pause.reason(speech.times.with_zone))))
+        lines.insert(0, plain(speech.sentence(pause.reason(speech.times.with_zone))))
     return SlackAnswer(blocks.joined(lines))
 
 
@@ -33,7 +33,7 @@ def windows(lab: LabView, speech: Speech) -> SlackAnswer:
     """What opens, what does not, and why."""
     lines = [plain(_window(window, speech)) for window in lab.windows[:MOST_ROWS]]
     if lab.pause is not None:
-        lines.insert(0, plain(lab.pause.reason(speech.times.with_zone)))
+        lines.insert(0, plain(speech.sentence(lab.pause.reason(speech.times.with_zone))))
     return SlackAnswer(blocks.joined(lines or [plain(speech.texts.say("slack.windows.none"))]))
 
 
@@ -48,7 +48,7 @@ def leases(found: Sequence[Lease], speech: Speech) -> SlackAnswer:
             owner=plain(named(lease.owner)),
             opens=speech.times.at(lease.opens),
             until=speech.times.with_zone(lease.closes),
-            state=lease.state.value,
+            state=speech.drawn(lease.stands()),
         )
         for lease in found
         if lease.state not in OVER
@@ -83,23 +83,22 @@ def cost(lab: LabView, speech: Speech) -> SlackAnswer:
 
 def why(pool: str, found: Explanation, days: int, speech: Speech) -> SlackAnswer:
     """Why a pool has the nodes it has, and what led there."""
-    clock, say = speech.times.with_zone, speech.texts.say
-    told = found.told_by(clock)
+    clock, say, drawn = speech.times.with_zone, speech.texts.say, speech.drawn
     lines = [
-        say("slack.why.should", pool=pool, nodes=told.nodes, reason=told.target.reason_by(clock)),
-        *(say("slack.why.unmet", reason=unmet.reason_by(clock)) for unmet in told.unmet),
-        told.decided_by(clock),
-        *(f"{entry.details.get('summary')} → {entry.details.get('advice')}" for entry in told.findings),
+        say("slack.why.should", pool=pool, nodes=found.nodes, reason=drawn(found.target.reason)),
+        *(say("slack.why.unmet", reason=drawn(unmet.reason_by(clock))) for unmet in found.unmet),
+        found.told_by(clock).decided_by(clock),
+        *(f"{drawn(summary_of(entry))} → {drawn(advice_of(entry))}" for entry in found.findings),
     ]
     rows = [
         say(
             "slack.why.row",
             at=speech.times.at(entry.at),
             who=named(entry.who),
-            what=entry.what,
-            why=entry.why,
+            what=drawn(entry.what),
+            why=drawn(entry.why),
         )
-        for entry in told.trail[-TRAIL_ROWS:]
+        for entry in found.trail[-TRAIL_ROWS:]
     ]
     rows = rows or [say("slack.why.nothing", days=days)]
     return SlackAnswer(blocks.joined([plain(line) for line in [*lines, *rows] if line]))
@@ -119,7 +118,7 @@ def _pool(pool: PoolView, speech: Speech) -> list[str]:
 def _standing(pool: PoolView, speech: Speech) -> str:
     say, owners = speech.texts.say, speech.texts.joined(map(named, pool.owners))
     if pool.leaked:
-        return say("slack.status.leaked", pool=pool.name, reason=speech.times.retold(pool.leaked).rstrip("."))
+        return say("slack.status.leaked", pool=pool.name, reason=speech.sentence(pool.leaked))
     if not pool.leases:
         return say("slack.status.closing" if pool.closing else "slack.status.closed", pool=pool.name)
     opening = [lease for lease in pool.leases if lease.standing is LeaseStanding.OPENING]
@@ -141,7 +140,7 @@ def _next(lease: LeaseView | None, speech: Speech) -> str:
         return speech.texts.say("slack.status.next.none")
     what, opens = lease.window or named(lease.owner), speech.times.with_zone(lease.opens)
     if lease.refused_because:
-        reason = speech.times.retold(lease.refused_because).rstrip(".")
+        reason = speech.sentence(lease.refused_because)
         return speech.texts.say("slack.status.next.refused", what=what, opens=opens, reason=reason)
     return speech.texts.say("slack.status.next", what=what, opens=opens, nodes=lease.nodes)
 
@@ -150,7 +149,7 @@ def _window(window: WindowView, speech: Speech) -> str:
     name = window.window or named(window.owner)
     state = speech.texts.say(f"slack.window.{window.state}")
     if window.because:
-        state = f"{state}: {speech.times.retold(window.because)}"
+        state = f"{state}: {speech.drawn(window.because)}"
     if window.opens is None or window.closes is None:
         return speech.texts.say("slack.windows.row.closed", window=name, date=window.date, state=state)
     return speech.texts.say(

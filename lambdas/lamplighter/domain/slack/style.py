@@ -8,11 +8,11 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from lamplighter.data.texts import Texts
-from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.notices.phrases import clock_of_day
 from lamplighter.domain.slack.asked.person import id_in
 from lamplighter.domain.slack.blocks import Marked, plain
-from lamplighter.reasons.reason import Said, draw
+from lamplighter.reasons.reason import Said, as_sentence, draw
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +31,15 @@ class SlackStyle:
 
     def clock(self, at: datetime) -> str:
         """`23:00 (Asia/Seoul)`; with its date where that is not today's."""
-        there, today = at.astimezone(self.zone), self.now.astimezone(self.zone).date()
-        if there.date() == today:
-            return self.texts.say("words.clock", time=f"{there:%H:%M}", zone=self.zone.key)
-        return self.texts.say(
-            "words.clock-and-date", time=f"{there:%H:%M}", date=f"{there:%Y-%m-%d}", zone=self.zone.key
-        )
+        return clock_of_day(self.texts, self.zone, self.now)(at)
 
-    def told(self, kept: Said | None) -> Marked:
-        """A reason that was kept, by the lab's clock, as a sentence, harmless."""
-        said = self.drawn(kept).strip()
-        if not said:
-            return Marked("")
-        return plain(f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '!', '?')) else '.'}")
+    def told(self, said: Said | None) -> Marked:
+        """A reason as a sentence of its own, with Slack's markup escaped; empty where there is none."""
+        return plain(as_sentence(self.drawn(said), self.texts))
 
     def drawn(self, said: Said | None) -> str:
         """A reason in the lab's language, by the lab's clock."""
-        return draw(said, self.texts, clock_of(self.zone))
+        return draw(said, self.texts, self.clock)
 
 
 def named(owner: str | None) -> str:

@@ -14,11 +14,11 @@ from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.blocks import bold, joined, plain
 from lamplighter.domain.slack.message import Message, MessageExtras, buttons, called, page_link, receipt_lines
-from lamplighter.domain.slack.post import Post, in_channel, key_of, pinging, plainly, short
+from lamplighter.domain.slack.post import Post, in_channel, key_of, line_of, pinging, plainly, short
 from lamplighter.domain.slack.style import SlackStyle
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import StageState
-from lamplighter.domain.views.told import Finding
+from lamplighter.domain.views.told import FindingView
 from lamplighter.lab import notice_kinds
 from lamplighter.values.instant import written
 
@@ -41,14 +41,16 @@ class ThreadFacts:
     """Slack ids of those who are pinged."""
 
 
-def posts(view: LeaseView, told: ThreadFacts, beside: MessageExtras, look: SlackStyle) -> list[Post]:
+def posts(view: LeaseView, told: ThreadFacts, beside: MessageExtras, style: SlackStyle) -> list[Post]:
     """Everything that is to have been said of a lease by now, oldest first."""
-    found = [post for entry in told.trail if (post := _of_entry(entry, view, told, look)) is not None]
-    found += _late(view, told, look)
-    found += _refused(view, told, look)
+    found = [post for entry in told.trail if (post := _of_entry(entry, view, told, style)) is not None]
+    found += _late(view, told, style)
+    found += _refused(view, told, style)
     if beside.receipt is not None:
-        figures = joined([bold(look.texts.say("slack.thread.receipt")), receipt_lines(beside.receipt, look)])
-        shown = [blocks.section(figures), *page_link(beside, look)]
+        figures = joined(
+            [bold(style.texts.say("slack.thread.receipt")), receipt_lines(beside.receipt, style)]
+        )
+        shown = [blocks.section(figures), *page_link(beside, style)]
         found.append(Post("receipt", Message(figures, shown)))
     once: dict[str, Post] = {}
     for post in found:
@@ -56,17 +58,17 @@ def posts(view: LeaseView, told: ThreadFacts, beside: MessageExtras, look: Slack
     return list(once.values())
 
 
-def _of_entry(entry: Entry, view: LeaseView, told: ThreadFacts, look: SlackStyle) -> Post | None:
+def _of_entry(entry: Entry, view: LeaseView, told: ThreadFacts, style: SlackStyle) -> Post | None:
     if entry.kind == FINDING and entry.lease == view.id:
-        return _finding(Finding.read(entry), look)
+        return _finding(FindingView.read(entry), style)
     if entry.kind not in BELONGS or not _is_about(entry, view):
         return None
     kind = entry.details.get("notice") or entry.kind
     if kind in IN_PLACE:
         return None
-    said = joined([bold(look.drawn(entry.what)), look.told(entry.why)])
-    in_use = _in_use(told.pool, look)
-    row = blocks.actions(*buttons(view, look)[:1]) if kind == "warned" and view.in_force else []
+    said = joined([bold(style.drawn(entry.what)), style.told(entry.why)])
+    in_use = _in_use(told.pool, style)
+    row = blocks.actions(*buttons(view, style)[:1]) if kind == "warned" and view.in_force else []
     quiet = Post(key_of(entry), Message(said, [blocks.section(said), *row]), at=entry.at)
     # That a window is refused or a pool leaked is said of how things stand, not of what was announced.
     if kind in {"refused", "leaked"} or not notice_kinds.pings(kind, in_use=in_use):
@@ -83,44 +85,44 @@ def _is_about(entry: Entry, view: LeaseView) -> bool:
     return entry.lease == view.id
 
 
-def _finding(found: Finding, look: SlackStyle) -> Post:
+def _finding(found: FindingView, style: SlackStyle) -> Post:
     """A cause, once however often it is found."""
-    said = look.say(
+    said = style.say(
         "thread.finding",
         cause=plain(found.cause),
-        summary=look.told(found.summary),
-        advice=look.told(found.advice),
+        summary=style.told(found.summary),
+        advice=style.told(found.advice),
     )
-    return Post(f"finding-{short(f'{found.cause} {found.summary}')}", plainly(said), at=found.at)
+    return Post(f"finding-{short(f'{found.cause} {line_of(found.summary)}')}", plainly(said), at=found.at)
 
 
-def _late(view: LeaseView, told: ThreadFacts, look: SlackStyle) -> list[Post]:
+def _late(view: LeaseView, told: ThreadFacts, style: SlackStyle) -> list[Post]:
     """That GPUs are not there when they were promised, and which stage takes its time."""
     late = [stage for stage in view.stages if stage.state is StageState.LATE]
-    promised = view.gpus_expected is None or view.gpus_expected <= look.now
+    promised = view.gpus_expected is None or view.gpus_expected <= style.now
     if view.standing is not LeaseStanding.OPENING or not late or not promised:
         return []
-    stage = look.say(f"stage.{late[0].stage.value}")
-    said = look.say(
-        "ping.late", lease=plain(called(view, look)), stage=stage, why=plain(look.drawn(late[0].said))
+    stage = style.say(f"stage.{late[0].stage.value}")
+    said = style.say(
+        "ping.late", lease=plain(called(view, style)), stage=stage, why=plain(style.drawn(late[0].said))
     )
     return [in_channel("late", said, told.mentioned)]
 
 
-def _refused(view: LeaseView, told: ThreadFacts, look: SlackStyle) -> list[Post]:
+def _refused(view: LeaseView, told: ThreadFacts, style: SlackStyle) -> list[Post]:
     """That a planned window does not open."""
     if view.window is None or view.standing is not LeaseStanding.REFUSED:
         return []
-    said = look.say(
+    said = style.say(
         "ping.refused",
-        lease=plain(called(view, look)),
-        opens=plain(look.clock(view.opens)),
-        reason=look.told(view.refused_because or ""),
+        lease=plain(called(view, style)),
+        opens=plain(style.clock(view.opens)),
+        reason=style.told(view.refused_because or ""),
     )
     return [in_channel("refused", said, told.mentioned)]
 
 
-def _in_use(pool: PoolState | None, look: SlackStyle) -> bool:
+def _in_use(pool: PoolState | None, style: SlackStyle) -> bool:
     """Whether pods held GPUs when the guard looked last."""
     seen = pool.seen_gpus if pool else None
-    return seen is not None and seen.in_use > 0 and look.now - seen.at <= SEEN_FRESH
+    return seen is not None and seen.in_use > 0 and style.now - seen.at <= SEEN_FRESH

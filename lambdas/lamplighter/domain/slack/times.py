@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from lamplighter.data.texts import ENGLISH, Texts
+from lamplighter.data.texts import Texts
 from lamplighter.reasons.reason import Said, draw
 
 
@@ -29,6 +29,6 @@ class Times:
         """The same with the name of the zone, for sentences that stand alone."""
         return f"{self.at(instant)} ({self.zone.key})"
 
-    def retold(self, said: Said, texts: Texts = ENGLISH) -> str:
+    def retold(self, said: Said, texts: Texts) -> str:
         """A reason in these texts' language, with its instants by this clock."""
         return draw(said, texts, self.with_zone)

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.slack import blocks
-from lamplighter.domain.slack.asked.buttons import Action, Carried
+from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.domain.slack.blocks import Button, plain
 from lamplighter.domain.slack.kept import WaitingPlace
 from lamplighter.domain.slack.message import Message
@@ -52,13 +52,13 @@ def look_after(
     return WaitingRound(tuple(offers), dropped)
 
 
-def offer_message(wish: WaitingPlace, look: SlackStyle) -> Message:
+def offer_message(wish: WaitingPlace, style: SlackStyle) -> Message:
     """The offer, as its asker alone reads it; it carries which wish it answers."""
-    until = plain(look.clock(wish.offered_until or look.now))
-    said = look.say("waiting.offer", pool=plain(wish.pool), nodes=wish.nodes, until=until)
+    until = plain(style.clock(wish.offered_until or style.now))
+    said = style.say("waiting.offer", pool=plain(wish.pool), nodes=wish.nodes, until=until)
     take = Carried(pool=wish.pool, nodes=wish.nodes, lasting=wish.lasting, because=wish.because, ask=wish.id)
     row = blocks.actions(
-        Button(Action.TAKE, look.say("button.open-now"), take.written(), style="primary"),
+        Button(ButtonAction.TAKE, style.say("button.open-now"), take.written(), style="primary"),
     )
     return Message(said, [blocks.section(said), *row])
 

@@ -19,7 +19,7 @@ from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from lamplighter.domain.pool.target import Target
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.seats import Seats
-from lamplighter.domain.views.told import Finding
+from lamplighter.domain.views.told import FindingView
 from lamplighter.reasons.reason import Said
 from lamplighter.values.instant import written
 
@@ -243,7 +243,7 @@ class LabView:
     """Newest first, of all pools."""
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[FindingView, ...]:
         """Causes that still stand, of leases in force."""
         return tuple(found for pool in self.pools for lease in pool.leases for found in lease.findings)
 

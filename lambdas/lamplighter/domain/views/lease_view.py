@@ -21,8 +21,8 @@ from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.views import told
 from lamplighter.domain.views.seats import Seats
 from lamplighter.domain.views.stages import StageView, bar, boot_stages, stages
-from lamplighter.domain.views.told import Finding, VerdictRow
-from lamplighter.reasons.reason import Said
+from lamplighter.domain.views.told import FindingView, VerdictRow
+from lamplighter.reasons.reason import Reason, Said, in_english
 from lamplighter.values.instant import written
 
 Document = Mapping[str, object]
@@ -75,7 +75,7 @@ class LeaseView:
     source: str
     window: str | None
     date: str | None
-    called: str
+    called: Reason
     """How a sentence names it: `the evening lease`."""
     state: LeaseState
     standing: LeaseStanding
@@ -97,7 +97,7 @@ class LeaseView:
     """By the nodes it has had and the clock, until it is settled; None where no price is known."""
     verdict: Outcome | None
     verdict_rows: tuple[VerdictRow, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[FindingView, ...]
     """Causes that still stand; of a lease that is over, all that were found while it ran."""
     refused_because: Said | None
     """Why it was refused, or, still planned, will be as things stand."""
@@ -138,10 +138,14 @@ class LeaseView:
             "gpus_expected": written(self.gpus_expected) if self.gpus_expected else None,
             "cost_so_far": self.cost_so_far.to_json() if self.cost_so_far else None,
             "verdict": self.verdict.value if self.verdict else None,
-            "degraded": self.degraded_because,
-            "failed": self.failed_because,
+            "degraded": _in_english(self.degraded_because),
+            "failed": _in_english(self.failed_because),
             "findings": [finding.to_json() for finding in self.findings],
         }
+
+
+def _in_english(said: Said | None) -> str | None:
+    return None if said is None else in_english(said)
 
 
 def of(lease: Lease, known: Known, now: datetime) -> LeaseView:
@@ -173,7 +177,7 @@ def of(lease: Lease, known: Known, now: datetime) -> LeaseView:
         source=lease.source,
         window=lease.window,
         date=lease.date,
-        called=str(lease.called()),
+        called=lease.called(),
         state=lease.state,
         standing=standing,
         nodes=lease.nodes,

@@ -15,7 +15,9 @@ from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.leases.progress import IN_ORDER, Progress
 from lamplighter.domain.leases.usual_times import Usual, UsualTimes, usual
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.views.told import Finding, VerdictRow
+from lamplighter.domain.views.told import FindingView, VerdictRow
+from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import Said
 from lamplighter.values import instant
 
 Document = Mapping[str, object]
@@ -77,7 +79,7 @@ class ReceiptView:
     pool: str
     owner: str | None
     by: str | None
-    because: str | None
+    because: Said | None
     source: str
     window: str | None
     opened: datetime | None
@@ -92,11 +94,24 @@ class ReceiptView:
     verdict: Outcome | None
     verdict_rows: tuple[VerdictRow, ...]
     bandwidth: tuple[Bandwidth, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[FindingView, ...]
     replaced: tuple[str, ...]
     proof_of_zero: ZeroView
     bars: tuple[Bar, ...]
     audit: tuple[Entry, ...]
+
+    @property
+    def warm_up(self) -> tuple[Bar, ...]:
+        """The stages of its warm-up, with the boot of its nodes, in the order in which people see them."""
+        return tuple(bar for bar in self.bars if bar.kind == "stage")
+
+    def usual_stages(self) -> dict[str, object]:
+        """What `receipt --json` adds to `stages`: how long each of them usually takes, in seconds."""
+        return {
+            bar.label: {"seconds": round(bar.usual.length.total_seconds()), "measured": bar.usual.measured}
+            for bar in self.warm_up
+            if bar.usual
+        }
 
     @property
     def begins(self) -> datetime:
@@ -141,7 +156,7 @@ def of(receipt: Document, beside: ReceiptExtras) -> ReceiptView:
         pool=str(receipt["pool"]),
         owner=_text(receipt.get("owner")),
         by=_text(receipt.get("by")),
-        because=_text(receipt.get("because")),
+        because=read(receipt.get("because")) or None,
         source=str(receipt.get("source") or ""),
         window=_text(receipt.get("window")),
         opened=opened,
@@ -207,24 +222,19 @@ def _number(said: object) -> Decimal | None:
         return None
 
 
-def _findings(receipt: Document, mine: Sequence[Entry]) -> tuple[Finding, ...]:
+def _findings(receipt: Document, mine: Sequence[Entry]) -> tuple[FindingView, ...]:
     """As the receipt keeps them; advice and layer are the trail's."""
-    known = {(each.cause, each.summary): each for each in map(Finding.read, _finding_entries(mine))}
+    entries = (entry for entry in mine if entry.kind == "finding")
+    known = {(found.cause, found.summary): found for found in map(FindingView.read, entries)}
     pool, lease = str(receipt["pool"]), _text(receipt.get("lease"))
-    found = []
+    shown = []
     for row in _documents(receipt.get("findings")):
-        cause, summary = str(row.get("cause")), str(row.get("summary"))
-        at = _at(row.get("at"))
+        cause, summary, at = str(row.get("cause")), read(row.get("summary")), _at(row.get("at"))
         kept = known.get((cause, summary))
         if kept or at:
-            found.append(
-                kept or Finding(at or instant.read(str(receipt["closed"])), pool, lease, cause, summary, "")
-            )
-    return tuple(found)
-
-
-def _finding_entries(mine: Sequence[Entry]) -> list[Entry]:
-    return [entry for entry in mine if entry.kind == "finding"]
+            made = at or instant.read(str(receipt["closed"]))
+            shown.append(kept or FindingView(made, pool, lease, cause, summary, ""))
+    return tuple(shown)
 
 
 def _zero(found: object) -> ZeroView:

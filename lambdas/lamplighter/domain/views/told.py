@@ -1,6 +1,6 @@
-"""What the audit trail and the checks say of one lease, as rows and reasons that are shown.
+"""What the audit trail and the checks say about one lease, as rows and reasons to show.
 
-Reads what was kept; decides nothing.
+Reads what the ledger keeps, and decides nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,8 @@ from typing import Self
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import findings as findings_told
-from lamplighter.reasons.reason import Said, Sentences
+from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import Said, Sentences, in_english
 from lamplighter.values.instant import written
 
 OPENED = frozenset({"open", "degraded", "failed"})
@@ -22,13 +23,13 @@ GIVEN_UP_BY = "OpenLab"
 
 @dataclass(frozen=True, slots=True)
 class VerdictRow:
-    """What one check said of one node."""
+    """The verdict of one check on one node."""
 
     check: str
     node: str
     verdict: str
     """passed, failed or not-proven."""
-    reason: str
+    reason: Said
     measurements: Mapping[str, object]
 
     @classmethod
@@ -39,35 +40,35 @@ class VerdictRow:
             str(row.get("check") or ""),
             str(row.get("node") or ""),
             str(row.get("verdict") or ""),
-            str(row.get("reason") or ""),
+            read(row.get("reason")),
             measured if isinstance(measured, Mapping) else {},
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A cause that a diagnosis named."""
+class FindingView:
+    """A cause that a diagnosis named, as it is shown."""
 
     at: datetime
     pool: str
     lease: str | None
     cause: str
-    summary: str
-    advice: str
+    summary: Said
+    advice: Said
     layer: str = ""
 
     @classmethod
     def read(cls, entry: Entry) -> Self:
         """From an entry of the trail."""
-        said = entry.details
+        details = entry.details
         return cls(
             entry.at,
             entry.pool,
             entry.lease,
-            said.get("cause", "unknown"),
-            said.get("summary", str(entry.what)),
-            said.get("advice", ""),
-            said.get("layer", ""),
+            details.get("cause", "unknown"),
+            findings_told.summary_of(entry),
+            findings_told.advice_of(entry),
+            details.get("layer", ""),
         )
 
     def to_json(self) -> dict[str, object]:
@@ -76,19 +77,19 @@ class Finding:
             "at": written(self.at),
             "cause": self.cause,
             "layer": self.layer,
-            "summary": self.summary,
-            "advice": self.advice,
+            "summary": in_english(self.summary),
+            "advice": in_english(self.advice),
         }
 
 
-def findings(mine: Sequence[Entry], lease: Lease, now: datetime) -> tuple[Finding, ...]:
+def findings(mine: Sequence[Entry], lease: Lease, now: datetime) -> tuple[FindingView, ...]:
     """Of a lease in force what still stands; of one that is over each cause once."""
     if lease.in_force(now):
-        return tuple(Finding.read(entry) for entry in findings_told.standing(mine, [lease.id]))
-    once: dict[tuple[str, str], Finding] = {}
+        return tuple(FindingView.read(entry) for entry in findings_told.standing(mine, [lease.id]))
+    once: dict[tuple[str, Said], FindingView] = {}
     for entry in mine:
         if entry.kind == findings_told.KIND:
-            found = Finding.read(entry)
+            found = FindingView.read(entry)
             once.setdefault((found.cause, found.summary), found)
     return tuple(once.values())
 

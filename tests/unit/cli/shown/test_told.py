@@ -19,8 +19,9 @@ from lamplighter.domain.notices.findings import (
 )
 from lamplighter.lab.checks import OnFailure
 from lamplighter.reasons.document import document, one_line
-from lamplighter.reasons.reason import Reason, Sentences
+from lamplighter.reasons.reason import Reason, Sentences, reason
 from tests.unit.leases.granting.test_grants import EIGHT, MINUTE, lease
+from tests.unit.notices.drawing import text_of
 
 
 def row(number: int = 1, **more: Any) -> dict[str, Any]:
@@ -45,16 +46,17 @@ def test_a_finding_says_nothing_that_was_not_kept() -> None:
 
 
 def told(number: int, already: str | None = None) -> list[str]:
-    return sentences({"findings": [row(each) for each in range(1, number + 1)]}, already)
+    found = {"findings": [row(each) for each in range(1, number + 1)]}
+    return [text_of(sentence) for sentence in sentences(found, already)]
 
 
 def test_three_findings_are_told_and_the_rest_is_counted() -> None:
-    three = [f"The cause is cause-{number}: summary {number}. do {number}!" for number in (1, 2, 3)]
+    three = [f"The cause is cause-{number}: Summary {number}. Do {number}!" for number in (1, 2, 3)]
 
     assert told(3) == three
     assert told(4) == [*three, "`lamplighter why` tells 1 more."]
     assert told(5) == [*three, "`lamplighter why` tells 2 more."]
-    assert told(3, "cause-2") == [three[0], "What to do: do 2!", three[2]]
+    assert told(3, "cause-2") == [three[0], "What to do: Do 2!", three[2]]
 
 
 def test_each_finding_is_an_entry_with_its_evidence_as_it_was_when_it_was_made() -> None:
@@ -64,11 +66,11 @@ def test_each_finding_is_an_entry_with_its_evidence_as_it_was_when_it_was_made()
         pool="gpu",
         kind="finding",
         who="diagnosis",
-        what="cause-1: summary 1",
-        why="seen; heard; do 1!",
+        what=reason("notice.finding", cause="cause-1", summary="summary 1"),
+        why=Sentences((Sentences(("seen", "heard")), "do 1!")),
         lease="evening-1",
         nodes=2,
-        details={"cause": "cause-1", "layer": "gpu", "summary": "summary 1", "advice": "do 1!"},
+        details={"cause": "cause-1", "layer": "gpu"},
     )
 
     assert entries(lease(), made, EIGHT) == [expected]
@@ -109,14 +111,15 @@ def test_a_receipt_keeps_each_cause_once_as_it_was_found_first() -> None:
     assert of_receipt(trail, "evening-1") == [
         {"at": "2026-11-20T20:01:00Z", "cause": "cause-1", "summary": "summary 1"},
         {"at": "2026-11-20T20:02:00Z", "cause": "cause-2", "summary": "summary 2"},
-        {"at": "2026-11-20T20:05:00Z", "cause": "unknown", "summary": "cause-1: summary 1"},
+        {"at": "2026-11-20T20:05:00Z", "cause": "unknown", "summary": "summary 1"},
     ]
-    assert findings_told.SAID == 3
+    assert findings_told.MOST_TOLD == 3
 
 
 # --- work at stake -------------------------------------------------------------------------------
 
 FIVE = tuple(f"lab/pod-{number}" for number in range(5))
+AND_ONE = f"{', '.join(FIVE[:-1])} and {FIVE[-1]}"
 
 
 @pytest.mark.parametrize(
@@ -126,14 +129,14 @@ FIVE = tuple(f"lab/pod-{number}" for number in range(5))
         (AtStake((), FIVE, 1), ""),
         (AtStake(("n1",)), ""),
         (AtStake(("n1",), (), 1), "Of its nodes n1 goes; no work is on it."),
-        (AtStake(("n1",), FIVE), f"It ends the work of {', '.join(FIVE)}."),
+        (AtStake(("n1",), FIVE), f"It ends the work of {AND_ONE}."),
         (AtStake(("n1",), (*FIVE, "a")), f"It ends the work of {', '.join(FIVE)} and 1 more."),
         (AtStake(("n1",), (*FIVE, "a", "b")), f"It ends the work of {', '.join(FIVE)} and 2 more."),
-        (AtStake(("n1",), FIVE, 1), f"Of its nodes n1 goes, and with it the work of {', '.join(FIVE)}."),
+        (AtStake(("n1",), FIVE, 1), f"Of its nodes n1 goes, and with it the work of {AND_ONE}."),
     ],
 )
 def test_work_that_goes_is_named_up_to_five_pods(stake: AtStake, said: str) -> None:
-    assert stake.said() == said
+    assert text_of(stake.said()) == said
 
 
 def test_what_is_at_stake_is_written_and_read_back() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.adapters.slack.reply import NoLonger
 from lamplighter.domain.commands.command import Decision
-from lamplighter.domain.slack.kept import Ask, Reply
+from lamplighter.domain.slack.kept import ApprovalRequest, Reply
 from lamplighter.errors import OutsideFailed
 from tests.unit.slack.recording import CHANNEL, EIGHT, MINUTE, STUDENT, LabInSlack, evening, lab_in_slack
 
@@ -91,7 +91,7 @@ def test_half_an_hour_later_nobody_is_told(lab: LabInSlack) -> None:
 # --- asks -----------------------------------------------------------------------------------------
 
 
-def ask(**more: object) -> Ask:
+def ask(**more: object) -> ApprovalRequest:
     values: dict[str, object] = {
         "id": "ask-1",
         "pool": "gpu",
@@ -105,7 +105,7 @@ def ask(**more: object) -> Ask:
         "zone": "Asia/Seoul",
         "url": URL,
     }
-    return Ask(**{**values, **more})  # type: ignore[arg-type]
+    return ApprovalRequest(**{**values, **more})  # type: ignore[arg-type]
 
 
 def test_an_ask_is_posted_once_with_approve_and_decline_and_pings_nobody(lab: LabInSlack) -> None:

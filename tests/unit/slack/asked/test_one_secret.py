@@ -35,7 +35,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[st
     (tmp_path / "lab.json").write_text(lab.to_json(), "utf-8")
     for name, value in {**SETTINGS, "LAMBDA_TASK_ROOT": str(tmp_path)}.items():
         monkeypatch.setenv(name, value)
-    made = (slack.door, slack_context.slack_services, environment.lab, secret.shared)
+    made = (slack.request_handler, slack_context.slack_services, environment.lab, secret.shared)
     for each in made:
         each.cache_clear()
     with mock_aws():
@@ -55,7 +55,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[st
 
 
 def test_the_signature_and_the_token_are_of_one_fetching(fetched: list[str]) -> None:
-    assert slack.door().keys.get().signing_secret == "s"
+    assert slack.request_handler().keys.get().signing_secret == "s"
     # Nobody answers where Slack is, but the token is asked for on the way.
     assert not slack_context.slack_services().people.person("U0MINJI", "minji", frozenset(), 0.5).known
 

@@ -3,7 +3,7 @@
 import pytest
 
 from lamplighter.domain.commands.words import OpenWords
-from lamplighter.domain.slack.asked.buttons import Action, Carried
+from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.domain.slack.asked.understand import (
     ELSEWHERE,
     NotUnderstood,
@@ -13,6 +13,7 @@ from lamplighter.domain.slack.asked.understand import (
     pressed,
 )
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 from tests.unit.slack.asked.test_understand import MINUTE, NOW, TWO, read
 
 SAID = OpenWords("gpu", 2, NOW, 90 * MINUTE, NOW, because="the exam")
@@ -22,30 +23,30 @@ CARRIED = Carried("gpu", "evening-1", 2, 90 * MINUTE, NOW, NOW, "the exam", ask=
 @pytest.mark.parametrize(
     ("action", "meant"),
     [
-        (Action.OPEN, Understood(Word.OPEN, SAID, "evening-1")),
-        (Action.ADD, Understood(Word.OPEN, SAID, "evening-1", add=True)),
-        (Action.EXTEND, Understood(Word.EXTEND, SAID, "evening-1")),
-        (Action.KEEP_UNTIL, Understood(Word.EXTEND, SAID, "evening-1")),
-        (Action.CLOSE, Understood(Word.CLOSE, SAID, "evening-1")),
-        (Action.CONFIRM, Understood(Word.CLOSE, SAID, "evening-1", confirmed=True)),
-        (Action.ASK, Understood(Word.ASK, SAID, "evening-1", asks=Word.OPEN)),
-        (Action.APPROVE, Understood(Word.APPROVE, ask="ask-1")),
-        (Action.DECLINE, Understood(Word.DECLINE, ask="ask-1")),
-        (Action.KEEP, Understood(Word.KEEP, SAID, "evening-1", ask="ask-1")),
-        (Action.WHY, Understood(Word.WHY, SAID, "evening-1", ask="ask-1")),
-        (Action.TELL_ME, Understood(Word.TELL_ME, SAID, "evening-1", ask="ask-1")),
-        (Action.TAKE, Understood(Word.TAKE, SAID, "evening-1", ask="ask-1")),
+        (ButtonAction.OPEN, Understood(Word.OPEN, SAID, "evening-1")),
+        (ButtonAction.ADD, Understood(Word.OPEN, SAID, "evening-1", add=True)),
+        (ButtonAction.EXTEND, Understood(Word.EXTEND, SAID, "evening-1")),
+        (ButtonAction.KEEP_UNTIL, Understood(Word.EXTEND, SAID, "evening-1")),
+        (ButtonAction.CLOSE, Understood(Word.CLOSE, SAID, "evening-1")),
+        (ButtonAction.CONFIRM, Understood(Word.CLOSE, SAID, "evening-1", confirmed=True)),
+        (ButtonAction.ASK, Understood(Word.ASK, SAID, "evening-1", asks=Word.OPEN)),
+        (ButtonAction.APPROVE, Understood(Word.APPROVE, ask="ask-1")),
+        (ButtonAction.DECLINE, Understood(Word.DECLINE, ask="ask-1")),
+        (ButtonAction.KEEP, Understood(Word.KEEP, SAID, "evening-1", ask="ask-1")),
+        (ButtonAction.WHY, Understood(Word.WHY, SAID, "evening-1", ask="ask-1")),
+        (ButtonAction.TELL_ME, Understood(Word.TELL_ME, SAID, "evening-1", ask="ask-1")),
+        (ButtonAction.TAKE, Understood(Word.TAKE, SAID, "evening-1", ask="ask-1")),
     ],
 )
-def test_a_button_does_what_it_is_called(action: Action, meant: Understood) -> None:
+def test_a_button_does_what_it_is_called(action: ButtonAction, meant: Understood) -> None:
     assert pressed(action, CARRIED) == meant
 
 
 def test_close_is_confirmed_where_its_own_dialog_named_the_owner() -> None:
-    assert pressed(Action.CLOSE, Carried("gpu", confirmed=True)) == Understood(
+    assert pressed(ButtonAction.CLOSE, Carried("gpu", confirmed=True)) == Understood(
         Word.CLOSE, OpenWords("gpu"), "gpu", confirmed=True
     )
-    assert pressed(Action.CONFIRM, Carried("gpu")).confirmed
+    assert pressed(ButtonAction.CONFIRM, Carried("gpu")).confirmed
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def test_close_is_confirmed_where_its_own_dialog_named_the_owner() -> None:
     [("open", Word.OPEN, False), ("add", Word.OPEN, True), ("extend", Word.EXTEND, False), (None, Word.OPEN, False)],
 )  # fmt: skip
 def test_an_ask_is_for_nodes_or_for_time(verb: str | None, asks: Word, add: bool) -> None:
-    found = pressed(Action.ASK, Carried("gpu", verb=verb))
+    found = pressed(ButtonAction.ASK, Carried("gpu", verb=verb))
 
     assert (found.word, found.asks, found.add) == (Word.ASK, asks, add)
 
@@ -90,9 +91,12 @@ def test_the_only_window_needs_no_name(word: str) -> None:
     one = WordContext(["gpu"], ["evening"], NOW, TWO.zone)
 
     assert read(word, one) == Understood(Word(word), window="evening")
-    for place, windows in ((WordContext(["gpu"], [], NOW, TWO.zone), "none"), (TWO, "evening, night")):
-        with pytest.raises(BadInput, match=rf"{word} WINDOW \[2026-12-01\]; the windows are {windows}$"):
+    which = reason("slack.which-window", word=word, windows=("evening", "night"))
+    none = WordContext(["gpu"], [], NOW, TWO.zone)
+    for place, why in ((none, reason("slack.no-windows")), (TWO, which)):
+        with pytest.raises(BadInput) as refused:
             read(word, place)
+        assert refused.value.said == why
 
 
 @pytest.mark.parametrize("word", sorted(ELSEWHERE))
@@ -110,5 +114,6 @@ def test_a_word_that_is_not_understood_is_named_in_eighty_letters() -> None:
 
 
 def test_a_button_of_an_older_release_is_named_in_eighty_letters() -> None:
-    with pytest.raises(BadInput, match=f"the button '{'z' * 80}' is not known"):
+    with pytest.raises(BadInput) as refused:
         pressed("z" * 81, Carried())
+    assert refused.value.said == reason("slack.unknown-button", button="z" * 80)

@@ -8,6 +8,7 @@ import pytest
 
 from lamplighter.domain.slack.asked.request import MOST_FIELDS, Press, SlashCommand, SslCheck, read
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 TYPED = {
     "team_id": "T0",
@@ -74,27 +75,29 @@ def test_what_a_press_leaves_out_is_found_elsewhere_or_empty(
 
 
 @pytest.mark.parametrize(
-    ("more", "says"),
+    ("more", "code"),
     [
-        ({"type": "view_submission"}, "only buttons under messages are known here"),
-        ({"actions": {}}, "no button was pressed"),
-        ({"actions": []}, "no button was pressed"),
-        ({"actions": ["open"]}, "no button was pressed"),
-        ({"actions": ["open", {"action_id": "open"}]}, "no button was pressed"),
-        ({"user": {}}, "does not say who asks"),
-        ({"user": {"id": 7}}, "does not say who asks"),
-        ({"user": {"id": "minji"}}, "does not say who asks"),
+        ({"type": "view_submission"}, "slack.not-a-button"),
+        ({"actions": {}}, "slack.no-button"),
+        ({"actions": []}, "slack.no-button"),
+        ({"actions": ["open"]}, "slack.no-button"),
+        ({"actions": ["open", {"action_id": "open"}]}, "slack.no-button"),
+        ({"user": {}}, "slack.no-user"),
+        ({"user": {"id": 7}}, "slack.no-user"),
+        ({"user": {"id": "minji"}}, "slack.no-user"),
     ],
 )
-def test_what_nobody_could_have_pressed_is_refused(more: dict[str, Any], says: str) -> None:
-    with pytest.raises(BadInput, match=says):
+def test_what_nobody_could_have_pressed_is_refused(more: dict[str, Any], code: str) -> None:
+    with pytest.raises(BadInput) as refused:
         pressed(**more)
+    assert refused.value.said == reason(code)
 
 
 @pytest.mark.parametrize("payload", ["{", "[" * 100_000, "[]", "null"])
 def test_a_payload_that_is_no_document_is_refused(payload: str) -> None:
-    with pytest.raises(BadInput, match="type"):
+    with pytest.raises(BadInput) as refused:
         read(urlencode({"payload": payload}))
+    assert refused.value.said in {reason("slack.no-command"), reason("slack.not-a-button")}
 
 
 def test_slack_may_look_whether_somebody_is_there() -> None:
@@ -103,8 +106,9 @@ def test_slack_may_look_whether_somebody_is_there() -> None:
 
 @pytest.mark.parametrize("body", ["", "ssl_check=0", "a=b", "&".join(["a=b"] * 101)])
 def test_what_holds_no_command_is_refused(body: str) -> None:
-    with pytest.raises(BadInput, match="holds no command that I know"):
+    with pytest.raises(BadInput) as refused:
         read(body)
+    assert refused.value.said == reason("slack.no-command")
 
 
 def test_a_hundred_fields_are_read_and_what_is_no_text_is_told_apart() -> None:

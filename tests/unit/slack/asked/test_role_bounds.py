@@ -9,9 +9,10 @@ import pytest
 from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.domain.slack.asked import roles
 from lamplighter.domain.slack.asked.person import Person
-from lamplighter.domain.slack.asked.roles import No, Wanted
+from lamplighter.domain.slack.asked.roles import Wanted
 from lamplighter.domain.slack.asked.understand import Word
 from lamplighter.lab.channels import Role
+from lamplighter.reasons.reason import Reason
 from tests.unit.slack.asked.test_roles import HOUR, MINJI, lease
 
 MINE = lease(MINJI.written)
@@ -22,7 +23,7 @@ def role(**more: Any) -> Role:
     return Role(**{"members": ["U0MINJI"], "may": ["open", "extend"], **more})
 
 
-def refusal(wanted: Wanted, person: Person = MINJI, **given: Role) -> No | None:
+def refusal(wanted: Wanted, person: Person = MINJI, **given: Role) -> Reason | None:
     return roles.refusal(person, wanted, given)
 
 
@@ -31,25 +32,26 @@ def refusal(wanted: Wanted, person: Person = MINJI, **given: Role) -> No | None:
     [
         ({}, Wanted(Word.OPEN, "gpu", 99, 99 * HOUR), None),
         ({"may": ["close"]}, Wanted(Word.OPEN, "gpu"),
-         No("action", {"role": "r", "action": "open", "allowed": "close"})),
-        ({"may": []}, Wanted(Word.OPEN, "gpu"), No("only-sees", {"role": "r", "action": "open", "allowed": ""})),
+         Reason("slack.role.action", {"role": "r", "action": "open", "allowed": "close"})),
+        ({"may": []}, Wanted(Word.OPEN, "gpu"), Reason("slack.role.only-sees", {"role": "r", "action": "open"})),
         ({"pools": ["gpu"]}, Wanted(Word.OPEN, "gpu"), None),
         ({"pools": ["big", "gpu2"]}, Wanted(Word.OPEN, "gpu"),
-         No("pool", {"role": "r", "action": "open", "pools": "big, gpu2", "pool": "gpu"})),
+         Reason("slack.role.pool", {"role": "r", "action": "open", "pools": "big, gpu2", "pool": "gpu"})),
         ({"pools": []}, Wanted(Word.OPEN, "gpu"),
-         No("no-pool", {"role": "r", "action": "open", "pools": "", "pool": "gpu"})),
+         Reason("slack.role.no-pool", {"role": "r", "action": "open", "pool": "gpu"})),
         ({"pools": ["big"]}, Wanted(Word.OPEN), None),
         ({"max_nodes": 2}, Wanted(Word.OPEN, "gpu", 2), None),
         ({"max_nodes": 2}, Wanted(Word.OPEN, "gpu"), None),
-        ({"max_nodes": 2}, Wanted(Word.OPEN, "gpu", 3), No("nodes", {"role": "r", "most": 2, "nodes": 3})),
+        ({"max_nodes": 2}, Wanted(Word.OPEN, "gpu", 3),
+         Reason("slack.role.nodes", {"role": "r", "most": 2, "nodes": 3})),
         ({"longest": HOUR}, Wanted(Word.OPEN, "gpu", 1, HOUR), None),
         ({"longest": HOUR}, Wanted(Word.OPEN, "gpu", 1), None),
         ({"longest": HOUR}, Wanted(Word.OPEN, "gpu", 1, HOUR + MINUTE),
-         No("length", {"role": "r", "longest": "1h", "length": "1h1m"})),
+         Reason("slack.role.length", {"role": "r", "longest": HOUR, "length": HOUR + timedelta(minutes=1)})),
     ],
 )  # fmt: skip
 def test_a_role_lets_somebody_have_what_is_within_its_bounds(
-    bounds: dict[str, Any], wanted: Wanted, no: No | None
+    bounds: dict[str, Any], wanted: Wanted, no: Reason | None
 ) -> None:
     assert refusal(wanted, r=role(**bounds)) == no
 
@@ -58,8 +60,8 @@ def test_of_several_roles_one_that_allows_it_is_enough_and_else_the_nearest_give
     sees, small, short = role(may=[]), role(max_nodes=1), role(longest=HOUR)
 
     assert refusal(Wanted(Word.OPEN, "gpu", 2, HOUR), sees=sees, small=small, short=short) is None
-    assert refusal(Wanted(Word.OPEN, "gpu", 2, 2 * HOUR), sees=sees, small=small, short=short) == No(
-        "length", {"role": "short", "longest": "1h", "length": "2h"}
+    assert refusal(Wanted(Word.OPEN, "gpu", 2, 2 * HOUR), sees=sees, small=small, short=short) == Reason(
+        "slack.role.length", {"role": "short", "longest": HOUR, "length": 2 * HOUR}
     )
 
 
@@ -67,10 +69,12 @@ def test_whose_groups_are_not_known_is_told_so_where_groups_count() -> None:
     unknown = replace(MINJI, id="U0NEW", known=False)
     by_group = role(members=["S0CLASS"])
 
-    assert refusal(Wanted(Word.OPEN), unknown, r=by_group) == No("groups-unknown", {"action": "open"})
-    assert refusal(Wanted(Word.OPEN), unknown, r=role()) == No("none", {"action": "open"})
-    assert refusal(Wanted(Word.OPEN), replace(unknown, known=True), r=by_group) == No(
-        "none", {"action": "open"}
+    assert refusal(Wanted(Word.OPEN), unknown, r=by_group) == Reason(
+        "slack.role.groups-unknown", {"action": "open"}
+    )
+    assert refusal(Wanted(Word.OPEN), unknown, r=role()) == Reason("slack.role.none", {"action": "open"})
+    assert refusal(Wanted(Word.OPEN), replace(unknown, known=True), r=by_group) == Reason(
+        "slack.role.none", {"action": "open"}
     )
     assert refusal(Wanted(Word.OPEN), replace(unknown, id="U0MINJI"), r=role()) is None
 
@@ -80,8 +84,8 @@ def test_whose_groups_are_not_known_is_told_so_where_groups_count() -> None:
     [
         (Word.EXTEND, [], None),
         (Word.EXTEND, ["close"], None),
-        (Word.EXTEND, ["open"], "length"),
-        (Word.EXTEND, ["open", "extend"], "length"),
+        (Word.EXTEND, ["open"], "slack.role.length"),
+        (Word.EXTEND, ["open", "extend"], "slack.role.length"),
         (Word.KEEP, ["open"], None),
         (Word.CLOSE, ["open"], None),
     ],
@@ -91,7 +95,7 @@ def test_who_may_open_extends_their_own_within_the_same_length(
 ) -> None:
     found = refusal(Wanted(word, "gpu", 1, 2 * HOUR, MINE), r=role(may=may, longest=HOUR))
 
-    assert (found.kind if found else None) == no
+    assert (found.code if found else None) == no
 
 
 def test_an_allowance_is_that_of_the_widest_role_that_lets_them() -> None:

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.slack.asked import roles
@@ -13,6 +12,7 @@ from lamplighter.domain.slack.asked.person import Person, id_in
 from lamplighter.domain.slack.asked.roles import Wanted, groups_named, owns
 from lamplighter.domain.slack.asked.understand import Word
 from lamplighter.lab.channels import Role
+from lamplighter.reasons.reason import in_english
 
 HOUR = timedelta(hours=1)
 EIGHT = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
@@ -29,7 +29,7 @@ STUDENT = Person("U0KIM", "kim", frozenset({"S0CLASS"}))
 def refusal(person: Person, wants: Wanted, given: Mapping[str, Role]) -> str | None:
     """Why they may not, in words."""
     no = roles.refusal(person, wants, given)
-    return no.said(ENGLISH) if no else None
+    return in_english(no) if no else None
 
 
 def lease(owner: str) -> Lease:

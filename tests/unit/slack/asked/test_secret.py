@@ -64,7 +64,7 @@ def test_an_empty_one_is_empty_and_half_a_one_is_half(stopped: Path) -> None:
 @pytest.mark.parametrize("text", ["", "8f742231b10e", '["8f742231b10e"]', '{"signing_secret": "8f742231b10e'])
 def test_what_is_no_secret_of_ours_is_said_without_quoting_it(stopped: Path, text: str) -> None:
     at(stopped, EIGHT)
-    with pytest.raises(OutsideFailed, match="write signing_secret and bot_token") as refused:
+    with pytest.raises(OutsideFailed, match="Write signing_secret and bot_token") as refused:
         secret(SecretsManager(text)).get()
     assert "8f74" not in str(refused.value)
     assert refused.value.__suppress_context__

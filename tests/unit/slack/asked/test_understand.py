@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.domain.commands.words import OpenWords
 from lamplighter.domain.slack.asked import buttons, understand
-from lamplighter.domain.slack.asked.buttons import Action, Carried
+from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.domain.slack.asked.understand import NotUnderstood, Understood, Word, WordContext
 from lamplighter.errors import BadInput
 
@@ -154,10 +154,10 @@ def test_what_only_buttons_do_cannot_be_typed(text: str) -> None:
         ("open for ever", "is no duration"),
         ("open at teatime", "is no time"),
         ("extend 1d", "is no duration"),
-        ("skip", "say which window"),
+        ("skip", "names no window"),
         ("skip evening tomorrow", "is no date"),
         ("pause 2h", "was not expected"),
-        ("experiment run driver", "for the command line: type `lamplighter experiment`"),
+        ("experiment run driver", "only on the command line"),
     ],
 )
 def test_what_cannot_be_meant_says_what_would_be_right(text: str, says: str) -> None:
@@ -182,9 +182,9 @@ def test_until_is_by_the_askers_own_clock() -> None:
 def test_a_button_means_what_its_words_mean() -> None:
     said = Carried(pool="gpu", nodes=2, lasting=90 * MINUTE)
     assert buttons.read(said.written()) == said
-    pressed = understand.pressed(Action.ADD, said)
+    pressed = understand.pressed(ButtonAction.ADD, said)
     assert (pressed.word, pressed.add, pressed.said.nodes) == (Word.OPEN, True, 2)
-    assert understand.pressed(Action.CONFIRM, Carried(lease="l")) == Understood(
+    assert understand.pressed(ButtonAction.CONFIRM, Carried(lease="l")) == Understood(
         Word.CLOSE, what="l", confirmed=True
     )
 
@@ -196,10 +196,10 @@ def test_a_value_that_says_nothing_useful_carries_nothing(value: str) -> None:
 
 @pytest.mark.parametrize("value", ["x", "[]", "1", "null"])
 def test_a_value_that_is_none_of_ours_is_said(value: str) -> None:
-    with pytest.raises(BadInput, match="carries nothing"):
+    with pytest.raises(BadInput, match="cannot read this button"):
         buttons.read(value)
 
 
 def test_a_button_of_an_older_release_is_said() -> None:
-    with pytest.raises(BadInput, match="not known any more"):
+    with pytest.raises(BadInput, match="no longer has the button"):
         understand.pressed("dance", Carried())

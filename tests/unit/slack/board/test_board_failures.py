@@ -119,7 +119,7 @@ def test_while_another_run_posts_nobody_posts_the_same(lab: LabInSlack) -> None:
     lab.slack.answers_lost = 1
     with pytest.raises(KeyboardInterrupt):
         lab.tell(LEASE)
-    with pytest.raises(TryLater, match="another run posts"):
+    with pytest.raises(TryLater, match="another run is posting"):
         lab.tell(LEASE)
 
 
@@ -194,7 +194,7 @@ class Updating(RecordingSlack):
         ts = super().post(channel, message, thread)
         if thread:
             self.lab.put(evening(LeaseState.CLOSING, ordered=EIGHT))
-            with pytest.raises(TryLater, match="another run posts"):
+            with pytest.raises(TryLater, match="another run is posting"):
                 show(event([LEASE]), self.lab.board)
         return ts
 

@@ -44,7 +44,7 @@ def test_a_leaked_pool_is_told_however_late() -> None:
     said = "*Pool gpu is leaked*: it should be at zero and is not. {}It costs money until it is gone, and is being closed again."  # noqa: E501
 
     [post] = pool_posts(leaked, [], PEOPLE, LOOK)
-    assert told(post)[0] == said.format("I-1 is there. ")
+    assert told(post)[0] == said.format("i-1 is there. ")
     assert (post.key, post.at) == ("leaked-2026-11-20T11:00:00Z", None)
     [bare] = pool_posts(replace(leaked, leaked_because=None), [], PEOPLE, LOOK)
     assert told(bare)[0] == said.format(" ")

@@ -8,13 +8,15 @@ import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict, Ledger
 from lamplighter.domain.slack.asked.person import Person
-from lamplighter.domain.slack.kept import Ask, Reply, Shown, WaitingPlace
+from lamplighter.domain.slack.kept import ApprovalRequest, Reply, Shown, WaitingPlace
 from tests.ledger_table import kept
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 REPLY = Reply("open-1", "gpu", "U1", "https://answer", "C1", "1 node now", EIGHT + DAY)
-ASK = Ask("ask-1", "gpu", "U1", "jun (U1)", "C1", "1 node now", {"verb": "open"}, EIGHT, EIGHT + DAY, "UTC")
+ASK = ApprovalRequest(
+    "ask-1", "gpu", "U1", "jun (U1)", "C1", "1 node now", {"verb": "open"}, EIGHT, EIGHT + DAY, "UTC"
+)
 WISH = WaitingPlace("gpu", EIGHT, "U1", "jun (U1)", "C1", 2, None, EIGHT + DAY, "Asia/Seoul")
 SHOWN = Shown("gpu", "cli-1", "C1", "1.5", "abc")
 

@@ -44,7 +44,7 @@ def offered(door: Knocks, user: str = INSTRUCTOR, because: str | None = None) ->
     wish = standing(user, because=because)
     door.lab.conversation.wish(wish)
     assert door.lab.conversation.offer(wish, EIGHT)
-    said = offer_message(replace(wish, offered=EIGHT), door.lab.board.look("Asia/Seoul")).to_json()
+    said = offer_message(replace(wish, offered=EIGHT), door.lab.board.style("Asia/Seoul")).to_json()
     return buttons(said)["take"]
 
 

@@ -18,6 +18,7 @@ from lamplighter.domain.slack.message import Message, MessageExtras, message
 from lamplighter.domain.slack.style import SlackStyle
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import Stage, StageState, StageView
+from lamplighter.reasons.reason import reason
 
 EIGHT = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)  # 20:00 in Seoul
 MINUTE = timedelta(minutes=1)
@@ -36,7 +37,7 @@ OPEN = LeaseView(
     source="slack",
     window=None,
     date=None,
-    called="minji's lease",
+    called=reason("lease.of-owner", owner="minji"),
     state=LeaseState.OPEN,
     standing=LeaseStanding.OPEN,
     nodes=2,
@@ -67,8 +68,8 @@ PAGE = (
 )
 
 
-def shown(view: LeaseView = OPEN, beside: MessageExtras | None = None, look: SlackStyle = LOOK) -> Message:
-    return message(view, beside or MessageExtras(), look)
+def shown(view: LeaseView = OPEN, beside: MessageExtras | None = None, style: SlackStyle = LOOK) -> Message:
+    return message(view, beside or MessageExtras(), style)
 
 
 def texts(made: Message) -> list[str]:
@@ -195,7 +196,7 @@ def test_how_a_pool_is_used_is_told_once_its_gpus_are_ready() -> None:
 @pytest.mark.parametrize(
     ("more", "trouble"),
     [
-        ({"leaked_because": "i-1 is there"}, "*Leaked*: I-1 is there."),
+        ({"leaked_because": "i-1 is there"}, "*Leaked*: i-1 is there."),
         ({"failed_because": "no capacity"}, "*Given up*: No capacity."),
         ({"degraded_because": "one is late!"}, "*Not all is well*: One is late!"),
         ({"refused_because": "the pool is full"}, "Why: The pool is full."),
@@ -255,8 +256,8 @@ def test_while_it_warms_up_the_boot_of_its_nodes_stands_beside_its_usual_times()
         OPEN, standing=LeaseStanding.OPENING, ready=None, stages=(STAGES[0], gpus), boot=(joined, driver)
     )
 
-    def lines(view: LeaseView, look: SlackStyle = LOOK) -> list[str]:
-        return next(text for text in texts(shown(view, look=look)) if "▰" in text).splitlines()[1:]
+    def lines(view: LeaseView, style: SlackStyle = LOOK) -> list[str]:
+        return next(text for text in texts(shown(view, style=style)) if "▰" in text).splitlines()[1:]
 
     assert lines(opening) == [
         "✓ armed   ● GPUs (usually 1m40s)",

@@ -15,7 +15,7 @@ from tests.unit.slack.board.test_message import LOOK, MINUTE, OPEN, shown
 def later(by: timedelta, **more: Any) -> str:
     """The digest so long after half past eight, with so much more spent."""
     return shown(
-        replace(OPEN, cost_so_far=Money.of(2, "USD"), **more), look=replace(LOOK, now=LOOK.now + by)
+        replace(OPEN, cost_so_far=Money.of(2, "USD"), **more), style=replace(LOOK, now=LOOK.now + by)
     ).digest
 
 

@@ -9,7 +9,7 @@ import pytest
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.slack.answers import HELP, help_text, just_use_it, may_not, sure
-from lamplighter.domain.slack.asked.roles import No
+from lamplighter.reasons.reason import Reason
 from tests.unit.slack.recording import EIGHT
 from tests.unit.slack.shown.test_answers import ASKED, HOUR, LEASE, OPEN, UNDERSTOOD, VOICE, carried, seconds
 
@@ -63,7 +63,7 @@ def test_to_a_pool_that_is_full_nothing_is_added() -> None:
 
 # --- no, and are you sure --------------------------------------------------------------------------
 
-NO = No("none", {"action": "open"})
+NO = Reason("slack.role.none", {"action": "open"})
 REASON = "Not allowed: you are in none of the lab's roles: everybody may see, and you may not open."
 
 

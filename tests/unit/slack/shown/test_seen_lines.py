@@ -44,7 +44,7 @@ def status(view: PoolView, pause: Pause | None = None) -> list[str]:
         ({}, "*gpu* is closed."),
         ({"closing": (OPEN,)}, "*gpu* is closing."),
         ({"leases": (OPEN,), "state": PoolState("gpu", leaked_because="i-1 runs since 10:00 UTC on 2026-11-20.")},
-         "*gpu* is leaked: i-1 runs since 19:00 (Asia/Seoul)."),
+         "*gpu* is leaked. i-1 runs since 19:00 (Asia/Seoul)."),
         ({"leases": (OPENING, replace(OPENING, owner="jin", gpus_expected=EIGHT + 30 * MINUTE))},
          "*gpu* is opening for minji and jin; GPUs are expected at 20:09 (Asia/Seoul)."),
         ({"leases": (OPENING, replace(OPENING, gpus_expected=None))},
@@ -74,8 +74,8 @@ def test_gpus_are_counted_once_somebody_looked(in_use: int, free: int) -> None:
         ({}, "Next: minji at 2026-11-21 20:00 (Asia/Seoul) with 2 nodes."),
         ({"window": "evening"}, "Next: evening at 2026-11-21 20:00 (Asia/Seoul) with 2 nodes."),
         ({"refused_because": "it is full until 13:00 UTC on 2026-11-21."},
-         ("Next: minji at 2026-11-21 20:00 (Asia/Seoul) will not open: "
-          "it is full until 2026-11-21 22:00 (Asia/Seoul).")),
+         ("Next: minji at 2026-11-21 20:00 (Asia/Seoul) will not open. "
+          "It is full until 2026-11-21 22:00 (Asia/Seoul).")),
     ],
 )  # fmt: skip
 def test_what_opens_next_is_said_by_its_window_or_its_owner(more: dict[str, Any], said: str) -> None:
@@ -127,7 +127,7 @@ def test_twenty_windows_are_said_behind_the_pause() -> None:
     assert seeing.windows(LAB, VOICE).text == "Nothing is planned."
     paused = seeing.windows(replace(many, pause=Pause("alice", EIGHT)), VOICE).text.splitlines()
     assert (paused[0], paused[1][:3], len(paused)) == (
-        "the lab is paused until somebody resumes it, by alice",
+        "The lab is paused until somebody resumes it, by alice.",
         "w0,",
         21,
     )

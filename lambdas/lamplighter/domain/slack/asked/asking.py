@@ -6,40 +6,40 @@ Who may approve is roles.py's; the approved command takes the path of any other.
 import hashlib
 
 from lamplighter.domain.slack import blocks
-from lamplighter.domain.slack.asked.buttons import Action, Carried
+from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.domain.slack.blocks import Block, Button, joined, plain
-from lamplighter.domain.slack.kept import Ask
+from lamplighter.domain.slack.kept import ApprovalRequest
 from lamplighter.domain.slack.message import Message
 from lamplighter.domain.slack.style import SlackStyle, named
 
 
-def ask_message(ask: Ask, look: SlackStyle) -> Message:
+def ask_message(ask: ApprovalRequest, style: SlackStyle) -> Message:
     """The message about an ask, as it stands now."""
-    said = look.say("ask.asked", owner=plain(named(ask.owner)), what=plain(ask.understood))
+    said = style.say("ask.asked", owner=plain(named(ask.owner)), what=plain(ask.understood))
     shown: list[Block] = [blocks.section(said)]
     if ask.state != "asked":
-        after = look.say(f"ask.{ask.state}", by=plain(named(ask.by)))
+        after = style.say(f"ask.{ask.state}", by=plain(named(ask.by)))
         said = joined([said, after])
         shown.append(blocks.context(after))
-    elif look.now >= ask.until:
-        after = look.say("ask.lapsed")
+    elif style.now >= ask.until:
+        after = style.say("ask.lapsed")
         said = joined([said, after])
         shown.append(blocks.context(after))
     else:
         about = Carried(pool=ask.pool, ask=ask.id).written()
         shown += [
-            blocks.context(look.say("ask.who", until=plain(look.clock(ask.until)))),
+            blocks.context(style.say("ask.who", until=plain(style.clock(ask.until)))),
             *blocks.actions(
-                Button(Action.APPROVE, look.say("button.approve"), about, style="primary"),
-                Button(Action.DECLINE, look.say("button.decline"), about),
+                Button(ButtonAction.APPROVE, style.say("button.approve"), about, style="primary"),
+                Button(ButtonAction.DECLINE, style.say("button.decline"), about),
             ),
         ]
     digest = hashlib.sha256(repr(shown).encode()).hexdigest()[:32]
     return Message(said, shown, digest)
 
 
-def settled(ask: Ask, look: SlackStyle) -> Message:
+def settled(ask: ApprovalRequest, style: SlackStyle) -> Message:
     """What the asker hears once somebody has decided."""
-    after = look.say(f"ask.{ask.state}", by=plain(named(ask.by)))
+    after = style.say(f"ask.{ask.state}", by=plain(named(ask.by)))
     said = joined([plain(ask.understood), after])
     return Message(said, [blocks.section(said)])

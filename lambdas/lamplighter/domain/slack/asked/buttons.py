@@ -12,13 +12,14 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 LONGEST_VALUE = 2000
 LONGEST_NAME = 300
 CUT = "…"
 
 
-class Action(StrEnum):
+class ButtonAction(StrEnum):
     """The `action_id` of each button."""
 
     OPEN = "open"
@@ -88,9 +89,9 @@ def read(value: str) -> Carried:
     try:
         said = json.loads(value or "{}")
     except ValueError:
-        raise BadInput("this button carries nothing that I know; ask /gpu status") from None
+        raise BadInput(reason("slack.bad-button")) from None
     if not isinstance(said, dict):
-        raise BadInput("this button carries nothing that I know; ask /gpu status")
+        raise BadInput(reason("slack.bad-button"))
     seconds = _whole(said, "s")
     return Carried(
         pool=_text(said, "p"),

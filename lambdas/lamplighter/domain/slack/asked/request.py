@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 MOST_FIELDS = 100
 _USER = re.compile(r"[UW][A-Z0-9]{1,30}", re.ASCII)
-_NO_COMMAND = "this request holds no command that I know; type one, for example /gpu status"
+_NO_COMMAND = reason("slack.no-command")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +90,10 @@ def _press(payload: str) -> Press:
     except (ValueError, RecursionError):
         raise BadInput(_NO_COMMAND) from None
     if not isinstance(said, dict) or said.get("type") != "block_actions":
-        raise BadInput("only buttons under messages are known here; type words, for example /gpu status")
+        raise BadInput(reason("slack.not-a-button"))
     actions = said.get("actions")
     if not isinstance(actions, list) or not actions or not isinstance(actions[0], dict):
-        raise BadInput("no button was pressed")
+        raise BadInput(reason("slack.no-button"))
     action: Mapping[str, object] = actions[0]
     user, container = _inner(said, "user"), _inner(said, "container")
     return Press(
@@ -111,7 +112,7 @@ def _press(payload: str) -> Press:
 def _user(said: object) -> str:
     if isinstance(said, str) and _USER.fullmatch(said):
         return said
-    raise BadInput("this request does not say who asks")
+    raise BadInput(reason("slack.no-user"))
 
 
 def _inner(said: Mapping[str, object], key: str) -> Mapping[str, object]:

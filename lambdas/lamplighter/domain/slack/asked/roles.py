@@ -10,12 +10,11 @@ from datetime import timedelta
 from math import inf
 from typing import TYPE_CHECKING
 
-from lamplighter.data.texts import Texts
 from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.slack.asked.person import Person, id_in
 from lamplighter.domain.slack.asked.understand import Word
-from lamplighter.values.counted import write_duration
+from lamplighter.reasons.reason import Reason, reason
 
 if TYPE_CHECKING:
     from lamplighter.lab.channels import Role
@@ -45,18 +44,6 @@ class Wanted:
     lease: Lease | None = None
 
 
-@dataclass(frozen=True)
-class No:
-    """Why somebody may not: one of the catalogue's sentences, and what it names."""
-
-    kind: str
-    names: Mapping[str, object]
-
-    def said(self, texts: Texts) -> str:
-        """The reason, without its full stop."""
-        return texts.say(f"slack.role.{self.kind}", **self.names)
-
-
 def owns(person: Person, lease: Lease | None) -> bool:
     """Whether a lease is theirs."""
     return lease is not None and id_in(lease.owner) == person.id
@@ -67,16 +54,16 @@ def groups_named(roles: Mapping[str, "Role"]) -> frozenset[str]:
     return frozenset(member for role in roles.values() for member in role.members if member.startswith("S"))
 
 
-def refusal(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> No | None:
+def refusal(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> Reason | None:
     """Why they may not; None where they may."""
     action, named = _ACTIONS[wanted.word], _named(person, wanted, roles)
     held = {name: role for name, role in roles.items() if _in(person, role)}
     if named is None:
         return None
     if not held and not person.known and groups_named(roles):
-        return No("groups-unknown", {"action": action})
+        return reason("slack.role.groups-unknown", action=action)
     if not held:
-        return No("none", {"action": action})
+        return reason("slack.role.none", action=action)
     reasons = [_why_not(name, role, named, wanted) for name, role in held.items()]
     return None if None in reasons else max(filter(None, reasons), key=lambda each: each[0])[1]
 
@@ -117,21 +104,19 @@ def _in(person: Person, role: "Role") -> bool:
     return person.id in role.members or not person.groups.isdisjoint(role.members)
 
 
-def _why_not(name: str, role: "Role", action: str, wanted: Wanted) -> tuple[int, No] | None:
+def _why_not(name: str, role: "Role", action: str, wanted: Wanted) -> tuple[int, Reason] | None:  # noqa: PLR0911 -- a line each rule
     """The first rule of a role that is in the way, and how far it got; None where none is."""
     if action not in role.may:
-        return 0, No(
-            "action" if role.may else "only-sees",
-            {"role": name, "action": action, "allowed": ", ".join(role.may)},
-        )
+        if not role.may:
+            return 0, reason("slack.role.only-sees", role=name, action=action)
+        return 0, reason("slack.role.action", role=name, action=action, allowed=", ".join(role.may))
     if role.pools is not None and wanted.pool is not None and wanted.pool not in role.pools:
-        return 1, No(
-            "pool" if role.pools else "no-pool",
-            {"role": name, "action": action, "pools": ", ".join(role.pools), "pool": wanted.pool},
-        )
+        if not role.pools:
+            return 1, reason("slack.role.no-pool", role=name, action=action, pool=wanted.pool)
+        pools = ", ".join(role.pools)
+        return 1, reason("slack.role.pool", role=name, action=action, pools=pools, pool=wanted.pool)
     if role.max_nodes is not None and wanted.nodes is not None and wanted.nodes > role.max_nodes:
-        return 2, No("nodes", {"role": name, "most": role.max_nodes, "nodes": wanted.nodes})
+        return 2, reason("slack.role.nodes", role=name, most=role.max_nodes, nodes=wanted.nodes)
     if role.longest is not None and wanted.length is not None and wanted.length > role.longest:
-        longest, length = write_duration(role.longest), write_duration(wanted.length)
-        return 3, No("length", {"role": name, "longest": longest, "length": length})
+        return 3, reason("slack.role.length", role=name, longest=role.longest, length=wanted.length)
     return None

@@ -23,7 +23,7 @@ from lamplighter.domain.commands.words import (
     reason_given,
 )
 from lamplighter.domain.slack import tidy
-from lamplighter.domain.slack.asked.buttons import Action, Carried
+from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import reason
 
@@ -122,7 +122,7 @@ def typed(text: str, context: WordContext) -> Understood:
     words = tidy.words(text, (*context.pools, *context.windows))
     first, rest = (words[0].lower(), words[1:]) if words else ("", [])
     if first in ELSEWHERE:
-        raise BadInput(f"'{first}' is for the command line: type `lamplighter {first}` in a shell")
+        raise BadInput(reason("slack.command-line-only", word=first))
     typable = [word.value for word in Word if word not in ONLY_BUTTONS]
     word = Word(first) if first in typable else _ALSO.get(first)
     if word is None:
@@ -146,23 +146,23 @@ def pressed(action: str, carried: Carried) -> Understood:
     )
     what = carried.lease or carried.pool
     match action:
-        case Action.OPEN | Action.ADD:
-            return Understood(Word.OPEN, said, what, add=action == Action.ADD)
-        case Action.EXTEND | Action.KEEP_UNTIL:
+        case ButtonAction.OPEN | ButtonAction.ADD:
+            return Understood(Word.OPEN, said, what, add=action == ButtonAction.ADD)
+        case ButtonAction.EXTEND | ButtonAction.KEEP_UNTIL:
             return Understood(Word.EXTEND, said, what)
-        case Action.CLOSE | Action.CONFIRM:
-            return Understood(Word.CLOSE, said, what, confirmed=carried.confirmed or action == Action.CONFIRM)
-        case Action.ASK:
+        case ButtonAction.CLOSE | ButtonAction.CONFIRM:
+            return Understood(
+                Word.CLOSE, said, what, confirmed=carried.confirmed or action == ButtonAction.CONFIRM
+            )
+        case ButtonAction.ASK:
             wanted = Word.EXTEND if carried.verb == Word.EXTEND else Word.OPEN
-            return Understood(Word.ASK, said, what, add=carried.verb == Action.ADD, asks=wanted)
-        case Action.APPROVE | Action.DECLINE:
+            return Understood(Word.ASK, said, what, add=carried.verb == ButtonAction.ADD, asks=wanted)
+        case ButtonAction.APPROVE | ButtonAction.DECLINE:
             return Understood(Word(action), ask=carried.ask)
-        case Action.KEEP | Action.WHY | Action.TELL_ME | Action.TAKE:
+        case ButtonAction.KEEP | ButtonAction.WHY | ButtonAction.TELL_ME | ButtonAction.TAKE:
             return Understood(Word(action), said, what, ask=carried.ask)
         case _:
-            raise BadInput(
-                f"the button '{action[:80]}' is not known any more; type words, for example status"
-            )
+            raise BadInput(reason("slack.unknown-button", button=action[:80]))
 
 
 def _open(rest: list[str], context: WordContext) -> Understood:
@@ -222,10 +222,9 @@ def _window(word: Word, rest: list[str], context: WordContext) -> Understood:
         return Understood(word, OpenWords(because=because), window=rest[0], date=date)
     if len(context.windows) == 1:
         return Understood(word, window=context.windows[0])
-    raise BadInput(
-        f"say which window, and which date if it is not the next: {word.value} WINDOW [2026-12-01]; "
-        f"the windows are {', '.join(context.windows) or 'none'}"
-    )
+    if not context.windows:
+        raise BadInput(reason("slack.no-windows"))
+    raise BadInput(reason("slack.which-window", word=word.value, windows=tuple(context.windows)))
 
 
 def _first(rest: list[str]) -> tuple[str | None, list[str]]:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from lamplighter.adapters.aws.ledger.items import Value, sortable
 from lamplighter.domain.slack.asked.person import Person
-from lamplighter.domain.slack.kept import Ask, Reply, Shown, WaitingPlace
+from lamplighter.domain.slack.kept import ApprovalRequest, Reply, Shown, WaitingPlace
 
 Values: TypeAlias = dict[str, Value]
 Kept: TypeAlias = Mapping[str, Value]
@@ -46,7 +46,7 @@ def reply(kept: Kept) -> Reply:
     )
 
 
-def ask_values(ask: Ask) -> Values:
+def ask_values(ask: ApprovalRequest) -> Values:
     return {
         "id": ask.id,
         "pool": ask.pool,
@@ -66,8 +66,8 @@ def ask_values(ask: Ask) -> Values:
     }
 
 
-def ask(kept: Kept) -> Ask:
-    return Ask(
+def ask(kept: Kept) -> ApprovalRequest:
+    return ApprovalRequest(
         id=str(kept["id"]),
         pool=str(kept["pool"]),
         user=str(kept["user"]),

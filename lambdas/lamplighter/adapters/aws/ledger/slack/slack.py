@@ -15,7 +15,7 @@ from lamplighter.adapters.aws.ledger.reads import LedgerReads
 from lamplighter.adapters.aws.ledger.slack import items as forms
 from lamplighter.adapters.aws.ledger.table import Conflict
 from lamplighter.domain.slack.asked.person import Person
-from lamplighter.domain.slack.kept import SEEN_KEPT, Ask, Reply, Shown, WaitingPlace
+from lamplighter.domain.slack.kept import SEEN_KEPT, ApprovalRequest, Reply, Shown, WaitingPlace
 
 SLACK = "SLACK"
 REPLY, ASK, PERSON, SEEN = "REPLY#", "ASK#", "PERSON#", "SEEN#"
@@ -52,7 +52,7 @@ class LedgerSlack(LedgerReads):
             return False
         return True
 
-    def file_ask(self, ask: Ask) -> bool:
+    def file_ask(self, ask: ApprovalRequest) -> bool:
         """Keep what somebody asks for; False where this very ask was filed before."""
         try:
             self._table.put(
@@ -63,12 +63,12 @@ class LedgerSlack(LedgerReads):
             return False
         return True
 
-    def ask(self, ask_id: str) -> Ask | None:
+    def ask(self, ask_id: str) -> ApprovalRequest | None:
         """One ask, or None where it has lapsed."""
         found = self._table.get(SLACK, ASK + ask_id)
         return None if found is None else forms.ask(items.values(found))
 
-    def settle_ask(self, ask: Ask, state: str, by: str, request: str) -> Ask:
+    def settle_ask(self, ask: ApprovalRequest, state: str, by: str, request: str) -> ApprovalRequest:
         """Approve or decline an ask; gives it as it stands, which is another's word where they were first."""
         with suppress(Conflict):
             self._table.update(
