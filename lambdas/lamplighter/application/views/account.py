@@ -12,7 +12,7 @@ from typing import Any
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import ViewReading
 from lamplighter.application.capacity.capacity import Capacity
-from lamplighter.application.capacity.lives import nodes_lives
+from lamplighter.application.capacity.lives import lives_of_pool
 from lamplighter.application.views.receipts import receipts_of
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
@@ -77,10 +77,7 @@ class LabAccount:
     @cached_property
     def _lives(self) -> dict[str, tuple[NodeLife, ...]]:
         """Of each pool that has a price: when its nodes ran, as far as AWS remembers."""
-        return {
-            pool: nodes_lives(self.capacity, self.capacity.see(pool), self.now)
-            for pool in self._reading.terms
-        }
+        return {pool: lives_of_pool(self.capacity, pool, self.now) for pool in self._reading.terms}
 
     @property
     def today(self) -> NodeTime:
