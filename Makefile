@@ -1,5 +1,5 @@
-# The targets that people use: demo, test, quick, test-long, synth, bench. All else is a step towards them.
-# Needs Python >= 3.11, make and a package index; writes to this checkout and the user's cache folder only.
+# People use these targets: demo, test, quick, test-long, synth, bench. The others are steps towards them.
+# They need Python >= 3.11, make and a package index, and write only to this checkout and the user's cache folder.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -8,13 +8,13 @@ SHELL := /bin/bash
 
 LAB ?= lab.yaml
 OUT ?= cdk.out
-# The parts that test, test-long and bench are about; none named means all.
+# The parts of test, test-long and bench; empty means all.
 PARTS ?=
-# How many changes `make mutants` tries.
+# How many changes `make mutants` makes.
 N ?= 100
 SEED ?=
 WITHIN ?=
-# Lambda runs Python 3.13: the same language version is taken where the machine has it.
+# Lambda runs Python 3.13, so the same version is used where the machine has it.
 PYTHON ?= $(shell for p in python3.13 $$HOME/.pyenv/versions/3.13*/bin/python python3 python; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 BIN := .venv/bin
@@ -23,21 +23,21 @@ BIN := .venv/bin
 
 help:
 	@echo "make demo       a GPU lab day on this machine, from the first window to the receipt"
-	echo "make quick      checks, and the tests nearest to what changed: below a minute"
-	echo "make test       every check, and every test but the long ones"
-	echo "make test-long  what looks longer: properties at full length, all scenarios"
+	echo "make quick      the checks, and the tests nearest to your change: within a minute"
+	echo "make test       every check, and every test except the long ones"
+	echo "make test-long  the long tests: properties at full length, all scenarios"
 	echo "make synth      the cloud assembly of LAB=$(LAB) into OUT=$(OUT)"
 	echo "make bench      the figures of docs/reference/performance.md"
 
-# --- set-up, each step once; steps that do not need each other run side by side ---------------
+# --- set-up: each step runs once, and independent steps run at the same time ------------------
 
-# A recipe ends by saying what it took.
+# A recipe ends with the time that it took.
 TOOK = echo "$(1): $$SECONDS s"
-# What a step needs is set up, as many steps at a time as may.
+# Sets up what a target needs, up to four steps at a time.
 SET_UP = --silent --no-print-directory -j 4
 
 .venv/.begun:
-	@if [ -z "$(PYTHON)" ]; then echo "Lamplighter needs Python 3.11 or newer; none was found on PATH." >&2; exit 2; fi
+	@if [ -z "$(PYTHON)" ]; then echo "Lamplighter needs Python 3.11 or newer, and PATH has none." >&2; exit 2; fi
 	echo "Setting up .venv with $$($(PYTHON) --version) …"
 	$(PYTHON) -m venv .venv
 	sed -n '/^uv==/,/[^\]$$/p' requirements/run.txt > .venv/installer.txt
@@ -45,7 +45,7 @@ SET_UP = --silent --no-print-directory -j 4
 	touch $@
 	$(call TOOK,.venv)
 
-# The product, synthesis and the embedded cloud: all that demo and synth need.
+# The packages that demo and synth need: the product, synthesis and the embedded cloud.
 .venv/.packages: requirements/run.txt | .venv/.begun
 	@$(BIN)/uv pip sync --quiet --require-hashes requirements/run.txt
 	touch $@
@@ -55,13 +55,13 @@ SET_UP = --silent --no-print-directory -j 4
 	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-# On top of it, what checks and tests need.
+# The further packages that checks and tests need.
 .venv/.checks: requirements/dev.txt .venv/.ready
 	@$(BIN)/uv pip install --quiet --require-hashes --requirements requirements/dev.txt
 	touch $@
 	$(call TOOK,packages for checks and tests)
 
-# What compiles for Lambda; looked for again each time until there is one.
+# The Python that compiles for Lambda. Each run looks for it until it finds one.
 .PHONY: runtime-python
 runtime-python: | .venv/.begun
 	@PYTHONPATH=.:lambdas $(BIN)/python -m stacks.runtime_python
@@ -71,7 +71,7 @@ runtime-python: | .venv/.begun
 	touch $@
 	$(call TOOK,packages for Lambda)
 
-# It takes minutes once, so it begins before the packages are there, and asks for none of them.
+# The first build takes minutes. It needs no package, so it begins before they are installed.
 .PHONY: control-plane
 control-plane: | .venv/.begun
 	@PYTHONPATH=.:lambdas $(BIN)/python -m local.kubernetes.binaries
@@ -82,7 +82,7 @@ to-synth: .venv/.ready .build/layer/.ready
 to-run: control-plane to-synth
 to-test: control-plane to-synth .venv/.checks
 
-# The CDK command line, by the lock file's hashes; it runs on the wheel's own node.
+# The CDK command line, checked against the hashes of its lock file. It runs on the node of a wheel.
 .venv/bin/cdk: requirements/cdk/package.json requirements/cdk/package-lock.json .venv/.packages
 	@mkdir -p .build/cdk
 	cp requirements/cdk/*.json .build/cdk/
@@ -94,10 +94,12 @@ to-test: control-plane to-synth .venv/.checks
 .PHONY: cdk
 cdk: .venv/bin/cdk
 
-# --- what people run --------------------------------------------------------------------------
+# --- targets for everybody --------------------------------------------------------------------
 
+# On a machine where the demo was never tried, the first line says so and names the container, before any download.
 demo:
-	@$(MAKE) $(SET_UP) to-run
+	@if [ -n "$(PYTHON)" ]; then $(PYTHON) -m local.machine; fi
+	$(MAKE) $(SET_UP) to-run
 	$(BIN)/lamplighter local demo
 
 synth:
@@ -120,13 +122,13 @@ bench:
 	@$(MAKE) $(SET_UP) to-test
 	$(BIN)/python -m tests.bench $(PARTS)
 
-# Chromium is the machine's own: not part of `make test`, which needs nothing but Python.
+# `make test` does not include it, because it needs Chromium on the machine.
 test-browser:
 	@if ! command -v chromedriver > /dev/null; then echo "make test-browser needs Chromium and its driver: apt-get install chromium chromium-driver (Debian, Ubuntu)" >&2; exit 2; fi
 	$(MAKE) $(SET_UP) to-synth .venv/.checks
 	$(BIN)/pytest -q -n 2 --dist loadscope tests/browser
 
-# --- what maintainers run ---------------------------------------------------------------------
+# --- targets for maintainers ------------------------------------------------------------------
 
 docs:
 	@$(MAKE) $(SET_UP) to-synth .venv/.checks
@@ -144,7 +146,7 @@ mutations:
 	@$(MAKE) $(SET_UP) to-synth .venv/.checks
 	$(BIN)/python -m tests.mutations
 
-# N changes in what decides and in what writes, at random; SEED repeats a run; WITHIN names a folder or file.
+# Makes N random changes in code that decides or writes. SEED repeats a run; WITHIN names a folder or file.
 mutants: .venv/.mutants
 	@$(BIN)/python -m tests.mutants $(N) $(or $(SEED),$(shell echo $$RANDOM)) $(WITHIN)
 
@@ -153,7 +155,7 @@ mutants: .venv/.mutants
 	$(BIN)/uv pip install --quiet --require-hashes --requirements requirements/mutants.txt
 	touch $@
 
-# One set of versions: those of everything together hold for the parts of it.
+# One set of versions: the lock of everything also holds for its parts.
 lock: .venv/.begun
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes requirements/dev.in -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes \

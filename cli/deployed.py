@@ -1,47 +1,34 @@
-"""A deployed lab with all that its ledger says of the plan: what `simulate --live` and `windows --ics` play."""
+"""A deployed lab with its plan in the ledger: what `simulate --live` and `windows --ics` play."""
 
 from collections.abc import Mapping
 from datetime import datetime
 
 from cli.deployment import Deployment
+from lamplighter.adapters.aws.known_prices import known_prices, known_terms
 from lamplighter.adapters.calendars.kept import beside
 from lamplighter.domain.calendar.live import Deployed
-from lamplighter.domain.leases.terms import Terms, terms
 from lamplighter.domain.money.budget import BudgetPeriod
-from lamplighter.domain.money.price import known_price
-from lamplighter.errors import BadInput
 
 
-def look(found: Deployment) -> Deployed:
-    """The lab, its leases, what people changed, course calendars as last read, and measured warm-ups."""
-    known = {pool: found.ledger.leases(pool) for pool in found.lab.pools}
+def look(deployment: Deployment) -> Deployed:
+    """The lab, its leases, skips and pauses, the last read of its course calendars, and measured warm-ups."""
+    lab, ledger = deployment.lab, deployment.ledger
+    leases = {pool: ledger.leases(pool) for pool in lab.pools}
     return Deployed(
-        lab=found.lab,
-        terms=_terms(found),
-        leases=[lease for leases in known.values() for lease in leases],
-        skips=found.ledger.skips(),
-        pauses=found.ledger.pauses(),
-        beside=beside(found.lab, found.ledger, known),
+        lab=lab,
+        terms=known_terms(lab, known_prices(lab, ledger)),
+        leases=[lease for of_pool in leases.values() for lease in of_pool],
+        skips=ledger.skips(),
+        pauses=ledger.pauses(),
+        beside=beside(lab, ledger, leases),
     )
 
 
 def budgets(
-    found: Deployment, deployed: Deployed, begin: datetime, end: datetime
+    deployment: Deployment, deployed: Deployed, begin: datetime, end: datetime
 ) -> Mapping[str, BudgetPeriod]:
-    """The budgets of every period that the range's windows open in, and the present one."""
-    currency = found.lab.guard.budget.currency
-    periods = {lease.period for lease in deployed.ahead(begin, end, found.now)}
-    periods |= {each.period(found.now).key for each in deployed.terms.values()}
-    return {period: found.ledger.budget(period, currency) for period in sorted(periods)}
-
-
-def _terms(found: Deployment) -> dict[str, Terms]:
-    """The terms of every pool whose price is known; the planner plans no other either."""
-    known: dict[str, Terms] = {}
-    for pool in found.lab.pools:
-        kept = found.ledger.price(found.lab.region, found.lab.pools[pool].instance_type)
-        try:
-            known[pool] = terms(found.lab, pool, known_price(found.lab, pool, kept))
-        except BadInput:
-            continue
-    return known
+    """The budget of the present period, and of every period in which a window of the range opens."""
+    currency = deployment.lab.guard.budget.currency
+    periods = {lease.period for lease in deployed.ahead(begin, end, deployment.now)}
+    periods |= {terms.period(deployment.now).key for terms in deployed.terms.values()}
+    return {period: deployment.ledger.budget(period, currency) for period in sorted(periods)}

@@ -1,6 +1,6 @@
-"""Finds the one lab that is deployed in the account and region, and what time AWS says it is.
+"""Finds the one lab that is deployed in the account and region, and the time by AWS's clock.
 
-Owns the look-up by stack tag and the outputs' names; what a verb then does with the lab is the verb's.
+It reads the tag and the outputs of the stacks. The verbs decide what to do with the lab.
 """
 
 from collections.abc import Mapping
@@ -11,8 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from cli import elsewhere
+from cli import elsewhere, printing
 from cli.look_after import known_names
+from cli.nearest import did_you_mean
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client
 from lamplighter.adapters.aws.cloudformation import Stack, Stacks
 from lamplighter.adapters.aws.ledger.ledger import Ledger
@@ -23,34 +24,36 @@ from lamplighter.lab.model import Lab
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
 
+    from lamplighter.application.capacity.services import CapacityServices
+
 
 class AwsClock:
-    """The time as the AWS endpoint's `Date` header tells it, never the machine's."""
+    """The time by the `Date` header of the AWS endpoint, never by the machine."""
 
     def __init__(self, cloudformation: "CloudFormationClient") -> None:
-        self._seen: datetime | None = None
+        self._last_date: datetime | None = None
         self._cloudformation = cloudformation
         cloudformation.meta.events.register("after-call.cloudformation", self._note)
 
     def _note(self, http_response: Any, **_: object) -> None:  # noqa: ANN401 - botocore's own reply object
-        said = http_response.headers.get("Date")
-        self._seen = parsedate_to_datetime(said) if said else None
+        date = http_response.headers.get("Date")
+        self._last_date = parsedate_to_datetime(date) if date else None
 
     def last(self) -> datetime:
         """The time of the last reply; exact to the second."""
-        if self._seen is None:
+        if self._last_date is None:
             raise OutsideFailed("cloudformation:DescribeStacks answered without a Date header")
-        return self._seen
+        return self._last_date
 
     def now(self) -> datetime:
-        """The present time, by one more call."""
+        """The present time. It costs one call."""
         Stacks(self._cloudformation).of_labs()
         return self.last()
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """A deployed lab: its outputs by name and the clock of its endpoint."""
+    """A deployed lab: the outputs of its controller stack by name, and the clock of its endpoint."""
 
     name: str
     outputs: Mapping[str, str]
@@ -67,7 +70,7 @@ class Deployment:
 
     @cached_property
     def lab(self) -> Lab:
-        """The lab as it is deployed, not as a file beside you says."""
+        """The lab as it is deployed. A lab file in the working folder is not read."""
         document = self.ledger.document()
         if document is None:
             raise OutsideFailed(
@@ -76,57 +79,82 @@ class Deployment:
         lab = Lab.from_json(document)
         known_names.note("pools", lab.pools)
         known_names.note("windows", [window.name for window in lab.windows])
+        printing.show_instants_in(ZoneInfo(lab.time_zone))
         return lab
+
+    @cached_property
+    def capacity(self) -> "CapacityServices":
+        """The lab's pools in EKS, Auto Scaling and EC2."""
+        from lamplighter.application.capacity.services import of_lab  # noqa: PLC0415 -- few verbs need it
+
+        return of_lab(self.lab, self.ledger)
 
     @property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.lab.time_zone)
 
-    def pool(self, named: str | None) -> str:
-        """The pool that is meant: the named one, or the only one."""
-        return pool_meant(named, list(self.lab.pools))
+    def pool(self, name: str | None) -> str:
+        """The named pool, or the lab's only one. BadInput names the pool that is most like an unknown name."""
+        pools = list(self.lab.pools)
+        if name is not None and name not in pools:
+            raise BadInput(
+                f"POOL: there is no pool '{name[:80]}', the lab has {', '.join(pools)}{did_you_mean(name, pools)}"
+            )
+        return pool_meant(name, pools)
 
-    def window(self, named: str) -> str:
-        """The name of a window, if the lab has it."""
-        return window_meant(named, [window.name for window in self.lab.windows])
+    def window(self, name: str) -> str:
+        """The name of a window. BadInput names the window that is most like an unknown name."""
+        windows = [window.name for window in self.lab.windows]
+        if windows and name not in windows:
+            raise BadInput(
+                f"WINDOW: there is no window '{name[:80]}', the lab has {', '.join(windows)}"
+                f"{did_you_mean(name, windows)}"
+            )
+        return window_meant(name, windows)
 
-    def pools(self, named: str | None) -> list[str]:
+    def pools(self, name: str | None) -> list[str]:
         """The named pool alone, or all."""
-        return [self.pool(named)] if named is not None else list(self.lab.pools)
+        return [self.pool(name)] if name is not None else list(self.lab.pools)
 
 
 def find(lab_name: str | None) -> Deployment:
     """The one lab of the account and region, or the named one.
 
-    Raises BadInput when there is none, or several and none is named.
+    Raises BadInput where there is none, or where there are several and none is named.
     """
     cloudformation: CloudFormationClient = client("cloudformation", read_seconds=FIRST_READ_SECONDS)
     clock = AwsClock(cloudformation)
     labs = {stack.lab: stack for stack in Stacks(cloudformation).of_labs() if "LedgerTable" in stack.outputs}
     known_names.note("labs", labs)
-    found = _only(labs, lab_name, cloudformation.meta.region_name)
-    return Deployment(found.lab, found.outputs, clock)
+    stack = _only(labs, lab_name, cloudformation.meta.region_name)
+    return Deployment(stack.lab, stack.outputs, clock)
 
 
 def _only(labs: Mapping[str, Stack], lab_name: str | None, region: str) -> Stack:
-    seen = ", ".join(sorted(labs)) or "none"
+    names = ", ".join(sorted(labs)) or "none"
     if lab_name is not None and lab_name in labs:
         return labs[lab_name]
     if lab_name is not None:
-        others = elsewhere.look(region)
-        there = f"; this account has {others.said()}" if others.labs else ""
+        others = _said(elsewhere.labs_elsewhere(region))
         raise BadInput(
-            f"--lab-name: no lab '{lab_name[:80]}' is deployed in {region}; deployed there: {seen}{there}"
+            f"--lab-name: no lab '{lab_name[:80]}' is deployed in {region}; deployed there: {names}"
+            f"{f'; the account has {others}' if others else did_you_mean(lab_name, labs)}"
         )
     if not labs:
-        others = elsewhere.look(region)
-        account = f" of account {others.account}" if others.account else ""
-        there = (
-            f"it has {others.said()}"
-            if others.labs
-            else "and none was seen in its other regions: deploy one, or name another region with AWS_REGION"
+        account, others = elsewhere.account(), _said(elsewhere.labs_elsewhere(region))
+        raise BadInput(
+            f"no lab is deployed in {region}{f' of account {account}' if account else ''}; "
+            + (
+                f"the account has {others}"
+                if others
+                else "deploy one, or name another region with AWS_REGION or another account with AWS_PROFILE"
+            )
         )
-        raise BadInput(f"no lab is deployed in {region}{account}; {there}; AWS_PROFILE names another account")
     if len(labs) > 1:
-        raise BadInput(f"--lab-name: several labs are deployed in {region}, name one of {seen}")
+        raise BadInput(f"--lab-name: several labs are deployed in {region}, name one of {names}")
     return next(iter(labs.values()))
+
+
+def _said(labs: Mapping[str, str]) -> str:
+    """`evening in us-west-2 (AWS_REGION=us-west-2)`; empty where there is none."""
+    return ", ".join(f"{lab} in {region} (AWS_REGION={region})" for lab, region in sorted(labs.items()))

@@ -1,12 +1,13 @@
-"""How a verb ends that does not do what was asked: one line for a person, and the exit code.
+"""The message and the exit code of a verb that fails: one line for a person.
 
-Where AWS refuses whoever asks, it says what to do about it: only at a prompt, since for a function the same
-answers are the outside world's failures, whatever they say.
+Where AWS refuses the caller's credentials, the line says what to do. Only a person at a prompt can do it: for a
+function the same answers are failures of the outside world.
 """
 
-import difflib
 import os
 
+from cli.nearest import did_you_mean
+from cli.printing import drawn_error
 from lamplighter.adapters.aws.calls import error_code
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused
 
@@ -31,35 +32,35 @@ DENIED = frozenset(
 NOT_ENABLED = frozenset({"OptInRequired", "SubscriptionRequiredException"})
 
 
-def told(error: Exception) -> tuple[str, int]:
-    """What to say, one line for each problem, and the exit code."""
+def ending(error: Exception) -> tuple[str, int]:
+    """The message, with one line for each problem, and the exit code."""
     if isinstance(error, BadInput):
-        return str(error), BAD_INPUT
+        return drawn_error(error), BAD_INPUT
     if isinstance(error, Refused):
-        return str(error), NO
+        return drawn_error(error), NO
     if isinstance(error, LamplighterError):
         return _outside(error)
     if isinstance(error, OSError):
         return f"the operating system refused: {error}", OUTSIDE
     fault = " ".join(f"{type(error).__name__}: {error}".split())[:MOST_OF_A_FAULT]
     return (
-        f"this is a fault of lamplighter's own ({fault}): ask again with LAMPLIGHTER_TRACEBACK=1 and report "
-        "what it says"
+        f"lamplighter itself has a bug ({fault}): repeat the command with LAMPLIGHTER_TRACEBACK=1 and report "
+        "the output"
     ), OUTSIDE
 
 
-def is_ours_to_mend(error: Exception) -> bool:
-    """Whether it is a fault in this program, of which whoever mends it wants the traceback."""
+def is_bug(error: Exception) -> bool:
+    """Whether the error is a bug of this program, so that its traceback is of use."""
     return not isinstance(error, (LamplighterError, OSError))
 
 
 def _outside(error: LamplighterError) -> tuple[str, int]:
     cause = error.__cause__
     code = error_code(cause) if isinstance(error, OutsideFailed) and isinstance(cause, Exception) else ""
-    said = _said(cause)
-    if code in SKEWED or (code in MIXED_UP and "expired" in said.lower()):
+    message = _message(cause)
+    if code in SKEWED or (code in MIXED_UP and "expired" in message.lower()):
         return (
-            f"AWS refuses the time of the request: set this machine's clock, which is wrong ({said})",
+            f"AWS refuses the time of the request: set this machine's clock, which is wrong ({message})",
             BAD_INPUT,
         )
     if code in EXPIRED:
@@ -69,38 +70,40 @@ def _outside(error: LamplighterError) -> tuple[str, int]:
         )
     if code in UNKNOWN:
         return (
-            f"AWS does not know these credentials ({said.rstrip('.')}): log in again, or name a profile with "
-            "AWS_PROFILE; in a region that your account must enable first it says the same"
+            f"AWS does not know these credentials ({message.rstrip('.')}): log in again, or name a profile with "
+            "AWS_PROFILE; AWS says the same in a region that your account has not enabled"
         ), BAD_INPUT
     if code in MIXED_UP:
         return (
-            "AWS does not accept the signature: the secret access key does not belong to the access key, "
-            "set both again or name a profile with AWS_PROFILE"
+            "AWS does not accept the signature because the secret access key does not belong to the access key: "
+            "set both again, or name a profile with AWS_PROFILE"
         ), BAD_INPUT
     if code in DENIED | NOT_ENABLED:
         what = f"{error.call} on {error.subject}" if isinstance(error, OutsideFailed) else "a call"
-        return f"{what} was denied: {said or code}; whoever manages the account can allow it", OUTSIDE
-    said = " ".join(str(error).split())
+        return f"AWS denied {what}: {message or code}; an administrator of the account can allow it", OUTSIDE
+    text = " ".join(drawn_error(error).split())
     region = _unknown_region() if type(cause).__name__ == "EndpointConnectionError" else None
-    return (said, OUTSIDE) if region is None else (f"{region} ({said})", BAD_INPUT)
+    return (text, OUTSIDE) if region is None else (f"{region} ({text})", BAD_INPUT)
 
 
 def _unknown_region() -> str | None:
-    """What is wrong with the name of the region, where no such region is known: then nothing answers there."""
-    import boto3  # noqa: PLC0415 -- known by now
+    """The message about a region that does not exist; None where the region exists."""
+    import boto3  # noqa: PLC0415 -- the failed call has imported it
 
     session = boto3.Session()
     region = os.environ.get("AWS_REGION") or session.region_name
     partitions = session.get_available_partitions()
-    known = [each for name in partitions for each in session.get_available_regions("cloudformation", name)]
+    known = [
+        name
+        for partition in partitions
+        for name in session.get_available_regions("cloudformation", partition)
+    ]
     if "AWS_ENDPOINT_URL" in os.environ or region is None or region in known:
         return None
-    near = difflib.get_close_matches(region, known, 1)
-    meant = f", did you mean {near[0]}?" if near else ""
-    return f"AWS_REGION: there is no region '{region[:80]}'{meant}"
+    return f"AWS_REGION: there is no region '{region[:80]}'{did_you_mean(region, known)}"
 
 
-def _said(cause: BaseException | None) -> str:
+def _message(cause: BaseException | None) -> str:
     """AWS's own words, in one line."""
     response: dict[str, dict[str, str]] | None = getattr(cause, "response", None)
     return " ".join((response or {}).get("Error", {}).get("Message", "").split())

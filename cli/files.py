@@ -1,4 +1,4 @@
-"""Files that a verb writes for its caller: refused before any work is done, and never left half written."""
+"""Files that a verb writes for its caller: checked before any work, and written whole or not at all."""
 
 import os
 from pathlib import Path
@@ -14,11 +14,16 @@ def may_be_written(option: str, file: Path) -> None:
 
 
 def write(option: str, file: Path, text: str) -> None:
-    """The whole text, or what was there before."""
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    """Replace the file with the text. If that fails, the file stays as it was."""
+    draft = draft_of(file)
     try:
         draft.write_text(text, "utf-8")
         draft.replace(file)
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise BadInput(f"{option}: '{file}' cannot be written: {error.strerror}") from error
+
+
+def draft_of(file: Path) -> Path:
+    """The file beside it that is written first, and then renamed."""
+    return file.with_name(f".{file.name}.{os.getpid()}")

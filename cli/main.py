@@ -1,6 +1,6 @@
-"""The `lamplighter` command: registers the verbs and turns our errors into exit codes.
+"""The `lamplighter` command: registers the verbs and turns errors into exit codes.
 
-0 done, 1 the answer is no, 2 bad input, 3 the outside world failed; never a traceback.
+0 done, 1 the answer is no, 2 bad input, 3 the outside world failed. It prints no traceback.
 """
 
 import io
@@ -10,10 +10,11 @@ import sys
 from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
-from cli import endings, printing
+from cli import endings, printing, usage
 from cli.summaries import summaries
 
 app = typer.Typer(
@@ -63,13 +64,13 @@ PANELS = {
 MODULES = {module.rpartition(".")[2]: module for modules in PANELS.values() for module in modules}
 PANEL = {module.rpartition(".")[2]: panel for panel, modules in PANELS.items() for module in modules}
 GROUPS = {"experiment", "local", "slack"}
-"""Verbs that have verbs of their own."""
-COMPLETING = "_LAMPLIGHTER_COMPLETE"  # as in cli.look_after.completion, which only a shell needs
-INTERRUPTED = 130  # as shells say it
+"""Verbs that have verbs below them."""
+COMPLETING = "_LAMPLIGHTER_COMPLETE"  # as in cli.look_after.completion, which is imported for a shell only
+INTERRUPTED = 130  # the exit code of shells for Ctrl-C
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         printing.say(f"lamplighter {version('lamplighter')}")
         raise typer.Exit
 
@@ -100,17 +101,17 @@ def _register(name: str) -> None:
         app.command(name, rich_help_panel=PANEL[name])(module.command)
 
 
-def _register_for(asked: str) -> None:
-    """The verb that is named, which pays for no other's imports; where none is, the names of all."""
-    if asked in MODULES:
-        _register(asked)
+def _register_for(verb: str) -> None:
+    """Register the named verb, without importing the others; without a known verb, the summaries of all."""
+    if verb in MODULES:
+        _register(verb)
         return
-    for name, said in summaries(MODULES).items():
-        app.command(name, help=said, rich_help_panel=PANEL[name])(lambda: None)
+    for name, text in summaries(MODULES).items():
+        app.command(name, help=text, rich_help_panel=PANEL[name])(lambda: None)
 
 
 def whole() -> typer.Typer:
-    """The command with every verb registered, for whoever wants to read it all."""
+    """The command with every verb registered."""
     for name in MODULES:
         _register(name)
     return app
@@ -120,57 +121,54 @@ def main() -> None:
     _speak_utf_8()
     if COMPLETING in os.environ:
         _complete()
-    # Until the verb has something to take down, a signal ends it as it would later.
+    printing.show_instants_in(ZoneInfo("UTC"))
+    # Until `local` has something to stop, a signal ends it with 0 as well.
     for number in (signal.SIGINT, signal.SIGTERM) if "local" in sys.argv[1:2] else ():
         signal.signal(number, lambda *_: sys.exit(0))
-    asked = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-    _register_for(asked)
+    _register_for(next((word for word in sys.argv[1:] if not word.startswith("-")), ""))
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read us has seen enough, as `head` does; nothing more is to be said, at exit neither.
+        # The reader has closed the pipe, as `head` does: nothing more is written, not at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except (KeyboardInterrupt, typer.Abort):
         raise SystemExit(INTERRUPTED) from None
     except typer.exceptions.TyperException as error:
-        # A usage error in one line, as all bad input: no box, no traceback.
-        said = str(error.format_message() if hasattr(error, "format_message") else error)
-        _end(" ".join(said.split()) if asked else said, endings.BAD_INPUT)
+        _end(usage.message(error), endings.BAD_INPUT)
     except Exception as error:
-        if endings.is_ours_to_mend(error) and os.environ.get("LAMPLIGHTER_TRACEBACK"):
+        if endings.is_bug(error) and os.environ.get("LAMPLIGHTER_TRACEBACK"):
             raise
-        _end(*endings.told(error))
+        _end(*endings.ending(error))
     raise SystemExit(code if isinstance(code, int) else 0)
 
 
 def _complete() -> None:
-    """What could follow in a shell; where that cannot be told, nothing, and nothing is said of it."""
-    from typer.completion import (  # type: ignore[attr-defined] # noqa: PLC0415 -- for a shell only
+    """Print the completions for a shell. An error prints nothing."""
+    from typer.completion import (  # type: ignore[attr-defined] # noqa: PLC0415 -- only a shell needs both
         completion_init,
     )
 
     from cli.look_after.completion import typed  # noqa: PLC0415
 
     try:
-        asked = next((word for word in typed() if not word.startswith("-")), "")
-        _register_for(asked)
+        _register_for(next((word for word in typed() if not word.startswith("-")), ""))
         completion_init()
         app(prog_name="lamplighter", complete_var=COMPLETING)
-    except Exception:  # noqa: BLE001 -- a fault here would be written into the line that somebody types
+    except Exception:  # noqa: BLE001 -- a message would appear in the line that a person is typing
         raise SystemExit(0) from None
 
 
 def _speak_utf_8() -> None:
-    """What we print is UTF-8 whatever the locale; a name that cannot be encoded is still readable."""
+    """Print UTF-8 in every locale; a character that cannot be encoded is escaped."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def _end(said: str, code: int) -> None:
-    sys.stderr.write(f"{said}\n")
+def _end(message: str, code: int) -> None:
+    sys.stderr.write(f"{message}\n")
     raise SystemExit(code)
 
 

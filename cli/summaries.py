@@ -1,6 +1,6 @@
-"""What each verb is for, in its own first words, read from its file without importing it.
+"""Reads the summary of each verb from its file without importing it.
 
-For `lamplighter --help` and for shells: a person who looks for a verb does not wait for all of them to be loaded.
+`lamplighter --help` and shells use it, so that nobody waits until every verb is loaded.
 """
 
 import ast
@@ -17,13 +17,13 @@ def summary(module: str) -> str:
         if isinstance(node, ast.FunctionDef) and node.name == "command":
             return _first(ast.get_docstring(node) or "")
         if isinstance(node, ast.Assign) and _name(node) == "HELP":
-            said: object = ast.literal_eval(node.value)
-            return _first(str(said))
+            text: object = ast.literal_eval(node.value)
+            return _first(str(text))
     return ""
 
 
 def summaries(modules: Mapping[str, str]) -> dict[str, str]:
-    """The same of many, by verb."""
+    """The summaries of many verbs, by verb."""
     return {verb: summary(module) for verb, module in modules.items()}
 
 

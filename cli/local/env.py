@@ -1,17 +1,16 @@
-"""`lamplighter local env`: what a shell must know to speak to a running embedded cloud, as AWS's own settings."""
+"""`lamplighter local env`: prints the AWS settings with which a shell reaches a running embedded cloud."""
 
-import json
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from cli import printing
+from cli.local import cloud_file
 from cli.options import AsJson
-from lamplighter.errors import BadInput
 
-#: The settings by which every AWS and Kubernetes program finds the cloud, and where `local up` writes each.
+#: The settings with which AWS and Kubernetes programs find the cloud, and where the cloud's file has each.
 SETTINGS = {
     "AWS_ENDPOINT_URL": ("aws", "endpoint"),
     "AWS_REGION": ("aws", "region"),
@@ -23,11 +22,11 @@ SETTINGS = {
 
 def env(
     cloud: Annotated[
-        Path, typer.Option("--cloud", metavar="FILE", help="What `local up --json FILE` wrote.")
+        Path, typer.Option("--cloud", metavar="FILE", help="The file of `local up --json FILE`.")
     ] = Path("cloud.json"),
     as_json: AsJson = False,
 ) -> None:
-    """Print the settings by which this shell, and what it starts, speaks to a running embedded cloud.
+    """Print the settings with which your shell, and programs that it starts, reach a running embedded cloud.
 
     \b
     Examples:
@@ -35,21 +34,11 @@ def env(
       eval "$(lamplighter local env --cloud cloud.json)"
       lamplighter local env --cloud cloud.json --json
     """
-    settings = _settings(cloud)
+    settings = dict(zip(SETTINGS, cloud_file.read(cloud, *SETTINGS.values()), strict=True))
     if as_json:
         printing.as_json(settings)
         return
-    # A profile would win over keys where a program looks there first.
+    # Some programs prefer a profile to keys.
     printing.say("unset AWS_PROFILE AWS_SESSION_TOKEN")
     for name, value in settings.items():
         printing.say(f"export {name}={shlex.quote(value)}")
-
-
-def _settings(cloud: Path) -> dict[str, str]:
-    try:
-        said: dict[str, Any] = json.loads(cloud.read_text("utf-8"))
-        return {name: str(said[part][key]) for name, (part, key) in SETTINGS.items()}
-    except FileNotFoundError:
-        raise BadInput(f"--cloud: there is no file {cloud}, no cloud runs that wrote it") from None
-    except (OSError, ValueError, KeyError, TypeError):
-        raise BadInput(f"--cloud: {cloud} is not what `lamplighter local up --json` writes") from None

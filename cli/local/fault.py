@@ -1,6 +1,6 @@
-"""`lamplighter local fault`: switch what goes wrong in a running embedded cloud, by the name of the cause.
+"""`lamplighter local fault`: switches faults of a running embedded cloud on and off, by the name of the cause.
 
-Finds the cloud by --cloud or AWS_ENDPOINT_URL; what a fault does there is local/faults' and its own to say.
+--cloud or AWS_ENDPOINT_URL names the cloud. local/faults describes each fault.
 """
 
 import json
@@ -13,10 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from cli import printing
+from cli.local import cloud_file
 from cli.options import AsJson
 from lamplighter.errors import BadInput, OutsideFailed
 
-HELP = """What goes wrong in a running embedded cloud: each cause of `diagnose`, to switch on and off.
+HELP = """Switch faults of a running embedded cloud on and off, one for each cause of `diagnose`.
 
 \b
 Examples:
@@ -36,20 +37,20 @@ CloudFile = Annotated[
     typer.Option(
         "--cloud",
         metavar="FILE",
-        help="What `local up --json FILE` wrote; default: the cloud at AWS_ENDPOINT_URL.",
+        help="The file of `local up --json FILE`; default: the cloud at AWS_ENDPOINT_URL.",
         show_default=False,
     ),
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The fault, by the name of the cause.")]
 Pool = Annotated[
     str | None,
-    typer.Option("--pool", metavar="P", help="For this pool alone; default: all.", show_default=False),
+    typer.Option("--pool", metavar="P", help="For this pool only; default: all.", show_default=False),
 ]
 
 
 @app.command("list")
 def listed(cloud: CloudFile = None, as_json: AsJson = False) -> None:
-    """Every fault: what it does, whom it reaches, what to expect, and for which pools it is on.
+    """List every fault: what it does, what it reaches, what to expect, and for which pools it is on.
 
     \b
     Examples:
@@ -71,15 +72,14 @@ def listed(cloud: CloudFile = None, as_json: AsJson = False) -> None:
 
 @app.command("on")
 def on(name: Name, pool: Pool = None, cloud: CloudFile = None, as_json: AsJson = False) -> None:
-    """Have it go wrong from now on, until it is switched off.
+    """Switch a fault on. It stays on until you switch it off.
 
     \b
     Examples:
       lamplighter local fault on no-capacity --pool gpu --cloud cloud.json
       lamplighter local fault on operator-not-ready --json
     """
-    faults = _ask(_endpoint(cloud), {"on": name, "pool": pool})
-    fault = next(each for each in faults if each["name"] == name)
+    fault = _named(name, _ask(_endpoint(cloud), {"on": name, "pool": pool}))
     if as_json:
         printing.as_json(fault)
         return
@@ -90,13 +90,13 @@ def on(name: Name, pool: Pool = None, cloud: CloudFile = None, as_json: AsJson =
 
 @app.command("off")
 def off(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The fault that is to end.")] = None,
-    all_of_them: Annotated[bool, typer.Option("--all", help="Every fault that is on.")] = False,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The fault to switch off.")] = None,
+    all_of_them: Annotated[bool, typer.Option("--all", help="Switch off every fault.")] = False,
     pool: Pool = None,
     cloud: CloudFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let it be as it should again; what heals by itself then heals in its own time.
+    """Switch a fault off. What can recover by itself recovers in its usual time.
 
     \b
     Examples:
@@ -106,7 +106,7 @@ def off(
     if (name is None) == (not all_of_them):
         raise BadInput("name one fault, or say --all")
     faults = _ask(_endpoint(cloud), {"off": name, "pool": pool})
-    fault = next((each for each in faults if each["name"] == name), None)
+    fault = None if name is None else _named(name, faults)
     if as_json:
         printing.as_json(faults if fault is None else fault)
         return
@@ -118,24 +118,22 @@ def _endpoint(cloud: Path | None) -> str:
         endpoint = os.environ.get("AWS_ENDPOINT_URL")
         if not endpoint:
             raise BadInput(
-                "no embedded cloud is named, give --cloud FILE (which `lamplighter local up --json FILE` "
-                "wrote) or set AWS_ENDPOINT_URL"
+                "no embedded cloud is named: give --cloud FILE, the file of `lamplighter local up --json FILE`, "
+                "or set AWS_ENDPOINT_URL"
             )
         return endpoint
-    try:
-        found = json.loads(cloud.read_text("utf-8"))["aws"]["endpoint"]
-    except FileNotFoundError:
-        raise BadInput(f"--cloud: there is no file {cloud}, no cloud runs that wrote it") from None
-    except (OSError, ValueError, KeyError, TypeError):
-        raise BadInput(f"--cloud: {cloud} is not what `lamplighter local up --json` writes") from None
-    return str(found)
+    return cloud_file.read(cloud, ("aws", "endpoint"))[0]
 
 
-def _ask(endpoint: str, wish: dict[str, str | None] | None) -> list[dict[str, Any]]:
-    """The faults after the wish, if any, was granted."""
+def _named(name: str, faults: list[dict[str, Any]]) -> dict[str, Any]:
+    return next(fault for fault in faults if fault["name"] == name)
+
+
+def _ask(endpoint: str, change: dict[str, str | None] | None) -> list[dict[str, Any]]:
+    """The faults, after the change where there is one."""
     if not endpoint.startswith(("http://127.0.0.1:", "http://localhost:")):
-        raise BadInput(f"{endpoint} is no embedded cloud: faults are for the one on this machine alone")
-    body = None if wish is None else json.dumps(wish).encode()
+        raise BadInput(f"{endpoint} is no embedded cloud on this machine: faults exist only there")
+    body = None if change is None else json.dumps(change).encode()
     request = urllib.request.Request(endpoint + PATH, body, {"Content-Type": "application/json"})  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310 -- checked above

@@ -1,10 +1,9 @@
-"""`lamplighter local`: the embedded cloud, to work against (`up`) and to watch for a day (`demo`).
+"""`lamplighter local`: starts the embedded cloud (`up`), and plays a lab day in it (`demo`).
 
-Owns options, signals and what is printed; the cloud itself is local/'s.
+It owns the options, the signals and what is printed. local/ has the cloud itself.
 """
 
 import json
-import os
 import signal
 import sys
 import time
@@ -21,12 +20,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from cli import files
 from cli.local import env as local_env
 from cli.local import fault as local_fault
 from lamplighter.errors import BadInput
 from lamplighter.values import instant
 
-HELP = """The embedded cloud: AWS, Kubernetes and a GPU fleet on this machine.
+HELP = """Run the embedded cloud: AWS, Kubernetes and a simulated GPU fleet on this machine.
 
 \b
 Examples:
@@ -40,39 +40,52 @@ app.add_typer(local_fault.app, name="fault")
 app.command("env")(local_env.env)
 
 FASTEST = 60
-RATE = 30  # the demo's: fast to watch
+RATE = 30  # of the demo: fast, and still possible to watch
 Rate = Annotated[
     float | None,
     typer.Option(
-        "--rate", metavar="N", help="Virtual seconds a real second at most, 1 to 60.", show_default=False
+        "--rate",
+        metavar="N",
+        help="The most virtual seconds in one real second, 1 to 60.",
+        show_default=False,
     ),
 ]
 
 
 class Act(StrEnum):
-    """What the demo plays."""
+    """The story that the demo plays."""
 
     DAY = "day"
     TROUBLE = "trouble"
 
 
 class _Stopped(BaseException):
-    """A signal asked us to end; everything is taken down on the way out."""
+    """A signal asks the program to end; everything is stopped on the way out."""
 
 
 @app.command("up")
 def up(
     out: Annotated[
-        Path, typer.Option("--json", metavar="OUT", help="Where to write how to reach it, once ready.")
+        Path,
+        typer.Option(
+            "--json",
+            metavar="OUT",
+            help="The file for its addresses and keys, written when the cloud is ready.",
+        ),
     ],
     lab: Annotated[str, typer.Option("--lab", metavar="F", help="The lab to deploy.")] = "lab.yaml",
     rate: Rate = None,
     start: Annotated[
         str | None,
-        typer.Option("--start", metavar="T", help="The first instant; default: now.", show_default=False),
+        typer.Option(
+            "--start",
+            metavar="T",
+            help="The instant at which the cloud's clock starts; default: now.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
-    """Start the embedded cloud with the lab deployed, and stay in the foreground until Ctrl-C.
+    """Start the embedded cloud with the lab deployed, and run until Ctrl-C.
 
     \b
     Examples:
@@ -81,19 +94,19 @@ def up(
     """
     with _signals_end_it():
         speed, begins = _rate(rate, 1), _instant(start)
-        _writable(out)
-        _readable(lab)
+        files.may_be_written("--json", out)
+        _check(lab)
         _run_until_stopped(out, Path(lab), speed, begins)
 
 
 def _run_until_stopped(out: Path, lab: Path, speed: float, begins: datetime | None) -> None:
-    with _there_only_meanwhile(out):
-        from local.cloud import Cloud  # noqa: PLC0415 - the embedded cloud is heavy, bad input is not
+    with _exists_meanwhile(out):
+        from local.cloud import Cloud  # noqa: PLC0415 - it takes a second, and bad input should not
 
         with Cloud(lab, rate=speed, start=begins, progress=_progress, slack=True) as cloud:
             endpoints = cloud.up()
-            _replace(out, json.dumps(endpoints.to_json(), indent=2) + "\n")
-            sys.stderr.write(f"ready: {out} says how to reach it; Ctrl-C ends it\n")
+            files.write("--json", out, json.dumps(endpoints.to_json(), indent=2) + "\n")
+            sys.stderr.write(f"ready: {out} has its addresses and keys; Ctrl-C stops it\n")
             with cloud.clock.idle():
                 while True:
                     signal.pause()
@@ -102,21 +115,24 @@ def _run_until_stopped(out: Path, lab: Path, speed: float, begins: datetime | No
 @app.command("demo")
 def demo(
     act: Annotated[
-        Act, typer.Option("--act", help="day: a window from opening to receipt; trouble: faults, on purpose.")
+        Act,
+        typer.Option("--act", help="day: a window from opening to receipt; trouble: a window with faults."),
     ] = Act.DAY,
     rate: Rate = None,
-    fast: Annotated[bool, typer.Option("--fast", help="As fast as this machine can.")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Play as fast as this machine can.")] = False,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", help="The same seed gives the same day on every machine.")
     ] = 0,
     out: Annotated[
-        Path | None, typer.Option("--json", metavar="OUT", help="Also write the report there, as JSON.")
+        Path | None, typer.Option("--json", metavar="OUT", help="Write the report there as well, as JSON.")
     ] = None,
 ) -> None:
-    """Play one GPU lab day and judge the ten laws by what was seen. Exit code 1: a law is broken.
+    """Play one GPU lab day, and judge the ten laws by what happened.
 
-    The act of trouble plays a window that finds no capacity, to its finding and its cure, and then an
-    experiment to its restore; there, exit code 1 also says that something which should be seen was not.
+    Exit code 1: a law is broken.
+
+    `--act trouble` plays a window that finds no capacity, until the cause is found and removed, and then an
+    experiment until it is undone. There, exit code 1 also means that an expected event did not happen.
 
     \b
     Examples:
@@ -127,17 +143,17 @@ def demo(
     """
     begun = time.monotonic()
     if fast and rate is not None:
-        raise BadInput("--fast: goes with no --rate, give one of the two")
+        raise BadInput("--fast: cannot be used with --rate, give one of the two")
     speed = None if fast else _rate(rate, RATE)
     if out is not None:
-        _writable(out)
+        files.may_be_written("--json", out)
     with _signals_end_it():
-        from local.demo import acts, view  # noqa: PLC0415
+        from local.demo import acts, view  # noqa: PLC0415 - the same
 
-        with view.view_for(ZoneInfo("Asia/Seoul")) as seen:
-            report = acts.ACTS[act](seen, speed, begun, seed).play()
+        with view.view_for(ZoneInfo("Asia/Seoul")) as demo_view:
+            report = acts.ACTS[act](demo_view, speed, begun, seed).play()
         if out is not None:
-            _replace(out, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+            files.write("--json", out, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         _print(report)
     broken = any(law["held"] is False for law in report["laws"])
     raise typer.Exit(1 if broken or (act is Act.TROUBLE and report["failures"]) else 0)
@@ -163,11 +179,11 @@ def _print(report: dict[str, Any]) -> None:
         f"\nThe day cost {cost['amount']} {cost['currency']}; played in {report['elapsed_seconds']} s."
     )
     for name, where in report["pages"].items():
-        console.print(f"To look at, the {name}: {where}", soft_wrap=True)
+        console.print(f"Open in a browser, the {name}: {where}", soft_wrap=True)
 
 
 def _print_trouble(console: Console, report: dict[str, Any]) -> None:
-    """What was found of the fault, and what the experiment showed."""
+    """The findings of the fault, and the experiment with its conclusion."""
     console.print("[bold]Findings[/]")
     for finding in report["findings"]:
         console.print(f"{finding['cause']} ({finding['seen']}): {finding['summary']}")
@@ -230,40 +246,26 @@ def _instant(text: str | None) -> datetime | None:
         raise BadInput(f"--start: {error}") from None
 
 
-def _readable(lab: str) -> None:
-    from lamplighter.labfile import file as labfile  # noqa: PLC0415
+def _check(lab: str) -> None:
+    from lamplighter.labfile import file as labfile  # noqa: PLC0415 -- the demo reads no lab file
 
     labfile.load(lab)
 
 
-def _writable(out: Path) -> None:
-    if out.is_dir() or not out.absolute().parent.is_dir() or not os.access(out.absolute().parent, os.W_OK):
-        raise BadInput(f"--json: '{out}' cannot be written, name a file in a folder that exists")
-
-
-def _draft(out: Path) -> Path:
-    return out.with_name(f".{out.name}.{os.getpid()}")
-
-
-def _replace(out: Path, text: str) -> None:
-    _draft(out).write_text(text, "utf-8")
-    _draft(out).replace(out)
-
-
 @contextmanager
-def _there_only_meanwhile(out: Path) -> Iterator[None]:
-    """Whoever finds the file finds a running cloud: one left by a run that was killed is removed too."""
+def _exists_meanwhile(out: Path) -> Iterator[None]:
+    """The file exists only while the cloud runs. A file that a killed run left is removed too."""
     out.unlink(missing_ok=True)
     try:
         yield
     finally:
-        for path in (out, _draft(out)):
+        for path in (out, files.draft_of(out)):
             path.unlink(missing_ok=True)
 
 
 @contextmanager
 def _signals_end_it() -> Iterator[None]:
-    """SIGINT and SIGTERM take everything down and end with 0; further ones while that happens are ignored."""
+    """SIGINT and SIGTERM stop everything and end with 0. Further signals are ignored until then."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)

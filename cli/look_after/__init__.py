@@ -1,1 +1,1 @@
-"""Verbs of whoever looks after a lab: doctor, arm, ack, experiment, slack, completion."""
+"""Verbs for the person who runs a lab: doctor, arm, ack, experiment, slack, completion."""

@@ -1,4 +1,4 @@
-"""`lamplighter ack`: silences the pages about a leaked pool for a while, never the closing."""
+"""`lamplighter ack`: stops the pages about a leaked pool for a while. The lab goes on closing the pool."""
 
 from typing import Annotated
 
@@ -7,9 +7,9 @@ import typer
 from cli import deployment
 from cli.look_after import known_names
 from cli.options import AsJson, LabName
-from cli.use import changes
+from cli.use import changes, meant
 from lamplighter.domain.commands.command import Verb
-from lamplighter.domain.commands.words import open_words
+from lamplighter.domain.commands.words import CLAUSES
 from lamplighter.errors import BadInput
 
 
@@ -18,16 +18,16 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="[POOL] [for D|until T] [because TEXT]",
-            help="Left out: for twelve hours, the most there is.",
+            help="Left out: for twelve hours, the longest that is possible.",
             autocompletion=known_names.pools,
         ),
     ] = None,
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Say that you have seen a leaked pool: nobody is paged again until then. It is closed on all the same.
+    """Acknowledge a leaked pool: the lab pages nobody until then. It goes on closing the pool.
 
-    Exit code 0: silenced. 1: refused, with the reason.
+    Exit code 0: acknowledged. 1: refused, with the reason.
 
     \b
     Examples:
@@ -35,18 +35,18 @@ def command(
       lamplighter ack gpu for 2h because the case with AWS is open
       lamplighter ack gpu until 08:00
     """
-    found = deployment.find(lab_name)
-    if words and words[0].lower() not in {"for", "until", "because"}:
-        found.pool(words[0])
-    said = open_words(list(words or []), list(found.lab.pools), found.now, found.zone)
-    if said.opens is not None or said.nodes is not None:
+    deployed = deployment.find(lab_name)
+    if words and words[0].lower() not in CLAUSES:
+        deployed.pool(words[0])  # ack takes no number of nodes: the first word is a pool
+    wanted = meant.open_words(deployed, list(words or []))
+    if wanted.opens is not None or wanted.nodes is not None:
         raise BadInput("the words of ack are [POOL] [for D|until T] [because TEXT]")
     changes.give(
-        found,
+        deployed,
         Verb.ACK,
-        pool=found.pool(said.pool),
-        closes=said.closes,
-        lasting=said.duration,
-        because=said.because,
+        pool=deployed.pool(wanted.pool),
+        closes=wanted.closes,
+        lasting=wanted.duration,
+        because=wanted.because,
         as_json=as_json,
     )

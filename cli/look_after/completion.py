@@ -1,6 +1,6 @@
-"""`lamplighter completion`: prints the program by which a shell completes verbs, options and names.
+"""`lamplighter completion`: prints the program with which a shell completes verbs, options and names.
 
-Names are those that were last seen in the deployed lab: pressing Tab asks AWS for nothing.
+The names are those last seen in the deployed lab: pressing Tab does not call AWS.
 """
 
 import os
@@ -14,11 +14,11 @@ from typer.completion import get_completion_script  # type: ignore[attr-defined]
 from cli import printing
 
 COMPLETING = "_LAMPLIGHTER_COMPLETE"
-"""Set by those programs while they ask what could follow."""
+"""The shell's program sets it when it asks for completions."""
 
 
 class Shell(StrEnum):
-    """The shells that have one."""
+    """The supported shells."""
 
     BASH = "bash"
     ZSH = "zsh"
@@ -26,11 +26,11 @@ class Shell(StrEnum):
 
 
 def command(
-    shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="The shell that you type in.")],
+    shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="Your shell.")],
 ) -> None:
-    """Print what makes a shell complete verbs, options, and the names of pools, windows and leases.
+    """Print the program with which your shell completes verbs, options and the names of pools, windows and leases.
 
-    Names are those that your last calls have seen. `lamplighter` must be on the PATH.
+    The names come from your last commands. `lamplighter` must be on the PATH.
 
     \b
     Examples:
@@ -42,10 +42,10 @@ def command(
 
 
 def typed(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The words after the program's name that a shell wants completed, the one begun left out."""
+    """The complete words after the program's name; the word that is being typed is left out."""
     if "COMP_WORDS" in environment:
-        words, begun = environment["COMP_WORDS"].split(), environment.get("COMP_CWORD", "")
-        return words[1 : int(begun)] if begun.isdecimal() else words[1:]
+        words, current = environment["COMP_WORDS"].split(), environment.get("COMP_CWORD", "")
+        return words[1 : int(current)] if current.isdecimal() else words[1:]
     line = environment.get("_TYPER_COMPLETE_ARGS", "")
     words = line.split()
     return words[1:] if line.endswith(" ") else words[1:-1]

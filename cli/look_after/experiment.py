@@ -1,13 +1,15 @@
-"""`lamplighter experiment`: puts a fault in on purpose, inside a lease, and everything back; and its report."""
+"""`lamplighter experiment`: causes a fault on purpose inside a lease, undoes it, and prints the report."""
 
 import sys
+from functools import partial
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
 from cli import deployment, printing
 from cli.look_after import experiment_orders, known_names
-from cli.options import AsJson, LabName, Yes
+from cli.options import AsJson, LabName, PoolName, Yes
 from cli.use import agreed
 from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.experiments.report import as_json as report_as_json
@@ -15,7 +17,7 @@ from lamplighter.domain.experiments.report import conclusion, markdown
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.errors import Refused
 
-HELP = """Put a fault in on purpose, see what it looks like, and everything back.
+HELP = """Cause a fault on purpose, see its symptoms, and undo it.
 
 \b
 Examples:
@@ -24,23 +26,17 @@ Examples:
   lamplighter experiment report > report.md
 """
 app = typer.Typer(help=HELP, no_args_is_help=True)
-Pool = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[POOL]", help="The pool; the only one by default.", autocompletion=known_names.pools
-    ),
-]
 PROGRESS = {
-    ExperimentPhase.PREPARED: "prepared: what is there is kept, and what undoes it is armed",
+    ExperimentPhase.PREPARED: "prepared: the present state is saved, and the schedules that undo the change are armed",
     ExperimentPhase.CHANGED: "changed: {change}",
     ExperimentPhase.OBSERVED: "observed",
-    ExperimentPhase.RESTORED: "undone: everything is as it was; the checks run again",
+    ExperimentPhase.RESTORED: "undone: the saved state is back; the checks run again",
     ExperimentPhase.PROVEN: "{conclusion}",
 }
 
 
 @app.command("list")
-def list_experiments(pool: Pool = None, as_json: AsJson = False, lab_name: LabName = None) -> None:
+def list_experiments(pool: PoolName = None, as_json: AsJson = False, lab_name: LabName = None) -> None:
     """Show every experiment: what it changes, what to expect, what else breaks, and whether it may run now.
 
     \b
@@ -48,64 +44,65 @@ def list_experiments(pool: Pool = None, as_json: AsJson = False, lab_name: LabNa
       lamplighter experiment list
       lamplighter experiment list gpu --json
     """
-    found = deployment.find(lab_name)
-    plans = experiment_orders.plans(found, pool)
+    deployed = deployment.find(lab_name)
+    plans = experiment_orders.plans(deployed, pool)
     if as_json:
         printing.as_json([plan.to_json() for plan in plans])
         return
-    printing.say("\n\n".join("\n".join(plan.lines(clock_of(found.zone))) for plan in plans))
+    printing.say("\n\n".join("\n".join(plan.lines(clock_of(deployed.zone))) for plan in plans))
 
 
 @app.command("run")
 def run_experiment(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Which experiment.", autocompletion=known_names.experiments)
+        str, typer.Argument(metavar="NAME", help="The experiment.", autocompletion=known_names.experiments)
     ],
-    pool: Pool = None,
+    pool: PoolName = None,
     lease: Annotated[
         str | None,
         typer.Option(
             "--lease",
             metavar="ID",
-            help="Inside which lease, where the pool has several.",
+            help="The lease to run it in, where the pool has several.",
             autocompletion=known_names.leases,
         ),
     ] = None,
     because: Annotated[
         str | None, typer.Option("--because", metavar="TEXT", help="Why, for the report.")
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Stay until the report is there.")] = True,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the report.")] = True,
     yes: Yes = False,
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Run an experiment inside a lease of yours, after showing what it will do; everything is put back in any case.
+    """Run an experiment inside a lease of yours, after showing what it does. The lab undoes it on every path.
 
-    Exit code 0: it ran, and is undone. 1: refused, with the reason and what would be right.
+    Exit code 0: it ran, and is undone. 1: refused, with the reason and what to do.
 
     \b
     Examples:
       lamplighter experiment run nccl-blocked
       lamplighter experiment run device-plugin-off gpu --yes --json
     """
-    found = deployment.find(lab_name)
-    clock = clock_of(found.zone)
-    order = experiment_orders.order(found, name, found.pool(pool), lease, because)
-    plan = experiment_orders.plan(found, order)
+    deployed = deployment.find(lab_name)
+    clock = clock_of(deployed.zone)
+    order = experiment_orders.order(deployed, name, deployed.pool(pool), lease, because)
+    plan = experiment_orders.plan(deployed, order)
     if plan.answer.run is None:
-        raise Refused(f"refused: {printing.drawn(plan.answer.reason, found.zone)}")
+        raise Refused(f"refused: {printing.drawn(plan.answer.reason, deployed.zone)}")
     if not yes:
         agreed.agree(plan.lines(clock), "Run it?", "nothing was changed", as_json=as_json)
-    begun = experiment_orders.run(found, order)
-    if begun.decision.outcome != "granted":
-        raise Refused(f"refused: {printing.drawn(begun.decision.reason, found.zone)}")
-    if begun.run is None or not wait:
+    started = experiment_orders.run(deployed, order)
+    if started.decision.outcome != "granted":
+        raise Refused(f"refused: {printing.drawn(started.decision.reason, deployed.zone)}")
+    if started.run is None or not wait:
         _say_or_json(
-            {"outcome": "granted", "reason": printing.drawn(begun.decision.reason, found.zone)},
+            {"outcome": "granted", "reason": printing.drawn(started.decision.reason, deployed.zone)},
             as_json=as_json,
         )
         return
-    ended = experiment_orders.follow(found, begun.run.id, lambda now: None if as_json else _tell(now))
+    tell = partial(_tell, zone=deployed.zone, as_json=as_json)
+    ended = experiment_orders.follow(deployed, started.run.id, tell)
     if as_json:
         printing.as_json(report_as_json(ended))
     else:
@@ -118,65 +115,67 @@ def restore_experiment(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="Which; left out: whatever is under way.",
+            help="The experiment; left out: the one that is under way.",
             autocompletion=known_names.experiments,
         ),
     ] = None,
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Undo an experiment now. Asked again, it looks again, and puts back whatever is not as it was.
+    """Undo an experiment now. Repeated, it checks again and undoes what is still changed.
 
-    Exit code 0: everything is as it was.
+    Exit code 0: everything is undone.
 
     \b
     Examples:
       lamplighter experiment restore
       lamplighter experiment restore nccl-blocked
     """
-    found = deployment.find(lab_name)
-    undone = experiment_orders.restore(found, name)
+    deployed = deployment.find(lab_name)
+    undone = experiment_orders.restore(deployed, name)
     if undone is None:
         _say_or_json({"outcome": "nothing", "reason": "no experiment is under way"}, as_json=as_json)
     elif as_json:
         printing.as_json(report_as_json(undone))
     else:
-        printing.say(f"restored: {undone.name} is undone, everything is as it was")
+        printing.say(f"restored: {undone.name} is undone")
 
 
 @app.command("report")
 def report_experiment(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="[ID]", help="A run, or an experiment's last; left out: the last of all."),
+        typer.Argument(
+            metavar="[ID]", help="A run, or the last run of an experiment; left out: the last of all."
+        ),
     ] = None,
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Print the report of a run as Markdown, to hand in: hypothesis, change, expected, seen, evidence, restored.
+    """Print the report of a run as Markdown: hypothesis, change, expected, seen, evidence, restored.
 
     \b
     Examples:
       lamplighter experiment report > report.md
       lamplighter experiment report nccl-blocked-1a2b3c4d --json
     """
-    found = deployment.find(lab_name)
-    kept = experiment_orders.report(found, run)
+    deployed = deployment.find(lab_name)
+    report = experiment_orders.report(deployed, run)
     if as_json:
-        printing.as_json(report_as_json(kept))
+        printing.as_json(report_as_json(report))
     else:
-        sys.stdout.write(markdown(kept, clock_of(found.zone)))
+        sys.stdout.write(markdown(report, clock_of(deployed.zone)))
 
 
-def _tell(run: ExperimentRun) -> None:
-    said = PROGRESS[run.phase].format(
-        change="; ".join(map(str, run.change)) or "one pod", conclusion=conclusion(run)
-    )
-    printing.say(said)
-
-
-def _say_or_json(said: dict[str, str], *, as_json: bool) -> None:
+def _tell(run: ExperimentRun, *, zone: ZoneInfo, as_json: bool) -> None:
     if as_json:
-        printing.as_json(said)
+        return
+    change = "; ".join(printing.drawn(change, zone) for change in run.change) or "one pod"
+    printing.say(PROGRESS[run.phase].format(change=change, conclusion=printing.drawn(conclusion(run), zone)))
+
+
+def _say_or_json(answer: dict[str, str], *, as_json: bool) -> None:
+    if as_json:
+        printing.as_json(answer)
     else:
-        printing.say(f"{said['outcome']}: {said['reason']}")
+        printing.say(f"{answer['outcome']}: {answer['reason']}")

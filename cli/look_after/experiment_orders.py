@@ -1,16 +1,17 @@
-"""Experiments as plain functions: what there is, what one would do, running it, undoing it, its report.
+"""Gives the commands of experiments, and waits for their runs. It asks no terminal and prints nothing.
 
-No terminal is asked and nothing is printed: `lamplighter experiment` and Slack read the same answers.
+application/experiments/plans.py decides what an experiment would do.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from cli.deployment import Deployment
+from cli.nearest import did_you_mean
 from cli.use import orders
+from lamplighter.application.experiments.plans import plan_of
 from lamplighter.domain.commands.command import Command, Decision, Verb
-from lamplighter.domain.experiments.admission import affected, decide, ground
-from lamplighter.domain.experiments.catalogue import CATALOGUE, find
+from lamplighter.domain.experiments.catalogue import CATALOGUE
 from lamplighter.domain.experiments.plan import ExperimentPlan
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.errors import BadInput, OutsideFailed
@@ -20,112 +21,112 @@ POLL_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class Begun:
-    """A command that was given: the decision on it, and its run where it was granted."""
+class StartedExperiment:
+    """The decision on a command, and the run that follows where it was granted."""
 
     decision: Decision
     run: ExperimentRun | None
 
 
-def plans(found: Deployment, pool: str | None = None) -> list[ExperimentPlan]:
+def plans(deployed: Deployment, pool: str | None = None) -> list[ExperimentPlan]:
     """Every experiment as it would run on the pool now."""
-    name = found.pool(pool)
-    return [plan(found, order(found, each, name)) for each in CATALOGUE]
+    name = deployed.pool(pool)
+    return [plan(deployed, order(deployed, experiment, name)) for experiment in CATALOGUE]
 
 
-def plan(found: Deployment, command: Command) -> ExperimentPlan:
+def plan(deployed: Deployment, command: Command) -> ExperimentPlan:
     """What a command to run an experiment would do, or why it would be refused."""
-    leases = {pool: found.ledger.leases(pool) for pool in found.lab.pools}
-    here = ground(found.lab, command.pool, leases, found.ledger.experiments())
-    experiment = find(command.experiment or "")
-    answer = decide(command, here, found.now)
-    inside = next(
-        (lease for lease in leases[command.pool] if answer.run and lease.id == answer.run.lease), None
-    )
-    felt = affected(experiment, inside, here, found.now) if inside else []
-    return ExperimentPlan(experiment, answer, felt)
+    return plan_of(command, deployed.lab, deployed.ledger, deployed.now)
 
 
 def order(
-    found: Deployment, name: str, pool: str, lease: str | None = None, because: str | None = None
+    deployed: Deployment, name: str, pool: str, lease: str | None = None, because: str | None = None
 ) -> Command:
-    """The command to run an experiment; BadInput where there is none of that name.
+    """The command to run an experiment; BadInput for an unknown name.
 
-    One that would be felt in another's lease is given as somebody who runs the lab.
+    An experiment that would touch another person's lease is sent with the rights of a person who runs the lab.
     """
-    find(name)
-    made = orders.order(found, Verb.EXPERIMENT, pool)
-    made = replace(made, experiment=name, lease=lease, because=because)
-    return replace(made, for_lab=plan(found, made).answer.run is None)
+    if name not in CATALOGUE:
+        raise BadInput(
+            f"NAME: there is no experiment '{name[:80]}', there are {', '.join(CATALOGUE)}"
+            f"{did_you_mean(name, CATALOGUE)}"
+        )
+    command = orders.order(deployed, Verb.EXPERIMENT, pool)
+    command = replace(command, experiment=name, lease=lease, because=because)
+    return replace(command, for_lab=plan(deployed, command).answer.run is None)
 
 
-def run(found: Deployment, command: Command) -> Begun:
+def run(deployed: Deployment, command: Command) -> StartedExperiment:
     """Give the command, and wait for the decision on it."""
-    decision = orders.give(found, command)
-    under_way = found.ledger.experiment_under_way() if decision.outcome == "granted" else None
-    return Begun(decision, under_way)
+    decision = orders.give(deployed, command)
+    under_way = deployed.ledger.experiment_under_way() if decision.outcome == "granted" else None
+    return StartedExperiment(decision, under_way)
 
 
-def restore(found: Deployment, name: str | None = None) -> ExperimentRun | None:
-    """Undo what is under way, or the run of that name or id; None where there is nothing to undo.
+def restore(deployed: Deployment, name: str | None = None) -> ExperimentRun | None:
+    """Undo the experiment that is under way, or the run of that name or id; None where nothing is to be undone.
 
-    Raises OutsideFailed when it is not undone within a minute.
+    Raises OutsideFailed where it is not undone within a minute.
     """
-    under_way = found.ledger.experiment_under_way()
-    if name is not None and (under_way is None or name not in {under_way.name, under_way.id}):
-        meant = found.ledger.experiment(name)
-        if meant is None and name not in CATALOGUE:
-            raise BadInput(
-                f"'{name[:80]}' is no experiment and no run, there are {', '.join(CATALOGUE)}; "
-                "`lamplighter experiment report` lists the runs"
-            )
-        if meant is None:
-            return None
-        under_way = meant
-    if under_way is None:
+    chosen = _to_restore(deployed, name)
+    if chosen is None:
         return None
-    made = orders.order(found, Verb.RESTORE, under_way.pool)
-    made = replace(made, experiment=under_way.id, lease=under_way.lease, for_lab=under_way.by != made.by)
-    orders.start(found, made)
-    for now in _looks(found, under_way.id, orders.DECISION_SECONDS):
-        if now.undone:
-            return now
+    command = orders.order(deployed, Verb.RESTORE, chosen.pool)
+    command = replace(command, experiment=chosen.id, lease=chosen.lease, for_lab=chosen.by != command.by)
+    orders.start(deployed, command)
+    for current in _reads(deployed, chosen.id, orders.DECISION_SECONDS):
+        if current.undone:
+            return current
     raise OutsideFailed(
-        f"the restore of {under_way.id} was accepted, but it is not undone after "
-        f"{orders.DECISION_SECONDS} s; its schedules and the guard go on, `lamplighter why {under_way.pool}` says how"
+        f"the lab accepted the restore of {chosen.id}, but has not undone it after {orders.DECISION_SECONDS} s; "
+        f"its schedules and the guard try again, and `lamplighter why {chosen.pool}` shows the outcome"
     )
 
 
-def follow(found: Deployment, run_id: str, tell: Callable[[ExperimentRun], None]) -> ExperimentRun:
-    """Watch a run to its report, telling of each phase as it comes. Raises OutsideFailed where none comes."""
-    told: ExperimentPhase | None = None
-    for now in _looks(found, run_id, LONGEST_SECONDS):
-        if now.phase is not told:
-            told = now.phase
-            tell(now)
-        if now.phase is ExperimentPhase.PROVEN:
-            return now
+def _to_restore(deployed: Deployment, name: str | None) -> ExperimentRun | None:
+    under_way = deployed.ledger.experiment_under_way()
+    if name is None or (under_way is not None and name in {under_way.name, under_way.id}):
+        return under_way
+    earlier = deployed.ledger.experiment(name)
+    if earlier is None and name not in CATALOGUE:
+        raise BadInput(
+            f"'{name[:80]}' is no experiment and no run, there are {', '.join(CATALOGUE)}; "
+            f"`lamplighter experiment report` shows a run{did_you_mean(name, CATALOGUE)}"
+        )
+    return earlier
+
+
+def follow(deployed: Deployment, run_id: str, tell: Callable[[ExperimentRun], None]) -> ExperimentRun:
+    """Wait for the report of a run, calling `tell` at each new phase. Raises OutsideFailed after two hours."""
+    last_phase: ExperimentPhase | None = None
+    for current in _reads(deployed, run_id, LONGEST_SECONDS):
+        if current.phase is not last_phase:
+            last_phase = current.phase
+            tell(current)
+        if current.phase is ExperimentPhase.PROVEN:
+            return current
     raise OutsideFailed(
         f"the run {run_id} has no report after two hours; `lamplighter experiment restore` undoes it"
     )
 
 
-def report(found: Deployment, run_id: str | None = None) -> ExperimentRun:
-    """The run of that id, of that experiment's last, or the last of all; BadInput where there is none."""
-    runs = found.ledger.experiments()
-    for each in runs:
-        if run_id in {None, each.id, each.name}:
-            return each
+def report(deployed: Deployment, run_id: str | None = None) -> ExperimentRun:
+    """The run of that id, the last run of that experiment, or the last of all; BadInput where there is none."""
+    runs = deployed.ledger.experiments()
+    for candidate in runs:
+        if run_id in {None, candidate.id, candidate.name}:
+            return candidate
     if not runs:
-        raise BadInput(
-            "no experiment was run in this lab yet: `lamplighter experiment list` shows those there are"
-        )
-    known = ", ".join(each.id for each in runs[:10])
-    raise BadInput(f"'{(run_id or '')[:80]}' is no run of an experiment; the last are {known}")
+        raise BadInput("no experiment has run in this lab yet: `lamplighter experiment list` shows them all")
+    known = [candidate.id for candidate in runs]
+    raise BadInput(
+        f"'{(run_id or '')[:80]}' is no run of an experiment; the last are {', '.join(known[:10])}"
+        f"{did_you_mean(run_id or '', known)}"
+    )
 
 
-def _looks(found: Deployment, run_id: str, seconds: float) -> Iterator[ExperimentRun]:
+def _reads(deployed: Deployment, run_id: str, seconds: float) -> Iterator[ExperimentRun]:
     for _ in orders.waiting(seconds, POLL_SECONDS):
-        now = found.ledger.experiment(run_id)
-        if now is not None:
-            yield now
+        current = deployed.ledger.experiment(run_id)
+        if current is not None:
+            yield current

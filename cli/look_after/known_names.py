@@ -1,7 +1,7 @@
-"""The names that a deployed lab was last seen to have, so that a shell can complete them without asking AWS.
+"""Remembers the names of a deployed lab, so that a shell can complete them without asking AWS.
 
-Kept in the user's cache folder, by profile, region and endpoint; LAMPLIGHTER_NAMES names another file, or, empty,
-none. Only ever a convenience: what cannot be read or written is left.
+The names are in the user's cache folder, by profile, region and endpoint. LAMPLIGHTER_NAMES names another file; if it
+is empty, nothing is remembered. A file that cannot be read or written is ignored.
 """
 
 import json
@@ -10,32 +10,32 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-NOT_THERE = (OSError, ValueError, RuntimeError)
+UNUSABLE = (OSError, ValueError, RuntimeError)
 KINDS = ("labs", "pools", "windows", "leases")
 
 
 def note(kind: str, names: Iterable[str]) -> None:
-    """Keep these as all the names of that kind; written only where they are others than before."""
+    """Remember these as all the names of that kind. The file is written only where they changed."""
     file = _file()
     if file is None:
         return
-    with suppress(*NOT_THERE):
-        kept = _read(file)
-        here = kept.setdefault(_where(), {})
-        found = sorted(set(names))
-        if here.get(kind) == found:
+    with suppress(*UNUSABLE):
+        remembered = _read(file)
+        here = remembered.setdefault(_where(), {})
+        current = sorted(set(names))
+        if here.get(kind) == current:
             return
-        here[kind] = found
+        here[kind] = current
         file.parent.mkdir(parents=True, exist_ok=True)
         draft = file.with_name(f".{file.name}.{os.getpid()}")
-        draft.write_text(json.dumps(kept), "utf-8")
+        draft.write_text(json.dumps(remembered), "utf-8")
         draft.replace(file)
 
 
 def known(kind: str) -> list[str]:
-    """What was last seen in this profile and region; nothing where nothing was."""
+    """The names last seen in this profile and region."""
     file = _file()
-    with suppress(*NOT_THERE):
+    with suppress(*UNUSABLE):
         return _read(file).get(_where(), {}).get(kind, []) if file else []
     return []
 
@@ -61,7 +61,7 @@ def pools_or_leases(incomplete: str) -> list[str]:
 
 
 def experiments(incomplete: str) -> list[str]:
-    from lamplighter.domain.experiments.catalogue import CATALOGUE  # noqa: PLC0415 -- for a shell only
+    from lamplighter.domain.experiments.catalogue import CATALOGUE  # noqa: PLC0415 -- only a shell needs it
 
     return _beginning(CATALOGUE, incomplete)
 
@@ -76,10 +76,10 @@ def _where() -> str:
 
 
 def _file() -> Path | None:
-    named = os.environ.get("LAMPLIGHTER_NAMES")
-    if named is not None:
-        return Path(named) if named else None
-    with suppress(*NOT_THERE):
+    file = os.environ.get("LAMPLIGHTER_NAMES")
+    if file is not None:
+        return Path(file) if file else None
+    with suppress(*UNUSABLE):
         cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         return Path(cache) / "lamplighter" / "names.json"
     return None
@@ -88,14 +88,14 @@ def _file() -> Path | None:
 def _read(file: Path) -> dict[str, dict[str, list[str]]]:
     if not file.exists():
         return {}
-    kept = json.loads(file.read_text("utf-8"))
-    if not isinstance(kept, dict) or not all(_are_names(each) for each in kept.values()):
+    content = json.loads(file.read_text("utf-8"))
+    if not isinstance(content, dict) or not all(_are_names(part) for part in content.values()):
         return {}
-    return kept
+    return content
 
 
-def _are_names(kept: object) -> bool:
-    return isinstance(kept, dict) and all(
+def _are_names(part: object) -> bool:
+    return isinstance(part, dict) and all(
         kind in KINDS and isinstance(names, list) and all(isinstance(name, str) for name in names)
-        for kind, names in kept.items()
+        for kind, names in part.items()
     )

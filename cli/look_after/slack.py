@@ -1,6 +1,6 @@
-"""`lamplighter slack`: what installing the Slack app takes: its manifest, and putting its two secrets away.
+"""`lamplighter slack`: prints the manifest of the Slack app, and stores its two secrets.
 
-What the app then does is the Slack stack's; docs/how-to/set-up/install-slack.md goes through it step by step.
+docs/how-to/set-up/install-slack.md has the steps. The Slack stack answers the app's requests.
 """
 
 import re
@@ -20,7 +20,7 @@ from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile
 
-HELP = """The Slack app: what to paste into Slack, and where its secrets go.
+HELP = """Install the Slack app: print its manifest, store its secrets.
 
 \b
 Examples:
@@ -44,11 +44,11 @@ def manifest(
     ] = None,
     lab_file: Annotated[
         Path,
-        typer.Option("--lab", metavar="F", help="With --url: the lab file to read the command's word from."),
+        typer.Option("--lab", metavar="F", help="With --url: the lab file that names the slash command."),
     ] = Path("lab.yaml"),
     lab_name: LabName = None,
 ) -> None:
-    """Print the app's manifest, to be pasted where Slack makes an app from one.
+    """Print the app's manifest. Paste it in Slack under "Create an app from a manifest".
 
     \b
     Examples:
@@ -60,7 +60,7 @@ def manifest(
         name, slack, address = _deployed(lab_name)
     else:
         if not ADDRESS.fullmatch(url):
-            raise BadInput(f"--url: {url[:80]} is no address that Slack posts to, give https://…/slack")
+            raise BadInput(f"--url: {url[:80]} is no address that Slack can post to, write https://…/slack")
         lab = labfile.load(lab_file)
         name, slack, address = lab.name, _slack_of(lab, str(lab_file)), url
     sys.stdout.write(slack_manifest.manifest(name, slack.command, address))
@@ -68,9 +68,9 @@ def manifest(
 
 @app.command("secret")
 def secret(as_json: AsJson = False, lab_name: LabName = None) -> None:
-    """Put the app's signing secret and bot token into the lab's secret, without showing them.
+    """Store the app's signing secret and bot token in the lab's secret, without showing them.
 
-    They are asked for, or read from stdin, a line each. The lab uses new ones within a minute, without a deploy.
+    It asks for both, or reads them from stdin, one a line. The lab uses them within a minute, without a deploy.
 
     \b
     Examples:
@@ -86,7 +86,7 @@ def secret(as_json: AsJson = False, lab_name: LabName = None) -> None:
         printing.as_json({"secret": outputs["SlackSecretArn"], "put": True})
     else:
         printing.say(
-            f"both are in {outputs['SlackSecretArn']}; /{_command(lab_name)} help in Slack tries them"
+            f"both are in {outputs['SlackSecretArn']}; type /{_command(lab_name)} help in Slack to try them"
         )
 
 
@@ -97,17 +97,21 @@ def _asked() -> tuple[str, str]:
     else:
         first, _, second = sys.stdin.read(10_000).strip().partition("\n")
     signing_secret, bot_token = first.strip(), second.strip()
-    # What was given is named by neither: it may be half a secret.
+    # Neither error shows what was given: it may be part of a secret.
     if not SIGNING_SECRET.fullmatch(signing_secret):
-        raise BadInput("the signing secret is not one, Slack's has 32 digits and letters a to f")
+        raise BadInput("this is no signing secret: Slack's has 32 digits and letters a to f")
     if not BOT_TOKEN.fullmatch(bot_token):
-        raise BadInput("the bot token is not one, Slack's begins with xoxb-")
+        raise BadInput("this is no bot token: Slack's begins with xoxb-")
     return signing_secret, bot_token
 
 
 def _deployed(lab_name: str | None) -> tuple[str, Slack, str]:
-    found = deployment.find(lab_name)
-    return found.name, _slack_of(found.lab, f"the deployed lab {found.name}"), _outputs(lab_name)["SlackUrl"]
+    deployed = deployment.find(lab_name)
+    return (
+        deployed.name,
+        _slack_of(deployed.lab, f"the deployed lab {deployed.name}"),
+        _outputs(lab_name)["SlackUrl"],
+    )
 
 
 def _command(lab_name: str | None) -> str:
@@ -115,14 +119,14 @@ def _command(lab_name: str | None) -> str:
     return lab.slack.command if lab.slack else Slack.model_fields["command"].default
 
 
-def _slack_of(lab: Lab, what: str) -> Slack:
+def _slack_of(lab: Lab, source: str) -> Slack:
     if lab.slack is None:
-        raise BadInput(f"{what} has no slack key, add `slack: {{channel: C…}}` and deploy")
+        raise BadInput(f"{source} has no slack key, add `slack: {{channel: C…}}` and deploy")
     return lab.slack
 
 
 def _outputs(lab_name: str | None) -> dict[str, str]:
-    """Those of the lab's Slack stack."""
+    """The outputs of the lab's Slack stack."""
     lab = deployment.find(lab_name).name
     for stack in Stacks().of_labs(lab):
         if "SlackUrl" in stack.outputs:

@@ -1,6 +1,6 @@
-"""The manifest of the lab's Slack app: its bot, its one command, where Slack posts to, and what it may do.
+"""The manifest of the lab's Slack app: its bot, its command, the address that Slack posts to, and its scopes.
 
-https://docs.slack.dev/reference/app-manifest. Texts are YAML's double-quoted strings, which are JSON's.
+https://docs.slack.dev/reference/app-manifest. Texts are double-quoted strings of YAML, which are strings of JSON too.
 """
 
 import json
@@ -8,17 +8,17 @@ import json
 NAME_LENGTH = 35
 DESCRIPTION = "Opens and closes GPU lab windows. No lease, no GPU node."
 HINT = "status | open 2 for 90m | extend 1h | close | skip | windows | cost | why | help"
-#: What each is for; more is not asked.
+#: Each scope with its use.
 SCOPES = {
     "chat:write": "the message of a window, its thread, pings",
     "commands": "the slash command",
     "usergroups:read": "roles that name user groups",
-    "users:read": "names, and the time zone in which somebody says until 22:30",
+    "users:read": "names, and the time zone of words such as until 22:30",
 }
 
 
 def manifest(lab: str, command: str, url: str) -> str:
-    """The manifest in YAML, of a lab with this slash command, for an app that posts to this address."""
+    """The manifest in YAML: Slack posts the slash command to this address."""
     name, address = json.dumps(lab[:NAME_LENGTH]), json.dumps(url)
     scopes = "\n".join(f"      - {scope} # {why}" for scope, why in SCOPES.items())
     return f"""\
@@ -30,7 +30,7 @@ display_information:
   description: {json.dumps(DESCRIPTION)}
 features:
   app_home:
-    messages_tab_enabled: true # offers of the waiting list come as direct messages
+    messages_tab_enabled: true # offers of the waiting list are direct messages
     messages_tab_read_only_enabled: true
   bot_user:
     display_name: {name}

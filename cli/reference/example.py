@@ -1,7 +1,7 @@
 """The example lab file: every key of the model with its description, its unit and its default.
 
-What the default lab leaves out stands there as a comment with an example, so that the file deploys the
-default lab as it is: no window is active and no GPU starts.
+A key that the default lab leaves out is a comment with an example. So the file is the default lab: it has no window,
+and no GPU starts.
 """
 
 import json
@@ -48,7 +48,7 @@ def _part(part: type[Part], values: dict[str, object]) -> Iterator[str]:
         elif isinstance(inner, type) and issubclass(inner, Part):
             yield from _nested(key, inner, value)
         elif (listed := _parts_in(inner)) is not None:
-            yield from _collection(key, listed, value, _called(field))
+            yield from _collection(key, listed, value, _sample_name(field))
         elif value is None or (value in ([], {}) and field.examples):
             yield f"# {key}: {_scalar(_first(field))}"
         else:
@@ -66,8 +66,8 @@ def _nested(key: str, part: type[Part], value: object) -> Iterator[str]:
         yield from (f"# {line}" if line else "#" for line in _indented(_part(part, _sample(part))))
 
 
-def _collection(key: str, part: type[Part], value: object, called: str) -> Iterator[str]:
-    """Parts in a list or by name: those of the default lab, or a sample as a comment."""
+def _collection(key: str, part: type[Part], value: object, sample_name: str) -> Iterator[str]:
+    """Parts in a list or by name: the parts of the default lab, or a sample as a comment."""
     if isinstance(value, dict) and value:
         yield f"{key}:"
         for name, item in value.items():
@@ -80,12 +80,12 @@ def _collection(key: str, part: type[Part], value: object, called: str) -> Itera
     else:
         yield f"# {key}:"
         lines = list(_part(part, _sample(part)))
-        shaped = _item(lines) if isinstance(value, list) else [f"  {called}:", *_indented(lines, 2)]
+        shaped = _item(lines) if isinstance(value, list) else [f"  {sample_name}:", *_indented(lines, 2)]
         yield from (f"# {line}" for line in shaped)
 
 
 def _item(lines: Iterator[str] | list[str]) -> Iterator[str]:
-    """The lines of a list's item; what is said of its first key stands above the dash."""
+    """The lines of a list's item. The comment of its first key is above the dash."""
     begun = False
     for line in lines:
         if begun or line.startswith("#"):
@@ -96,7 +96,7 @@ def _item(lines: Iterator[str] | list[str]) -> Iterator[str]:
 
 
 def _sample(part: type[Part]) -> dict[str, object]:
-    """A part as its examples and defaults have it."""
+    """A part made of its examples and defaults."""
     values: dict[str, object] = {}
     for key, field in fields(part).items():
         if field.examples:
@@ -121,8 +121,8 @@ def _parts_in(kind: object) -> type[Part] | None:
     return inner if isinstance(inner, type) and issubclass(inner, Part) else None
 
 
-def _called(field: FieldInfo) -> str:
-    """The name under which a sample part stands."""
+def _sample_name(field: FieldInfo) -> str:
+    """The name of a sample part."""
     first = _first(field)
     return next(iter(first)) if isinstance(first, dict) else "instructors"
 

@@ -1,6 +1,6 @@
-"""What is generated from the lab's model: lab.yaml, its JSON Schema, and the reference page.
+"""The files that are generated from the lab's model: lab.yaml, its JSON Schema, and the reference page.
 
-`make docs` writes them, with all other generated pages.
+`make docs` writes them together with the other generated pages.
 """
 
 import json

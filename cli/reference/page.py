@@ -1,4 +1,4 @@
-"""The reference page of lab.yaml: a table a part, from the model's descriptions, units and defaults."""
+"""The reference page of lab.yaml: one table for each part, from the model's descriptions, units and defaults."""
 
 import json
 from collections.abc import Iterator
@@ -17,21 +17,21 @@ HEAD = """\
 
 <!-- Generated from the model by `make docs`; do not edit. -->
 
-One file describes one lab. Every key left out takes the value of the default lab, so `name: my-lab` is a
-whole lab. `lamplighter check` tells every problem with its line; [lab.schema.json](lab.schema.json) lets
-editors complete keys; the [lab.yaml](../../lab.yaml) of this repository shows all of them.
+One file describes one lab. A key that you leave out takes the value of the default lab, so `name: my-lab` is a
+complete lab. `lamplighter check` prints every problem with its line. With [lab.schema.json](lab.schema.json), editors
+complete keys. The [lab.yaml](../../lab.yaml) of this repository shows all keys.
 
 How the file is read:
 
-- It is YAML 1.2: `20:00` and `2026-03-02` need no quotes, `yes` is a word. One document, UTF-8, at most
-  256 KiB. Tags and keys written twice are refused. Anchors and aliases work; merge keys (`<<`) do not exist
-  in YAML 1.2.
-- `null` is the same as left out. Unknown keys are refused, with the nearest known one named.
-- `pools` and `windows`, once given, replace the default's. A pool's missing keys take the default pool's
-  values. Other mappings (`labels`, `tags`, `gpu_operator.values`) are added to the default ones key by key;
-  lists replace the default list.
-- Money is read as written, never as a binary float. Durations are written `8h`, `90m` or `1h30m`.
-- A pool with `existing` takes nothing from the default lab: what it leaves out is read from AWS.
+- It is YAML 1.2: `20:00` and `2026-03-02` need no quotes, and `yes` is a word. The file has one document, is in UTF-8,
+  and has at most 256 KiB. Tags and duplicate keys are refused. Anchors and aliases work; YAML 1.2 has no merge keys
+  (`<<`).
+- `null` is the same as a key that is left out. An unknown key is refused, and the message names the nearest known key.
+- `pools` and `windows` replace those of the default lab. A key that a pool leaves out takes the default pool's value.
+  Other mappings (`labels`, `tags`, `gpu_operator.values`) are added to the default ones key by key. A list replaces the
+  default list.
+- Money is read exactly as it is written, never as a binary float. Durations are written `8h`, `90m` or `1h30m`.
+- A pool with `existing` takes nothing from the default lab: Lamplighter reads from AWS what it leaves out.
 """
 
 

@@ -1,1 +1,1 @@
-"""Verbs that only show: status, why, diagnose, verdict, cost, receipt, page."""
+"""Verbs that show and change nothing: status, why, diagnose, verdict, cost, receipt, page."""

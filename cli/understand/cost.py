@@ -1,11 +1,11 @@
-"""`lamplighter cost`: today, the present budget period and its forecast, by owner and window, and what is beside it."""
+"""`lamplighter cost`: today, the present budget period and its forecast, by owner and window, and the prices."""
 
-from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from cli import deployment, printing
 from cli.options import AsJson, LabName
-from cli.understand.cost_account import DeployedAccount
+from lamplighter.application.views.account import LabAccount
 from lamplighter.data import standing
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.unguarded import unguarded
@@ -15,68 +15,63 @@ from lamplighter.values.instant import written
 def command(as_json: AsJson = False, lab_name: LabName = None) -> None:
     """Show what GPU nodes cost today and in this budget period, what is still to come, and for whom.
 
-    Node hours are under the guard. Volumes, load balancers, NAT and the control plane are not: they are
-    listed with their prices.
+    The guard controls node hours. It does not control volumes, load balancers, NAT and the control plane: the
+    last table lists their prices.
 
     \b
     Examples:
       lamplighter cost
       lamplighter cost --json | jq .forecast
     """
-    account = DeployedAccount(deployment.find(lab_name))
-    receipts = [
-        receipt
-        for name in account.found.lab.pools
-        for receipt in account.found.ledger.receipts_in_brief(name)
-        if account.period.begins <= datetime.fromisoformat(receipt["closed"]) < account.period.ends
-    ]
+    deployed = deployment.find(lab_name)
+    account = LabAccount(deployed.capacity, deployed.now)
     if as_json:
-        printing.as_json(document(account, receipts))
+        printing.as_json(document(account, deployed.zone))
         return
     from cli.understand.cost_tables import show  # noqa: PLC0415 - rich is slow to import, and JSON needs none of it
 
-    show(account, receipts)
+    show(account, deployed.zone)
 
 
-def document(account: DeployedAccount, receipts: list[dict[str, Any]]) -> dict[str, object]:
-    """All of it, for programs."""
-    period, coming = account.period, account.ahead
+def document(account: LabAccount, zone: ZoneInfo) -> dict[str, object]:
+    """The JSON document; the reasons in it have their instants by the clock of the zone."""
+    budget, ahead = account.budget, account.ahead
     return {
-        "period": period.key,
-        "begins": written(period.begins),
-        "ends": written(period.ends),
-        "budget": account.limit.to_json(),
-        "held": account.budget.held.to_json(),
-        "spent": account.budget.spent.to_json(),
-        "overrun": account.overrun.to_json(),
-        "unleased": account.unleased.to_json(),
-        "planned": coming.cost(account.currency).to_json(),
-        "left": (account.limit - account.budget.used).to_json(),
+        "period": budget.period,
+        "begins": written(budget.begins),
+        "ends": written(budget.ends),
+        "budget": budget.limit.to_json(),
+        "held": budget.held.to_json(),
+        "spent": budget.spent.to_json(),
+        "overrun": budget.overrun.to_json(),
+        "unleased": budget.unleased.to_json(),
+        "planned": budget.planned.to_json(),
+        "left": budget.left.to_json(),
         "forecast": {
-            **account.forecast.to_json(),
+            **budget.forecast.to_json(),
             "refused": [
                 {
                     "lease": lease.id,
-                    "code": why.lack.value,
-                    "reason": printing.drawn(why.reason, account.found.zone),
+                    "code": refusal.lack.value,
+                    "reason": printing.drawn(refusal.reason, zone),
                 }
-                for lease, why in coming.refused
+                for lease, refusal in ahead.refused
             ],
         },
         "today": _ran(account.today),
         "running": [{"lease": lease.id, "pool": lease.pool, **_ran(ran)} for lease, ran in account.running],
         "uncounted": _ran(account.uncounted),
-        "owners": [row.to_json("owner") for row in account.owners],
-        "windows": [row.to_json("window") for row in account.windows],
+        "owners": [row.to_json("owner") for row in budget.owners],
+        "windows": [row.to_json("window") for row in budget.windows],
         "prices": [
             {"pool": pool, **(price.to_json() if price else {"per_hour": None})}
             for pool, price in account.prices.items()
         ],
         "not_guarded": {
             "prices_of": standing.known_on().isoformat(),
-            "items": [item.to_json() for item in unguarded(account.found.lab)],
+            "items": [item.to_json() for item in unguarded(account.lab)],
         },
-        "leases": [_receipt(receipt) for receipt in receipts],
+        "leases": [_receipt(receipt) for receipt in account.receipts],
     }
 
 

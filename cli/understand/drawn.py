@@ -1,6 +1,6 @@
-"""A pool and its leases as a terminal draws them, and as lines that logs and pipes can hold.
+"""Draws a pool and its leases for a terminal, and as lines for logs and pipes.
 
-What there is to show is lamplighter.domain.views'; Slack and the pages show the same.
+lamplighter.domain.views decides what is shown; Slack and the pages show the same.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from lamplighter.reasons.reason import Said, draw
 from lamplighter.values.counted import counted, write_seconds
 
 BAR_CELLS = 30
-CALLED = {
+STAGE_NAMES = {
     Stage.GPUS: "GPUs",
     BootStage.JOINED: "nodes joined",
     BootStage.READY: "nodes ready",
@@ -57,21 +57,21 @@ STANDING_STYLE = {
 
 
 def pool_panel(view: PoolView, now: datetime, zone: ZoneInfo) -> Panel:
-    """One pool in a frame: its leases with their stages, and what there is to know of it."""
+    """One pool in a frame: its leases with their stages, then the pool's own facts."""
     rows: list[RenderableType] = []
     for lease in (*view.leases, *view.closing):
         rows += lease_rows(lease, zone)
     if not rows:
-        rows.append(Text("no lease is in force, so no node is justified", style="dim"))
+        rows.append(Text("no lease is in force, so no node may run", style="dim"))
     rows += [Text(line, style="dim") for line in _about(view, now, zone)]
     if view.leaked is not None:
-        rows.append(Text(f"LEAKED: {view.leaked}", style="bold red"))
+        rows.append(Text(f"LEAKED: {printing.drawn(view.leaked, zone)}", style="bold red"))
     title = Text.assemble(f"pool {view.name}  ", (view.phase.value, _phase_style(view)))
     return Panel(Group(*rows), title=title, title_align="left", box=box.ROUNDED)
 
 
 def lease_rows(lease: LeaseView, zone: ZoneInfo) -> list[RenderableType]:
-    """What is drawn of one lease."""
+    """The rows of one lease."""
     style = STANDING_STYLE.get(lease.standing, "")
     head = Text.assemble(
         (lease.standing.value, style or "default"),
@@ -83,7 +83,7 @@ def lease_rows(lease: LeaseView, zone: ZoneInfo) -> list[RenderableType]:
         rows.append(Text.assemble(*_bar(lease.bar), f" {lease.bar:4.0%}  ", *_stages(lease.stages)))
         if lease.boot:
             rows.append(Text.assemble("  ", *_stages(lease.boot, times=True)))
-        under_way = [each for each in lease.stages if each.begun]
+        under_way = [stage for stage in lease.stages if stage.begun]
         if under_way:
             rows.append(Text.assemble("  ", *_stages(under_way, times=True)))
     elif lease.in_force:
@@ -93,10 +93,10 @@ def lease_rows(lease: LeaseView, zone: ZoneInfo) -> list[RenderableType]:
 
 
 def pool_lines(view: PoolView, zone: ZoneInfo) -> list[str]:
-    """The same in lines; what moves by itself, such as a cost, is in none: a line that is new says something new."""
+    """The same in lines. A value that always changes, such as a cost, is left out: every new line is a change."""
     lines = [
         f"pool {view.name} is {view.phase.value}: {_nodes(view)}"
-        + ("" if view.leaked is None else f"; LEAKED: {view.leaked}")
+        + ("" if view.leaked is None else f"; LEAKED: {printing.drawn(view.leaked, zone)}")
     ]
     lines += [lease_line(lease, zone) for lease in (*view.leases, *view.closing)]
     if view.gpus_free is not None and view.seen is not None:
@@ -114,15 +114,15 @@ def lease_line(lease: LeaseView, zone: ZoneInfo) -> str:
     if not lease.in_force:
         return head
     shown = lease.whole_warm_up if lease.ready is None else lease.stages
-    stages = ", ".join(_told(stage) for stage in shown)
-    wrong = lease.failed_because or lease.degraded_because
-    return f"{head}: {stages}" + (f"; {_by(zone, wrong)}" if wrong else "")
+    stages = ", ".join(_stage_line(stage) for stage in shown)
+    reason = lease.failed_because or lease.degraded_because
+    return f"{head}: {stages}" + (f"; {_by(zone, reason)}" if reason else "")
 
 
-def _told(stage: StageView) -> str:
+def _stage_line(stage: StageView) -> str:
     shows_times = stage.begun or isinstance(stage.stage, BootStage)
     parts = [
-        CALLED.get(stage.stage, stage.stage.value),
+        STAGE_NAMES.get(stage.stage, stage.stage.value),
         stage.count,
         stage.state.value,
         _times(stage) if shows_times else "",
@@ -131,16 +131,16 @@ def _told(stage: StageView) -> str:
 
 
 def _stages(stages: Sequence[StageView], *, times: bool = False) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    parts: list[tuple[str, str]] = []
     for stage in stages:
-        name = CALLED.get(stage.stage, stage.stage.value)
-        said = [SIGN[stage.state], name, stage.count, _times(stage) if times else ""]
-        found.append((f"{' '.join(filter(None, said))}  ", STYLE[stage.state]))
-    return found
+        name = STAGE_NAMES.get(stage.stage, stage.stage.value)
+        words = [SIGN[stage.state], name, stage.count, _times(stage) if times else ""]
+        parts.append((f"{' '.join(filter(None, words))}  ", STYLE[stage.state]))
+    return parts
 
 
 def _times(stage: StageView) -> str:
-    """How long it took, and usually takes: `42s (usually 40s)`."""
+    """How long the stage took, and how long it usually takes: `42s (usually 40s)`."""
     took = "" if stage.took is None else write_seconds(stage.took)
     if stage.usual is None:
         return took
@@ -155,7 +155,7 @@ def _bar(fraction: float) -> list[tuple[str, str]]:
 
 
 def _beside(lease: LeaseView, zone: ZoneInfo) -> list[str]:
-    """What else is known of a lease, a line each."""
+    """More facts about a lease, one a line."""
     lines = []
     if lease.in_force and lease.ready is None and lease.gpus_expected is not None:
         lines.append(f"GPUs expected {printing.local(lease.gpus_expected, zone)}")
@@ -163,21 +163,20 @@ def _beside(lease: LeaseView, zone: ZoneInfo) -> list[str]:
         lines.append(
             "its GPUs FAILED a check" if lease.verdict is Outcome.FAILED else "its GPUs are not proven"
         )
-    late = [
-        f"{CALLED.get(each.stage, each.stage.value)}: {_by(zone, each.said)}"
-        for each in lease.stages
-        if each.said
+    lines += [
+        f"{STAGE_NAMES.get(stage.stage, stage.stage.value)}: {_by(zone, stage.said)}"
+        for stage in lease.stages
+        if stage.said
     ]
-    lines += late
-    lines += [_by(zone, each) for each in (lease.failed_because, lease.degraded_because) if each]
-    lines += [f"{_by(zone, each.summary)} → {_by(zone, each.advice)}" for each in lease.findings]
+    lines += [_by(zone, reason) for reason in (lease.failed_because, lease.degraded_because) if reason]
+    lines += [f"{_by(zone, finding.summary)} → {_by(zone, finding.advice)}" for finding in lease.findings]
     if lease.cost_so_far is not None:
         lines.append(f"{lease.cost_so_far} so far, {lease.hold} held")
     return lines
 
 
 def _about(view: PoolView, now: datetime, zone: ZoneInfo) -> list[str]:
-    """What is known of a pool beside its leases."""
+    """Facts about a pool beside its leases."""
     lines = []
     if view.leases or view.desired:
         seats = f", {view.seats} seats" if view.seats else ""

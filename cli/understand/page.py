@@ -1,4 +1,4 @@
-"""`lamplighter page`: the lab as a page to look at, as it is kept fresh in S3."""
+"""`lamplighter page`: writes the lab's page, the one that the lab keeps in S3."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,7 @@ def command(
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Write the lab's page: who has what now, budget, calendar, history, findings, in one HTML file.
+    """Write the lab's page: present leases, budget, calendar, history and findings, in one HTML file.
 
     \b
     Examples:
@@ -26,10 +26,10 @@ def command(
       lamplighter page --json | jq -r .page
     """
     files.may_be_written("--out", out)
-    found = deployment.find(lab_name)
-    view = read_lab(found.ledger, found.lab, found.now)
-    files.write("--out", out, lab_page.page(view, wording.of(found.lab)))
+    deployed = deployment.find(lab_name)
+    view = read_lab(deployed.ledger, deployed.lab, deployed.now)
+    files.write("--out", out, lab_page.page(view, wording.of(deployed.lab)))
     if as_json:
-        printing.as_json({"lab": found.lab.name, "at": written(found.now), "page": str(out)})
+        printing.as_json({"lab": deployed.lab.name, "at": written(deployed.now), "page": str(out)})
     else:
-        printing.say(f"the page of {found.lab.name} is in {out}")
+        printing.say(f"the page of {deployed.lab.name} is in {out}")

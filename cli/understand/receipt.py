@@ -1,6 +1,5 @@
-"""`lamplighter receipt`: what a closed lease left, as a table, a document, or the page to look at."""
+"""`lamplighter receipt`: the receipt of a closed lease, as a table, a JSON document or an HTML page."""
 
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,30 +7,28 @@ import typer
 
 from cli import deployment, files, printing
 from cli.deployment import Deployment
+from cli.nearest import did_you_mean
 from cli.options import AsJson, LabName
+from cli.understand.verdicts import VERDICTS
 from lamplighter.adapters.aws.view_reading import receipt_of
+from lamplighter.application.views.receipts import receipt_of_lease, receipts_of, with_verdicts
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.errors import BadInput
 from lamplighter.pages import receipt_page, wording
-from lamplighter.reasons.document import drawn
-from lamplighter.reasons.reason import draw
-from lamplighter.values.clock_time import clock_time
 from lamplighter.values.counted import counted
-
-SAID = {"passed": "passed", "failed": "FAILED", "not-proven": "not proven"}
 
 
 def command(
-    lease: Annotated[str | None, typer.Argument(help="Whose receipt; left out: the newest.")] = None,
+    lease: Annotated[str | None, typer.Argument(help="The lease; left out: the newest receipt.")] = None,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write the page there, one file with all in it."),
+        typer.Option("--html", metavar="FILE", help="Write the receipt there, as one HTML file."),
     ] = None,
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Show what a closed lease left: who, when, nodes, checks, cost, proof of zero.
+    """Show the receipt of a closed lease: who, when, nodes, checks, cost, proof of zero.
 
     \b
     Examples:
@@ -41,77 +38,67 @@ def command(
     """
     if html is not None:
         files.may_be_written("--html", html)
-    found = deployment.find(lab_name)
-    document = _document(found, lease)
+    deployed = deployment.find(lab_name)
+    document = _document(deployed, lease)
     if html is not None:
-        files.write("--html", html, page(found, document))
+        files.write("--html", html, page(deployed, document))
     if as_json:
-        usual = receipt_of(found.ledger, found.lab, document).usual_stages()
-        printing.as_json(drawn({**document, "usual_stages": usual}, ENGLISH, clock_time))
+        usual = receipt_of(deployed.ledger, deployed.lab, document).usual_stages()
+        printing.as_json({**document, "usual_stages": usual})
     elif html is not None:
-        printing.say(f"the receipt of {document.get('lease') or 'what ran without a lease'} is in {html}")
+        printing.say(f"the receipt of {document.get('lease') or 'nodes without a lease'} is in {html}")
     else:
-        show(receipt_of(found.ledger, found.lab, document), wording.Wording(ENGLISH, found.zone))
+        show(receipt_of(deployed.ledger, deployed.lab, document), wording.Wording(ENGLISH, deployed.zone))
 
 
-def page(found: Deployment, document: dict[str, Any]) -> str:
+def page(deployed: Deployment, document: dict[str, Any]) -> str:
     """The page of a receipt."""
-    view = receipt_of(found.ledger, found.lab, document)
-    return receipt_page.page(view, found.lab.name, found.lab.region, wording.of(found.lab))
+    view = receipt_of(deployed.ledger, deployed.lab, document)
+    return receipt_page.page(view, deployed.lab.name, deployed.lab.region, wording.of(deployed.lab))
 
 
-def _document(found: Deployment, lease: str | None) -> dict[str, Any]:
+def _document(deployed: Deployment, lease: str | None) -> dict[str, Any]:
     """The named receipt, or the newest that a lease left; where none did, the newest there is."""
-    known = [each for pool in found.lab.pools for each in found.ledger.receipts_in_brief(pool)]
-    known.sort(key=lambda each: str(each["closed"]))
-    if lease is not None:
-        named: dict[str, Any] | None = next(
-            (each for each in reversed(known) if each.get("lease") == lease), None
-        )
-        if named is None:
-            last = ", ".join(str(each["lease"]) for each in known[-3:] if each.get("lease")) or "none yet"
-            raise BadInput(f"LEASE: no receipt of '{lease[:80]}' is there; the last ones are {last}")
-        return _whole(found, named)
-    if not known:
-        raise BadInput("no receipt is there yet: the first lease that closes leaves one")
-    return _whole(found, next((each for each in reversed(known) if each.get("lease")), known[-1]))
-
-
-def _whole(found: Deployment, brief: dict[str, Any]) -> dict[str, Any]:
-    """With what was said of each node; what ran without a lease was not judged."""
-    if not brief.get("lease"):
-        return brief
-    pool, closed = str(brief["pool"]), datetime.fromisoformat(str(brief["closed"]))
-    return found.ledger.receipt(pool, str(brief["lease"]), closed) or brief
+    receipts = receipts_of(deployed.lab, deployed.ledger)
+    receipt = receipt_of_lease(receipts, lease)
+    if receipt is not None:
+        return with_verdicts(receipt, deployed.ledger)
+    if lease is None or not receipts:
+        raise BadInput("there is no receipt yet: the first lease that closes leaves one")
+    leases = [str(receipt["lease"]) for receipt in receipts if receipt.get("lease")]
+    raise BadInput(
+        f"LEASE: there is no receipt of '{lease[:80]}'; the last ones are {', '.join(leases[-3:]) or 'none yet'}"
+        f"{did_you_mean(lease, leases)}"
+    )
 
 
 def show(view: ReceiptView, words: wording.Wording) -> None:
-    """The receipt in a terminal."""
+    """Print the receipt."""
     when = words.stretch(view.opened, view.closed) if view.opened else words.moment(view.closed)
     who = f"for {view.owner}" if view.owner else "without a lease"
     printing.say(f"{view.lease or 'unleased'}: pool {view.pool}, {counted(view.nodes, 'node')} {who}, {when}")
-    # What a window opens it opens by itself.
+    # A window opens by itself: no person is named.
     if view.source != "window" and view.by and view.by != view.owner:
-        reason = f": {draw(view.because, ENGLISH, words.moment)}" if view.because else ""
+        reason = f": {words.told(view.because)}" if view.because else ""
         printing.say(f"opened by {view.by}{reason}")
     zero = view.proof_of_zero
     rows = [
         ("cost", words.money(view.cost)),
-        ("of it past the end", words.money(view.overrun) if view.overrun else "-"),
+        ("past its end", words.money(view.overrun) if view.overrun else "-"),
         ("GPU-minutes", "-" if view.gpu_minutes is None else f"{view.gpu_minutes:,}"),
         ("node-hours", f"{view.node_seconds / 3600:.2f}"),
         ("ready after", "-" if view.minutes_to_ready is None else f"{view.minutes_to_ready:g} min"),
-        ("GPU checks", SAID[view.verdict.value] if view.verdict else "none"),
+        ("GPU checks", VERDICTS[view.verdict.value] if view.verdict else "none"),
         (
             "proof of zero",
             words.moment(zero.at)
             if zero.proven and zero.at
-            else "others kept their nodes"
+            else "other leases kept their nodes"
             if zero.at
             else "-",
         ),
     ]
-    printing.table(["what", "came to"], rows)
+    printing.table(["what", "value"], rows)
     if view.warm_up:
         stages = [
             (
@@ -124,10 +111,10 @@ def show(view: ReceiptView, words: wording.Wording) -> None:
         printing.table(["warm-up", "took", "usual"], stages)
     if view.verdict_rows:
         verdicts = [
-            (row.node, row.check, SAID.get(row.verdict, row.verdict), draw(row.reason, ENGLISH, words.moment))
+            (row.node, row.check, VERDICTS.get(row.verdict, row.verdict), words.told(row.reason))
             for row in view.verdict_rows
         ]
         printing.table(["node", "check", "verdict", "because"], verdicts)
-    for each in view.findings:
-        summary, advice = (draw(said, ENGLISH, words.moment) for said in (each.summary, each.advice))
-        printing.say(f"{words.moment(each.at)}  {each.cause}: {summary} {advice}".rstrip())
+    for finding in view.findings:
+        told = f"{words.told(finding.summary)} {words.told(finding.advice)}"
+        printing.say(f"{words.moment(finding.at)}  {finding.cause}: {told}".rstrip())

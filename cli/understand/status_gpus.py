@@ -1,6 +1,6 @@
-"""`lamplighter status --gpus`: what was last proven of each node's GPUs, and how pools fared over their last proofs.
+"""`lamplighter status --gpus`: the last verdict on each node's GPUs, and the trend of a pool's last proofs.
 
-Reads the ledger alone; the checks themselves are the workflow's.
+It reads only the ledger. The workflow runs the checks.
 """
 
 import sys
@@ -11,6 +11,7 @@ from functools import partial
 
 from cli import printing
 from cli.deployment import Deployment
+from cli.understand.verdicts import VERDICTS
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.checks.gpu_proof import GpuProof, together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
@@ -20,85 +21,84 @@ from lamplighter.values.clock_time import clock_time
 from lamplighter.values.counted import counted
 from lamplighter.values.instant import written
 
-LOOKED_AT = 40
-"""So many of a pool's last proofs make its trend."""
+TREND_PROOFS = 40
+"""A pool's trend is made of this many last proofs."""
 BARS = "▁▂▃▄▅▆▇█"
-SAID = {"passed": "passed", "failed": "FAILED", "not-proven": "not proven"}
 
 
 @dataclass(frozen=True)
 class Trend:
-    """How the proofs of one instance type went, oldest first."""
+    """The proofs of one instance type, oldest first."""
 
     instance_type: str
     verdicts: tuple[str, ...]
     bandwidth: tuple[Decimal, ...]
-    """GB/s, the least of each proof that measured it."""
+    """GB/s: the lowest of each proof that measured it."""
     to_ready: tuple[int, ...]
     """Seconds from a lease's opening to its proof."""
 
     def to_json(self) -> dict[str, object]:
-        """Numbers as they are; bandwidths as decimal strings."""
+        """Bandwidths are decimal strings."""
         return {
             "instance_type": self.instance_type,
             "verdicts": list(self.verdicts),
-            "bus_bandwidth_gb_per_second": [str(each) for each in self.bandwidth],
+            "bus_bandwidth_gb_per_second": [str(bandwidth) for bandwidth in self.bandwidth],
             "seconds_to_ready": list(self.to_ready),
         }
 
 
-def show(found: Deployment, pool: str | None, *, as_json: bool) -> None:
-    """The verdicts and trends of the pools that were asked for."""
-    pools = {name: _known(found, name) for name in found.pools(pool)}
+def show(deployed: Deployment, pool: str | None, *, as_json: bool) -> None:
+    """Print the verdicts and trends of the named pool, or of every pool."""
+    pools = {name: _known(deployed, name) for name in deployed.pools(pool)}
     if as_json:
         documents = [_document(name, proofs) for name, proofs in pools.items()]
-        printing.as_json({"lab": found.name, "now": written(found.now), "pools": documents})
+        printing.as_json({"lab": deployed.name, "now": written(deployed.now), "pools": documents})
         return
     for name, proofs in pools.items():
         if not proofs:
-            printing.say(f"pool {name}: nothing was ever proven of its GPUs")
+            printing.say(f"pool {name}: no GPU check has run yet")
             continue
-        _say(found, name, proofs)
+        _say(deployed, name, proofs)
 
 
-def _known(found: Deployment, pool: str) -> list[GpuProof]:
-    """The last proof whole, and of the ones before what they came to."""
-    whole = found.ledger.proofs(pool, 1)
-    return [*whole, *found.ledger.proofs_in_brief(pool, LOOKED_AT)[len(whole) :]]
+def _known(deployed: Deployment, pool: str) -> list[GpuProof]:
+    """The last proof with all its rows, and the earlier ones in brief."""
+    last = deployed.ledger.proofs(pool, 1)
+    return [*last, *deployed.ledger.proofs_in_brief(pool, TREND_PROOFS)[len(last) :]]
 
 
 def trends(proofs: Sequence[GpuProof]) -> list[Trend]:
-    """One for each instance type, of proofs that are newest first."""
+    """One trend for each instance type; `proofs` are newest first."""
     by_type: dict[str, list[GpuProof]] = {}
     for proof in reversed(proofs):
         by_type.setdefault(proof.instance_type, []).append(proof)
     return [
         Trend(
             name,
-            tuple(each.verdict for each in found),
-            tuple(each.bandwidth for each in found if each.bandwidth is not None),
-            tuple(each.seconds_to_ready for each in found if each.seconds_to_ready is not None),
+            tuple(proof.verdict for proof in of_type),
+            tuple(proof.bandwidth for proof in of_type if proof.bandwidth is not None),
+            tuple(proof.seconds_to_ready for proof in of_type if proof.seconds_to_ready is not None),
         )
-        for name, found in by_type.items()
+        for name, of_type in by_type.items()
     ]
 
 
 def spark(numbers: Sequence[Decimal | int]) -> str:
-    """A bar for each number, from the least to the most; all alike are in the middle."""
+    """A bar for each number, from the lowest to the highest. Equal numbers have middle bars."""
     least, most = min(numbers), max(numbers)
     if least == most:
         return BARS[3] * len(numbers)
-    return "".join(BARS[int((each - least) * (len(BARS) - 1) / (most - least))] for each in numbers)
+    return "".join(BARS[int((number - least) * (len(BARS) - 1) / (most - least))] for number in numbers)
 
 
-def _say(found: Deployment, pool: str, proofs: Sequence[GpuProof]) -> None:
-    clock = partial(printing.local, zone=found.zone)
+def _say(deployed: Deployment, pool: str, proofs: Sequence[GpuProof]) -> None:
+    clock = partial(printing.local, zone=deployed.zone)
     last = proofs[0]
     rows = [
         [
             node if not number else "",
             str(row.get("check")),
-            SAID.get(str(row.get("verdict")), str(row.get("verdict"))),
+            VERDICTS.get(str(row.get("verdict")), str(row.get("verdict"))),
             clock(last.at) if not number else "",
             draw(read(row.get("reason")), ENGLISH, clock),
         ]
@@ -114,20 +114,20 @@ def _say(found: Deployment, pool: str, proofs: Sequence[GpuProof]) -> None:
             printing.say(f"  bus bandwidth, GB/s: {_course(trend.bandwidth)}")
         if trend.to_ready:
             printing.say(
-                f"  minutes to ready:    {_course([round(each / 60, 1) for each in trend.to_ready])}"
+                f"  minutes to ready:    {_course([round(seconds / 60, 1) for seconds in trend.to_ready])}"
             )
 
 
 def _course(numbers: Sequence[Decimal | float]) -> str:
     """Bars and the last number on a terminal, all numbers elsewhere; oldest first."""
-    exact = [Decimal(str(each)) for each in numbers]
+    exact = [Decimal(str(number)) for number in numbers]
     if not sys.stdout.isatty():
-        return " ".join(str(each) for each in exact)
+        return " ".join(map(str, exact))
     return f"{spark(exact)}  last {exact[-1]}, {min(exact)} to {max(exact)}"
 
 
 def _document(pool: str, proofs: Sequence[GpuProof]) -> dict[str, object]:
-    """The last proof judged every node that was ready then: it is what is known of each."""
+    """Of each node, the row of the last proof, which checked every ready node."""
     return {
         "pool": pool,
         "nodes": [

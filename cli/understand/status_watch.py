@@ -1,6 +1,6 @@
-"""`lamplighter status --watch`: the pools as they change: redrawn in place on a terminal, new lines elsewhere.
+"""`lamplighter status --watch`: shows the pools as they change: redrawn on a terminal, new lines elsewhere.
 
-Ends when it is interrupted. Everything is read anew each time; the time is AWS's.
+It ends with Ctrl-C. Each round reads everything again, and takes the time from AWS.
 """
 
 import sys
@@ -20,47 +20,47 @@ from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.errors import BadInput, OutsideFailed, TryLater
 
 SHORTEST = 1.0
-OFTEN = 5
-"""So often in a row may a look fail before the watch ends with it."""
+MOST_FAILURES = 5
+"""The watch ends with the error of this many failed reads in a row."""
 
-Look = Callable[[], list[PoolView]]
+ReadPools = Callable[[], list[PoolView]]
 
 
-def watch(found: Deployment, look: Look, interval: float) -> None:
-    """Look every `interval` seconds until somebody interrupts it."""
+def watch(deployed: Deployment, read_pools: ReadPools, interval: float) -> None:
+    """Read and show the pools every `interval` seconds, until Ctrl-C."""
     if interval < SHORTEST:
         raise BadInput(f"--interval: {interval:g} is too often, 1 second is the shortest")
     console = Console()
-    shown = _Drawn(found, console) if console.is_terminal else _Lines(found)
+    shown = _OnTerminal(deployed, console) if console.is_terminal else _InLines(deployed)
     with shown.frame:
-        for now, views in _looks(found, look, interval, shown.trouble):
+        for now, views in _rounds(deployed, read_pools, interval, shown.show_error):
             shown.show(now, views)
 
 
-def _looks(
-    found: Deployment, look: Look, interval: float, trouble: Callable[[str], None]
+def _rounds(
+    deployed: Deployment, read_pools: ReadPools, interval: float, show_error: Callable[[str], None]
 ) -> Iterator[tuple[datetime, list[PoolView]]]:
     failed = 0
     while True:
         try:
-            now = found.clock.now()
-            views = look()
+            now = deployed.clock.now()
+            views = read_pools()
         except (OutsideFailed, TryLater) as error:
             failed += 1
-            if failed >= OFTEN:
+            if failed >= MOST_FAILURES:
                 raise
-            trouble(str(error))
+            show_error(printing.drawn_error(error))
         else:
             failed = 0
             yield now, views
         sleep(interval)
 
 
-class _Drawn:
+class _OnTerminal:
     """On a terminal."""
 
-    def __init__(self, found: Deployment, console: Console) -> None:
-        self._found = found
+    def __init__(self, deployed: Deployment, console: Console) -> None:
+        self._deployed = deployed
         self._last: Group = Group()
         self.live = Live(console=console, auto_refresh=False)
 
@@ -69,34 +69,34 @@ class _Drawn:
         return self.live
 
     def show(self, now: datetime, views: list[PoolView]) -> None:
-        zone, lab = self._found.zone, self._found.lab
-        head = Text(f"{self._found.name} in {lab.region}, {printing.local(now, zone)}")
+        zone, lab = self._deployed.zone, self._deployed.lab
+        head = Text(f"{self._deployed.name} in {lab.region}, {printing.local(now, zone)}")
         self._last = Group(head, *(pool_panel(view, now, zone) for view in views))
         self.live.update(self._last, refresh=True)
 
-    def trouble(self, text: str) -> None:
-        self.live.update(Group(self._last, Text(f"not read just now: {text}", style="yellow")), refresh=True)
+    def show_error(self, text: str) -> None:
+        self.live.update(Group(self._last, Text(f"this read failed: {text}", style="yellow")), refresh=True)
 
 
-class _Lines:
-    """Where nothing can be redrawn: a line when it says something new."""
+class _InLines:
+    """Where nothing can be redrawn: a line for each change."""
 
-    def __init__(self, found: Deployment) -> None:
-        self._found = found
-        self._said: set[str] = set()
+    def __init__(self, deployed: Deployment) -> None:
+        self._deployed = deployed
+        self._last_lines: set[str] = set()
         self.frame: AbstractContextManager[object] = nullcontext()
 
     def show(self, now: datetime, views: list[PoolView]) -> None:
-        zone = self._found.zone
+        zone = self._deployed.zone
         lines = [line for view in views for line in pool_lines(view, zone)]
         for line in lines:
-            if line not in self._said:
+            if line not in self._last_lines:
                 self._say(f"{now.astimezone(zone):%H:%M:%S}  {line}")
-        # What is said again after it was otherwise is news again.
-        self._said = set(lines)
+        # A line that comes back after another state is new again.
+        self._last_lines = set(lines)
 
-    def trouble(self, text: str) -> None:
-        self._say(f"not read just now: {text}")
+    def show_error(self, text: str) -> None:
+        self._say(f"this read failed: {text}")
 
     def _say(self, line: str) -> None:
         printing.say(line)

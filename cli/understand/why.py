@@ -1,44 +1,36 @@
-"""`lamplighter why`: the decision behind a pool's state, now or at a past instant, in words."""
+"""`lamplighter why`: explains the nodes of a pool, now or at a past instant, by the decisions in the audit trail."""
 
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
 from cli import deployment, printing
-from cli.look_after import known_names
-from cli.options import AsJson, LabName
-from lamplighter.adapters.calendars.kept import kept_courses
+from cli.options import AsJson, LabName, PoolName
+from lamplighter.application.views.why import REACHES_BACK, explained
 from lamplighter.data.texts import ENGLISH
-from lamplighter.domain.audit.why import Explanation, explain
-from lamplighter.domain.calendar.timetable import Timetable
+from lamplighter.domain.audit.why import Explanation
 from lamplighter.domain.views.told import FindingView
 from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import draw
 from lamplighter.values import instant
 from lamplighter.values.counted import counted
 
-REACHES_BACK = timedelta(days=14)
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
-"""No lab is as old as that."""
+"""No lab is that old."""
 
 
 def command(
-    pool: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[POOL]", help="The pool; the only one by default.", autocompletion=known_names.pools
-        ),
-    ] = None,
+    pool: PoolName = None,
     at: Annotated[
         str | None, typer.Option("--at", metavar="T", help="A past instant, with its offset; default: now.")
     ] = None,
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Say why a pool has the nodes it has.
+    """Explain why a pool has its nodes.
 
     \b
     Examples:
@@ -46,44 +38,36 @@ def command(
       lamplighter why gpu --at 2026-12-01T20:10:00+09:00
     """
     asked = _instant(at)
-    found = deployment.find(lab_name)
-    name = found.pool(pool)
-    when = asked or found.now
-    if when > found.now:
+    deployed = deployment.find(lab_name)
+    name = deployed.pool(pool)
+    when = asked or deployed.now
+    if when > deployed.now:
         raise BadInput(
-            f"--at: {at} has not come yet, name a past instant; "
+            f"--at: {at} is in the future, name a past instant; "
             "`lamplighter windows` and `lamplighter simulate --live` show what is planned"
         )
-    clock = partial(printing.local, zone=found.zone)
-    timetable = Timetable(found.lab, kept_courses(found.lab, found.ledger))
-    explanation = explain(
-        found.ledger.leases(name),
-        # What came later tells what was not known at a past instant.
-        found.ledger.audit(name, when - REACHES_BACK, found.now),
-        when,
-        found.lab.pools[name].max_nodes,
-        windows=timetable.open_at(when).get(name, ()),
-        skips=found.ledger.skips(),
-    ).told_by(clock)
+    clock = partial(printing.local, zone=deployed.zone)
+    explanation = explained(deployed.lab, deployed.ledger, name, when, deployed.now).told_by(clock)
     if as_json:
         printing.as_json({"pool": name, **explanation.to_json(clock)})
         return
-    _print(clock, name, explanation)
+    _print(deployed.zone, name, explanation)
 
 
 def _instant(text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
-        read = instant.read(text)
+        at = instant.read(text)
     except (BadInput, OverflowError) as error:
         raise BadInput(f"--at: {error}") from None
-    if read < EARLIEST:
-        raise BadInput(f"--at: {text} is before there was any lab, name an instant that the ledger may know")
-    return read
+    if at < EARLIEST:
+        raise BadInput(f"--at: {text} is before the first lab existed, name a later instant")
+    return at
 
 
-def _print(clock: Callable[[datetime], str], name: str, explanation: Explanation) -> None:
+def _print(zone: ZoneInfo, name: str, explanation: Explanation) -> None:
+    clock = partial(printing.local, zone=zone)
     reason = explanation.target.reason_by(clock)
     said = [f"{clock(explanation.at)}: {name} should have {counted(explanation.nodes, 'node')}: {reason}."]
     said += [f"By the calendar {unmet.reason_by(clock)}." for unmet in explanation.unmet]
@@ -92,12 +76,15 @@ def _print(clock: Callable[[datetime], str], name: str, explanation: Explanation
     for entry in explanation.findings:
         finding = FindingView.read(entry)
         summary, advice = (draw(said, ENGLISH, clock) for said in (finding.summary, finding.advice))
-        printing.say(f"Found at {clock(entry.at)}: {summary} ({finding.cause}).")
+        printing.say(f"Finding of {clock(entry.at)}: {summary} ({finding.cause}).")
         printing.say(f"  → {advice}")
     if not explanation.trail:
-        printing.say(f"Nothing happened to this pool in the {REACHES_BACK.days} days until then.")
+        printing.say(f"Nothing happened to this pool in the {REACHES_BACK.days} days before.")
         return
     printing.table(
         ["at", "who", "what", "why"],
-        [[clock(entry.at), entry.who, str(entry.what), str(entry.why)] for entry in explanation.trail],
+        [
+            [clock(entry.at), entry.who, printing.drawn(entry.what, zone), printing.drawn(entry.why, zone)]
+            for entry in explanation.trail
+        ],
     )

@@ -1,1 +1,1 @@
-"""Verbs of a lease: open, extend, close, keep, leases."""
+"""The verbs about a lease: open, extend, close, keep, leases."""

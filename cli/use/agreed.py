@@ -1,7 +1,7 @@
-"""Asks before something is done that takes away: what would happen, then whether it should.
+"""Asks before a verb takes something away: it shows what would happen, and asks whether to do it.
 
-`--yes` says so beforehand. Without a terminal nobody can be asked: a verb that names one thing then acts, one that
-takes away much refuses.
+`--yes` answers beforehand. Without a terminal nobody can answer: a verb that takes away one named thing acts then,
+a verb that takes away more refuses.
 """
 
 import sys
@@ -19,16 +19,16 @@ from lamplighter.values.counted import counted
 
 
 def somebody_is_there() -> bool:
-    """Whether a person can be asked."""
+    """Whether a person can answer."""
     return sys.stdin.isatty()
 
 
 def agree(
     plan: Iterable[str], question: str, otherwise: str, *, as_json: bool, must: str | None = None
 ) -> None:
-    """Show the plan and ask; Refused, saying what did not happen, where the answer is no.
+    """Show the plan and ask. Refused, with `otherwise` as its reason, where the answer is no.
 
-    With `must`, Refused as well where nobody can be asked: it says how to agree beforehand.
+    With `must`, Refused as well where nobody can answer: `must` says how to agree beforehand.
     """
     if must is None and not somebody_is_there():
         return
@@ -43,29 +43,29 @@ def agree(
         raise Refused(otherwise)
 
 
-def ending(lease: Lease, found: Deployment) -> str:
-    """What would end, in a line."""
+def ending(lease: Lease, deployed: Deployment) -> str:
+    """A line about a lease that would end."""
     return (
         f"would end {lease.id}: {counted(lease.nodes, 'node')} on {lease.pool} for {lease.owner}, "
-        f"granted until {printing.local(lease.closes, found.zone)}"
+        f"granted until {printing.local(lease.closes, deployed.zone)}"
     )
 
 
-def not_opening(lease: Lease, found: Deployment) -> str:
-    """What would not open, in a line."""
-    opens, closes = (printing.local(at, found.zone) for at in (lease.opens, lease.closes))
+def not_opening(lease: Lease, deployed: Deployment) -> str:
+    """A line about a lease that would not open."""
+    opens, closes = (printing.local(at, deployed.zone) for at in (lease.opens, lease.closes))
     return (
         f"would not open: {lease.id}, {opens} to {closes}, {counted(lease.nodes, 'node')} on {lease.pool} "
         f"for {lease.owner}"
     )
 
 
-def ahead(found: Deployment, until: datetime | None = None) -> list[Lease]:
-    """What is to open by itself before an instant, as far as it is planned, the next first."""
+def ahead(deployed: Deployment, until: datetime | None = None) -> list[Lease]:
+    """The leases that open by themselves before an instant, as far as they are planned, the next first."""
     waiting = [
         lease
-        for pool in found.lab.pools
-        for lease in found.ledger.leases(pool)
-        if unopened(lease) and lease.opens > found.now and (until is None or lease.opens < until)
+        for pool in deployed.lab.pools
+        for lease in deployed.ledger.leases(pool)
+        if unopened(lease) and lease.opens > deployed.now and (until is None or lease.opens < until)
     ]
     return sorted(waiting, key=lambda lease: lease.opens)

@@ -1,4 +1,4 @@
-"""`lamplighter close --all POOL`: everything on a pool goes, by one order, after saying what that is."""
+"""`lamplighter close --all POOL`: shows what runs on a pool, and then closes all of it with one order."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,75 +7,54 @@ import typer
 
 from cli import printing
 from cli.deployment import Deployment
-from cli.use import agreed, orders
-from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
+from cli.use import agreed, changes, orders
+from lamplighter.application.leases.close_preview import ClosePreview, close_preview
 from lamplighter.clock import sleep
 from lamplighter.domain.commands.command import Verb
-from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.pool.zero import PROVEN
-from lamplighter.errors import Refused
 from lamplighter.values.counted import counted
 
 WAIT_POLL_SECONDS = 2
 
 
-def close_all(found: Deployment, pool: str, *, wait: bool, yes: bool, as_json: bool) -> None:
-    """Close every lease of the pool that has begun, and whatever runs there without one."""
-    leases = [lease for lease in found.ledger.leases(pool) if _runs(lease, found)]
+def close_all(deployed: Deployment, pool: str, *, wait: bool, yes: bool, as_json: bool) -> None:
+    """Close every lease of the pool that has begun, and all nodes that run there without one."""
+    preview = close_preview(deployed.capacity, pool, deployed.now)
     if not yes:
-        plan = _plan(found, pool, leases)
-        must = "say --yes to close all of this"
-        agreed.agree(plan, "Close all of it?", "nothing was closed", as_json=as_json, must=must)
-    order = orders.order(found, Verb.CLOSE, pool)
-    decision = orders.give(found, replace(order, for_lab=True))
-    if wait and decision.outcome == "closing":
-        _wait(found, pool)
-    if as_json:
-        printing.as_json(
-            {
-                "pool": pool,
-                "leases": [lease.id for lease in leases],
-                "outcome": decision.outcome,
-                "reason": printing.drawn(decision.reason, found.zone),
-            }
+        agreed.agree(
+            _plan(deployed, pool, preview),
+            "Close all of it?",
+            "nothing was closed",
+            as_json=as_json,
+            must="say --yes to close all of this",
         )
-    else:
-        printing.say(f"{decision.outcome}: {printing.drawn(decision.reason, found.zone)}")
+    order = orders.order(deployed, Verb.CLOSE, pool)
+    decision = orders.give(deployed, replace(order, for_lab=True))
+    if wait and decision.outcome == "closing":
+        _wait(deployed, pool)
+    leases = [lease.id for lease in preview.ending]
+    changes.answer(deployed, decision, as_json=as_json, document={"pool": pool, "leases": leases})
     raise typer.Exit(0 if decision.outcome == "closing" else 1)
 
 
-def _plan(found: Deployment, pool: str, leases: list[Lease]) -> Iterator[str]:
-    """What would go, and what stays."""
-    yield from (agreed.ending(lease, found) for lease in leases)
-    group = NodeGroups(found.lab.cluster_name).read(found.lab.nodegroup_name(pool))
-    there = group.desired if group else 0
-    beside = max(0, there - sum(lease.nodes for lease in leases))
-    if beside:
-        yield f"would close {counted(beside, 'node')} on {pool} that no lease justifies"
-    if not leases and not beside:
-        yield f"pool {pool} has nothing running: zero would be ordered again, and proven"
-    for lease in found.ledger.leases(pool):
-        if _waits(lease, found):
-            opens = printing.local(lease.opens, found.zone)
-            yield f"stays: {lease.id} opens at {opens}; `lamplighter pause` keeps it closed"
+def _plan(deployed: Deployment, pool: str, preview: ClosePreview) -> Iterator[str]:
+    """What would be closed, and what stays."""
+    yield from (agreed.ending(lease, deployed) for lease in preview.ending)
+    if preview.nodes_without_lease:
+        yield f"would close {counted(preview.nodes_without_lease, 'node')} on {pool} that no lease justifies"
+    if not preview.ending and not preview.nodes_without_lease:
+        yield f"nothing runs on pool {pool}: zero would be ordered again, and proven"
+    for lease in preview.later:
+        opens = printing.local(lease.opens, deployed.zone)
+        yield f"stays: {lease.id} opens at {opens}; `lamplighter pause` keeps it closed"
 
 
-def _runs(lease: Lease, found: Deployment) -> bool:
-    return lease.opens <= found.now and (lease.granted or lease.state is LeaseState.CLOSING)
-
-
-def _waits(lease: Lease, found: Deployment) -> bool:
-    return lease.opens > found.now and (lease.granted or lease.state is LeaseState.PLANNED)
-
-
-def _wait(found: Deployment, pool: str) -> None:
-    """Until no lease that had begun is left, and zero was proven after the order."""
-    since = found.now
+def _wait(deployed: Deployment, pool: str) -> None:
+    """Until every lease that had begun is closed, and zero was proven after the order."""
+    since, ledger = deployed.now, deployed.ledger
     while True:
         sleep(WAIT_POLL_SECONDS)
-        state = found.ledger.pool(pool)
-        if state.leaked_since is not None:
-            raise Refused(f"pool {pool} is leaked: {state.leaked_because}")
-        proven = any(entry.kind == PROVEN for entry in found.ledger.audit(pool, since))
-        if proven and not any(_runs(lease, found) for lease in found.ledger.leases(pool)):
+        orders.refuse_leaked(deployed, pool)
+        proven = any(entry.kind == PROVEN for entry in ledger.audit(pool, since))
+        if proven and not any(lease.unfinished(since) for lease in ledger.leases(pool)):
             return

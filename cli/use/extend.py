@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from cli import deployment, printing
+from cli import deployment
 from cli.look_after import known_names
 from cli.options import AsJson, LabName
-from cli.use import meant, orders
+from cli.use import changes, meant, orders
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.commands.orders import extending
 from lamplighter.domain.commands.words import extend_words
@@ -26,7 +26,9 @@ def command(
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Extend a running lease. Exit code 0: extended. 1: refused, with the reason.
+    """Extend a running lease.
+
+    Exit code 0: extended. 1: refused, with the reason.
 
     \b
     Examples:
@@ -34,21 +36,12 @@ def command(
       lamplighter extend gpu 1h30m
       lamplighter extend until 23:00
     """
-    found = deployment.find(lab_name)
-    what, said = extend_words(list(words), found.now, found.zone)
-    lease = meant.lease(found, what, "extend")
-    order = extending(orders.order(found, Verb.EXTEND, lease.pool), lease, said)
-    decision = orders.give(found, orders.concerning(order, lease))
-    now_until = found.ledger.lease(lease.pool, lease.id) or lease
-    if as_json:
-        printing.as_json(
-            {
-                "outcome": decision.outcome,
-                "reason": printing.drawn(decision.reason, found.zone),
-                "lease": lease.id,
-                "closes": written(now_until.closes),
-            }
-        )
-    else:
-        printing.say(f"{decision.outcome}: {printing.drawn(decision.reason, found.zone)}")
+    deployed = deployment.find(lab_name)
+    what, wanted = extend_words(list(words), deployed.now, deployed.zone)
+    lease = meant.lease(deployed, what, "extend")
+    order = extending(orders.order(deployed, Verb.EXTEND, lease.pool), lease, wanted)
+    decision = orders.give(deployed, orders.concerning(order, lease))
+    extended = deployed.ledger.lease(lease.pool, lease.id) or lease
+    document = {"lease": lease.id, "closes": written(extended.closes)}
+    changes.answer(deployed, decision, as_json=as_json, document=document)
     raise typer.Exit(0 if decision.outcome == "extended" else 1)

@@ -1,47 +1,44 @@
-"""`lamplighter leases`: who has or will have nodes, until when, and the money held for it."""
+"""`lamplighter leases`: who has or will have nodes, until when, and how much money the lab holds for it."""
 
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
 from cli import deployment, printing
 from cli.look_after import known_names
-from cli.options import AsJson, LabName
+from cli.options import AsJson, LabName, OnePool
 from lamplighter.domain.leases.lease import OVER, Lease
 from lamplighter.domain.views.lease_view import LeaseView
 from lamplighter.values.instant import written
 
 
 def command(
-    pool: Annotated[
-        str | None, typer.Argument(metavar="[POOL]", help="Only this pool.", autocompletion=known_names.pools)
-    ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also leases that are over: closed or refused.")
-    ] = False,
+    pool: OnePool = None,
+    everything: Annotated[bool, typer.Option("--all", help="Also closed and refused leases.")] = False,
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Show the leases: planned, in force and being closed.
+    """Show the leases: planned, open and closing.
 
     \b
     Examples:
       lamplighter leases
       lamplighter leases gpu --all --json
     """
-    found = deployment.find(lab_name)
+    deployed = deployment.find(lab_name)
     leases = [
         lease
-        for name in found.pools(pool)
-        for lease in found.ledger.leases(name)
+        for name in deployed.pools(pool)
+        for lease in deployed.ledger.leases(name)
         if everything or lease.state not in OVER
     ]
     known_names.note("leases", [lease.id for lease in leases if lease.state not in OVER])
     if as_json:
-        printing.as_json([document(lease) for lease in leases])
+        printing.as_json([document(lease, deployed.zone) for lease in leases])
         return
     if not leases:
-        printing.say("No lease: no node is justified, now or in the next 36 hours.")
+        printing.say("There is no lease: no GPU node may run now or in the next 36 hours.")
         return
     printing.table(
         ["lease", "pool", "nodes", "owner", "state", "opens", "closes", "hold"],
@@ -52,8 +49,8 @@ def command(
                 str(lease.nodes),
                 lease.owner,
                 lease.state.value,
-                printing.local(lease.opens, found.zone),
-                printing.local(lease.closes, found.zone),
+                printing.local(lease.opens, deployed.zone),
+                printing.local(lease.closes, deployed.zone),
                 str(lease.hold),
             ]
             for lease in leases
@@ -61,7 +58,7 @@ def command(
     )
 
 
-def document(lease: Lease | LeaseView) -> dict[str, object]:
+def document(lease: Lease | LeaseView, zone: ZoneInfo) -> dict[str, object]:
     """The contract's row of `leases --json`."""
     return {
         "id": lease.id,
@@ -75,5 +72,5 @@ def document(lease: Lease | LeaseView) -> dict[str, object]:
         "hold": lease.hold.to_json(),
         "window": lease.window,
         "date": lease.date,
-        "because": None if lease.because is None else str(lease.because),
+        "because": None if lease.because is None else printing.drawn(lease.because, zone),
     }

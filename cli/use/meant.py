@@ -1,16 +1,55 @@
-"""Which lease is meant by `[POOL|LEASE]`, among those of the deployed lab: the same for every verb about one lease."""
+"""Which pool or lease a person means by the words of a verb. A mistyped name is answered with the nearest one."""
+
+from itertools import takewhile
+from typing import Annotated
+
+import typer
 
 from cli.deployment import Deployment
 from cli.look_after import known_names
+from cli.nearest import did_you_mean, nearest
+from lamplighter.domain.commands import words as command_words
 from lamplighter.domain.commands.meant import lease_meant
+from lamplighter.domain.commands.words import CLAUSES, OpenWords
 from lamplighter.domain.leases.lease import OVER, Lease
+from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import Said
+
+PoolOrLease = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[POOL|LEASE]",
+        help="The pool, or one lease by its id.",
+        autocompletion=known_names.pools_or_leases,
+    ),
+]
 
 
 def lease(
-    found: Deployment, what: str | None, verb: str, *, closing: bool = False, or_else: Said = ""
+    deployed: Deployment, what: str | None, verb: str, *, closing: bool = False, or_else: Said = ""
 ) -> Lease:
-    """The lease with that id, or the only one that runs; errors as `lease_meant` raises them."""
-    known = [each for pool in found.lab.pools for each in found.ledger.leases(pool)]
-    known_names.note("leases", [each.id for each in known if each.state not in OVER])
-    return lease_meant(what, known, found.lab.pools, verb, now=found.now, closing=closing, or_else=or_else)
+    """The lease with that id, or the only one that runs; errors as `lease_meant` raises them.
+
+    BadInput names the pool or lease that is most like an unknown word.
+    """
+    leases = [lease for pool in deployed.lab.pools for lease in deployed.ledger.leases(pool)]
+    current = [lease.id for lease in leases if lease.state not in OVER]
+    known_names.note("leases", current)
+    names = [*deployed.lab.pools, *(lease.id for lease in leases)]
+    if what is not None and what not in names:
+        raise BadInput(
+            f"'{what[:80]}' is neither a pool nor a lease; pools: {', '.join(deployed.lab.pools)}, "
+            f"leases: {', '.join(current) or 'none'}{did_you_mean(what, names)}"
+        )
+    return lease_meant(
+        what, leases, deployed.lab.pools, verb, now=deployed.now, closing=closing, or_else=or_else
+    )
+
+
+def open_words(deployed: Deployment, words: list[str]) -> OpenWords:
+    """The words of `open`, and of verbs that take some of them."""
+    pools = list(deployed.lab.pools)
+    for word in takewhile(lambda word: word.lower() not in CLAUSES, words):
+        if word not in pools and nearest(word, pools):
+            deployed.pool(word)  # raises BadInput with that pool
+    return command_words.open_words(words, pools, deployed.now, deployed.zone)

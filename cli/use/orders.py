@@ -1,9 +1,10 @@
-"""Gives a command at the lab's own address, where AWS says who gives it, and waits for the decision on it."""
+"""Sends a command to the lab's own address, where AWS names the caller, and waits for the decision on it."""
 
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 
+from cli import printing
 from cli.deployment import Deployment
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.aws.commands_api import CommandsApi
@@ -12,65 +13,72 @@ from lamplighter.domain.commands import asked, orders
 from lamplighter.domain.commands.caller import Caller
 from lamplighter.domain.commands.command import WHOLE_LAB, Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.errors import BadInput, OutsideFailed, Refused
 
 DECISION_SECONDS = 60
 POLL_SECONDS = 0.25
 
 
 def caller() -> Caller:
-    """Whose credentials these are."""
+    """The person or role that the credentials belong to."""
     with outside("sts:GetCallerIdentity", "these credentials"):
         return Caller(str(client("sts").get_caller_identity()["Arn"]))
 
 
-def order(found: Deployment, verb: Verb, pool: str) -> Command:
-    """A command of whoever's credentials these are, good for a quarter of an hour; the verb adds what it is about.
+def order(deployed: Deployment, verb: Verb, pool: str) -> Command:
+    """A new command of the caller, valid for a quarter of an hour. The verb adds what it is about.
 
-    Its id is fresh: given again, it would be the same command.
+    Its id is new: sent twice, it is one command.
     """
-    fresh = f"cli-{verb.value}-{uuid.uuid4().hex[:16]}"
-    return orders.order(verb, pool, command_id=fresh, by=caller().name, source="cli", now=found.now)
+    command_id = f"cli-{verb.value}-{uuid.uuid4().hex[:16]}"
+    return orders.order(verb, pool, command_id=command_id, by=caller().name, source="cli", now=deployed.now)
 
 
 def concerning(command: Command, *leases: Lease) -> Command:
-    """The command as one who runs the lab gives it, where any of these leases is somebody else's."""
+    """The command, sent with the rights of a person who runs the lab where a lease belongs to somebody else."""
     return replace(command, for_lab=not all(lease.is_of(command.by) for lease in leases))
 
 
-def start(found: Deployment, command: Command) -> str:
-    """Have the command's workflow started, and wait for nothing; gives the id that the lab knows it by."""
-    address = found.outputs.get("CommandsUrl")
+def start(deployed: Deployment, command: Command) -> str:
+    """Start the command's workflow without waiting for it. Returns the id by which the lab knows the command."""
+    address = deployed.outputs.get("CommandsUrl")
     if address is None:
         raise BadInput(
-            f"the lab was deployed before '{command.verb}' had an address of its own: deploy it again, then ask again"
+            f"this version of the lab has no address for '{command.verb}': deploy the lab again and repeat this"
         )
     path = f"{asked.LAB if command.for_lab else asked.OWN}/{asked.route(command.verb)}"
-    said = CommandsApi(address, found.outputs["Region"]).send(path, asked.document(command, command.id))
-    return str(said["id"])
+    reply = CommandsApi(address, deployed.outputs["Region"]).send(path, asked.document(command, command.id))
+    return str(reply["id"])
 
 
 def waiting(seconds: float, pause: float) -> Iterator[None]:
-    """One look after the other, with a pause between two, for so many seconds."""
+    """Yields again and again for that many seconds, with a pause between two."""
     deadline = monotonic() + seconds
     while monotonic() < deadline:
         yield
         sleep(pause)
 
 
-def give(found: Deployment, command: Command) -> Decision:
-    """Have the command's workflow started and return the decision on it.
+def give(deployed: Deployment, command: Command) -> Decision:
+    """Start the command's workflow and return the decision on the command.
 
-    Raises OutsideFailed when no decision comes within a minute.
+    Raises OutsideFailed where no decision comes within a minute.
     """
-    known = start(found, command)
+    command_id = start(deployed, command)
     for _ in waiting(DECISION_SECONDS, POLL_SECONDS):
-        decision = found.ledger.command(command.pool, known)
+        decision = deployed.ledger.command(command.pool, command_id)
         if decision is not None:
             return decision
-    about = "the lab" if command.pool == WHOLE_LAB else command.pool
-    where = f"`lamplighter why {about}`" if command.pool != WHOLE_LAB else f"the run {known} in the console"
+    of_lab = command.pool == WHOLE_LAB
+    where = f"the run {command_id} in the console" if of_lab else f"`lamplighter why {command.pool}`"
     raise OutsideFailed(
-        f"to {command.verb.value} {about} was accepted, but no decision "
-        f"came within {DECISION_SECONDS} s; {where} shows what became of it"
+        f"the lab accepted to {command.verb.value} {'the lab' if of_lab else command.pool}, but did not decide "
+        f"within {DECISION_SECONDS} s; {where} shows the outcome"
     )
+
+
+def refuse_leaked(deployed: Deployment, pool: str) -> None:
+    """Refused, with the reason, where the pool is leaked."""
+    state = deployed.ledger.pool(pool)
+    if state.leaked_since is not None:
+        raise Refused(f"pool {pool} is leaked: {printing.drawn(state.leaked_because, deployed.zone)}")

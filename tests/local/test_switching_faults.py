@@ -107,7 +107,7 @@ def test_without_a_cloud_one_line_says_how_to_name_one(monkeypatch):
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     answer = CliRunner().invoke(local_fault.app, ["list"])
     assert isinstance(answer.exception, BadInput)
-    assert str(answer.exception).startswith("no embedded cloud is named, give --cloud FILE")
+    assert str(answer.exception).startswith("no embedded cloud is named: give --cloud FILE")
 
 
 @pytest.mark.parametrize(

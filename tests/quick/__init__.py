@@ -1,1 +1,1 @@
-"""`make quick`: what can be known of a change within a minute: checks, and the tests nearest to it."""
+"""`make quick`: the checks, and the tests nearest to a change, within a minute."""

@@ -1,4 +1,4 @@
-"""Says what changed and which tests are nearest to it, and runs them beside linters and types."""
+"""Prints what changed, and runs the nearest tests at the same time as linters and types."""
 
 import os
 import sys
@@ -12,9 +12,9 @@ from tests.quick.until import VARIABLE
 from tests.suite.parts import LINT, NO_TESTS, TYPES, Part, program
 from tests.suite.rows import run
 
-#: No test begins after so many seconds: those that run then want to end within the minute.
+#: No test begins after this many seconds, so that the running ones end within the minute.
 SECONDS = 40
-#: pytest has to import them all before it runs the first.
+#: The most files of tests: pytest imports all of them before it runs the first.
 FILES = 24
 
 
@@ -23,12 +23,12 @@ def main() -> int:
     changed = changed_files()
     tests = nearest_tests(Graph(), changed)
     chosen = [str(file) for file in tests[:FILES]]
-    sys.stdout.write(f"{len(changed)} files changed, which {len(tests)} files of tests read.\n")
+    sys.stdout.write(f"{len(changed)} files changed; {len(tests)} files of tests use them.\n")
     if len(tests) > FILES:
         sys.stdout.write(
             f"LEFT OUT: {len(tests) - FILES} files of tests, the farthest; make test runs them.\n"
         )
-    # Each imports what its own need: dealt out by xdist, both would import what either needs.
+    # Each half imports only what its tests need. With xdist, both would import everything.
     halves = [("nearest tests", chosen[::2]), ("nearest tests, other half", chosen[1::2])]
     return run([[LINT, TYPES], *([_pytest(name, files)] for name, files in halves if files)])
 

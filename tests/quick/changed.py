@@ -1,4 +1,4 @@
-"""Which files changed: what git does not have yet; on a clean tree, what main does not have."""
+"""The changed files: those that are not committed; in a clean tree, those that differ from main."""
 
 import subprocess
 from pathlib import Path
@@ -7,15 +7,15 @@ from tests.suite.parts import ROOT
 
 
 def changed_files() -> tuple[Path, ...]:
-    """Paths from the root of the checkout, those of deleted files too."""
-    found = _git("diff", "--name-only", "HEAD") | _git("ls-files", "--others", "--exclude-standard")
-    if not found:
+    """Paths from the root of the checkout, also of deleted files."""
+    changed = _git("diff", "--name-only", "HEAD") | _git("ls-files", "--others", "--exclude-standard")
+    if not changed:
         for main in ("main", "origin/main"):
             base = _git("merge-base", "HEAD", main)
             if base:
-                found = _git("diff", "--name-only", *base, "HEAD")
+                changed = _git("diff", "--name-only", *base, "HEAD")
                 break
-    return tuple(Path(each) for each in sorted(found))
+    return tuple(map(Path, sorted(changed)))
 
 
 def _git(*arguments: str) -> set[str]:

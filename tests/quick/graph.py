@@ -1,6 +1,6 @@
-"""Who reads what: modules by their imports and by names in strings, other files by their name or their folder's.
+"""Which module reads which file: by imports, by module names in strings, and by names of files and folders.
 
-A verb of the command, a handler and a file of data are loaded by name, which no import shows.
+Verbs of the command line, handlers and files of data are loaded by name, without an import.
 """
 
 import re
@@ -29,7 +29,7 @@ class Graph:
                 self._naming.setdefault(named, set()).add(module)
 
     def distances(self, changed: Iterable[Path]) -> Mapping[str, int]:
-        """Every module that a change reaches, by how many steps it is away."""
+        """Every module that a change reaches, with its distance in steps."""
         distances = {self.files[file]: 0 for file in changed if file in self.files}
         for file in changed:
             if file not in self.files:
@@ -51,11 +51,11 @@ class Graph:
             yield from self._imports.find_modules_that_directly_import(module)
         yield from self._naming.get(module, ())
         folder, _, name = module.rpartition(".")
-        if name == "conftest":  # pytest hands its fixtures to all below
-            yield from (each for each in self._sources if each.startswith(f"{folder}."))
+        if name == "conftest":  # pytest gives its fixtures to all modules below
+            yield from (other for other in self._sources if other.startswith(f"{folder}."))
 
     def _readers_of_file(self, file: Path) -> Iterator[tuple[str, int]]:
-        """Who names it or a folder that it is in, each folder further up a step further away."""
+        """The modules that name the file or a folder above it; each folder further up is one step more."""
         names = [rf"[\"'/]{re.escape(file.name)}[\"']"]
         names += [rf"[\"'/.]{re.escape(folder)}[\"'/]" for folder in reversed(file.parts[:-1])]
         found: dict[str, int] = {}

@@ -1,11 +1,11 @@
-"""Which test files come first: those that changed, then those that the fewest imports part from what changed."""
+"""The order of test files: the changed ones first, then those with the fewest imports to a changed file."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests.quick.graph import Graph
 
-#: The quicker folders first, where nothing else tells two files apart.
+#: Quicker folders come first, between files that are otherwise equal.
 FOLDERS = ("unit", "infra", "properties")
 
 

@@ -1,4 +1,4 @@
-"""A pytest plugin: from a moment on no further test begins, and the end says how many were left out."""
+"""A pytest plugin: after a moment no test begins, and the summary says how many were left out."""
 
 import os
 import time
@@ -21,5 +21,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     left_out = sum(_LEFT_OUT in str(report.longrepr) for report in skipped)
     if left_out:
         terminalreporter.write_line(
-            f"LEFT OUT: {left_out} tests of these files, for want of time; make test runs them."
+            f"LEFT OUT: {left_out} tests of these files, as the time was up; make test runs them."
         )

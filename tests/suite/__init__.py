@@ -1,1 +1,1 @@
-"""`make test` and `make test-long`: which parts the suite has, and what runs beside what."""
+"""`make test` and `make test-long`: the parts of the suite, and which of them run at the same time."""

@@ -1,4 +1,4 @@
-"""Runs the whole suite, or the parts that are named, one after another; ends with 1 where a part failed."""
+"""Runs the whole suite, or the named parts one after another. The exit code is 1 where a part failed."""
 
 import signal
 import sys
@@ -12,9 +12,9 @@ def main(chosen: Sequence[str]) -> int:
     unknown = set(chosen) - {part.name for part in PARTS}
     if unknown:
         sys.exit(
-            f"The suite has no part {', '.join(sorted(unknown))}: it has {', '.join(each.name for each in PARTS)}."
+            f"The suite has no part {', '.join(sorted(unknown))}: it has {', '.join(part.name for part in PARTS)}."
         )
-    # Whoever ends this ends what it runs.
+    # SIGTERM ends the parts that run as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     return run([[part for part in PARTS if part.name in chosen]] if chosen else ROWS)
 

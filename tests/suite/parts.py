@@ -1,7 +1,7 @@
-"""The parts of the suite and the commands of each; the Makefile knows none of them.
+"""The parts of the suite and the commands of each part. The Makefile does not name them.
 
-Without LAMPLIGHTER_TESTS=long the tests that are marked `long` stay out; with it those that look no longer do
-(tests/conftest.py).
+Without LAMPLIGHTER_TESTS=long the tests marked `long` are left out. With it, tests that are not longer then are left
+out (tests/conftest.py).
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LONG = os.environ.get("LAMPLIGHTER_TESTS") == "long"
 TYPED = ("app.py", "cli", "docs", "lambdas/lamplighter", "lambdas/handlers", "local", "stacks", "tests")
-#: What pytest ends with where every test was left out.
+#: The exit status of pytest when it ran no test.
 NO_TESTS = 5
 
 Command = tuple[str, ...]
@@ -20,27 +20,27 @@ Command = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Part:
-    """What is begun, timed and reported as one: commands, of which the first that fails is the last."""
+    """Commands that are timed and reported as one. The first command that fails ends the part."""
 
     name: str
     commands: tuple[Command, ...]
-    #: Exit statuses that are well.
+    #: Exit statuses that mean success.
     well: tuple[int, ...] = (0,)
-    #: Whether what it prints is worth reading where it passes, as the seeds of a long run are.
+    #: Whether the output is shown when the part passes, for example the seeds of a long run.
     shown: bool = False
 
     def with_options(self, *options: str) -> "Part":
-        """The same with more options for its last command."""
+        """The same part with more options for its last command."""
         *before, last = self.commands
         return replace(self, commands=(*before, (*last, *options)))
 
 
 def program(name: str) -> str:
-    """A program of the environment that runs this one."""
+    """The path of a program in the environment of this one."""
     return str(Path(sys.executable).with_name(name))
 
 
-#: One more than the processors of the smallest machine: a test that waits leaves its own to another.
+#: One more than the cores of the smallest machine: while a test waits, another one uses its core.
 WORKERS = 3
 
 
@@ -65,17 +65,17 @@ UNIT = _tests("unit", *_SMALL, "tests/unit")
 PROPERTIES = _tests("properties", *_SMALL, "tests/properties")
 INFRA = _tests("infra", *_SMALL, "tests/infra")
 LOCAL = _tests("local", *_SMALL, *_LOCAL)
-#: Those four in one process, which saves starting three times.
+#: These four parts in one process, which saves three starts.
 SMALL = _tests(
     "unit, properties, infra, local", *_SMALL, "tests/unit", "tests/properties", "tests/infra", *_LOCAL
 )
-#: Each worker starts a control plane of its own here, for all its tests.
+#: Each worker starts a control plane of its own for all its tests.
 CLUSTER = _tests("cluster", "--dist", "loadfile", "tests/local/cluster", workers=2)
 SCENARIOS = _tests("scenarios", "--dist", "loadscope", "--no-loadscope-reorder", "tests/scenarios")
 
-#: What runs beside each other; the parts of a row one after another. No check and no cluster looks longer.
+#: Rows run at the same time, the parts of a row one after another. A long run repeats no check and no cluster.
 ROWS: tuple[tuple[Part, ...], ...] = (
     ((SMALL, SCENARIOS),) if LONG else ((LINT, TYPES), (SMALL, CLUSTER, SCENARIOS))
 )
-#: Each by itself, as `make bench` measures them.
+#: Each part alone, as `make bench` measures them.
 PARTS = (LINT, TYPES, UNIT, PROPERTIES, INFRA, LOCAL, CLUSTER, SCENARIOS)

@@ -1,6 +1,6 @@
-"""Runs rows of parts beside each other, and says of each part when it begins and how long it took.
+"""Runs rows of parts at the same time, and prints for each part when it begins and how long it took.
 
-What a part printed is shown whole once it has failed, or where it is worth reading at any rate: nothing interleaves.
+The output of a failed part is printed whole, at its end, so that outputs do not mix.
 """
 
 import sys
@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from tests.suite.parts import Part
 from tests.suite.running import Ended, Running
 
-#: Nobody should have to guess whether it still runs.
+#: Seconds between two lines that say what still runs.
 SAID_EVERY = 60.0
 
 
 def run(rows: Sequence[Sequence[Part]]) -> int:
-    """All of them, the parts of a row one after another; 1 where one failed."""
+    """Run all rows. Returns 1 where a part failed."""
     suite = _Suite(rows)
     threads = [threading.Thread(target=suite.run, args=(row,), daemon=True) for row in rows]
     for thread in threads:
@@ -42,7 +42,7 @@ class _Suite:
         self._lock = threading.Lock()
 
     def run(self, row: Sequence[Part]) -> None:
-        """Its parts, one after another; a failed one keeps none of the others from running."""
+        """Run the parts of a row, one after another, also after a failed one."""
         for part in row:
             with self._lock:
                 self._since[part.name] = time.monotonic()
@@ -59,12 +59,10 @@ class _Suite:
                 _say(f"{name}: for {_minutes(time.monotonic() - since)} now")
 
     def sum_up(self) -> int:
-        passed = {each.part.name for each in self._ended if each.passed}
-        failed = [
-            name for name in self._names if name not in passed
-        ]  # one that could not even run among them
+        passed = {ended.part.name for ended in self._ended if ended.passed}
+        failed = [name for name in self._names if name not in passed]  # also a part that could not run
         whole = _minutes(time.monotonic() - self._begun)
-        processor = _minutes(sum(each.processor for each in self._ended))
+        processor = _minutes(sum(ended.processor for ended in self._ended))
         _say(
             f"All: {whole}, {processor} of a processor" + (f"; FAILED: {'; '.join(failed)}" if failed else "")
         )
@@ -75,8 +73,8 @@ def _say_end(ended: Ended) -> None:
     took = f"{_minutes(ended.real)}, {_minutes(ended.processor)} of a processor"
     if ended.part.shown or not ended.passed:
         _say(f"{ended.part.name}: its output\n{ended.output.rstrip()}")
-    told = ended.last_line if ended.passed else "FAILED, see above"
-    _say(f"{ended.part.name}: {took}: {told}")
+    result = ended.last_line if ended.passed else "FAILED, see above"
+    _say(f"{ended.part.name}: {took}: {result}")
 
 
 def _minutes(seconds: float) -> str:

@@ -1,7 +1,7 @@
-"""Runs a part: what it printed, how long it took, and the processor time of all that it started.
+"""Runs a part, and measures its output, its time and the processor time of all its processes.
 
-Processor time is that of children which were waited for; pytest waits for its workers, and the embedded cloud
-for its programs.
+The processor time counts child processes that their parent waits for: pytest waits for its workers, and the embedded
+cloud for its programs.
 """
 
 import os
@@ -16,7 +16,7 @@ from tests.suite.parts import ROOT, Part
 
 @dataclass(frozen=True)
 class Ended:
-    """How a part ended; seconds."""
+    """The end of a part; times are in seconds."""
 
     part: Part
     passed: bool
@@ -26,12 +26,12 @@ class Ended:
 
     @property
     def last_line(self) -> str:
-        """Where pytest, mypy and lint-imports say what came of it."""
+        """The line in which pytest, mypy and lint-imports print their result."""
         return next((line.strip(" =") for line in reversed(self.output.splitlines()) if line.strip()), "")
 
 
 class Running:
-    """Parts that run, of which all can be ended."""
+    """The running parts; `end` ends them all."""
 
     def __init__(self) -> None:
         self._processes: set[subprocess.Popen[bytes]] = set()
@@ -39,7 +39,7 @@ class Running:
         self._lock = threading.Lock()
 
     def run(self, part: Part) -> Ended:
-        """Run its commands, up to the first that fails."""
+        """Run the part's commands until one fails."""
         begun = time.monotonic()
         processor = 0.0
         status = 0
@@ -62,7 +62,7 @@ class Running:
         return Ended(part, passed, text, time.monotonic() - begun, processor)
 
     def end(self) -> None:
-        """Ask all that runs to end, and start nothing more."""
+        """Ask all processes to end, and start no more."""
         with self._lock:
             self._ending = True
             for process in self._processes:

@@ -10,6 +10,7 @@ from functools import cache
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging import utils
 
+from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.errors import BadInput
 
 
@@ -52,7 +53,6 @@ def about(event: Mapping[str, object]) -> dict[str, str]:
 
 
 def _lease(command: Mapping[str, object]) -> object:
-    from lamplighter.domain.commands.command import Command, Verb  # noqa: PLC0415 -- for steps of workflows only
 
     if command.get("lease") or command.get("verb") != Verb.OPEN.value:
         return command.get("lease")

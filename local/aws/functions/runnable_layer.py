@@ -5,13 +5,13 @@ native modules come from the environment that runs us, which holds the same lock
 cache folder.
 """
 
-import platform
 import py_compile
 import shutil
 import sys
 import sysconfig
 from pathlib import Path
 
+from local import machine
 from local.aws.functions import unpacked_files
 from local.cache_folder import cache_folder
 
@@ -28,7 +28,7 @@ def has_packages(layer: Path) -> bool:
 
 def runnable(layer: Path) -> Path:
     """The folder of packages to import, from the folder of a layer asset, whose name tells its content."""
-    name = f"{layer.name}-{sys.implementation.cache_tag}-{platform.machine()}"
+    name = f"{layer.name}-{sys.implementation.cache_tag}-{machine.processor()}"
     return unpacked_files.made_once(
         cache_folder() / "layers" / name, lambda draft: _fill(layer / PACKAGES, draft)
     )

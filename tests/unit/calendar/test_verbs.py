@@ -179,7 +179,7 @@ def test_windows_stand_in_the_order_of_their_dates_skips_among_them(world: LabOn
 def test_what_cannot_be_done_is_one_line(
     world: LabOnMoto, monkeypatch: pytest.MonkeyPatch, words: str, code: int, said: str
 ) -> None:
-    monkeypatch.setattr(arm, "would_touch", lambda *_: [])
+    monkeypatch.setattr(arm, "would_change", lambda *_: [])
 
     found = lamplighter(*words.split())
 

@@ -1,4 +1,4 @@
-"""Adopting what exists: the lab file that is printed, and what stands in the way."""
+"""`lamplighter adopt` prints a lab file for an existing cluster, and what prevents its adoption."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -164,7 +164,7 @@ def test_what_is_printed_is_a_lab_file(tmp_path: Path) -> None:
 
 
 def test_an_old_group_is_named_and_a_new_one_is_not(tmp_path: Path) -> None:
-    """The name of a new one follows from the node group's, and changes when that is made anew."""
+    """EKS names a new group after the node group, and with another name when the node group is created again."""
     old, new = "eks-6eb9e8a0-1f2b-4c5d-8e9f-0a1b2c3d4e5f", "eks-gpus-6eb9e8a0-1f2b-4c5d-8e9f-0a1b2c3d4e5f"
 
     named = labfile.load(written(tmp_path, replace(GROUP, group=old)))

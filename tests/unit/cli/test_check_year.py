@@ -1,4 +1,4 @@
-"""What `check` says of the year ahead: how often windows open, and which are refused for money or room."""
+"""`check` says how often windows open in the next year, and which are refused for money or for nodes."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Completion in a shell: verbs, options and the names that were last seen, at once and without asking anybody."""
+"""A shell completes verbs, options and the names last seen, without calling AWS."""
 
 import json
 import os
@@ -18,7 +18,7 @@ NAMES = {
 
 @pytest.fixture
 def settings(tmp_path: Path) -> dict[str, str]:
-    """A shell in which the lab's names were seen, and AWS cannot be reached."""
+    """A shell that has seen the lab's names and cannot reach AWS."""
     (tmp_path / "names.json").write_text(json.dumps(NAMES), "utf-8")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     own = {
@@ -30,7 +30,7 @@ def settings(tmp_path: Path) -> dict[str, str]:
 
 
 def completed(line: str, settings: dict[str, str]) -> list[str]:
-    """What is offered to bash after this line."""
+    """The completions that bash gets after this line."""
     words = line.split(" ")
     asked = {
         "_LAMPLIGHTER_COMPLETE": "complete_bash",

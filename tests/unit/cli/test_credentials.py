@@ -1,4 +1,4 @@
-"""Credentials that are missing, old, wrong or not enough: one line, the exit code, within seconds, no traceback."""
+"""Missing, expired, wrong or insufficient credentials give one line and the exit code, within seconds."""
 
 import os
 import socket
@@ -32,7 +32,7 @@ SAID_BY_AWS = {
 
 
 class _Refusing(BaseHTTPRequestHandler):
-    """An AWS that refuses everything with the code in the address."""
+    """An endpoint that refuses every call with the error code in its address."""
 
     def do_POST(self) -> None:
         code = self.path.strip("/")
@@ -78,7 +78,7 @@ def without_keys(tmp_path: Path) -> dict[str, str]:
         ("InvalidClientTokenId", 2, "AWS does not know these credentials"),
         ("SignatureDoesNotMatch", 2, "the secret access key does not belong to the access key"),
         ("RequestTimeTooSkewed", 2, "this machine's clock"),
-        ("AccessDenied", 3, "cloudformation:DescribeStacks on all stacks was denied"),
+        ("AccessDenied", 3, "AWS denied cloudformation:DescribeStacks on all stacks"),
     ],
 )
 def test_what_aws_refuses_is_told_with_what_to_do(
@@ -165,10 +165,10 @@ def test_a_region_that_is_none_is_told_with_the_nearest(monkeypatch: pytest.Monk
         endpoint_url="https://cloudformation.ap-norteast-2.amazonaws.com/"
     )
 
-    said, code = endings.told(error)
+    said, code = endings.ending(error)
 
     assert code == 2
-    assert said.startswith("AWS_REGION: there is no region 'ap-norteast-2', did you mean ap-northeast-2?")
+    assert said.startswith("AWS_REGION: there is no region 'ap-norteast-2'; did you mean ap-northeast-2?")
 
 
 def test_a_region_that_does_not_answer_is_the_outside_worlds_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,12 +178,12 @@ def test_a_region_that_does_not_answer_is_the_outside_worlds_failure(monkeypatch
         endpoint_url="https://cloudformation.ap-northeast-2.amazonaws.com/"
     )
 
-    assert endings.told(error) == (str(error), 3)
+    assert endings.ending(error) == (str(error), 3)
 
 
 def test_a_fault_of_our_own_is_one_line_too() -> None:
-    said, code = endings.told(KeyError("lease\nof nobody"))
+    said, code = endings.ending(KeyError("lease\nof nobody"))
 
     assert code == 3
-    assert said.startswith("this is a fault of lamplighter's own (KeyError:")
+    assert said.startswith("lamplighter itself has a bug (KeyError:")
     assert "\n" not in said

@@ -1,4 +1,4 @@
-"""Asked in the wrong region, a verb names the labs that it can see in the others."""
+"""Asked in the wrong region, a verb names the labs in the other regions that the AWS settings name."""
 
 import json
 from collections.abc import Iterator
@@ -8,14 +8,15 @@ import boto3
 import pytest
 
 from tests.unit import aws_over_http
-from tests.unit.cli.test_verbs_outside import REGION, environment, run
+from tests.unit.cli.test_verbs_outside import REGION, run
+from tests.unit.cli.test_verbs_outside import environment as plain_environment
 
 FAR = "us-west-2"
 
 
 @pytest.fixture(scope="module")
 def lab_far_away() -> Iterator[str]:
-    """An account with one lab, in another region than the one that verbs use here."""
+    """An account with one lab in another region."""
     with aws_over_http.account() as endpoint:
         cloudformation = boto3.client(
             "cloudformation",
@@ -34,6 +35,13 @@ def lab_far_away() -> Iterator[str]:
             Tags=[{"Key": "lamplighter:lab", "Value": "evening"}],
         )
         yield endpoint
+
+
+def environment(home: Path, endpoint: str) -> dict[str, str]:
+    """The settings of a user who has a profile for the other region as well."""
+    config = home / "config"
+    config.write_text(f"[default]\nregion = {REGION}\n[profile evening]\nregion = {FAR}\n", "utf-8")
+    return plain_environment(home, endpoint) | {"AWS_CONFIG_FILE": str(config)}
 
 
 def test_a_lab_in_another_region_is_named(lab_far_away: str, tmp_path: Path) -> None:
@@ -58,3 +66,10 @@ def test_the_account_that_was_asked_is_named(lab_far_away: str, tmp_path: Path) 
     _, said, _ = run(["status"], environment(tmp_path, lab_far_away))
 
     assert "account 123456789012" in said[0]
+
+
+def test_a_region_that_no_setting_names_is_not_asked(lab_far_away: str, tmp_path: Path) -> None:
+    _, said, _ = run(["status"], plain_environment(tmp_path, lab_far_away))
+
+    assert FAR not in said[0]
+    assert "AWS_REGION" in said[0]

@@ -1,4 +1,4 @@
-"""What `check --json` says of good and of bad lab files."""
+"""`check --json` about good and bad lab files."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`local env`: a shell that takes what it prints speaks to the embedded cloud."""
+"""With the settings that `local env` prints, a shell reaches the embedded cloud."""
 
 import json
 import subprocess
@@ -38,7 +38,7 @@ def test_a_shell_takes_what_it_prints(tmp_path: Path) -> None:
 def test_a_cloud_that_does_not_run_is_told(tmp_path: Path) -> None:
     said = lamplighter("local", "env", "--cloud", tmp_path / "none.json")
 
-    assert "no cloud runs that wrote it" in said.stderr
+    assert "name the file of `lamplighter local up --json FILE`" in said.stderr
 
 
 def test_a_file_of_something_else_is_told(tmp_path: Path) -> None:
@@ -46,4 +46,4 @@ def test_a_file_of_something_else_is_told(tmp_path: Path) -> None:
 
     said = lamplighter("local", "env", "--cloud", tmp_path / "cloud.json")
 
-    assert "is not what `lamplighter local up --json` writes" in said.stderr
+    assert "is not what `lamplighter local up --json FILE` writes" in said.stderr

@@ -1,4 +1,4 @@
-"""What takes something away is shown first: a person is asked, `--yes` has said so, a script is not held up."""
+"""A verb that takes something away shows it first: it asks a person, obeys `--yes`, and does not stop a script."""
 
 import json
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ SHOWN = "would not open: evening-2026-11-20, Fri 20 Nov 21:00 UTC to Fri 20 Nov 
 
 @pytest.fixture
 def given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Command]]:
-    """A deployed lab with a window in an hour and a lease that runs; and the commands that reach AWS."""
+    """A deployed lab with a window in an hour and a running lease; yields the commands that reach AWS."""
     commands: list[Command] = []
 
     def give(_found: Deployment, command: Command) -> Decision:
@@ -47,17 +47,17 @@ def given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Comm
             )
         )
         made.lease(nodes=1, opens=-10, closes=110)
-        # An experiment runs in a lease whose GPUs are proven.
+        # An experiment needs a lease whose GPUs are proven.
         made.capacity.ledger.advance("gpu", "cli-1", LeaseState.OPEN, EIGHT)
         found = Deployment("lab", {"LedgerTable": LEDGER}, Says(EIGHT))
         monkeypatch.setattr(deployment, "find", lambda _name: found)
         monkeypatch.setattr(orders, "give", give)
-        monkeypatch.setattr(arm, "would_touch", lambda *_: [])
+        monkeypatch.setattr(arm, "would_change", lambda *_: [])
         yield commands
 
 
 def say(monkeypatch: pytest.MonkeyPatch, words: str, answer: str | None) -> CompletedProcess[str]:
-    """What a person says to it, who answers when asked; None: there is nobody to ask."""
+    """Run the words with this answer to the question; None: no terminal."""
     monkeypatch.setattr(agreed, "somebody_is_there", lambda: answer is not None)
     return lamplighter(*words.split(), stdin=f"{answer}\n")
 
@@ -69,8 +69,8 @@ PLANS: list[Any] = [
     ("pause for 30m", "nothing that is planned so far would stay closed", "nothing was paused"),
     ("close", "would end cli-1: 1 node on gpu for alice", "nothing was closed"),
     ("close --all gpu", "would end cli-1: 1 node on gpu for alice", "nothing was closed"),
-    ("arm gpu", "nothing on pool gpu would be touched now", "nothing was changed"),
-    ("experiment run device-plugin-off gpu --no-wait", "  restored by ", "nothing was changed"),
+    ("arm gpu", "the guard would change nothing on pool gpu now", "nothing was changed"),
+    ("experiment run device-plugin-off gpu --no-wait", "  undone by   ", "nothing was changed"),
 ]
 NAMES = [words for words, _, _ in PLANS]
 

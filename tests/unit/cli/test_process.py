@@ -1,6 +1,6 @@
-"""The command as a process of its own: it starts, says no more than it must, and ends with its code.
+"""The command as a process of its own: it starts, prints one line on an error, and ends with its exit code.
 
-All else is said in this interpreter (tests/programs.py), by the same code from `main` on.
+Other tests run `main` in this interpreter (tests/programs.py).
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""`lamplighter slack`: a manifest that Slack takes, and secrets that nobody sees on their way."""
+"""`lamplighter slack` prints a manifest that Slack accepts, and stores secrets without showing them."""
 
 import json
 from pathlib import Path
@@ -84,7 +84,7 @@ def test_a_lab_without_slack_has_no_manifest(tmp_path: Path) -> None:
 
 @pytest.fixture
 def put(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A deployed lab with Slack; what was written into its secret."""
+    """A deployed lab with Slack; yields what is written into its secret."""
     written: list[str] = []
 
     class SecretsManager:

@@ -1,4 +1,4 @@
-"""Every verb and group of the command, walked: help with examples that can be typed, and --json."""
+"""Every verb and group has help with examples that can be typed, and every verb has --json."""
 
 import inspect
 import shlex
@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from cli import main
 from cli.summaries import summary
 
-#: What prints a document or a program of its own already, so that --json would say nothing more.
+#: Verbs whose output is a document or a program already.
 NO_JSON = {
     "lamplighter completion": "prints a shell's program",
     "lamplighter slack manifest": "prints what is pasted into Slack",
@@ -61,7 +61,7 @@ def test_examples_can_be_typed(called: str) -> None:
 
 
 def parsed(words: list[str]) -> None:
-    """Raises a usage error where the program would."""
+    """Parse the words as the program does, with its usage errors."""
     called = "lamplighter"
     node = NODES[called]
     while isinstance(node, TyperGroup) and words and words[0] in node.commands:

@@ -1,4 +1,4 @@
-"""Every verb against AWS when AWS, or the person asking, gets it wrong: one line, the exit code, no traceback."""
+"""A failure of AWS or bad input gives one line and the exit code in every verb, and no traceback."""
 
 import base64
 import json
@@ -44,14 +44,14 @@ VERBS = [
     ["adopt", "team", "gpus"],
 ]
 NAMES = [" ".join(verb) for verb in VERBS]
-# All other verbs begin as status does: they look for the lab.
+# All other verbs begin like status: they look for the lab.
 FIRST_CALLS = pytest.mark.parametrize(
     "verb", [["status"], ["adopt", "team", "gpus"]], ids=["status", "adopt"]
 )
 
 
 def environment(home: Path, endpoint: str | None) -> dict[str, str]:
-    """What a program needs to reach an endpoint, and nothing of the machine's own AWS settings."""
+    """The settings that reach the endpoint, without this machine's own AWS settings."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     own = {
         "HOME": str(home),
@@ -72,14 +72,14 @@ def run(words: list[str], settings: dict[str, str]) -> tuple[int, list[str], flo
 
 @pytest.fixture(scope="module")
 def empty_account() -> Iterator[str]:
-    """An AWS account in which nothing is deployed, in the region that verbs use here."""
+    """An AWS account without a lab in the region of these tests."""
     with aws_over_http.account() as endpoint:
         yield endpoint
 
 
 @pytest.fixture(scope="module")
 def silence() -> Iterator[str]:
-    """An endpoint that takes connections and never says a word."""
+    """An endpoint that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
 
@@ -196,7 +196,7 @@ def test_words_that_cannot_be_meant_are_one_line_and_exit_2(
 
 
 class _NoAws(BaseHTTPRequestHandler):
-    """Somebody else's web server."""
+    """A web server that is not AWS."""
 
     def do_POST(self) -> None:
         self.send_response_only(200)
@@ -258,13 +258,13 @@ def test_a_lab_whose_ledger_is_not_there_is_told_with_the_call(crowded: str, tmp
 
 
 def root() -> bytes:
-    """One certificate of an authority, of today's form."""
+    """A certificate of a real authority."""
     _, _, rest = Path(certifi.where()).read_text("utf-8").partition('# Label: "ISRG Root X1"')
     return rest[rest.index("-----BEGIN") : rest.index("\n\n")].encode()
 
 
 class _Eks(BaseHTTPRequestHandler):
-    """An EKS with one cluster, whose Kubernetes is not there."""
+    """An EKS with one cluster whose Kubernetes does not answer."""
 
     def do_GET(self) -> None:
         authority = base64.b64encode(root()).decode()

@@ -12,7 +12,7 @@ from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.incident import Incident, next_page, retry_after
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.pool.evidence import Instance, NodeGroup, NodeGroupUpdate, ScalingGroup
+from lamplighter.domain.pool.evidence import GroupMember, Instance, NodeGroup, NodeGroupUpdate, ScalingGroup
 from lamplighter.domain.schedules.failsafe import failsafe_schedules
 from lamplighter.reasons.reason import Reason, Sentences, Value, reason
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import boto3
 
 from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
-from lamplighter.application.capacity.metering import nodes_lives
+from lamplighter.application.capacity.lives import nodes_lives
 from lamplighter.application.guard.money import count
 from lamplighter.application.guard.overdrafts import overdrafts
 from lamplighter.domain.leases.lease import LeaseState

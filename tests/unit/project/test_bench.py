@@ -1,4 +1,4 @@
-"""`make bench` and its page agree on what is measured; the figures themselves are nobody's pass or fail."""
+"""`make bench` and its page agree on what is measured. The figures themselves are not tested."""
 
 import re
 from pathlib import Path

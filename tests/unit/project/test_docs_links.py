@@ -1,4 +1,4 @@
-"""The site is built with every link and anchor leading somewhere, fetches nothing, and has what our programs name."""
+"""Every link and anchor of the site works, the site fetches nothing, and it has the pages that our programs name."""
 
 import re
 import subprocess
@@ -26,7 +26,7 @@ def test_pages_that_programs_name_are_there(where: str) -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The whole documentation, built so that any link or anchor that leads nowhere fails it."""
+    """The whole documentation. The build fails on a broken link or anchor."""
     folder = tmp_path_factory.mktemp("site")
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],

@@ -1,4 +1,4 @@
-"""The rights that the how-tos give to people are enough for the verbs they name, and for no more."""
+"""The rights in the how-tos are enough for the verbs that they name, and for nothing more."""
 
 import json
 import re
@@ -43,9 +43,9 @@ RUN = [
     ["arm", "--yes"],
     ["arm"],
 ]
-#: botocore's names of services that IAM calls otherwise.
+#: The services whose names in botocore and IAM differ.
 IAM_CALLS = {"SFN": "states", "Auto Scaling": "autoscaling"}
-#: Everybody may ask who they are.
+#: Every caller may ask for its own identity.
 FREE = {"sts:GetCallerIdentity"}
 
 
@@ -78,14 +78,14 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
         made.lease(nodes=1, opens=-10, closes=50, owner="moto")
         made.lease(nodes=1, opens=-10, closes=50, name="cli-2")
         with lab_address.function(monkeypatch, made, document):
-            # Nobody decides here: that the workflow was started is all there is to see.
+            # No workflow runs here, so no decision comes: the test sees only that it was started.
             monkeypatch.setattr(orders, "DECISION_SECONDS", 0)
             yield made
 
 
 @pytest.fixture
 def paths(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The paths of the lab's address that were asked for."""
+    """The paths of the lab's address that the command line called."""
     assert lab
     with lab_address.address() as (url, asked):
         outputs = {"LedgerTable": LEDGER, "CommandsUrl": url, "Region": REGION}
@@ -95,13 +95,13 @@ def paths(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]
 
 
 class Calls:
-    """Every call to AWS of the command line's own, as IAM names it, and the ledger's partitions that were read."""
+    """Every AWS call of the command line, as IAM names it, and the partitions of the ledger that it read."""
 
     def __init__(self) -> None:
         self.actions: set[str] = set()
         self.partitions: set[str] = set()
         self.nodegroups: set[str] = set()
-        """Cluster and node group, as their ARN has them."""
+        """Cluster and node group, as in their ARN."""
 
     def note(self, service: str, operation: str, given: Mapping[str, Any]) -> None:
         self.actions.add(f"{IAM_CALLS.get(service, service.lower())}:{operation}")
@@ -173,7 +173,7 @@ def test_what_is_another_s_or_everybody_s_is_asked_for_as_who_runs_the_lab(
 def test_a_verb_asks_aws_for_no_more_than_the_policies_say(words: list[str], calls: Calls) -> None:
     lamplighter(*words)
 
-    # The function behind the address is in this process too, with rights of its own.
+    # The function behind the address runs in this process too, with its own rights.
     assert calls.actions <= allowed(LOOKING, USING, RUNNING) | {"states:StartExecution"}
 
 

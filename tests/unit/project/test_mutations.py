@@ -1,4 +1,4 @@
-"""The list of breakages fits the product as it is, and each law that can be broken has one."""
+"""The list of mutations fits the present code, and each law that can be broken has a mutation."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`make quick` runs the tests that a change reaches, the nearest first, and says what it leaves out."""
+"""`make quick` runs the tests that a change reaches, the nearest first, and says which it leaves out."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def graph() -> Graph:
     [
         ("tests/unit/commands/test_words.py", "test_words.py"),
         ("lambdas/lamplighter/domain/guard/guard.py", "test_guard.py"),
-        # A verb is loaded by its name, which no import shows.
+        # A verb is loaded by its name, without an import.
         ("cli/understand/status.py", "test_status.py"),
         ("README.md", "test_documents.py"),
         ("app.py", "test_app.py"),

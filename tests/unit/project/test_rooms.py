@@ -1,4 +1,4 @@
-"""The tree itself: folders that a person can look through, and modules that do not need each other in a circle."""
+"""The source tree: no folder has too many files, and no modules import each other in a circle."""
 
 from collections import Counter
 
@@ -7,14 +7,14 @@ import grimp
 from tests.suite.parts import ROOT
 
 MOST = 20
-"""Files beside each other."""
+"""The most files in one folder."""
 TREES = ("cli", "docs", "lambdas", "local", "stacks", "tests")
 PACKAGES = ("lamplighter", "handlers", "cli", "local", "stacks")
 MADE = {"__pycache__", "charts", "controlplane"}
 
 
 def folders() -> Counter[str]:
-    """How many files each folder has."""
+    """The number of files in each folder."""
     files = [file for tree in TREES for file in (ROOT / tree).rglob("*") if file.is_file()]
     ours = [file for file in files if not MADE & set(file.parts) and file.name != "__init__.py"]
     return Counter(str(file.parent.relative_to(ROOT)) for file in ours)
@@ -25,7 +25,7 @@ def test_no_folder_has_more_files_than_a_person_looks_through() -> None:
 
 
 def test_no_module_needs_one_that_needs_it() -> None:
-    """Imports for types alone and imports inside functions count: who reads one has to read the other."""
+    """Imports for types only and imports inside functions count too: a reader of one module has to read the other."""
     graph = grimp.build_graph(*PACKAGES)
 
     circles = {

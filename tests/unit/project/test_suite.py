@@ -1,4 +1,4 @@
-"""`make test` says of each part how it went, shows a failed one whole, and fails with it."""
+"""`make test` prints the result of each part, prints all output of a failed part, and fails with it."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Whatever is fetched from outside is held against a hash that stands in the repository: the installer itself too."""
+"""Every download is checked against a hash in the repository, also the installer."""
 
 import json
 import re
@@ -26,7 +26,7 @@ def test_no_step_of_the_makefile_installs_what_it_did_not_hold_against_a_hash() 
     ]
     assert [step for step in steps if "uv " not in step and "pip" in step], "the installer comes by pip"
     for step in steps:
-        # The checkout itself comes from nowhere; npm ci installs by the lock file's hashes alone.
+        # The checkout is no download; npm ci checks the hashes of its lock file.
         assert "--require-hashes" in step or "--editable ." in step or "npm ci" in step
 
 

@@ -1,4 +1,4 @@
-"""Every role that is deployed has its line in the threat model."""
+"""Every deployed role has its line in the threat model."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What of the tutorial no test can run: exactly what only AWS can, and what says so on its page."""
+"""The commands of the tutorial that no test runs are exactly those that need AWS, and the page says so."""
 
 from tests.tutorial import commands
 

@@ -166,11 +166,11 @@ def test_a_receipt_is_a_page_and_a_document(
 
 
 def test_a_receipt_that_is_not_there_is_bad_input(deployed: LabOnMoto, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no receipt is there yet"):
+    with pytest.raises(BadInput, match="there is no receipt yet"):
         receipt.command()
     keep(deployed)
     with pytest.raises(
-        BadInput, match="no receipt of 'night' is there; the last ones are evening-2026-11-20"
+        BadInput, match="there is no receipt of 'night'; the last ones are evening-2026-11-20"
     ):
         receipt.command("night")
     with pytest.raises(BadInput, match="cannot be written, name a file in a folder that exists"):

@@ -13,6 +13,7 @@ from lamplighter.adapters.aws.known_prices import known_prices, known_terms
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.calendars.kept import beside, kept_courses
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.calendar import planner
 from lamplighter.domain.calendar.changes import Pause, Skip, paused_at
 from lamplighter.domain.calendar.timetable import OpenWindows, Timetable
 from lamplighter.domain.gpu.instance_types import gpu_type
@@ -20,12 +21,14 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.leases.usual_times import usual_times
 from lamplighter.domain.leases.warm_up import READ, measured
+from lamplighter.domain.money import statement
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money, Period, period_of
 from lamplighter.domain.money.price import Price
 from lamplighter.domain.pool.explanation import standing
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.views import lease_view, receipt_view
-from lamplighter.domain.views.lab_view import BudgetView, LabView, PoolView
+from lamplighter.domain.views.lab_view import BudgetView, LabView, PoolView, SpendingView
 from lamplighter.domain.views.lease_view import LeaseView
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.domain.views.seats import seats
@@ -153,17 +156,8 @@ class ViewReading:
     @cached_property
     def whole(self) -> LabView:
         """The whole lab."""
-        from lamplighter.domain.calendar import planner  # noqa: PLC0415 -- one lease or pool needs no calendar ahead
-        from lamplighter.domain.views import windows_view  # noqa: PLC0415
+        from lamplighter.domain.views import windows_view  # noqa: PLC0415 -- one lease or pool needs no calendar ahead
 
-        calendar = planner.calendar(
-            self._lab,
-            self.terms,
-            self.skips,
-            self._now,
-            max(self._now + AHEAD, self._period.ends),
-            beside=beside(self._lab, self._ledger, self.leases),
-        )
         receipts = [each for pool in self._lab.pools for each in self._ledger.receipts_in_brief(pool, PAST)]
         proofs = [each for pool in self._lab.pools for each in self._ledger.proofs_in_brief(pool, PAST)]
         return LabView(
@@ -171,11 +165,11 @@ class ViewReading:
             region=self._lab.region,
             zone=zones.zone(self._lab.time_zone),
             now=self._now,
-            budget=self._budget(calendar),
+            budget=self.budget,
             pause=self.pause,
             pools=self.pools,
             windows=windows_view.windows(
-                self._lab, calendar, self.leases, self.skips, self._now, self._now + AHEAD
+                self._lab, self._calendar, self.leases, self.skips, self._now, self._now + AHEAD
             ),
             past=windows_view.past(receipts),
             proofs=tuple(sorted(proofs, key=lambda proof: proof.at, reverse=True)),
@@ -271,29 +265,54 @@ class ViewReading:
         budget = self._lab.guard.budget
         return period_of(self._now, budget.period, zones.zone(self._lab.time_zone))
 
-    def _budget(self, calendar: "Calendar") -> BudgetView:
-        from lamplighter.domain.money import statement  # noqa: PLC0415
+    @cached_property
+    def _calendar(self) -> "Calendar":
+        return planner.calendar(
+            self._lab,
+            self.terms,
+            self.skips,
+            self._now,
+            max(self._now + AHEAD, self._period.ends),
+            beside=beside(self._lab, self._ledger, self.leases),
+        )
 
-        stated = self._lab.guard.budget
-        nothing = Money.zero(stated.currency)
-        period = self._period
-        kept = self._ledger.budget(period.key, stated.currency)
+    @cached_property
+    def _kept(self) -> BudgetPeriod:
+        return self._ledger.budget(self._period.key, self._lab.guard.budget.currency)
+
+    @cached_property
+    def ahead(self) -> statement.Ahead:
+        """The windows that still open in the budget period, and those that will be refused."""
         known = list(_all(self.leases.values()))
-        ahead = statement.ahead(calendar.leases, known, self.terms, kept)
-        limits = {owner: Money.of(amount, stated.currency) for owner, amount in stated.owners.items()}
-        return BudgetView(
-            period=period.key,
+        return statement.ahead(self._calendar.leases, known, self.terms, self._kept)
+
+    @cached_property
+    def spending(self) -> SpendingView:
+        """The budget period as the ledger has it, without the calendar."""
+        stated, kept = self._lab.guard.budget, self._kept
+        nothing = Money.zero(stated.currency)
+        return SpendingView(
+            period=self._period.key,
             per=stated.period,
-            begins=period.begins,
-            ends=period.ends,
+            begins=self._period.begins,
+            ends=self._period.ends,
             limit=Money.of(stated.amount, stated.currency),
             spent=kept.spent,
             held=kept.held,
             overrun=kept.overrun or nothing,
             unleased=kept.unleased or nothing,
-            planned=ahead.cost(stated.currency),
-            owners=tuple(statement.owners(kept, ahead, limits)),
-            windows=tuple(statement.windows(known, ahead, kept)),
+        )
+
+    @cached_property
+    def budget(self) -> BudgetView:
+        """The budget period with the windows that are still to come."""
+        stated, known = self._lab.guard.budget, list(_all(self.leases.values()))
+        limits = {owner: Money.of(amount, stated.currency) for owner, amount in stated.owners.items()}
+        return BudgetView.of(
+            self.spending,
+            self.ahead.cost(stated.currency),
+            tuple(statement.owners(self._kept, self.ahead, limits)),
+            tuple(statement.windows(known, self.ahead, self._kept)),
         )
 
 

@@ -13,6 +13,7 @@ from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
 from lamplighter.adapters.aws.page_store import PageStore, receipt_key
 from lamplighter.adapters.slack import reply
 from lamplighter.adapters.slack.secret import SlackSecret
+from lamplighter.adapters.slack.web_api import WebApi
 from lamplighter.application.board.posting import MessageApi, MessagePoster
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
 from lamplighter.data.texts import Texts
@@ -72,7 +73,6 @@ class Board:
 @cache
 def board() -> Board:
     """The board of the lab that this function belongs to."""
-    from lamplighter.adapters.slack.web_api import WebApi  # noqa: PLC0415
 
     table = ENVIRONMENT.ledger_table
     return Board(

@@ -8,24 +8,17 @@ from datetime import datetime
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application import metrics
-from lamplighter.application.capacity.services import CapacityServices, PoolReading
+from lamplighter.application.capacity.lives import nodes_lives
+from lamplighter.application.capacity.services import PoolReading
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.metrics import Metric
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.charge import Charge, charge, counted_from, counted_to, grants
-from lamplighter.domain.money.metering import Metered, NodeLife, meter, runs
+from lamplighter.domain.money.metering import Metered, meter
 from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import Reason, reason
-
-ACTIVITY_PAGES = 10
-
-
-def nodes_lives(capacity: CapacityServices, seen: PoolReading, now: datetime) -> tuple[NodeLife, ...]:
-    """The life of every node that Auto Scaling and EC2 still list."""
-    activities = capacity.autoscaling.activities(seen.group.name, ACTIVITY_PAGES) if seen.group else ()
-    return runs(activities, seen.instances, now)
 
 
 def metered(

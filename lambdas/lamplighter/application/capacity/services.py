@@ -139,11 +139,15 @@ def without_held_back(leases: Sequence[Lease], ledger: Ledger, at: datetime) -> 
 
 @cache
 def deployed() -> CapacityServices:
-    """The dependencies for the lab in this function's environment."""
-    lab = environment.lab()
+    """The lab that this function belongs to, from its environment."""
+    return of_lab(environment.lab(), Ledger(environment.ENVIRONMENT.ledger_table))
+
+
+def of_lab(lab: "Lab", ledger: Ledger) -> CapacityServices:
+    """The pools of a lab, in the account and region of the AWS settings."""
     return CapacityServices(
         lab=lab,
-        ledger=Ledger(environment.ENVIRONMENT.ledger_table),
+        ledger=ledger,
         nodegroups=NodeGroups(lab.cluster_name),
         autoscaling=AutoScaling(),
         instances=Instances(),

@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 
 from lamplighter.application.deploy import mark as deploy_mark
+from lamplighter.application.deploy.edit import checked
 from lamplighter.application.deploy.event import Event, before, known_as, properties_of
 from lamplighter.application.deploy.response import CloudFormationResponse
+from lamplighter.application.deploy.version import version as version_from_here
+from lamplighter.application.environment import lab
 from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import reason
 
@@ -31,7 +34,6 @@ def desired_size(event: Event) -> CloudFormationResponse:
 
 def edit(event: Event) -> CloudFormationResponse:
     """Fails an edit that EKS takes only in two updates, before anything changes."""
-    from lamplighter.application.deploy.edit import checked  # noqa: PLC0415 -- only here
 
     known = known_as(event)
     if event["RequestType"] == "Delete":
@@ -54,12 +56,11 @@ def sizes(event: Event) -> CloudFormationResponse:
 
 def version(event: Event) -> CloudFormationResponse:
     """The version of the launch template for a node group."""
-    from lamplighter.application.deploy.version import version  # noqa: PLC0415 -- only here
 
     known, given = known_as(event), event.get("ResourceProperties")
     if event["RequestType"] == "Delete" or not isinstance(given, Mapping):
         return CloudFormationResponse(known)
-    return version(given, known)
+    return version_from_here(given, known)
 
 
 def node_role(event: Event) -> CloudFormationResponse:
@@ -79,7 +80,6 @@ def node_role(event: Event) -> CloudFormationResponse:
 
 
 def _pool_of(nodegroup: str) -> str | None:
-    from lamplighter.application.environment import lab  # noqa: PLC0415 -- only here
 
     return next((pool for pool in lab().pools if lab().nodegroup_name(pool) == nodegroup), None)
 

@@ -9,12 +9,13 @@ from datetime import datetime
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application.experiments.change import restore
+from lamplighter.application.experiments.plans import facts_of
 from lamplighter.application.experiments.services import ExperimentServices, run_of
 from lamplighter.application.leases.services import LOOKS
 from lamplighter.application.run import command_of
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Decision
-from lamplighter.domain.experiments.admission import decide, ground
+from lamplighter.domain.experiments.admission import decide
 from lamplighter.domain.experiments.catalogue import Touches
 from lamplighter.domain.experiments.rails import rails
 from lamplighter.domain.experiments.rules import ephemeral, vpc_wide
@@ -73,9 +74,7 @@ def rearm(run: Mapping[str, object], services: ExperimentServices) -> dict[str, 
 def _decide(command: Command, services: ExperimentServices) -> Decision:
     for _ in range(LOOKS):
         now = services.now()
-        leases = {name: services.ledger.leases(name) for name in services.lab.pools}
-        here = ground(services.lab, command.pool, leases, services.ledger.experiments())
-        answer = decide(command, here, now)
+        answer = decide(command, facts_of(command.pool, services.lab, services.ledger), now)
         said, run = answer.reason, answer.run
         if run is not None:
             try:

@@ -10,7 +10,9 @@ from lamplighter import clock
 from lamplighter.adapters.aws.capacity.security_groups import SecurityGroups
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.schedules import Schedules
+from lamplighter.adapters.kubernetes.connection import connect
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
+from lamplighter.application.experiments.diagnosis import diagnosed
 from lamplighter.application.run import command_of
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.experiments.admission import run_id
@@ -85,12 +87,10 @@ def run_of(run: Mapping[str, object], ledger: Ledger) -> ExperimentRun | None:
 
 @cache
 def _connection() -> "Connection":
-    from lamplighter.adapters.kubernetes.connection import connect  # noqa: PLC0415 -- only where it matters
 
     return connect(ENVIRONMENT.cluster_name)
 
 
 def _diagnose(run: ExperimentRun) -> Mapping[str, object]:
-    from lamplighter.application.experiments.diagnosis import diagnosed  # noqa: PLC0415 -- only to observe
 
     return diagnosed(run)

@@ -23,7 +23,7 @@ from lamplighter.domain.guard.runs import OPENING_PATIENCE, STARTING_PATIENCE
 from lamplighter.domain.leases.idleness import allowed
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.overdraft import Overdraft
-from lamplighter.domain.pool.evidence import NodeGroup, ScalingGroup
+from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate, ScalingGroup
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.failsafe import failsafe_instant, failsafe_schedules, schedule_names
 from lamplighter.domain.schedules.of_leases import held_back, opens_at, unopened

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
-from lamplighter.application.capacity.metering import nodes_lives
+from lamplighter.application.capacity.lives import nodes_lives
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.guard import budget as guard_budget
 from lamplighter.domain.guard.budget import Running

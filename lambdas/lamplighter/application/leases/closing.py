@@ -10,7 +10,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
-from lamplighter.application.capacity.metering import count_beyond, metered, nodes_lives
+from lamplighter.application.capacity.lives import nodes_lives
+from lamplighter.application.capacity.metering import count_beyond, metered
 from lamplighter.application.leases.experiments import undone_before_the_end
 from lamplighter.application.leases.granting import admitted
 from lamplighter.application.leases.services import LOOKS, LeaseServices

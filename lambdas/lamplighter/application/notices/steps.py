@@ -15,9 +15,10 @@ from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit import trail
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
 from lamplighter.domain.gpu.offer import kept
-from lamplighter.domain.leases import closing
+from lamplighter.domain.leases import closing, extension
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import terms as terms_of
@@ -134,7 +135,6 @@ def tell(run: Mapping[str, object], _voice: NoticeServices) -> dict[str, object]
 
 def _furthest(lease: Lease, notice_services: NoticeServices) -> datetime | None:
     """How far the lease may be extended; None where no price is known."""
-    from lamplighter.domain.leases import extension  # noqa: PLC0415 -- only to warn
 
     try:
         terms = terms_of(environment.as_kept(notice_services.lab, notice_services.ledger), lease.pool)
@@ -185,7 +185,6 @@ def _with_rows(pool: str, run: Mapping[str, object], notice_services: NoticeServ
 
 def _keep_verdicts(lease: Lease, validate: Mapping[str, object], notice_services: NoticeServices) -> None:
     """Keep the verdicts of this ladder, for the lease and for the history of the pool and its nodes."""
-    from lamplighter.domain.checks.gpu_proof import GpuProof  # noqa: PLC0415 -- a refusal needs none
 
     rows = validate.get("verdicts")
     if not isinstance(rows, list) or not rows or "at" not in validate:

@@ -5,6 +5,7 @@ Lambda tries an event three times within minutes. Then it is a dead letter, and 
 
 from collections.abc import Mapping
 
+from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application.environment import ENVIRONMENT
 
@@ -23,7 +24,6 @@ def pages() -> Notices:
 
 
 def _again(run: Mapping[str, object]) -> None:
-    from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- seldom
 
     Functions(patience_seconds=PATIENCE_SECONDS).start(
         ENVIRONMENT.notices_function, {"step": "Tell", "run": run}

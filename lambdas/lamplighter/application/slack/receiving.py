@@ -21,6 +21,7 @@ from lamplighter.adapters.slack.secret import Secrets
 from lamplighter.application.slack.answering import answer
 from lamplighter.application.slack.context import slack_services
 from lamplighter.application.slack.deadline import Deadline
+from lamplighter.application.slack.log import failed
 from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.slack.asked import request, signature
 from lamplighter.domain.slack.asked.request import Request
@@ -217,6 +218,5 @@ def _said(code: int, body: Mapping[str, object]) -> Reply:
 
 def _log_failure(error: BaseException) -> None:
     """Logs an error on our side."""
-    from lamplighter.application.slack.log import failed  # noqa: PLC0415 -- seldom
 
     failed(error)

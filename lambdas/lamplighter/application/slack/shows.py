@@ -1,14 +1,10 @@
 """What everybody may see in Slack, read from the ledger: the same as in the terminal and on the pages."""
 
-from datetime import timedelta
-
 from lamplighter.application.slack.context import RequestContext
 from lamplighter.domain.commands import meant
 from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import SlackAnswer
 from lamplighter.domain.slack.asked.understand import Understood
-
-REACHES_BACK = timedelta(days=14)
 
 
 def status(context: RequestContext, _wants: Understood) -> SlackAnswer:
@@ -52,22 +48,13 @@ def cost(context: RequestContext, _wants: Understood) -> SlackAnswer:
 
 def why(context: RequestContext, wants: Understood) -> SlackAnswer:
     """Why a pool has the nodes it has."""
-    from lamplighter.adapters.calendars.kept import kept_courses  # noqa: PLC0415 -- the calendar is paid for here
-    from lamplighter.domain.audit.why import explain  # noqa: PLC0415
-    from lamplighter.domain.calendar.timetable import Timetable  # noqa: PLC0415
+    from lamplighter.application.views.why import REACHES_BACK, explained  # noqa: PLC0415 -- the calendar is paid for here
     from lamplighter.domain.slack import seeing  # noqa: PLC0415
 
     slack_services = context.slack_services
     lab, ledger, now = slack_services.lab, slack_services.ledger, slack_services.now()
     pool = meant.pool_meant(wants.said.pool or wants.what, list(lab.pools))
-    explanation = explain(
-        context.leases(pool),
-        ledger.audit(pool, now - REACHES_BACK, now),
-        now,
-        lab.pools[pool].max_nodes,
-        windows=Timetable(lab, kept_courses(lab, ledger)).open_at(now).get(pool, ()),
-        skips=ledger.skips(),
-    )
+    explanation = explained(lab, ledger, pool, now, now)
     return seeing.why(pool, explanation, REACHES_BACK.days, context.speech)
 
 

@@ -125,6 +125,10 @@ class Lease:
         """Whether it justifies nodes at this instant."""
         return self.granted and self.opens <= at < self.closes
 
+    def unfinished(self, at: datetime) -> bool:
+        """Whether it has begun by this instant and is not closed yet."""
+        return self.opens <= at and (self.granted or self.state is LeaseState.CLOSING)
+
     def is_of(self, name: str) -> bool:
         """Whether this person owns it or asked for it."""
         return name in {self.owner, self.by}

@@ -6,6 +6,7 @@ Made from values that were read. Each surface draws it in its own way.
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Self
 from zoneinfo import ZoneInfo
 
 from lamplighter.domain.calendar.changes import Pause
@@ -24,8 +25,8 @@ from lamplighter.values.instant import written
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetView:
-    """The present budget period."""
+class SpendingView:
+    """The present budget period, as the ledger has it."""
 
     period: str
     per: str
@@ -37,10 +38,6 @@ class BudgetView:
     held: Money
     overrun: Money
     unleased: Money
-    planned: Money
-    """What windows still to open in the period will hold."""
-    owners: tuple[Row, ...] = ()
-    windows: tuple[Row, ...] = ()
 
     @property
     def left(self) -> Money:
@@ -48,9 +45,9 @@ class BudgetView:
         return self.limit - self.spent - self.held
 
     @property
-    def forecast(self) -> Money:
-        """At the period's end, if all that is held and planned is used."""
-        return self.spent + self.held + self.planned
+    def beyond(self) -> Money:
+        """The part of what is spent that ran past the end of a lease or without one."""
+        return self.overrun + self.unleased
 
     def to_json(self) -> dict[str, object]:
         """As `status --json` has it."""
@@ -63,6 +60,41 @@ class BudgetView:
             "held": self.held.to_json(),
             "left": self.left.to_json(),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetView(SpendingView):
+    """The present budget period, with the windows that are still to come."""
+
+    planned: Money
+    """What windows still to open in the period will hold."""
+    owners: tuple[Row, ...] = ()
+    windows: tuple[Row, ...] = ()
+
+    @classmethod
+    def of(
+        cls, spending: SpendingView, planned: Money, owners: tuple[Row, ...], windows: tuple[Row, ...]
+    ) -> Self:
+        """The same period with its plan."""
+        return cls(
+            period=spending.period,
+            per=spending.per,
+            begins=spending.begins,
+            ends=spending.ends,
+            limit=spending.limit,
+            spent=spending.spent,
+            held=spending.held,
+            overrun=spending.overrun,
+            unleased=spending.unleased,
+            planned=planned,
+            owners=owners,
+            windows=windows,
+        )
+
+    @property
+    def forecast(self) -> Money:
+        """At the period's end, if all that is held and planned is used."""
+        return self.spent + self.held + self.planned
 
 
 @dataclass(frozen=True, slots=True)

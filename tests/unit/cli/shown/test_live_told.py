@@ -1,4 +1,4 @@
-"""What the plan of a deployed lab says of each opening, and of each that does not happen."""
+"""The plan of a deployed lab explains each opening, and each opening that does not happen."""
 
 from dataclasses import replace
 from datetime import date, timedelta

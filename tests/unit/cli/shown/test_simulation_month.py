@@ -1,4 +1,4 @@
-"""The month calendar that `simulate` prints: which letters stand on which days."""
+"""The month calendar of `simulate`: the letters of each day."""
 
 from datetime import datetime
 from typing import Any

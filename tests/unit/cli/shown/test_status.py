@@ -1,4 +1,4 @@
-"""What `status` says of a pool: its target, its leases, and windows that are open without one."""
+"""`status` shows a pool's target, its leases, and windows that are open without a lease."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -9,8 +9,8 @@ import pytest
 
 from cli.deployment import AwsClock, Deployment
 from cli.understand import status
-from cli.understand.cost_account import DeployedAccount
 from cli.understand.cost_tables import summary
+from lamplighter.adapters.aws.view_reading import ViewReading
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto, lab_on_moto
@@ -68,6 +68,6 @@ def test_outside_windows_a_lease_is_all_there_is_to_say(lab: LabOnMoto) -> None:
 def test_the_budget_stands_in_a_line(lab: LabOnMoto) -> None:
     found = Deployment(LAB, {"LedgerTable": LEDGER}, Stopped(EIGHT))
 
-    assert summary(DeployedAccount(found)) == (
+    assert summary(ViewReading(found.ledger, found.lab, EIGHT).spending, found.zone) == (
         "2026-11: 120.00 USD budget, 0.00 USD spent, 0.00 USD held, 120.00 USD left until Tue 1 Dec 00:00 KST"
     )

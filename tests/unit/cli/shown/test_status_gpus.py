@@ -1,4 +1,4 @@
-"""What `status` says of GPUs that were judged, and `status --gpus` of each node and of the trend."""
+"""`status` shows the verdict on GPUs, and `status --gpus` shows each node and the trend."""
 
 import json
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def proof(minutes: int, *rows: dict[str, Any], ready: int | None = None, kind: s
 def cell(minutes: int = 10) -> tuple[str, dict[str, Any]]:
     found = deployed(minutes)
     (view,) = status.views_of(found, None)
-    document: dict[str, Any] = status._document(view)
+    document: dict[str, Any] = status._document(view, found.zone)
     return status._gpus(view, found), document
 
 
@@ -116,7 +116,7 @@ def test_people_read_the_verdicts_by_the_labs_clock_and_numbers_where_nothing_ca
 def test_a_pool_that_was_never_proven_says_so(lab: LabOnMoto, capsys: pytest.CaptureFixture[str]) -> None:
     status_gpus.show(deployed(0), None, as_json=False)
 
-    assert capsys.readouterr().out == "pool gpu: nothing was ever proven of its GPUs\n"
+    assert capsys.readouterr().out == "pool gpu: no GPU check has run yet\n"
 
 
 def test_types_are_told_apart() -> None:

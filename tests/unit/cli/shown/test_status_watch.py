@@ -1,4 +1,4 @@
-"""`status --watch`: what is new in a line, nothing twice, and a failed look ends nothing."""
+"""`status --watch` prints each change once, and goes on after a failed read."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ MINUTE = timedelta(minutes=1)
 
 
 class Ticking(Stopped):
-    """A minute passes with each look."""
+    """A clock that moves a minute with each read."""
 
     def now(self) -> datetime:
         self._at += MINUTE
@@ -43,7 +43,7 @@ def found(lab: LabOnMoto) -> Deployment:
 
 
 def watched(found: Deployment, *happens: object) -> None:
-    """Look after each thing that happens; then somebody interrupts it."""
+    """Read after each event, and end with Ctrl-C."""
     left = list(happens)
 
     def look() -> list[PoolView]:
@@ -94,7 +94,7 @@ def test_a_look_that_fails_is_said_and_made_again(
     watched(found, OutsideFailed("dynamodb:Query did not answer"), lambda: None)
 
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == "not read just now: dynamodb:Query did not answer"
+    assert said[0] == "this read failed: dynamodb:Query did not answer"
     assert said[1].endswith("pool gpu is closed: 0 of 0 nodes")
 
 
@@ -176,5 +176,5 @@ def test_an_interrupted_watch_ends_as_shells_say_it(
 
 
 def test_a_watch_draws_for_people_and_writes_no_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BadInput, match="--watch: draws for people, leave out --json"):
+    with pytest.raises(BadInput, match="--watch: is for a terminal, leave out --json"):
         status.command(watch=True, as_json=True)

@@ -1,4 +1,4 @@
-"""What is told of findings, of work at stake and of checks that failed, word for word."""
+"""The exact words about findings, work at risk and failed checks."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""The plan as an iCalendar: what a calendar program, ours included, reads from it."""
+"""The plan as an iCalendar that calendar programs can read, also ours."""
 
 from datetime import UTC, datetime
 from typing import Any

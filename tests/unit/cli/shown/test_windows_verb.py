@@ -1,4 +1,4 @@
-"""`lamplighter windows` and `simulate --live` of a deployed lab: when GPUs are expected, and the plan as iCalendar."""
+"""`windows` and `simulate --live` show when GPUs are expected, and the plan as an iCalendar."""
 
 import json
 from collections.abc import Iterator
@@ -34,13 +34,13 @@ EVENTS = {
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
     with lab_on_moto(monkeypatch, tmp_path) as made:
-        # The endpoint's own clock is the machine's; the lab's stands still at eight.
+        # The endpoint uses the machine's clock; the lab's clock stands still at eight.
         monkeypatch.setattr(deployment.AwsClock, "last", lambda _: EIGHT)
         yield made
 
 
 def deploy(world: LabOnMoto, *windows: dict[str, Any]) -> None:
-    """The lab as a deploy leaves it, planned, its stack beside it."""
+    """A deployed and planned lab with its stack."""
     document = {"name": "lab", "time_zone": "UTC", "windows": list(windows), "calendars": EVENTS}
     world.capacity.lab = Lab.model_validate(document)
     topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
@@ -62,7 +62,7 @@ def deploy(world: LabOnMoto, *windows: dict[str, Any]) -> None:
 
 
 def skip_of(window: str, date: str) -> tuple[Skip, tuple[str, str], str, Decision, Entry]:
-    """A skip as the leases function keeps it."""
+    """A skip as the leases function stores it."""
     reason = f"alice skipped {window}"
     decision = Decision("c-1", "skipped", reason, EIGHT)
     why = Entry(EIGHT, "gpu", "skipped", "alice", reason, reason)

@@ -1,14 +1,12 @@
 """What people order of the guard: arm, watch, ack and keep, and what a sweep then does differently."""
 
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from cli.deployment import Deployment
-from cli.look_after.arm import would_touch
+from lamplighter.application.guard.preview import would_change
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.leases.changes import change
 from lamplighter.data.texts import ENGLISH
@@ -20,7 +18,7 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.document import document, read
 from lamplighter.reasons.reason import Reason, draw, in_english, reason
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 
 def say(lab: LabOnMoto, verb: str, **more: object) -> dict[str, object]:
@@ -73,27 +71,12 @@ def test_a_pool_that_is_watched_is_closed_once_it_is_armed(lab: LabOnMoto) -> No
     )
 
 
-class Now:
-    """The clock of a deployment that was just found."""
-
-    def __init__(self, now: datetime) -> None:
-        self._now = now
-
-    def last(self) -> datetime:
-        return self._now
-
-
-def deployment(lab: LabOnMoto) -> Any:
-    lab.capacity.ledger.put_document(lab.lab.to_json(), EIGHT)
-    return Deployment("lab", {"LedgerTable": LEDGER}, Now(lab.at(0)))  # type: ignore[arg-type]
-
-
 def test_arm_shows_what_it_would_close_and_leaves_out_what_is_leased(lab: LabOnMoto) -> None:
     say(lab, "watch")
     lab.lease(nodes=1)
     lab.scale(2)
 
-    shown = would_touch(deployment(lab), "gpu")
+    shown = would_change(lab.capacity, "gpu", EIGHT)
 
     assert [(breach.action.value, breach.target) for breach in shown] == [("close", 1)]
     assert isinstance(shown[0].reason, Reason)
@@ -101,7 +84,7 @@ def test_arm_shows_what_it_would_close_and_leaves_out_what_is_leased(lab: LabOnM
 
 
 def test_arm_shows_nothing_where_all_is_well(lab: LabOnMoto) -> None:
-    assert would_touch(deployment(lab), "gpu") == []
+    assert would_change(lab.capacity, "gpu", EIGHT) == []
 
 
 def test_an_order_that_changes_nothing_says_so(lab: LabOnMoto) -> None:

@@ -1,0 +1,32 @@
+"""The message of a usage error, in one line. A mistyped option or value is answered with the nearest known one.
+
+typer writes these errors and names the verb that is nearest to a mistyped one. Only typer's own words are read here.
+"""
+
+import re
+
+from typer.exceptions import TyperException
+
+from cli.nearest import did_you_mean
+
+_CHOICE = re.compile(
+    r"Invalid value for '(?P<name>.+)': (?:Value error, )?'(?P<value>.*)' is not one of (?P<choices>'.+')\.?"
+)
+
+
+def message(error: TyperException) -> str:
+    """What is wrong, and what would be right."""
+    words = error.format_message() if hasattr(error, "format_message") else str(error)
+    option = getattr(error, "option_name", None)
+    if option is not None:
+        nearest = did_you_mean(option, getattr(error, "possibilities", None) or ())
+        return f"there is no option {option}, --help lists the options{nearest}"
+    line = " ".join(words.split())
+    choice = _CHOICE.fullmatch(line)
+    if choice is None:
+        return line
+    choices = choice["choices"].strip("'").split("', '")
+    value = choice["value"]
+    return (
+        f"{choice['name']}: '{value[:80]}' is not one of {', '.join(choices)}{did_you_mean(value, choices)}"
+    )

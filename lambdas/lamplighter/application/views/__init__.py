@@ -1,0 +1,1 @@
+"""Reads what people are shown: the command line, Slack and the pages call the same functions."""
