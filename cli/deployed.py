@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from cli.deployment import Deployment
+from lamplighter.adapters.aws.kept_courses import beside
 from lamplighter.adapters.aws.known_prices import known_prices, known_terms
-from lamplighter.adapters.calendars.kept import beside
 from lamplighter.domain.calendar.live import Deployed
 from lamplighter.domain.money.budget import BudgetPeriod
 

@@ -11,8 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from cli import elsewhere, printing
-from cli.look_after import known_names
+from cli import elsewhere, known_names, printing
 from cli.nearest import did_you_mean
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client
 from lamplighter.adapters.aws.cloudformation import Stack, Stacks

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cli.look_after import known_names
+from cli import known_names
 
 LabName = Annotated[
     str | None,

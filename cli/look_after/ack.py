@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cli import deployment
-from cli.look_after import known_names
+from cli import deployment, known_names
 from cli.options import AsJson, LabName
 from cli.use import changes, meant
 from lamplighter.domain.commands.command import Verb

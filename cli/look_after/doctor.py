@@ -115,7 +115,7 @@ def _before(file: str) -> _Target:
 def _after(lab_name: str | None) -> _Target:
     from cli.deployment import find  # noqa: PLC0415 -- help needs none of it
     from lamplighter.adapters.aws.cloudformation import Stacks  # noqa: PLC0415
-    from lamplighter.adapters.calendars.kept import kept_courses  # noqa: PLC0415
+    from lamplighter.adapters.aws.kept_courses import kept_courses  # noqa: PLC0415
     from lamplighter.adapters.doctor import caller  # noqa: PLC0415
     from lamplighter.adapters.doctor.collect import Examination  # noqa: PLC0415
 

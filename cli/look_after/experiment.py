@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from cli import deployment, printing
-from cli.look_after import experiment_orders, known_names
+from cli import deployment, known_names, printing
+from cli.look_after import experiment_orders
 from cli.options import AsJson, LabName, PoolName, Yes
 from cli.use import agreed
 from lamplighter.domain.calendar.changes import clock_of

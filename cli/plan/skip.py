@@ -4,9 +4,8 @@ from typing import Annotated
 
 import typer
 
-from cli import deployment
+from cli import deployment, known_names
 from cli.deployment import Deployment
-from cli.look_after import known_names
 from cli.options import AsJson, LabName, Yes
 from cli.use import agreed, changes
 from lamplighter.domain.commands.command import Verb

@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from cli import deployment, printing
+from cli import deployment, known_names, printing
 from cli.deployment import Deployment
-from cli.look_after import known_names
 from cli.options import AsJson, LabName
-from lamplighter.adapters.calendars.kept import warm_up
+from lamplighter.adapters.aws.kept_courses import warm_up
 from lamplighter.domain.calendar.changes import Pause, Skip, paused_at
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.warm_up import gpus_expected

@@ -10,9 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cli import deployment, printing
+from cli import deployment, known_names, printing
 from cli.deployment import Deployment
-from cli.look_after import known_names
 from cli.options import LabName
 from lamplighter.domain.checks.verdicts.tool_output import decoded
 from lamplighter.domain.diagnosis import Diagnosis, Snapshot, diagnose

@@ -5,8 +5,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from cli import deployment, printing
-from cli.look_after import known_names
+from cli import deployment, known_names, printing
 from cli.options import AsJson, LabName, OnePool
 from lamplighter.domain.leases.lease import OVER, Lease
 from lamplighter.domain.views.lease_view import LeaseView

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from cli import known_names
 from cli.deployment import Deployment
-from cli.look_after import known_names
 from cli.nearest import did_you_mean, nearest
 from lamplighter.domain.commands import words as command_words
 from lamplighter.domain.commands.meant import lease_meant

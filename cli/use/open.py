@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from cli import deployment, printing
+from cli import deployment, known_names, printing
 from cli.deployment import Deployment
-from cli.look_after import known_names
 from cli.options import AsJson, LabName
 from cli.use import changes, meant, orders
 from cli.use.leases import document

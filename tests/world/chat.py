@@ -17,7 +17,7 @@ from lamplighter.application.slack.answering import answer
 from lamplighter.application.slack.context import SlackServices
 from lamplighter.application.slack.deadline import Deadline
 from lamplighter.domain.commands import orders
-from lamplighter.domain.slack.asked.person import Person
+from lamplighter.domain.people.person import Person
 from lamplighter.domain.slack.asked.request import Press
 from tests.world.people import lease_of
 

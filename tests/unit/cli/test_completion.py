@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.look_after import known_names
+from cli import known_names
 from tests.programs import lamplighter
 
 NAMES = {

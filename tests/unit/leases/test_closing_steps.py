@@ -8,7 +8,7 @@ import boto3
 import pytest
 
 from handlers.leases import STEPS
-from lamplighter.application.capacity.metering import count_beyond
+from lamplighter.application.leases.metering import count_beyond
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money

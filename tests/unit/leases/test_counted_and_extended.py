@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from lamplighter.application.capacity.metering import count_beyond
+from lamplighter.application.leases.metering import count_beyond
 from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.leases.test_closing_steps import entries, kept, of, others_write_first

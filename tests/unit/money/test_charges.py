@@ -7,8 +7,8 @@ from typing import Any
 import boto3
 
 from handlers.leases import STEPS
-from lamplighter.application.capacity.metering import count_beyond
 from lamplighter.application.guard.money import count
+from lamplighter.application.leases.metering import count_beyond
 from lamplighter.domain.money import money
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money

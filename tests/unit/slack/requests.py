@@ -23,9 +23,9 @@ from lamplighter.application.slack.receiving import RequestHandler, SignedReques
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.people.person import Person
 from lamplighter.domain.schedules.schedule import Start
 from lamplighter.domain.slack.asked import signature
-from lamplighter.domain.slack.asked.person import Person
 from lamplighter.domain.slack.asked.understood import ends
 from lamplighter.values.instant import clock_time
 from tests.block_kit import faults

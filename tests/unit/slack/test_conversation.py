@@ -9,7 +9,7 @@ import pytest
 
 from lamplighter import clock
 from lamplighter.domain.commands.command import Verb
-from lamplighter.domain.slack.asked.person import Person
+from lamplighter.domain.people.person import Person
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
 from tests.unit.slack.recording import CHANNEL, EIGHT, INSTRUCTOR, STUDENT

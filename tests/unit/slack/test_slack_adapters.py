@@ -16,7 +16,7 @@ from lamplighter.adapters.slack import reply
 from lamplighter.adapters.slack.people import SlackPeople
 from lamplighter.adapters.slack.secret import SlackSecret
 from lamplighter.adapters.slack.web_api import Declined, MessageGone, Unanswered, WebApi
-from lamplighter.domain.slack.asked.person import Person
+from lamplighter.domain.people.person import Person
 from lamplighter.domain.slack.blocks import plain, section
 from lamplighter.domain.slack.message import Message
 from lamplighter.errors import LamplighterError, OutsideFailed, TryLater

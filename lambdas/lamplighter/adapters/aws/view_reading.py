@@ -9,9 +9,9 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from lamplighter.adapters.aws.kept_courses import beside, kept_courses
 from lamplighter.adapters.aws.known_prices import known_prices, known_terms
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.adapters.calendars.kept import beside, kept_courses
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar import planner
 from lamplighter.domain.calendar.changes import Pause, Skip, paused_at

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from lamplighter import clock
 from lamplighter.adapters.slack.web_api import WebApi
-from lamplighter.domain.slack.asked.person import Person
+from lamplighter.domain.people.person import Person
 from lamplighter.errors import LamplighterError
 
 GOOD_FOR = timedelta(minutes=10)

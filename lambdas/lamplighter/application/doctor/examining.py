@@ -7,7 +7,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lamplighter.adapters.calendars.kept import kept_courses
+from lamplighter.adapters.aws.kept_courses import kept_courses
 from lamplighter.adapters.doctor.collect import Examination
 from lamplighter.application.notices import telling
 from lamplighter.data.texts import Texts

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime
 
-from lamplighter.application.capacity.metering import count_beyond
 from lamplighter.application.capacity.services import PoolReading
+from lamplighter.application.leases.metering import count_beyond
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.charge import LEFT_TO_THE_CLOSE, counted_from, grants

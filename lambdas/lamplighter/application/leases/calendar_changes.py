@@ -6,7 +6,7 @@ decision, the change and its audit entries are written in one transaction.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from lamplighter.adapters.calendars.kept import kept_courses
+from lamplighter.adapters.aws.kept_courses import kept_courses
 from lamplighter.application.leases.answers import keep_answer
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.audit.entry import Entry

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application.capacity.lives import nodes_lives
-from lamplighter.application.capacity.metering import count_beyond, metered
 from lamplighter.application.leases.experiments import undone_before_the_end
 from lamplighter.application.leases.granting import admitted
+from lamplighter.application.leases.metering import count_beyond, metered
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit.entry import Entry

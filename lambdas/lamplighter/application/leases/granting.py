@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from lamplighter.adapters.aws.kept_courses import beside
 from lamplighter.adapters.aws.ledger.ledger import Conflict
-from lamplighter.adapters.calendars.kept import beside
 from lamplighter.application.leases.handing_on import stop_if_handed_on
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.run import command_of, pool_of, result

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from lamplighter.adapters.aws.kept_courses import early_warm_ups
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.price_list import PriceList
 from lamplighter.adapters.aws.workflows import Workflows
-from lamplighter.adapters.calendars.kept import early_warm_ups
 from lamplighter.application.capacity.prices import known, refresh
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.logs import logger

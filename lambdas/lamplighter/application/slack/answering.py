@@ -14,10 +14,10 @@ from lamplighter.application.slack import log as slack_log
 from lamplighter.application.slack import shows as slack_shows
 from lamplighter.application.slack.context import RequestContext, SlackServices
 from lamplighter.application.slack.deadline import Deadline, GaveUp
+from lamplighter.domain.people.person import Person
 from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import SlackAnswer, Speech
 from lamplighter.domain.slack.asked import buttons, roles, understand
-from lamplighter.domain.slack.asked.person import Person
 from lamplighter.domain.slack.asked.request import Press, Request, SlashCommand, SslCheck
 from lamplighter.domain.slack.asked.understand import SEEING, NotUnderstood, Understood, Word, WordContext
 from lamplighter.domain.slack.times import Times

@@ -19,9 +19,9 @@ from lamplighter.data.texts import Texts
 from lamplighter.domain.commands import orders
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.people.person import People, Person
 from lamplighter.domain.schedules.schedule import Start
 from lamplighter.domain.slack.answers import Speech
-from lamplighter.domain.slack.asked.person import People, Person
 from lamplighter.domain.slack.asked.request import Press, SlashCommand
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from lamplighter.adapters.aws.kept_courses import kept_courses
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.adapters.calendars.kept import kept_courses
 from lamplighter.domain.audit.why import Explanation, explain
 from lamplighter.domain.calendar.timetable import Timetable
 

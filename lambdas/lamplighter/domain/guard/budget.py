@@ -17,7 +17,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.domain.money.spending import purses
-from lamplighter.domain.slack.asked.person import who
+from lamplighter.domain.people.person import who
 from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Self
 
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.occupancy import taken_at
-from lamplighter.domain.slack.asked.person import who
+from lamplighter.domain.people.person import who
 from lamplighter.reasons.reason import Said, reason
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.slack.asked.person import who
+from lamplighter.domain.people.person import who
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.slack.asked.person import who
+from lamplighter.domain.people.person import who
 from lamplighter.reasons.reason import Reason, Value, reason
 
 _PER = {

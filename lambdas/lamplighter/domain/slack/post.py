@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.people.person import id_in
 from lamplighter.domain.slack import blocks
-from lamplighter.domain.slack.asked.person import id_in
 from lamplighter.domain.slack.blocks import Marked, joined, mention
 from lamplighter.domain.slack.message import Message
 from lamplighter.lab.channels import Slack

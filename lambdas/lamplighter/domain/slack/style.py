@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from lamplighter.data.texts import Texts
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.notices.phrases import clock_of_day
-from lamplighter.domain.slack.asked.person import id_in
+from lamplighter.domain.people.person import id_in
 from lamplighter.domain.slack.blocks import Marked, plain
 from lamplighter.reasons.reason import Said, as_sentence, draw
 

@@ -13,8 +13,8 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms, terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.people.person import Person
 from lamplighter.domain.slack.asked import roles
-from lamplighter.domain.slack.asked.person import Person
 from lamplighter.domain.slack.asked.roles import Wanted
 from lamplighter.domain.slack.asked.understand import Word
 from lamplighter.lab.channels import Role

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.leases.allowance import Allowance
+from lamplighter.domain.people.person import Person
 from lamplighter.domain.slack.asked import roles
-from lamplighter.domain.slack.asked.person import Person
 from lamplighter.domain.slack.asked.roles import Wanted
 from lamplighter.domain.slack.asked.understand import Word
 from lamplighter.lab.channels import Role

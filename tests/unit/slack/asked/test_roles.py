@@ -7,8 +7,8 @@ import pytest
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.people.person import Person, id_in
 from lamplighter.domain.slack.asked import roles
-from lamplighter.domain.slack.asked.person import Person, id_in
 from lamplighter.domain.slack.asked.roles import Wanted, groups_named, owns
 from lamplighter.domain.slack.asked.understand import Word
 from lamplighter.lab.channels import Role

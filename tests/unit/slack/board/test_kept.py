@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from lamplighter.domain.people.person import Person, id_in, mention
 from lamplighter.domain.slack import kept
 from lamplighter.domain.slack.asked import buttons
 from lamplighter.domain.slack.asked.buttons import Carried
-from lamplighter.domain.slack.asked.person import Person, id_in, mention
 from lamplighter.domain.slack.kept import Shown
 from tests.unit.slack.board.test_waiting import wish
 from tests.unit.slack.recording import EIGHT, MINUTE

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict, Ledger
-from lamplighter.domain.slack.asked.person import Person
+from lamplighter.domain.people.person import Person
 from lamplighter.domain.slack.kept import ApprovalRequest, Reply, Shown, WaitingPlace
 from tests.ledger_table import kept
 

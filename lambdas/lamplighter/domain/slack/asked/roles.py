@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.slack.asked.person import Person, id_in
+from lamplighter.domain.people.person import Person, id_in
 from lamplighter.domain.slack.asked.understand import Word
 from lamplighter.reasons.reason import Reason, reason
 

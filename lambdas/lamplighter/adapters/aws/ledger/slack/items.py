@@ -10,7 +10,7 @@ from functools import partial
 from typing import TypeAlias
 
 from lamplighter.adapters.aws.ledger.items import Value, sortable
-from lamplighter.domain.slack.asked.person import Person
+from lamplighter.domain.people.person import Person
 from lamplighter.domain.slack.kept import ApprovalRequest, Reply, Shown, WaitingPlace
 from lamplighter.reasons.fields import from_document, to_document
 

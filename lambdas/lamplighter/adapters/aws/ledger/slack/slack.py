@@ -14,7 +14,7 @@ from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
 from lamplighter.adapters.aws.ledger.slack import items as forms
 from lamplighter.adapters.aws.ledger.table import Conflict
-from lamplighter.domain.slack.asked.person import Person
+from lamplighter.domain.people.person import Person
 from lamplighter.domain.slack.kept import SEEN_KEPT, ApprovalRequest, Reply, Shown, WaitingPlace
 
 SLACK = "SLACK"

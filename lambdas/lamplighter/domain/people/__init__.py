@@ -1,0 +1,1 @@
+"""People: who somebody in Slack is."""
