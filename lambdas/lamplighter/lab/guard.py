@@ -1,4 +1,8 @@
-"""The guard's settings: the budget, the longest lease, and whether it acts or only reports."""
+"""The guard's settings: the budget, the longest lease, and whether it acts or only reports.
+
+A rule of the guard never reads a lab. It reads a field of `PoolFacts` (domain/guard/facts.py), which
+application/guard/facts.py fills for a sweep and application/guard/preview.py for a preview.
+"""
 
 from datetime import timedelta
 from decimal import Decimal

@@ -1,5 +1,7 @@
 """Pools: the GPU capacity under guard. A pool is a managed node group, created or adopted.
 
+application/capacity/services.py says what a second kind of capacity touches.
+
 The defaults are those of the GPU node group of the Terraform lab.
 """
 

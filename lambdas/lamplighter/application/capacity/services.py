@@ -1,6 +1,23 @@
 """The dependencies of the node-group steps and the guard: one lab, its ledger and its AWS clients.
 
 Reads a pool and its target. The steps decide when a size is written, and which.
+
+Every pool is an EKS node group with its Auto Scaling group. To add a second kind of capacity:
+1. Name it in lab/pools.py and in `Lab.nodegroup_name` (lab/model.py), and check it in labfile/rules/parts.py.
+2. Write its adapter with the functions of adapters/aws/capacity/nodegroups.py and autoscaling.py, and choose it in
+   `of_lab` below. It fills the values of domain/pool/evidence.py. It has to fill `ScalingGroup` too: without one
+   the guard takes running nodes for strays and arms no failsafe.
+3. sizes.py beside this file is the only writer of a size; steps.py, missing.py and lives.py read further.
+   adapters/kubernetes/nodes.py finds nodes by a label, and domain/slack/asked/using.py shows that label.
+4. Give domain/schedules/failsafe.py and stacks/constructs/pool/curfew.py a call that AWS makes without our code.
+   domain/pool/zero.py is the proof of zero, and domain/guard/sizes.py holds the bounds.
+5. Create or adopt it: stacks/constructs/pool/, stacks/constructs/functions/permissions.py, application/deploy/,
+   domain/pool/adoption.py, data/rbac.yaml for what lives in Kubernetes. stacks/constructs/functions/trail_rules.py
+   names the events that wake the guard.
+6. Imitate it in local/ and in tests/world/.
+These read node groups without this file: application/deploy/, application/views/pools.py, application/cluster/run.py,
+adapters/doctor/collect.py, adapters/diagnosis/. Import an adapter of Kubernetes on first use: at the top it is loaded
+by every function that imports this file, and tests/unit/project/test_deferred_imports.py fails.
 """
 
 from collections.abc import Sequence

@@ -91,7 +91,10 @@ class RequestContext:
     _leases: dict[str, list[Lease]] = field(default_factory=dict)
 
     def order(self, verb: Verb, pool: str) -> Command:
-        """A command of the asker; the same request gives the same command."""
+        """A command of the asker; the same request gives the same command.
+
+        One request has one command for each verb: a word that changes several leases needs an id for each lease.
+        """
         return orders.order(
             verb,
             pool,

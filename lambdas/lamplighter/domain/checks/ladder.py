@@ -2,6 +2,9 @@
 
 manifests.py makes the pods, ladder_progress.py says what is due, time_limit.py counts the time, and node.py has the
 checks that need no pod.
+
+To add a check: write its parser in verdicts/ with its reasons in data/texts/<language>/check.json, make a `Check` below
+and put it into LADDERS, in the order of the stages. Its time has to fit BUDGETS. CONTRIBUTING.md names the rest.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Finds why a GPU pool does not work, from a snapshot: the causes, root first. Pure, with one rule a cause.
 
-`diagnose` is the whole interface. The rules are in rules/, one file a layer: launch, nodes, gpus, pods, network.
+`diagnose` is the whole interface. The rules are in rules/, and causes.py says how to add a cause.
 """
 
 from lamplighter.domain.diagnosis.diagnose import diagnose

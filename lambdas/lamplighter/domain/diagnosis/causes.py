@@ -2,6 +2,9 @@
 
 Findings are listed in this order: AWS, Kubernetes, NVIDIA, and within each layer the root first. What each rule
 looks for, and its source, is in docs/causes.py.
+
+To add a cause: put a row here, and let a rule in rules/ call `gathered.found(name, object, evidence)`. diagnose.py
+calls a new rule after the rules that it depends on. CONTRIBUTING.md names texts, cases and the fault that plays it.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """All that one sweep knows of one pool, and what follows from it for more than one rule.
 
-The files beside this one decide what is wrong, a family of rules each. application/guard/facts.py reads the facts.
+The files beside this one decide what is wrong, a family of rules each. application/guard/facts.py reads the facts
+for a sweep; application/guard/preview.py reads fewer, for what enforcing would change.
 """
 
 from collections.abc import Mapping

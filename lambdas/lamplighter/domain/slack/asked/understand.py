@@ -1,7 +1,11 @@
 """The meaning of words that are typed in Slack, and of pressed buttons: one value for both.
 
 It accepts many spellings, but it never guesses: an unknown word is answered with the nearest known one. `tidy.py`
-normalises the text, and words.py owns the grammar.
+normalises the text, and domain/commands/words.py owns the grammar of `open` and `extend`.
+
+To add a word: name it in `Word`, read what follows it in `_READS`, give it its right in roles.py and its function in
+`_DOES` of application/slack/answering.py. No test notices a missing right or function: the word then fails when
+somebody types it. CONTRIBUTING.md names the texts and pages.
 """
 
 import difflib
