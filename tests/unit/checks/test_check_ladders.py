@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from docs.checks import PASSES
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.checks import manifests as checks_manifests
 from lamplighter.domain.checks.ladder import Check
@@ -114,3 +115,9 @@ def test_a_pair_asks_for_the_resource_that_its_first_node_offers() -> None:
 
     assert asked(NODE, renamed) == {"memory": "8Gi", "nvidia.com/gpu": "1"}
     assert asked(renamed, NODE) == {"memory": "8Gi", "nvidia.com/gpu.shared": "1"}
+
+
+def test_the_page_says_what_every_check_needs_to_pass() -> None:
+    names = {check.name for ladder in checks.LADDERS.values() for check in ladder} | {checks.DCGM_4.name}
+
+    assert names - set(PASSES) == set()

@@ -92,16 +92,6 @@ def with_reason(what: Reason, because: Said | None) -> Reason:
     return reason("calendar.because", what=what, because=because) if because else what
 
 
-def said_because(because: Said | None) -> str:
-    """The words of a person behind a sentence in English, for domain/pool/explanation.py alone."""
-    return f" because {because}" if because else ""
-
-
-def said(why: Said | None) -> str:
-    """A reason in English behind a sentence, for domain/pool/explanation.py alone."""
-    return f": {why}" if why else ""
-
-
 def clock_of(zone: ZoneInfo) -> Clock:
     """Writes instants in a zone: `20:00 on 2026-11-20 (Asia/Seoul)`."""
     return lambda at: f"{at.astimezone(zone):%H:%M on %Y-%m-%d} ({zone.key})"

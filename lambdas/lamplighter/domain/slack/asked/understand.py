@@ -4,8 +4,8 @@ It accepts many spellings, but it never guesses: an unknown word is answered wit
 normalises the text, and domain/commands/words.py owns the grammar of `open` and `extend`.
 
 To add a word: name it in `Word`, read what follows it in `_READS`, give it its right in roles.py and its function in
-`_DOES` of application/slack/answering.py. No test notices a missing right or function: the word then fails when
-somebody types it. CONTRIBUTING.md names the texts and pages.
+`_DOES` of application/slack/answering.py; tests/unit/slack/test_reference.py asks for both. CONTRIBUTING.md names the
+texts and pages.
 """
 
 import difflib
