@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +15,17 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.errors import Refused
 from lamplighter.reasons.document import document, drawn, one_line, read, read_line
-from lamplighter.reasons.reason import Reason, Said, Sentences, Value, draw, in_english, paragraph, reason
+from lamplighter.reasons.reason import (
+    Reason,
+    Said,
+    Sentences,
+    Value,
+    draw,
+    first_of,
+    in_english,
+    paragraph,
+    reason,
+)
 from lamplighter.values.json_value import JsonValue
 
 AT = datetime(2026, 11, 20, 11, tzinfo=UTC)
@@ -127,6 +138,29 @@ def test_what_an_older_release_kept_is_read_as_the_sentence_that_it_is() -> None
     assert read_line("the GPUs failed") == "the GPUs failed"
     assert read_line(None) == ""
     assert read(None) == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        '{"kind":"Status","status":"Failure","message":"forbidden","code":403}',
+        '{"at":"soon"}',
+        '{"code":"lease.of-owner","values":["alice"]}',
+        '{"sentences":[{"at":"soon"}]}',
+        "[1]",
+        "403",
+    ],
+)
+def test_json_of_aws_or_kubernetes_stays_as_it_is(words: str) -> None:
+    """A close after a failure reads its cause: it must neither fail on it nor lose its message."""
+    assert read_line(words) == words
+
+
+def test_names_that_were_counted_before_are_drawn_like_all_names() -> None:
+    assert first_of("abcde") == tuple("abcde")
+    for names in ("abcdef", "abcdefg"):
+        kept = read(document(reason("words.reason", reason=first_of(names))))
+        assert in_english(kept) == in_english(reason("words.reason", reason=tuple(names)))
 
 
 def test_an_older_sentence_is_shown_with_its_instants_in_the_readers_zone() -> None:
