@@ -56,7 +56,7 @@ def test_a_job_that_does_not_end_fails_at_its_deadline(lab):
     assert condition["reason"] == "DeadlineExceeded"
     begun = epoch(lab.kubernetes.get(f"{JOBS}/endless")["status"]["startTime"])
     assert 300 <= epoch(condition["lastTransitionTime"]) - begun <= 300 + SECONDS
-    lab.kubernetes.request("DELETE", f"{JOBS}/endless", {"propagationPolicy": "BackgroundThread"})
+    lab.kubernetes.request("DELETE", f"{JOBS}/endless", {"propagationPolicy": "Background"})
 
 
 def test_events_of_one_instant_are_as_many_as_there_were(lab):
@@ -64,4 +64,4 @@ def test_events_of_one_instant_are_as_many_as_there_were(lab):
     query = "involvedObject.kind=Job,involvedObject.name=wide,reason=SuccessfulCreate"
     listed = f"/api/v1/namespaces/default/events?fieldSelector={query}"
     await_true(lambda: len(lab.kubernetes.get(listed)["items"]) == 8, "each pod's making is told")
-    lab.kubernetes.request("DELETE", f"{JOBS}/wide", {"propagationPolicy": "BackgroundThread"})
+    lab.kubernetes.request("DELETE", f"{JOBS}/wide", {"propagationPolicy": "Background"})

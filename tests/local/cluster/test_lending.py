@@ -173,7 +173,7 @@ def test_an_upgrade_at_the_same_moment_is_not_set_back(connection, policy, monke
         return ask(method, path, **more)
 
     monkeypatch.setattr(connection, "ask", meanwhile)
-    with pytest.raises(TryLater, match="changed by somebody else"):
+    with pytest.raises(TryLater, match="another program is changing"):
         overrides.give_back(connection, POLICY, before)
     give_back(connection, before)
     assert policy()["mig"] == {"strategy": "single"}

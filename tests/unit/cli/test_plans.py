@@ -70,7 +70,7 @@ PLANS: list[Any] = [
     ("close", "would end cli-1: 1 node on gpu for alice", "nothing was closed"),
     ("close --all gpu", "would end cli-1: 1 node on gpu for alice", "nothing was closed"),
     ("arm gpu", "the guard would change nothing on pool gpu now", "nothing was changed"),
-    ("experiment run device-plugin-off gpu --no-wait", "  undone by   ", "nothing was changed"),
+    ("experiment run device-plugin-off gpu --no-wait", "  restored by ", "nothing was changed"),
 ]
 NAMES = [words for words, _, _ in PLANS]
 

@@ -145,7 +145,7 @@ WRONG: list[tuple[str, Facts, str, str]] = [
         "lets in only 203.0.113.0/24",
         "let in 0.0.0.0/0",
     ),
-    ("minimum", replace(FACTS, groups=group(minimum=1)), "has minimum 1", "set it to 0"),
+    ("minimum", replace(FACTS, groups=group(minimum=1)), "has minimum 1", "set the minimum to 0"),
     ("claim", replace(FACTS, claims={"lab-ng-gpu": "rival"}), "lab rival guards", "out of lab rival"),
     (
         "autoscalers",

@@ -65,7 +65,7 @@ def test_a_leak_says_what_is_left_and_what_is_done() -> None:
     assert leak.kind == "leaked"
     assert read(leak, "en").text == (
         "Pool gpu should be at zero and is not: 1 node is still ordered; EC2 still has i-1 and i-2. "
-        "It costs money until it is gone; it is being closed again."
+        "It costs money until it is at zero. The lab is closing it again."
     )
     assert read(leak, "ko").text.startswith("gpu 풀이 비어 있어야 하지만")
 

@@ -19,7 +19,7 @@ def test_what_ran_past_the_ends_of_leases_is_told_by_lease(lab: LabOnMoto) -> No
 
     [counted] = entries(lab, "metered")
     assert (counted.who, counted.lease) == ("guard", "cli-1")
-    assert counted.why == f"600 past the end of cli-1: they cost {cost(lab, 10)} and count as spent"
+    assert str(counted.why) == f"600 past the end of cli-1: they cost {cost(lab, 10)} and count as spent"
 
 
 def test_that_nothing_ran_is_counted_too(lab: LabOnMoto) -> None:

@@ -174,7 +174,8 @@ def test_a_size_only_grows_on_the_way_up_and_only_shrinks_on_the_way_down(
     reason = "alice's lease justifies 1 until 22:00 UTC on 2026-11-20"
     nodes = "1 node" if size == 1 else f"{size} nodes"
     said = [
-        (entry.who, entry.what, str(entry.why), entry.lease, entry.nodes) for entry in entries(lab, "scaled")
+        (entry.who, str(entry.what), str(entry.why), entry.lease, entry.nodes)
+        for entry in entries(lab, "scaled")
     ]
     whole = [("alice", f"ordered {nodes} on pool gpu, {before} before", reason, "cli-1", size)]
     assert said == (whole if told else [])

@@ -184,7 +184,7 @@ def test_an_order_waits_while_another_writer_is_at_the_pool(lab: LabOnMoto) -> N
     lab.lease()
     with (
         lab.capacity.ledger.writing("gpu", "somebody", lab.at(0)),
-        pytest.raises(TryLater, match="written to by somebody"),
+        pytest.raises(TryLater, match="somebody is writing to pool gpu"),
     ):
         scale({"command": lab.command()}, lab.capacity)
 

@@ -123,7 +123,7 @@ def test_within_one_sweep_the_planner_is_woken_and_puts_everything_right(world: 
     assert woken == ["planner"]
     said = [entry for entry in world.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "rescheduled"]
     assert [(entry.who, str(entry.what)) for entry in said] == [
-        ("guard", "has the schedules put right"),
+        ("guard", "has the planner correct the schedules"),
         ("planner", "corrected close-evening-2026-11-20"),
     ]
     assert "close-evening-2026-11-20" in [one.name for one in lease_services.windows.listed()]
