@@ -1,6 +1,5 @@
 """Each line of a log names the command, lease, pool and execution that it is about, and nothing of the event before."""
 
-import json
 from types import SimpleNamespace
 
 import pytest
@@ -59,10 +58,11 @@ def test_a_command_that_cannot_be_read_still_names_its_pool() -> None:
     assert logs.about({"run": {"command": {"verb": "open", "pool": "gpu"}}}) == {"pool": "gpu"}
 
 
-def test_the_reason_of_a_step_is_a_sentence_in_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_reason_of_a_step_is_a_sentence_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[dict[str, str]] = []
+    monkeypatch.setattr(logs.logger(), "info", lambda _message, *, extra: lines.append(extra))
     why = document(reason("lease.of-window", window="evening"))
     for given in (why, "an older sentence"):
         logs.done({"step": "Admit"}, {"outcome": "granted", "reason": given})
 
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["reason"] for line in lines] == ["the evening lease", "an older sentence"]
