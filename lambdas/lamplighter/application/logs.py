@@ -10,8 +10,11 @@ from functools import cache
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging import utils
 
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.errors import BadInput
+from lamplighter.reasons.document import drawn
+from lamplighter.values.clock_time import clock_time
 
 
 @cache
@@ -31,8 +34,12 @@ def begin(event: Mapping[str, object], context: object) -> None:
 
 
 def done(event: Mapping[str, object], result: Mapping[str, object]) -> None:
-    """Logs the outcome of a step."""
-    told = {name: str(result[name]) for name in ("outcome", "reason") if result.get(name) is not None}
+    """Logs the outcome of a step, and its reason in English."""
+    told = {
+        name: str(drawn(result[name], ENGLISH, clock_time))
+        for name in ("outcome", "reason")
+        if result.get(name) is not None
+    }
     logger().info("step done", extra=told | ({"step": event["step"]} if "step" in event else {}))
 
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from lamplighter.data.texts import Texts
+from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import Clock, Reason, Said, Sentences, Value, draw
 from lamplighter.values import instant
 from lamplighter.values.json_value import JsonValue
@@ -40,10 +41,15 @@ def read_line(line: object) -> Said:
     Use it only for a text that no person can write, such as the failure of a step in a workflow.
     """
     try:
-        found = _read(json.loads(str(line or "")))
-    except (ValueError, TypeError, KeyError, RecursionError):
+        kept = json.loads(str(line or ""))
+        found = _read(kept) if isinstance(kept, dict) and set(kept) in _KEYS else None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, BadInput):
         return str(line or "")
-    return found if isinstance(found, Reason | Sentences) else str(line)
+    return found if isinstance(found, Reason | Sentences) else str(line or "")
+
+
+_KEYS = ({"code", "values"}, {"sentences"}, {"sentences", "whole"})
+"""The keys of what `one_line` writes; JSON of AWS or Kubernetes, such as a Status with a `code`, has others."""
 
 
 def drawn(kept: object, texts: Texts, clock: Clock) -> Any:  # noqa: ANN401 -- as it came, with texts for reasons

@@ -61,6 +61,12 @@ def several(reasons: Sequence[Said], /, most: int = NAMED) -> Said:
     return Sentences((first, reason("words.more-like-these", more=more))) if more > 0 else first
 
 
+def first_of(names: Sequence[str], /) -> tuple[Value, ...]:
+    """The names as a value; of many the first and the number of the others, which bounds what is kept."""
+    more = len(names) - NAMED
+    return (*names[:NAMED], reason(_MORE, more=more)) if more > 0 else tuple(names)
+
+
 def because(code: str, said: Said | None, /) -> Reason | str:
     """The reason of this code about what somebody gave as theirs, `said`; nothing where nobody said why."""
     return Reason(code, {"said": said}) if said else ""
@@ -119,14 +125,18 @@ def _drawn(value: Value, texts: Texts, clock: Clock) -> str:
     if isinstance(value, timedelta):
         return write_duration(value)
     if isinstance(value, tuple):
-        return _named([_drawn(part, texts, clock) for part in value], texts)
+        is_counted = bool(value) and isinstance(value[-1], Reason) and value[-1].code == _MORE
+        return _named([_drawn(part, texts, clock) for part in value], texts, is_counted=is_counted)
     return str(value)
 
 
-def _named(names: list[str], texts: Texts) -> str:
+_MORE = "words.more"
+
+
+def _named(names: list[str], texts: Texts, *, is_counted: bool) -> str:
     more = len(names) - NAMED
-    if more > 0:
-        names = [*names[:NAMED], texts.say("words.more", more=more)]
+    if more > 0 and not is_counted:
+        names = [*names[:NAMED], texts.say(_MORE, more=more)]
     return texts.joined([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

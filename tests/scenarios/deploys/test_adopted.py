@@ -131,7 +131,7 @@ def test_adopt_prints_a_lab_file_and_names_what_stands_in_the_way(adopted: LabDa
     adopted.until_updated()
     stranger = adopted.command("adopt", CLUSTER, GROUP)
     assert stranger.code == 0
-    assert "note: whether an autoscaler manages the group is not known" in stranger.stderr
+    assert "note: it is not known whether an autoscaler manages the group" in stranger.stderr
     assert "does not know the calling role (401)" in stranger.stderr
     let_in(adopted)
     answers = [stranger]

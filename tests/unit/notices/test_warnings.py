@@ -24,6 +24,7 @@ from lamplighter.errors import OutsideFailed
 from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
+from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
 from tests.unit.lab_on_moto import lab_on_moto
 from tests.unit.notices.drawing import drawn, text_of
@@ -129,6 +130,8 @@ def test_a_pool_that_closes_whole_names_the_first_of_much_work() -> None:
     assert said == (
         "This work ends with it: class/pod-0, class/pod-1, class/pod-2, class/pod-3, class/pod-4 and 2 more."
     )
+    assert text_of(AtStake(("a", "b"), pods * 1000).said()).endswith("class/pod-4 and 6995 more.")
+    assert len(str(document(AtStake(("a", "b"), pods * 1000).said()))) < 300  # a whole item may have 400 KiB
     assert AtStake(("a", "b"), ()).said() == ""
     assert AtStake(("a",), (), staying=1).said() == reason("notice.warned.nodes", nodes=("a",), count=1)
 

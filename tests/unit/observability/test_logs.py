@@ -6,6 +6,8 @@ import pytest
 
 from lamplighter.application import logs
 from lamplighter.domain.commands.command import Command
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import reason
 from tests.unit.observability.commands import OPEN
 
 CONTEXT = SimpleNamespace(aws_request_id="11111111-2222-3333-4444-555555555555")
@@ -54,3 +56,13 @@ def test_an_event_that_is_no_step_is_about_nothing(event: dict[str, object]) -> 
 
 def test_a_command_that_cannot_be_read_still_names_its_pool() -> None:
     assert logs.about({"run": {"command": {"verb": "open", "pool": "gpu"}}}) == {"pool": "gpu"}
+
+
+def test_the_reason_of_a_step_is_a_sentence_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[dict[str, str]] = []
+    monkeypatch.setattr(logs.logger(), "info", lambda _message, *, extra: lines.append(extra))
+    why = document(reason("lease.of-window", window="evening"))
+    for given in (why, "an older sentence"):
+        logs.done({"step": "Admit"}, {"outcome": "granted", "reason": given})
+
+    assert [line["reason"] for line in lines] == ["the evening lease", "an older sentence"]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +15,17 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.errors import Refused
 from lamplighter.reasons.document import document, drawn, one_line, read, read_line
-from lamplighter.reasons.reason import Reason, Said, Sentences, Value, draw, in_english, paragraph, reason
+from lamplighter.reasons.reason import (
+    Reason,
+    Said,
+    Sentences,
+    Value,
+    draw,
+    first_of,
+    in_english,
+    paragraph,
+    reason,
+)
 from lamplighter.values.json_value import JsonValue
 
 AT = datetime(2026, 11, 20, 11, tzinfo=UTC)
@@ -133,6 +144,29 @@ def test_plain_words_are_shown_as_they_were_written() -> None:
     words = "it ended at 14:00 UTC on 2026-11-20"
 
     assert draw(words, Texts("ko"), seoul) == words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        '{"kind":"Status","status":"Failure","message":"forbidden","code":403}',
+        '{"at":"soon"}',
+        '{"code":"lease.of-owner","values":["alice"]}',
+        '{"sentences":[{"at":"soon"}]}',
+        "[1]",
+        "403",
+    ],
+)
+def test_json_of_aws_or_kubernetes_stays_as_it_is(words: str) -> None:
+    """A close after a failure reads its cause: it must neither fail on it nor lose its message."""
+    assert read_line(words) == words
+
+
+def test_names_that_were_counted_before_are_drawn_like_all_names() -> None:
+    assert first_of("abcde") == tuple("abcde")
+    for names in ("abcdef", "abcdefg"):
+        kept = read(document(reason("words.reason", reason=first_of(names))))
+        assert in_english(kept) == in_english(reason("words.reason", reason=tuple(names)))
 
 
 def test_english_needs_no_more_than_the_reason() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from lamplighter.domain.calendar.course import Change, CourseEvent
-from lamplighter.reasons.reason import Reason, Said, Sentences, reason
+from lamplighter.reasons.reason import Reason, Said, reason, several
 from lamplighter.values import zones
 
 POLLED = timedelta(minutes=50)
@@ -76,13 +76,14 @@ def news(  # noqa: PLR0911 -- a return for each kind of news
 _DAYS_AHEAD = LOOKED_AHEAD // timedelta(days=1)
 
 
-def _changes(change: Change) -> Sentences:
-    return Sentences(
-        (
+def _changes(change: Change) -> Said:
+    """The first changes, and the number of the others: an item of the ledger has no room for thousands."""
+    return several(
+        [
             *(reason("calendar.event.new", event=event.title, at=_opens(event)) for event in change.added),
             *(_moved(old, new) for old, new in change.moved),
             *(reason("calendar.event.gone", event=event.title, at=_opens(event)) for event in change.gone),
-        )
+        ]
     )
 
 

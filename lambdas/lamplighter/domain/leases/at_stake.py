@@ -6,7 +6,7 @@ shrink.py chooses the nodes, from what the cluster function sees.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lamplighter.reasons.reason import Said, reason
+from lamplighter.reasons.reason import Said, first_of, reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,15 @@ class AtStake:
         if not self.pods:
             if not self.partial:
                 return ""
-            return reason("notice.warned.nodes", nodes=self.nodes, count=len(self.nodes))
+            return reason("notice.warned.nodes", nodes=first_of(self.nodes), count=len(self.nodes))
         if self.partial:
             return reason(
-                "notice.warned.nodes-and-work", nodes=self.nodes, work=self.pods, count=len(self.nodes)
+                "notice.warned.nodes-and-work",
+                nodes=first_of(self.nodes),
+                work=first_of(self.pods),
+                count=len(self.nodes),
             )
-        return reason("notice.warned.work", work=self.pods)
+        return reason("notice.warned.work", work=first_of(self.pods))
 
     def to_json(self) -> dict[str, object]:
         """The answer of the cluster function."""

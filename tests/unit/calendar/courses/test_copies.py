@@ -1,5 +1,6 @@
 """The copy of a calendar at an address: when it is read again, what stays of it, and what people are told."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -8,6 +9,7 @@ import pytest
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.calendar.course import Change, CourseEvent
 from lamplighter.domain.calendar.course_copy import CourseCopy, fingerprint, news, seen, unseen
+from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
 from tests.drawn import english
 
@@ -111,6 +113,13 @@ def test_five_changes_are_named_and_the_rest_is_counted(number: int, more: str) 
     five = "; ".join(f"Class {each} at 09:00 on 2026-11-20 (Etc/UTC) is new" for each in range(5))
 
     assert told(GOOD, GOOD, added(number)) == f"the calendar of window course has changed: {five}{more}"
+
+
+def test_the_news_of_thousands_of_changes_fits_an_item_of_the_ledger() -> None:
+    """DynamoDB takes 400 KiB; a timetable that moves by an hour changes every event."""
+    moved = Change((), tuple((event(each), event(each, hours=1)) for each in range(2000)), ())
+
+    assert len(json.dumps(document(news("course", GOOD, GOOD, moved) or ""))) < 2000
 
 
 def test_the_ledger_keeps_a_problem_as_a_code_and_reads_the_sentence_of_an_older_release(
