@@ -171,7 +171,7 @@ def test_adopt_prints_a_lab_file_and_names_what_stands_in_the_way(adopted: LabDa
     assert lines[0].startswith(f"in the way: node group {GROUP} has minimum 1")
     assert lines[1].startswith("in the way: deployment kube-system/cluster-autoscaler may open")
     assert lines[2].startswith("note: the certificate authority")
-    assert lines[3].startswith("note: 1 nodes are ordered")
+    assert lines[3].startswith("note: 1 node is ordered")
 
 
 def test_a_cluster_whose_authority_has_no_key_identifiers_is_well(adopted: LabDay) -> None:
