@@ -10,15 +10,15 @@ HEAD = """# Causes
 Generated from the diagnosis by `make docs`. These are all causes that `lamplighter diagnose`, an announcement, `why`
 and a receipt can name. [How to read a finding](../../how-to/trouble/read-a-finding.md) explains its other parts.
 
-Findings come in the order of this page: AWS before Kubernetes before NVIDIA, and within each the root first. What a
-cause explains is not listed beside it: missing nodes explain pods that wait, a plugin that is switched off explains
-`Insufficient nvidia.com/gpu`. Two causes that have nothing to do with each other are both listed.
+Findings come in the order of this page: AWS, then Kubernetes, then NVIDIA, and within each the root cause first. A
+diagnosis does not list symptoms that a cause explains. For example, missing nodes explain waiting pods, and a
+switched-off device plugin explains `Insufficient nvidia.com/gpu`. A diagnosis lists both of two independent causes.
 """
 LAYERS = {"aws": "AWS", "kubernetes": "Kubernetes", "nvidia": "NVIDIA"}
 STAGES = """## Stages
 
-What is within its normal time is in progress and no finding. This is the one table by which anything is called late;
-`expected.since` and `now` of the snapshot decide how long it has lasted.
+A stage within its normal time is in progress and is no finding. Only this table decides that a stage is late.
+`expected.since` and `now` of the snapshot give its duration so far.
 
 | stage | normally done within |
 |---|---|
@@ -27,28 +27,28 @@ What is within its normal time is in progress and no finding. This is the one ta
 
 @dataclass(frozen=True)
 class Rule:
-    """How a cause is recognised."""
+    """How the diagnosis recognises a cause."""
 
     shown_by: str
     source: str
-    """Where the symptom is known from."""
+    """The source of the symptom."""
 
 
 RULES = {
     "launch-denied": Rule(
-        "a launch activity, the node group's health or Karpenter's error that carries an authorisation text: "
-        "UnauthorizedOperation, a KMS key that is refused, a missing service-linked role, an instance profile",
+        "an authorisation text in a launch activity, the node group's health or Karpenter's error: "
+        "UnauthorizedOperation, a refused KMS key, a missing service-linked role, an instance profile",
         "EC2 Auto Scaling user guide, troubleshooting launch failures",
     ),
     "vcpu-quota": Rule(
         "VcpuLimitExceeded, MaxSpotInstanceCountExceeded or InstanceLimitExceeded, or their texts, in a launch "
-        "activity, the node group's health or Karpenter's InsufficientCapacityError; or a quota smaller than what "
-        "was asked, where nobody says more",
+        "activity, the node group's health or Karpenter's InsufficientCapacityError; or, without such a text, a quota "
+        "smaller than the order",
         "EC2 error codes; published lab transcripts",
     ),
     "no-addresses": Rule(
         "InsufficientFreeAddresses in the node group's health or a launch activity; a subnet with 0 "
-        "addresses beside missing nodes; a pod for which the network plugin has no address",
+        "addresses while nodes are missing; a pod for which the network plugin has no address",
         "EKS managed node group health codes; amazon-vpc-cni-k8s",
     ),
     "no-capacity": Rule(
@@ -57,19 +57,19 @@ RULES = {
         "EC2 error codes; karpenter-provider-aws",
     ),
     "node-not-joined": Rule(
-        "an instance that runs for 5 minutes and is no node; NodeCreationFailure, AccessDenied or "
+        "an instance that has run for 5 minutes and is no node; NodeCreationFailure, AccessDenied or "
         "Ec2SubnetInvalidConfiguration in the node group's health",
         "EKS managed node group health codes; amazon-eks-ami",
     ),
     "wrong-ami": Rule(
         "a device plugin that cannot load NVML, or no GPU after 5 minutes, on an amiType or osImage "
-        "without NVIDIA's driver, which the operator does not install either",
+        "without NVIDIA's driver, if the operator does not install the driver",
         "k8s-device-plugin; amazon-eks-ami",
     ),
     "nccl-path-blocked": Rule(
         "ranks on several nodes that time out in the rendezvous before NCCL prints a line, or in NCCL's "
-        "own connect; or that print nothing for 3 minutes behind security groups that let no node reach "
-        "another",
+        "own connect; or ranks that print nothing for 3 minutes, while the security groups block traffic "
+        "between nodes",
         "published lab transcripts; PyTorch c10d; NCCL",
     ),
     "bandwidth-throttled": Rule(
@@ -77,12 +77,12 @@ RULES = {
         "eks-node-monitoring-agent",
     ),
     "node-not-ready": Rule(
-        "Ready is not True for more than 3 minutes after the node came, or its kubelet is not heard any more",
+        "Ready is not True for more than 3 minutes after the node came, or its kubelet no longer reports",
         "kubelet; amazon-vpc-cni-k8s",
     ),
     "untolerated-taint": Rule(
         "a DaemonSet that the GPUs need, or a pod that asks for one, without a toleration for a taint of "
-        "the pool's nodes; a ClusterPolicy may be ready all the same",
+        "the pool's nodes; the ClusterPolicy may still be ready",
         "kube-scheduler; gpu-operator v26.3.1",
     ),
     "image-pull-failed": Rule(
@@ -90,11 +90,11 @@ RULES = {
         "kubelet",
     ),
     "image-pull-slow": Rule(
-        "a Pulled event that took 2 minutes or more, or a pull that lasts as long",
+        "a Pulled event of 2 minutes or more, or a pull that has lasted 2 minutes",
         "kubelet's Pulled event",
     ),
     "admission-refused": Rule(
-        "a pod that failed with UnexpectedAdmissionError, and none of its owner that took over",
+        "a pod that failed with UnexpectedAdmissionError, without a new pod of its owner",
         "kubelet's device manager",
     ),
     "driver-mismatch": Rule(
@@ -103,49 +103,49 @@ RULES = {
         "NVML",
     ),
     "driver-broken": Rule(
-        '"couldn\'t communicate with the NVIDIA driver" or "driver not loaded" from the same; "nvidia-container-cli: '
-        'initialization error" or "detection error" from the runtime; CUDA\'s error 802',
+        '"couldn\'t communicate with the NVIDIA driver" or "driver not loaded" from the same sources; '
+        '"nvidia-container-cli: initialization error" or "detection error" from the runtime; CUDA\'s error 802',
         "nvidia-smi; libnvidia-container",
     ),
     "runtime-missing": Rule(
-        '"no runtime for nvidia is configured" where a sandbox is made, a missing RuntimeClass or runtime, or a '
+        '"no runtime for nvidia is configured" when a sandbox is created, a missing RuntimeClass or runtime, or a '
         "device plugin or workload that finds neither NVML nor nvidia-smi on an image that has the driver",
         "containerd; nvidia-container-toolkit",
     ),
     "xid": Rule(
         "condition AcceleratedHardwareReady=False with a fatal XID, a double bit error or a failed DCGM "
         "diagnostic; a fatal XID in the device plugin's log; an uncorrectable ECC or NVLink error, or a GPU that "
-        "requires a reset, in the words of CUDA or of the runtime",
+        "requires a reset, in a message of CUDA or of the runtime",
         "eks-node-monitoring-agent; k8s-device-plugin",
     ),
     "gpu-lost": Rule(
         '"Failed to initialize NVML: Unknown Error" from a pod that holds a GPU, or from the device plugin of a node '
-        "that offers too few; a debug pod's word is none",
+        "that offers too few; messages of a debug pod do not count",
         "NVML; nvidia-container-toolkit",
     ),
     "device-plugin-disabled": Rule(
         "devicePlugin.enabled false in the ClusterPolicy, or a node label gpu.deploy.device-plugin or "
-        "gpu.deploy.operands that is false, beside a node that offers no GPU",
+        "gpu.deploy.operands that is false, while a node offers no GPU",
         "gpu-operator v26.3.1",
     ),
     "operator-not-ready": Rule(
-        "no pod of the operator's own deployment for 5 minutes, or a ClusterPolicy that is notReady as "
-        "long and nothing else explains it",
+        "no pod of the operator's own deployment for 5 minutes, or a ClusterPolicy that is notReady for "
+        "5 minutes without another explanation",
         "gpu-operator v26.3.1",
     ),
     "device-plugin-missing": Rule(
         "a Ready node that offers no GPU after 5 minutes and has no pod of the device plugin, or one "
-        "that crashes and says nothing deeper",
+        "that crashes without a known message",
         "k8s-device-plugin; gpu-operator v26.3.1",
     ),
     "gpu-count-short": Rule(
-        "allocatable below capacity, below what feature discovery counts or below the instance type; "
+        "allocatable below capacity, below the count of feature discovery or below the instance type; "
         "NvidiaDeviceCountMismatch alone",
         "eks-node-monitoring-agent; k8s-device-plugin",
     ),
     "driver-too-old": Rule(
         '"unsatisfied condition: cuda" from the runtime about a container; CUDA\'s errors 35, 222 and 804, or '
-        "PyTorch's words for them, from a pod or the validator's workload",
+        "PyTorch's messages for them, from a pod or the validator's workload",
         "libnvidia-container",
     ),
     "cdi-unresolvable": Rule(
@@ -153,13 +153,12 @@ RULES = {
         "nvidia-container-toolkit; containerd",
     ),
     "validator-stuck": Rule(
-        "an init container of the operator's validator that crashes again and again or lasts longer than "
-        "5 minutes",
+        "an init container of the operator's validator that crashes repeatedly or runs longer than 5 minutes",
         "gpu-operator v26.3.1",
     ),
     "unknown": Rule(
-        "something is not as expected and no rule names it: a pod that fails or waits, a refused launch and a "
-        "condition of a node are told with their own text; the finding says what was not read",
+        "something is not as expected and no rule names it: the finding quotes the text of a failed or waiting pod, "
+        "of a refused launch or of a node's condition, and says what was not read",
         "this diagnosis",
     ),
 }

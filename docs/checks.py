@@ -11,69 +11,69 @@ from lamplighter.domain.gpu import instance_types as gpus
 
 HEAD = """# The ladder of checks
 
-Generated from the program by `make docs`. What a lease's GPUs have to show before it counts as open;
-`checks.ladder` of the lab, or of a window, says how much. See [how to choose one](../../how-to/plan/choose-a-ladder.md)
-and [why the operator's own word is not enough](../../explanation/ready.md).
+Generated from the program by `make docs`. A lease counts as open when its GPUs have passed these checks.
+`checks.ladder` of the lab, or of a window, selects the ladder. See
+[how to choose one](../../how-to/plan/choose-a-ladder.md) and
+[why the operator's own check is not enough](../../explanation/ready.md).
 
-A verdict is `passed` on evidence only, `failed` with what was measured and what is needed, and `not-proven` in
-every other case: nothing was printed, it breaks off, it is another tool's or another version's, a tool ended
-badly, a budget was over. What a tool says against itself is never overruled, whatever its figures are: its own
-`FAILED`, its warning of a GPU, a process of it that crashed. The whole is failed where one failed, and passed where
-all passed. What cannot be judged of anybody, such as a collective where there is one node, is listed as not judged
-and changes nothing.
+A verdict is `passed` only on evidence. It is `failed` with the measured and the required value. It is `not-proven` in
+every other case: the output is missing, incomplete, or from another tool or version; the tool exited with an error; or
+the time budget was over. If a tool reports a failure, its figures never overrule that. Such reports are its own
+`FAILED`, its warning about a GPU, and a crash of one of its processes. The overall verdict is `failed` if one check
+failed, and `passed` if all passed. A check that cannot run is listed as not judged and changes nothing. An example is a
+collective with only one node.
 """
 
-#: What has to hold, by check; those without a pod first.
+#: The condition of each check; checks without a pod first.
 PASSES = {
-    "allocatable": "the node offers every GPU of its instance type, times the parts each is handed out in",
-    "labels": "GPU feature discovery found that model, that count and a driver; not judged where it does not run",
-    "nvidia-smi": "every GPU is there, of the right model, each with its own UUID",
-    "vectoradd": "`Test PASSED`: a kernel ran and its sums are right",
-    "gpu-health": "no uncorrected ECC error, no row remapping pending, clocks held down by nothing but idleness or the"
-    " GPU's own power limit",
+    "allocatable": "the node offers every GPU of its instance type, times the number of parts of each GPU",
+    "labels": "GPU feature discovery found the right model, the right count and a driver; not judged without it",
+    "nvidia-smi": "every GPU exists, with the right model and its own UUID",
+    "vectoradd": "`Test PASSED`: a kernel ran and its sums are correct",
+    "gpu-health": "no uncorrected ECC error and no pending row remapping; only idleness or the GPU's own power limit"
+    " lowers the clocks",
     "dcgm-1": "`dcgmi diag -r 1`: no Fail, and a Pass for every GPU",
     "dcgm-2": "`dcgmi diag -r 2`: the same",
-    "dcgm-3": "`dcgmi diag -r 3`, its two targeted tests cut to 30 s each: the same",
+    "dcgm-3": "`dcgmi diag -r 3`, with its two targeted tests limited to 30 s each: the same",
     "dcgm-4": "`dcgmi diag -r 4`, only with `checks.dcgm_level_4`: the same",
     "all_reduce": "two nodes, 1 MiB to 256 MiB (1 GiB in `deep`): no wrong value, and at the largest size at least the"
-    " type's bus bandwidth",
+    " bus bandwidth of the instance type",
     "all_gather": "the same for all_gather, 1 MiB to 256 MiB",
     "sustained": "the same for five minutes of all_reduce at 256 MiB, judged by its slowest 30 seconds",
-    "xid": "no fatal XID in the device plugin's log since the node is there, and none by the node monitoring agent",
+    "xid": "no fatal XID in the device plugin's log since the node came, and none from the node monitoring agent",
 }
 WITHOUT_A_POD = ("allocatable", "labels", "xid")
 
 RULES = f"""## Time
 
-- A ladder's budget counts from the node's Ready. Setting the GPUs up takes a part of it, at most
-  {int(SET_UP_AT_MOST.total_seconds())} s; a node that was Ready for {int(THERE_BEFORE.total_seconds()) // 60} minutes
-  was there before, and its checks count from the first. What does not end in it is not proven, with the reason.
-- **Pulling images is not counted**, and is shown apart, as `pull_seconds` of the first check that needed the
-  image. Images of the first checks come while the GPUs are set up, images of later
-  checks while the first ones run. What was pulled while a check ran is no excuse.
-  An image that is not there after {PULL_SECONDS // 60} minutes does not come.
-- Each check may run for its own time, by the start of its container, so that a slow registry never looks like a
-  slow GPU; the pod's own deadline leaves room for the pull and only matters where nobody looks after it any
-  more.
-- Nodes are checked side by side. On a node one stage follows the other; a check that does not end well bars
-  what follows on its node, and a path that does not work only what needs it too. Pairs of nodes meet side by
-  side as well; where one is left over it meets the first again.
+- A ladder's time budget starts when the node is Ready. The set-up of the GPUs takes a part of it, at most
+  {int(SET_UP_AT_MOST.total_seconds())} s. If a node has been Ready for {int(THERE_BEFORE.total_seconds()) // 60}
+  minutes, it counts as an old node, and its budget starts with its first check. A check that does not end within the
+  budget is not proven, with the reason.
+- **Image pulls do not count.** The first check that needs an image shows its pull as `pull_seconds`. The images of the
+  first checks are pulled during the set-up of the GPUs, and the images of later checks while the first checks run. A
+  pull while a check runs gives that check no extra time. After {PULL_SECONDS // 60} minutes the ladder stops waiting
+  for an image.
+- Each check has its own time limit from the start of its container. So a slow registry never looks like a slow GPU. The
+  pod's own deadline includes the pull. It only matters if no function watches the pod any more.
+- The ladder checks nodes in parallel, and the stages of one node in order. If a check of a node does not pass, the
+  later checks of this node do not run. If a path between nodes does not work, only the checks that need it do not run.
+  Pairs of nodes also run in parallel. A node without a partner pairs with the first node.
 
 ## What runs
 
-- Ordinary pods and Jobs in the namespace `lamplighter`: no privilege, no capability, no host path, no token.
-  DCGM and PyTorch run as their images' own user, which is root inside.
-- On exactly the node meant, by its name, so that no autoscaler adds one; with the pool's taints tolerated and
-  no others.
-- A GPU in time slices is tested as the GPU that it is. DCGM from level 2 on and collectives want whole GPUs:
-  with MPS or MIG they are not judged.
-- A collective between two nodes is an Indexed Job of two pods that meet through a headless Service by
-  `torchrun`; no MPI. It prints the table of nccl-tests. Ranks that never meet, with NCCL silent, mean the path
-  between the nodes.
-- Never beside the operator's own validation, which takes a GPU; never in place of other people's work, which is
-  named.
-- Everything goes when the ladder is over, when the lease ends, and when it closes; the next run in the pool
-  sweeps up after one that died.
+- Checks are ordinary pods and Jobs in the namespace `lamplighter`: no privilege, no capability, no host path, no token.
+  DCGM and PyTorch run as the user of their images, which is root inside the container.
+- A pod names its node, so no autoscaler adds one. It tolerates the pool's taints and no others.
+- A GPU with time slices is tested as one GPU. DCGM from level 2 on and collectives need whole GPUs. With MPS or MIG
+  they are not judged.
+- A collective between two nodes is an Indexed Job of two pods. They connect through a headless Service with `torchrun`,
+  without MPI. It prints the table of nccl-tests. If the ranks do not connect and NCCL prints nothing, the path between
+  the nodes is blocked.
+- Checks never run beside the operator's own validation, which takes a GPU. They never displace other people's work; the
+  verdict names that work.
+- Lamplighter deletes all objects of the checks when the ladder is over, when the lease ends, and when it closes. The
+  next run in the pool also deletes the objects of a run that crashed.
 """
 
 
@@ -132,10 +132,10 @@ def _thresholds() -> Iterator[str]:
     read = json.loads(files("lamplighter.data.gpu").joinpath("thresholds.json").read_text("utf-8"))["read"]
     yield "## Thresholds\n"
     yield (
-        f"Read {read}. `checks.thresholds` of the lab sets the bus bandwidth of a type anew; a type that is not here is"
-        " not proven.\n"
+        f"Read {read}. `checks.thresholds` of the lab overrides the bus bandwidth of a type. A type that is not in this"
+        " table is not proven.\n"
     )
-    yield "| figure | unit | the most that is allowed | source |\n|---|---|---|---|"
+    yield "| figure | unit | highest allowed value | source |\n|---|---|---|---|"
     for name, figure in gpus.figures().items():
         yield f"| `{name}` | {figure.unit} | {figure.most or ''} | {figure.source} |"
     yield "\n| instance type | GPUs | model | bus bandwidth, GB/s (estimate) |\n|---|---|---|---|"

@@ -1,4 +1,4 @@
-"""The reference page of the `lamplighter` command, from the program itself: its help is the one source."""
+"""The reference page of the `lamplighter` command, from the program's own help."""
 
 import inspect
 import re
@@ -11,18 +11,19 @@ from cli import main
 
 HEAD = """# Commands
 
-Generated from the program by `make docs`. Every verb says the same with `--help`.
+Generated from the program by `make docs`. Every verb shows the same with `--help`.
 
-Exit codes of every verb: 0 done; 1 the answer is no; 2 bad input, one line on stderr for each problem; 3 the outside
-world failed, and which call on what. The verbs that work on a deployed lab use AWS's usual settings (profile, region,
-`AWS_ENDPOINT_URL`), find the lab by its tag, and take the time from AWS, never from the machine.
+Every verb has the same exit codes. 0: done. 1: the answer is no. 2: bad input, with one line on stderr for each
+problem. 3: the outside world failed, and stderr names the call and its object. The verbs for a deployed lab use AWS's
+usual settings (profile, region, `AWS_ENDPOINT_URL`). They find the lab by its tag. They take the time from AWS, never
+from the machine.
 
-What takes something away is shown first and asks, where a person can be asked; `--yes` has agreed. `lamplighter
-completion` prints what makes a shell complete verbs, options and names; the names are those that were last seen, kept
-in the user's cache folder (`LAMPLIGHTER_NAMES` names another file, or, empty, none). `LAMPLIGHTER_TRACEBACK=1` shows
-where a fault of the program's own came from.
+A verb that removes something shows it first and asks, if there is a terminal. `--yes` answers the question.
+`lamplighter completion` prints a script with which a shell completes verbs, options and names. The names come from the
+user's cache folder, as the verbs last read them. `LAMPLIGHTER_NAMES` names another file; an empty value switches the
+names off. `LAMPLIGHTER_TRACEBACK=1` shows the traceback of a bug in the program.
 """
-#: Click keeps a paragraph's line breaks behind this mark; ours stands before the examples.
+#: Click keeps a paragraph's line breaks after this mark. In our help it comes before the examples.
 KEEP_LINES = "\b"
 
 

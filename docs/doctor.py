@@ -1,4 +1,4 @@
-"""The reference page of `lamplighter doctor`, from its own table of checks and the dates that it goes by."""
+"""The reference page of `lamplighter doctor`, from its own table of checks and the dates that it uses."""
 
 import json
 from collections.abc import Iterator
@@ -9,26 +9,26 @@ from lamplighter.data.lambda_concurrency import NEW_ACCOUNT
 from lamplighter.domain.doctor import account, cluster, deployed_lab, pools
 from lamplighter.domain.doctor.checks import CHECKS
 
-HEAD = """# What the doctor looks at
+HEAD = """# What the doctor checks
 
-Generated from the program by `make docs`. `lamplighter doctor` looks before a deploy at a lab file, and after it at the
-deployed lab; the function `doctor` looks every 30 days and says what it found as a notice.
+Generated from the program by `make docs`. Before a deploy, `lamplighter doctor` checks a lab file. After it, the doctor
+checks the deployed lab. The function `doctor` checks it every 30 days and sends its result as a notification.
 [How to use it](../../how-to/set-up/check-an-account.md).
 
-Each line is **ok**; **not ok**, with what to do; or **not known**, with which call on what was refused. What could not
-be read is never taken for well, fails nothing, and is counted. A check of pools has a line for each pool. Reads fail
-each for itself, and it changes nothing.
+Each line is **ok**; **not ok**, with advice; or **not known**, with the refused call. A check without its facts is not
+known. It never counts as ok and fails nothing, and the doctor shows how many there are. A check of pools has a line for
+each pool. A failed read affects only its own checks. The doctor changes nothing.
 
-| check | looks at | not ok when | asks |
+| check | checks | not ok when | calls |
 |---|---|---|---|"""
 
 FOOT = """
-Exit code 0: nothing is not ok. 1: something is. 2: bad input. 3: AWS does not answer. `--json` prints a list of
-`{"check", "outcome", "said", "advice"}`; `outcome` is `ok`, `not-ok` or `not-known`, and `advice` is empty unless there
-is something to do.
+Exit code 0: no line is not ok. 1: at least one line is not ok. 2: bad input. 3: AWS does not answer. `--json` prints a
+list of `{"check", "outcome", "said", "advice"}`. `outcome` is `ok`, `not-ok` or `not-known`. `advice` is empty if there
+is nothing to do.
 
-A cluster that the deploy will make has its lines answered by the lab: ok, as made by the deploy. What an adopted pool
-leaves to AWS is taken from its node group.
+If the deploy will create the cluster, its lines are ok, because the deploy decides them. If an adopted pool leaves a
+value out, the doctor reads it from the node group.
 """
 
 
@@ -39,28 +39,28 @@ class CheckDescription:
     looks_at: str
     not_ok: str
     reads: str
-    """The calls that it makes; empty where the lab alone decides."""
+    """The calls that it makes; empty if the lab alone decides."""
 
 
 DESCRIPTIONS = {
     "credentials": CheckDescription(
-        "who AWS says you are",
-        "there are no credentials, or AWS does not take them",
+        "your identity in AWS",
+        "there are no credentials, or AWS rejects them",
         "sts:GetCallerIdentity",
     ),
     "region": CheckDescription(
-        "where your calls go",
-        "it is not the lab's region, so that no verb would find the lab",
+        "the region of your calls",
+        "it is not the lab's region, so no verb would find the lab",
         "",
     ),
     "bootstrap": CheckDescription(
-        "CDK's bootstrap in account and region",
+        "CDK's bootstrap in the account and region",
         f"there is none, or it is older than version {account.NEEDED_BOOTSTRAP}",
         "ssm:GetParameter",
     ),
     "quota-g-vt": CheckDescription(
         "the quota of running On-Demand G and VT instances (L-DB2E81BA)",
-        "it does not hold max_nodes of all pools of such instances",
+        "it is too small for max_nodes of all pools with such instances",
         "servicequotas:GetServiceQuota",
     ),
     "quota-p": CheckDescription(
@@ -70,7 +70,7 @@ DESCRIPTIONS = {
     ),
     "concurrency": CheckDescription(
         "how many functions Lambda runs at once in the account (L-B99A9384)",
-        f"it is less than {NEW_ACCOUNT}, which new accounts have",
+        f"it is less than {NEW_ACCOUNT}, the value of new accounts",
         "servicequotas:GetServiceQuota",
     ),
     "offering": CheckDescription(
@@ -80,7 +80,7 @@ DESCRIPTIONS = {
     ),
     "cluster": CheckDescription(
         "the cluster",
-        "an existing or deployed one is not there, or is neither ACTIVE nor UPDATING",
+        "an existing or deployed cluster does not exist, or is neither ACTIVE nor UPDATING",
         "eks:DescribeCluster",
     ),
     "authentication": CheckDescription(
@@ -90,59 +90,59 @@ DESCRIPTIONS = {
     ),
     "endpoint": CheckDescription(
         "the cluster's endpoint, and whether its certificate authority has key identifiers",
-        "it is private, lets in some addresses only, or does not answer",
+        "it is private, allows only some addresses, or does not answer",
         "eks:DescribeCluster, the Kubernetes API",
     ),
     "minimum": CheckDescription(
         "each pool's node group",
-        "it is not there, or its minimum is above 0",
+        "it does not exist, or its minimum is above 0",
         "eks:DescribeNodegroup",
     ),
     "claim": CheckDescription(
         "which lab guards each pool's node group",
-        "another lab does",
+        "another lab guards it",
         "ssm:GetParameters",
     ),
     "autoscalers": CheckDescription(
         "Cluster Autoscaler and Karpenter in the cluster",
         "one may start or remove GPU nodes: Cluster Autoscaler by the tag on the pool's Auto Scaling group, a"
-        " NodePool of Karpenter that no requirement keeps from GPUs",
+        " Karpenter NodePool whose requirements allow GPUs",
         "deployments and nodepools of the cluster, autoscaling:DescribeAutoScalingGroups",
     ),
     "trail": CheckDescription(
         "CloudTrail in the lab's region",
-        "no trail that is switched on records changes",
+        "no enabled trail records changes",
         "cloudtrail:DescribeTrails, cloudtrail:GetTrailStatus, cloudtrail:GetEventSelectors",
     ),
     "slack": CheckDescription(
-        "the Slack app's secret, where the lab has Slack",
-        "signing_secret or bot_token is not filled in",
+        "the Slack app's secret, if the lab has Slack",
+        "signing_secret or bot_token is empty",
         "secretsmanager:GetSecretValue",
     ),
     "kubernetes-version": CheckDescription(
         "the end of EKS's standard support of the Kubernetes version",
-        f"it is over, or less than {cluster.AHEAD.days} days away; then the cluster costs more",
+        f"it is over, or less than {cluster.AHEAD.days} days away; after it the cluster costs more",
         "eks:DescribeCluster",
     ),
     "operator": CheckDescription(
         "the GPU Operator and the Kubernetes version",
-        "they do not go together, or none runs where the lab takes its GPUs from one",
+        "they are not compatible, or no operator runs although the lab needs one",
         "deployments of the cluster",
     ),
     "image": CheckDescription(
-        "the age of the image that each pool's new nodes start from",
+        "the age of the image for each pool's new nodes",
         f"it is older than {pools.OLD_IMAGE.days} days",
         "eks:DescribeNodegroup",
     ),
     "price": CheckDescription(
-        "what a node of each pool costs, and since when that is known",
-        f"nobody knows it; the table shipped with us is older than {pools.OLD_TABLE.days} days and nothing newer is"
-        f" there; or AWS's price list has not answered a running lab for {pools.OLD_PRICE.days} days",
+        "the price of a node of each pool, and its date",
+        f"the price is not known; the table in the repository is older than {pools.OLD_TABLE.days} days and there is"
+        f" nothing newer; or AWS's price list has not answered a running lab for {pools.OLD_PRICE.days} days",
         "the lab's ledger",
     ),
     "runtime": CheckDescription(
-        "until when Lambda supports the functions' runtime",
-        f"that is over, or less than {deployed_lab.AHEAD.days} days away",
+        "the end of Lambda's support for the functions' runtime",
+        f"it is over, or less than {deployed_lab.AHEAD.days} days away",
         "",
     ),
     "last-window": CheckDescription(
@@ -157,7 +157,7 @@ DESCRIPTIONS = {
 def page() -> str:
     """The whole page."""
     rows = [
-        f"| `{check.name}` | {words.looks_at} | {words.not_ok} | {words.reads or 'nothing: the lab tells'} |"
+        f"| `{check.name}` | {words.looks_at} | {words.not_ok} | {words.reads or 'none: the lab decides'} |"
         for check in CHECKS
         for words in [DESCRIPTIONS[check.name]]
     ]
@@ -166,12 +166,12 @@ def page() -> str:
 
 def _dates() -> Iterator[str]:
     document = json.loads(files("lamplighter.data").joinpath("lifecycle.json").read_text("utf-8"))
-    yield f"## Ends of support\n\nAs known on {document['known']}. A version that is not here is not known.\n"
+    yield f"## Ends of support\n\nAs known on {document['known']}. A version that is not in a table is not known.\n"
     yield "| Kubernetes on EKS | standard support until | extended support until |\n|---|---|---|"
     for version, ends in document["kubernetes"].items():
         yield f"| {version} | {ends['standard']} | {ends['extended']} |"
     more = f"{document['extended_support_hour']} {document['currency']}"
-    yield f"\nIn extended support a cluster costs {more} an hour more.\n"
+    yield f"\nIn extended support a cluster costs {more} more per hour.\n"
     yield "| Lambda runtime | supported until |\n|---|---|"
     for runtime, ends in document["runtimes"].items():
         yield f"| {runtime} | {ends} |"

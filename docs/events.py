@@ -1,6 +1,6 @@
-"""The generated tables of the reference page of events: what the templates have, between marks in the written page.
+"""The generated tables of the reference page of events, from the templates, between marks in the written page.
 
-What is lost with an event is said here; a rule or a listener without a line of its own is an error.
+This file says what a lost event costs. A rule or a listener without a line here is an error.
 """
 
 import json
@@ -10,18 +10,18 @@ from typing import Any
 
 Template = Mapping[str, Any]
 
-#: What is lost when an event of a rule is, by the name behind the lab's.
+#: The effect of a lost event, by the name of its rule without the lab's.
 LOST = {
-    "sweep": "the next sweep does the same; none for 15 minutes is an alarm",
-    "plan": "what is planned for 36 hours goes on; none for 3 hours is an alarm",
-    "doctor": "a month's look; `lamplighter doctor --deployed` looks at any time",
+    "sweep": "the next sweep does the same; after 15 minutes without a sweep an alarm pages",
+    "plan": "plans for 36 hours stay valid; after 3 hours without a plan an alarm pages",
+    "doctor": "the check of one month; `lamplighter doctor --deployed` checks at any time",
     "instances": "one sweep",
     "nodegroup-calls": "one sweep",
     "group-calls": "one sweep",
     "instance-calls": "one sweep",
     "closing-failed": "the guard finds the pool and pages",
 }
-#: What is behind until something moves again, by the function that listens to the ledger.
+#: What is out of date until the item changes again, by the function that listens to the ledger.
 BEHIND = {
     "pages": "a page in S3 is older than the ledger",
     "board": "a message in Slack is older than the ledger",
@@ -33,14 +33,17 @@ _MARKED = re.compile(
 
 
 def page(written: str, templates: Sequence[Template], lab: str) -> str:
-    """The page with its tables as the templates have them; KeyError names what has no line here."""
+    """The page with the tables of the templates. Raises KeyError with the name that has no line here."""
     tables = {
-        "rules": ["| rule | event | wakes | tried for | when it is lost |", "|---|---|---|---|---|"],
-        "streams": [
-            "| function | hears of | collects for | tried | when it is lost |",
+        "rules": [
+            "| rule | event | target | retried for | effect of a lost event |",
             "|---|---|---|---|---|",
         ],
-        "functions": ["| function | tries | an event may be old |", "|---|---|---|"],
+        "streams": [
+            "| function | items | collects for | tries | effect of a lost event |",
+            "|---|---|---|---|---|",
+        ],
+        "functions": ["| function | tries | longest age of an event |", "|---|---|---|"],
     }
     for template in templates:
         functions = _functions(template, lab)
@@ -82,7 +85,7 @@ def _streams(template: Template, functions: Mapping[str, str]) -> Iterator[str]:
         yield (
             f"| {name} | {'<br>'.join(_keys(mapping))} | {mapping['MaximumBatchingWindowInSeconds']} s, at most "
             f"{mapping['BatchSize']} items | {mapping['MaximumRetryAttempts'] + 1} times, within {age} "
-            f"| {BEHIND[name]} until that item moves again |"
+            f"| {BEHIND[name]} until that item changes again |"
         )
 
 

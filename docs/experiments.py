@@ -1,4 +1,4 @@
-"""The reference page of the experiments, from their catalogue: what each changes, shows and breaks."""
+"""The reference page of the experiments, from their catalogue: the changes, symptoms and effects of each."""
 
 from lamplighter.domain.experiments.admission import PROOF
 from lamplighter.domain.experiments.catalogue import CATALOGUE, Experiment
@@ -11,14 +11,16 @@ HEAD = f"""# The experiments
 Generated from the catalogue by `make docs`. See [how to run one](../../how-to/run/run-an-experiment.md).
 The causes are those of `lamplighter diagnose`.
 
-All of them run inside a lease that is open, one at a time a cluster, by the lease's owner or an admin of the lab. The
-lease must have the experiment's time left, and {write_duration(MARGIN)} more. Whatever happens, everything is put back:
+The lease's owner or an admin of the lab runs an experiment inside an open lease, one at a time in a cluster. The
+lease must have the experiment's time left, and {write_duration(MARGIN)} more. Lamplighter undoes every change in
+several ways:
 
-- by the workflow at the end, and after any failure;
-- by schedules, {write_duration(AFTER_END)} after the end and {write_duration(MARGIN)} before the lease's;
-- before a lease is closed or shortened, and by the guard's next sweep where all of these failed.
+- The workflow undoes it at the end, and after any failure.
+- Schedules undo it {write_duration(AFTER_END)} after the end and {write_duration(MARGIN)} before the lease's end.
+- Lamplighter undoes it before it closes or shortens a lease.
+- The guard's next sweep undoes it if all of these failed.
 
-The proof that follows has {write_duration(PROOF)}.
+The checks that prove the undo have {write_duration(PROOF)}.
 """
 
 
@@ -33,10 +35,10 @@ def _section(experiment: Experiment) -> str:
         ("changes", " ".join(map(str, experiment.changes))),
         ("expected cause", f"`{experiment.cause}`"),
         ("expected symptom", str(experiment.symptom)),
-        ("breaks meanwhile", " ".join(map(str, experiment.breaks))),
+        ("does not work meanwhile", " ".join(map(str, experiment.breaks))),
         ("lasts", f"{write_duration(experiment.lasts)} at most"),
         ("needs", counted(experiment.needs_nodes, "node")),
-        ("felt by", "every lease of the cluster" if experiment.changes_cluster else "its own lease alone"),
+        ("affects", "every lease of the cluster" if experiment.changes_cluster else "only its own lease"),
     ]
     table = "\n".join(f"| {name} | {text} |" for name, text in rows)
     return f"\n## {experiment.name}\n\n| | |\n|---|---|\n{table}\n"

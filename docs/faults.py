@@ -6,16 +6,16 @@ from local.faults.catalogue import FAULTS, Fault, Reach
 
 HEAD = """# Faults of the embedded cloud
 
-Generated from the program by `make docs`; `lamplighter local fault list` says the same, and which are on. How to use
-them: [play a fault](../../how-to/trouble/play-a-fault.md).
+Generated from the program by `make docs`. `lamplighter local fault list` shows the same list, and which faults are on.
+[Play a fault](../../how-to/trouble/play-a-fault.md) shows how to use them.
 
-Each is named as the cause that `lamplighter diagnose` then finds first. From the moment at which it is switched on,
-the embedded cloud does what the real ones do under that cause: texts, events, conditions, logs and times.
+Each fault has the name of the cause that `lamplighter diagnose` then finds first. While it is on, the embedded cloud
+behaves as AWS, Kubernetes and NVIDIA's software do under that cause: texts, events, conditions, logs and times.
 """
 _WHOSE = {
-    Reach.POOL: "A pool's: `--pool P` for one, all without.",
-    Reach.CLUSTER: "The cluster's: for all pools.",
-    Reach.ACCOUNT: "The account's: for all pools.",
+    Reach.POOL: "It affects pools: one with `--pool P`, otherwise all.",
+    Reach.CLUSTER: "It affects the cluster, and so all pools.",
+    Reach.ACCOUNT: "It affects the account, and so all pools.",
 }
 
 

@@ -1,6 +1,6 @@
-"""Writes every generated page: `make docs`. A test compares each with what stands in the checkout.
+"""Writes every generated page: `make docs`. A test compares each page with the checkout.
 
-What is on a page is its own module's business; the lab's pages are cli.reference.files's, cost is stacks.cost's.
+Each page has its own module. cli.reference.files writes the lab's pages, and stacks.cost writes the cost page.
 """
 
 import json
@@ -17,7 +17,7 @@ from stacks import cost
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = Path("docs/reference")
-#: The lab whose templates the pages are read from: the default one, with Slack.
+#: The lab of the templates: the default lab, with Slack.
 LAB = Lab.model_validate({"name": "gpu-lab", "slack": {}})
 
 
@@ -36,7 +36,7 @@ def of_the_programs() -> dict[Path, str]:
 
 
 def of_the_templates(assembly: Path) -> dict[Path, str]:
-    """Pages that are read from the default lab's templates, by their path in the checkout."""
+    """Pages from the default lab's templates, by their path in the checkout."""
     cluster, controller, slack = (_template(assembly, name) for name in ("cluster", "controller", "slack"))
     return {
         PAGES / "cost.md": cost.page(assembly, LAB),
@@ -57,7 +57,7 @@ def _template(assembly: Path, stack: str) -> Mapping[str, Any]:
 
 
 def main(root: Path = ROOT) -> None:
-    """Write all of them, and say which have changed."""
+    """Write all pages, and print which ones changed."""
     from stacks.assembly import synth  # noqa: PLC0415 -- the tests have an assembly already
 
     with tempfile.TemporaryDirectory(prefix="lamplighter-docs-") as folder:

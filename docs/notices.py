@@ -1,6 +1,6 @@
-"""The reference page of notices: every kind, when it is said, whether Slack pings for it, and who gets it unasked.
+"""The reference page of notifications: every kind, when it is sent, whether Slack mentions people, and who gets it.
 
-The table is lamplighter/lab/notice_kinds.py's, which routes and messages go by as well.
+The table is in lamplighter/lab/notice_kinds.py. Routes and messages use it too.
 """
 
 from collections.abc import Iterator
@@ -9,24 +9,24 @@ from lamplighter.lab.notice_kinds import KINDS, NoticeKind, Ping
 
 HEAD = """# What the lab says aloud
 
-Generated from the table of kinds by `make docs`. How to send them somewhere:
-[route notices](../how-to/run/route-notices.md).
+Generated from the table of kinds by `make docs`. [Route notices](../how-to/run/route-notices.md) shows how to send
+notifications to an address.
 
-Every message of the topics `<lab>-notices` and `<lab>-pages` carries the attributes `kind`, one of these, and `pool`,
-the pool's name or `*` for the whole lab. Its subject is an English line of ASCII characters, since SNS takes no other;
-in a lab with another `notify.language` the text begins with the subject in that language. The ledger keeps reasons and
-findings as codes with values, so they are in the lab's language as well.
+Every message of the topics `<lab>-notices` and `<lab>-pages` has two attributes: `kind`, one of these, and `pool`, the
+pool's name or `*` for the whole lab. Its subject is an English line of ASCII characters, because SNS accepts no other.
+In a lab with another `notify.language`, the text begins with the subject in that language. The ledger keeps reasons and
+findings as codes with values, so they are in the lab's language too.
 
-*New in Slack* says when the channel gets a new message: one that *pings* mentions people, a *plain* one nobody;
-everything else changes the window's message in place or is told in its thread. *Unasked* marks what a route of
-`notify.notices` gets that names no kinds.
+*New in Slack* says when the channel gets a new message. A message that *pings* mentions people, and a *plain* message
+mentions nobody. Every other notification updates the lease's message in place or goes to its thread. *By default* marks
+the kinds that a route of `notify.notices` without kinds gets.
 """
 
 PAGES = """
 ## Pages
 
-What needs a person goes to the topic `<lab>-pages`, that is to `notify.email` and `notify.pages`, all of it to each.
-The alarms page there as well, without a kind: [what pages, and what to do](operation/alarms.md).
+A notification that needs a person goes to the topic `<lab>-pages`. `notify.email` and `notify.pages` each get all of
+them. The alarms also page there, without a kind: [what pages, and what to do](operation/alarms.md).
 """
 
 
@@ -45,7 +45,7 @@ def _lines() -> Iterator[str]:
 
 
 def _table(kinds: list[NoticeKind], *, unasked: bool) -> Iterator[str]:
-    yield f"| kind | when | new in Slack |{' unasked |' if unasked else ''}"
+    yield f"| kind | when | new in Slack |{' by default |' if unasked else ''}"
     yield f"|---|---|---|{'---|' if unasked else ''}"
     for kind in kinds:
         cells = [
@@ -66,9 +66,10 @@ def _in_slack(kind: NoticeKind) -> str:
 TAIL = """
 ## A notice that is not taken
 
-No workflow waits for people to be told. Where a topic refuses a message, the function `<lab>-notices` is given it with
-the step `Tell` and goes on trying behind the workflow's back: at once, after a minute and after two more. Then it is a
-dead letter. Where SNS has the message and an address does not take it, SNS tries again by its own rules, and then it
-is a dead letter too. The alarm `<lab>-dead-letters` pages for both. The trail says of every notice whether it was
-sent: `yes`, `later` (handed over) or `no` (nobody took it; the function's log has it).
+No workflow waits for a notification. If a topic refuses a message, the workflow's step gives it to the function
+`<lab>-notices` with the step `Tell`. The function tries asynchronously: at once, after a minute and after two more.
+Then the message goes to the dead-letter queue. If an address does not accept a message from SNS, SNS retries by its
+own rules. Then this message goes to the dead-letter queue too. The alarm `<lab>-dead-letters` pages for both. The
+audit says for every notification whether it was sent: `yes`, `later` (given to the function) or `no` (the function's
+log has it).
 """

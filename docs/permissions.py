@@ -1,4 +1,4 @@
-"""The reference page of what each function may do, read from the synthesised templates."""
+"""The reference page of the rights of each function, read from the synthesised templates."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,12 +8,12 @@ Template = Mapping[str, Any]
 
 HEAD = """# Permissions
 
-Generated from the templates of the default lab, with Slack, by `make docs`. Each function has a role of its own; what
-is not listed is not allowed. `ACCOUNT` is that of the deploy. In Kubernetes, the roles of `cluster`, `diagnosis`,
-`doctor`, `experiments` and `guard` belong to groups named after them, such as `lamplighter:guard`, whose rights are in
-[rbac.yaml](../../../lambdas/lamplighter/data/rbac.yaml).
+Generated from the templates of the default lab, with Slack, by `make docs`. Each function has its own role. An action
+that is not listed is not allowed. `ACCOUNT` is the account of the deploy. In Kubernetes, the roles of `cluster`,
+`diagnosis`, `doctor`, `experiments` and `guard` belong to groups of the same names, such as `lamplighter:guard`.
+[rbac.yaml](../../../lambdas/lamplighter/data/rbac.yaml) has the rights of these groups.
 """
-#: The properties in which AWS's resources have their names.
+#: The properties with the names of AWS resources.
 NAMES = (
     "FunctionName",
     "QueueName",
@@ -27,7 +27,7 @@ PSEUDO = {"AWS::Region": "REGION", "AWS::AccountId": "ACCOUNT", "AWS::Partition"
 
 
 def page(stacks: Mapping[str, Template], lab: str, region: str) -> str:
-    """The whole page, a stack after the other: roles of functions and of AWS's services alike."""
+    """The whole page, one stack after the other, with the roles of functions and of AWS services."""
     parts = [HEAD]
     for title, template in stacks.items():
         resources = template["Resources"]
@@ -48,7 +48,7 @@ def page(stacks: Mapping[str, Template], lab: str, region: str) -> str:
 
 
 def _statements(resources: Mapping[str, Any], role: str) -> list[Mapping[str, Any]]:
-    """What a role's own policies allow; what nodes are denied is in the threat model."""
+    """The statements that a role's own policies allow. The threat model has the denials for nodes."""
     policies = [found["Properties"] for found in resources.values() if found["Type"] == "AWS::IAM::Policy"]
     return [
         statement

@@ -1,6 +1,6 @@
-"""The README's picture of a lab day: `make picture` plays the day and keeps what its terminal showed while open.
+"""The README's picture of a lab day: `make picture` plays the day and keeps a picture of the terminal.
 
-A real run, at the moment in which the pool had just been announced; the pages' pictures are the browser tests'.
+It is a real run, right after the announcement of the pool. The browser tests make the pictures of the pages.
 """
 
 import re
@@ -18,14 +18,14 @@ PICTURE = Path(__file__).resolve().parent / "images/demo.svg"
 ZONE = ZoneInfo("Asia/Seoul")
 COLUMNS = 112
 RATE = 30
-#: After this event the pool's state is read once more, and that is the picture.
+#: After this event the program reads the pool's state once more and takes the picture.
 MOMENT = "announced"
-#: rich names a font on somebody's server; a picture of ours fetches nothing.
+#: rich names a font on a server. Our pictures must fetch nothing.
 _FETCHED_FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
 class Photographer(LiveView):
-    """Shows the day as always, and keeps its picture at the moment."""
+    """Shows the day as usual, and keeps its picture at MOMENT."""
 
     def __init__(self, zone: ZoneInfo, console: Console) -> None:
         super().__init__(zone, console)
@@ -45,7 +45,7 @@ class Photographer(LiveView):
 
 
 def drawn(view: LiveView) -> str:
-    """What the terminal shows now, as SVG."""
+    """The present content of the terminal, as SVG."""
     paper = Console(record=True, width=COLUMNS, force_terminal=True, file=Path("/dev/null").open("w"))  # noqa: SIM115
     paper.print(view.picture())
     svg = _FETCHED_FONT.sub("", paper.export_svg(title="make demo", unique_id="lamplighter"))
@@ -53,7 +53,7 @@ def drawn(view: LiveView) -> str:
 
 
 def main() -> None:
-    """Play the day, and say where its picture is."""
+    """Play the day, and print the path of its picture."""
     with Photographer(ZONE, Console()) as seen:
         ACTS["day"](seen, RATE, time.monotonic()).play()
     sys.stdout.write(

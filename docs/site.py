@@ -1,6 +1,6 @@
-"""What the site's builder asks of this folder: which pages there are, in which order, and the files they link to.
+"""Hooks for the site's builder: the pages, their order, and the files that they link to.
 
-A page is in the navigation because it is in its folder; a link to a file of the checkout leads to a copy of it.
+A page is in the navigation because its file is in the folder. A link to a file of the checkout leads to a copy.
 """
 
 import re
@@ -46,7 +46,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def pages(docs: Path, folder: str) -> list[dict[str, Any]]:
-    """The pages of a folder: those that come first, then the others by title, then the folders in it."""
+    """The pages of a folder: the pages of FIRST, then the others by title, then the subfolders."""
     first = FIRST.get(folder, [])
     titled = {f"{folder}/{page.name}": title(page) for page in (docs / folder).glob("*.md")}
     order = {f"{folder}/{name}": at for at, name in enumerate(first)}
@@ -78,7 +78,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Lead links out of docs/ to the copies."""
+    """Change links to files outside docs/ into links to the copies."""
 
     def led(link: re.Match[str]) -> str:
         path = outside(page.file.src_uri, link["up"] + link["path"])
@@ -91,7 +91,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 
 def indented(markdown: str) -> str:
-    """What stands under a list's item, as far in as the site's Markdown wants it; GitHub's is content with less."""
+    """Indents the content of list items as the site's Markdown needs it. GitHub's Markdown needs less."""
     lines: list[str] = []
     item: re.Match[str] | None = None
     more = 0
@@ -111,12 +111,12 @@ def indented(markdown: str) -> str:
 
 
 def copy_of(path: PurePosixPath) -> str:
-    """Where the copy of a file is; as text, which a browser shows."""
+    """The path of a file's copy. It is a text file, so a browser shows it."""
     return f"{COPIES}/{path}.txt"
 
 
 def outside(page: str, link: str) -> PurePosixPath | None:
-    """The file of the checkout that a link leads to, if it is one outside docs/."""
+    """The file of the checkout that a link leads to, if it is outside docs/."""
     steps: list[str] = ["docs", *PurePosixPath(page).parent.parts]
     for step in PurePosixPath(link).parts:
         if step == "..":
