@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from typing import TypeAlias
 
 from lamplighter.data.texts import DEFAULT, ENGLISH, Texts
-from lamplighter.values.clock_time import clock_time
+from lamplighter.values.clock_time import clock_time, told_by
 from lamplighter.values.counted import NAMED, write_duration
 
 
@@ -93,14 +93,11 @@ Clock = Callable[[datetime], str]
 
 
 def draw(said: Said | None, texts: Texts, clock: Clock) -> str:
-    """The words in the language of these texts; empty where nobody said anything.
-
-    Plain text is a person's, an outside system's or an older release's. It stays as it is, an instant in it included.
-    """
+    """The words in the language of these texts; empty where nobody said anything."""
     if said is None:
         return ""
     if isinstance(said, str):
-        return said
+        return told_by(clock, said)
     if isinstance(said, Sentences):
         return _sentences(said, texts, clock)
     values = {

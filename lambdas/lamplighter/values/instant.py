@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from lamplighter.errors import BadInput
 from lamplighter.values.clock_time import clock_time as clock_time  # noqa: PLC0414 -- for its callers here, as before
+from lamplighter.values.clock_time import told_by as told_by  # noqa: PLC0414 -- for its callers here, as before
 
 _MILLISECOND = 1000
 

@@ -46,3 +46,28 @@ def test_what_names_no_instant_is_bad_input(text: str, problem: str) -> None:
     with pytest.raises(BadInput) as raised:
         instant.read(text)
     assert str(raised.value) == problem
+
+
+@pytest.mark.parametrize(
+    ("kept", "told"),
+    [
+        ("open from 20:00 UTC on 2026-11-20 on", "open from 20h of the 20th on"),
+        (
+            "from 20:00 UTC on 2026-11-20 to 02:30 UTC on 2026-11-21",
+            "from 20h of the 20th to 02h of the 21th",
+        ),
+        ("no clock at all", "no clock at all"),
+        # What only looks like an instant stays as it was.
+        ("at 25:00 UTC on 2026-11-20", "at 25:00 UTC on 2026-11-20"),
+        ("at 20:00 UTC on 2026-02-30", "at 20:00 UTC on 2026-02-30"),
+    ],
+)
+def test_a_sentence_that_was_kept_is_told_by_another_clock(kept: str, told: str) -> None:
+    assert instant.told_by(by_hour, kept) == told
+
+
+def test_an_instant_that_a_clock_cannot_show_stays_as_it_was() -> None:
+    def far(at: datetime) -> str:
+        return f"{at - timedelta(days=1)}"
+
+    assert instant.told_by(far, "since 00:00 UTC on 0001-01-01") == "since 00:00 UTC on 0001-01-01"

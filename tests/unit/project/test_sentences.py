@@ -53,6 +53,7 @@ FOREIGN = {
     "lambdas/lamplighter/labfile/rules/gpu.py": "a MIG profile",
     "lambdas/lamplighter/labfile/schema.py": "a set of keys",
     "lambdas/lamplighter/labfile/yaml.py": "what ruamel wrote: put on one line",
+    "lambdas/lamplighter/values/clock_time.py": "instants in sentences that an older release kept",
 }
 
 

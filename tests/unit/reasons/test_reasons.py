@@ -140,10 +140,8 @@ def test_what_an_older_release_kept_is_read_as_the_sentence_that_it_is() -> None
     assert read(None) == ""
 
 
-def test_plain_words_are_shown_as_they_were_written() -> None:
-    words = "it ended at 14:00 UTC on 2026-11-20"
-
-    assert draw(words, Texts("ko"), seoul) == words
+def test_an_older_sentence_is_shown_with_its_instants_in_the_readers_zone() -> None:
+    assert draw("it ended at 14:00 UTC on 2026-11-20", Texts("en"), seoul) == "it ended at 23:00"
 
 
 @pytest.mark.parametrize(
