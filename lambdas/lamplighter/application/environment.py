@@ -9,8 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lamplighter.domain.schedules.schedule import WorkflowArns
-
 if TYPE_CHECKING:
     from lamplighter.adapters.aws.ledger.ledger import Ledger
     from lamplighter.domain.schedules.schedule import WorkflowArns
@@ -133,6 +131,7 @@ class Environment:
     @property
     def workflow_arns(self) -> "WorkflowArns":
         """The targets of window schedules, and how long before an end the lab warns."""
+        from lamplighter.domain.schedules.schedule import WorkflowArns  # noqa: PLC0415 -- only two functions need it
 
         return WorkflowArns(self.open_lab, self.close_lab, self.notices_function, tuple(lab().guard.warnings))
 

@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 
 from lamplighter.application.deploy import mark as deploy_mark
-from lamplighter.application.deploy.edit import checked
 from lamplighter.application.deploy.event import Event, before, known_as, properties_of
 from lamplighter.application.deploy.response import CloudFormationResponse
-from lamplighter.application.deploy.version import version as version_from_here
 from lamplighter.application.environment import lab
 from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import reason
@@ -34,6 +32,7 @@ def desired_size(event: Event) -> CloudFormationResponse:
 
 def edit(event: Event) -> CloudFormationResponse:
     """Fails an edit that EKS takes only in two updates, before anything changes."""
+    from lamplighter.application.deploy.edit import checked  # noqa: PLC0415 -- only here
 
     known = known_as(event)
     if event["RequestType"] == "Delete":
@@ -56,6 +55,7 @@ def sizes(event: Event) -> CloudFormationResponse:
 
 def version(event: Event) -> CloudFormationResponse:
     """The version of the launch template for a node group."""
+    from lamplighter.application.deploy.version import version as version_from_here  # noqa: PLC0415 -- only here
 
     known, given = known_as(event), event.get("ResourceProperties")
     if event["RequestType"] == "Delete" or not isinstance(given, Mapping):

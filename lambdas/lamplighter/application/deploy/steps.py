@@ -5,13 +5,9 @@ import os
 from collections.abc import Mapping
 
 from lamplighter import clock
-from lamplighter.adapters.aws.bucket import Bucket
-from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application.deploy import mark as deploy_mark
-from lamplighter.application.deploy.currency import refuse_another
 from lamplighter.application.deploy.event import Event, known_as, properties_of
-from lamplighter.application.deploy.first_sweep import await_sweep
 from lamplighter.application.deploy.response import CloudFormationResponse
 from lamplighter.application.environment import ENVIRONMENT, lab
 from lamplighter.errors import BadInput, LamplighterError
@@ -62,6 +58,8 @@ def _most(properties: object) -> dict[str, int]:
 def currency(event: Event) -> CloudFormationResponse:
     """Fails a deploy after which the ledger would have money in two currencies."""
     if event["RequestType"] != "Delete":
+        from lamplighter.application.deploy.currency import refuse_another  # noqa: PLC0415 -- only here
+
         old = event.get("OldResourceProperties")
         before = [{key: str(value) for key, value in old.items()}] if isinstance(old, Mapping) else []
         refuse_another(lab().pools, properties_of(event), *before)
@@ -73,6 +71,7 @@ def plan(event: Event) -> CloudFormationResponse:
 
     A first deploy fails where a pool's node group is not there or nobody knows its price: the name is wrong.
     """
+    from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- only here
 
     known = known_as(event)
     if event["RequestType"] == "Delete":
@@ -112,13 +111,14 @@ def _all_groups_are_reached() -> None:
 def swept(event: Event) -> CloudFormationResponse:
     """Lets the guard sweep before the alarm on missing sweeps is created."""
     if event["RequestType"] == "Create":
+        from lamplighter.application.deploy.first_sweep import await_sweep  # noqa: PLC0415 -- only at a first deploy
+
         await_sweep()
     return CloudFormationResponse("swept")
 
 
 def _may_open_again() -> None:
     """A retained ledger still has the mark of an earlier destroy: this deploy removes it."""
-
     Ledger(ENVIRONMENT.ledger_table).end_last_close()
 
 
@@ -126,6 +126,8 @@ def emptied(event: Event) -> CloudFormationResponse:
     """On deletion, empties the bucket of pages: CloudFormation deletes only an empty bucket."""
     bucket = properties_of(event)["Bucket"]
     if event["RequestType"] == "Delete":
+        from lamplighter.adapters.aws.bucket import Bucket  # noqa: PLC0415 -- only at a destroy
+
         Bucket(bucket).empty()
     return CloudFormationResponse(f"pages-in-{bucket}")
 
@@ -142,7 +144,6 @@ def last_closed(event: Event) -> CloudFormationResponse | None:
 
 def may_be_resumed() -> None:
     """After a failed destroy nothing opens until a person resumes the lab."""
-
     try:
         Ledger(ENVIRONMENT.ledger_table).last_close_failed("cdk destroy", clock.now())
     except LamplighterError:
