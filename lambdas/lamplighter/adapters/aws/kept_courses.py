@@ -13,7 +13,6 @@ from lamplighter.domain.leases.warm_up import READ, measured
 if TYPE_CHECKING:
     from lamplighter.adapters.aws.ledger.ledger import Ledger
     from lamplighter.domain.calendar.course import Course
-    from lamplighter.domain.calendar.planner import CalendarInputs
     from lamplighter.domain.leases.lease import Lease
     from lamplighter.lab.model import Lab
 

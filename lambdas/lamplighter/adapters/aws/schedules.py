@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_scheduler.type_defs import CreateScheduleInputTypeDef, GetScheduleOutputTypeDef
 
-    from lamplighter.domain.schedules.drift import Listed
-
 RETRY_ATTEMPTS = 20
 UPDATABLE = frozenset(
     {

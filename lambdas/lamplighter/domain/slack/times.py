@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from lamplighter.data.texts import Texts
-from lamplighter.reasons.reason import Said, draw
-
 
 @dataclass(frozen=True, slots=True)
 class Times:
@@ -28,7 +25,3 @@ class Times:
     def with_zone(self, instant: datetime) -> str:
         """The same with the name of the zone, for sentences that stand alone."""
         return f"{self.at(instant)} ({self.zone.key})"
-
-    def retold(self, said: Said, texts: Texts) -> str:
-        """A reason in these texts' language, with its instants by this clock."""
-        return draw(said, texts, self.with_zone)

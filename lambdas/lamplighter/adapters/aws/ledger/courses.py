@@ -5,16 +5,12 @@ What is kept and when it is read again is domain.course_copy's.
 
 import base64
 import zlib
-from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
 from lamplighter.domain.calendar.course_copy import CourseCopy
 from lamplighter.reasons.document import read as read_reason
 from lamplighter.values import instant
-
-if TYPE_CHECKING:
-    from lamplighter.domain.calendar.course_copy import CourseCopy
 
 COURSE = "COURSE#"
 

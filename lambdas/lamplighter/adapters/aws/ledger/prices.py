@@ -1,14 +1,11 @@
 """The prices that the ledger keeps: what AWS's price list said last, by region and instance type."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
 from lamplighter.domain.money.price import Price
-
-if TYPE_CHECKING:
-    from lamplighter.domain.money.price import Price
 
 PRICE = "PRICE#"
 
