@@ -42,14 +42,15 @@ def read_line(line: object) -> Said:
     """
     try:
         kept = json.loads(str(line or ""))
-        found = _read(kept) if isinstance(kept, dict) and set(kept) in _KEYS else None
+        found = _read(kept) if isinstance(kept, dict) and _is_reason(kept) else None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, BadInput):
         return str(line or "")
     return found if isinstance(found, Reason | Sentences) else str(line or "")
 
 
-_KEYS = ({"code", "values"}, {"sentences"}, {"sentences", "whole"})
-"""The keys of what `one_line` writes; JSON of AWS or Kubernetes, such as a Status with a `code`, has others."""
+def _is_reason(kept: Mapping[str, object]) -> bool:
+    """By the keys that `document` writes: JSON of AWS or Kubernetes, such as a Status with a `code`, has others."""
+    return set(kept) in ({"code", "values"}, {"sentences"}, {"sentences", "whole"})
 
 
 def drawn(kept: object, texts: Texts, clock: Clock) -> Any:  # noqa: ANN401 -- as it came, with texts for reasons
@@ -58,7 +59,7 @@ def drawn(kept: object, texts: Texts, clock: Clock) -> Any:  # noqa: ANN401 -- a
         return [drawn(part, texts, clock) for part in kept]
     if not isinstance(kept, Mapping):
         return kept
-    if {"code", "values"} == set(kept) or "sentences" in kept:
+    if _is_reason(kept):
         return draw(read(kept), texts, clock)
     return {name: drawn(part, texts, clock) for name, part in kept.items()}
 
