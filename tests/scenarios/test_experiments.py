@@ -174,4 +174,4 @@ def test_the_command_runs_reports_and_finds_nothing_left_to_undo(lesson: Lesson)
     assert "## Hypothesis" in said("report")
     assert json.loads(said("report", run.id, "--json"))["as_expected"] is True
     assert "no experiment is under way" in said("restore")
-    assert "everything is as it was" in said("restore", run.id)
+    assert "driver-image-too-new is undone" in said("restore", run.id)

@@ -381,7 +381,7 @@ class Play:
     def _another_end(self, number: int) -> str:
         if self.world.lab.guard.curfew is not None:
             return ("20:30", "23:45", "23:50", "20:45")[number]
-        return ("21:15", "22:45", "23:45", "20:00")[number]
+        return ("21:15", "22:45", "23:45", "20:05")[number]
 
     def _extend(self, step: Step) -> None:
         lease = self._some_lease(step)

@@ -7,6 +7,7 @@ nothing. Before a change the gate reads the leases.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 
 from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
@@ -15,6 +16,11 @@ from constructs import Construct, IDependable
 from stacks.constructs.deploy_steps import deploy_step, node_role_step, version_of
 from stacks.constructs.functions.functions import Function
 from stacks.constructs.pool.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec
+
+_WRITTEN_BY_0_1_0 = frozenset({
+    "name", "lab", "kubernetes_version", "instance_type", "ami_type", "disk_gib", "min_size", "max_size", "hop_limit",
+    "max_pods", "start_script", "labels", "taints", "tags", "update_strategy",
+})  # fmt: skip
 
 
 class GpuPool(Construct):
@@ -102,5 +108,18 @@ class GpuPool(Construct):
 
 def _digest(spec: NodeGroupSpec, template: object, lab_tags: Mapping[str, str]) -> str:
     """A digest of all properties of the group that a deploy would send to EKS."""
-    document = json.dumps([repr(spec), template, dict(lab_tags)], sort_keys=True, default=str)
+    document = json.dumps([_written(spec), template, dict(lab_tags)], sort_keys=True, default=str)
     return hashlib.sha256(document.encode()).hexdigest()[:16]
+
+
+def _written(spec: NodeGroupSpec) -> str:
+    """The spec as release 0.1.0 wrote it: another text would look like a change, and a leased pool would refuse it.
+
+    A property that a later release added is left out where it has its default.
+    """
+    added = [each for each in fields(spec) if each.name not in _WRITTEN_BY_0_1_0]
+    shown = [each.name for each in fields(spec) if each not in added or getattr(spec, each.name) != each.default]
+    values = {name: repr(getattr(spec, name)) for name in shown}
+    taints = [f"NodeTaint(key={t.key!r}, value={t.value!r}, effect={t.effect!r})" for t in spec.taints]
+    values["taints"] = f"[{', '.join(taints)}]"
+    return f"NodeGroupSpec({', '.join(f'{name}={value}' for name, value in values.items())})"

@@ -1,13 +1,19 @@
 """What must be there before what: at a deploy, and backwards at a destroy."""
 
 import json
+import tarfile
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from lamplighter.application.deploy import edit as deploy_edit
 from lamplighter.domain.pool.node_group_edit import NodeGroupSides, Side
 from tests.infra.conftest import Assembly, Template
+from tests.scenarios.deploys import release
+
+LAB = Path(release.__file__).parents[1] / "lab.yaml"
 
 
 def add_on(cluster: Template, name: str) -> str:
@@ -239,3 +245,16 @@ def test_the_guards_silence_is_watched_once_cloudwatch_has_counted_a_sweep(contr
     assert not [name for name in alarms if name != silent and swept in controller.needs(name)]
     last = the(controller, "Custom::LamplighterLastClosed")
     assert {silent, swept} <= controller.needs(last), "deleted after the last close has proof"
+
+
+def test_a_pool_as_the_first_release_deployed_it_is_no_change(synthesise: Callable[..., Assembly]) -> None:
+    with tarfile.open(release.RELEASES / "0.1.0.tar.xz") as archive:
+        file = archive.extractfile("scenario-lab-cluster.template.json")
+        assert file is not None
+        of_then = Template(json.load(file))
+    lab = json.loads(json.dumps(YAML(typ="safe").load(LAB.read_text("utf-8")), default=str))
+
+    now = synthesise(**lab).template("scenario-lab-cluster")
+
+    for kind in ("Custom::LamplighterGate", "Custom::LamplighterDesiredSize"):
+        assert now.one(kind)["Digest"] == of_then.one(kind)["Digest"]

@@ -79,7 +79,7 @@ def test_a_place_goes_down_the_line_until_somebody_takes_it(day: LabDay, talk: T
     to_hana = _offer(day, HANA, 1)
     assert _good_until(to_hana) - _good_until(to_jun) >= 10 * MINUTE
     openings = _openings(day)
-    assert "This offer has lapsed, and nothing was done" in _presses(talk, JUN, to_jun, "take").text
+    assert "This offer has expired, and nothing was opened" in _presses(talk, JUN, to_jun, "take").text
     assert _openings(day) == openings
 
     # when she takes it, however often she presses, then she has one lease, and its receipt names her
@@ -195,7 +195,7 @@ def _offer(day: LabDay, who: str, number: int, within: timedelta = ONE_TURN) -> 
 
 def _good_until(offer: Mapping[str, Any]) -> datetime:
     """Until when an offer says that it is good."""
-    said = re.search(r"until (\d\d):(\d\d)", offer["text"])
+    said = re.search(r"Open now by (\d\d):(\d\d)", offer["text"])
     assert said is not None, offer
     return BEGINS.replace(hour=int(said[1]), minute=int(said[2]))
 

@@ -250,7 +250,7 @@ BROKEN: dict[str, tuple[Break, Mapping[str, LineOutcome], str]] = {
         {"minimum": NOT_OK},
         "has minimum 1",
     ),
-    "another lab's claim": (another_labs_claim, {"claim": NOT_OK}, "guarded by lab rival"),
+    "another lab's claim": (another_labs_claim, {"claim": NOT_OK}, "lab rival guards"),
     "cluster autoscaler": (
         partial(running, name="cluster-autoscaler", image=AUTOSCALER),
         {"autoscalers": NOT_OK},
