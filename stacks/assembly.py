@@ -13,6 +13,7 @@ from lamplighter.lab.model import Lab
 from stacks.cluster_stack import ClusterStack
 from stacks.constructs.functions.log_retention import KeepLogsShort
 from stacks.controller_stack import ControllerStack
+from stacks.events_stack import EventsStack
 from stacks.layer import CHECKOUT
 from stacks.names import Names
 from stacks.slack_stack import SlackStack
@@ -58,6 +59,10 @@ def build(lab: Lab, out: Path) -> App:
         )
         slack.add_stack_dependency(controller)
         stacks.append(slack)
+    if lab.events is not None:
+        bus = EventsStack(app, f"{lab.name}-events", lab=lab, names=names, controller=controller.stack_name)
+        bus.add_stack_dependency(controller)
+        stacks.append(bus)
     for stack in stacks:
         # The stack's own tag finds the lab; CloudFormation puts it on what the stack makes.
         stack.tags.set_tag(LAB_TAG, lab.name)

@@ -88,6 +88,22 @@ class Names:
         return self.arn("sqs", self.dead_letters)
 
     @property
+    def event_bus(self) -> str:
+        return self.lab
+
+    @property
+    def event_bus_arn(self) -> str:
+        return self.arn("events", f"event-bus/{self.event_bus}")
+
+    @property
+    def event_requests(self) -> str:
+        return f"{self.lab}-event-requests"
+
+    @property
+    def events_dead_letters(self) -> str:
+        return f"{self.lab}-events-dead-letters"
+
+    @property
     def slack_secret(self) -> str:
         return f"{self.lab}-slack"
 

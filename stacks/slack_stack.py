@@ -65,6 +65,9 @@ class SlackStack(Stack):
             # A signed link grants no more than the permissions of the function that signed it.
             on_pages(f"arn:{Aws.PARTITION}:s3:::{pages}", "GetObject"),
         ]
+        # Two readers of a stream are what DynamoDB allows, and the pages are the other one
+        # (https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html).
+        wakes = {"LIFECYCLE_FUNCTION_ARN": names.function_arn("lifecycle")} if lab.events else {}
         door = Function(
             self,
             "Door",
@@ -88,8 +91,12 @@ class SlackStack(Stack):
             handler="board",
             names=names,
             code=code,
-            environment=environment,
-            permissions=[*both, *permissions.listening(stream_arn)],
+            environment={**environment, **wakes},
+            permissions=[
+                *both,
+                *permissions.listening(stream_arn),
+                *([permissions.invoking("lifecycle")] if wakes else []),
+            ],
             description="Slack's board: keeps messages, threads and answers as the ledger has it",
             memory_mib=BOARD_MIB,
             timeout=BOARD_TIMEOUT,

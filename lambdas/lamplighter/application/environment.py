@@ -124,6 +124,16 @@ class Environment:
         return _of("PAGES_TOPIC_ARN")
 
     @property
+    def event_bus(self) -> str:
+        """The name of the lab's bus (functions `events` and `lifecycle`)."""
+        return _of("EVENT_BUS")
+
+    @property
+    def lifecycle_function(self) -> str:
+        """The function that tells the lab's events (functions `events` and `board`)."""
+        return _of("LIFECYCLE_FUNCTION_ARN")
+
+    @property
     def slack_secret(self) -> str:
         """The secret with the Slack app's signing secret and bot token (functions `slack` and `board`)."""
         return _of("SLACK_SECRET_ARN")

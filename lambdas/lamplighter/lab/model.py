@@ -16,6 +16,7 @@ from lamplighter.lab.channels import Notify, Slack
 from lamplighter.lab.checks import Checks
 from lamplighter.lab.cluster import Cluster
 from lamplighter.lab.device_plugin import DevicePlugin
+from lamplighter.lab.events import Events
 from lamplighter.lab.gpu import GpuOperator
 from lamplighter.lab.gpu_settings import GpuSettings
 from lamplighter.lab.guard import Guard, Mode
@@ -134,6 +135,10 @@ class Lab(Part):
         default_factory=Quotas, description="Your quotas; max_nodes is checked against them."
     )
     slack: Slack | None = Field(None, description="The Slack app; left out: no Slack stack.")
+    events: Events | None = Field(
+        None,
+        description="An EventBridge bus on which programs open and close pools, and hear of it; left out: no bus.",
+    )
     notify: Notify = Field(
         default_factory=Notify, description="Who gets pages and notices, and in which language."
     )

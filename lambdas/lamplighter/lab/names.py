@@ -33,3 +33,5 @@ SLACK_TEAM = "^T[A-Z0-9]{1,30}$"
 SECRET_ARN = "^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:.+$"  # noqa: S105 - a form, no secret
 EMAIL = r"^[^@\s]+@[^@\s]+\.[^@\s]+$"
 ADDRESS = r"^[^@\s:/]+@[^@\s:/]+\.[^@\s:/]+$|^https://[^\s/?#@\\]+([/?#]\S*)?$"
+ENTRY_NAME = "^[a-z0-9][a-z0-9_-]{0,39}$"
+EVENT_SOURCE = r"^[A-Za-z0-9][A-Za-z0-9._/-]*$"

@@ -20,6 +20,7 @@ from lamplighter.labfile.messages import sentence
 from lamplighter.labfile.repair import cleaned, culprit, repaired
 from lamplighter.labfile.rules import cluster as lab_rules_cluster
 from lamplighter.labfile.rules import curfew as lab_rules_curfew
+from lamplighter.labfile.rules import events as lab_rules_events
 from lamplighter.labfile.rules import gpu as lab_rules_gpu
 from lamplighter.labfile.rules import names as lab_rules_names
 from lamplighter.labfile.rules import notify as lab_rules_notify
@@ -30,6 +31,7 @@ RULES = (
     lab_rules,
     lab_rules_cluster,
     lab_rules_curfew,
+    lab_rules_events,
     lab_rules_gpu,
     lab_rules_names,
     lab_rules_notify,

@@ -34,6 +34,8 @@ RIGHT = {
     lab_names.SLACK_CHANNEL: "write a channel's id such as C0123456789",
     lab_names.SLACK_TEAM: "write a workspace's id such as T0123456789",
     lab_names.SECRET_ARN: "write the ARN of a secret in Secrets Manager",
+    lab_names.ENTRY_NAME: "write 1 to 40 of a to z, 0 to 9, - and _, beginning with a letter or digit",
+    lab_names.EVENT_SOURCE: "write a source such as ci.training",
     lab_names.EMAIL: "write an address such as oncall@example.com",
     lab_names.ADDRESS: "write an e-mail address, or one that begins with https://",
 }

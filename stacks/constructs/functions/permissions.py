@@ -12,6 +12,7 @@ from constructs import Construct
 from lamplighter.adapters.doctor import bootstrap
 from lamplighter.data.instance_types import QUOTA_CODES
 from lamplighter.data.lambda_concurrency import CONCURRENCY
+from lamplighter.domain.events.lab_event import source
 from lamplighter.lab.model import Lab
 from stacks.constructs.functions.accepted import accept_wildcard
 from stacks.names import Names
@@ -152,12 +153,28 @@ class Permissions:
             {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["SLACK", "SLACK#*"]}},
         )
 
-    def listening(self, stream_arn: str) -> list[Grants]:
-        """Reading the ledger's stream, and sending failed records to the dead-letter queue."""
+    def keeping_events(self) -> Grants:
+        """Writing which requests of the bus wait, and how far the lab has told its events; no other items."""
+        return Grants(
+            ["dynamodb:DeleteItem", "dynamodb:PutItem"],
+            [self._names.ledger_arn],
+            {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["EVENT#*"]}},
+        )
+
+    def telling(self) -> Grants:
+        """Putting the lab's own events on its bus; no events of others."""
+        return Grants(
+            ["events:PutEvents"],
+            [self._names.event_bus_arn],
+            {"StringEquals": {"events:source": source(self._names.lab)}},
+        )
+
+    def listening(self, stream_arn: str, dead_letters_arn: str | None = None) -> list[Grants]:
+        """Reading the ledger's stream, and sending failed records to a dead-letter queue, by default the lab's."""
         return [
             Grants(STREAM_READS, [stream_arn]),
             Grants(["dynamodb:ListStreams"], ["*"], wide="Listing streams takes no resource."),
-            Grants(["sqs:SendMessage"], [self._names.dead_letters_arn]),
+            Grants(["sqs:SendMessage"], [dead_letters_arn or self._names.dead_letters_arn]),
         ]
 
     def reading_secret(self, arn: str) -> Grants:

@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from lamplighter import clock
+from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
 from lamplighter.adapters.aws.page_store import PageStore, receipt_key
@@ -22,9 +23,12 @@ from lamplighter.errors import BadInput
 from lamplighter.values import zones
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from lamplighter.lab.model import Lab
+
+PATIENCE_SECONDS = 2
+"""The bus's sweep tells what could not be handed over."""
 
 Page = Callable[[str, str], str | None]
 """The address of a receipt's page, by pool and lease; None where no pages are kept."""
@@ -41,6 +45,8 @@ class Board:
     page: Page = lambda _pool, _lease: None
     answer: "Callable[[str, Mapping[str, object]], None]" = reply.send
     """Answers at a response_url."""
+    wake: "Callable[[Collection[str]], None]" = lambda _: None
+    """Lets the lab's bus tell what is new of pools, where the lab has one."""
 
     @cached_property
     def lab(self) -> "Lab":
@@ -81,7 +87,12 @@ def board() -> Board:
         LedgerSlack(table),
         WebApi(SlackSecret(ENVIRONMENT.slack_secret)),
         page=_page,
+        wake=_wake if lab().events else lambda _: None,
     )
+
+
+def _wake(pools: "Collection[str]") -> None:
+    Functions(patience_seconds=PATIENCE_SECONDS).start(ENVIRONMENT.lifecycle_function, {"pools": [*pools]})
 
 
 def _page(pool: str, lease: str) -> str | None:

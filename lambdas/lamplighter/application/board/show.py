@@ -11,7 +11,7 @@ from lamplighter.application.board import answers as board_answers
 from lamplighter.application.board import channel as board_channel
 from lamplighter.application.board import leases as board_leases
 from lamplighter.application.board import waiting as board_waiting
-from lamplighter.application.board.events import moved
+from lamplighter.application.board.events import ChangedItems, moved
 from lamplighter.application.board.services import Board
 from lamplighter.application.logs import logger
 from lamplighter.errors import LamplighterError
@@ -27,6 +27,7 @@ class FailedRecord(NamedTuple):
 def show(event: Mapping[str, object], on: Board) -> list[FailedRecord]:
     """Bring Slack up to date with an event; returns the records that failed, after all were tried."""
     found = moved(event)
+    _wake(found, on)
     return [
         # A person who waits for an answer comes first.
         *_each(board_answers.answer, found.commands, on),
@@ -35,6 +36,16 @@ def show(event: Mapping[str, object], on: Board) -> list[FailedRecord]:
         *_each(board_answers.show_ask, found.asks, on),
         *_each(board_waiting.look_after, found.pools, on),
     ]
+
+
+def _wake(found: ChangedItems, on: Board) -> None:
+    """The lab's bus has no reader of the stream of its own beside the board's: DynamoDB allows two readers."""
+    if not found.pools:
+        return
+    try:
+        on.wake(found.pools)
+    except LamplighterError as error:
+        logger().warning("the events of %s are told later: %s", ", ".join(found.pools), error)
 
 
 def _each(do: Callable[[str, Board], None], these: Mapping[str, str], on: Board) -> list[FailedRecord]:

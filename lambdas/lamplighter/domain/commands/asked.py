@@ -7,25 +7,18 @@ person may change: `own` or `lab`.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 
-from lamplighter.domain.commands import orders
+from lamplighter.domain.commands import body_keys, orders
 from lamplighter.domain.commands.caller import Caller
 from lamplighter.domain.commands.command import CHANGES_TO_THE_CALENDAR, WHOLE_LAB, Command, Verb
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import BadInput, Refused
 from lamplighter.reasons.reason import reason
-from lamplighter.values import instant
 
 OWN, LAB = "own", "lab"
 MOST_BYTES = 16 * 1024
-LONGEST_TEXT = 500
-LONGEST_NAME = 100
-MOST_NODES = 100
-LONGEST = timedelta(days=366)
-_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
-"""The range of instants that every time zone can represent."""
 
 _EXAMPLE = '{"verb": "open", "pool": "gpu", "token": "…"}'
 _UNTIL = ("closes", "for_seconds")
@@ -79,8 +72,8 @@ def read(body: object, path: str, caller: Caller, now: datetime) -> Command:
     authority, _, way = path.partition("/")
     verb = _verb(body, way)
     _only_known(body, verb)
-    token = _text(body, "token", LONGEST_NAME)
-    pool = _text(body, "pool", LONGEST_NAME)
+    token = body_keys.text(body, "token")
+    pool = body_keys.text(body, "pool")
     if token is None or pool is None:
         raise BadInput(reason("command.body-key-missing", key="pool" if token else "token"))
     if (pool == WHOLE_LAB) != (verb in CHANGES_TO_THE_CALENDAR):
@@ -89,19 +82,19 @@ def read(body: object, path: str, caller: Caller, now: datetime) -> Command:
         raise BadInput(reason("command.lab-needed", verb=verb.value, lab=WHOLE_LAB, pool=repr(pool[:80])))
     given = replace(
         orders.order(verb, pool, command_id=_id(verb, token, caller), by=caller.name, source="cli", now=now),
-        nodes=_nodes(body),
-        opens=_instant(body, "opens"),
-        closes=_instant(body, "closes"),
-        lasting=_lasting(body),
-        lease=_text(body, "lease", LONGEST_NAME),
-        window=_text(body, "window", LONGEST_NAME),
+        nodes=body_keys.nodes(body),
+        opens=body_keys.instant_of(body, "opens"),
+        closes=body_keys.instant_of(body, "closes"),
+        lasting=body_keys.lasting(body),
+        lease=body_keys.text(body, "lease"),
+        window=body_keys.text(body, "window"),
         date=_date(body),
-        because=_text(body, "because", LONGEST_TEXT),
-        experiment=_text(body, "experiment", LONGEST_NAME),
-        add=_flag(body, "add"),
+        because=body_keys.text(body, "because", body_keys.LONGEST_TEXT),
+        experiment=body_keys.text(body, "experiment"),
+        add=body_keys.flag(body, "add"),
         for_lab=authority == LAB,
     )
-    owner = _text(body, "owner", LONGEST_NAME)
+    owner = body_keys.text(body, "owner")
     if authority != LAB:
         _of_ones_own(given, owner)
     if verb is Verb.CLOSE:
@@ -174,63 +167,8 @@ def _only_known(body: Mapping[str, object], verb: Verb) -> None:
         raise BadInput(reason("command.lease-needed", verb=verb.value))
 
 
-def _text(body: Mapping[str, object], key: str, longest: int) -> str | None:
-    value = body.get(key)
-    if value is None:
-        return None
-    if not isinstance(value, str) or not value.strip() or len(value) > longest or not value.isprintable():
-        raise BadInput(reason("command.text-needed", key=key, longest=longest, value=repr(str(value)[:80])))
-    return value
-
-
-def _flag(body: Mapping[str, object], key: str) -> bool:
-    value = body.get(key, False)
-    if not isinstance(value, bool):
-        raise BadInput(reason("command.flag-needed", key=key, value=repr(str(value)[:80])))
-    return value
-
-
-def _whole(body: Mapping[str, object], key: str, most: int) -> int | None:
-    value = body.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise BadInput(reason("command.number-needed", key=key, most=most, value=repr(str(value)[:80])))
-    return value
-
-
-def _nodes(body: Mapping[str, object]) -> int | None:
-    return _whole(body, "nodes", MOST_NODES)
-
-
-def _lasting(body: Mapping[str, object]) -> timedelta | None:
-    seconds = _whole(body, "for_seconds", int(LONGEST.total_seconds()))
-    return None if seconds is None else timedelta(seconds=seconds)
-
-
-def _instant(body: Mapping[str, object], key: str) -> datetime | None:
-    text = _text(body, key, LONGEST_NAME)
-    if text is None:
-        return None
-    try:
-        found = instant.read(text).replace(microsecond=0)
-    except (BadInput, OverflowError) as error:
-        raise BadInput(reason("command.instant-needed", key=key, value=repr(text[:80]))) from error
-    if not _FIRST <= found < _LAST:
-        raise BadInput(
-            reason(
-                "command.instant-out-of-range",
-                key=key,
-                first=_FIRST.year,
-                last=_LAST.year,
-                value=repr(text[:80]),
-            )
-        )
-    return found
-
-
 def _date(body: Mapping[str, object]) -> str | None:
-    text = _text(body, "date", LONGEST_NAME)
+    text = body_keys.text(body, "date")
     if text is None:
         return None
     try:

@@ -1,0 +1,66 @@
+"""Puts events on the lab's EventBridge bus."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.domain.events.lab_event import LabEvent, source
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_events.type_defs import PutEventsRequestEntryTypeDef
+
+AT_ONCE = 10
+"""Entries of a call (https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html)."""
+MOST_BYTES = 200_000
+"""Of the details of a call; EventBridge takes 256 KB with everything around them."""
+
+
+class EventBus:
+    """One bus, by name."""
+
+    def __init__(self, name: str, events: "EventBridgeClient | None" = None) -> None:
+        self._name = name
+        self._events: EventBridgeClient = events or client("events")
+
+    def put(self, told: Sequence[LabEvent]) -> dict[int, str]:
+        """Puts events; returns those that EventBridge did not take, by their place, with its error code.
+
+        Raises OutsideFailed or TryLater where a whole call fails: earlier calls may have put their events.
+        """
+        failed: dict[int, str] = {}
+        entries = [self._entry(event) for event in told]
+        for first, part in _parts(entries):
+            with outside("events:PutEvents", self._name):
+                reply = self._events.put_events(Entries=part)
+            for place, answer in enumerate(reply["Entries"]):
+                if answer.get("ErrorCode"):
+                    failed[first + place] = answer["ErrorCode"]
+        return failed
+
+    def _entry(self, event: LabEvent) -> "PutEventsRequestEntryTypeDef":
+        return {
+            "EventBusName": self._name,
+            "Source": source(event.lab),
+            "DetailType": event.TYPE,
+            "Time": event.at,
+            "Detail": json.dumps(event.detail(), ensure_ascii=False),
+        }
+
+
+def _parts(
+    entries: Sequence["PutEventsRequestEntryTypeDef"],
+) -> Iterator[tuple[int, list["PutEventsRequestEntryTypeDef"]]]:
+    """What goes in one call, each with the place of its first entry."""
+    part: list[PutEventsRequestEntryTypeDef] = []
+    first, size = 0, 0
+    for place, entry in enumerate(entries):
+        length = len(entry["Detail"].encode())
+        if part and (len(part) == AT_ONCE or size + length > MOST_BYTES):
+            yield first, part
+            first, part, size = place, [], 0
+        part.append(entry)
+        size += length
+    if part:
+        yield first, part

@@ -1,0 +1,87 @@
+"""What the ledger keeps for the lab's bus: requests that wait for an answer, and how far the lab has told its trail.
+
+All of it is in partitions that begin with EVENT#. The functions of the bus write nothing else. All but the cursor
+expires.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from lamplighter.adapters.aws.ledger import items
+from lamplighter.adapters.aws.ledger.reads import LedgerReads
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.events.asked import AskedByEvent
+from lamplighter.domain.events.cursor import Cursor
+from lamplighter.reasons.fields import from_document, to_document
+
+EVENT = "EVENT#"
+ASKED, OPENED, CLOSED, CURSOR = "ASKED#", "OPENED#", "CLOSED#", "CURSOR"
+KEEP_ASKED = timedelta(days=14)
+KEEP_OPENED = timedelta(days=45)
+KEEP_CLOSED = timedelta(hours=1)
+"""Longer than an open command is good for, by the clocks of both."""
+_AFTER_ALL = "\U0010ffff"
+
+
+class LedgerEvents(LedgerReads):
+    """The bus's part of the ledger."""
+
+    def ask(self, asked: AskedByEvent, now: datetime) -> None:
+        """Keeps a request until it is answered; the same event again is the same item."""
+        until = now + KEEP_ASKED
+        self._table.put(items.item(EVENT + asked.pool, ASKED + asked.event, to_document(asked), until=until))
+
+    def asked(self, pool: str) -> list[AskedByEvent]:
+        """The requests about a pool that wait for an answer."""
+        found = self._table.query(EVENT + pool, ASKED, ASKED + _AFTER_ALL)
+        return [from_document(AskedByEvent, items.values(item)) for item in found]
+
+    def answered(self, asked: AskedByEvent, opened: str | None, now: datetime) -> None:
+        """The request is answered; with the lease that it opened, if it opened one, its events name the request."""
+        if opened is not None:
+            key, until = f"{OPENED}{opened}", now + KEEP_OPENED
+            self._table.put(items.item(EVENT + asked.pool, key, {"event": asked.event}, until=until))
+        self._table.delete(EVENT + asked.pool, ASKED + asked.event)
+
+    def opened_by(self, pool: str, lease: str) -> str | None:
+        """The event that opened a lease."""
+        found = self._table.get(EVENT + pool, OPENED + lease)
+        return None if found is None else str(items.values(found)["event"])
+
+    def note_close(self, pool: str, opening: str, now: datetime) -> None:
+        """A close came for what this open command opens: a later open with that id opens nothing."""
+        self._table.put(items.item(EVENT + pool, CLOSED + opening, {}, until=now + KEEP_CLOSED))
+
+    def close_noted(self, pool: str, opening: str) -> bool:
+        """Whether a close came before for what this open command opens."""
+        return self._table.get(EVENT + pool, CLOSED + opening) is not None
+
+    def cursor(self, pool: str) -> Cursor | None:
+        """How far a pool's trail is told; None where nothing was told yet."""
+        found = self._table.get(EVENT + pool, CURSOR)
+        if found is None:
+            return None
+        said = items.values(found)
+        until, keys, version = items.at_milliseconds(said["until"]), said.get("keys"), said["version"]
+        if until is None or not isinstance(version, int):
+            return None
+        return Cursor(until, frozenset(map(str, keys)) if isinstance(keys, list) else frozenset(), version)
+
+    def move_cursor(self, pool: str, cursor: Cursor) -> None:
+        """Moves the cursor; Conflict where another run moved it since it was read."""
+        said: Mapping[str, items.Value] = {
+            "until": items.milliseconds(cursor.until),
+            "keys": [*sorted(cursor.keys)],
+            "version": cursor.version + 1,
+        }
+        self._table.put(
+            items.item(EVENT + pool, CURSOR, said),
+            "attribute_not_exists(pk) OR #version = :version",
+            version=cursor.version,
+        )
+
+    def trail(self, pool: str, since: datetime) -> list[tuple[str, Entry]]:
+        """What happened to the pool since an instant, oldest first, each entry with its own key."""
+        first = items.AUDIT + items.sortable(since)
+        found = self._table.query(items.pool_key(pool), first, items.AUDIT + _AFTER_ALL)
+        return [(item["sk"]["S"], items.audit_entry(pool, item)) for item in found]

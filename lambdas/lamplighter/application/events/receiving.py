@@ -1,0 +1,95 @@
+"""Requests on the lab's bus: each becomes the command that a person would give, or is answered with a refusal.
+
+The decision on a command is answered by telling.py, from the ledger. What is refused here leaves the ledger as it is.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+
+from lamplighter.application.events.services import EventServices
+from lamplighter.application.logs import logger
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.events import orders, request, telling
+from lamplighter.domain.events.asked import AskedByEvent
+from lamplighter.domain.events.request import EventRequest
+from lamplighter.errors import BadInput, OutsideFailed, Refused, TryLater
+from lamplighter.reasons.reason import Said, reason
+
+_ID = re.compile(r'"id":\s*"([A-Za-z0-9-]{1,64})"')
+_LONGEST_NUMBER = 18
+"""Digits of a number in a detail. Python refuses to read thousands of them, and no key takes more."""
+
+
+def receive(body: str, services: EventServices) -> None:
+    """One event, as EventBridge gave it to the queue. Raises TryLater and OutsideFailed where it should come again."""
+    try:
+        event = _event(body)
+        asked = request.read(event, services.lab, services.now())
+        command = _command(asked, services)
+    except (BadInput, Refused) as error:
+        _turn_away(body, error.said, services)
+        return
+    logger().append_keys(command=command.id, pool=command.pool, lease=command.lease_id)
+    services.ledger.ask(AskedByEvent.of(asked, command), services.now())
+    services.start(command)
+    logger().info("command started", extra={"event": asked.event, "entry": asked.entry})
+    if services.ledger.command(command.pool, command.id) is not None:
+        # Its decision moves no more, so nothing else wakes who answers.
+        services.wake(command.pool)
+
+
+def _command(asked: EventRequest, services: EventServices) -> Command:
+    """The command of a request, about the lease that it means."""
+    if asked.verb is Verb.OPEN:
+        if asked.token and services.ledger.close_noted(asked.pool, asked.command_id()):
+            raise Refused(reason("command.event.closed-before", token=asked.token))
+        return orders.opening(asked, services.lab)
+    opened = None
+    if asked.token:
+        opening = asked.command_id(Verb.OPEN)
+        if asked.verb is Verb.CLOSE:
+            # Noted before the look at what was asked: an open that comes meanwhile sees the note.
+            services.ledger.note_close(asked.pool, opening, services.now())
+        opened = services.ledger.command(asked.pool, opening)
+        if opened is None and any(each.command == opening for each in services.ledger.asked(asked.pool)):
+            raise TryLater(reason("command.event.not-decided-yet", token=asked.token))
+    leases = services.ledger.leases(asked.pool)
+    lease = orders.lease_of(asked, services.lab, leases, opened, services.now())
+    if asked.verb is Verb.EXTEND:
+        return orders.extending(asked, services.lab, lease)
+    return orders.closing(asked, services.lab, lease)
+
+
+def _event(body: str) -> Mapping[str, object]:
+    """The event as JSON; BadInput for one that is too large or that Python cannot read."""
+    try:
+        event = json.loads(body, parse_int=_number, parse_constant=str)
+    except (ValueError, RecursionError):
+        raise BadInput(reason("command.event.no-json")) from None
+    if not isinstance(event, Mapping):
+        raise BadInput(reason("command.event.no-json"))
+    length = len(json.dumps(event.get("detail"), ensure_ascii=False).encode("utf-8", "replace"))
+    if length > request.MOST_BYTES:
+        raise BadInput(reason("command.event.too-large", kib=request.MOST_BYTES // 1024))
+    return event
+
+
+def _number(digits: str) -> int | str:
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else digits
+
+
+def _turn_away(body: str, why: Said, services: EventServices) -> None:
+    """One line in the log and one answer; an event without an id was made by nobody who could hear an answer."""
+    found = _ID.search(body)
+    logger().info("turned away", extra={"event": found[1] if found else None, "reason": str(why)})
+    if found is None:
+        return
+    answer = telling.refusal(why, services.known(), services.now(), event=found[1])
+    failed = services.bus.put([answer])
+    if failed:
+        raise OutsideFailed(
+            reason("command.event.not-told", count=len(failed), error=failed[0]),
+            "events:PutEvents",
+            services.lab.name,
+        )

@@ -1,0 +1,90 @@
+"""Tells what happened to a pool, and answers the requests about it. Every run takes up what earlier ones left.
+
+An event that the bus did not take is told by the next run. Where a run dies between telling and noting, the next one
+tells its events again.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from lamplighter.adapters.aws.ledger.table import Conflict
+from lamplighter.application.events.services import EventServices
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.events import telling
+from lamplighter.domain.events.cursor import OVERLAP, Cursor
+from lamplighter.domain.events.orders import SOURCE
+from lamplighter.domain.events.telling import Known
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
+
+
+def tell(pool: str, services: EventServices) -> list[str]:
+    """Tells what is new about a pool; returns the detail-types that the bus took.
+
+    Raises OutsideFailed where it did not take all, after all were tried.
+    """
+    told = [*_answer(pool, services), *_tell_trail(pool, services)]
+    failed = [error for _, error in told if error]
+    if failed:
+        error = reason("command.event.not-told", count=len(failed), error=failed[0])
+        raise OutsideFailed(error, "events:PutEvents", services.lab.name)
+    return [kind for kind, _ in told]
+
+
+def _answer(pool: str, services: EventServices) -> list[tuple[str, str]]:
+    """Answers the requests that are decided; gives each answer's type, with the error where it was not taken."""
+    now, known = services.now(), services.known()
+    ready = []
+    for asked in services.ledger.asked(pool):
+        decision = services.ledger.command(pool, asked.command)
+        lease = services.ledger.lease(pool, asked.lease)
+        answer = telling.of_answer(asked, decision, lease, known, now)
+        if answer is not None:
+            ready.append((asked, decision.granted if decision else None, answer))
+    failed = services.bus.put([answer for *_, answer in ready])
+    for place, (asked, opened, _) in enumerate(ready):
+        if place not in failed:
+            services.ledger.answered(asked, opened, now)
+    return [(answer.TYPE, failed.get(place, "")) for place, (*_, answer) in enumerate(ready)]
+
+
+def _tell_trail(pool: str, services: EventServices) -> list[tuple[str, str]]:
+    """Tells the new entries of the audit trail, and moves the cursor past what was told."""
+    now = services.now()
+    cursor = services.ledger.cursor(pool)
+    begun = cursor or Cursor.first(now)
+    read = services.ledger.trail(pool, begun.since)
+    new = [(key, entry) for key, entry in read if key not in begun.keys] if cursor else []
+    told = telling.of_trail(new, _known(pool, new, services))
+    events = [(each.keys, each.event) for each in told if each.event is not None]
+    failed = services.bus.put([event for _, event in events])
+    untold = {key for place in failed for key in events[place][0]}
+    after = begun.moved(((key, entry.at) for key, entry in read), untold, now)
+    if cursor is None or new or after.until - begun.until > OVERLAP:
+        # Where another run moved it meanwhile, that run has told the same.
+        with suppress(Conflict):
+            services.ledger.move_cursor(pool, after)
+    return [(event.TYPE, failed.get(place, "")) for place, (_, event) in enumerate(events)]
+
+
+def _known(pool: str, new: Sequence[tuple[str, Entry]], services: EventServices) -> Known:
+    """What the events of these entries are made with."""
+    if not new:
+        return services.known()
+    leases = {lease.id: lease for lease in services.ledger.leases(pool)}
+    named = {
+        entry.lease for _, entry in new if entry.lease in leases and leases[entry.lease].source == SOURCE
+    }
+    replies = {lease: services.ledger.opened_by(pool, lease) for lease in named}
+
+    def receipt(lease: Lease) -> dict[str, object] | None:
+        return services.ledger.receipt(pool, lease.id, lease.closed) if lease.closed else None
+
+    return replace(
+        services.known(),
+        leases=leases,
+        replies={lease: event for lease, event in replies.items() if event},
+        receipt=receipt,
+    )

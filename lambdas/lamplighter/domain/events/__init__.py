@@ -1,0 +1,1 @@
+"""Events: requests on the lab's bus, and what the lab tells there."""

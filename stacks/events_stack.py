@@ -1,0 +1,161 @@
+"""The events stack: the lab's bus, the function that receives requests there, and the one that tells events.
+
+It is deployed after the controller, and only if the lab has an `events` key.
+"""
+
+from aws_cdk import CfnOutput, Duration, Fn, Stack
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from lamplighter.lab.model import Lab
+from stacks.constructs.event_bus import EventBus
+from stacks.constructs.functions.functions import Function, FunctionCode
+from stacks.constructs.functions.ledger_listener import LedgerListener
+from stacks.constructs.functions.permissions import Grants, Permissions
+from stacks.names import Names
+
+MIB = 512
+REQUESTS_TIMEOUT = Duration.seconds(10)
+LIFECYCLE_TIMEOUT = Duration.minutes(1)
+AT_ONCE = 2
+"""Requests are handled by so many functions at once, the least that Lambda takes
+(https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html)."""
+BATCH = 10
+WINDOW = Duration.seconds(1)
+SWEEP = Duration.minutes(5)
+TOLD = {"POOL#": ("AUDIT#", "COMMAND#")}
+"""The items of the ledger that an event tells."""
+WORKFLOWS = {"OPEN_LAB_ARN": "open", "CLOSE_LAB_ARN": "close", "EXTEND_LEASE_ARN": "extend"}
+
+
+class EventsStack(Stack):
+    """The bus of one lab and its two functions; `controller` is the stack it belongs to."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, lab: Lab, names: Names, controller: str
+    ) -> None:
+        super().__init__(
+            scope, construct_id, env={"region": lab.region}, description=f"GPU lab {lab.name}: events"
+        )
+        self._names, self._permissions = names, Permissions(lab, names)
+        self._code = FunctionCode(self, "Code", lab=lab)
+        self._bus = EventBus(self, "EventBus", lab=lab, names=names)
+        self._telling = [
+            self._permissions.reading_the_ledger(),
+            self._permissions.keeping_events(),
+            self._permissions.telling(),
+        ]
+        self._receive()
+        self._tell(lab, controller)
+        self._alarm(lab)
+        for name, value in {"LabName": lab.name, "EventBusName": names.event_bus}.items():
+            CfnOutput(self, name, value=value)
+
+    def _receive(self) -> None:
+        """The function that receives requests."""
+        queue = self._bus.requests
+        received = Grants(
+            ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"], [queue.queue_arn]
+        )
+        function = Function(
+            self,
+            "Requests",
+            name="events",
+            handler="events",
+            names=self._names,
+            code=self._code,
+            environment={
+                "EVENT_BUS": self._names.event_bus,
+                "LIFECYCLE_FUNCTION_ARN": self._names.function_arn("lifecycle"),
+                **{variable: self._names.workflow_arn(name) for variable, name in WORKFLOWS.items()},
+            },
+            permissions=[
+                *self._telling,
+                received,
+                self._permissions.starting(*WORKFLOWS.values()),
+                self._permissions.invoking("lifecycle"),
+            ],
+            description="Receives requests on the lab's bus, and starts the workflows",
+            memory_mib=MIB,
+            timeout=REQUESTS_TIMEOUT,
+        )
+        mapping = lambda_.CfnEventSourceMapping(
+            self,
+            "RequestsMapping",
+            event_source_arn=queue.queue_arn,
+            function_name=function.function.function_name,
+            batch_size=BATCH,
+            function_response_types=["ReportBatchItemFailures"],
+            scaling_config=lambda_.CfnEventSourceMapping.ScalingConfigProperty(maximum_concurrency=AT_ONCE),
+        )
+        mapping.node.add_dependency(function)
+
+    def _tell(self, lab: Lab, controller: str) -> None:
+        """The function that tells events, woken by the ledger's stream and every five minutes."""
+        stream_arn = Fn.get_stack_output(controller, "LedgerStreamArn", lab.region)
+        dead_letters = self._bus.dead_letters
+        function = Function(
+            self,
+            "Lifecycle",
+            name="lifecycle",
+            handler="lifecycle",
+            names=self._names,
+            code=self._code,
+            environment={"EVENT_BUS": self._names.event_bus},
+            permissions=[
+                *self._telling,
+                *self._permissions.listening(stream_arn, dead_letters.queue_arn),
+            ],
+            description="Tells on the lab's bus what happens to its pools",
+            memory_mib=MIB,
+            timeout=LIFECYCLE_TIMEOUT,
+            dead_letters=dead_letters,
+            events_good_for=SWEEP,
+        )
+        if lab.slack is None:
+            LedgerListener(
+                self,
+                "Listener",
+                function=function.function,
+                stream_arn=stream_arn,
+                dead_letters_arn=dead_letters.queue_arn,
+                items=[TOLD],
+                window=WINDOW,
+            )
+        events.Rule(
+            self,
+            "Sweep",
+            rule_name=f"{self._names.lab}-tell",
+            description="What was not told yet is told",
+            schedule=events.Schedule.rate(SWEEP),
+            targets=[
+                targets.LambdaFunction(
+                    function.function, dead_letter_queue=dead_letters, max_event_age=SWEEP, retry_attempts=2
+                )
+            ],
+        )
+
+    def _alarm(self, lab: Lab) -> None:
+        alarm = cloudwatch.Alarm(
+            self,
+            "DeadLetters",
+            alarm_name=self._names.events_dead_letters,
+            alarm_description=(
+                f"A request on the bus of {lab.name}, or the telling of its events, failed for good;"
+                f" the queue {self._names.events_dead_letters} says which"
+            ),
+            metric=self._bus.dead_letters.metric_approximate_number_of_messages_visible(
+                period=Duration.minutes(5), statistic="Maximum"
+            ),
+            threshold=1,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            evaluation_periods=1,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+        pages = sns.Topic.from_topic_arn(self, "Pages", self._names.arn("sns", f"{self._names.lab}-pages"))
+        alarm.add_alarm_action(actions.SnsAction(pages))
