@@ -23,6 +23,7 @@ from local.aws.cloudformation.service import CloudFormation
 from local.aws.cloudformation.stack import Stack
 from local.aws.events.destinations import Destinations
 from local.aws.events.event_sources import EventSources
+from local.aws.events.queue_sources import QueueSources
 from local.aws.events.streams import Streams
 from local.aws.functions.assets import Assets
 from local.aws.functions.asynchronous import AsyncInvoker
@@ -73,6 +74,7 @@ class EmbeddedAws:
         self.functions.install()
         sources = EventSources(clock, self.functions, destinations.deliver)
         Streams(clock, sources.happened).install()
+        QueueSources(self.around, clock, self.functions).install()
         custom = CustomResources(self.server, self.functions)
         self.stacks = CloudFormation(self.around, custom, self.assets)
         self.server.own("cloudformation", self.stacks)

@@ -31,6 +31,7 @@ MAPPING = frozenset(
         "MaximumBatchingWindowInSeconds",
         "MaximumRecordAgeInSeconds",
         "MaximumRetryAttempts",
+        "ScalingConfig",
         "StartingPosition",
         "Tags",
     }
@@ -129,12 +130,34 @@ def _alias_deleted(order: Order, _: Physical) -> None:
 
 #: What a role needs to read a stream, and on what, where that is not the stream.
 _READING = {"dynamodb:GetRecords": "", "dynamodb:GetShardIterator": "", "dynamodb:ListStreams": "*"}
+_RECEIVING = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
+
+
+def _mapping_of_a_queue(order: Order) -> Physical:
+    """Lambda refuses what it could not work with
+    (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html)."""
+    function, queue = order.get("FunctionName"), str(order.get("EventSourceArn"))
+    found = order.call("lambda", "get_function_configuration", FunctionName=function)
+    for action in _RECEIVING:
+        if not role_may(found["Role"], f"sqs:{action}", queue, order.around.state):
+            raise Failed(f"The provided execution role does not have permissions to call {action} on SQS")
+    url = order.call("sqs", "get_queue_url", QueueName=queue.rpartition(":")[2])["QueueUrl"]
+    named = ["VisibilityTimeout"]
+    said = order.call("sqs", "get_queue_attributes", QueueUrl=url, AttributeNames=named)["Attributes"]
+    visible, timeout = int(said["VisibilityTimeout"]), int(found["Timeout"])
+    if visible < timeout:
+        raise Failed(
+            f"Queue visibility timeout: {visible} seconds is less than Function timeout: {timeout} seconds"
+        )
+    return _created(order)
 
 
 def _mapping(order: Order) -> Physical:
     unknown = set(order.properties) - MAPPING
     if unknown:
         raise Failed(f"the embedded cloud's event source mappings do not know {', '.join(sorted(unknown))}")
+    if str(order.get("EventSourceArn")).split(":")[2] == "sqs":
+        return _mapping_of_a_queue(order)
     function, stream = order.get("FunctionName"), order.get("EventSourceArn")
     role = order.call("lambda", "get_function_configuration", FunctionName=function)["Role"]
     try:
@@ -148,6 +171,10 @@ def _mapping(order: Order) -> Physical:
     for action, resource in _READING.items():
         if not role_may(role, action, resource or stream, order.around.state):
             raise Failed(f"Cannot access stream {stream}: {role} may not {action}")
+    return _created(order)
+
+
+def _created(order: Order) -> Physical:
     reply = order.shaped("lambda", "create_event_source_mapping", "Tags")
     return Physical(
         reply["UUID"], {"Id": reply["UUID"], "EventSourceMappingArn": reply["EventSourceMappingArn"]}

@@ -1,0 +1,125 @@
+"""A function gets a queue's messages: in batches, again after the visibility timeout, and a dead letter in the end."""
+
+import json
+import time
+
+import pytest
+
+from tests.local.cloudformation.test_cloudformation import Stacks
+from tests.local.events.test_event_sources import KEYS
+
+#: Notes each message in a table, with how often it came, and does not take the bad ones.
+TAKER = """
+    import boto3
+    def handler(event, context):
+        seen = boto3.client("dynamodb")
+        for record in event["Records"]:
+            times = record["attributes"]["ApproximateReceiveCount"]
+            seen.put_item(TableName="seen", Item={
+                "pk": {"S": record["body"] + " " + times},
+                "batch": {"N": str(len(event["Records"]))},
+            })
+        bad = [record for record in event["Records"] if record["body"].startswith("bad")]
+        return {"batchItemFailures": [{"itemIdentifier": record["messageId"]} for record in bad]}
+"""
+RECEIVING = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
+
+
+class Receiving:
+    """A queue with dead letters, and a function that takes its messages."""
+
+    def __init__(self, aws, *may: str, visible_after: int = 60) -> None:
+        self.aws, self.stacks = aws, Stacks(aws)
+        aws.call("dynamodb", "create_table", TableName="seen", **KEYS)
+        aws.function("taker", TAKER, role=aws.role("taking", "dynamodb:PutItem", *may))
+        self.resources = {
+            "Dead": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "dead"}},
+            "Queue": {
+                "Type": "AWS::SQS::Queue",
+                "Properties": {
+                    "QueueName": "requests",
+                    "VisibilityTimeout": visible_after,
+                    "RedrivePolicy": {
+                        "deadLetterTargetArn": {"Fn::GetAtt": ["Dead", "Arn"]},
+                        "maxReceiveCount": 2,
+                    },
+                },
+            },
+            "Mapping": {
+                "Type": "AWS::Lambda::EventSourceMapping",
+                "Properties": {
+                    "EventSourceArn": {"Fn::GetAtt": ["Queue", "Arn"]},
+                    "FunctionName": "taker",
+                    "BatchSize": 10,
+                    "FunctionResponseTypes": ["ReportBatchItemFailures"],
+                    "ScalingConfig": {"MaximumConcurrency": 2},
+                },
+            },
+        }
+
+    def send(self, *bodies: str) -> None:
+        url = self.aws.call("sqs", "get_queue_url", QueueName="requests")["QueueUrl"]
+        entries = [{"Id": str(number), "MessageBody": body} for number, body in enumerate(bodies)]
+        self.aws.call("sqs", "send_message_batch", QueueUrl=url, Entries=entries)
+
+    def seen(self, *wanted: str) -> dict[str, int]:
+        """Each message with how often it came, and how many came with it, as soon as the wanted ones did."""
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            found = self.aws.call("dynamodb", "scan", TableName="seen")["Items"]
+            seen = {item["pk"]["S"]: int(item["batch"]["N"]) for item in found}
+            if seen.keys() >= set(wanted):
+                return seen
+            time.sleep(0.02)
+        raise AssertionError(f"only {sorted(seen)} came")
+
+    def left(self, queue: str) -> int:
+        """The messages of a queue, whoever has them now."""
+        url = self.aws.call("sqs", "get_queue_url", QueueName=queue)["QueueUrl"]
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        said = self.aws.call("sqs", "get_queue_attributes", QueueUrl=url, AttributeNames=names)["Attributes"]
+        return sum(int(said[name]) for name in names)
+
+
+def test_what_the_function_takes_is_gone_and_what_it_does_not_comes_again_until_it_is_a_dead_letter(aws):
+    receiving = Receiving(aws, *RECEIVING)
+    assert receiving.stacks.create(receiving.resources)["StackStatus"] == "CREATE_COMPLETE", (
+        receiving.stacks.reasons()
+    )
+    aws.clock.hurry(True)
+
+    receiving.send("good one", "bad one", "good two")
+
+    seen = receiving.seen("good one 1", "good two 1", "bad one 2")
+    assert set(seen) == {"good one 1", "good two 1", "bad one 1", "bad one 2"}
+    url = aws.call("sqs", "get_queue_url", QueueName="dead")["QueueUrl"]
+    assert aws.message(url)["Body"] == "bad one"
+    assert receiving.left("requests") == 0
+
+
+@pytest.mark.parametrize("missing", RECEIVING)
+def test_a_mapping_whose_role_may_not_receive_is_refused(aws, missing):
+    receiving = Receiving(aws, *(action for action in RECEIVING if action != missing))
+
+    assert f"permissions to call {missing.removeprefix('sqs:')} on SQS" in receiving.stacks.failed(
+        receiving.resources
+    )
+
+
+def test_a_queue_whose_messages_come_back_before_the_function_times_out_is_refused(aws):
+    receiving = Receiving(aws, *RECEIVING, visible_after=10)
+
+    why = receiving.stacks.failed(receiving.resources)
+    assert "visibility timeout: 10 seconds is less than Function timeout: 20 seconds" in why
+
+
+def test_a_sender_waits_for_nobody(aws):
+    receiving = Receiving(aws, *RECEIVING)
+    assert receiving.stacks.create(receiving.resources)["StackStatus"] == "CREATE_COMPLETE", (
+        receiving.stacks.reasons()
+    )
+
+    receiving.send(*(json.dumps({"number": number}) for number in range(10)))
+
+    seen = receiving.seen(*(f'{{"number": {number}}} 1' for number in range(10)))
+    assert len(seen) == 10
