@@ -1,6 +1,6 @@
-"""Compares a fragment of settings with the ClusterPolicy's schema: unknown fields, wrong kinds, wrong words.
+"""Compares a fragment of settings with the schema of the ClusterPolicy: unknown fields, wrong types, wrong words.
 
-Which fields a lab may set, and their schema, stand in data/gpu/cluster_policy.json, taken from NVIDIA's CRD.
+data/gpu/cluster_policy.json lists the fields that a lab may set, with their schema from NVIDIA's CRD.
 """
 
 import json
@@ -19,7 +19,7 @@ _KINDS = {"boolean": "true or false", "string": "text", "integer": "a whole numb
 
 
 def faults(fragment: JsonValue) -> Iterator[tuple[Path, str]]:
-    """What the API server would refuse, each with its path within the fragment."""
+    """The mistakes that the API server would refuse, each with its path in the fragment."""
     yield from _faults(fragment, _schema(), ())
 
 
@@ -40,8 +40,8 @@ def _faults(value: JsonValue, schema: Schema, path: Path) -> Iterator[tuple[Path
         quoted = kind == "string" and isinstance(value, int | float) and not isinstance(value, bool)
         yield path, f"is {shown(value)}, write {_KINDS[kind]}" + (f': "{value}"' if quoted else "")
     elif (words := _words(schema)) and value not in words:
-        said = ", ".join(word or '""' for word in words)
-        yield path, f"is {shown(value)}, write one of {said}; the nearest is {nearest(str(value), words)}"
+        choices = ", ".join(word or '""' for word in words)
+        yield path, f"is {shown(value)}, write one of {choices}; the nearest is {nearest(str(value), words)}"
     elif "pattern" in schema and not re.search(str(schema["pattern"]), str(value)):
         yield path, f"is {shown(value)}, write a length of time such as 30s"
 

@@ -10,11 +10,11 @@ from lamplighter.values.counted import write_duration
 
 OFF = "off"
 SHORTEST = timedelta(minutes=10)
-"""Two sweeps: whether a pod holds a GPU is looked at every five minutes."""
+"""Two sweeps. The guard checks every five minutes whether a pod holds a GPU."""
 
 
 def read_idle_after(value: object) -> timedelta:
-    """A duration of at least ten minutes, or `off`, which is no time at all."""
+    """A duration of at least ten minutes; zero for `off`. Raises ValueError."""
     if value in (OFF, timedelta()):
         return timedelta()
     try:
@@ -27,7 +27,7 @@ def read_idle_after(value: object) -> timedelta:
 
 
 def write_idle_after(length: timedelta) -> str:
-    """As lab.yaml has it."""
+    """The text for lab.yaml."""
     return write_duration(length) if length else OFF
 
 

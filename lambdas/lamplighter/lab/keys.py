@@ -1,4 +1,4 @@
-"""The keys of the model by path: what may stand where, and which known key is nearest to a wrong one."""
+"""The keys of the model by path: the type at each path, and the known key nearest to a wrong one."""
 
 import difflib
 import types
@@ -15,7 +15,7 @@ Path = tuple[str | int, ...]
 
 
 def bare(kind: object) -> object:
-    """A type without its constraints and without the possibility of being left out."""
+    """A type without its constraints, and without None."""
     origin = get_origin(kind)
     if origin is Annotated:
         return bare(get_args(kind)[0])
@@ -31,7 +31,7 @@ def fields(part: type[Part]) -> dict[str, FieldInfo]:
 
 
 def kind_at(path: Path) -> object:
-    """The type of what stands at a path; None where nothing may."""
+    """The type of the value at a path; None if the model has no such path."""
     kind: object = Lab
     for step in path:
         kind = bare(kind)
@@ -48,7 +48,7 @@ def kind_at(path: Path) -> object:
 
 
 def part_at(path: Path) -> type[Part] | None:
-    """The part whose keys stand at a path, or None."""
+    """The part at a path, or None."""
     kind = kind_at(path)
     return kind if isinstance(kind, type) and issubclass(kind, Part) else None
 
@@ -62,7 +62,7 @@ def field_at(path: Path) -> FieldInfo | None:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word most like a wrong one, however little it is like it."""
+    """The known word that is most similar to a wrong one, even if they differ much."""
     return _nearest(word, tuple(known))
 
 
@@ -70,23 +70,23 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 def _nearest(word: str, known: tuple[str, ...]) -> str | None:
     matcher = difflib.SequenceMatcher(None)
     matcher.set_seq2(word[:80].lower())
-    best, found = -1.0, None
+    best, similar = -1.0, None
     for name in known:
         matcher.set_seq1(name.lower())
-        # The quick ratios are upper bounds; most names need no more than them.
+        # The quick ratios are upper bounds. For most names they are enough.
         if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and matcher.ratio() > best:
-            best, found = matcher.ratio(), name
-    return found
+            best, similar = matcher.ratio(), name
+    return similar
 
 
 def nearest_key(path: Path) -> str:
-    """The known key nearest to an unknown one: beside it, or of that very name elsewhere in the lab."""
+    """The known key nearest to an unknown one: in the same part, or of the same name elsewhere in the lab."""
     part = part_at(path[:-1]) or Lab
     wrong = str(path[-1])
     beside = nearest(wrong, list(fields(part))) or "name"
     alike = difflib.SequenceMatcher(None, wrong.lower(), beside).ratio()
-    elsewhere = next((found for found in _places(Lab) if found.rpartition(".")[2] == wrong), None)
-    return elsewhere if elsewhere and alike < 0.8 else beside  # noqa: PLR2004 - a typo beats a namesake
+    elsewhere = next((place for place in _places(Lab) if place.rpartition(".")[2] == wrong), None)
+    return elsewhere if elsewhere and alike < 0.8 else beside  # noqa: PLR2004 - a typo is likelier than a wrong place
 
 
 def _places(part: type[Part], above: str = "") -> Iterator[str]:

@@ -1,24 +1,24 @@
-"""The forms of the names in lab.yaml, as patterns that the JSON Schema shows too.
+"""The patterns of the names in lab.yaml. The JSON Schema has them, too.
 
-Lengths follow from what is made of a name: `<lab>-ng-<pool>` has at most 63 characters, and
-`close-<window>-<date>` at most 64.
+Longer names are made from a name, and they limit its length: `<lab>-ng-<pool>` may have 63 characters, and
+`close-<window>-<date>` 64.
 """
 
 LAB_NAME = "^[a-z][a-z0-9-]{0,39}$"
 POOL_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"
-# A file in the lab's folder or below it: no way up or out.
+# A file in the folder of the lab or below it: no path leads out of the folder.
 CALENDAR_FILE = r"^[A-Za-z0-9_][A-Za-z0-9_. -]*(/[A-Za-z0-9_][A-Za-z0-9_. -]*)*\.ics$"
 COURSE_CALENDAR = rf"^https://[^\s/?#@\\]+([/?#]\S*)?$|{CALENDAR_FILE}"
 WINDOW_NAME = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$"
 NODEGROUP_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"
-# Auto Scaling takes other characters too; EKS gives none of them.
+# Auto Scaling allows other characters, too, but EKS uses none of them.
 AUTO_SCALING_GROUP = "^[A-Za-z0-9][A-Za-z0-9_-]{0,254}$"
 CLUSTER_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 INSTANCE_TYPE = r"^[a-z][a-z0-9-]*\.[a-z0-9-]+$"
 ADD_ON = "^[a-z0-9][a-z0-9_-]{0,99}$"
 AMI_TYPE = "^[A-Za-z0-9_]+$"
 KUBERNETES_VERSION = r"^1\.[0-9]{2}$"
-# NVIDIA's own names, with or without the word all- of the MIG manager's list.
+# NVIDIA's own names, with or without the prefix all- of the MIG manager's list.
 MIG_PROFILE = r"^(all-)?([1-7]g\.[0-9]{1,3}gb(\.me)?(\+gfx|\+me)?|balanced|disabled)$"
 CHART_VERSION = r"^v[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}$"
 PLAIN_VERSION = r"^[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}$"
@@ -30,7 +30,7 @@ MEMBER = "^[USW][A-Z0-9]{1,30}$"
 SLACK_COMMAND = "^[a-z0-9][a-z0-9_-]{0,30}$"
 SLACK_CHANNEL = "^[CG][A-Z0-9]{1,30}$"
 SLACK_TEAM = "^T[A-Z0-9]{1,30}$"
-SECRET_ARN = "^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:.+$"  # noqa: S105 - a form, no secret
+SECRET_ARN = "^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:.+$"  # noqa: S105 - a pattern, not a secret
 EMAIL = r"^[^@\s]+@[^@\s]+\.[^@\s]+$"
 ADDRESS = r"^[^@\s:/]+@[^@\s:/]+\.[^@\s:/]+$|^https://[^\s/?#@\\]+([/?#]\S*)?$"
 ENTRY_NAME = "^[a-z0-9][a-z0-9_-]{0,39}$"

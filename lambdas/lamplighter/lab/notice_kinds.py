@@ -1,7 +1,7 @@
-"""Every kind of notice there is: when it is said, on which topic, and when it pings people in Slack.
+"""Every kind of notice: when it is sent, on which topic, and when it mentions people in Slack.
 
-The one table: lab.yaml's routes, the attribute `kind` of every message, the reference page and Slack read it.
-What a notice says is announcement.py's.
+This is the only table of kinds. The routes of lab.yaml, the attribute `kind` of every message, the reference page and
+Slack use it. domain/notices/ chooses the text of a notice.
 """
 
 from dataclasses import dataclass
@@ -10,29 +10,29 @@ from typing import assert_never
 
 
 class Ping(StrEnum):
-    """When a new message that mentions people is worth it."""
+    """When a notice is a new message that mentions people."""
 
     NEVER = "never"
     ALWAYS = "always"
-    PLANNED = "where it was a planned window"
-    NOT_OPENING = "where the window will not open"
-    LATE = "where it came late"
-    IN_USE = "where GPUs are in use"
+    PLANNED = "if it was a planned window"
+    NOT_OPENING = "if the window will not open"
+    LATE = "if it came late"
+    IN_USE = "if GPUs are in use"
 
 
 @dataclass(frozen=True, slots=True)
 class NoticeKind:
-    """One kind, by the name that routes and messages give it."""
+    """One kind. Routes and messages use its name."""
 
     name: str
     when: str
     ping: Ping = Ping.NEVER
     routed: bool = True
-    """Whether a route of lab.yaml that names no kinds gets it."""
+    """Whether a route of lab.yaml without a list of kinds gets it."""
     page: bool = False
-    """Whether it needs a person: it goes to the pages' own place, not to the notices'."""
+    """Whether it needs a person. It then goes to the topic of the pages, not of the notices."""
     in_channel: bool = False
-    """Whether Slack has a plain message of it where it does not ping; else it shows in a lease's message or thread."""
+    """Whether it is a message of its own in Slack when it mentions nobody; else the lease's message or thread has it."""
 
 
 KINDS: tuple[NoticeKind, ...] = (
@@ -41,37 +41,37 @@ KINDS: tuple[NoticeKind, ...] = (
     NoticeKind("failed", "GPUs failed their checks and the pool is being closed for it.", Ping.ALWAYS),
     NoticeKind("replacing", "Nodes whose GPUs failed are about to be replaced."),
     NoticeKind("refused", "A window, an open or an extension was refused.", Ping.PLANNED),
-    NoticeKind("already-open", "Somebody asked for what is open already.", routed=False),
+    NoticeKind("already-open", "Somebody asked for a pool that is already open.", routed=False),
     NoticeKind("planned", "Somebody was granted a lease that begins later."),
-    NoticeKind("extended", "A lease ends later than it did."),
-    NoticeKind("shortened", "A lease ends sooner than it did."),
-    NoticeKind("warned", "A lease ends soon; whose work goes with it.", Ping.IN_USE),
-    NoticeKind("ends-early", "The guard will end a lease before its time, and why.", Ping.IN_USE),
+    NoticeKind("extended", "A lease now ends later."),
+    NoticeKind("shortened", "A lease now ends sooner."),
+    NoticeKind("warned", "A lease ends soon; the notice says whose work ends with it.", Ping.IN_USE),
+    NoticeKind("ends-early", "The guard will end a lease early, and why.", Ping.IN_USE),
     NoticeKind("closing", "A pool is closing, and why."),
     NoticeKind(
         "not-opening", "A window does not open on a date: an exception, or a clock change.", in_channel=True
     ),
     NoticeKind(
         "foreseen",
-        "A window will be refused as things stand, or opens after all.",
+        "A window will be refused if nothing changes, or will open after all.",
         Ping.NOT_OPENING,
         in_channel=True,
     ),
-    NoticeKind("missed", "A planned window went by without opening.", Ping.PLANNED),
+    NoticeKind("missed", "A planned window passed without opening.", Ping.PLANNED),
     NoticeKind("calendar", "A course calendar changed what is planned, or cannot be read."),
-    NoticeKind("experiment", "A fault is about to be put in on purpose, and who feels it."),
-    NoticeKind("experiment-over", "An experiment is over and undone."),
+    NoticeKind("experiment", "An experiment is about to start a fault on purpose, and whom it affects."),
+    NoticeKind("experiment-over", "An experiment is over, and its change is undone."),
     NoticeKind("skip", "Somebody skips a window.", in_channel=True),
     NoticeKind("unskip", "Somebody lets a skipped window open after all.", in_channel=True),
     NoticeKind("pause", "Somebody paused the lab, or a pool.", in_channel=True),
     NoticeKind("resume", "Somebody resumed it.", in_channel=True),
-    NoticeKind("arm", "Somebody let the guard enforce.", routed=False),
-    NoticeKind("watch", "Somebody let the guard only watch.", routed=False),
+    NoticeKind("arm", "Somebody switched the guard to enforce mode.", routed=False),
+    NoticeKind("watch", "Somebody switched the guard to watch mode.", routed=False),
     NoticeKind("ack", "Somebody silenced the pages of a pool for a while.", routed=False),
     NoticeKind("keep", "Somebody keeps an idle lease.", routed=False),
-    NoticeKind("doctor", "What the doctor's monthly run found, or that all is well.", routed=False),
+    NoticeKind("doctor", "The result of the doctor's monthly run.", routed=False),
     NoticeKind("leaked", "A pool should be at zero and is not.", Ping.ALWAYS, page=True),
-    NoticeKind("guard", "The guard found a breach, or could not look.", page=True),
+    NoticeKind("guard", "The guard found a breach, or could not read the state.", page=True),
 )
 
 _BY_NAME = {kind.name: kind for kind in KINDS}
@@ -79,9 +79,9 @@ NAMES = tuple(_BY_NAME)
 NOTICES = tuple(kind.name for kind in KINDS if not kind.page)
 PAGES = tuple(kind.name for kind in KINDS if kind.page)
 ROUTED = tuple(kind.name for kind in KINDS if kind.routed and not kind.page)
-"""What a route gets that names no kinds."""
+"""The kinds for a route without a list of kinds."""
 IN_CHANNEL = frozenset(kind.name for kind in KINDS if kind.in_channel)
-"""What Slack's channel is told though no lease's message shows it."""
+"""The kinds that get a message in Slack's channel, because no lease's message shows them."""
 
 
 def pings(
@@ -94,8 +94,9 @@ def pings(
 ) -> bool:
     """Whether this notice is a new message in Slack that mentions people.
 
-    `planned`: it is about a window of the calendar; `not_opening`: which will not open; `late`: the pool was not
-    open when its lease said; `in_use`: pods hold GPUs on the nodes that go. A kind that nobody knows pings nobody.
+    `planned`: the notice is about a window of the calendar. `not_opening`: that window will not open. `late`: the pool
+    opened later than its lease planned. `in_use`: pods hold GPUs on the nodes that will be removed. An unknown kind
+    mentions nobody.
     """
     known = _BY_NAME.get(kind)
     match known.ping if known else Ping.NEVER:

@@ -1,7 +1,7 @@
-"""The scalar words of lab.yaml: durations, times of the day, dates, money, counts.
+"""The scalar values of lab.yaml: durations, times of the day, dates, money, versions.
 
-Each reads what a person may write, says what would be right otherwise, and writes itself back in
-the same words. What a value means beside others is for lab_rules.
+Each type reads the text of a person, explains a wrong text, and can write the value back as the same text.
+labfile/rules/ checks whether a value fits other values.
 """
 
 import json
@@ -34,13 +34,13 @@ LONGEST_DURATION = timedelta(days=366)
 
 
 class Part(BaseModel):
-    """A part of the lab: no key beyond the named ones, nothing coerced, nothing changed afterwards."""
+    """A part of the lab. It has no other keys, converts no values, and is frozen."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
 
 
 class Number(Decimal):
-    """A number of lab.yaml with the text that was written: 1.30 is not 1.3 where it is a version."""
+    """A number of lab.yaml with its text, because the versions 1.30 and 1.3 differ."""
 
     written: str
 
@@ -79,7 +79,7 @@ _DURATION = re.compile(r"(?:([0-9]{1,5})h)?(?:([0-9]{1,6})m)?")
 
 
 def read_duration(value: object) -> timedelta:
-    """8h, 90m or 1h30m; more than nothing, at most 366 days."""
+    """8h, 90m or 1h30m; longer than zero, at most 366 days. Raises ValueError."""
     if isinstance(value, timedelta):
         return value
     match = _DURATION.fullmatch(value) if isinstance(value, str) and value else None
@@ -105,7 +105,7 @@ _TIME = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 
 
 def read_start(value: object) -> int:
-    """HH:MM from 00:00 to 23:59 as the minute of the day."""
+    """HH:MM from 00:00 to 23:59 as the minute of the day. Raises ValueError."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MINUTES_A_DAY:
         raise ValueError(f"is {value}, write a time as HH:MM, from 00:00 to 23:59")
     match = _TIME.fullmatch(value) if isinstance(value, str) else None
@@ -115,7 +115,7 @@ def read_start(value: object) -> int:
 
 
 def read_end(value: object) -> int:
-    """HH:MM from 00:00 to 24:00 as the minute of the day; 24:00 is 1440."""
+    """HH:MM from 00:00 to 24:00 as the minute of the day; 24:00 is 1440. Raises ValueError."""
     if value == "24:00":
         return MINUTES_A_DAY
     try:
@@ -148,7 +148,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def read_date(value: object) -> date:
-    """YYYY-MM-DD, a day that exists."""
+    """YYYY-MM-DD, a day that exists. Raises ValueError."""
     if type(value) is date:
         return value
     if not isinstance(value, str) or _DATE.fullmatch(value) is None:
@@ -171,7 +171,7 @@ _AMOUNT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 
 
 def read_amount(value: object) -> Decimal:
-    """An amount exactly as written, 0 to 1e9; never by way of a binary float."""
+    """An amount exactly as written, 0 to 1e9, never rounded by a binary float. Raises ValueError."""
     right = "write an amount from 0 to 1000000000 such as 120 or 1.237"
     text = value.written if isinstance(value, Number) else value if isinstance(value, str) else None
     if isinstance(value, Decimal) and text is None:
@@ -213,7 +213,7 @@ Amount = Annotated[
 
 
 def read_version(value: object) -> object:
-    """A version that YAML took for a number, as it was written."""
+    """The text of a version that YAML read as a number."""
     return value.written if isinstance(value, Number) else value
 
 
@@ -225,12 +225,12 @@ Version = Annotated[
 
 
 def one_or_more(value: object) -> object:
-    """A single word where a list may stand."""
+    """A list as it is; a single value as a list of one."""
     return value if isinstance(value, list) or value is None else [value]
 
 
 class OneOrMore:
-    """Marks a list of which a single item may be written without brackets."""
+    """Marks a list whose single item may be written without brackets."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(one_or_more, handler(source))

@@ -1,7 +1,7 @@
-"""Makes a lab that cannot be read readable enough to look for further problems in it.
+"""Repairs a lab that cannot be read, so that the rules can look for further problems in it.
 
-What is wrong is taken out, so that its default holds, or replaced by something harmless; the rules
-then leave out whatever they find by reading such a place.
+A wrong value is removed, so that its default applies, or replaced by a harmless value. The rules then report no problem
+that comes from such a place.
 """
 
 from copy import deepcopy
@@ -27,7 +27,7 @@ TRIES = 6
 
 
 def cleaned(value: object, path: Path = ()) -> object:
-    """The value without keys that are null, which is the same as left out; Helm's values are Helm's."""
+    """The value without keys that are null: null means the same as a missing key. Helm's values keep theirs."""
     if path[:2] == VALUES or path[-2:] == CLUSTER_POLICY:
         return _helm(value)
     if isinstance(value, list):
@@ -35,7 +35,7 @@ def cleaned(value: object, path: Path = ()) -> object:
     if not isinstance(value, dict):
         return value
     if path == ("pools",):
-        # A pool that is only named has every key left out.
+        # A pool without a value is a pool without keys.
         value = {name: {} if pool is None else pool for name, pool in value.items()}
     return {key: cleaned(item, (*path, key)) for key, item in value.items() if item is not None}
 
@@ -51,7 +51,7 @@ def _helm(value: object) -> object:
 
 
 def culprit(location: tuple[str | int, ...]) -> Path:
-    """The path to put right for an error: a list counts as a whole, but for windows, each for itself."""
+    """The path to repair for an error. A list is repaired as a whole, but each window alone."""
     path = tuple(step for step in location if step != "[key]")
     while path and isinstance(path[-1], int) and not (path[0] == "windows" and len(path) == 2):  # noqa: PLR2004
         path = path[:-1]
@@ -59,7 +59,7 @@ def culprit(location: tuple[str | int, ...]) -> Path:
 
 
 def repaired(value: dict[str, object], error: ValidationError) -> Lab | None:
-    """A lab without what is wrong, or None where that leaves nothing to read."""
+    """The lab without its wrong values; None if the rest cannot be read."""
     value = deepcopy(value)
     for _ in range(TRIES):
         for detail in error.errors():
@@ -72,7 +72,7 @@ def repaired(value: dict[str, object], error: ValidationError) -> Lab | None:
 
 
 def _mend(value: object, path: Path) -> None:
-    """Takes out what stands at a path, or puts something harmless there."""
+    """Removes the value at a path, or puts a harmless value there."""
     parent = value
     for step in path[:-1]:
         if isinstance(parent, dict):

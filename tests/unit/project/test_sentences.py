@@ -25,7 +25,6 @@ FOREIGN = {
     "cli/reference/page.py": "a list of parts",
     "lambdas/handlers/commands.py": "API Gateway's route key",
     "lambdas/lamplighter/adapters/aws/calls.py": "what botocore wrote: put on one line",
-    "lambdas/lamplighter/adapters/aws/ledger/proofs.py": "an item of the ledger, by its keys",
     "lambdas/lamplighter/adapters/aws/ledger/rows.py": "a sort key of the ledger",
     "lambdas/lamplighter/adapters/aws/notices.py": "a subject, put on one line as SNS wants it",
     "lambdas/lamplighter/adapters/calendars/course.py": "what icalendar wrote: put on one line",

@@ -1,6 +1,7 @@
-"""Whether GPUs can be offered as the lab and its windows ask: fields, GPU model, image, and their combinations.
+"""Checks whether the nodes can offer GPUs as the lab and its windows ask.
 
-domain/gpu/sharing.py knows what a setting means; lab/cluster_policy.py has the schema of the ClusterPolicy.
+It checks fields, GPU model, image and their combinations. domain/gpu/sharing.py knows the meaning of a setting, and
+lab/cluster_policy.py has the schema of the ClusterPolicy.
 """
 
 from collections.abc import Iterator
@@ -15,12 +16,12 @@ from lamplighter.lab.model import Lab
 from lamplighter.lab.types import shown
 from lamplighter.labfile.rules.parts import Misfit
 
-# Without these components no GPU is announced or recognised: a lease would wait for its GPUs without end.
+# Without these components no node announces a GPU, or no GPU is recognised: a lease would wait for its GPUs for ever.
 NEEDED = ("devicePlugin", "gfd")
 
 
 def misfits(lab: Lab) -> Iterator[Misfit]:
-    """The mistakes in how GPUs are offered."""
+    """The mistakes in the GPU settings of the lab and its windows."""
     everywhere = list(lab.pools)
     yield from _settings(lab, lab.gpu, lab.gpu, ("gpu",), everywhere)
     for index, window in enumerate(lab.windows):
@@ -33,20 +34,20 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
 
 
 def _settings(
-    lab: Lab, said: GpuSettings, resolved: GpuSettings, path: Path, pools: list[str]
+    lab: Lab, settings: GpuSettings, resolved: GpuSettings, path: Path, pools: list[str]
 ) -> Iterator[Misfit]:
-    """What is said in one place, judged with what holds there altogether."""
-    if said.share is not None and said.sharing is not None:
+    """The mistakes of the settings at one place. `resolved` has all settings that apply there."""
+    if settings.share is not None and settings.sharing is not None:
         yield Misfit((*path, "share"), "is given beside sharing, keep one of the two", ((*path, "sharing"),))
-    shared: Path = (*path, "share" if said.sharing is None else "sharing")
+    shared: Path = (*path, "share" if settings.sharing is None else "sharing")
     for pool in pools:
         reads: tuple[Path, ...] = (("pools", pool, "instance_type"), ("pools", pool, "ami_type"))
-        if said.mig is not None:
-            yield from _mig(lab, said, (*path, "mig"), pool, reads)
-        if said.shared is not None and lab.gpu_stack(pool) == "built-in":
+        if settings.mig is not None:
+            yield from _mig(lab, settings, (*path, "mig"), pool, reads)
+        if settings.shared is not None and lab.gpu_stack(pool) == "built-in":
             yield Misfit(shared, _announced_whole(lab, pool), reads)
-    yield from _together(lab, said, resolved, path, shared)
-    yield from _policy(lab, said, (*path, "cluster_policy"))
+    yield from _together(lab, settings, resolved, path, shared)
+    yield from _policy(lab, settings, (*path, "cluster_policy"))
 
 
 def _announced_whole(lab: Lab, pool: str) -> str:
@@ -61,10 +62,10 @@ def _announced_whole(lab: Lab, pool: str) -> str:
     )
 
 
-def _mig(lab: Lab, said: GpuSettings, path: Path, pool: str, reads: tuple[Path, ...]) -> Iterator[Misfit]:
+def _mig(lab: Lab, settings: GpuSettings, path: Path, pool: str, reads: tuple[Path, ...]) -> Iterator[Misfit]:
     instance_type = lab.pools[pool].instance_type
     known = instance_types.gpu_type(instance_type)
-    if not said.sliced or known is None:
+    if not settings.sliced or known is None:
         return
     if lab.gpu_stack(pool) != "operator":
         yield Misfit(
@@ -72,7 +73,7 @@ def _mig(lab: Lab, said: GpuSettings, path: Path, pool: str, reads: tuple[Path, 
         )
         return
     profiles = mig.profiles(instance_type)
-    profile = str(said.mig_config).removeprefix("all-")
+    profile = str(settings.mig_config).removeprefix("all-")
     if not profiles:
         yield Misfit(
             path,
@@ -89,14 +90,14 @@ def _mig(lab: Lab, said: GpuSettings, path: Path, pool: str, reads: tuple[Path, 
 
 
 def _together(
-    lab: Lab, said: GpuSettings, resolved: GpuSettings, path: Path, shared: Path
+    lab: Lab, settings: GpuSettings, resolved: GpuSettings, path: Path, shared: Path
 ) -> Iterator[Misfit]:
-    """Slices, sharing and the names under which slices are offered."""
+    """Mistakes of slices, of sharing, and of the resource names of slices."""
     if not resolved.sliced:
         return
     reads: tuple[Path, ...] = (("gpu", "mig"), ("gpu", "cluster_policy"), ("gpu_operator", "values"))
     strategy = mig_strategy(lab, resolved)
-    where: Path = (*path, "mig") if said.mig is not None else path
+    where: Path = (*path, "mig") if settings.mig is not None else path
     if strategy == "none":
         yield Misfit(
             where, "cuts GPUs into slices, but mig.strategy is none: nobody would be offered one", reads
@@ -121,8 +122,8 @@ def _together(
         )
 
 
-def _policy(lab: Lab, said: GpuSettings, path: Path) -> Iterator[Misfit]:
-    if not said.cluster_policy:
+def _policy(lab: Lab, settings: GpuSettings, path: Path) -> Iterator[Misfit]:
+    if not settings.cluster_policy:
         return
     if not lab.gpu_operator.enabled and (lab.cluster.existing is None or lab.device_plugin.enabled):
         yield Misfit(
@@ -130,9 +131,9 @@ def _policy(lab: Lab, said: GpuSettings, path: Path) -> Iterator[Misfit]:
             "changes the GPU Operator, but gpu_operator.enabled is false; enable it or leave this out",
             (("gpu_operator", "enabled"),),
         )
-    for inner, text in faults(said.cluster_policy):
+    for inner, text in faults(settings.cluster_policy):
         yield Misfit((*path, *inner), text)
-    plugin = said.cluster_policy.get("devicePlugin")
+    plugin = settings.cluster_policy.get("devicePlugin")
     if isinstance(plugin, dict) and "config" in plugin and sharings(lab):
         yield Misfit(
             (*path, "devicePlugin", "config"),
@@ -141,10 +142,10 @@ def _policy(lab: Lab, said: GpuSettings, path: Path) -> Iterator[Misfit]:
         )
 
 
-def _taken_away(said: GpuSettings, path: Path) -> Iterator[Misfit]:
+def _taken_away(settings: GpuSettings, path: Path) -> Iterator[Misfit]:
     for part in NEEDED:
-        settings = said.cluster_policy.get(part)
-        if isinstance(settings, dict) and settings.get("enabled") is False:
+        component = settings.cluster_policy.get(part)
+        if isinstance(component, dict) and component.get("enabled") is False:
             yield Misfit(
                 (*path, "cluster_policy", part, "enabled"),
                 f"is {shown(False)}, which would leave the window without GPUs that can be proven; leave it out",

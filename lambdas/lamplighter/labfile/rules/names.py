@@ -1,6 +1,7 @@
-"""What AWS and Kubernetes would refuse of the words a lab gives them: tags, labels, taints, node groups.
+"""Names that AWS and Kubernetes would refuse: tags, labels, taints, node groups.
 
-They say so halfway through a deploy; here it is said before. The form of single names is in lab_names.
+AWS and Kubernetes refuse them in the middle of a deploy; these rules report them before. lab/names.py has the patterns
+of single names.
 """
 
 import re
@@ -12,7 +13,7 @@ from lamplighter.lab.pools import Taint
 from lamplighter.lab.types import shown
 from lamplighter.labfile.rules.parts import Misfit
 
-# 50 tags on a resource, of which some are ours.
+# AWS allows 50 tags on a resource, and the lab adds some of its own.
 MOST_TAGS = 40
 LONGEST_TAG_KEY, LONGEST_TAG = 128, 256
 LONGEST_LABEL = 63
@@ -24,7 +25,7 @@ _LABEL = re.compile(rf"({_NAME})?")
 
 
 def misfits(lab: Lab) -> Iterator[Misfit]:
-    """Every word that would be refused, and every two names that are one."""
+    """Each name that AWS or Kubernetes would refuse, and each name that is used twice."""
     yield from _tags(lab.tags)
     yield from _node_groups(lab)
     yield from _repeats(lab)
@@ -53,15 +54,19 @@ def _tags(tags: Mapping[str, str]) -> Iterator[Misfit]:
                 path, "is kept for others' tags, begin its key with another word than aws: or lamplighter:"
             )
         elif not key or len(key) > LONGEST_TAG_KEY or not _TAG.fullmatch(key):
-            said = f"is no key AWS takes, write 1 to {LONGEST_TAG_KEY} {TAG_LETTERS}"
-            yield Misfit(path, said)
+            problem = f"is no key AWS takes, write 1 to {LONGEST_TAG_KEY} {TAG_LETTERS}"
+            yield Misfit(path, problem)
         elif len(value) > LONGEST_TAG or not _TAG.fullmatch(value):
-            said = f"is {shown(value)}, write at most {LONGEST_TAG} {TAG_LETTERS}"
-            yield Misfit(path, said)
+            problem = f"is {shown(value)}, write at most {LONGEST_TAG} {TAG_LETTERS}"
+            yield Misfit(path, problem)
 
 
 def _node_groups(lab: Lab) -> Iterator[Misfit]:
-    """Groups of ours have roles and outputs of the same name: IAM takes gpu and GPU for one, CloudFormation g-pu."""
+    """Two pools with the same node group, or with groups whose names differ only in case, - and _.
+
+    The roles and outputs of our groups have the group's name. For IAM, gpu and GPU are the same name; for
+    CloudFormation, g-pu and gpu are.
+    """
     ours = lab.cluster.existing is None
     taken = {_alike(f"{lab.name}-ng-1"): "the system nodes"} if ours else {}
     for name, pool in lab.pools.items():
@@ -72,8 +77,8 @@ def _node_groups(lab: Lab) -> Iterator[Misfit]:
             makes, same, advice = "makes", "but for case, - and _ that of", "give the pool another name"
             if pool.existing is not None:
                 makes, same, advice = "names", "like", "name each group once"
-            said = f"{makes} the node group {group}, {same} {taken[known]}; {advice}"
-            yield Misfit(path, said, (("name",), ("pools", name, "existing")))
+            problem = f"{makes} the node group {group}, {same} {taken[known]}; {advice}"
+            yield Misfit(path, problem, (("name",), ("pools", name, "existing")))
         else:
             taken[known] = f"pool {name}"
 
@@ -97,7 +102,7 @@ def _repeats(lab: Lab) -> Iterator[Misfit]:
 def _label(key: str, value: str, path: Path) -> Iterator[Misfit]:
     form = "letters and digits, and - _ . within"
     if not _LABEL_KEY.fullmatch(key) or len(key) > LONGEST_LABEL:
-        said = f"has the key {shown(key)}, write at most {LONGEST_LABEL} {form}, with a prefix/ or without"
-        yield Misfit(path, said)
+        problem = f"has the key {shown(key)}, write at most {LONGEST_LABEL} {form}, with a prefix/ or without"
+        yield Misfit(path, problem)
     if not _LABEL.fullmatch(value) or len(value) > LONGEST_LABEL:
         yield Misfit(path, f"has the value {shown(value)}, write at most {LONGEST_LABEL} {form}")

@@ -1,6 +1,6 @@
-"""The copies of course calendars at an address, in the ledger: one item a window, packed.
+"""Copies of course calendars that have an address: one item for each window, with the text compressed.
 
-What is kept and when it is read again is domain.course_copy's.
+domain.calendar.course_copy decides what is kept and when it is read again.
 """
 
 import base64
@@ -19,16 +19,16 @@ class LedgerCourses(LedgerReads):
     """The course calendars' part of the ledger of one lab."""
 
     def course_copies(self) -> "dict[str, CourseCopy]":
-        """The last good copy of every calendar at an address, by window."""
-        found = self._table.query(items.LAB, COURSE, COURSE + "\U0010ffff")
-        return {str(said["window"]): _copy(said) for said in map(items.values, found)}
+        """By window, the last good copy of each calendar that has an address."""
+        copies = self._table.query(items.LAB, COURSE, COURSE + "\U0010ffff")
+        return {str(attributes["window"]): _copy(attributes) for attributes in map(items.values, copies)}
 
     def keep_course_copy(self, window: str, copy: "CourseCopy") -> None:
-        """Keep what was read of a window's calendar, or that it could not be read."""
+        """Keeps the text of a window's calendar, or the problem if it could not be read."""
         packed = (
             None if copy.text is None else base64.b64encode(zlib.compress(copy.text.encode(), 9)).decode()
         )
-        said: dict[str, items.Value] = {
+        attributes: dict[str, items.Value] = {
             "window": window,
             "address": copy.address,
             "tried": instant.written(copy.tried),
@@ -36,19 +36,19 @@ class LedgerCourses(LedgerReads):
             "read": None if copy.read is None else instant.written(copy.read),
             "problem": None if copy.problem is None else items.written(copy.problem),
         }
-        self._table.put(items.item(items.LAB, COURSE + window, said))
+        self._table.put(items.item(items.LAB, COURSE + window, attributes))
 
     def forget_course_copy(self, window: str) -> None:
-        """Drop the copy of a window that follows no calendar any more."""
+        """Deletes the copy of a window that no longer follows a calendar."""
         self._table.delete(items.LAB, COURSE + window)
 
 
-def _copy(said: dict[str, items.Value]) -> "CourseCopy":
+def _copy(attributes: dict[str, items.Value]) -> "CourseCopy":
 
-    text, read, problem = said.get("text"), said.get("read"), said.get("problem")
+    text, read, problem = attributes.get("text"), attributes.get("read"), attributes.get("problem")
     return CourseCopy(
-        address=str(said["address"]),
-        tried=instant.read(str(said["tried"])),
+        address=str(attributes["address"]),
+        tried=instant.read(str(attributes["tried"])),
         text=None if text is None else zlib.decompress(base64.b64decode(str(text))).decode(),
         read=None if read is None else instant.read(str(read)),
         problem=None if problem is None else read_reason(problem),

@@ -1,7 +1,7 @@
-"""What the ledger keeps of experiments: every run with what was there before it, and which one is under way.
+"""Experiments in the ledger: every run with the state before it, and which run is under way.
 
-A run is kept before its first change, on the condition that no other is under way; the cluster has one at
-a time. Reports stay as long as the audit trail.
+A run is written before its first change, on the condition that no other run is under way: a cluster has one run
+at a time. Reports are kept as long as the audit trail.
 """
 
 import json
@@ -23,22 +23,22 @@ class LedgerExperiments(LedgerChanges):
     """The experiments' part of the ledger."""
 
     def experiments(self) -> list[ExperimentRun]:
-        """Every run that is kept, the latest first."""
-        found = self._table.query(items.LAB, EXPERIMENT, EXPERIMENT + _AFTER_ALL)
-        return sorted((_run(item) for item in found), key=lambda run: run.begun, reverse=True)
+        """Every kept run, the latest first."""
+        runs = self._table.query(items.LAB, EXPERIMENT, EXPERIMENT + _AFTER_ALL)
+        return sorted((_run(item) for item in runs), key=lambda run: run.begun, reverse=True)
 
     def experiment(self, run_id: str) -> ExperimentRun | None:
         """One run, or None."""
-        found = self._table.get(items.LAB, EXPERIMENT + run_id)
-        return None if found is None else _run(found)
+        item = self._table.get(items.LAB, EXPERIMENT + run_id)
+        return None if item is None else _run(item)
 
     def experiment_under_way(self) -> ExperimentRun | None:
-        """The run that is not undone yet, where there is one: one read."""
-        found = self._table.get(items.LAB, UNDER_WAY)
-        return None if found is None else _run(found)
+        """The run that is not undone yet, or None. It costs one read."""
+        item = self._table.get(items.LAB, UNDER_WAY)
+        return None if item is None else _run(item)
 
     def begin_experiment(self, run: ExperimentRun, decision: Decision, why: Entry) -> None:
-        """Keep a run with what is there before it; Conflict where another one is under way."""
+        """Keeps a run with the state before it. Raises Conflict if another run is under way."""
         self._table.transact(
             [
                 self._table.put_in_transaction(_item(run, UNDER_WAY), "attribute_not_exists(pk)"),
@@ -49,7 +49,7 @@ class LedgerExperiments(LedgerChanges):
         )
 
     def advance_experiment(self, run: ExperimentRun, only_from: Collection[ExperimentPhase]) -> bool:
-        """Keep how far a run has come; False where it is in none of these phases any more."""
+        """Keeps the new phase of a run. False if its phase is none of `only_from` any more."""
         names = {f"from{number}": phase.value for number, phase in enumerate(only_from)}
         allowed = f"#phase IN ({', '.join(f':{name}' for name in names)})"
         writes = [self._table.put_in_transaction(_item(run, EXPERIMENT + run.id), allowed, **names)]
@@ -69,15 +69,15 @@ class LedgerExperiments(LedgerChanges):
 
 
 def _item(run: ExperimentRun, sort_key: str) -> items.Item:
-    said: dict[str, items.Value] = {
+    attributes: dict[str, items.Value] = {
         "run": run.id,
         "phase": run.phase.value,
         "lease": run.lease,
         "document": json.dumps(run.to_json(), sort_keys=True),
     }
     kept = None if sort_key == UNDER_WAY else run.begun + items.KEEP_AUDIT
-    return items.item(items.LAB, sort_key, said, until=kept)
+    return items.item(items.LAB, sort_key, attributes, until=kept)
 
 
-def _run(found: object) -> ExperimentRun:
-    return ExperimentRun.from_json(json.loads(str(items.values(found)["document"])))  # type: ignore[arg-type]
+def _run(item: object) -> ExperimentRun:
+    return ExperimentRun.from_json(json.loads(str(items.values(item)["document"])))  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
-"""The shape of what the ledger keeps about money: a budget period with its owners' accounts.
+"""The item of a budget period, with the accounts of its owners.
 
-Owns names and encodings; when it is written, and on which condition, is changes.py's.
+This file has the names and encodings. changes.py decides when it is written, and on which condition.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from lamplighter.domain.money.money import Money
 
 def as_item(budget: BudgetPeriod) -> items.Item:
     """A budget period as its item."""
-    said: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "period": budget.period,
         "held": budget.held.to_json(),
         "spent": budget.spent.to_json(),
@@ -25,23 +25,25 @@ def as_item(budget: BudgetPeriod) -> items.Item:
             for owner, account in budget.accounts.items()
         },
     }
-    return items.item(items.LAB, items.BUDGET + budget.period, said)
+    return items.item(items.LAB, items.BUDGET + budget.period, attributes)
 
 
-def as_budget(period: str, currency: str, found: Mapping[str, Any] | None) -> BudgetPeriod:
-    """A budget period from its item, or that of one in which nothing happened yet.
+def as_budget(period: str, currency: str, item: Mapping[str, Any] | None) -> BudgetPeriod:
+    """A budget period from its item; without an item, a period with nothing held or spent.
 
-    One in which nothing is held or spent is in whatever currency is asked for.
+    If nothing is held or spent, the period takes the given currency.
     """
-    if found is None:
+    if item is None:
         return BudgetPeriod(period, Money.zero(currency), Money.zero(currency))
-    said: Mapping[str, Any] = items.values(found)
-    beyond = {name: Money.from_json(said[name]) for name in ("overrun", "unleased") if said.get(name)}
+    attributes: Mapping[str, Any] = items.values(item)
+    beyond = {
+        name: Money.from_json(attributes[name]) for name in ("overrun", "unleased") if attributes.get(name)
+    }
     accounts = {
         owner: Account(Money.from_json(account["held"]), Money.from_json(account["spent"]))
-        for owner, account in (said.get("owners") or {}).items()
+        for owner, account in (attributes.get("owners") or {}).items()
     }
-    held, spent = Money.from_json(said["held"]), Money.from_json(said["spent"])
+    held, spent = Money.from_json(attributes["held"]), Money.from_json(attributes["spent"])
     if held.currency != currency and not (held.amount or spent.amount):
-        return BudgetPeriod(period, Money.zero(currency), Money.zero(currency), int(said["version"]))
-    return BudgetPeriod(period, held, spent, int(said["version"]), accounts, **beyond)
+        return BudgetPeriod(period, Money.zero(currency), Money.zero(currency), int(attributes["version"]))
+    return BudgetPeriod(period, held, spent, int(attributes["version"]), accounts, **beyond)

@@ -1,7 +1,7 @@
-"""Cluster settings that leases changed, and what must be put back: one item an override.
+"""Overrides: cluster settings that leases changed, with the values to restore. One item for each override.
 
-Loans have a partition of their own, so that whoever borrows need not be able to write anything else. One that
-was given back stays for a while: a change that was on its way then may land after it, and is found by it.
+Overrides have a partition of their own, so the function that changes settings may write them and nothing else. A
+reverted override is kept for a while: a change that was under way may arrive after it, and this item shows it.
 """
 
 from contextlib import suppress
@@ -20,17 +20,17 @@ class LedgerOverrides(LedgerReads):
     """The ledger's overrides."""
 
     def override(self, what: str) -> Override | None:
-        """The override of that name, reverted or not; None where there was none lately."""
-        found = self._table.get(LOAN, what)
-        return None if found is None else Override.from_item(what, items.values(found))
+        """The override of that name, reverted or not; None if there was none recently."""
+        item = self._table.get(LOAN, what)
+        return None if item is None else Override.from_item(what, items.values(item))
 
     def overrides(self) -> list[Override]:
-        """Every override, with those that were reverted lately."""
-        found = [items.values(each) for each in self._table.query(LOAN, FIRST, LAST)]
-        return [Override.from_item(str(each["sk"]), each) for each in found]
+        """Every override, also those that were reverted recently."""
+        overrides = map(items.values, self._table.query(LOAN, FIRST, LAST))
+        return [Override.from_item(str(override["sk"]), override) for override in overrides]
 
     def keep_override(self, override: Override) -> Override:
-        """Write an override before anything changes; gives the present one if it is not reverted yet."""
+        """Writes an override before anything changes. Returns the present override if it is not reverted yet."""
         with suppress(Conflict):
             self._table.put(
                 items.item(LOAN, override.what, dict(override.to_item())),
@@ -40,7 +40,7 @@ class LedgerOverrides(LedgerReads):
         return self.override(override.what) or override
 
     def change_holders(self, before: Override, after: Override) -> None:
-        """Other leases hold the override now. Conflict if its holders changed, or if it is reverted."""
+        """Writes the leases that hold the override now. Conflict if its holders changed, or if it is reverted."""
         self._table.update(
             LOAN,
             before.what,
@@ -51,7 +51,7 @@ class LedgerOverrides(LedgerReads):
         )
 
     def end_override(self, override: Override, now: datetime) -> None:
-        """It is given back. Conflict where somebody joined it meanwhile."""
+        """Marks the override as reverted. Conflict if another lease joined it in the meantime."""
         self._table.update(
             LOAN,
             override.what,

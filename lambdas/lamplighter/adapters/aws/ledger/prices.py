@@ -1,4 +1,4 @@
-"""The prices that the ledger keeps: what AWS's price list said last, by region and instance type."""
+"""The last known prices of AWS's price list, by region and instance type."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,15 +14,15 @@ class LedgerPrices(LedgerReads):
     """The ledger's prices."""
 
     def price(self, region: str, instance_type: str) -> "Price | None":
-        """What the price list said last, however long ago; None where it was never read."""
-        found = self._table.get(items.LAB, f"{PRICE}{region}#{instance_type}")
-        if found is None:
+        """The last price from the price list, however old; None if it was never read."""
+        item = self._table.get(items.LAB, f"{PRICE}{region}#{instance_type}")
+        if item is None:
             return None
 
-        said: Mapping[str, Any] = items.values(found)
-        return Price.from_json(said)
+        attributes: Mapping[str, Any] = items.values(item)
+        return Price.from_json(attributes)
 
     def keep_price(self, region: str, instance_type: str, price: "Price") -> None:
-        """Keep what the price list says, with its instant."""
-        said: Any = price.to_json()
-        self._table.put(items.item(items.LAB, f"{PRICE}{region}#{instance_type}", said))
+        """Keeps a price of the price list, with its instant."""
+        attributes: Any = price.to_json()
+        self._table.put(items.item(items.LAB, f"{PRICE}{region}#{instance_type}", attributes))

@@ -1,7 +1,7 @@
-"""How far warm-ups have come, for people to see: one item a lease, in a partition of its pool's own.
+"""The progress of warm-ups, for people to see: one item for each lease.
 
-So that the function that speaks to Kubernetes may write this and nothing else. Nothing is decided by it, so a
-note that cannot be taken is logged and forgotten.
+Each pool has a partition for it, so the function that calls Kubernetes may write this and nothing else. No decision
+uses it, so a failed write is only logged.
 """
 
 import logging
@@ -18,39 +18,39 @@ from lamplighter.errors import LamplighterError
 
 PROGRESS = "PROGRESS#"
 NOTED_AGAIN = timedelta(minutes=1)
-"""What this worker noted is not noted again within that: steps ask every two seconds."""
+"""A worker does not write the same progress again within this time, because steps poll every two seconds."""
 
 _logger = logging.getLogger(__name__)
 _noted: "WeakKeyDictionary[object, dict[tuple[str, str, str], tuple[int, int, datetime]]]" = (
     WeakKeyDictionary()
 )
-"""By the worker's connection to the table, since a ledger lives for one call."""
+"""What this worker wrote, by its connection to the table: a ledger object lives for one call only."""
 
 
 class LedgerProgress(LedgerReads):
     """The warm-ups' part of the ledger."""
 
     def progress(self, pool: str, lease_id: str) -> Progress:
-        """What was noted of a lease's stages; empty where nothing was."""
-        found = self._table.get(PROGRESS + pool, lease_id)
-        said = items.values(found) if found else {}
-        read = {stage: _stage(said, stage) for stage in IN_ORDER}
+        """The noted progress of a lease's stages; empty if nothing was noted."""
+        item = self._table.get(PROGRESS + pool, lease_id)
+        attributes = items.values(item) if item else {}
+        read = {stage: _stage(attributes, stage) for stage in IN_ORDER}
         return {stage: noted for stage, noted in read.items() if noted is not None}
 
     def begin_stage(self, pool: str, lease_id: str, stage: Stage, of: int, at: datetime) -> None:
-        """A stage begins, with nothing of it done; where it was noted before, that stands."""
+        """Notes that a stage begins, with nothing done. An earlier note of the stage stays."""
         name = stage.value
         self._note(pool, lease_id, stage, (0, of), at, f"attribute_not_exists(#{name}_done)")
 
     def note_progress(self, pool: str, lease_id: str, stage: Stage, done: int, of: int, at: datetime) -> None:  # noqa: PLR0917
-        """So much of a stage is done; writes only what changed, and never fails."""
+        """Notes how much of a stage is done. Writes only a change, and never raises an error of AWS."""
         name = stage.value
         changed = f"#{name}_done <> :done OR #{name}_of <> :of"
         condition = f"attribute_not_exists(#{name}_done) OR (#{name}_at <= :at AND ({changed}))"
         self._note(pool, lease_id, stage, (done, of), at, condition)
 
     def note_boot(self, pool: str, lease_id: str, stages: Mapping[BootStage, Noted], now: datetime) -> None:
-        """How far the boot of its nodes is. The instants are Kubernetes' own, so what was read last holds."""
+        """Notes the boot stages of the lease's nodes. Kubernetes keeps the instants, so the last read is right."""
         mine = _noted.setdefault(self._table.connection, {})
         key = (self._table.name, f"{pool}/{lease_id}", f"boot {stages}")
         if not stages or key in mine:
@@ -76,7 +76,7 @@ class LedgerProgress(LedgerReads):
         self, pool: str, lease_id: str, stage: Stage, count: tuple[int, int], at: datetime, condition: str
     ) -> None:
         mine = _noted.setdefault(self._table.connection, {})
-        # That it begins is no count: it may have begun long ago.
+        # The condition is in the key: the begin of a stage and its count are two different notes.
         key = (self._table.name, f"{pool}/{lease_id}", f"{stage.value} {condition}")
         before = mine.get(key)
         if before is not None and before[:2] == count and timedelta() <= at - before[2] < NOTED_AGAIN:
@@ -96,7 +96,7 @@ class LedgerProgress(LedgerReads):
                 ttl=int((at + items.KEEP_CLOSED).timestamp()),
             )
         except Conflict:
-            pass  # it stands there already
+            pass  # the item has this or a newer value
         except LamplighterError as error:
             _logger.warning("how far %s has come is not noted: %s", lease_id, error)
             return
@@ -106,16 +106,16 @@ class LedgerProgress(LedgerReads):
 
 
 def _name(stage: WarmUpStage) -> str:
-    """As an attribute's name may be."""
+    """The stage as part of an attribute's name."""
     return stage.value.replace("-", "_")
 
 
-def _stage(said: dict[str, items.Value], stage: WarmUpStage) -> Noted | None:
+def _stage(attributes: dict[str, items.Value], stage: WarmUpStage) -> Noted | None:
     name = _name(stage)
-    done, of = said.get(f"{name}_done"), said.get(f"{name}_of")
+    done, of = attributes.get(f"{name}_done"), attributes.get(f"{name}_of")
     since, at = (
-        items.at_milliseconds(said.get(f"{name}_since")),
-        items.at_milliseconds(said.get(f"{name}_at")),
+        items.at_milliseconds(attributes.get(f"{name}_since")),
+        items.at_milliseconds(attributes.get(f"{name}_at")),
     )
     if not isinstance(done, int) or not isinstance(of, int) or since is None or at is None:
         return None

@@ -1,6 +1,7 @@
-"""What was proven of a pool's GPUs, as history; and which nodes are replaced for a lease, written beforehand.
+"""The history of GPU proofs of a pool, and the nodes that are replaced for a lease.
 
-The step that judges keeps its rows first; the proof that shows them is kept once people were told.
+The step that judges the checks writes the rows first. The proof that shows them is written after the notice was sent.
+The nodes to replace are written before they are replaced.
 """
 
 import json
@@ -23,19 +24,19 @@ LAST = "\U0010ffff"
 
 
 class LedgerProofs(LedgerReads):
-    """The ledger's proofs of GPUs, and what is replaced for a lease."""
+    """The ledger's GPU proofs, and the instances that are replaced for a lease."""
 
     def keep_rows(self, pool: str, lease: str, at: datetime, rows: Iterable[Mapping[str, object]]) -> None:
-        """Keep what a ladder said of each node at an instant; keeping it again is the same."""
+        """Keeps the verdicts of a ladder at an instant, one row for each. Writing them again changes nothing."""
         self._keep_rows(pool, _key(at, lease), rows, until=at + items.KEEP_AUDIT)
 
     def rows(self, pool: str, lease: str, at: datetime) -> list[dict[str, Any]]:
-        """What a ladder said of each node at an instant, in its order; empty where nothing is kept."""
+        """The verdicts of a ladder at an instant, in the order of the ladder; empty if none are kept."""
         return self._rows(pool, _key(at, lease))
 
     def keep_proof(self, proof: GpuProof) -> None:
-        """Add a proof whose rows are kept; adding it again is the same."""
-        brief = {name: said for name, said in proof.to_json().items() if name != "verdicts"}
+        """Adds a proof whose rows are already kept. Adding it again changes nothing."""
+        brief = {name: value for name, value in proof.to_json().items() if name != "verdicts"}
         measured = proof.bandwidth
         self._table.put(
             items.item(
@@ -50,21 +51,21 @@ class LedgerProofs(LedgerReads):
         )
 
     def proofs(self, pool: str, newest: int, lease: str | None = None) -> list[GpuProof]:
-        """The newest so many proofs of a pool, newest first; of them those of one lease, where it is named."""
-        found = [proof for proof in self.proofs_in_brief(pool, newest) if lease in {None, proof.lease}]
-        rows = self._rows_of(pool, [_key(proof.at, proof.lease) for proof in found if not proof.rows])
+        """The newest proofs of a pool, newest first. If a lease is named, only its proofs among them."""
+        proofs = [proof for proof in self.proofs_in_brief(pool, newest) if lease in {None, proof.lease}]
+        rows = self._rows_of(pool, [_key(proof.at, proof.lease) for proof in proofs if not proof.rows])
         return [
             proof if proof.rows else _whole(proof, rows.get(_key(proof.at, proof.lease), []))
-            for proof in found
+            for proof in proofs
         ]
 
     def proofs_in_brief(self, pool: str, newest: int) -> list[GpuProof]:
-        """The same without what was said of each node; one of an earlier release has it inside."""
-        found = self._table.query(items.pool_key(pool), PROOF, PROOF + LAST, newest)
-        return [_proof(items.values(each)) for each in found]
+        """The same without the verdicts of each node. A proof of an earlier release still contains them."""
+        proofs = self._table.query(items.pool_key(pool), PROOF, PROOF + LAST, newest)
+        return [_proof(items.values(item)) for item in proofs]
 
     def keep_verdicts(self, lease: Lease, at: datetime) -> None:
-        """Note which rows are the last word on a lease's GPUs, for its receipt."""
+        """Notes which rows are the last verdicts on a lease's GPUs, for its receipt."""
         self._table.put(
             items.item(
                 items.pool_key(lease.pool),
@@ -75,22 +76,22 @@ class LedgerProofs(LedgerReads):
         )
 
     def verdicts(self, pool: str, lease_id: str) -> list[dict[str, Any]]:
-        """What the GPU checks of a lease said last; empty when none were made."""
-        found = self._table.get(items.pool_key(pool), items.VERDICTS + lease_id)
-        said = {} if found is None else items.values(found)
-        if "at" in said:
-            return self.rows(pool, lease_id, instant.read(str(said["at"])))
+        """The last verdicts of a lease's GPU checks; empty if no check ran."""
+        item = self._table.get(items.pool_key(pool), items.VERDICTS + lease_id)
+        attributes = {} if item is None else items.values(item)
+        if "at" in attributes:
+            return self.rows(pool, lease_id, instant.read(str(attributes["at"])))
         # An earlier release kept them here.
-        verdicts: list[dict[str, Any]] = json.loads(str(said["document"])) if said else []
+        verdicts: list[dict[str, Any]] = json.loads(str(attributes["document"])) if attributes else []
         return verdicts
 
     def replace_once(self, lease: Lease, instances: Sequence[str], why: Entry) -> tuple[str, ...]:
-        """Write on a lease which instances are replaced for it, the first time; gives those that stand on it.
+        """Writes on a lease which instances are replaced for it, once. Returns the instances that the lease names then.
 
-        Nothing is written on a lease that is being closed, or where there is nothing to replace.
+        Writes nothing if the lease is being closed, or if there is nothing to replace.
         """
         if instances:
-            named: Any = list(instances)
+            replaced: Any = list(instances)
             with suppress(Conflict):
                 self._table.transact(
                     [
@@ -99,7 +100,7 @@ class LedgerProofs(LedgerReads):
                             items.LEASE + lease.id,
                             "SET #replaced = :instances",
                             "attribute_not_exists(#replaced) AND #state IN (:admitted, :opening, :open)",
-                            instances=named,
+                            instances=replaced,
                             **{state.value: state.value for state in GRANTED},
                         ),
                         self._table.put_in_transaction(items.audit_item(why)),
@@ -117,7 +118,7 @@ def _whole(proof: GpuProof, rows: list[dict[str, Any]]) -> GpuProof:
     return replace(proof, rows=tuple(rows), measured=None)
 
 
-def _proof(said: Mapping[str, items.Value]) -> GpuProof:
-    measured = said.get("bandwidth")
-    document = json.loads(str(said["document"]))
+def _proof(attributes: Mapping[str, items.Value]) -> GpuProof:
+    measured = attributes.get("bandwidth")
+    document = json.loads(str(attributes["document"]))
     return GpuProof.from_json(document | ({"bandwidth": measured} if measured else {}))

@@ -1,6 +1,6 @@
-"""What the ledger can be asked: pools, leases, budgets, decisions, the audit trail, the lab.
+"""Reads the ledger: pools, leases, budgets, decisions, the audit trail, the lab.
 
-Every read is consistent. Writing is ledger.py's and changes.py's; receipts are receipts.py's.
+Every read is consistent. ledger.py and changes.py write; receipts.py has the receipts.
 """
 
 import json
@@ -23,45 +23,45 @@ class LedgerReads(LedgerReceipts):
     """The reading half of the ledger of one lab."""
 
     def pool(self, pool: str) -> PoolState:
-        """The pool's generation, phase and lock; read it before its leases, to notice what moved."""
+        """The pool's generation, phase and lock. Read it before the leases, so that a later change is noticed."""
         return items.pool_state(pool, self._table.get(items.pool_key(pool), items.STATE))
 
     def leases(self, pool: str) -> list[Lease]:
-        """Every lease of the pool that is planned, granted, being closed or over lately; by opening."""
-        found = self._table.query(items.pool_key(pool), items.LEASE, items.LEASE + _AFTER_ALL)
-        leases = [items.lease(item) for item in found]
+        """Every lease of the pool that is planned, granted, being closed or recently closed, in order of opening."""
+        stored = self._table.query(items.pool_key(pool), items.LEASE, items.LEASE + _AFTER_ALL)
+        leases = [items.lease(item) for item in stored]
         return sorted(leases, key=lambda lease: (lease.opens, lease.order, lease.id))
 
     def lease(self, pool: str, lease_id: str) -> Lease | None:
         """One lease, or None."""
-        found = self._table.get(items.pool_key(pool), items.LEASE + lease_id)
-        return None if found is None else items.lease(found)
+        item = self._table.get(items.pool_key(pool), items.LEASE + lease_id)
+        return None if item is None else items.lease(item)
 
     def budget(self, period: str, currency: str) -> BudgetPeriod:
-        """What is held and spent in a period; nothing yet in one that nobody used."""
-        found = self._table.get(items.LAB, items.BUDGET + period)
-        return ledger_money.as_budget(period, currency, found)
+        """The money held and spent in a period; zero in a period that nobody used."""
+        item = self._table.get(items.LAB, items.BUDGET + period)
+        return ledger_money.as_budget(period, currency, item)
 
     def command(self, pool: str, command_id: str) -> Decision | None:
-        """The decision on a command; None while there is none yet."""
-        found = self._table.get(items.pool_key(pool), items.COMMAND + command_id)
-        return None if found is None else Decision.from_json(items.values(found))
+        """The decision on a command; None until there is one."""
+        item = self._table.get(items.pool_key(pool), items.COMMAND + command_id)
+        return None if item is None else Decision.from_json(items.values(item))
 
     def audit(self, pool: str, since: datetime, until: datetime | None = None) -> list[Entry]:
-        """What happened to the pool in [since, until], oldest first."""
+        """The audit trail of the pool in [since, until], oldest first."""
         last = items.sortable(until) + "~" if until else _AFTER_ALL
-        found = self._table.query(
+        entries = self._table.query(
             items.pool_key(pool), items.AUDIT + items.sortable(since), items.AUDIT + last
         )
-        return [items.audit_entry(pool, item) for item in found]
+        return [items.audit_entry(pool, item) for item in entries]
 
     def settings(self, pool: str, lease_id: str) -> dict[str, Any]:
-        """How a lease's GPUs were offered; empty where it has not opened."""
-        found = self._table.get(items.pool_key(pool), items.SETTINGS + lease_id)
-        settings: dict[str, Any] = json.loads(str(items.values(found)["document"])) if found else {}
+        """The GPU settings of a lease; empty until it opens."""
+        item = self._table.get(items.pool_key(pool), items.SETTINGS + lease_id)
+        settings: dict[str, Any] = json.loads(str(items.values(item)["document"])) if item else {}
         return settings
 
     def document(self) -> str | None:
-        """The lab as it was deployed last, as `Lab.to_json` wrote it."""
-        found = self._table.get(items.LAB, items.DOCUMENT)
-        return None if found is None else str(items.values(found)["document"])
+        """The lab of the last deploy, as `Lab.to_json` wrote it."""
+        item = self._table.get(items.LAB, items.DOCUMENT)
+        return None if item is None else str(items.values(item)["document"])

@@ -1,7 +1,7 @@
-"""Verdicts by node: a document of many nodes stands in the ledger without them, and each node's in an item beside it.
+"""Verdicts by node: the ledger keeps a document without them, and the verdicts of each node in an item beside it.
 
-An item of DynamoDB holds 400 KB, and a state of a workflow 256 KiB; a hundred nodes of eight GPUs say more.
-Which document has rows, and for how long they are kept, is proofs.py's and receipts.py's.
+An item of DynamoDB holds 400 KB and a state of a workflow 256 KiB. The verdicts of a hundred nodes with eight GPUs are
+larger. proofs.py and receipts.py decide which document has rows, and how long they are kept.
 """
 
 import json
@@ -22,7 +22,7 @@ Numbered: TypeAlias = list[tuple[int, dict[str, Any]]]
 
 
 class LedgerRows:
-    """The rows of the ledger of one lab, by the sort key of the document that they belong to."""
+    """The rows of one lab's ledger, by the sort key of their document."""
 
     def __init__(self, table: str, dynamodb: "DynamoDBClient | None" = None) -> None:
         self._table = LedgerTable(table, dynamodb)
@@ -30,7 +30,7 @@ class LedgerRows:
     def _keep_rows(
         self, pool: str, document: str, rows: Iterable[Row], until: datetime | None = None
     ) -> None:
-        """Keep rows, each in its node's item; they are written before the document that shows them."""
+        """Keeps rows, one item for each node. Call it before you write the document that shows them."""
         by_node: dict[str, list[tuple[int, Row]]] = {}
         for number, row in enumerate(rows):
             by_node.setdefault(str(row.get("node") or ""), []).append((number, row))
@@ -47,20 +47,20 @@ class LedgerRows:
         )
 
     def _rows(self, pool: str, document: str) -> list[dict[str, Any]]:
-        """The rows of one document, in the order in which they were given; empty where it has none."""
+        """The rows of one document, in the order in which they were kept; empty if it has none."""
         return self._rows_of(pool, [document]).get(document, [])
 
     def _rows_of(self, pool: str, documents: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-        """The rows of documents whose sort keys lie together, by sort key: one read for all of them."""
+        """By sort key, the rows of documents whose sort keys are close together. One read gets all of them."""
         if not documents:
             return {}
         first, last = f"{min(documents)}#", f"{max(documents)}#{_AFTER_ALL}"
         numbered: dict[str, Numbered] = {}
-        for found in self._table.query(ROWS + pool, first, last):
-            said = items.values(found)
-            document, _, _ = str(said["sk"]).rpartition("#")
-            numbered.setdefault(document, []).extend(json.loads(str(said["rows"])))
+        for item in self._table.query(ROWS + pool, first, last):
+            attributes = items.values(item)
+            document, _, _ = str(attributes["sk"]).rpartition("#")
+            numbered.setdefault(document, []).extend(json.loads(str(attributes["rows"])))
         return {
-            document: [row for _, row in sorted(rows, key=lambda each: each[0])]
+            document: [row for _, row in sorted(rows, key=lambda numbered_row: numbered_row[0])]
             for document, rows in numbered.items()
         }

@@ -1,7 +1,7 @@
 """The DynamoDB table under the ledger: single reads and writes, consistent, and transactions.
 
-Owns the calls and their errors; a condition that does not hold is Conflict, which is worth a new look
-at the ledger and nothing more. What is written together is decided in ledger.py and changes.py.
+This file has the calls and their errors. A condition that does not hold raises Conflict: read the ledger again, and
+decide again. ledger.py and changes.py decide what is written together.
 """
 
 import re
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 _LOST = frozenset({"ConditionalCheckFailed", "TransactionConflict"})
 _WHILE_ANOTHER_WRITES = (0.05, 0.1, 0.2)
-"""Seconds before a single write is tried again: botocore does not, and DynamoDB refuses it while a transaction is at
-the same item (https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html#API_UpdateItem_Errors)."""
+"""Seconds before a single write is tried again. DynamoDB refuses it while a transaction writes the same item, and
+botocore does not retry it (https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html#API_UpdateItem_Errors)."""
 
 _AT_ONCE = 25
 """Items of a BatchWriteItem (https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html)."""
 _WHILE_THROTTLED = (0.05, 0.1, 0.2, 0.4, 0.8)
-"""Seconds before what BatchWriteItem left unwritten is sent again."""
+"""Seconds before the items that BatchWriteItem did not write are sent again."""
 
 
 class Conflict(TryLater):
-    """Somebody else wrote in between: read again, decide again."""
+    """Another writer was faster: read again, decide again."""
 
 
 class LedgerTable:
@@ -42,7 +42,7 @@ class LedgerTable:
 
     @property
     def connection(self) -> object:
-        """The worker's own client: it outlives a ledger."""
+        """The DynamoDB client of the worker. It lives longer than a ledger object."""
         return self._dynamodb
 
     def get(self, pk: str, sk: str) -> Mapping[str, Any] | None:
@@ -54,9 +54,9 @@ class LedgerTable:
     def query(self, pk: str, first: str, last: str, newest: int | None = None) -> Iterator[Mapping[str, Any]]:
         """The items of a partition whose sort keys lie in [first, last], read consistently.
 
-        With `newest` only that many, and the last one first.
+        With `newest`, only that many, from the last one back.
         """
-        asked: QueryInputTypeDef = {
+        query: QueryInputTypeDef = {
             "TableName": self.name,
             "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",
             "ExpressionAttributeValues": {":pk": {"S": pk}, ":first": {"S": first}, ":last": {"S": last}},
@@ -64,14 +64,14 @@ class LedgerTable:
             "ScanIndexForward": newest is None,
         }
         if newest is not None:
-            asked["Limit"] = newest
+            query["Limit"] = newest
         while True:
             with outside("dynamodb:Query", f"{self.name}, {pk}/{first}"):
-                reply = self._dynamodb.query(**asked)
+                reply = self._dynamodb.query(**query)
             yield from reply["Items"]
             if newest is not None or not reply.get("LastEvaluatedKey"):
                 return
-            asked["ExclusiveStartKey"] = reply["LastEvaluatedKey"]
+            query["ExclusiveStartKey"] = reply["LastEvaluatedKey"]
 
     def put(self, item: Item, condition: str | None = None, **given: Any) -> None:  # noqa: ANN401
         """Write one whole item; Conflict when the condition does not hold."""
@@ -80,7 +80,7 @@ class LedgerTable:
             self._alone(lambda: self._dynamodb.put_item(**request))
 
     def put_all(self, written: Sequence[Item]) -> None:
-        """Write whole items, in as few calls as DynamoDB allows; not all or nothing, and on no condition."""
+        """Writes whole items without conditions, in as few calls as DynamoDB allows. It is not a transaction."""
         for first in range(0, len(written), _AT_ONCE):
             left: Any = {
                 self.name: [{"PutRequest": {"Item": item}} for item in written[first : first + _AT_ONCE]]
@@ -102,13 +102,13 @@ class LedgerTable:
         condition: str | None = None,
         **given: Any,  # noqa: ANN401
     ) -> Mapping[str, Any]:
-        """Change one item and return all it says then; Conflict when the condition does not hold."""
+        """Changes one item and returns all its attributes; Conflict when the condition does not hold."""
         request = self.update_in_transaction(pk, sk, change, condition, **given)["Update"]
         with outside("dynamodb:UpdateItem", f"{self.name}, {pk}/{sk}"):
-            found: Mapping[str, Any] = self._alone(
+            attributes: Mapping[str, Any] = self._alone(
                 lambda: self._dynamodb.update_item(**request, ReturnValues="ALL_NEW")
             )["Attributes"]
-        return found
+        return attributes
 
     def delete(self, pk: str, sk: str, condition: str | None = None, **given: Any) -> None:  # noqa: ANN401
         """Remove one item; Conflict when the condition does not hold."""
@@ -134,7 +134,7 @@ class LedgerTable:
         return {"Delete": {**where, **_expressions(condition, None, given)}}
 
     def check_in_transaction(self, pk: str, sk: str, condition: str, **given: Any) -> Any:  # noqa: ANN401
-        """The part of a transaction that only looks: nothing is written where the condition does not hold."""
+        """The ConditionCheck part of a transaction: if the condition does not hold, nothing is written."""
         where = {"TableName": self.name, "Key": key(pk, sk)}
         return {"ConditionCheck": {**where, **_expressions(condition, None, given)}}
 
@@ -159,7 +159,7 @@ class LedgerTable:
         return f"{self.name}, {item['pk']['S']}/{item['sk']['S']}"
 
     def _alone(self, write: Callable[[], Any]) -> Any:  # noqa: ANN401 -- DynamoDB's answer
-        """A write outside of any transaction; one that comes while a transaction is at its item waits for that."""
+        """Runs a write outside a transaction. While a transaction writes the same item, it waits and tries again."""
         for seconds in _WHILE_ANOTHER_WRITES:
             try:
                 return write()
@@ -173,7 +173,7 @@ class LedgerTable:
             self._lost(error)
 
     def _lost(self, error: Exception) -> NoReturn:
-        """Raise Conflict where a condition or another transaction was faster, else the error itself."""
+        """Raises Conflict if a condition failed or another transaction was faster, otherwise the error itself."""
         code = error_code(error)
         reasons: list[dict[str, str]] = getattr(error, "response", {}).get("CancellationReasons", [])
         lost = {reason.get("Code") for reason in reasons} & _LOST
@@ -190,7 +190,7 @@ def _expressions(condition: str | None, change: str | None, given: Mapping[str, 
         expressions["ConditionExpression"] = condition
     if change:
         expressions["UpdateExpression"] = change
-    names = {found: found[1:] for text in texts for found in re.findall(r"#\w+", text)}
+    names = {name: name[1:] for text in texts for name in re.findall(r"#\w+", text)}
     if names:
         expressions["ExpressionAttributeNames"] = names
     if given:
