@@ -1,1 +1,1 @@
-"""The embedded AWS: moto, and what moto lacks of AWS's habits."""
+"""The embedded AWS: moto, and the behaviour of AWS that moto lacks."""

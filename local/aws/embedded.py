@@ -1,6 +1,6 @@
-"""The embedded AWS as a whole: one endpoint in virtual time with functions that run.
+"""The embedded AWS as a whole: one endpoint in virtual time, with functions that run.
 
-It composes the seams and starts and stops them in order; what each does is written in its own module.
+It composes the parts, and starts and stops them in order. Each part has its own module.
 """
 
 from pathlib import Path
@@ -35,13 +35,13 @@ from local.aws.moto_additions import MotoAdditions
 from local.aws.refusals import Refusals
 from local.clock import VirtualClock
 
-#: The administrator's credentials; every key that belongs to no role is theirs.
+#: The administrator's credentials. Every key that belongs to no role is the administrator's.
 ACCESS_KEY_ID = "AKIALAMPLIGHTERLOCAL"
 SECRET_ACCESS_KEY = "local-only"  # noqa: S105 (the endpoint is on this machine alone)
 
 
 class EmbeddedAws:
-    """One a process, since moto's backends are global: a new one forgets what the last one knew."""
+    """One in a process, because moto's backends are global: a new one forgets everything of the last one."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class EmbeddedAws:
         self.moto_additions = MotoAdditions(self.server, self.around, seed=seed)
 
     def _may_log(self, function: FunctionSpec) -> bool:
-        """Lambda writes a function's log in the name of its role."""
+        """Whether Lambda may write the function's log in the name of its role."""
         stream = self.around.arn("logs", f"log-group:/aws/lambda/{function.name}:log-stream:s")
         actions = ("logs:CreateLogStream", "logs:PutLogEvents")
         return all(iam.role_may(function.role, action, stream, self.around.state) for action in actions)
@@ -92,14 +92,15 @@ class EmbeddedAws:
         return self.server.endpoint
 
     def start(self) -> None:
-        """Answer from now on."""
+        """Starts to answer."""
         self.server.start()
 
     def deploy(self, stack: StackTemplate, *, import_existing: bool = False) -> Stack:
-        """Create or update a stack and wait until that has ended, well or not; no change is fine.
+        """Creates or updates a stack, and waits until that has ended, successfully or not. An unchanged stack is no
+        error.
 
-        `import_existing`: take up what an earlier stack retained, as `cdk deploy
-        --import-existing-resources` does.
+        `import_existing`: imports resources that an earlier stack retained, as `cdk deploy --import-existing-resources`
+        does.
         """
         RECORD.stacks.add(stack.name)
         request = {
@@ -133,14 +134,14 @@ class EmbeddedAws:
         self.around.call("cloudformation", "execute_change_set", {"ChangeSetName": made["Id"]})
 
     def destroy(self, name: str) -> Stack:
-        """Delete a stack and wait until that has ended, well or not."""
+        """Deletes a stack, and waits until that has ended, successfully or not."""
         iam.note_roles()
         stack = self.stacks.await_settled(name)
         self.around.call("cloudformation", "delete_stack", {"StackName": stack.id})
         return self.stacks.await_settled(stack.id)
 
     def stop(self) -> None:
-        """End every worker and close the port."""
+        """Ends every worker and closes the port."""
         iam.note_roles()
         self.moto_additions.close()
         self.runtime.close()

@@ -1,6 +1,6 @@
-"""Faults put into the embedded cloud's functions on purpose: which invocation of which function dies, and when.
+"""Faults in the functions of the embedded cloud: which invocation of which function is killed, and when.
 
-A killed invocation may have done its work already, or half of it: that is what the workflows must survive.
+A killed invocation may have done its work already, or half of it. The workflows must survive that.
 """
 
 import json
@@ -25,7 +25,7 @@ class _StepKill:
 
 
 class Faults:
-    """What is to go wrong; empty unless a scenario asks."""
+    """The planned faults; empty unless a scenario adds one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -39,21 +39,22 @@ class Faults:
     def kill_invocation(
         self, function: str, n: int = 1, after_calls: int | None = None, pool: str | None = None
     ) -> None:
-        """Kill the `n`th invocation of `function` from now on, when its `after_calls`th AWS call has been
-        carried out (the reply is lost), or, without, when it gives its answer (everything is done).
+        """Kills the `n`th invocation of `function` from now on, after its `after_calls`th AWS call (the reply is lost).
 
-        With `pool` only the steps of that pool's workflows count."""
+        Without `after_calls` it is killed when it returns its answer, so all its work is done. With `pool`, only the
+        steps of that pool's workflows count.
+        """
         with self._lock:
             nth = self._counts.get((function, pool), 0) + n
             self._kills.append(_Kill(function, nth, after_calls, pool))
 
     def kill_step(self, step: str, pool: str, times: int = 1, after_calls: int | None = None) -> None:
-        """Kill the next `times` invocations of a workflow's step for a pool, as `kill_invocation` does."""
+        """Kills the next `times` invocations of a workflow's step for a pool, as `kill_invocation` does."""
         with self._lock:
             self._step_kills.append(_StepKill(step, pool, times, after_calls))
 
     def die(self, function: str) -> None:
-        """No invocation of `function` does anything any more, until it is revived."""
+        """Kills every invocation of `function` before it does anything, until it is revived."""
         self._dead.add(function)
 
     def revive(self, function: str) -> None:
@@ -68,7 +69,7 @@ class Faults:
         return self._counts.get((function, None), 0)
 
     def starts(self, function: str, request_id: str, payload: bytes = b"") -> None:
-        """An invocation begins; decides whether it is one that dies."""
+        """Called when an invocation begins; decides whether it will be killed."""
         step, pool = step_and_pool(payload)
         with self._lock:
             for whose in {None, pool}:
@@ -91,7 +92,7 @@ class Faults:
             self.killed.append(function)
 
     def kills_at_call(self, request_id: str) -> bool:
-        """An AWS call of the invocation has been carried out: does it die now?"""
+        """Called after an AWS call of the invocation: whether it is killed now."""
         with self._lock:
             left = self._doomed.get(request_id)
             if left is None:
@@ -100,13 +101,13 @@ class Faults:
             return left <= 1
 
     def kills_at_answer(self, request_id: str) -> bool:
-        """The invocation gives its answer: does it die before anybody hears it?"""
+        """Called when the invocation returns its answer: whether it is killed before the answer arrives."""
         with self._lock:
             return request_id in self._doomed
 
 
 def step_and_pool(payload: bytes) -> tuple[str | None, str | None]:
-    """Which step of a workflow an event asks for and the pool it is about; None where it says neither."""
+    """The workflow step and the pool of an event; None if the event has neither."""
     try:
         event = json.loads(payload or b"{}")
     except ValueError:

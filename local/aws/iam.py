@@ -1,7 +1,7 @@
-"""Who calls: people and roles, their credentials and policies, and who may take a role.
+"""Callers: people and roles, their credentials and policies, and which service may assume a role.
 
-Each call with a role's credentials is judged whole before it is carried out (local/aws/authorization). A user
-without any policy (the admin of `local up`) may do everything.
+Each call with a role's credentials is judged before it is carried out (local/aws/authorization). A user without any
+policy (the admin of `local up`) may do everything.
 """
 
 import json
@@ -33,11 +33,11 @@ from local.aws.refusals import CODES, Refusal
 
 ACCOUNT = "123456789012"
 PARTITION = "aws"
-REGION = "us-east-1"  # IAM is global; its calls are signed for this one
+REGION = "us-east-1"  # IAM is global; its calls are signed for this region
 
-#: What AWS lets everybody ask.
+#: Actions that AWS allows everybody.
 _ALWAYS = frozenset({"sts:GetCallerIdentity"})
-#: How a refusal is called, by the service or the protocol that it speaks.
+#: The error code of a refusal, by service or protocol.
 _REFUSAL = "AccessDeniedException"
 _REFUSALS = {
     "ec2": "UnauthorizedOperation",
@@ -57,7 +57,7 @@ class Credentials:
     session_token: str
 
     def environment(self) -> dict[str, str]:
-        """As every AWS SDK reads them."""
+        """The credentials as the environment variables of an AWS SDK."""
         return {
             "AWS_ACCESS_KEY_ID": self.access_key_id,
             "AWS_SECRET_ACCESS_KEY": self.secret_access_key,
@@ -66,7 +66,7 @@ class Credentials:
 
 
 def assume(role_arn: str, session: str, region: str) -> Credentials:
-    """Temporary credentials of a role, as AWS hands them to a function or a state machine."""
+    """Temporary credentials of a role, as AWS gives them to a function or a state machine."""
     role = sts_backends[ACCOUNT][PARTITION].assume_role(
         region_name=region,
         role_session_name=session[:64],
@@ -78,14 +78,14 @@ def assume(role_arn: str, session: str, region: str) -> Credentials:
     return Credentials(role.access_key_id, role.secret_access_key, role.session_token)
 
 
-#: Who sends the older aws:SourceOwner too, by which a topic's first policy lets its own account in (SNS developer
-#: guide, "aws:SourceAccount versus aws:SourceOwner"); EventBridge does not.
+#: Services that also send the older aws:SourceOwner. The default policy of a topic uses it to allow its own account
+#: (SNS developer guide, "aws:SourceAccount versus aws:SourceOwner"). EventBridge does not send it.
 _NAMING_OWNERS = frozenset({"cloudwatch.amazonaws.com"})
 
 
 @dataclass(frozen=True)
 class Service:
-    """A service of AWS that acts for a resource of the account, `scheduler.amazonaws.com` for a schedule group."""
+    """An AWS service that acts for a resource of the account: `scheduler.amazonaws.com` for a schedule group."""
 
     principal: str
     source_arn: str = ""
@@ -102,18 +102,18 @@ LAMBDA = Service("lambda.amazonaws.com")
 
 @dataclass(frozen=True)
 class Holder:
-    """Whose an access key is."""
+    """The owner of an access key."""
 
     access_key: str
     secret: str
     token: str | None
     caller: Caller
     restricted: bool
-    """False for a user who has no policies at all, whom nothing restricts here."""
+    """False for a user without any policy, whom nothing restricts here."""
 
 
 def person(name: str, access_key_id: str, secret_access_key: str) -> None:
-    """A user whose key this is, so that AWS can say who calls; without a policy, none restricts them here."""
+    """A user with this key, so that AWS can name the caller. Without a policy, nothing restricts the user here."""
     iam = iam_backends[ACCOUNT][PARTITION]
     iam.create_user(REGION, name)
     key = iam.create_access_key(name)
@@ -121,7 +121,7 @@ def person(name: str, access_key_id: str, secret_access_key: str) -> None:
 
 
 def holder(access_key_id: str) -> Holder | None:
-    """Whose key it is; None for a key that AWS does not know."""
+    """The owner of a key; None for a key that AWS does not know."""
     session = role_of(access_key_id)
     if session is not None:
         return Holder(
@@ -139,7 +139,7 @@ def holder(access_key_id: str) -> Holder | None:
 
 def _session(session: Any) -> Caller:
     role = _role(session.role_arn)
-    if role is None:  # deleted under a worker that still has its credentials
+    if role is None:  # the role was deleted while a worker still has its credentials
         return Caller(arn=session.arn, role=session.role_arn, user_id=session.user_id)
     return Caller(
         arn=session.arn,
@@ -159,7 +159,7 @@ def _role(arn: str) -> Role | None:
 
 
 def _policies(owner: Any) -> Iterator[Policy]:
-    """Inline and managed ones of a role or user."""
+    """The inline and managed policies of a role or user."""
     for name, document in owner.policies.items():
         yield Policy(name, document)
     for policy in owner.managed_policies.values():
@@ -167,7 +167,7 @@ def _policies(owner: Any) -> Iterator[Policy]:
 
 
 def _own_policies(role: Role) -> Iterator[Policy]:
-    """Those that AWS does not write."""
+    """The policies that AWS has not written."""
     for name, document in role.policies.items():
         yield Policy(name, document)
     for policy in role.managed_policies.values():
@@ -195,14 +195,15 @@ def may(
     state: State,
     said: Mapping[str, tuple[str, ...]] | None = None,
 ) -> bool:
-    """Whether a caller's policies, and those of the resource, allow the action on it. `said` are values of
-    condition keys that a call would say, by key in lower case.
+    """Whether the policies of a caller and of the resource allow the action on it.
+
+    `said` are values of condition keys that a call would have, by key in lower case.
     """
     return denial(caller, Ask(action, (resource,), said or {}), state) is None
 
 
 def role_of(access_key_id: str) -> Any | None:
-    """The assumed role behind an access key (moto's AssumedRole: role_arn, arn), None for any other key."""
+    """The assumed role behind an access key (moto's AssumedRole: role_arn, arn); None for any other key."""
     if not access_key_id.startswith("ASIA"):
         return None
     roles = sts_backends[ACCOUNT][PARTITION].assumed_roles
@@ -210,13 +211,13 @@ def role_of(access_key_id: str) -> Any | None:
 
 
 def may_assume(role_arn: str, by: Service, state: State) -> bool:
-    """Whether the role is there and its trust policy lets the service take it."""
+    """Whether the role exists and its trust policy allows the service to assume it."""
     role = _role(role_arn)
     return role is not None and trusts(role.arn, role.assume_role_policy_document, by.caller(), state)
 
 
 def refuse_untrusted(role_arn: str, by: Service, state: State) -> None:
-    """ClientError, as STS words it, where the service may not take the role."""
+    """Raises ClientError, in the words of STS, if the service may not assume the role."""
     if may_assume(role_arn, by, state):
         return
     message = f"User: {by.principal} is not authorized to perform: sts:AssumeRole on resource: {role_arn}"
@@ -235,7 +236,7 @@ def refusal(message: str, operation: str) -> ClientError:
 def role_may(
     role_arn: str, action: str, resource: str, state: State, said: Mapping[str, tuple[str, ...]] | None = None
 ) -> bool:
-    """Whether a role may do what a service does in its name without a call of its own, such as to write logs."""
+    """Whether a role may do what a service does in its name without a call of its own, such as writing logs."""
     role = _role(role_arn)
     if role is None:
         return False
@@ -246,7 +247,7 @@ def role_may(
 
 
 def note_roles() -> None:
-    """Keep in the record what the account's own policies say of every role, for whoever asks what was never needed."""
+    """Records all statements of every role's own policies, so that a test can find those that nothing needed."""
     for role in list(iam_backends[ACCOUNT][PARTITION].roles.values()):
         RECORD.standing |= {(role.name, f"trust {each}") for each in _trusted(role)}
         for policy in _own_policies(role):
@@ -258,16 +259,16 @@ def note_roles() -> None:
 
 
 def _trusted(role: Role) -> Iterator[str]:
-    """The services that may take a role."""
+    """The services that may assume a role."""
     for statement in Policy(role.name, role.assume_role_policy_document).statements():
         yield from (statement.principals or {}).get("Service", ())
 
 
 def enforce(state: State, refused: Refused = lambda *_: None) -> None:
-    """Judge each action of moto's before it is done; idempotent.
+    """Judges each moto action before it is carried out. Calling it again changes nothing.
 
-    `refused` is asked of every call that may be made what AWS answers instead of doing it, by access key,
-    service and operation.
+    For every call that may be made, it asks `refused` whether AWS answers with an error instead, by access key, service
+    and operation.
     """
 
     def authorize(response: Any, _request: type, resource: str = "*") -> None:
@@ -283,7 +284,7 @@ def enforce(state: State, refused: Refused = lambda *_: None) -> None:
 
 
 def _of_bucket(_bucket: FakeBucket, _action: str, _resource: str) -> PermissionResult:
-    """moto asks again on its own; the bucket's policy was judged with the caller's."""
+    """moto checks again itself; the bucket's policy was judged together with the caller's."""
     return PermissionResult.NEUTRAL
 
 
@@ -305,7 +306,7 @@ def _authorize(response: Any, resource: str, state: State) -> None:
 
 
 def access_key(response: Any) -> str:
-    """The key that signed a call, also where the signature is in the address; empty for an unsigned one."""
+    """The key that signed a call, also if the signature is in the address; empty for an unsigned call."""
     linked = parse_qs(urlsplit(response.uri).query).get("X-Amz-Credential")
     return linked[0].partition("/")[0] if linked else str(response.access_key or "")
 
@@ -320,7 +321,7 @@ def _denied(response: Any, reason: str) -> HTTPException:
 
 
 def _answered(response: Any, error: AwsError, status: int) -> HTTPException:
-    """The error as the service's protocol has it."""
+    """The error in the form of the service's protocol."""
     _, headers, body = response.serialized(ActionResult(error))
     response.response_headers.update(headers)
     answer = HTTPException(body, Response(body, status, headers))

@@ -1,5 +1,6 @@
-"""Everything that the embedded AWS does beyond moto, put together: which of our services answer, what happens
-by itself, and the handles that the rest of the embedded cloud needs.
+"""Everything that the embedded AWS adds to moto, put together.
+
+It has our services, the actions that happen without a call, and the handles that the rest of the embedded cloud needs.
 """
 
 from local.aws.api.own_services import application
@@ -34,7 +35,7 @@ from local.faults.switches import Switches
 
 
 class MotoAdditions:
-    """One embedded AWS's; `faults` are switched on and off on it, and by the names of causes on `switches`.
+    """The additions of one embedded AWS. Faults are switched on `faults`, or by the names of causes on `switches`.
 
     The same seed gives the same jitter.
     """
@@ -95,11 +96,11 @@ class MotoAdditions:
         }
 
     def control_plane(self, endpoint: str, certificate_authority_base64: str) -> None:
-        """Where Kubernetes listens: what DescribeCluster gives, and what lets clusters become ACTIVE."""
+        """The address of Kubernetes, which DescribeCluster returns. With it, clusters become ACTIVE."""
         self.clusters.control_plane(endpoint, certificate_authority_base64)
 
     def fleet(self, fleet: Fleet) -> None:
-        """Who plays the machines behind the instances of node groups."""
+        """The simulator of the machines behind the instances of node groups."""
         self._nodes.fleet = fleet
 
     def transitions(self) -> dict[str, int]:
@@ -107,11 +108,11 @@ class MotoAdditions:
         return self._workflows.transitions()
 
     def firings(self) -> list[Firing]:
-        """What Scheduler has done so far."""
+        """The invocations of Scheduler so far."""
         return list(self._scheduler.firings)
 
     def wait_for_execution(self, arn: str) -> None:
-        """Return when the execution is over, however."""
+        """Returns when the execution has ended, successfully or not."""
         self._workflows.wait_for(arn)
 
     def close(self) -> None:

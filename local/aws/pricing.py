@@ -7,10 +7,10 @@ from local.aws.api.own_services import Document
 
 
 class Pricing:
-    """Public methods that boto3 knows are operations of `pricing`."""
+    """Public methods with the names of boto3's operations are operations of `pricing`."""
 
     def get_products(self, request: Document) -> Document:
-        """At most one product: that of the type and region that the filters name."""
+        """At most one product: that of the type and region in the filters."""
         wanted = {one["Field"]: one["Value"] for one in request.get("Filters") or []}
         region, instance_type = wanted.get("regionCode", ""), wanted.get("instanceType", "")
         price = on_demand(region, instance_type) if request["ServiceCode"] == "AmazonEC2" else None

@@ -1,6 +1,6 @@
 """Service Quotas: how many vCPUs of a family an account may run, and how many functions.
 
-The GPU quota follows the faults.
+The GPU quota follows the faults that are on.
 """
 
 from local.aws.api.own_services import AwsError, Document
@@ -11,7 +11,7 @@ from local.aws.functions.runtime import NEW_ACCOUNT
 GPU_QUOTA = "L-DB2E81BA"
 #: Names of services by code.
 SERVICES = {"ec2": "Amazon Elastic Compute Cloud (Amazon EC2)", "lambda": "AWS Lambda"}
-#: Service, name and value by code; the value of an account that has asked for some GPUs [est].
+#: Service, name and value by code; the values of an account that has asked for some GPUs [est].
 QUOTAS = {
     GPU_QUOTA: ("ec2", "Running On-Demand G and VT instances", 64),
     "L-417A185B": ("ec2", "Running On-Demand P instances", 192),
@@ -21,7 +21,7 @@ QUOTAS = {
 
 
 class Quotas:
-    """Public methods that boto3 knows are operations of `service-quotas`."""
+    """Public methods with the names of boto3's operations are operations of `service-quotas`."""
 
     def __init__(self, service_context: ServiceContext, faults: Faults) -> None:
         self._service_context = service_context

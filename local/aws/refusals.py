@@ -1,6 +1,6 @@
-"""Calls of functions that AWS refuses on purpose: it asks to slow down, or fails itself.
+"""Calls of functions that AWS refuses on purpose: it throttles them, or has a failure of its own.
 
-Owns the texts of AWS's refusals and the question; when to refuse is up to whoever scripts the fault.
+This file has the texts of AWS's refusals and the question. The test that plans the fault decides when to refuse.
 """
 
 from collections.abc import Callable
@@ -12,8 +12,10 @@ from local.aws.faults import step_and_pool
 
 @dataclass(frozen=True)
 class FunctionCall:
-    """One call that a function of the lab makes. `invocation` names its invocation, `step` and `pool` what that
-    is for, where it is a step of a workflow."""
+    """One AWS call of a lab function. `invocation` names its invocation.
+
+    `step` and `pool` name the step of a workflow and its pool, if it is one.
+    """
 
     service: str
     operation: str
@@ -37,7 +39,7 @@ CODES = frozenset({"ThrottlingException", *(code for code, _ in _SLOW_DOWN.value
 
 @dataclass(frozen=True)
 class Refusal:
-    """What AWS answers instead of doing it."""
+    """AWS's answer instead of carrying out the call."""
 
     error: AwsError
     status: int
@@ -50,20 +52,20 @@ def throttled(service: str) -> Refusal:
 
 
 def failed(service: str) -> Refusal:
-    """AWS's own failure."""
+    """A failure of AWS itself."""
     return Refusal(AwsError(_FAILED.get(service, "InternalFailure"), "An internal error occurred"), 500)
 
 
 class Refusals:
-    """`judge` says what becomes of a call of a function; None, as at first: nothing is refused."""
+    """`judge` decides about each call of a function. None, the value at first, refuses nothing."""
 
     def __init__(self, who: Callable[[str], tuple[str, str, bytes] | None]) -> None:
-        """`who` gives function, invocation and payload behind an access key, if a function calls with it."""
+        """`who` gives function, invocation and payload of an access key, if a function calls with it."""
         self._who = who
         self.judge: Callable[[FunctionCall], Refusal | None] | None = None
 
     def refusal(self, access_key_id: str, service: str, operation: str) -> Refusal | None:
-        """Asked before every call to AWS."""
+        """Called before every call to AWS."""
         if self.judge is None:
             return None
         found = self._who(access_key_id)

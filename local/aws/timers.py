@@ -1,7 +1,7 @@
-"""Things to do at virtual instants, each with the turn to itself.
+"""Actions at virtual instants; each runs alone.
 
-Whoever owns behaviour that happens by itself (a boot, a rolling, a firing schedule) puts it here instead
-of sleeping, and takes back with the whole timers what has not happened when the embedded AWS goes down.
+Code whose behaviour happens without a call (a boot, a rolling update, a schedule) uses it instead of sleeping. When the
+embedded AWS goes down, all pending actions are cancelled together.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from local.clock_fibers import Appointment
 
 
 class Timers:
-    """Keeps appointments in the order of their instants, and of asking where these are the same."""
+    """Runs actions in the order of their instants; for the same instant, in the order in which they were added."""
 
     def __init__(self, clock: VirtualClock, name: str) -> None:
         self._clock = clock
@@ -19,7 +19,7 @@ class Timers:
         self._closed = False
 
     def at(self, epoch: float, what: Callable[[], None]) -> Appointment:
-        """Do `what` when the clock reads `epoch`, next if it has passed."""
+        """Does `what` when the clock reads `epoch`; next, if that has passed."""
 
         def keep() -> None:
             if not self._closed:
@@ -28,11 +28,11 @@ class Timers:
         return self._clock.at(epoch, keep, self._name)
 
     def after(self, seconds: float, what: Callable[[], None]) -> Appointment:
-        """Do `what` in so many virtual seconds."""
+        """Does `what` in so many virtual seconds."""
         return self.at(self._clock.time() + seconds, what)
 
     def soon(self, what: Callable[[], None]) -> Appointment:
-        """Do `what` next."""
+        """Does `what` next."""
         return self.after(0, what)
 
     def close(self) -> None:

@@ -32,7 +32,7 @@ class NoticeKind:
     page: bool = False
     """Whether it needs a person. It then goes to the topic of the pages, not of the notices."""
     in_channel: bool = False
-    """Whether it is a message of its own in Slack when it mentions nobody; else the lease's message or thread has it."""
+    """Whether it is a new message in Slack when it mentions nobody; else the lease's message or thread has it."""
 
 
 KINDS: tuple[NoticeKind, ...] = (

@@ -1,1 +1,1 @@
-"""The server of the embedded AWS, and what stands between it and moto."""
+"""The server of the embedded AWS, and the layer between it and moto."""

@@ -1,7 +1,7 @@
-"""Reads of a table cost what they read: a query looks at its own partition, and its items are written as they are.
+"""Fast reads of a DynamoDB table: a query reads only its own partition, and its items are written without a model.
 
-moto sorts the whole table for each query, and looks up each attribute of each item in AWS's model before it writes
-it. What a query means stays moto's.
+moto sorts the whole table for each query, and looks up each attribute of each item in AWS's model before it writes it.
+moto still decides which items a query returns.
 """
 
 import base64
@@ -20,13 +20,13 @@ _ITEMS = frozenset({"Item", "Items", "LastEvaluatedKey"})
 
 
 def read_partitions() -> None:
-    """Take moto's seams; idempotent."""
+    """Replaces these parts of moto; calling it again changes nothing."""
     Table.query = _query  # type: ignore[method-assign,assignment]
     DynamoResult.execute_result = _result  # type: ignore[method-assign,assignment]
 
 
 def _result(result: DynamoResult, context: ActionContext) -> Any:
-    """As moto writes it, with the items put in afterwards."""
+    """The answer as moto writes it, with the items added afterwards."""
     answer = result.result
     if not isinstance(answer, dict) or not _ITEMS & set(answer):
         return _plain_result(result, context)
@@ -65,7 +65,7 @@ def _query(  # noqa: PLR0917 (moto's signature)
 
 
 def _between(partition: Any, bounds: list[Any]) -> Any:
-    """The items of a partition whose sort key is a text within the bounds; other kinds are left to moto."""
+    """The items of a partition whose sort key is a text within the bounds; moto handles other types."""
     if any(bound.type != "S" for bound in bounds):
         return partition
     first, last = (bound.value for bound in bounds)

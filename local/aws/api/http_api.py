@@ -1,9 +1,9 @@
 """API Gateway's HTTP APIs in front of Lambda: routes as moto keeps them, events in payload format 2.0.
 
-https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
-An API answers below /_apis/API-ID of the endpoint; `$default` is the only stage, and its throttle a bucket of tokens
-(https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html). As API Gateway knows its
-own routes, they are moto's objects and no call is made to find them.
+https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html An API answers
+below /_apis/API-ID of the endpoint. `$default` is the only stage. Its throttle is a token bucket
+(https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html). Routes are read from moto's
+objects without an AWS call, because API Gateway knows its own routes, too.
 """
 
 import base64
@@ -28,7 +28,7 @@ from local.aws.functions.runtime import Throttled
 from local.aws.functions.service import LambdaService
 from local.aws.iam import Service, may
 
-#: Bodies of other types reach the function in base64, forms among them.
+#: Bodies of other types, also forms, reach the function in base64.
 TEXT = re.compile(r"text/|application/(json|xml|javascript)|.*\+(json|xml)(;|$)")
 STAGE = "$default"
 MOST_BYTES = 10 * 1024 * 1024
@@ -36,7 +36,7 @@ MOST_BYTES = 10 * 1024 * 1024
 
 @dataclass(frozen=True)
 class _Match:
-    """The route that answers, and what its path holds."""
+    """The route that answers, and the values of its path parameters."""
 
     key: str
     target: str
@@ -50,7 +50,7 @@ class HttpApi:
     def __init__(self, server: Server, around: ServiceContext, functions: LambdaService) -> None:
         self._around = around
         self._functions = functions
-        #: By API: requests that may come at once, and when that was so.
+        #: By API: the requests that may come at once, and the instant of that count.
         self._tokens: dict[str, tuple[float, float]] = {}
         self._lock = threading.Lock()
         server.page(PAGE, self._answer)
@@ -82,7 +82,7 @@ class HttpApi:
         return self._of_the_function(function, event)
 
     def _lets_in(self, api: Any) -> bool:
-        """Whether the stage's throttle has a token for one request more."""
+        """Whether the throttle of the stage has a token for one more request."""
         settings = api.stages[STAGE].default_route_settings if STAGE in api.stages else {}
         rate, burst = settings.get("throttlingRateLimit"), settings.get("throttlingBurstLimit")
         if rate is None or burst is None:
@@ -152,7 +152,7 @@ class HttpApi:
 
 
 def _is_text(request: Request) -> bool:
-    """Whether the body is handed over as it is; bytes that are no text would not arrive as they were sent."""
+    """Whether the body is passed on as it is. Other bodies are encoded, because bytes that are no text would change."""
     if not TEXT.match(request.headers.get("content-type", "text/plain").lower()):
         return False
     try:

@@ -1,7 +1,7 @@
-"""What AWS_IAM asks of a request to an HTTP API: a true signature, and a policy that allows this address.
+"""The AWS_IAM authorizer of an HTTP API: it needs a valid signature, and a policy that allows this address.
 
-https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-access-control-iam.html
-The signature is computed again by botocore with the secret that belongs to the key.
+https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-access-control-iam.html botocore computes the
+signature again with the secret of the key.
 """
 
 import hmac
@@ -25,7 +25,7 @@ _SIGNED = re.compile(
 
 
 def context(holder: iam.Holder) -> Mapping[str, Any]:
-    """`requestContext.authorizer` of the event: who signed, as API Gateway tells a function."""
+    """`requestContext.authorizer` of the event: who signed the request."""
     return {
         "iam": {
             "accessKey": holder.access_key,
@@ -40,7 +40,7 @@ def context(holder: iam.Holder) -> Mapping[str, Any]:
 
 
 def let_in(request: Request, endpoint: str, resource: str, state: State) -> iam.Holder | None:
-    """Who asks, where the signature is theirs and their policies allow the address; else nobody."""
+    """The caller, if the signature is valid and the caller's policies allow the address; otherwise None."""
     signed = _SIGNED.fullmatch(request.headers.get("authorization", ""))
     holder = iam.holder(signed[1]) if signed else None
     if signed is None or holder is None:

@@ -1,6 +1,6 @@
-"""What moto works out anew for every call and never changes: worked out once.
+"""A cache for values that moto computes again for every call, although they never change.
 
-A call to a table was twice as dear without. moto's backends are global to the process, and so is this.
+Without it a call to a table takes twice as long. moto's backends are global in the process, and so is this cache.
 """
 
 import uuid
@@ -18,7 +18,7 @@ _noted: set[int] = set()
 
 
 def work_out_once() -> None:
-    """Take moto's seams; idempotent."""
+    """Replaces these parts of moto; calling it again changes nothing."""
     moto_responses.method_names_from_class = _methods  # type: ignore[assignment,attr-defined]
     moto_responses.gen_amzn_requestid_long = _request_id  # type: ignore[assignment,attr-defined]
     BackendDict.__getitem__ = _account  # type: ignore[method-assign]
@@ -26,14 +26,14 @@ def work_out_once() -> None:
 
 
 def _methods(front: type) -> frozenset[str]:
-    """The operations of a service: moto goes through all members of its class."""
+    """The operations of a service. moto goes through all members of the class each time."""
     if front not in _names:
         _names[front] = frozenset(method_names_from_class(front))
     return _names[front]
 
 
 def _request_id(headers: dict[str, Any] | None = None) -> str:
-    """AWS's ids of requests are UUIDs; moto draws 52 letters one by one."""
+    """A request id. AWS's ids are UUIDs; moto draws 52 letters one by one."""
     made = str(uuid.uuid4())
     if headers is not None:
         headers["x-amzn-requestid"] = made
@@ -41,7 +41,9 @@ def _request_id(headers: dict[str, Any] | None = None) -> str:
 
 
 def _account(backends: Any, account_id: str) -> Any:
-    """An account's backends: moto notes at every look which services its next reset is to empty; once will do."""
+    """The backends of an account. On each access moto notes the services that its next reset must empty; once is
+    enough.
+    """
     found = backends.get(account_id) if id(backends) in _noted else None
     if found is None:
         found = _plain_account(backends, account_id)
@@ -50,6 +52,6 @@ def _account(backends: Any, account_id: str) -> Any:
 
 
 def _reset() -> None:
-    """moto's own; it forgets what it noted, also of what was made anew meanwhile."""
+    """moto's own reset. It also clears these notes, and empties backends that were made in the meantime."""
     _plain_reset()
     _noted.clear()

@@ -1,7 +1,7 @@
-"""moto's own dispatching, one call at a time for each service, since its backends are not thread-safe.
+"""Passes calls to moto, one at a time for each service, because moto's backends are not thread-safe.
 
-A service that has one address, as DynamoDB, answers there without a web framework in between: half of what a
-call costs is finding who answers. What it answers stays moto's.
+A service with a single address, such as DynamoDB, answers without a web framework, because half of the time of a call
+is the search for the right handler. moto still makes the answer.
 """
 
 import threading
@@ -21,13 +21,13 @@ from werkzeug.exceptions import HTTPException
 
 Environ = dict[str, Any]
 
-#: Services whose calls neither block nor call back into the same service.
+#: Services whose calls neither block nor call the same service again.
 SERIAL = frozenset(
     {"dynamodb", "events", "scheduler", "sns", "ec2", "autoscaling", "ssm", "secretsmanager", "iam", "sts"}
     | {"logs", "monitoring", "s3"}
 )
 
-#: Addresses of a service are the same in each.
+#: The addresses of a service are the same in each region.
 _ANY_ACCOUNT = "123456789012"
 
 
@@ -44,13 +44,15 @@ class Moto(DomainDispatcherApplication):  # type: ignore[misc]
         return self._locks.get(service) or nullcontext()
 
     def get_backend_for_host(self, host: str | None) -> Any:
-        """As moto finds it, once: it lists all its folders for every request, half of what a request costs."""
+        """The backend for a host name, cached. moto lists all its folders for every request, which is half of a
+        request's time.
+        """
         if host not in self._backends:
             self._backends[host] = super().get_backend_for_host(host)
         return self._backends[host]
 
     def infer_service_region_host(self, environ: Environ, path: str) -> str | None:
-        """As moto does, and a presigned URL goes to the service that its credential names, not to S3."""
+        """As moto does, except for a presigned URL: it goes to the service in its credential, not to S3."""
         credential = parse_qs(environ.get("QUERY_STRING", "")).get("X-Amz-Credential")
         if credential and not environ.get("HTTP_AUTHORIZATION"):
             _, _, region, service, _ = credential[0].split("/")
@@ -64,7 +66,7 @@ class Moto(DomainDispatcherApplication):  # type: ignore[misc]
 
 
 def caller(environ: Environ) -> tuple[str, str]:
-    """Access key id and service of a signed call, empty where it is not signed."""
+    """Access key id and service of a signed call; empty for an unsigned call."""
     credential = (
         environ.get("HTTP_AUTHORIZATION", "").partition("Credential=")[2].partition(",")[0].split("/")
     )
@@ -72,7 +74,7 @@ def caller(environ: Environ) -> tuple[str, str]:
 
 
 def _application(service: Any) -> Any:
-    """What answers for a service of moto's: its only handler where it has one address, else moto's own."""
+    """The WSGI application of a moto service: its only handler if it has one address, otherwise moto's own."""
     backends = get_backend(service)
     if isinstance(backends, BackendDict):
         account = backends[_ANY_ACCOUNT]
@@ -85,7 +87,7 @@ def _application(service: Any) -> Any:
 
 
 class _Direct:
-    """One handler of moto's as a WSGI application, as moto's Flask calls it."""
+    """One of moto's handlers as a WSGI application. It calls the handler as moto's Flask does."""
 
     def __init__(self, front: type[BaseResponse]) -> None:
         self._front = front

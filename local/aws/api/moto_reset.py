@@ -1,6 +1,6 @@
-"""An empty moto, and quickly: what it would make and throw away again at every start is made once, or not.
+"""Empties moto quickly: some objects that moto would make again at every start are made once, or never.
 
-moto's backends are global to the process. What a lab finds in them is everybody else's business.
+moto's backends are global in the process. This file does not fill them.
 """
 
 import copy
@@ -17,21 +17,21 @@ from moto.s3.models import s3_backends
 
 
 def forget_everything(seed: int = 0) -> None:
-    """Leave no account, resource or record of an earlier cloud; `seed` decides the ids of what comes."""
+    """Removes every account, resource and record of an earlier cloud. `seed` decides the ids of new ones."""
     mock_random.seed(seed)
     os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"  # roles name AWS's own policies
-    os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"  # ours are registered when a node group needs one
+    os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"  # a node group registers the image that it needs
     IAMBackend._init_aws_policies = _policies  # type: ignore[method-assign,assignment]  # noqa: SLF001 (moto's own seam)
     for service in BackendDict._instances:  # type: ignore[misc]  # noqa: SLF001 (else a reset fills each again)
         for account in service.values():
             account.clear()
-    # The names of buckets are kept beside the accounts; one without its bucket is looked for without end.
+    # moto keeps bucket names beside the accounts. It would search for ever for a name without its bucket.
     s3_backends.bucket_accounts.clear()
     moto_api_backend.reset()
 
 
 def _policies(backend: IAMBackend) -> list[AWSManagedPolicy]:
-    """Each backend counts attachments on objects of its own; the documents behind them never change."""
+    """AWS's policies. Each backend counts attachments on its own objects; the documents behind them never change."""
     return [copy.copy(policy) for policy in _read_policies(backend.account_id, backend.region_name)]
 
 

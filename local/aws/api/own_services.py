@@ -1,6 +1,7 @@
-"""AWS services that we answer ourselves, behind moto's own front: its routing, request parsing, IAM
-judgement and serialising by botocore's models. What an operation does is up to the service object, whose
-public methods are named and take and return documents as boto3's client does.
+"""AWS services that the embedded cloud answers itself, behind moto's front.
+
+The front has the routing, the request parsing, the IAM decision and the serialising by botocore's models. The service
+object has the operations: its public methods are named like them, and take and return documents as boto3's client does.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,7 +25,7 @@ Document = dict[str, Any]
 
 
 class AwsError(ServiceException):
-    """An error as AWS gives it: `code` and a sentence; `members` are those of its shape in the model."""
+    """An error as AWS returns it: `code` and a sentence. `members` are the members of its shape in the model."""
 
     def __init__(self, code: str, message: str, **members: object) -> None:
         super().__init__(code, message)
@@ -33,8 +34,9 @@ class AwsError(ServiceException):
 
 
 def application(signing_name: str, *parts: object) -> "WSGIApplication":
-    """What answers the calls that `signing_name` (`states`, not `stepfunctions`) signs; each operation by the
-    one of `parts` that has it.
+    """The application that answers calls signed with `signing_name` (`states`, not `stepfunctions`).
+
+    Each operation is answered by the one of `parts` that has a method for it.
     """
     front = _front(signing_name, parts)
 
@@ -44,7 +46,7 @@ def application(signing_name: str, *parts: object) -> "WSGIApplication":
     return answer
 
 
-#: Where the name that signs differs from the one that boto3 goes by.
+#: Services whose signing name differs from boto3's name.
 BOTO3_NAMES = {"states": "stepfunctions", "servicequotas": "service-quotas"}
 
 

@@ -1,6 +1,7 @@
-"""Lists as AWS gives them, a page at a time: 100 of them where nobody says less, and a token for the rest.
+"""Lists in pages, as AWS returns them: 100 items unless the caller asks for fewer, and a token for the rest.
 
-Which operations are paged, and by which names, botocore's own data says. What an operation pages itself is left.
+botocore's data says which operations have pages, and the names of their parameters. An operation that pages its own
+answer stays as it is.
 """
 
 from functools import cache
@@ -9,13 +10,13 @@ from typing import Any
 import botocore.session
 from botocore.exceptions import UnknownServiceError
 
-#: What one page holds where the caller does not say.
+#: The size of a page if the caller names none.
 PAGE = 100
 SMALLER = {("autoscaling", "DescribeAutoScalingGroups"): 50, ("lambda", "ListFunctions"): 50}
 
 
 def paged(service: str, operation: str, request: dict[str, Any], reply: dict[str, Any]) -> dict[str, Any]:
-    """The page of a reply that was asked for; `operation` as in the service's model."""
+    """The page that the request asks for. `operation` is the name in the service's model."""
     rules = _paginators(service).get(operation)
     if rules is None or not isinstance(rules["result_key"], str) or not isinstance(rules["input_token"], str):
         return reply

@@ -1,7 +1,7 @@
-"""Calls as Step Functions' aws-sdk integrations and Scheduler's universal targets write them: the service's
-name in the Java SDK, the action in camelCase and every member in PascalCase, whatever boto3 calls it.
+"""AWS calls in the form of Step Functions' aws-sdk integrations and Scheduler's universal targets.
 
-Judges such a call by botocore's models and translates it; who makes it, and when, is up to others.
+They use the service's name in the Java SDK, the action in camelCase, and every member in PascalCase. This file checks
+such a call by botocore's models and translates it. Other files decide who makes it, and when.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from botocore.validate import ParamValidator
 
 from local.aws.api.own_services import Document
 
-#: Where the Java SDK's name of a service is not boto3's.
+#: Services whose name in the Java SDK differs from boto3's.
 BOTO3_NAMES = {
     "sfn": "stepfunctions",
     "eventbridge": "events",
@@ -25,7 +25,7 @@ BOTO3_NAMES = {
     "servicequotas": "service-quotas",
     "costexplorer": "ce",
 }
-#: How errors of a service begin, where it is not its name with a capital.
+#: The prefix of a service's errors, if it is not the capitalised name of the service.
 PREFIXES = {
     "dynamodb": "DynamoDb",
     "autoscaling": "AutoScaling",
@@ -55,7 +55,9 @@ class Call:
         self.operation = xform_name(self._operation.name)
 
     def request(self, document: Document) -> Document:
-        """The document as boto3 takes it; refuses members that the action does not have, and their types."""
+        """The document as boto3 takes it. Raises BadCall for a member that the action does not have, or of the wrong
+        type.
+        """
         shape = self._operation.input_shape
         if shape is None:
             return {}
@@ -72,7 +74,7 @@ class Call:
         return translated
 
     def error(self, error: ClientError) -> str:
-        """The name under which Step Functions knows the error, `Eks.ResourceInUseException`."""
+        """Step Functions' name for the error, such as `Eks.ResourceInUseException`."""
         code = error.response["Error"]["Code"]
         modelled = {_code(shape): shape.name for shape in self._model.error_shapes}
         name = modelled.get(code) or (code if code.endswith("Exception") else f"{self.prefix}Exception")

@@ -1,8 +1,8 @@
 """One HTTP port on 127.0.0.1 for all of the embedded AWS.
 
-It owns routing (our own pages by path, else a service of ours, else moto by the service in the signature) and
-the `Date` header in virtual time. What a service does is moto's (moto_front.py) and the seams' business; who
-may do it is iam.py's.
+It routes each request: our own pages by path, then our own services, then moto by the service in the signature. It also
+sets the `Date` header to the virtual time. moto (moto_dispatch.py) and our services do the work; iam.py checks
+permissions.
 """
 
 import io
@@ -25,7 +25,7 @@ from local.clock import VirtualClock
 from local.clock_fibers import Fiber
 
 Headers = list[tuple[str, str]]
-#: The header by which services of ours say for whom they call another, as WSGI names it.
+#: Our services name in this header the caller for whom they call another service, in WSGI's spelling.
 SENDER = "HTTP_" + FIBER_HEADER.replace("-", "_").upper()
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Response:
 
 
 Page = Callable[[Request], Response]
-#: Told of every AWS call when it has been carried out, before its reply leaves: (access key id, service).
+#: Called after every AWS call, before its reply is sent: (access key id, service).
 Observer = Callable[[str, str], None]
 
 
@@ -61,13 +61,13 @@ class Application:
     def __init__(self, clock: VirtualClock) -> None:
         self.pages: dict[str, Page] = {"/_lamplighter/health": lambda _: Response(body=b"ok\n")}
         self.observers: list[Observer] = []
-        #: The same before it is carried out.
+        #: The same, before the call is carried out.
         self.heralds: list[Observer] = []
-        #: Services of our own by signing name, instead of moto's.
+        #: Our own services by signing name. They answer instead of moto.
         self.services: dict[str, Any] = {}
         self.moto = Moto()
         self._clock = clock
-        #: Whose fiber calls with an access key: a function's.
+        #: The fiber that calls with an access key: the fiber of a function.
         self.strand_of: Callable[[str], Fiber | None] = lambda _: None
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
@@ -75,7 +75,7 @@ class Application:
             return self._answer(environ, start_response)
 
     def _fiber(self, environ: Environ) -> Fiber | None:
-        """What is done for a request is part of its sender's work."""
+        """The work for a request is part of its sender's fiber."""
         number = environ.get(SENDER)
         if number is not None:
             return self._clock.numbered(int(number))
@@ -116,7 +116,7 @@ def _answer(page: Page, prefix: str, environ: Environ, start_response: Any) -> I
 
 
 class Handler(MotoRequestHandler):  # type: ignore[misc]
-    """HTTP/1.1 with keep-alive, which Werkzeug's own handler refuses; bodies are short, so read whole."""
+    """HTTP/1.1 with keep-alive, which Werkzeug's own handler refuses. Bodies are short, so they are read whole."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -136,12 +136,12 @@ class Handler(MotoRequestHandler):  # type: ignore[misc]
         try:
             reply = b"".join(self.server.app(environ, start_response))
         except SystemExit:
-            # The clock was stopped while the request waited: the cloud is gone, and so is this.
+            # The clock stopped while the request waited: the cloud is down, and this thread ends.
             self.close_connection = True
             return
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
-            # In one line: what lies between here and there is a web framework's.
+            # On one line, because the stack between the two calls belongs to a web framework.
             what = f"{self.command} {self.path}: {error!r} at {where.filename}:{where.lineno}"
             log.error("the embedded AWS failed on %s", what, exc_info=log.isEnabledFor(logging.DEBUG))  # noqa: TRY400
             sent[:] = [("500 Internal Server Error", [("Content-Type", "text/plain")])]
@@ -187,7 +187,7 @@ class Server:
         threading.Thread(target=self._server.serve_forever, args=(0.05,), name="aws", daemon=True).start()
 
     def own(self, signing_name: str, service: object) -> None:
-        """Let a service object of ours answer instead of moto (see own_services.py)."""
+        """Lets one of our service objects answer instead of moto (see own_services.py)."""
         self.application.services[signing_name] = application(signing_name, service)
 
     def locked(self, service: str) -> AbstractContextManager[object]:

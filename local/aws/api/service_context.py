@@ -1,5 +1,6 @@
-"""What the services of the embedded AWS share: which account and region this is, its clock, and how one
-service calls another, over the endpoint like everybody else, as the account itself or in a role's name.
+"""What the services of the embedded AWS share: account, region, clock, and how one service calls another.
+
+A service calls another over the endpoint, like any client, as the account itself or in the name of a role.
 """
 
 import threading
@@ -17,19 +18,19 @@ from local.aws.authorization.state import State
 from local.aws.iam import Service, refuse_untrusted
 from local.clock import VirtualClock
 
-#: One try: a retry of the SDK would sleep in real time. Long enough for the longest function (15 minutes).
+#: One try, because a retry of the SDK would sleep in real time. It is as long as the longest function (15 minutes).
 SDK = Config(
     retries={"total_max_attempts": 1}, max_pool_connections=64, read_timeout=960, inject_host_prefix=False
 )
 
 
-#: For whose fiber of work a call is made: local/clock_fibers.py.
+#: The fiber for whose work a call is made: local/clock_fibers.py.
 FIBER_HEADER = "x-lamplighter-fiber"
 
 
 @dataclass
 class ServiceContext:
-    """`access_key_id` and `secret_access_key` are the account's own: allowed everything."""
+    """The context. `access_key_id` and `secret_access_key` belong to the account itself, which may do everything."""
 
     clock: VirtualClock
     region: str
@@ -39,11 +40,12 @@ class ServiceContext:
     account_id: str = "123456789012"
     _clients: dict[tuple[str, str], BaseClient] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    #: One for all, since each reads AWS's models anew; making clients from it needs the lock.
+    #: One session for all services, because each session reads AWS's models again. Hold the lock while you make a
+    #: client.
     _session: boto3.session.Session = field(default_factory=boto3.session.Session)
 
     def __post_init__(self) -> None:
-        #: What policies are judged by.
+        #: The state by which policies are judged.
         self.state = State(self.account_id, self.region, self.clock.time)
 
     def call(
@@ -55,9 +57,9 @@ class ServiceContext:
         role: str = "",
         by: Service | None = None,
     ) -> Document:
-        """One call by boto3's names (`"eks", "describe_cluster"`); raises botocore's errors as they come.
+        """One call by boto3's names (`"eks", "describe_cluster"`). Raises botocore's errors.
 
-        `by`: the service that takes the role, as its trust policy has to let it.
+        `by` is the service that takes the role. The trust policy of the role must allow it.
         """
         if role and by is not None:
             refuse_untrusted(role, by, self.state)
@@ -66,7 +68,7 @@ class ServiceContext:
         return answer
 
     def end_instances(self, instances: list[str]) -> None:
-        """End instances as Auto Scaling does: `DisableApiTermination` keeps people away, not it."""
+        """Ends instances as Auto Scaling does: `DisableApiTermination` stops people, but not Auto Scaling."""
         for instance in instances:
             self.call(
                 "ec2",
@@ -89,7 +91,7 @@ class ServiceContext:
         return client
 
     def _say_for_whom(self, request: AWSPreparedRequest, **_: object) -> None:
-        """A call is part of the work for which it is made, on whatever thread it is answered."""
+        """Marks a call as part of the work that makes it, whichever thread answers it."""
         fiber = self.clock.fiber()
         if fiber is not None:
             request.headers[FIBER_HEADER] = str(fiber.number)

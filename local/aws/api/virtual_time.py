@@ -1,7 +1,7 @@
-"""A stand-in for the module datetime that follows the virtual clock.
+"""A replacement for the module datetime that follows the virtual clock.
 
-moto asks the machine for the time; given these in place of the module's globals it lives in virtual time.
-Each seam says which of moto's modules need them; there is one clock in a process.
+moto asks the machine for the time. With this replacement in its modules' globals, moto uses virtual time. Each caller
+says which modules of moto need it. A process has one clock.
 """
 
 import datetime as dt
@@ -16,7 +16,7 @@ _current: list[VirtualClock] = []
 
 
 def use(clock: VirtualClock) -> None:
-    """From now on the stand-ins follow `clock`, and so does what moto calls now."""
+    """From now on the replacement follows `clock`."""
     _current[:] = [clock]
     vars(moto.core.utils)["datetime"] = DATETIME
 
@@ -32,7 +32,7 @@ class _Instance(type):
 
 
 class VirtualDatetime(dt.datetime, metaclass=_Instance):
-    """`datetime.datetime` whose now is the virtual one; a naive now is UTC, as on AWS's own machines."""
+    """`datetime.datetime` with a virtual now. A naive now is UTC, as on AWS's own machines."""
 
     @classmethod
     def now(cls, tz: dt.tzinfo | None = None) -> Any:
@@ -45,7 +45,7 @@ class VirtualDatetime(dt.datetime, metaclass=_Instance):
 
 
 class _Module:
-    """A module of which a few names are replaced."""
+    """A module with a few names replaced."""
 
     def __init__(self, module: ModuleType, **names: object) -> None:
         self.__dict__.update(names)

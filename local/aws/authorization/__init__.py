@@ -1,4 +1,4 @@
-"""Whether a call is allowed: by the caller's policies, those of the resource and the conditions of both.
+"""Whether a call is allowed: by the caller's policies, the resource's policy, and the conditions of both.
 
-`judge.py` decides, `requests.py` says what a call asks for, `enforcement.py` stands before every call.
+`judge.py` decides. `requests.py` says what a call asks for. local/aws/iam.py asks before every call.
 """

@@ -1,4 +1,4 @@
-"""The Condition element of a policy, judged by the values of a request.
+"""The Condition element of a policy, compared with the values of a request.
 
 Source: IAM user guide, "IAM JSON policy elements: Condition operators" and "Multivalued context keys".
 """
@@ -12,17 +12,19 @@ from local.aws.authorization.patterns import Variables, arn_matches, glob, plain
 
 
 class Values(Protocol):
-    """What a request says of itself."""
+    """The condition values of a request."""
 
     def values(self, key: str) -> tuple[str, ...] | None:
-        """The values of a condition key, None where the request has none. Unknown where nobody can tell."""
+        """The values of a condition key; None if the request has none. Raises Unknown if the embedded cloud cannot
+        tell.
+        """
 
 
 class Unknown(Exception):
-    """The embedded cloud cannot tell the value of a key, or does not know an operator; the text names it."""
+    """The embedded cloud cannot tell the value of a key, or does not know an operator. The text names it."""
 
 
-#: Whether a value of the request fits one of the policy's.
+#: Whether a value of the request matches a value of the policy.
 _Test = Callable[[str, str, Variables], bool]
 
 
@@ -89,7 +91,7 @@ _NEGATED = {
 
 
 def met(condition: Mapping[str, Mapping[str, Any]], request: Values) -> bool:
-    """Whether every operator holds for every key. Unknown as it says."""
+    """Whether every operator holds for every key. Raises Unknown."""
     return all(
         _holds(operator, key, _texts(wanted), request)
         for operator, keys in condition.items()
@@ -116,7 +118,8 @@ def _holds(written: str, key: str, wanted: Sequence[str], request: Values) -> bo
         return found[0] if found is not None and len(found) == 1 else None
 
     fits = [any(test(each, value, variables) for each in wanted) != negated for value in values]
-    # A key with one value needs no quantity; one with several and without it is met as ForAnyValue.
+    # A key with one value needs no ForAllValues or ForAnyValue. A key with several values counts as ForAnyValue without
+    # it.
     return any(fits) if quantity == "ForAnyValue" or (quantity == "" and not negated) else all(fits)
 
 

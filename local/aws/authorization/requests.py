@@ -1,6 +1,6 @@
-"""What a call to AWS asks of IAM: actions on resources, each with what the call says for conditions.
+"""What a call to AWS asks of IAM: actions on resources, with the values for conditions.
 
-Most calls ask for the action that they are called by, on what they name. Some ask for more, and some by other names.
+Most calls need the action of their own name on the resources that they name. Some need more actions, or other ones.
 """
 
 import json
@@ -23,7 +23,7 @@ from local.aws.authorization.state import State
 Members = Mapping[str, Any]
 Values = tuple[str, ...]
 
-#: IAM names a few services and actions otherwise than their endpoints do.
+#: Services and actions that IAM names differently from their endpoints.
 _SERVICES = {"monitoring": "cloudwatch", "tagging": "tag", "email": "ses", "dynamodbstreams": "dynamodb"}
 _ACTIONS = {
     "lambda:Invoke": "lambda:InvokeFunction",
@@ -35,7 +35,7 @@ _ACTIONS = {
     "s3:ListObjects": "s3:ListBucket",
     "s3:ListObjectsV2": "s3:ListBucket",
 }
-#: A transaction is no action of IAM's: each of its parts is judged as the write or read that it is.
+#: A transaction is no action of IAM. Each of its parts is judged as its own write or read.
 _PARTS = {
     "Put": "dynamodb:PutItem",
     "Update": "dynamodb:UpdateItem",
@@ -43,7 +43,7 @@ _PARTS = {
     "ConditionCheck": "dynamodb:ConditionCheckItem",
     "Get": "dynamodb:GetItem",
 }
-#: Calls that hand a role to a service: where the role stands, and which service gets it.
+#: Calls that pass a role to a service: where the role is in the call, and which service gets it.
 _PASSING = {
     "eks:CreateCluster": (("roleArn",), "eks.amazonaws.com"),
     "eks:CreateNodegroup": (("nodeRole",), "eks.amazonaws.com"),
@@ -59,8 +59,10 @@ _PASSING = {
 
 @dataclass(frozen=True)
 class Ask:
-    """An action, as AWS writes it, on resources: `("*",)` where it takes none. `said` are condition values by
-    key in lower case; `gaps` is what the embedded cloud cannot tell of the call."""
+    """An action, as AWS writes it, on resources: `("*",)` if it takes none.
+
+    `said` are condition values by key in lower case. `gaps` are facts that the embedded cloud cannot tell of the call.
+    """
 
     action: str
     resources: tuple[str, ...]
@@ -70,7 +72,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Call:
-    """A call as it came: the name that signed it and the operation's."""
+    """A call as it came: the name that signed it, and its operation."""
 
     service: str
     operation: str
@@ -83,7 +85,7 @@ class Call:
 
 
 def asks(call: Call, state: State) -> Iterator[Ask]:
-    """All that IAM is asked for a call; every one has to be allowed."""
+    """Everything that a call needs permission for; all of it must be allowed."""
     if call.action.startswith("dynamodb:Transact"):
         for item in call.members.get("TransactItems") or []:
             for part, members in item.items():
@@ -132,7 +134,7 @@ def _at(members: Any, path: tuple[str, ...]) -> Iterator[str]:
 
 
 def _tags_asked_for(members: Members) -> Iterator[tuple[str, Values]]:
-    """aws:RequestTag and aws:TagKeys."""
+    """The values of aws:RequestTag and aws:TagKeys."""
     given = members.get("Tags") or members.get("tags") or []
     if isinstance(given, Mapping):
         pairs = {str(key): str(value) for key, value in given.items()}
@@ -192,7 +194,7 @@ def _batched(requests: Any) -> list[Members]:
 
 
 def call_of(response: Any, resource: str) -> Call:
-    """The call that moto's front is about to answer; `resource` is what it gives as an S3 call's."""
+    """The call that moto is about to answer. For S3, moto gives its `resource`."""
     service = signing_name(response)
     operation = response._get_action()  # noqa: SLF001
     if service == "s3":
@@ -202,7 +204,7 @@ def call_of(response: Any, resource: str) -> Call:
 
 
 def _keys_to_delete(response: Any, operation: str) -> list[str]:
-    """Those that one call of DeleteObjects names; moto gives it the name of the permission that it needs."""
+    """The keys that a DeleteObjects call names. moto names such a call by the permission that it needs."""
     if operation != "DeleteObject" or not response.body:
         return []
     listed = xmltodict.parse(response.body, force_list=("Object",), strip_whitespace=False)
@@ -210,7 +212,7 @@ def _keys_to_delete(response: Any, operation: str) -> list[str]:
 
 
 def signing_name(response: Any) -> str:
-    """The name that signed the call, in a header or in the address of a signed link; none of an unsigned one."""
+    """The name that signed the call, in a header or in the address of a signed link; empty for an unsigned call."""
     signed = response.headers.get("Authorization", "").partition("Credential=")[2]
     scope: str = signed or unquote(response.uri).partition("X-Amz-Credential=")[2]
     _key, _day, _region, service, *_ = [*scope.split("/"), "", "", "", ""]

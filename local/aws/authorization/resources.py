@@ -1,6 +1,6 @@
-"""Which resources a call is about, as ARNs in the formats of the Service Authorization Reference.
+"""The resources of a call, as ARNs in the formats of the Service Authorization Reference.
 
-A function for each resource type: from the call's members to the names that stand in the ARN. None: the call
+Each resource type has a function from the members of the call to the names in the ARN. It returns None if the call
 names no resource of this type.
 """
 
@@ -19,7 +19,7 @@ ARN = "arn:"
 
 
 def resources(action: str, types: Mapping[str, bool], members: Members, state: State) -> list[str] | None:
-    """The ARNs; None where the embedded cloud cannot derive one that the action needs."""
+    """The ARNs; None if the action needs one that the embedded cloud cannot derive."""
     service = action.partition(":")[0]
     found: list[str] = []
     for kind, required in types.items():
@@ -46,7 +46,7 @@ def _table(members: Members, _: State) -> Named:
 
 
 def table_name(name: str) -> str:
-    """Of a table that is named or given by its ARN."""
+    """The name of a table that is given by name or ARN."""
     return name.partition(":table/")[2] or name
 
 
@@ -61,7 +61,7 @@ def _stream(members: Members, _: State) -> Named:
 
 
 def _cluster(members: Members, _: State) -> Named:
-    # Calls about a cluster call it `name`, calls about its parts `clusterName`, those about updates again `name`.
+    # Calls about a cluster name it `name`, calls about its parts `clusterName`, and calls about updates again `name`.
     name = members.get("clusterName") or members.get("name")
     if name:
         yield {"ClusterName": name}
@@ -117,7 +117,7 @@ def _role(members: Members, _: State) -> Named:
 
 
 def _function(members: Members, _: State) -> Named:
-    """Also by a part of its ARN, `123456789012:function:name`, and with a version or alias."""
+    """A function may also be given by a part of its ARN, `123456789012:function:name`, and with a version or alias."""
     given, qualifier = str(members.get("FunctionName") or ""), members.get("Qualifier")
     if not given:
         return
@@ -192,7 +192,7 @@ def _of_s3(object_wanted: bool) -> Callable[[Members, State], Named]:
 
 
 def _none(_: Members, __: State) -> Named:
-    """A type that the embedded cloud has none of, so that no call is about one."""
+    """A resource type that the embedded cloud does not have, so no call names one."""
     yield from ()
 
 

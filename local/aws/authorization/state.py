@@ -1,6 +1,6 @@
-"""What policies are judged by and a call does not say: ARNs with ids that AWS gave, tags, keys of tables.
+"""State that policies need and a call does not contain: ARNs with ids from AWS, tags, keys of tables.
 
-Read from the services themselves, moto's and our own.
+It is read from the services themselves: moto's and our own.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ from moto.sqs.models import sqs_backends
 from local.aws.authorization.conditions import Unknown
 
 Tags = Mapping[str, str]
-#: Of an id that AWS gave to what does not exist.
+#: The id that stands for a resource that does not exist.
 NO_ID = "00000000-0000-0000-0000-000000000000"
 
 
@@ -36,18 +36,18 @@ class Group:
 
 @dataclass
 class State:
-    """`groups` gives every Auto Scaling group, `nodegroups` (cluster, name) -> (ARN, tags)."""
+    """`groups` returns every Auto Scaling group; `nodegroups` maps (cluster, name) to (ARN, tags)."""
 
     account: str
     region: str
     now: Callable[[], float]
     groups: Callable[[], list[Group]] = list
     nodegroups: Callable[[], Mapping[tuple[str, str], tuple[str, Tags]]] = dict
-    #: Tags of a cluster, a state machine or a schedule group by its ARN.
+    #: The tags of a cluster, a state machine or a schedule group, by ARN.
     tags_of_own: Callable[[str], Tags | None] = lambda _: None
 
     def group(self, *, name: str | None = None, instance: str | None = None) -> str:
-        """The ARN of the group of that name, or that the instance is in."""
+        """The ARN of the group of that name, or of the group that the instance is in."""
         for group in self.groups():
             if group.name == name or instance in group.instances:
                 return group.arn
@@ -60,16 +60,16 @@ class State:
         return arn.rpartition("/")[2]
 
     def hash_key(self, table: str) -> str:
-        """The name of a table's partition key. Unknown for a table that is not there."""
+        """The name of a table's partition key. Raises Unknown for a table that does not exist."""
         found = dynamodb_backends[self.account][self.region].tables.get(table)
         if found is None:
             raise Unknown(f"the partition key of the table {table}")
         return str(found.hash_key_attr)
 
     def secret_name(self, name: str) -> str:
-        """A secret's name with the six letters that AWS adds; as it is where there is no such secret.
+        """A secret's name with the six letters that AWS adds; unchanged if there is no such secret.
 
-        It may be named by an ARN without them
+        A secret may be named by an ARN without these letters
         (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
         """
         for arn, secret in self._secrets().items():
@@ -84,7 +84,7 @@ class State:
         }
 
     def tags(self, arn: str) -> Tags:
-        """The tags of a resource. Unknown for a kind whose tags are not read here."""
+        """The tags of a resource. Raises Unknown for a type whose tags are not read here."""
         _, _, service, _, _, rest = arn.split(":", 5)
         kind, _, name = rest.partition("/")
         if service == "ec2":
@@ -109,7 +109,7 @@ class State:
         return {} if role is None else {tag["Key"]: tag["Value"] for tag in role.tags or []}
 
     def policy(self, arn: str) -> Any | None:
-        """The resource's own policy, as a document or its text; None where it has none, or can have none."""
+        """The resource's own policy, as a document or its text; None if it has none."""
         _, _, service, _, _, name = arn.split(":", 5)
         reader = _POLICIES.get(service)
         return None if reader is None else reader(self, arn, name)

@@ -1,4 +1,4 @@
-"""A policy's text as statements that can be asked.
+"""The text of a policy as statements.
 
 Source: IAM user guide, "IAM JSON policy elements reference".
 """
@@ -14,7 +14,7 @@ from local.aws.authorization.patterns import Variables, any_action, arn_matches
 
 @dataclass(frozen=True)
 class Statement:
-    """`written` are its actions as written, `actions` in lower case; `resources` is None in a trust policy."""
+    """`written` are its actions as written, `actions` the same in lower case; `resources` is None in a trust policy."""
 
     allows: bool
     written: tuple[str, ...]
@@ -27,11 +27,11 @@ class Statement:
     condition: Mapping[str, Mapping[str, Any]] = field(compare=False)
 
     def concerns(self, action: str) -> bool:
-        """Whether it speaks of an action, which is in lower case."""
+        """Whether the statement is about an action, given in lower case."""
         return any_action(self.actions, action) != self.all_but_actions
 
     def covering(self, arn: str, variables: Variables) -> str | None:
-        """The first of its resources that the ARN (or `*`) is one of; None where it speaks of others."""
+        """The first of its resources that matches the ARN (or `*`); None if none does."""
         if self.resources is None:
             return "*"
         found = next((each for each in self.resources if _covers(each, arn, variables)), None)
@@ -42,13 +42,13 @@ class Statement:
 
 @dataclass(frozen=True)
 class Policy:
-    """`name` is how AWS lists it; `text` its document."""
+    """`name` is AWS's name in a list; `text` is the document."""
 
     name: str
     text: str
 
     def about(self, action: str) -> tuple[Statement, ...]:
-        """The statements that speak of an action, which is in lower case."""
+        """The statements about an action, given in lower case."""
         return _about(self.text, action)
 
     def statements(self) -> tuple[Statement, ...]:
@@ -56,7 +56,7 @@ class Policy:
 
 
 def _covers(pattern: str, arn: str, variables: Variables) -> bool:
-    # A call that takes no resource is allowed by a star alone.
+    # A call without a resource is allowed only by a star.
     return pattern == "*" if arn == "*" else arn_matches(pattern, arn, variables)
 
 
@@ -94,5 +94,5 @@ def _principals(written: Any) -> dict[str, tuple[str, ...]]:
 
 
 def listed(value: Any) -> list[Any]:
-    """One or several, as a list."""
+    """One value or several, as a list."""
     return value if isinstance(value, list) else [value]

@@ -1,6 +1,6 @@
-"""The Auto Scaling API: groups with their bounds, what they did and their lifecycle hooks.
+"""The Auto Scaling API: groups with their bounds, their activities and their lifecycle hooks.
 
-Requests are checked and answered here as AWS words it; what follows from them is scaling.py's.
+It checks requests and answers them in AWS's words. scaling.py carries out the consequences.
 """
 
 import uuid
@@ -12,7 +12,7 @@ from local.aws.autoscaling.scaling import Scaling
 
 
 class AutoScaling:
-    """Public methods are boto3's operations of `autoscaling`."""
+    """Public methods with the names of boto3's operations are the operations of `autoscaling`."""
 
     def __init__(self, service_context: ServiceContext, scaling: Scaling) -> None:
         self._service_context = service_context

@@ -1,6 +1,6 @@
-"""What an Auto Scaling group is: its bounds, its members, what happened to it, and the texts of AWS for that.
+"""An Auto Scaling group: its bounds, its members, its activities, and AWS's texts about them.
 
-Values only; when something happens belongs to scaling.py.
+Values only; scaling.py decides when something happens.
 """
 
 import uuid
@@ -10,7 +10,7 @@ from datetime import datetime
 from local.aws.api.own_services import Document
 
 TERMINATING = "autoscaling:EC2_INSTANCE_TERMINATING"
-#: Life-cycle states in which a member counts towards the desired capacity.
+#: Lifecycle states in which a member counts towards the desired capacity.
 COUNTED = ("Pending", "InService")
 
 
@@ -50,7 +50,7 @@ class Activity:
 
 @dataclass
 class Member:
-    """An instance of a group; `token` while a lifecycle action waits for it."""
+    """An instance of a group. `token` is set while a lifecycle action waits for it."""
 
     id: str
     type: str
@@ -118,7 +118,7 @@ class Group:
     activities: list[Activity] = field(default_factory=list)
     suspended: set[str] = field(default_factory=set)
     protect_new: bool = False
-    #: Why the desired capacity is what it is, as the next activity's cause begins.
+    #: Why the desired capacity has its value: the beginning of the next activity's cause.
     request: str = ""
     #: When the bounds last changed, as an epoch.
     resized: float = 0.0
@@ -127,7 +127,7 @@ class Group:
 
     @property
     def nodegroup(self) -> str:
-        """The EKS node group that it is behind; "" for any other group."""
+        """The EKS node group of this group; "" for any other group."""
         return self.tags.get("eks:nodegroup-name", ("", False))[0]
 
     def counted(self) -> list[Member]:
@@ -146,12 +146,12 @@ class Group:
         ]
 
     def next_zone_order(self) -> list[tuple[str, str]]:
-        """Subnets with their zones, the emptiest zone first, as a balanced group launches."""
+        """Subnets with their zones, the emptiest zone first, because a balanced group launches there."""
         members = [member.zone for member in self.counted()]
         return sorted(self.zones.items(), key=lambda pair: members.count(pair[1]))
 
     def victims(self, number: int) -> list[Member]:
-        """Whom a scale-in takes: from the fullest zone, the oldest first, as the default policy ends up."""
+        """The members that a scale-in takes: from the fullest zone, the oldest first, as the default policy does."""
         chosen: list[Member] = []
         left = [member for member in self.counted() if not member.protected]
         while left and len(chosen) < number:
@@ -195,5 +195,5 @@ class Group:
 
 
 def instant(moment: datetime) -> str:
-    """As a cause writes it."""
+    """An instant as the cause of an activity writes it."""
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,7 +1,7 @@
-"""How an Auto Scaling group gets from what it has to what it wants: launches, refusals and their retries,
-terminations with their lifecycle hooks, replacement of what was lost. All of it happens on timers.
+"""How an Auto Scaling group reaches its desired capacity, on timers.
 
-Who else cares (EKS) registers itself; the group's bounds are set in autoscaling.py.
+It has launches, refusals and their retries, terminations with their lifecycle hooks, and the replacement of lost
+instances. EKS registers as a listener. autoscaling.py sets the bounds of a group.
 """
 
 import json
@@ -22,13 +22,13 @@ from local.aws.timers import Timers
 
 #: Seconds until a refused launch is tried again: the first time, and at most [est].
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 60.0, 300.0
-#: Seconds after which a group notices that an instance was taken from outside [est].
+#: Seconds after which a group notices that somebody else ended an instance [est].
 HEALTH_CHECK_SECONDS = 30.0
 
 
 @dataclass
 class Listeners:
-    """What others want to hear of: all are called on the thread of the timers, outside the lock."""
+    """Callbacks for other services. All are called on the thread of the timers, without the lock."""
 
     launched: list[Callable[[Group, Member], None]] = field(default_factory=list)
     refused: list[Callable[[Group, str], None]] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Listeners:
 
 
 class Scaling:
-    """`lock` guards every group; hold it to read or change one, never while calling another service."""
+    """`lock` guards every group. Hold it to read or change one, but never while you call another service."""
 
     def __init__(
         self, service_context: ServiceContext, timers: Timers, lives: InstanceLives, faults: LaunchFaults
@@ -52,12 +52,12 @@ class Scaling:
         lives.listen(self._instance_changed)
 
     def reconcile_soon(self, group: Group) -> None:
-        """Bring the group to its desired capacity, at once and forgetting earlier refusals' delay."""
+        """Brings the group to its desired capacity at once, without the delay of earlier refusals."""
         group.retry_at = 0.0
         self._timers.soon(lambda: self._reconcile(group))
 
     def retire(self, group: Group, member: Member, cause: str) -> Activity:
-        """Take a member out: through the group's terminating hook where it has one."""
+        """Takes a member out, through the terminating hook of the group if it has one."""
         with self.lock:
             activity = self._activity(group, f"Terminating EC2 instance: {member.id}", cause, member)
             member.activity = activity
@@ -74,7 +74,7 @@ class Scaling:
         return activity
 
     def complete(self, group: Group, member: Member, token: str | None) -> None:
-        """The lifecycle action is over; a token that no longer waits changes nothing."""
+        """Ends the lifecycle action. A token that no longer waits changes nothing."""
         with self.lock:
             if member.state != "Terminating:Wait" or token != member.token:
                 return
@@ -136,7 +136,7 @@ class Scaling:
         return True
 
     def _place(self, group: Group) -> tuple[str, str, str | None]:
-        """Subnet and zone to launch in, and why none of them would do."""
+        """The subnet and zone for a launch; or, if no zone can launch, the reason."""
         order = group.next_zone_order()
         zones = [zone for _, zone in order]
         running = self.running() if self._faults.limits(group.instance_type) else []
@@ -163,7 +163,7 @@ class Scaling:
         versions = {"LaunchTemplateId": template["LaunchTemplateId"], "Versions": [template["Version"]]}
         found = self._service_context.call("ec2", "describe_launch_template_versions", versions)
         data = found["LaunchTemplateVersions"][0]["LaunchTemplateData"]
-        # moto takes these from the call only.
+        # moto takes these only from the call.
         said = {
             key: data[key] for key in ("ImageId", "MetadataOptions", "BlockDeviceMappings") if key in data
         }

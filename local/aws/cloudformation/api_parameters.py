@@ -1,8 +1,7 @@
-"""From a template's properties to an API's parameters, by botocore's own model of the operation.
+"""Turns a template's properties into an API's parameters, by botocore's model of the operation.
 
-CloudFormation and the APIs mostly use the same names in another casing, and templates hold numbers and
-booleans as strings. A property that the operation does not know is an error: a type that leaves one out
-says so by name.
+CloudFormation and the APIs mostly use the same names in different casing, and templates hold numbers and booleans as
+strings. A property that the operation does not know is an error. A resource type that leaves one out names it.
 """
 
 import json
@@ -16,19 +15,19 @@ from moto.core.utils import get_service_model
 
 @cache
 def _parameters(service: str, operation: str) -> Any:
-    model = get_service_model(service)  # which moto keeps: reading EC2's takes half a second
+    model = get_service_model(service)  # moto keeps it: reading EC2's model takes half a second
     names = {xform_name(name): name for name in model.operation_names}
     return model.operation_model(names[operation]).input_shape
 
 
 def shaped(service: str, operation: str, properties: dict[str, Any]) -> dict[str, Any]:
-    """The request of an operation; ValueError names a property that it does not know."""
+    """The request of an operation. Raises ValueError that names an unknown property."""
     request: dict[str, Any] = _fit(_parameters(service, operation), properties, operation)
     return request
 
 
 def fitted(service: str, operation: str, member: str, value: Any) -> Any:
-    """One parameter of an operation alone."""
+    """One single parameter of an operation."""
     return _fit(_parameters(service, operation).members[member], value, f"{operation}.{member}")
 
 

@@ -1,9 +1,9 @@
-"""Custom resources: the function behind a ServiceToken is asked, and answers at an address of ours.
+"""Custom resources: calls the function behind a ServiceToken, which answers at an address of the embedded cloud.
 
-The answer may come from anywhere and much later, in virtual time up to the resource's ServiceTimeout, and for
-as long as the function is at it: what this machine takes for that is no slowness of AWS. The CDK's provider
-framework (a Node.js function) is stood in for: it only passes the question on to the function of its
-USER_ON_EVENT_FUNCTION_ARN and answers with what that returns.
+The answer may come from anywhere and much later. The limit is the resource's ServiceTimeout in virtual time, and never
+while the function still works: this machine's slowness does not count as AWS's. The CDK's provider framework (a Node.js
+function) does not run. It would only pass the request to the function in its USER_ON_EVENT_FUNCTION_ARN and answer with
+the result, so this file does that itself.
 """
 
 import json
@@ -22,19 +22,19 @@ from local.clock import ClockEvent, VirtualClock
 
 LOG = logging.getLogger(__name__)
 PAGE = "/_lamplighter/cloudformation-response"
-#: Seconds that CloudFormation waits where the resource says nothing.
+#: Seconds that CloudFormation waits if the resource sets no timeout.
 SERVICE_TIMEOUT = 3600.0
-#: Bytes that an answer may have, and its PhysicalResourceId, which may not be empty
+#: The most bytes of an answer, and of its PhysicalResourceId, which must not be empty
 #: (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html).
 LARGEST_ANSWER, LONGEST_ID = 4096, 1024
-#: Virtual seconds after which a function that was still at it then is looked at again.
+#: Virtual seconds between two checks of a function that still works after the timeout.
 LOOK_AGAIN_SECONDS = 5.0
-#: Virtual seconds until a function is asked again for which the account had no room.
+#: Virtual seconds until a throttled function is called again.
 ASK_AGAIN_SECONDS = 1.0
 
 
 class Functions(Protocol):
-    """What is asked of Lambda: run one function now, with the tools it expects of its layers."""
+    """What this file needs of Lambda: run one function now, with the programs that it expects from its layers."""
 
     def run(self, function_arn: str, payload: bytes) -> Outcome: ...
 
@@ -50,7 +50,7 @@ class _Pending:
 
 
 class CustomResources:
-    """All questions under way of one embedded cloud."""
+    """All open requests to custom resources of one embedded cloud."""
 
     def __init__(self, server: Server, functions: Functions) -> None:
         self._functions = functions
@@ -95,7 +95,7 @@ class CustomResources:
         return physical
 
     def _direct(self, order: Order, token: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Hand the question to the function and wait for whoever answers."""
+        """Sends the request to the function, and waits for the answer."""
         clock = order.around.clock
         pending = _Pending(clock.event(), {})
         self._pending[token] = pending
@@ -119,7 +119,7 @@ class CustomResources:
             del self._pending[token]
 
     def _through(self, order: Order, handler: str, request: dict[str, Any]) -> dict[str, Any]:
-        """What the CDK's framework does: call the user's function, and answer in its name."""
+        """Does what the CDK's framework does: calls the user's function, and answers for it."""
         outcome = self._run(handler, json.dumps(request).encode(), order.around.clock)
         result = json.loads(outcome.payload) or {}
         if outcome.failed:
@@ -128,7 +128,7 @@ class CustomResources:
         return {"Status": "SUCCESS", **result}
 
     def _run(self, handler: str, event: bytes, clock: VirtualClock) -> Outcome:
-        """As an AWS SDK does, it asks again where the account runs too many functions."""
+        """Runs a function. Like an AWS SDK, it calls again while the account runs too many functions."""
         while True:
             try:
                 return self._functions.run(handler, event)
@@ -136,7 +136,7 @@ class CustomResources:
                 clock.sleep(ASK_AGAIN_SECONDS)
 
     def _receive(self, request: Request) -> Response:
-        """The answer of a function, by PUT as to a presigned S3 address; the first counts."""
+        """Takes the answer of a function, by PUT as to a presigned S3 address. Only the first answer counts."""
         pending = self._pending.get(request.path.strip("/"))
         if request.method != "PUT" or pending is None:
             return Response(status=403)
@@ -146,7 +146,7 @@ class CustomResources:
 
 
 def _read(body: bytes) -> dict[str, Any] | Failed:
-    """An answer; what CloudFormation says instead of one that it does not take."""
+    """Reads an answer. For an invalid answer, the error that CloudFormation reports."""
     if len(body) > LARGEST_ANSWER:
         return Failed("Response object is too long.")
     answer: dict[str, Any] = json.loads(body)
@@ -166,7 +166,7 @@ def _framework_handler(order: Order) -> str | None:
 
 
 def _texts(value: Any) -> Any:
-    """CloudFormation hands numbers and booleans to custom resources as texts."""
+    """Numbers and booleans as texts, because CloudFormation gives them so to custom resources."""
     if isinstance(value, Mapping):
         return {key: _texts(inner) for key, inner in value.items()}
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Brings a stack to a template: makes, changes, replaces and takes away, and goes back when that fails.
+"""Brings a stack to a template: creates, changes, replaces and deletes resources, and rolls back on a failure.
 
-As CloudFormation does: in the order of references, what is replaced or dropped goes last, and a failure
-undoes what was done. What a single resource takes is its kind's business.
+It works as CloudFormation does. The references give the order, replaced and dropped resources are deleted last, and a
+failure undoes the changes. kinds.py says what one resource needs.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, Proper
 from local.aws.cloudformation.stack import Installed, Stack
 from local.aws.cloudformation.template import InvalidTemplate, Resource, Template
 
-#: The kind of a resource by its type and properties; Failed for a type that is not known.
+#: The kind of a resource by its type and properties. Raises Failed for an unknown type.
 KindOf = Callable[[str, Properties], Kind]
 
 
@@ -29,15 +29,15 @@ class Deployment:
     around: ServiceContext
     surface: TemplateEnvironment
     kind_of: KindOf
-    #: Whether what is retained and exists already is taken up, as a change set may be told to.
+    #: Whether a retained resource that already exists is imported, as a change set can ask.
     import_existing: bool = False
-    before: dict[str, Installed] = field(default_factory=dict)  # as it was when the operation began
-    outdated: list[Installed] = field(default_factory=list)  # replaced, to be taken away when all is well
-    attempted: dict[str, Properties] = field(default_factory=dict)  # what a change in place failed to bring
+    before: dict[str, Installed] = field(default_factory=dict)  # when the operation began
+    outdated: list[Installed] = field(default_factory=list)  # deleted at the end of a success
+    attempted: dict[str, Properties] = field(default_factory=dict)  # of failed changes in place
     _scope: Scope | None = None
 
     def apply(self, template: Template, parameters: Mapping[str, str]) -> None:
-        """Install the template; raises nothing: how it ended is the stack's status."""
+        """Installs the template. It raises nothing: the status of the stack says how it ended."""
         stack = self.stack
         self.before = dict(stack.installed)
         verb = "UPDATE" if self.before else "CREATE"
@@ -66,7 +66,7 @@ class Deployment:
         stack.becomes("UPDATE_COMPLETE")
 
     def remove(self) -> None:
-        """Take everything away; what cannot be taken away stays and makes the stack DELETE_FAILED."""
+        """Deletes everything. If a resource cannot be deleted, it stays and the stack becomes DELETE_FAILED."""
         self.before = dict(self.stack.installed)
         failures = self._take_away(dict(self.stack.installed))
         if failures:
@@ -121,7 +121,7 @@ class Deployment:
             physical = kind.create(order)
         except Failed as error:
             if error.physical and not old:
-                # It failed and left something behind, which the way back takes away.
+                # It failed and left something behind, which the rollback deletes.
                 stack.installed[name] = Installed(resource, properties, error.physical, needs)
             raise
         if old:
@@ -151,7 +151,7 @@ class Deployment:
         stack.becomes("UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS")
         now = dict(stack.installed)
         new = {name: thing for name, thing in now.items() if not _same(thing, self.before.get(name))}
-        # What was put back keeps what it is now: a launch template has one version more.
+        # A rolled-back resource keeps its present values: a launch template has one more version.
         stack.installed.update(
             {name: old for name, old in self.before.items() if name in new or name not in now}
         )
@@ -159,9 +159,9 @@ class Deployment:
         stack.becomes("UPDATE_ROLLBACK_COMPLETE")
 
     def _put_back(self, name: str) -> None:
-        """Give a resource that was changed in place its old properties again.
+        """Gives a resource that was changed in place its old properties again.
 
-        A custom resource whose change failed is asked as well: nobody knows how far it came.
+        A custom resource whose change failed gets this request as well, because nobody knows how far the change came.
         """
         old, now = self.before[name], self.stack.installed[name]
         if not _same(now, old):
@@ -257,7 +257,7 @@ def _wanted(template: Template, scope: Scope) -> set[str]:
 
 
 def _tagged(kind: Kind, properties: dict[str, Any], tags: Mapping[str, str]) -> Properties:
-    """The stack's tags go on what it makes; a resource's own win."""
+    """Adds the stack's tags to a resource. The resource's own tags win."""
     if kind.tags is None or not tags:
         return properties
     own = properties.get("Tags") or {}

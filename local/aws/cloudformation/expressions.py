@@ -1,6 +1,6 @@
 """Evaluates the expressions of a template: references, intrinsic functions, conditions, dynamic references.
 
-What exists is given from outside; a function that is not known here is refused, never passed through.
+The caller provides the existing resources. An unknown function is an error; it is never passed through.
 """
 
 import base64
@@ -25,18 +25,18 @@ NO_VALUE = _NoValue()
 
 @dataclass(frozen=True)
 class TemplateEnvironment:
-    """What an expression can see of the world outside its template."""
+    """What an expression can read of the world outside its template."""
 
-    pseudo: Mapping[str, str]  # AWS::Region and its like
-    zones: Callable[[str], list[str]]  # of a region
+    pseudo: Mapping[str, str]  # AWS::Region and the like
+    zones: Callable[[str], list[str]]  # the zones of a region
     imported: Callable[[str], str]  # the value of an export
     stack_output: Callable[[str, str], str]  # of a stack by name, an output by name
-    dynamic: Callable[[str, str], str]  # service and the rest of {{resolve:service:rest}}
+    dynamic: Callable[[str, str], str]  # service, and the rest of {{resolve:service:rest}}
 
 
 @dataclass
 class Scope:
-    """One evaluation: the template, its parameters' values, and what has been made so far."""
+    """One evaluation: the template, the values of its parameters, and the resources so far."""
 
     template: Template
     parameters: Mapping[str, Any]
@@ -46,7 +46,7 @@ class Scope:
     _conditions: dict[str, bool] = field(default_factory=dict)
 
     def value(self, expression: Any) -> Any:
-        """The expression's value; keys and elements that come to AWS::NoValue are left out."""
+        """The expression's value. Keys and elements that evaluate to AWS::NoValue are left out."""
         if isinstance(expression, list):
             values = [self.value(element) for element in expression]
             return [value for value in values if value is not NO_VALUE]

@@ -1,6 +1,6 @@
-"""Work on things that depend on each other: as many at once as their order allows.
+"""Runs work on things that depend on each other, as much at once as their order allows.
 
-What the work is, and what a failure means, is the caller's.
+The caller decides what the work is, and what a failure means.
 """
 
 from collections.abc import Callable, Mapping
@@ -8,17 +8,17 @@ from functools import partial
 
 from local.clock import VirtualClock
 
-#: Some wait for minutes of virtual time (node groups, custom resources), so more than there are cores.
+#: More than the number of cores, because some work waits for minutes of virtual time (node groups, custom resources).
 AT_ONCE = 24
 
 
 def walk(
     clock: VirtualClock, before: Mapping[str, set[str]], work: Callable[[str], None]
 ) -> dict[str, Exception]:
-    """Do `work` on every name after all those that must come `before` it, each as a fiber of its own.
+    """Does `work` on every name after all names that must come `before` it. Each runs as a fiber of its own.
 
-    A failure keeps what comes after from being begun and lets everything else under way end; the failures
-    are returned by name.
+    After a failure nothing that depends on it begins, and the rest that has begun runs to its end. Returns the failures
+    by name.
     """
     waiting = {name: set(others) & set(before) for name, others in before.items()}
     ended: list[tuple[str, Exception | None]] = []
@@ -51,7 +51,7 @@ def _do(work: Callable[[str], None], name: str, ended: list[tuple[str, Exception
 
 
 def reversed_order(before: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """What must come before what when everything is taken away again."""
+    """The order for deletion: which names must be deleted before which."""
     after: dict[str, set[str]] = {name: set() for name in before}
     for name, others in before.items():
         for other in others & set(before):

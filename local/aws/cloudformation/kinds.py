@@ -1,7 +1,7 @@
-"""What it takes to make, change and take away a resource of one CloudFormation type.
+"""How to create, change and delete a resource of one CloudFormation type.
 
-The types themselves are in the `types_…` modules, each a few calls to the embedded AWS by boto3's names;
-how a property finds its parameter is shapes.py's. When what is called is deployment.py's.
+The types are in types/. Each is a few calls to the embedded AWS by boto3's names. api_parameters.py turns a property
+into a parameter, and deployment.py decides when a call is made.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ Properties = Mapping[str, Any]
 
 
 class Failed(Exception):
-    """The resource could not be made, changed or taken away; `physical` is what it left behind."""
+    """The resource could not be created, changed or deleted. `physical` is what it left behind."""
 
     def __init__(self, reason: str, physical: "Physical | None" = None) -> None:
         super().__init__(reason)
@@ -27,7 +27,7 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Physical:
-    """What exists: the id that Ref gives and the attributes that Fn::GetAtt gives."""
+    """An existing resource: the id that Ref returns and the attributes that Fn::GetAtt returns."""
 
     id: str
     attributes: Mapping[str, Any] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Physical:
 
 @dataclass(frozen=True)
 class Order:
-    """One resource to be worked on: who it is, its evaluated properties, and the means."""
+    """One resource to work on: its name, its evaluated properties, and the services to call."""
 
     stack: str
     stack_id: str
@@ -59,7 +59,7 @@ class Order:
         return self.around.call(service, operation, request)
 
     def shaped(self, service: str, operation: str, *leave: str, **more: Any) -> dict[str, Any]:
-        """The same with the properties as parameters, but those to `leave` out, and some `more`."""
+        """The same call, with the properties as parameters, without those to `leave` out, and with `more`."""
         given = {key: value for key, value in self.properties.items() if key not in leave}
         return self.call(service, operation, **{**shaped(service, operation, given), **more})
 
@@ -67,7 +67,7 @@ class Order:
         return self.properties.get(name, default)
 
     def name(self, key: str, limit: int = 64) -> str:
-        """The name that the property gives, else one made of stack and logical id, the same every time."""
+        """The name in the property, otherwise a name from stack and logical id that is the same every time."""
         given = self.properties.get(key)
         if given:
             return str(given)
@@ -75,7 +75,7 @@ class Order:
         return f"{self.stack}-{self.logical_id}"[: limit - 13] + f"-{digest}"
 
     def changed(self) -> set[str]:
-        """The properties that differ from what they were."""
+        """The properties that differ from the earlier ones."""
         names = {*self.properties, *self.old}
         return {name for name in names if self.properties.get(name) != self.old.get(name)}
 
@@ -95,15 +95,16 @@ Find = Callable[[Order], Physical | None]
 
 
 def _keep(_order: Order, _physical: Physical) -> None:
-    """Nothing to take away: it goes with what it belongs to."""
+    """Deletes nothing: the resource disappears with the one that it belongs to."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A resource type. Without `update` any change but of tags replaces; with it, only a change of `replace_on` does.
+    """A resource type.
 
-    `tags`: "list" or "map" where the stack's tags are put on the resource, in that form, as property Tags.
-    `find`: the one that exists already under the name that the template gives, for a stack to take up.
+    Without `update`, every change except of tags replaces the resource; with it, only a change of `replace_on` does.
+    `tags`: "list" or "map", if the stack's tags are put on the resource in that form, as property Tags. `find`: the
+    existing resource with the name in the template, which a stack can import.
     """
 
     create: Create
@@ -117,12 +118,12 @@ class Kind:
         return bool(changed - {"Tags"}) if self.update is None else bool(changed & self.replace_on)
 
     def changed(self, order: Order, physical: Physical) -> Physical:
-        """What is there after a change in place; other tags of a kind without `update` are not looked at again."""
+        """The resource after a change in place. New tags of a kind without `update` are not applied."""
         return physical if self.update is None else self.update(order, physical)
 
 
 def removed(service: str, operation: str, key: str) -> Remove:
-    """Deletes by physical id, given as parameter `key`; what is gone already is fine."""
+    """Deletes by physical id, given as parameter `key`. A resource that does not exist is no error."""
 
     def remove(order: Order, physical: Physical) -> None:
         tolerant(order, service, operation, **{key: physical.id})
@@ -131,7 +132,7 @@ def removed(service: str, operation: str, key: str) -> Remove:
 
 
 def tolerant(order: Order, service: str, operation: str, **request: Any) -> dict[str, Any]:
-    """A call of which "there is none" is a good answer (an empty one)."""
+    """Calls AWS; "it does not exist" is an empty answer and no error."""
     try:
         return order.call(service, operation, **request)
     except ClientError as error:
@@ -141,6 +142,6 @@ def tolerant(order: Order, service: str, operation: str, **request: Any) -> dict
 
 
 def is_absent(error: ClientError) -> bool:
-    """Whether the error says that the thing does not exist."""
+    """Whether the error says that the resource does not exist."""
     code = error.response["Error"]["Code"]
     return any(word in code for word in ("NotFound", "NoSuch", "NonExistent", "DoesNotExist"))

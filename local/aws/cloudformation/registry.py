@@ -1,4 +1,4 @@
-"""Which kind a resource is; an unknown type fails, by name."""
+"""The kind of each resource type; an unknown type fails, with its name."""
 
 from local.aws.cloudformation.kinds import Failed, Kind, Properties
 from local.aws.cloudformation.types import buckets as types_buckets
@@ -29,7 +29,7 @@ KINDS: dict[str, Kind] = {
 
 
 def kind_of(resource_type: str, properties: Properties, custom: Kind) -> Kind:
-    """The kind of a resource; `custom` for one that a function answers for."""
+    """The kind of a resource; `custom` for a resource that a function handles."""
     if resource_type in KINDS:
         return KINDS[resource_type]
     if resource_type.startswith("Custom::") or resource_type == "AWS::CloudFormation::CustomResource":

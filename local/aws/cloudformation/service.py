@@ -1,7 +1,7 @@
 """The CloudFormation API: stacks by name, their templates, events and resources.
 
-Each operation that changes a stack goes on by itself, as on AWS; `await_settled` is for whoever
-shares the process.
+An operation that changes a stack runs in the background, as on AWS. A caller in the same process can use
+`await_settled`.
 """
 
 import logging
@@ -36,13 +36,13 @@ class CloudFormation:
         self._lock = threading.Lock()
 
     def await_settled(self, name: str) -> Stack:
-        """Wait until no operation on the stack is under way."""
+        """Waits until no operation on the stack is running."""
         stack = self._find(name, deleted=True)
         stack.settled.wait()
         return stack
 
     def create_change_set(self, request: Document) -> Document:
-        """Kept until it is executed; whether the stack may be changed is judged then."""
+        """Keeps the change set until it is executed. Only then is it checked whether the stack may be changed."""
         name = request["ChangeSetName"]
         arn = self._around.arn("cloudformation", f"changeSet/{name}/{uuid.uuid4()}")
         self._template(request)
@@ -112,7 +112,7 @@ class CloudFormation:
         try:
             stack = self._find(request["StackName"])
         except AwsError:
-            return  # deleting what is not there is fine
+            return  # deleting a stack that does not exist is no error
         with self._lock:
             if stack.status.endswith("IN_PROGRESS"):
                 raise _invalid(f"Stack [{stack.name}] cannot be deleted while in status {stack.status}")
@@ -197,7 +197,7 @@ class CloudFormation:
             return list(self._stacks.values())
 
     def _find(self, name: str, *, deleted: bool = False) -> Stack:
-        """By name, or by id, which finds a deleted stack too; the latest of several."""
+        """A stack by name, or by id, which also finds a deleted stack; the latest one if there are several."""
         for stack in reversed(self._all()):
             if stack.id == name or (stack.name == name and (deleted or stack.deleted is None)):
                 return stack

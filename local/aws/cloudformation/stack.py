@@ -1,4 +1,4 @@
-"""A stack as CloudFormation remembers it: what is installed, its outputs, and everything that happened."""
+"""The record of a stack in CloudFormation: its resources, its outputs, and all its events."""
 
 import threading
 import uuid
@@ -14,12 +14,12 @@ from local.clock import ClockEvent, VirtualClock
 
 @dataclass(frozen=True)
 class Installed:
-    """One resource that exists, with the properties it was made or last changed with."""
+    """One existing resource, with the properties of its creation or last change."""
 
     resource: Resource
     properties: Properties
     physical: Physical
-    needs: frozenset[str] = frozenset()  # logical ids that must outlive it
+    needs: frozenset[str] = frozenset()  # logical ids of resources that must outlive it
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Stack:
     status: str = "REVIEW_IN_PROGRESS"
     reason: str = ""
     installed: dict[str, Installed] = field(default_factory=dict)
-    #: Logical id -> status, for resources of which work is or was under way.
+    #: Logical id -> status, for resources that were or are being worked on.
     statuses: dict[str, tuple[str, str, datetime]] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
     exports: dict[str, str] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Stack:
         self.settled = self.clock.event()
 
     def becomes(self, status: str, reason: str = "") -> None:
-        """The stack's own status changes; with a final one, whoever waits for it goes on."""
+        """Changes the status of the stack. A final status wakes the callers that wait for it."""
         with self._lock:
             self.status, self.reason = status, reason
         self._event(self.name, "AWS::CloudFormation::Stack", self.id, status, reason)
@@ -60,7 +60,7 @@ class Stack:
             self.settled.set()
 
     def resource(self, resource: Resource, status: str, reason: str = "", physical_id: str = "") -> None:
-        """The status of one resource changes."""
+        """Changes the status of one resource."""
         with self._lock:
             self.statuses[resource.logical_id] = (status, reason, self.clock.now())
         self._event(resource.logical_id, resource.type, physical_id, status, reason)
@@ -70,7 +70,7 @@ class Stack:
         return installed.physical.id if installed else ""
 
     def failure(self) -> str:
-        """The first resource that failed in the last operation, with its reason; empty when none did."""
+        """The first resource that failed in the last operation, with its reason; empty without a failure."""
         for event in self.events[self._last_operation() :]:
             if event["ResourceStatus"].endswith("_FAILED") and event["LogicalResourceId"] != self.name:
                 return (

@@ -1,4 +1,4 @@
-"""A CloudFormation template as values: its resources, what each refers to, and nothing evaluated yet."""
+"""A CloudFormation template as values: its resources, and the references of each. Nothing is evaluated yet."""
 
 import json
 import re
@@ -11,7 +11,7 @@ PLACEHOLDER = re.compile(r"\$\{([^!}][^}]*)\}")
 
 
 class InvalidTemplate(Exception):
-    """CloudFormation would refuse it; the text says where and why."""
+    """CloudFormation would refuse the template. The text says where and why."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Resource:
 
 @dataclass(frozen=True)
 class Template:
-    """The sections that are evaluated. Rules and metadata are not: they check what the CDK has checked."""
+    """The sections that are evaluated. Rules and metadata are not, because they check what the CDK has checked."""
 
     text: str
     resources: Mapping[str, Resource]
@@ -68,7 +68,7 @@ def parse(text: str) -> Template:
 
 
 def references(value: Any) -> Iterator[str]:
-    """Every name that an expression refers to, resources and parameters alike."""
+    """Every name that an expression refers to: resources and parameters."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key == "Ref":

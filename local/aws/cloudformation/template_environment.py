@@ -1,4 +1,4 @@
-"""What templates see of the world outside: pseudo parameters, zones, other stacks, parameters in SSM."""
+"""What templates read of the world outside: pseudo parameters, zones, other stacks, parameters in SSM."""
 
 import hashlib
 import json
@@ -12,12 +12,12 @@ from local.aws.cloudformation.expressions import TemplateEnvironment
 from local.aws.cloudformation.stack import Stack
 from local.aws.cloudformation.template import InvalidTemplate, Template
 
-#: What `cdk bootstrap` leaves behind; our assemblies ask for it.
+#: Values that `cdk bootstrap` creates and our assemblies need.
 BOOTSTRAP = {"/cdk-bootstrap/hnb659fds/version": "30"}
 
 
 def surface(around: ServiceContext, stack: Stack, stacks: Mapping[str, Stack]) -> TemplateEnvironment:
-    """What the expressions of one stack see."""
+    """What the expressions of one stack can read."""
 
     def imported(name: str) -> str:
         for other in stacks.values():
@@ -53,7 +53,7 @@ def surface(around: ServiceContext, stack: Stack, stacks: Mapping[str, Stack]) -
 
 
 def parameters(around: ServiceContext, template: Template, given: Mapping[str, str]) -> dict[str, Any]:
-    """Values of the template's parameters; InvalidTemplate for one that is missing or not known."""
+    """Values of the template's parameters. Raises InvalidTemplate for a missing or unknown one."""
     unknown = sorted(set(given) - set(template.parameters))
     if unknown:
         raise InvalidTemplate(f"Parameters: [{', '.join(unknown)}] do not exist in the template")
@@ -88,7 +88,7 @@ def dynamic(around: ServiceContext, service: str, rest: str) -> str:
 
 
 def from_ssm(around: ServiceContext, name: str) -> str:
-    """A parameter of the account, or one of those that AWS or the CDK's bootstrap publish."""
+    """A parameter of the account, or one that AWS or the CDK's bootstrap publishes."""
     if name in BOOTSTRAP:
         return BOOTSTRAP[name]
     try:
@@ -101,7 +101,7 @@ def from_ssm(around: ServiceContext, name: str) -> str:
 
 
 def _published_image(around: ServiceContext, name: str) -> str:
-    """AWS's image for this name: one of those that exist here, the same each time, named after it."""
+    """AWS's image for this name: one of the images here, named after it, and the same each time."""
     filters = [{"Name": "name", "Values": [name]}]
     found = around.call("ec2", "describe_images", {"Filters": filters})["Images"]
     if not found:

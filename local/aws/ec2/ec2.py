@@ -1,6 +1,6 @@
 """The life of an EC2 instance in virtual time: pending, running, shutting-down, terminated.
 
-moto keeps the instances and answers for them; this changes when they are what, and tells who listens.
+moto keeps the instances and answers for them. This file changes their states in time, and informs listeners.
 """
 
 import random
@@ -14,7 +14,7 @@ from local.aws.ec2.ec2_faults import Faults
 from local.aws.timers import Timers
 from local.clock import VirtualClock
 
-#: Seconds from pending to running by family, [est] from consoles; others take DEFAULT_BOOT.
+#: Seconds from pending to running by family, [est] from consoles; other families take DEFAULT_BOOT.
 BOOT_SECONDS = {"t3": 12.0, "g4dn": 20.0, "g5": 22.0, "g6": 22.0, "g6e": 24.0, "p4d": 90.0, "p5": 120.0}
 DEFAULT_BOOT = 15.0
 BOOT_JITTER = 0.25
@@ -30,7 +30,7 @@ PENDING, RUNNING, SHUTTING_DOWN, TERMINATED = (
     (48, "terminated"),
 )
 
-#: Told (instance id, state) on every change, on the thread of the timers.
+#: Called with (instance id, state) on every change, on the thread of the timers.
 Listener = Callable[[str, str], None]
 
 _run_instances = EC2Backend.run_instances
@@ -38,7 +38,7 @@ _terminate = Instance.terminate
 
 
 class InstanceLives:
-    """`install` puts it into moto; one at a time in a process, the latest counts."""
+    """`install` puts it into moto. A process has one at a time; the latest counts."""
 
     def __init__(self, clock: VirtualClock, timers: Timers, faults: Faults, seed: int = 0) -> None:
         self._clock = clock
@@ -77,7 +77,7 @@ class InstanceLives:
             self._tell(instance)
 
     def _end(self, instance: Instance) -> InstanceState:
-        """As moto's terminate, but on its way there for a while; again is as once."""
+        """Terminates as moto does, but the instance is shutting-down for a while. A second call changes nothing."""
         if instance.state in (SHUTTING_DOWN[1], TERMINATED[1]):
             return InstanceState(instance.state, instance.state_code)
         before: InstanceState = _terminate(instance)
@@ -116,5 +116,5 @@ def _set(instance: Instance, state: tuple[int, str]) -> None:
 def _forget(instance: Instance) -> None:
     for reservation in list(instance.ec2_backend.reservations.values()):
         if instance in reservation.instances:
-            # A new list: others may be walking along the old one.
+            # A new list, because another thread may be reading the old one.
             reservation.instances = [other for other in reservation.instances if other is not instance]

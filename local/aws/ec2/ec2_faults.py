@@ -1,11 +1,11 @@
-"""Switchable faults of the embedded AWS: what goes wrong outside, as a lab would see it on AWS.
+"""Faults of the embedded AWS that can be switched on, as a lab would see them on AWS.
 
-Only states what is broken; the texts are those of AWS, the consequences belong to EC2, Auto Scaling and EKS.
+This file only holds what is broken. The texts are AWS's; EC2, Auto Scaling and EKS carry out the consequences.
 """
 
 from dataclasses import dataclass, field
 
-#: vCPUs that an instance of the type counts against a quota; others count by the size's usual number.
+#: vCPUs of an instance type in a quota; other types count by the usual number of their size.
 VCPUS = {"t3.medium": 2, "g5.xlarge": 4, "g4dn.xlarge": 4, "g6.xlarge": 4, "g6e.xlarge": 4}
 SIZES = {"medium": 2, "large": 2, "xlarge": 4, "2xlarge": 8, "4xlarge": 16, "8xlarge": 32, "12xlarge": 48}
 SIZES |= {"16xlarge": 64, "24xlarge": 96, "48xlarge": 192}
@@ -15,13 +15,13 @@ ALL = "*"
 
 
 def vcpus(instance_type: str) -> int:
-    """vCPUs of one instance of the type."""
+    """The vCPUs of one instance of the type."""
     return VCPUS.get(instance_type) or SIZES.get(instance_type.partition(".")[2], 4)
 
 
 @dataclass
 class Faults:
-    """All off at first. Set and clear them at any time; they act on what happens from then on."""
+    """All faults are off at first. Set and clear them at any time; they affect what happens after that."""
 
     _no_capacity: set[str] = field(default_factory=set)
     gpu_vcpu_quota: int | None = None
@@ -38,11 +38,11 @@ class Faults:
         self._no_capacity.add(zone_or_type)
 
     def few(self, instance_type: str, instances: int) -> None:
-        """EC2 has capacity for so many instances of this type at once."""
+        """EC2 has capacity for this many instances of the type at once."""
         self._few[instance_type] = instances
 
     def quota(self, gpu_vcpus: int) -> None:
-        """The account may run so many vCPUs of G and VT instances (L-DB2E81BA), no more."""
+        """The account may run this many vCPUs of G and VT instances (L-DB2E81BA), and no more."""
         self.gpu_vcpu_quota = gpu_vcpus
 
     def slow_boot(self, factor: float) -> None:
@@ -50,11 +50,11 @@ class Faults:
         self.boot_factor = factor
 
     def stuck_termination(self, instance_type: str = ALL) -> None:
-        """Instances, of this type alone where one is named, stay in shutting-down until this is cleared."""
+        """Instances stay in shutting-down until this is cleared; only those of the type, if one is named."""
         self._stuck.add(instance_type)
 
     def stuck(self, instance_type: str) -> bool:
-        """Whether an instance of the type does not get out of shutting-down now."""
+        """Whether an instance of the type now stays in shutting-down."""
         return bool({instance_type, ALL} & self._stuck)
 
     def endless_updates(self, nodegroup: str) -> None:
@@ -62,19 +62,19 @@ class Faults:
         self._endless.add(nodegroup)
 
     def endless(self, nodegroup: str) -> bool:
-        """Whether an update of the node group does not come to its end now."""
+        """Whether an update of the node group now never ends."""
         return nodegroup in self._endless
 
     def revert_scale_up(self, nodegroup: str = ALL) -> None:
-        """EKS takes a scale-up back, of this node group alone where one is named, when its launches fail."""
+        """EKS reverts a scale-up when its launches fail; only of the node group, if one is named."""
         self._reverted.add(nodegroup)
 
     def reverts(self, nodegroup: str) -> bool:
-        """Whether EKS takes a failed scale-up of the node group back now."""
+        """Whether EKS now reverts a failed scale-up of the node group."""
         return bool({nodegroup, ALL} & self._reverted)
 
     def clear(self, only: str | None = None) -> None:
-        """Everything works again, or what was said of one instance type, zone or node group."""
+        """Clears all faults, or those of one instance type, zone or node group."""
         for named in (self._no_capacity, self._stuck, self._endless, self._reverted):
             named.intersection_update(named - {only} if only else ())
         if only:
@@ -85,20 +85,20 @@ class Faults:
 
     @property
     def gpu_vcpu_limit(self) -> int | None:
-        """How many vCPUs of G and VT instances the account may run now; None: as many as it likes."""
+        """How many vCPUs of G and VT instances the account may run now; None without a limit."""
         given = [each for each in (self.gpu_vcpu_quota, self.full_quota) if each is not None]
         return min(given, default=None)
 
     def limits(self, instance_type: str) -> bool:
-        """Whether it matters how many instances run."""
+        """Whether the number of running instances matters."""
         return self.gpu_vcpu_limit is not None or instance_type in self._few
 
     def refusal(
         self, instance_type: str, zone: str, other_zones: list[str], running: list[str]
     ) -> str | None:
-        """Why EC2 would not launch one more, as an Auto Scaling activity words it; None: it would.
+        """Why EC2 would not launch one more, in the words of an Auto Scaling activity; None if it would.
 
-        `running` are the types of all instances that run.
+        `running` are the types of all running instances.
         """
         none_left = running.count(instance_type) >= self._few.get(instance_type, len(running) + 1)
         if none_left or {instance_type, zone} & self._no_capacity:
@@ -116,7 +116,7 @@ class Faults:
         return None
 
     def insufficient(self, instance_type: str, zone: str, other_zones: list[str]) -> str:
-        """EC2 has none left there, as an Auto Scaling activity words it."""
+        """The text of an Auto Scaling activity when EC2 has no capacity left there."""
         elsewhere = ", ".join(other for other in other_zones if other not in self._no_capacity)
         hint = f" or choosing {elsewhere}" if elsewhere else ""
         return (
@@ -129,10 +129,10 @@ class Faults:
 
 
 def gpu_vcpus(running: list[str]) -> int:
-    """vCPUs that these instances take of the quota "Running On-Demand G and VT instances"."""
+    """vCPUs of these instances in the quota "Running On-Demand G and VT instances"."""
     return sum(vcpus(each) for each in running if counts_as_gpu(each))
 
 
 def counts_as_gpu(instance_type: str) -> bool:
-    """Whether the quota "Running On-Demand G and VT instances" counts it."""
+    """Whether the quota "Running On-Demand G and VT instances" counts the type."""
     return instance_type.startswith(("g3", "g4", "g5", "g6", "vt1"))

@@ -1,4 +1,4 @@
-"""Why Auto Scaling launches nothing for a node group while a fault is switched on, in AWS's words."""
+"""Why Auto Scaling cannot launch an instance for a node group while a fault is on, in AWS's words."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ _FAILED = " Launching EC2 instance failed."
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch that is to be: for which node group ("" for none), of what, and where."""
+    """One planned launch: for which node group ("" for none), which type, and where."""
 
     nodegroup: str
     instance_type: str
@@ -21,7 +21,7 @@ class Launch:
 
 
 class LaunchFaults:
-    """Those switched by the name of a cause first, then those of `faults`."""
+    """Faults that are switched on by the name of a cause come first, then those of `faults`."""
 
     def __init__(self, faults: Faults, switches: Switches, account_id: str, region: str) -> None:
         self._faults = faults
@@ -30,11 +30,11 @@ class LaunchFaults:
         self._region = region
 
     def limits(self, instance_type: str) -> bool:
-        """Whether it matters how many instances run."""
+        """Whether the number of running instances matters."""
         return self._faults.limits(instance_type)
 
     def refusal(self, launch: Launch, running: list[str]) -> str | None:
-        """Why it does not come about, as an Auto Scaling activity words it; None: it does."""
+        """Why the launch fails, in the words of an Auto Scaling activity; None if it succeeds."""
         if self._on("no-capacity", launch):
             return self._faults.insufficient(launch.instance_type, launch.zone, launch.other_zones)
         if self._on("launch-denied", launch):
@@ -55,5 +55,5 @@ class LaunchFaults:
         )
 
     def _on(self, fault: str, launch: Launch) -> bool:
-        # The nodes of the system are no pool's.
+        # The system nodes belong to no pool.
         return has_gpus(launch.instance_type) and self._switches.holds(fault, launch.nodegroup)

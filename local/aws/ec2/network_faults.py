@@ -1,7 +1,7 @@
-"""nccl-path-blocked in EC2: the rules by which GPU nodes reach each other are taken away, and put back.
+"""The fault nccl-path-blocked in EC2: removes the rules by which GPU nodes reach each other, and restores them.
 
-They are those of the groups that the nodes carry which let in the port of NCCL's rendezvous from the group
-itself or from a range of addresses: in the lab's own groups a pair.
+These are the rules that open the port of NCCL's rendezvous to the group itself or to a range of addresses, in the
+security groups of the nodes. In the lab's own groups they are two.
 """
 
 import threading
@@ -18,7 +18,7 @@ _EVERYTHING = "-1"
 
 
 class NetworkFaults:
-    """Listens to the switches; what it took is remembered until it is given back."""
+    """Listens to the switches. It remembers the rules that it removed until it restores them."""
 
     def __init__(self, switches: Switches, service_context: ServiceContext, scaling: Scaling) -> None:
         self._switches = switches
@@ -43,7 +43,7 @@ class NetworkFaults:
         self._service_context.call("ec2", operation, {"GroupId": group, "IpPermissions": [permission]})
 
     def _groups(self) -> set[str]:
-        """The security groups that GPU nodes carry, by their launch templates."""
+        """The security groups of GPU nodes, from their launch templates."""
         found: set[str] = set()
         for group in list(self._scaling.groups.values()):
             template = group.template
@@ -68,7 +68,7 @@ class NetworkFaults:
 
 
 def _permissions(rule: Document) -> list[Document]:
-    """One for each source that EC2 lists under the same ports."""
+    """One permission for each source that EC2 lists under the same ports."""
     ports: Document = {key: rule[key] for key in ("IpProtocol", "FromPort", "ToPort") if key in rule}
     return [
         {**ports, kind: [source]}

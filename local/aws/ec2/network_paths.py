@@ -1,6 +1,6 @@
-"""Whether EC2's security groups let one instance reach a port of another: what the machines' network goes by.
+"""Whether EC2's security groups let one instance reach a port of another. The machines' network uses it.
 
-Reads the rules as they are when asked, so an experiment or a fault that takes one away is felt at once.
+It reads the rules at each question, so an experiment or a fault that removes one has an effect at once.
 """
 
 from ipaddress import ip_address, ip_network
@@ -16,7 +16,9 @@ class NetworkPaths:
         self._service_context = service_context
 
     def allows(self, source: str, target: str, port: int) -> bool:
-        """Whether TCP gets from one instance to a port of the other; not where either is gone."""
+        """Whether a TCP connection from one instance to a port of the other is allowed; False if one of them does not
+        exist.
+        """
         found = {one["InstanceId"]: one for one in self._instances(source, target)}
         if len(found) < len({source, target}):
             return False

@@ -1,18 +1,18 @@
-"""Security-group rules as EC2 tells them apart: by what they let in, never by their description.
+"""Compares security-group rules as EC2 does: by what they allow, never by their description.
 
-moto takes a rule with a description for another one where its source is a group, and does not show that
-description. `install` puts both right.
+If the source of a rule is a group, moto treats two descriptions as two rules, and does not show the description.
+`install` corrects both.
 """
 
 from moto.ec2.models.security_groups import SecurityGroupRule
 
 DESCRIPTION = "Description"
-#: moto notes the account twice; who gives a rule names it or not.
+#: moto keeps the account in two places; the caller may give it or not.
 _NOT_THE_RULE = {DESCRIPTION, "OwnerId", "UserId"}
 
 
 def install() -> None:
-    """For every backend of this process; may be repeated."""
+    """Installs it for every backend of this process. It may be called again."""
     SecurityGroupRule.__eq__ = _same  # type: ignore[method-assign]
     SecurityGroupRule.description = property(_description)  # type: ignore[method-assign,assignment]
 

@@ -1,4 +1,4 @@
-"""Who may enter an EKS cluster: access entries with their policies, and pod identity associations."""
+"""Access to an EKS cluster: access entries with their policies, and pod identity associations."""
 
 import secrets
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ class Entry:
 
 
 class Access:
-    """Public methods that boto3 knows are operations of `eks`."""
+    """Public methods with the names of boto3's operations are operations of `eks`."""
 
     def __init__(self, service_context: ServiceContext, clusters: Clusters) -> None:
         self._service_context = service_context
@@ -67,7 +67,7 @@ class Access:
         return {"accessEntry": document}
 
     def tagged(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """ARN and tags of each."""
+        """ARN and tags of each access entry and association."""
         for entry in list(self._entries.values()):
             yield entry.document["accessEntryArn"], entry.document["tags"]
         for known in list(self._pod_identities.values()):
@@ -228,7 +228,7 @@ def _check_groups(groups: list[str]) -> None:
 
 
 def _username(principal: str) -> str:
-    """What EKS calls a principal whose entry names no user."""
+    """EKS's user name for a principal whose entry names no user."""
     if ":role/" not in principal:
         return principal
     account, name = principal.split(":")[4], principal.rpartition("/")[2]

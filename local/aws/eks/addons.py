@@ -1,4 +1,4 @@
-"""EKS add-ons: their versions, and being ACTIVE soon. What runs in the cluster for them, whoever listens does."""
+"""EKS add-ons: their versions, and their way to ACTIVE. A listener starts their programs in the cluster."""
 
 import secrets
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from local.aws.eks.clusters import Clusters
 from local.aws.eks.updates import Owner, Updates
 from local.aws.timers import Timers
 
-#: Default versions for Kubernetes 1.35 [est]: only their form is relied on.
+#: Default versions for Kubernetes 1.35 [est]; only their form matters.
 VERSIONS = {
     "coredns": "v1.13.1-eksbuild.1",
     "kube-proxy": "v1.35.0-eksbuild.2",
@@ -26,13 +26,13 @@ CREATE_SECONDS = 3.0
 
 
 class Listener(Protocol):
-    """What brings about in a cluster what an add-on runs there."""
+    """Starts and removes the programs of an add-on in a cluster."""
 
     def __call__(self, name: str, *, there: bool) -> None: ...
 
 
 class Addons:
-    """Public methods that boto3 knows are operations of `eks`."""
+    """Public methods with the names of boto3's operations are operations of `eks`."""
 
     def __init__(
         self, service_context: ServiceContext, timers: Timers, clusters: Clusters, updates: Updates
@@ -72,7 +72,7 @@ class Addons:
         return {"addon": addon}
 
     def tagged(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """ARN and tags of each."""
+        """ARN and tags of each add-on."""
         yield from ((addon["addonArn"], addon["tags"]) for addon in list(self._addons.values()))
 
     def describe_addon(self, request: Document) -> Document:
@@ -144,7 +144,7 @@ class Addons:
 
     def _forget(self, cluster: str) -> None:
         for key in [key for key in self._addons if key[0] == cluster]:
-            # What it ran goes with the cluster.
+            # Its programs disappear with the cluster.
             self._addons.pop(key, None)
 
     def _addon(self, request: Document) -> Document:

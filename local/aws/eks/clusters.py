@@ -1,5 +1,7 @@
-"""EKS clusters: what CreateCluster makes on AWS (its security group, its identity provider, its log group)
-and what DescribeCluster says. The control plane itself runs elsewhere and is told to this once it does.
+"""EKS clusters: what CreateCluster makes on AWS, and what DescribeCluster returns.
+
+CreateCluster makes the security group, the identity provider and the log group. The control plane runs elsewhere; this
+file is told its address.
 """
 
 import secrets
@@ -16,14 +18,14 @@ from local.aws.eks.updates import Owner, Updates
 from local.aws.timers import Timers
 
 SUPPORTED_VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35")
-#: Virtual seconds; minutes on AWS, where nothing of ours waits for them.
+#: Virtual seconds; on AWS these are minutes, but nothing of ours waits for them.
 CREATE_SECONDS, DELETE_SECONDS, UPDATE_SECONDS = 2.0, 2.0, 5.0
 CHANGEABLE = ("logging", "accessConfig", "upgradePolicy", "deletionProtection", "zonalShiftConfig")
 
 
 @dataclass
 class Cluster:
-    """`document` is what DescribeCluster gives, but for status, endpoint and authority."""
+    """`document` is what DescribeCluster returns, without status, endpoint and authority."""
 
     name: str
     created: datetime
@@ -33,7 +35,7 @@ class Cluster:
 
 
 class Clusters:
-    """Public methods that boto3 knows are operations of `eks`."""
+    """Public methods with the names of boto3's operations are operations of `eks`."""
 
     def __init__(self, service_context: ServiceContext, timers: Timers, updates: Updates) -> None:
         self._service_context = service_context
@@ -42,17 +44,17 @@ class Clusters:
         self._clusters: dict[str, Cluster] = {}
         self._endpoint = self._authority = ""
         self._lock = threading.RLock()
-        #: Told the name of a cluster that is gone.
+        #: Called with the name of a deleted cluster.
         self.removed: list[Callable[[str], None]] = []
 
     def control_plane(self, endpoint: str, certificate_authority_base64: str) -> None:
-        """Where the control plane listens; until this is known, clusters stay CREATING."""
+        """The address of the control plane. Until it is set, clusters stay CREATING."""
         self._endpoint, self._authority = endpoint, certificate_authority_base64
         for cluster in list(self._clusters.values()):
             self._activate(cluster)
 
     def cluster(self, name: str) -> Cluster:
-        """The cluster, or EKS's refusal."""
+        """The cluster; raises EKS's error if there is none."""
         cluster = self._clusters.get(name)
         if cluster is None:
             raise AwsError(
@@ -80,7 +82,7 @@ class Clusters:
         return {"cluster": self._described(self.cluster(request["name"]))}
 
     def tagged(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """ARN and tags of each."""
+        """ARN and tags of each cluster."""
         for cluster in list(self._clusters.values()):
             yield cluster.document["arn"], cluster.document["tags"]
 
@@ -164,7 +166,7 @@ class Clusters:
         try:
             self._service_context.call("ec2", "delete_security_group", {"GroupId": group})
         except ClientError:
-            return  # still referred to by a rule of someone else's group: AWS leaves it behind, too
+            return  # a rule of another group still refers to it: AWS leaves it behind, too
 
     def _described(self, cluster: Cluster) -> Document:
         described = {**cluster.document, "status": cluster.status}
@@ -173,7 +175,7 @@ class Clusters:
         return described
 
     def _keep_logs(self, cluster: Cluster) -> None:
-        """EKS makes the log group itself when it first writes, and never removes it."""
+        """Makes the log group. EKS makes it when it first writes, and never removes it."""
         if any(kind.get("enabled") for kind in cluster.document["logging"].get("clusterLogging", [])):
             name = f"/aws/eks/{cluster.name}/cluster"
             try:

@@ -1,5 +1,7 @@
-"""What switched faults do to node groups beyond their launches: the image that they seem to have been made with,
-subnets without addresses, the account's quota, and EKS's word on instances that never became nodes.
+"""Effects of switched faults on node groups, beside their launches.
+
+They are: a wrong image of the group, subnets without addresses, the account's quota, and EKS's health issue about
+instances that never became nodes.
 """
 
 from collections.abc import Callable
@@ -15,7 +17,7 @@ from local.aws.timers import Timers
 from local.faults.switches import Switches
 from local.fleet.gpus.hardware import has_gpus
 
-#: EKS says of an instance that it did not become a node after so long [est], and looks again so often.
+#: After this time EKS reports an instance that did not become a node [est], and it checks again at this interval.
 JOIN_LIMIT_SECONDS, LOOK_AGAIN_SECONDS = 15 * 60.0, 60.0
 NEVER_JOINED = "NodeCreationFailure"
 PLAIN_IMAGE = "AL2023_x86_64_STANDARD"
@@ -24,7 +26,7 @@ _addresses = vars(Subnet)["available_ip_address_count"].fget
 
 
 class NodegroupFaults:
-    """`joined` says whether an instance has become a node; `install` puts the subnets' part into moto."""
+    """`joined` says whether an instance has become a node. `install` changes the subnets in moto."""
 
     def __init__(
         self,
@@ -55,7 +57,7 @@ class NodegroupFaults:
         Subnet.available_ip_address_count = property(available)  # type: ignore[assignment, method-assign]
 
     def starved(self) -> set[str]:
-        """Subnets that have no free address now."""
+        """Subnets that now have no free address."""
         return {
             subnet
             for nodegroup in self._nodegroups.known()
@@ -72,7 +74,7 @@ class NodegroupFaults:
             self._faults.full_quota = gpu_vcpus(self._scaling.running())
 
     def _play_image(self, nodegroup: Nodegroup) -> None:
-        """A group keeps the image that it was made with as long as a machine of it is there."""
+        """A group keeps the image of its creation as long as one of its machines exists."""
         group = self._scaling.groups.get(nodegroup.group)
         if self._suffers(nodegroup, "wrong-ami"):
             nodegroup.played_image = PLAIN_IMAGE

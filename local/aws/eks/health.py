@@ -1,5 +1,7 @@
-"""How a node group fares: ACTIVE once all its first nodes are in service, DEGRADED after a refused launch until
-a scale-out succeeds, CREATE_FAILED when its first nodes do not come.
+"""The health of a node group: ACTIVE, DEGRADED or CREATE_FAILED.
+
+It is ACTIVE when all its first nodes are in service, and DEGRADED after a refused launch until a scale-out succeeds. It
+is CREATE_FAILED when its first nodes do not come.
 """
 
 from collections.abc import Callable
@@ -10,13 +12,13 @@ from local.aws.eks.nodegroup import Nodegroup
 from local.aws.timers import Timers
 
 SETTLE_SECONDS = 1.0
-#: A creation whose nodes do not come fails after so long.
+#: A creation whose nodes do not come fails after this time.
 CREATE_LIMIT_SECONDS = 20 * 60.0
 _NO_ADDRESS = "not enough free addresses in subnet"
 
 
 class Health:
-    """Listens to the Auto Scaling groups; `behind` gives the node group that one belongs to."""
+    """Listens to the Auto Scaling groups. `behind` gives the node group of an Auto Scaling group."""
 
     def __init__(self, timers: Timers, scaling: Scaling, behind: Callable[[Group], Nodegroup | None]) -> None:
         self._timers = timers

@@ -1,6 +1,6 @@
-"""What a managed node group is, what EKS refuses about its sizes, and what DescribeNodegroup says of it.
+"""A managed node group: its values, the sizes that EKS refuses, and what DescribeNodegroup returns.
 
-Values only; what happens to a group is in nodegroups.py, to its nodes in nodes.py.
+Values only; nodegroups.py changes a group, and nodes.py has its nodes.
 """
 
 import uuid
@@ -9,15 +9,16 @@ from datetime import datetime
 
 from local.aws.api.own_services import AwsError, Document
 
-#: What CreateNodegroup takes where no sizes are given.
+#: The sizes if CreateNodegroup gets none.
 DEFAULT_SIZES = {"minSize": 1, "maxSize": 2, "desiredSize": 2}
 SIZES = ("minSize", "maxSize", "desiredSize")
 
 
 @dataclass
 class Nodegroup:
-    """`sizes` are EKS's own idea of them; the Auto Scaling group's may differ. `seen_resize` is when EKS last
-    took over the group's sizes, as an epoch.
+    """`sizes` are EKS's own sizes; the Auto Scaling group may have others.
+
+    `seen_resize` is when EKS last took over the sizes of the group, as an epoch.
     """
 
     cluster: str
@@ -41,28 +42,28 @@ class Nodegroup:
     status: str = "CREATING"
     issues: list[Document] = field(default_factory=list)
     seen_resize: float = 0.0
-    #: The launch template that EKS derives from the user's: id and latest version.
+    #: The launch template that EKS derives from the user's one: id and latest version.
     derived_template: str = ""
-    #: While a fault plays that the group was made with another image.
+    #: The image while a fault pretends that the group was made with another one.
     played_image: str | None = None
-    #: The day of its image's release.
+    #: The release date of its image.
     released: str = "20260714"
-    #: Its Auto Scaling group's, where EKS did not name it after the node group yet.
+    #: The name of its Auto Scaling group, if EKS did not yet name groups after the node group.
     older_group: str = ""
     uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     @property
     def group(self) -> str:
-        """The name of the Auto Scaling group behind it."""
+        """The name of the Auto Scaling group of this node group."""
         return self.older_group or f"eks-{self.name}-{self.uuid}"
 
     @property
     def image(self) -> str:
-        """The type of the image that its machines start from."""
+        """The image type from which its machines start."""
         return self.played_image or self.ami_type
 
     def degrade(self, code: str, message: str, resources: list[str] | None = None) -> None:
-        """A health issue, of the group itself unless it names others; it stays until a scale-out succeeds."""
+        """Adds a health issue of the group itself, or of the named resources. It stays until a scale-out succeeds."""
         self.issues = [{"code": code, "message": message, "resourceIds": resources or [self.group]}]
         if self.status == "ACTIVE":
             self.status = "DEGRADED"
@@ -100,7 +101,7 @@ class Nodegroup:
 
 
 def sizes_at_creation(given: dict[str, int] | None) -> dict[str, int]:
-    """All three or none, else EKS refuses."""
+    """The sizes at creation. A call must give all three or none; otherwise EKS refuses it."""
     if not given:
         return dict(DEFAULT_SIZES)
     missing = [name for name in SIZES if given.get(name) is None]
@@ -113,7 +114,7 @@ def sizes_at_creation(given: dict[str, int] | None) -> dict[str, int]:
 
 
 def checked(sizes: dict[str, int]) -> dict[str, int]:
-    """The sizes, where EKS takes them."""
+    """The sizes, if EKS accepts them."""
     minimum, maximum, desired = (sizes[name] for name in SIZES)
     problem = ""
     if maximum < 1:

@@ -1,5 +1,6 @@
-"""EKS managed node groups: an Auto Scaling group and a derived launch template behind each, one update at a
-time. How they fare is in health.py, what becomes of their nodes in nodes.py.
+"""EKS managed node groups: each has an Auto Scaling group and a derived launch template, and one update at a time.
+
+health.py has their health, and nodes.py their nodes.
 """
 
 import random
@@ -29,19 +30,18 @@ from local.aws.eks.template import DerivedTemplates
 from local.aws.eks.updates import Owner, Update, Updates
 from local.aws.timers import Timers
 
-#: What UpdateNodegroupConfig changes; of nothing it makes no update
-#: (kubernetes-sigs/cluster-api-provider-aws 3435).
+#: What UpdateNodegroupConfig changes. An empty change makes no update (kubernetes-sigs/cluster-api-provider-aws 3435).
 CONFIGURED = ("labels", "taints", "scalingConfig", "updateConfig", "nodeRepairConfig", "warmPoolConfig")
-#: How long a scaling update stays InProgress, least and most [est].
+#: How long a scaling update stays InProgress: the shortest and the longest time [est].
 UPDATE_SECONDS = (10.0, 30.0)
-#: An update that does not come to its end is looked at again after so long.
+#: An update that does not end is checked again after this time.
 LOOK_AGAIN_SECONDS = 60.0
-#: EKS takes over sizes that others set on the Auto Scaling group after so long [est].
+#: EKS takes over sizes that others set on the Auto Scaling group after this time [est].
 LAG_SECONDS = 60.0
 
 
 class Nodegroups:
-    """Public methods that boto3 knows are operations of `eks`."""
+    """Public methods with the names of boto3's operations are operations of `eks`."""
 
     def __init__(
         self,
@@ -66,18 +66,18 @@ class Nodegroups:
         self._chance = random.Random(seed)  # noqa: S311 (jitter)
         self._templates = DerivedTemplates(service_context)
         self._nodegroups: dict[tuple[str, str], Nodegroup] = {}
-        #: By node group its Auto Scaling group, of those made before spring 2021: eks-<uuid>.
+        #: By node group, its Auto Scaling group, for groups made before spring 2021: eks-<uuid>.
         self.older_groups: dict[str, str] = {}
         self._lock = threading.RLock()
         self._health = Health(timers, scaling, self.behind)
         scaling.listeners.gone.append(self._gone)
 
     def behind(self, group: Group) -> Nodegroup | None:
-        """The node group that an Auto Scaling group belongs to."""
+        """The node group of an Auto Scaling group."""
         return next((n for n in self.known() if n.group == group.name), None)
 
     def known(self) -> list[Nodegroup]:
-        """All of them."""
+        """All node groups."""
         return list(self._nodegroups.values())
 
     def create_nodegroup(self, request: Document) -> Document:
@@ -203,13 +203,13 @@ class Nodegroups:
         return {"nodegroup": nodegroup.document()}
 
     def tagged(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """ARN and tags of each."""
+        """ARN and tags of each node group."""
         yield from ((nodegroup.arn, nodegroup.tags) for nodegroup in self.known())
 
     def _build(self, nodegroup: Nodegroup) -> None:
         self._templates.create(nodegroup, self._security_group(nodegroup))
         cluster = nodegroup.cluster
-        # Those of the instances come with the launch template; node group tags go nowhere.
+        # The tags of the instances come from the launch template; the tags of a node group are passed to nothing.
         propagated = {f"kubernetes.io/cluster/{cluster}": "owned"}
         own = {
             "eks:cluster-name": cluster,
@@ -251,7 +251,7 @@ class Nodegroups:
         )
 
     def _take_over(self, nodegroup: Nodegroup) -> None:
-        """What others did to the Auto Scaling group shows here, a while later."""
+        """Takes over, after a while, what others changed at the Auto Scaling group."""
         group = self._scaling.groups.get(nodegroup.group)
         if group is None or nodegroup.status == "UPDATING":
             return
@@ -292,7 +292,7 @@ class Nodegroups:
             return
         grew = nodegroup.sizes["desiredSize"] > before["desiredSize"]
         group = self._scaling.groups.get(nodegroup.group)
-        # An issue of an earlier order still stands when this one's machines are on their way.
+        # A health issue of an earlier order stays while the machines of this order start.
         short = group is None or len(group.members) < nodegroup.sizes["desiredSize"]
         if self._faults.reverts(nodegroup.name) and grew and nodegroup.issues and short:
             message = nodegroup.issues[0]["message"]

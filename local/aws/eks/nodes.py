@@ -1,5 +1,7 @@
-"""What EKS itself does with the nodes of a managed group: it drains one before it goes, for at most 15
-minutes, and it tells the simulated fleet which instances of its groups run, stop and are gone.
+"""What EKS itself does with the nodes of a managed group.
+
+It drains a node before it removes it, for at most 15 minutes. It tells the simulated fleet which instances of its
+groups run, stop and are terminated.
 """
 
 import base64
@@ -14,14 +16,14 @@ from local.aws.autoscaling.scaling import Scaling
 from local.aws.eks.nodegroup import Nodegroup
 from local.fleet.machine import Machine
 
-#: EKS gives pods so long to leave; PodDisruptionBudgets do not hold it up longer.
+#: EKS waits this long for pods to leave; PodDisruptionBudgets do not delay it further.
 DRAIN_SECONDS, LEEWAY_SECONDS = 15 * 60.0, 30.0
 DRAIN_HOOK = "Terminate-LC-Hook"
 HOOKS = (
     {"LifecycleHookName": "Launch-LC-Hook", "LifecycleTransition": "autoscaling:EC2_INSTANCE_LAUNCHING"},
     {"LifecycleHookName": DRAIN_HOOK, "LifecycleTransition": "autoscaling:EC2_INSTANCE_TERMINATING"},
 )
-#: Addresses of an instance type without prefix delegation, as the VPC CNI counts them; others get 29.
+#: Addresses of an instance type without prefix delegation, as the VPC CNI counts them; other types get 29.
 MAX_PODS = {"t3.medium": 17, "g4dn.xlarge": 29, "g5.xlarge": 58, "g6.xlarge": 58, "g6e.xlarge": 58}
 EFFECTS = {
     "NO_SCHEDULE": "NoSchedule",
@@ -31,7 +33,7 @@ EFFECTS = {
 
 
 class Fleet(Protocol):
-    """What plays the machines behind the instances."""
+    """The simulator of the machines behind the instances."""
 
     def machine_started(self, machine: Machine) -> None: ...
 
@@ -45,7 +47,7 @@ class Fleet(Protocol):
 
 
 class Nodes:
-    """`fleet` may be set at any time before the first node; without one nodes are instances and no more."""
+    """`fleet` may be set at any time before the first node. Without it, nodes are only instances."""
 
     def __init__(
         self,
@@ -62,12 +64,12 @@ class Nodes:
         scaling.listeners.gone.append(self._gone)
 
     def instance_changed(self, instance: str, state: str) -> None:
-        """Heard from EC2: the machine of a node goes down, whoever took it."""
+        """Called by EC2. The machine of a node stops, whoever ended its instance."""
         if state == "shutting-down" and self.fleet is not None:
             self.fleet.machine_stopping(instance)
 
     def joined(self, instance: str) -> bool:
-        """Whether it has become a node, as far as anybody plays its machine."""
+        """Whether it has become a node; True if nobody simulates its machine."""
         return self.fleet is None or self.fleet.joined(instance)
 
     def _launched(self, group: Group, member: Member) -> None:
@@ -128,7 +130,7 @@ class Nodes:
         return {**nodegroup.labels, **labels}
 
     def _max_pods(self, nodegroup: Nodegroup, instance_type: str) -> int:
-        """From the nodeadm configuration in the user data where it says so."""
+        """The number of pods from the nodeadm configuration in the user data, if it has one."""
         found = self._service_context.call(
             "ec2",
             "describe_launch_template_versions",
@@ -140,5 +142,5 @@ class Nodes:
 
 
 def _taint(taint: Document) -> dict[str, str]:
-    """As Kubernetes writes it."""
+    """A taint as Kubernetes writes it."""
     return {"key": taint["key"], "value": taint.get("value", ""), "effect": EFFECTS[taint["effect"]]}

@@ -1,5 +1,7 @@
-"""How EKS rolls the nodes of a group to a new version: more nodes first, by two a zone, also where there were
-none; then the old ones leave, one at a time; then the sizes are as before.
+"""How EKS rolls the nodes of a group to a new version.
+
+First it adds nodes, two for each zone, even if there were none. Then it removes the old nodes, one at a time. Then it
+restores the sizes.
 """
 
 from collections.abc import Callable
@@ -11,12 +13,12 @@ from local.aws.eks.nodegroup import Nodegroup
 from local.aws.eks.updates import Update
 from local.clock import VirtualClock
 
-#: Seconds for one step: the new nodes in service, or an old one gone.
+#: Seconds for one step: new nodes come into service, or one old node is removed.
 STEP_SECONDS = 25 * 60.0
 
 
 class Rolling:
-    """One rolling; `start` returns at once, the update says how it ends."""
+    """One rolling update. `start` returns at once; the update shows how it ends."""
 
     def __init__(
         self,

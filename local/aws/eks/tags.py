@@ -1,15 +1,15 @@
-"""Tags of whatever EKS has, by its ARN: clusters, node groups, add-ons, access entries and pod identities."""
+"""Tags of all EKS resources by ARN: clusters, node groups, add-ons, access entries and pod identities."""
 
 from collections.abc import Callable, Iterator
 
 from local.aws.api.own_services import AwsError, Document
 
-#: ARN and tags of each thing of one kind; the tags are changed in place.
+#: ARN and tags of each resource of one type; the tags are changed in place.
 Tagged = Callable[[], Iterator[tuple[str, dict[str, str]]]]
 
 
 class Tags:
-    """Public methods that boto3 knows are operations of `eks`."""
+    """Public methods with the names of boto3's operations are operations of `eks`."""
 
     def __init__(self, *kinds: Tagged) -> None:
         self._kinds = kinds

@@ -1,4 +1,4 @@
-"""The launch template that EKS derives from a node group's: image by AMI type, tags, the rest as given."""
+"""The launch template that EKS derives from a node group's: image by AMI type, tags, and the rest unchanged."""
 
 import threading
 
@@ -11,7 +11,7 @@ DEFAULT_INSTANCE_TYPE = "t3.medium"
 
 
 class DerivedTemplates:
-    """Makes and renews them; one image for each AMI type is registered when first needed."""
+    """Creates and updates them. An image is registered for each AMI type when it is first needed."""
 
     def __init__(self, service_context: ServiceContext) -> None:
         self._service_context = service_context
@@ -28,7 +28,7 @@ class DerivedTemplates:
         nodegroup.derived_template = reply["LaunchTemplate"]["LaunchTemplateId"]
 
     def renew(self, nodegroup: Nodegroup, cluster_security_group: str) -> str:
-        """A new version after the user's template, or the release, changed."""
+        """A new version after the user's template or the release changed."""
         reply = self._service_context.call(
             "ec2",
             "create_launch_template_version",
@@ -44,7 +44,7 @@ class DerivedTemplates:
         self._service_context.call("ec2", "delete_launch_template", template)
 
     def user_data_of(self, template: Document) -> Document:
-        """The user's launch template's data."""
+        """The data of the user's launch template."""
         key = "LaunchTemplateId" if template.get("id") else "LaunchTemplateName"
         named = template.get("id") or template["name"]
         version = str(template.get("version") or "$Default")
@@ -76,7 +76,7 @@ class DerivedTemplates:
         return {**data, "TagSpecifications": specifications}
 
     def _image(self, ami_type: str, version: str) -> str:
-        """Named as Amazon's are, for instance amazon-eks-node-al2023-x86_64-nvidia-1.35-v20260714."""
+        """An image, named as Amazon names them, such as amazon-eks-node-al2023-x86_64-nvidia-1.35-v20260714."""
         flavour = ami_type.lower().replace("x86_64", "x86@64").replace("_", "-").replace("@", "_")
         with self._lock:
             known = self._images.get((ami_type, version))

@@ -1,4 +1,4 @@
-"""Updates of clusters, node groups and add-ons: their ids, their states, and what is said of them."""
+"""Updates of clusters, node groups and add-ons: their ids, their states and their descriptions."""
 
 import threading
 import uuid
@@ -14,7 +14,7 @@ SHORTEST_TOKEN, LONGEST_TOKEN = 33, 126
 
 @dataclass(frozen=True)
 class Owner:
-    """Whose update it is: a cluster's own where the other two are empty."""
+    """The owner of an update: the cluster itself if the other two are empty."""
 
     cluster: str
     nodegroup: str = ""
@@ -43,7 +43,7 @@ class Update:
 
 
 class Updates:
-    """Public methods that boto3 knows are operations of `eks`."""
+    """Public methods with the names of boto3's operations are operations of `eks`."""
 
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
@@ -52,7 +52,7 @@ class Updates:
         self._tokens: dict[str, Update] = {}
 
     def start(self, owner: Owner, kind: str, params: dict[str, object]) -> Update:
-        """A new update in progress."""
+        """Starts a new update."""
         listed = [{"type": name, "value": str(value)} for name, value in params.items()]
         update = Update(owner, kind, listed, self._clock.now())
         with self._lock:
@@ -60,7 +60,7 @@ class Updates:
         return update
 
     def known_as(self, token: str) -> Update | None:
-        """The update that a request with this clientRequestToken began: asked again, it begins no other.
+        """The update that an earlier request with this clientRequestToken started: a repeated request starts no other.
 
         EKS refuses a token of another length (ansible-collections/community.aws 844).
         """

@@ -1,10 +1,10 @@
-"""CloudWatch's alarms on what SNS topics are given: judged in virtual time, with their actions.
+"""CloudWatch alarms on the messages of SNS topics, judged in virtual time, with their actions.
 
-moto keeps alarms and never looks at them. Here a new alarm is judged at once, as on AWS: CloudWatch sets it to
-INSUFFICIENT_DATA, evaluates it and takes the actions of the state that follows (API reference, PutMetricAlarm), and
-what was missing before the alarm existed is missing all the same. A topic's count arrives some minutes late.
-Alarms on other metrics than `NumberOfMessagesPublished` keep the state that they begin with. A topic is told where its
-own policy lets CloudWatch in.
+moto keeps alarms and never evaluates them. Here a new alarm is judged at once, as on AWS: CloudWatch sets it to
+INSUFFICIENT_DATA, evaluates it and takes the actions of the new state (API reference, PutMetricAlarm). Data that was
+missing before the alarm existed counts as missing. The count of a topic arrives some minutes late. Alarms on other
+metrics than `NumberOfMessagesPublished` keep their first state. An alarm can publish to a topic only if the topic's own
+policy allows CloudWatch.
 """
 
 import json
@@ -23,8 +23,8 @@ from local.aws.timers import Timers
 
 LOG = logging.getLogger(__name__)
 NAMESPACE, METRIC = "AWS/SNS", "NumberOfMessagesPublished"
-#: SNS pushes its counts every minute (SNS developer guide, monitoring topics with CloudWatch); CloudWatch shows them
-#: some time later. How much is not published.
+#: SNS sends its counts every minute (SNS developer guide, monitoring topics with CloudWatch). CloudWatch shows them
+#: some time later; AWS does not publish how much later.
 LATE_SECONDS = 120.0
 _COMPARED: dict[str, Callable[[float, float], bool]] = {
     "GreaterThanOrEqualToThreshold": operator.ge,
@@ -37,13 +37,13 @@ _plain_publish = Topic.publish
 
 
 class Alarms:
-    """One embedded AWS's."""
+    """The alarms of one embedded AWS."""
 
     def __init__(self, around: ServiceContext, timers: Timers) -> None:
         self._around, self._timers = around, timers
 
     def install(self) -> None:
-        """For every backend of this process; may be repeated, the last one counts."""
+        """Installs it for every backend of this process. It may be called again; the last one counts."""
         judge, count = self._judge, self._count
 
         def put(backend: CloudWatchBackend, *given: Any, **named: Any) -> Alarm:
@@ -71,7 +71,7 @@ class Alarms:
     def _count(self, topic: str) -> None:
         """The count of a message arrives later, with the minute in which the message was sent."""
         dimension = {"Name": "TopicName", "Value": topic}
-        # moto's times have no zone, and are compared with those of a request.
+        # moto's times have no zone, and are compared with the times of a request.
         sent = self._now().replace(tzinfo=None)
         datum = {"MetricName": METRIC, "Dimensions": [dimension], "Value": 1, "Timestamp": sent}
 
@@ -84,7 +84,7 @@ class Alarms:
         self._timers.after(LATE_SECONDS, arrives)
 
     def _judge(self, name: str) -> None:
-        """Next, and again when the newest count has left the alarm's window."""
+        """Judges the alarm next, and again when the newest count has left the alarm's window."""
         self._timers.soon(lambda: self._judged(name))
 
     def _judged(self, name: str) -> None:
@@ -101,7 +101,7 @@ class Alarms:
             self._timers.after((alarm.evaluation_periods - newest) * alarm.period, lambda: self._judged(name))
 
     def _counts(self, alarm: Alarm, now: float) -> list[float | None]:
-        """The sum of each of the alarm's periods, the newest first; None for one without a count."""
+        """The sum of each period of the alarm, the newest first; None for a period without a count."""
         sums: list[float | None] = [None] * alarm.evaluation_periods
         for datum in self._backend().metric_data:
             about = {each.name: each.value for each in datum.dimensions}
@@ -146,7 +146,9 @@ def _topic(alarm: Alarm) -> str:
 
 
 def _state(alarm: Alarm, counts: list[float | None]) -> str:
-    """CloudWatch user guide, "Configuring how CloudWatch alarms treat missing data"; only the periods themselves."""
+    """The state by the CloudWatch user guide, "Configuring how CloudWatch alarms treat missing data", for these periods
+    only.
+    """
     missing = alarm.treat_missing_data or "missing"
     breaches = _COMPARED[alarm.comparison_operator]
     judged = [breaches(count, alarm.threshold) for count in counts if count is not None]

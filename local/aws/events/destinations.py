@@ -1,4 +1,4 @@
-"""Where a Lambda event goes in the end: its on-failure destination or dead-letter queue."""
+"""Where a failed Lambda event goes: its on-failure destination or dead-letter queue."""
 
 import json
 
@@ -7,14 +7,15 @@ from local.aws.iam import LAMBDA
 
 
 class Destinations:
-    """Delivers texts by ARN, over the endpoint like everybody else."""
+    """Delivers texts by ARN, over the endpoint like any client."""
 
     def __init__(self, around: ServiceContext) -> None:
         self._around = around
 
     def deliver(self, arn: str, text: str, attributes: dict[str, str], role: str = "") -> None:
-        """Send `text` to a queue, topic, function or event bus in the name of a function's role, where one is
-        given; another kind of ARN is a ValueError.
+        """Sends `text` to a queue, topic, function or event bus, in the name of the function's role if one is given.
+
+        Raises ValueError for another type of ARN.
         """
         service, resource = arn.split(":")[2], arn.rsplit(":", maxsplit=1)[-1]
         values = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()}

@@ -1,7 +1,7 @@
-"""Event patterns as Lambda's event filtering has them: a nested pattern, at each leaf a list of what may be.
+"""Event patterns of Lambda's event filtering: a nested pattern, with a list of allowed values at each leaf.
 
-https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html. A comparison that is not known
-here is an error, never a match.
+https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html. An unknown comparison is an error, never a
+match.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def matches(pattern: Mapping[str, Any], event: Any) -> bool:
-    """Whether the event has, under each key of the pattern, one of the values that it lists."""
+    """Whether the event has, under each key of the pattern, one of the listed values."""
     if not isinstance(event, Mapping):
         return False
     return all(

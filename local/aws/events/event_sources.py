@@ -1,8 +1,8 @@
 """Event source mappings: records of a DynamoDB stream, filtered and in batches, to Lambda functions.
 
-As Lambda does (https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-eventsourcemapping.html): in
-order, one batch at a time; a batch that fails is tried again as a whole until its retries or its records'
-age are used up, and is then told to the on-failure destination. Mappings are moto's to keep.
+As Lambda does (https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-eventsourcemapping.html), it sends one
+batch at a time, in order. It sends a failed batch again as a whole, until its retries or the age of its records are
+used up; then it informs the on-failure destination. moto keeps the mappings.
 """
 
 import json
@@ -22,9 +22,9 @@ from local.aws.functions.worker import Outcome
 from local.clock import VirtualClock
 
 LOG = logging.getLogger(__name__)
-#: Seconds before the first repetition; each further one waits twice as long, at most the second number [est].
+#: Seconds before the first retry; each further one waits twice as long, at most the second number [est].
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 60.0
-#: What is logged of a batch that never reached its function.
+#: The log text for a batch that never reached its function.
 THROTTLED = Outcome(b"Rate Exceeded.", failed=True)
 
 #: Sends a text to a queue or topic by ARN, in the name of a role.
@@ -42,7 +42,7 @@ class EventSources:
         self._pollers: dict[str, _Poller] = {}
 
     def happened(self, stream: str, record: Document) -> None:
-        """A change was written to a table: whoever listens gets it soon."""
+        """Called after a write to a table: the listeners get the record soon."""
         _, _, _, region, account, *_ = stream.split(":")
         for mapping in list(moto_lambda.lambda_backends[account][region]._event_source_mappings.values()):  # noqa: SLF001 (moto lists copies only)
             if mapping.event_source_arn == stream and mapping.enabled and _wanted(mapping, record):
@@ -54,7 +54,7 @@ class EventSources:
 
 
 class _Poller:
-    """One mapping's records that wait, and the thread that brings them while there are any."""
+    """The waiting records of one mapping, and the thread that sends them while there are any."""
 
     def __init__(self, mapping: Any, clock: VirtualClock, functions: LambdaService, deliver: Deliver) -> None:
         self._mapping = mapping
@@ -108,14 +108,14 @@ class _Poller:
                 return
 
     def _once(self, payload: bytes) -> Outcome | None:
-        """One try; None where it was throttled, which is no try that is counted."""
+        """One try; None if it was throttled, because that does not count as a try."""
         try:
             return self._functions.run(self._mapping.function_arn, payload)
         except Throttled:
             return None
 
     def _left(self, batch: list[Document], outcome: Outcome) -> list[Document]:
-        """What is brought again: from the first record that the function names on; all, where it names none of them.
+        """The records to send again: from the first one that the function names; all, if it names none of them.
 
         https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
         """
@@ -137,7 +137,7 @@ class _Poller:
         return self._mapping.uuid in found
 
     def _bury(self, batch: list[Document], outcome: Outcome, tries: int, condition: str) -> None:
-        """Tell the on-failure destination where the records were, not what they said."""
+        """Tells the on-failure destination where the records were, but not their content."""
         target = ((self._mapping.destination_config or {}).get("OnFailure") or {}).get("Destination")
         if not target:
             return

@@ -1,6 +1,6 @@
-"""EventBridge rules that reach their targets: by an event's pattern, and by their own schedule.
+"""EventBridge rules that call their targets, by an event's pattern or by their own schedule.
 
-moto keeps buses, rules and patterns; this delivers, each target on a thread of its own, as AWS words events.
+moto keeps buses, rules and patterns. This file delivers the events in AWS's form, each target on its own thread.
 """
 
 import copy
@@ -25,7 +25,7 @@ _put_rule = EventsBackend.put_rule
 
 
 class Events:
-    """`install` puts it into moto; one at a time in a process, the latest counts."""
+    """`install` puts it into moto. A process has one at a time; the latest counts."""
 
     def __init__(self, service_context: ServiceContext, timers: Timers) -> None:
         self._service_context = service_context
@@ -72,7 +72,7 @@ class Events:
         def tick() -> None:
             present = bus.rules.get(rule.name)
             if present is not rule:
-                return  # deleted, or put anew, which has its own appointment
+                return  # the rule was deleted, or made again, and the new one has its own timer
             if rule.state == "ENABLED":
                 self._send(rule, self._scheduled_event(rule, due), transform=True)
             self._await(bus, rule, expression, created, due)
@@ -130,7 +130,7 @@ class Events:
 
 
 def _as_sent(event: Any) -> Document:
-    """The event as AWS writes it: its time as text."""
+    """The event as AWS writes it, with its time as text."""
     sent: Document = copy.deepcopy(dict(event))
     sent.pop("ingestion-time", None)
     moment = sent.get("time")

@@ -1,4 +1,4 @@
-"""What a rule's target gets of an event: all of it, a part, a constant, or what its transformer makes of it."""
+"""The input that a rule's target gets: the event, a part of it, a constant, or the result of its transformer."""
 
 import json
 import re
@@ -11,7 +11,7 @@ _PIECE = re.compile(r'(?P<escape>\\.)|(?P<quote>")|<(?P<name>[\w.\-]+)>')
 
 
 def payload(target: Document, event: Document, rule: tuple[str, str]) -> str:
-    """The text that is delivered; `rule` is the rule's name and ARN."""
+    """The text to deliver; `rule` is the rule's name and ARN."""
     if "Input" in target:
         text: str = target["Input"]
         return text
@@ -29,7 +29,7 @@ def payload(target: Document, event: Document, rule: tuple[str, str]) -> str:
             "aws.events.event.ingestion-time": event["time"],
         }
         return _filled(transformer["InputTemplate"], values)
-    # An event bus takes the detail; source and type travel beside it.
+    # An event bus gets the detail; source and type are sent beside it.
     return json.dumps(event["detail"] if target["Arn"].split(":")[2] == "events" else event)
 
 
@@ -38,7 +38,7 @@ def _found(path: str, event: Document) -> Any:
 
 
 def _filled(template: str, values: dict[str, Any]) -> str:
-    """Placeholders in quotes become text, others JSON, as EventBridge does it."""
+    """The template with its values: placeholders in quotes become text, others JSON, as in EventBridge."""
     quoted = False
 
     def replaced(piece: re.Match[str]) -> str:

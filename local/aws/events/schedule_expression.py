@@ -1,6 +1,6 @@
 """Schedule expressions as AWS reads them: at(), rate() and cron() with six fields, in a time zone.
 
-Strict where AWS is; says when an expression is due next, and nothing about what happens then.
+It is as strict as AWS. It says when an expression is due next; others act on it.
 """
 
 import calendar
@@ -24,7 +24,7 @@ FIELDS: tuple[tuple[str, int, int, dict[str, int]], ...] = (
 
 
 class BadExpression(ValueError):
-    """The expression, or its zone, is not one that AWS takes."""
+    """AWS does not accept the expression, or its time zone."""
 
 
 #: Whether a date has the day that a cron expression names.
@@ -43,7 +43,7 @@ class At:
 
 @dataclass(frozen=True)
 class Rate:
-    """Every so many seconds from when it was made."""
+    """Every so many seconds, from the time of its creation."""
 
     seconds: int
 
@@ -54,7 +54,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Cron:
-    """At wall-clock times; one that a clock change skips is skipped, one that it repeats is taken once."""
+    """At wall-clock times. A time that a clock change skips is skipped; a time that it repeats runs once."""
 
     minutes: frozenset[int]
     hours: frozenset[int]
@@ -143,7 +143,7 @@ def _cron(body: str, zone: ZoneInfo) -> Cron:
 
 
 def _values(text: str, field: int) -> frozenset[int]:
-    """The numbers that a field names: lists, ranges, steps and names."""
+    """The numbers of a field: lists, ranges, steps and names."""
     label, low, high, names = FIELDS[field]
     numbers: set[int] = set()
     for part in text.split(","):

@@ -1,6 +1,6 @@
-"""The EventBridge Scheduler: groups and schedules that fire on virtual time with their role's credentials.
+"""EventBridge Scheduler: groups, and schedules that run at virtual times with the credentials of their role.
 
-What it refuses is in scheduler_rules.py, how a target is reached in targets.py.
+scheduler_rules.py has what it refuses, and targets.py how it calls a target.
 """
 
 import random
@@ -18,14 +18,14 @@ from local.aws.iam import Service
 from local.aws.timers import Timers
 from local.clock_fibers import Appointment
 
-#: A schedule fires within its minute; here within so many seconds.
+#: A schedule runs within its minute; here within this many seconds.
 LATENESS_SECONDS = 2.0
 DEFAULT_RETRY = {"MaximumEventAgeInSeconds": 86400, "MaximumRetryAttempts": 185}
 
 
 @dataclass
 class Schedule:
-    """`document` is what GetSchedule gives; `created` an epoch that rates count from."""
+    """`document` is what GetSchedule returns; rates count from `created`, an epoch."""
 
     document: Document
     expression: Expression
@@ -53,7 +53,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Firing:
-    """One invocation: when it was due and when it was made (epochs), and why it failed if it did."""
+    """One invocation: when it was due and when it was made (epochs), and the reason if it failed."""
 
     schedule: str
     due: float
@@ -62,7 +62,7 @@ class Firing:
 
 
 class Scheduler:
-    """Public methods that boto3 knows are operations of `scheduler`."""
+    """Public methods with the names of boto3's operations are operations of `scheduler`."""
 
     def __init__(self, service_context: ServiceContext, timers: Timers, seed: int = 0) -> None:
         self._service_context = service_context
@@ -92,7 +92,7 @@ class Scheduler:
         return {"ScheduleGroups": groups}
 
     def delete_schedule_group(self, request: Document) -> Document:
-        """With all its schedules."""
+        """Deletes a group with all its schedules."""
         if request["Name"] == "default":
             raise AwsError("ValidationException", "The default schedule group cannot be deleted.")
         with self._lock:
@@ -114,7 +114,7 @@ class Scheduler:
         return {"ScheduleArn": schedule.document["Arn"]}
 
     def update_schedule(self, request: Document) -> Document:
-        """Whatever is not given goes back to its default, as on AWS."""
+        """Changes a schedule. A value that is not given goes back to its default, as on AWS."""
         known = self._schedule(request)
         schedule = self._checked(request)
         schedule.document["CreationDate"], schedule.created = known.document["CreationDate"], known.created
@@ -197,7 +197,7 @@ class Scheduler:
         return Schedule(document, expression, now.timestamp())
 
     def _service(self, group: str) -> Service:
-        """As the trust policy of a schedule's role sees Scheduler."""
+        """Scheduler as the trust policy of a schedule's role sees it."""
         arn = self._service_context.arn("scheduler", f"schedule-group/{group}")
         return Service("scheduler.amazonaws.com", arn)
 
@@ -265,10 +265,10 @@ class Scheduler:
         if once and document["ActionAfterCompletion"] == "DELETE":
             self._remove(schedule)
         self.firings.append(Firing(document["Name"], due, fired, failure))
-        self._clock.stir()  # for whoever waits for a firing
+        self._clock.stir()  # for callers that wait for an invocation
 
     def _remove(self, schedule: Schedule) -> None:
-        """Unless it was changed or made anew meanwhile."""
+        """Removes it, unless it was changed or made again in the meantime."""
         with self._lock:
             group = self._groups.get(schedule.document["GroupName"])
             if group and group.schedules.get(schedule.document["Name"]) is schedule:

@@ -1,5 +1,6 @@
-"""What EventBridge Scheduler refuses when a schedule is made: expressions, windows, targets and their input,
-roles that it may not assume.
+"""What EventBridge Scheduler refuses at the creation of a schedule.
+
+It checks expressions, windows, targets and their input, and roles that Scheduler may not assume.
 """
 
 import json
@@ -13,7 +14,7 @@ from local.aws.events.targets import UNIVERSAL
 from local.aws.iam import Service, may_assume
 
 _NAME = re.compile(r"[0-9a-zA-Z-_.]{1,64}")
-#: Actions that only read are no universal targets.
+#: Actions that only read are not universal targets.
 _READING = re.compile(r"(get|describe|list|batchGet|search|select|scan|query|head|lookup|preview|poll)[A-Z]")
 TEMPLATED = ("lambda", "states", "sqs", "sns", "events", "kinesis", "firehose", "codebuild", "codepipeline")
 
@@ -31,7 +32,7 @@ def check_name(name: str) -> None:
 
 
 def checked_expression(request: Document, now: float) -> Expression:
-    """The schedule's expression in its zone, where Scheduler takes it."""
+    """The schedule's expression in its zone, if Scheduler accepts it."""
     text = request["ScheduleExpression"]
     try:
         expression = parse(text, request.get("ScheduleExpressionTimezone") or "UTC")
@@ -86,7 +87,7 @@ def _json(text: str) -> Document:
 
 
 def _check_role(arn: str, service_context: ServiceContext, scheduler: Service) -> None:
-    """It exists and trusts Scheduler for a schedule of this group."""
+    """Checks that the role exists and trusts Scheduler for a schedule of this group."""
     if not may_assume(arn, scheduler, service_context.state):
         raise _not_assumable()
 

@@ -1,7 +1,7 @@
-"""DynamoDB's streams as moto leaves them out: each change of a table becomes a record, and somebody is told.
+"""DynamoDB streams, which moto leaves out: each change of a table becomes a record for a listener.
 
-A write that changes nothing gives no record, and neither does a transaction that is refused. Records are
-not kept: whoever listens has them from here. Which functions they go to is event_sources.py's.
+A write that changes nothing makes no record, and neither does a refused transaction. Records are not kept; the listener
+gets them here. event_sources.py knows the functions.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from moto.dynamodb.models.table import StreamRecord, StreamShard, Table
 from local.aws.api.own_services import Document
 from local.clock import VirtualClock
 
-#: Told of a record on the writer's thread, with the stream's ARN; it must not call AWS there.
+#: Called with a record on the writer's thread, with the stream's ARN. It must not call AWS there.
 Listener = Callable[[str, Document], None]
 
 
@@ -30,7 +30,7 @@ class Streams:
         self._transaction = threading.local()
 
     def install(self) -> None:
-        """Take moto's seams: what it does with a change, and its transactions."""
+        """Replaces two parts of moto: the handling of a change, and transactions."""
         plain = _PLAIN_TRANSACTION
 
         def add(shard: Any, old: Any, new: Any) -> None:
@@ -49,7 +49,7 @@ class Streams:
         def specified(table: Any, streams: dict[str, Any] | None) -> None:
             _PLAIN_SPECIFICATION(table, streams)
             if not table.stream_specification.get("StreamEnabled"):
-                # moto would go on recording, and refuse to switch it on again.
+                # moto would continue to record, and would refuse to enable it again.
                 table.latest_stream_label = table.stream_shard = None
 
         StreamShard.add = add  # type: ignore[method-assign,assignment]

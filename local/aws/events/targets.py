@@ -1,5 +1,6 @@
-"""How Scheduler and EventBridge hand something to a target: which call it is, in whose name, and what happens
-when it fails: retries on virtual time, and the dead-letter queue in the end.
+"""How Scheduler and EventBridge call a target: the call, the role, and the handling of a failure.
+
+A failure is retried in virtual time, and in the end goes to the dead-letter queue.
 """
 
 import json
@@ -16,7 +17,7 @@ from local.aws.iam import Service, may, refusal
 
 LOG = logging.getLogger(__name__)
 UNIVERSAL = "arn:aws:scheduler:::aws-sdk:"
-#: Seconds before the first repetition; each further one waits twice as long, at most the second number [est].
+#: Seconds before the first retry; each further one waits twice as long, at most the second number [est].
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 30.0, 1800.0
 TRANSIENT = (
     "ThrottlingException",
@@ -27,13 +28,13 @@ TRANSIENT = (
 )
 
 
-#: What delivering to a target without a role asks of the target's policy.
+#: The permission that a target's policy must give to a delivery without a role.
 _ACTIONS = {"lambda": "lambda:InvokeFunction", "sns": "sns:Publish", "sqs": "sqs:SendMessage"}
 
 
 @dataclass(frozen=True)
 class Target:
-    """`attempts` and `age` (seconds) bound the repetitions; `queue` is the dead-letter queue's ARN."""
+    """`attempts` and `age` (seconds) limit the retries; `queue` is the ARN of the dead-letter queue."""
 
     arn: str
     payload: str
@@ -41,7 +42,7 @@ class Target:
     attempts: int = 185
     age: float = 86400.0
     queue: str = ""
-    #: Who delivers: what takes the role, or, without one, what the target's own policy lets in.
+    #: The service that delivers. It assumes the role; without a role, the target's own policy must allow it.
     by: Service | None = None
     #: Parameters of SQS and EventBridge targets, as the API has them.
     more: tuple[tuple[str, str], ...] = ()
@@ -58,14 +59,16 @@ class Failure:
 
 
 class Targets:
-    """Delivers on the calling thread, which is busy but for the waits between the tries."""
+    """Delivers on the calling thread. Between the tries that thread waits."""
 
     def __init__(self, service_context: ServiceContext) -> None:
         self._service_context = service_context
         self._clock = service_context.clock
 
     def deliver(self, target: Target, letter: Callable[[Failure], dict[str, str]]) -> Failure | None:
-        """None when it arrived; else why not, after the dead-letter queue got it with `letter`'s attributes."""
+        """None when it was delivered; otherwise the reason, after the dead-letter queue got it with `letter`'s
+        attributes.
+        """
         begun, retries, delay = self._clock.time(), 0, FIRST_RETRY_SECONDS
         while True:
             try:
@@ -90,7 +93,7 @@ class Targets:
         self._service_context.call(service, operation, request, role=target.role, by=target.by)
 
     def _let_in(self, service: Service, arn: str) -> None:
-        """ClientError where the policy of the queue, topic or function does not let the service in."""
+        """Raises ClientError if the policy of the queue, topic or function does not allow the service."""
         action = _ACTIONS.get(arn.split(":")[2])
         if action is not None and not may(service.caller(), action, arn, self._service_context.state):
             message = f"User: {service.principal} is not authorized to perform: {action} on resource: {arn}"
@@ -164,7 +167,7 @@ def _named(error: Exception) -> tuple[str, str]:
 
 
 def _passes(error: Exception) -> bool:
-    """Whether trying again may help: not where the caller is wrong, or not allowed."""
+    """Whether a retry may help: not if the call is wrong, or not allowed."""
     if isinstance(error, BotoCoreError):
         return True
     if not isinstance(error, ClientError):

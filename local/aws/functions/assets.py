@@ -1,7 +1,7 @@
-"""The code assets of a cloud assembly, taken straight from its folder instead of from a bucket.
+"""The code assets of a cloud assembly, taken from its folder instead of from a bucket.
 
-Owns the mapping from an object key in the bootstrap bucket to what the key stands for; archives are unpacked
-once into the user's cache folder.
+This file maps an object key in the bootstrap bucket to its content. Archives are unpacked once, into the user's cache
+folder.
 """
 
 import json
@@ -16,20 +16,20 @@ from local.cache_folder import cache_folder
 
 
 class Assets:
-    """Object keys of the assemblies read so far."""
+    """The object keys of the assemblies read so far."""
 
     def __init__(self) -> None:
         self._sources: dict[str, Path] = {}
 
     def read(self, assembly: Path) -> None:
-        """Learn the assets of every stack in the assembly."""
+        """Reads the assets of every stack in the assembly."""
         for manifest in assembly.glob("*.assets.json"):
             for file in json.loads(manifest.read_text("utf-8"))["files"].values():
                 for destination in file["destinations"].values():
                     self._sources[destination["objectKey"]] = assembly / file["source"]["path"]
 
     def source(self, key: str) -> Path | None:
-        """The file or folder that was to be uploaded under this key."""
+        """The file or folder that a deploy would upload under this key."""
         return self._sources.get(key)
 
     def folder(self, key: str) -> Path | None:
@@ -41,25 +41,25 @@ class Assets:
 
 
 def unpacked(archive: Path, digest: str) -> Path:
-    """The content of a zip archive, in the cache under its digest; safe to ask for from several processes."""
+    """The content of a zip archive, in the cache under its digest. Several processes may call it."""
     return unpacked_into(cache_folder() / "assets" / digest, archive)
 
 
 def unpacked_into(folder: Path, archive: Path | BinaryIO) -> Path:
-    """The content of a zip archive as `folder`, which nobody ever sees half done; several may ask at once."""
+    """The content of a zip archive as `folder`. It appears only when it is complete; several processes may call it."""
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(dir=folder.parent))
         extract(archive, draft)
         try:
             draft.rename(folder)
-        except OSError:  # somebody else was first
+        except OSError:  # another process was first
             shutil.rmtree(draft)
     return folder
 
 
 def extract(archive: Path | BinaryIO, folder: Path) -> None:
-    """Unpack with the permissions and links that the archive holds, which zipfile alone leaves out."""
+    """Unpacks with the permissions and links of the archive, which zipfile leaves out."""
     with zipfile.ZipFile(archive) as content:
         for member in content.infolist():
             mode = member.external_attr >> 16

@@ -1,7 +1,7 @@
-"""Asynchronous invocations: Lambda's own retries, and where an event goes that nobody could handle.
+"""Asynchronous invocations: Lambda's own retries, and the destination of an event that failed for good.
 
-An event that is throttled goes back to the queue, as often as its age allows. One that fails gets two more tries,
-one and then two minutes later, within six hours, unless the function's event-invoke configuration says otherwise
+A throttled event goes back to the queue, as often as its age allows. A failed event gets two more tries, one and then
+two minutes later, within six hours, unless the function's event-invoke configuration differs
 (https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html).
 """
 
@@ -22,7 +22,7 @@ DELAYS = (60.0, 120.0)
 #: Seconds before a throttled event is tried again; each further time twice as long, at most the second number.
 FIRST_THROTTLED_SECONDS, LONGEST_THROTTLED_SECONDS = 1.0, 300.0
 
-#: What came of an event that was throttled until it was too old.
+#: The outcome of an event that was throttled until it was too old.
 TOO_OLD = Outcome(json.dumps({"errorMessage": "Rate Exceeded."}).encode(), failed=True)
 
 #: Sends a text to the queue, topic, function or bus with this ARN, with string attributes, in the name of a role.
@@ -41,7 +41,7 @@ class _Policy:
 
 
 class AsyncInvoker:
-    """Accepts events and sees each through as a fiber of its own."""
+    """Accepts events, and handles each to its end as a fiber of its own."""
 
     def __init__(self, clock: VirtualClock, runtime: Runtime, deliver: Deliver) -> None:
         self._clock = clock
@@ -49,7 +49,7 @@ class AsyncInvoker:
         self._deliver = deliver
 
     def accept(self, function: Any, spec: FunctionSpec, payload: bytes) -> None:
-        """Take an event; returns at once. `function` is moto's."""
+        """Accepts an event and returns at once. `function` is moto's object."""
         self._clock.spawn(f"event-{spec.name}", lambda: self._see_through(function, spec, payload))
 
     def _see_through(self, function: Any, spec: FunctionSpec, payload: bytes) -> None:
@@ -70,7 +70,7 @@ class AsyncInvoker:
             LOG.exception("an event of %s could not be passed on", spec.name)
 
     def _once(self, function: Any, spec: FunctionSpec, payload: bytes, accepted: float) -> Outcome | None:
-        """One try, once the account has room for it; None when the event grew too old meanwhile."""
+        """One try, when the account has room for it; None if the event became too old before that."""
         delay = FIRST_THROTTLED_SECONDS
         while True:
             try:

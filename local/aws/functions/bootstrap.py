@@ -1,8 +1,8 @@
 """The program of a Lambda worker: loads one handler and serves invocations over the Runtime API.
 
-It stands alone, as AWS's own runtime client does: it is run with the function's code and the layer's packages
-on its path and nothing of ours (https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html). Arguments:
-the handler, then the folders to import from.
+Like AWS's own runtime client, it imports nothing of ours. It runs with the function's code and the packages of its
+layers on its path (https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html). Arguments: the handler, then the
+folders to import from.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ Handler = Callable[[Any, "Context"], Any]
 
 
 class Context:
-    """What AWS hands to a handler beside the event."""
+    """The context that AWS gives to a handler beside the event."""
 
     function_name = os.environ["AWS_LAMBDA_FUNCTION_NAME"]
     function_version = os.environ["AWS_LAMBDA_FUNCTION_VERSION"]
@@ -45,7 +45,7 @@ class Context:
 
 
 def present() -> float:
-    """The lab's instant as an epoch, where a clock is named."""
+    """The lab's present instant as an epoch, if the environment names a clock."""
     clock = os.environ.get("LAMPLIGHTER_INSTANT")
     if clock is None:
         return time.time()
@@ -69,7 +69,7 @@ class Api:
 
 
 def end_with_parent() -> None:
-    """Whoever started us holds the other end of our standard input: when it dies, so does our group."""
+    """Ends this process group when the parent process dies. The parent holds the other end of our standard input."""
 
     def watch() -> None:
         with contextlib.suppress(OSError):

@@ -1,8 +1,8 @@
-"""How long functions take in the lab's time: a model by default, so that a slow machine makes no slow AWS.
+"""How long functions take in the lab's time. The default is a model, so that a slow machine makes no slow AWS.
 
-What the model counts is the same on every machine: whether the worker is new, and how many AWS calls the
-invocation makes. A benchmark asks for `Measured` instead: processor time as this machine takes it, stretched to
-the function's share of a processor (https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html).
+The model counts facts that are the same on every machine: whether the worker is new, and how many AWS calls the
+invocation makes. A benchmark uses `Measured` instead: processor time on this machine, stretched to the function's share
+of a processor (https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html).
 """
 
 import time
@@ -12,40 +12,40 @@ from typing import Protocol
 
 from local.aws.functions.worker import Invocation, Worker
 
-#: Memory with which a function has one whole processor, in MB. In Init it has one with any memory.
+#: The memory in MB with which a function has one whole processor. Init has a whole processor with any memory.
 WHOLE_PROCESSOR_MB = 1769
-#: A new environment: the runtime, our modules and the AWS SDK are loaded with a whole processor [est].
+#: A new environment loads the runtime, our modules and the AWS SDK, with a whole processor [est].
 INIT_SECONDS = 0.9
-#: Processor seconds of an event by itself, and of each AWS call: signing, writing and reading it [est].
+#: Processor seconds of an event itself, and of each AWS call: signing, writing and reading it [est].
 EVENT_SECONDS, CALL_SECONDS = 0.012, 0.004
-#: From a call to its answer, inside a region: docs/reference/performance.md reckons with the same.
+#: From a call to its answer, inside a region. docs/reference/performance.md uses the same value.
 ANSWER_SECONDS = 0.015
-#: Before Init, and in no log: Lambda finds a place and fetches code and layer [est].
+#: Before Init, and in no log: Lambda finds a place and loads code and layer [est].
 PLACING_SECONDS = 0.2
 
 
 class Durations(Protocol):
-    """What a worker's work takes, in seconds of the lab's time, asked for when a part of it is over."""
+    """How long a worker's work takes, in seconds of the lab's time. Each method is called when its part is over."""
 
     def placing(self) -> float:
-        """Before the Init of a new worker."""
+        """The time before the Init of a new worker."""
         ...
 
     def init(self, worker: Worker) -> float:
-        """Its Init."""
+        """The time of its Init."""
         ...
 
     def call(self, worker: Worker) -> float:
-        """From its last call of AWS, or the event's arrival, to the answer to the one it makes now."""
+        """The time from its last AWS call, or from the event's arrival, to the answer of the present call."""
         ...
 
     def rest(self, worker: Worker, invocation: Invocation) -> float:
-        """Of the invocation, what no call has accounted for."""
+        """The rest of the invocation, which no call has covered."""
         ...
 
 
 class Modelled:
-    """The same on every machine: all of an invocation's work is accounted for at its end."""
+    """The same on every machine: the whole work of an invocation is counted at its end."""
 
     def placing(self) -> float:
         return 0.0
@@ -62,7 +62,7 @@ class Modelled:
 
 @dataclass
 class Work:
-    """What one invocation needed, in processor seconds; `init` is None where the worker was not new."""
+    """What one invocation needed, in processor seconds; `init` is None if the worker was not new."""
 
     function: str
     memory: int
@@ -71,11 +71,11 @@ class Work:
     calls: int = 0
 
     def took(self, memory: int) -> float:
-        """Seconds from the event to the answer, without Init, with so many MB; pauses of its own apart."""
+        """Seconds from the event to the answer with this many MB, without Init and the function's own pauses."""
         return self.event / share(memory) + self.calls * ANSWER_SECONDS
 
     def billed(self, memory: int) -> float:
-        """Seconds that AWS bills: since August 2025 Init is among them.
+        """Seconds that AWS bills. Since August 2025 they include Init.
 
         Source: "AWS Lambda standardizes billing for INIT Phase", AWS Compute Blog, 29 April 2025.
         """
@@ -83,9 +83,9 @@ class Work:
 
 
 class Measured:
-    """By processor time: what the worker's process has used, whatever else this machine did meanwhile.
+    """By processor time: what the worker's process has used, without other work of the machine.
 
-    Needs Linux, which tells one process the processor clock of another. `works` has every invocation.
+    It needs Linux, where a process can read the processor clock of another one. `works` has every invocation.
     """
 
     def __init__(self) -> None:
@@ -123,26 +123,26 @@ class Measured:
         return self._under_way[worker.id]
 
     def _since(self, worker: Worker) -> float:
-        """Processor seconds of the worker since it was last asked."""
+        """Processor seconds of the worker since the last call."""
         before = self._read.get(worker.id, 0.0)
-        with suppress(OSError):  # it has ended
+        with suppress(OSError):  # the worker has ended
             self._read[worker.id] = processor_seconds(worker.process.pid)
         return self._read.get(worker.id, before) - before
 
 
 def share(memory: int) -> float:
-    """Of one processor, outside Init; `memory` in MB. Python's threads take turns on one."""
+    """The share of one processor outside Init; `memory` in MB. Python's threads take turns on one processor."""
     return min(1.0, memory / WHOLE_PROCESSOR_MB)
 
 
 def duration(memory: int, calls: int) -> float:
-    """Seconds that an invocation works by the model, from the event to the answer without Init; `memory` in MB."""
+    """Seconds of an invocation by the model, from the event to the answer without Init; `memory` in MB."""
     return (EVENT_SECONDS + calls * CALL_SECONDS) / share(memory) + calls * ANSWER_SECONDS
 
 
 def processor_seconds(process: int) -> float:
-    """What all threads of a process have used so far, those that ended among them; OSError where there is none.
+    """Processor seconds of all threads of a process so far, also of ended threads. Raises OSError if it does not exist.
 
-    Its clock's number is made as in clock_getcpuclockid(3) of the GNU C library.
+    The number of its clock is made as in clock_getcpuclockid(3) of the GNU C library.
     """
     return time.clock_gettime((~process << 3) | 2)

@@ -1,8 +1,8 @@
 """The programs that layers bring to a function under /opt: kubectl, helm and the AWS CLI of the CDK's layers.
 
-They are the real ones, unpacked from the assembly; a worker finds them on its PATH. Two need a hand: the AWS
-CLI's script names an interpreter that only Lambda has, and helm is led to the local chart repository, since
-nothing here may reach the internet. The AWS CLI may keep its bytecode: how long it takes is nobody's figure.
+They are the real programs, unpacked from the assembly, and a worker finds them on its PATH. Two need a change. The
+script of the AWS CLI names an interpreter that only Lambda has. helm must use the local chart repository, because
+nothing here may reach the internet. The AWS CLI may keep its bytecode, because no figure measures its time.
 """
 
 import os
@@ -11,7 +11,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-#: Environment variable in which a worker's helm finds the local chart repository.
+#: The environment variable that gives a worker's helm the local chart repository.
 REPOSITORY = "LAMPLIGHTER_CHART_REPOSITORY"
 
 AWS = """#!/bin/sh
@@ -35,14 +35,14 @@ exec {program} "$@"
 
 
 class LayerTools:
-    """Wrappers for the programs in layers; `chart_repository` is the address that helm is led to."""
+    """Wrappers for the programs in layers. `chart_repository` is the address for helm."""
 
     def __init__(self, work: Path) -> None:
         self._bin = work / "opt"
         self.chart_repository = ""
 
     def variables(self, layers: Sequence[Path]) -> dict[str, str]:
-        """What a worker needs in its environment to find the programs of its layers; nothing when none has any."""
+        """The environment variables with which a worker finds the programs of its layers; empty without programs."""
         scripts: dict[str, str] = {}
         for layer in layers:
             if (layer / "awscli" / "aws").exists():
@@ -62,7 +62,9 @@ class LayerTools:
     def _write(self, path: Path, script: str) -> None:
         if path.exists() and path.read_text("utf-8") == script:
             return
-        draft = path.with_name(f"{path.name}.{threading.get_ident()}.new")  # several may start at once
+        draft = path.with_name(
+            f"{path.name}.{threading.get_ident()}.new"
+        )  # several workers may start at once
         draft.write_text(script, "utf-8")
         draft.chmod(0o755)
         draft.replace(path)

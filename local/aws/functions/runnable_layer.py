@@ -1,8 +1,8 @@
-"""The functions' dependency layer as this machine can run it.
+"""The functions' dependency layer, so that this machine can run it.
 
-The layer of an assembly is built for Lambda's processor. Its Python and its bytecode run anywhere; the few
-native modules come from the environment that runs us, which holds the same lock. Made once into the user's
-cache folder.
+The layer of an assembly is built for Lambda's processor. Its Python and its bytecode run anywhere. The few native
+modules come from the environment that runs this program, which has the same lock. The result is made once, in the
+user's cache folder.
 """
 
 import py_compile
@@ -15,19 +15,21 @@ from local import machine
 from local.aws.functions import unpacked_files
 from local.cache_folder import cache_folder
 
-#: Where a layer's packages are, below /opt.
+#: The folder of a layer's packages, below /opt.
 PACKAGES = "python"
-#: The environment that runs us: for functions without packages of their own, as Lambda's image has boto3.
+#: The environment that runs this program, for functions without packages of their own: Lambda's image has boto3, too.
 OURS = Path(sysconfig.get_path("purelib"))
 
 
 def has_packages(layer: Path) -> bool:
-    """Whether there is anything to import in a layer; others hold programs."""
+    """Whether a layer has Python packages. Other layers have programs."""
     return (layer / PACKAGES).is_dir()
 
 
 def runnable(layer: Path) -> Path:
-    """The folder of packages to import, from the folder of a layer asset, whose name tells its content."""
+    """The folder of packages to import, made from the folder of a layer asset. The name of that folder identifies its
+    content.
+    """
     name = f"{layer.name}-{sys.implementation.cache_tag}-{machine.processor()}"
     return unpacked_files.made_once(
         cache_folder() / "layers" / name, lambda draft: _fill(layer / PACKAGES, draft)
@@ -35,7 +37,7 @@ def runnable(layer: Path) -> Path:
 
 
 def add_native_modules(packages: Path) -> None:
-    """Put this machine's own beside each native module of the layer; the import system takes what fits."""
+    """Puts this machine's version beside each native module of the layer. Python imports the one that fits."""
     for module in sorted(packages.rglob("*.so")):
         place = module.parent.relative_to(packages)
         for own in (OURS / place).glob(f"{module.name.partition('.')[0]}.*.so"):
@@ -52,7 +54,7 @@ def _fill(packages: Path, folder: Path) -> None:
 
 
 def _compile(bytecode: Path) -> None:
-    """This Python's bytecode beside that of another version, so that no import is slower than on Lambda."""
+    """Adds the bytecode of this Python version, so that no import is slower than on Lambda."""
     source = bytecode.parent.parent / f"{bytecode.name.partition('.')[0]}.py"
     target = bytecode.with_name(f"{source.stem}.{sys.implementation.cache_tag}.pyc")
     if source.is_file() and not target.exists():

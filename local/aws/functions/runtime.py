@@ -1,7 +1,7 @@
 """Runs Lambda functions: the Runtime API page, and a pool of workers for each function.
 
-It decides when a worker is started, reused and killed, and what a time-out or a death comes to. What the
-functions are is moto's (service.py); retries of asynchronous events are asynchronous.py's.
+It decides when a worker is started, reused and killed, and the result of a time-out or a death. moto has the functions
+(service.py); asynchronous.py has the retries of asynchronous events.
 """
 
 import json
@@ -24,18 +24,18 @@ from local.clock_fibers import Fiber
 
 LOG = logging.getLogger(__name__)
 PAGE = "/_lamplighter/runtime"
-#: Where Slack is played (local/slack).
+#: The address of the played Slack (local/slack).
 SLACK = "/_slack"
 LOOPBACK = "127.0.0.1"
 #: Real seconds a worker may take to load its handler (AWS allows 10; a busy laptop is far slower).
 LOADED_WITHIN = 300.0
-#: A function is ended after its time-out in the lab's time; where it never pauses there, in real time this many
-#: times as late: a busy laptop is no slow AWS.
+#: A function is ended after its time-out in the lab's time. If no virtual time passes in it, it is ended after this
+#: many times the time-out in real time: a busy laptop is no slow AWS.
 PATIENCE = 4
-#: Real seconds between two looks at a function that has not ended.
+#: Real seconds between two checks of a function that has not ended.
 _SLICE = 0.5
-#: With the key in a function's token the API server asks this service who it is, as often as it has forgotten
-#: that in real time: nothing that the function does.
+#: The API server asks this service for the identity behind the key in a function's token, each time its cache has
+#: expired in real time. This is no action of the function.
 NOT_ITS_OWN = "sts"
 #: How many functions a new account runs at once, all together. The quota rises with use, and on request
 #: (https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html).
@@ -43,11 +43,11 @@ NEW_ACCOUNT = 10
 
 
 class Throttled(Exception):
-    """The account runs as many functions as it may: no code of this one has run."""
+    """The account already runs as many functions as it may: no code of this function has run."""
 
 
 class Runtime:
-    """All workers of one embedded cloud. Time stands while a function works; then it has taken what it takes."""
+    """All workers of one embedded cloud. Time stands still while a function works; then the time of its work passes."""
 
     def __init__(
         self, server: Server, clock: VirtualClock, work: Path, durations: Durations | None = None
@@ -62,9 +62,10 @@ class Runtime:
         self._variables = {
             "AWS_ENDPOINT_URL": server.endpoint,
             "LAMPLIGHTER_INSTANT": str(clock.path),
-            # How release 0.1.0 reads the clock: a text of three numbers (tests/scenarios/deploys/test_upgrade.py).
+            # Release 0.1.0 reads the clock like this: a text of three numbers
+            # (tests/scenarios/deploys/test_upgrade.py).
             "LAMPLIGHTER_CLOCK": str(self._text),
-            # As the endpoint of AWS: who speaks to Slack speaks to this one, and answers on this machine.
+            # Like the endpoint of AWS: a function that calls Slack reaches the played one, on this machine.
             "SLACK_API_URL": f"{server.endpoint}{SLACK}/api/",
             "SLACK_REPLY_HOSTS": LOOPBACK,
         }
@@ -77,14 +78,14 @@ class Runtime:
         self.concurrency = NEW_ACCOUNT
         self._closed = False
         self.faults = Faults()
-        #: Whether a function's role lets Lambda write its log; without it Lambda keeps nothing and says nothing.
+        #: Whether a function's role allows Lambda to write its log. Without it, Lambda silently keeps no log.
         self.may_log: Callable[[FunctionSpec], bool] = lambda _: True
         server.page(PAGE, self._answer)
         server.application.heralds.append(self._calls)
         server.application.observers.append(self._called)
 
     def invoke(self, spec: FunctionSpec, payload: bytes) -> Outcome:
-        """Run the function on one event and wait for what it comes to. Throttled where too many run."""
+        """Runs the function on one event and waits for its outcome. Raises Throttled if too many functions run."""
         with self._clock.busy(), self._counted(spec.name):
             invocation = Invocation(payload)
             if self.faults.dead(spec.name):
@@ -108,39 +109,39 @@ class Runtime:
             return invocation.outcome
 
     def fiber(self, access_key_id: str) -> Fiber | None:
-        """Whose work the function does that calls with this key, if one does right now."""
+        """The fiber of the function that calls with this key, if one works now."""
         worker = self._calling(access_key_id)
         return worker.current.fiber if worker and worker.current else None
 
     def at_work(self, function: str) -> bool:
-        """Whether an invocation of the function runs."""
+        """Whether an invocation of the function is running."""
         return self._under_way[function] > 0
 
     def warm(self, spec: FunctionSpec) -> None:
-        """Start a worker that waits for the function's first event, where there is none yet."""
+        """Starts a worker that waits for the function's first event, if there is none yet."""
         with self._lock:
             if not self._closed and all(worker.spec != spec for worker in self._workers.values()):
                 self._idle.setdefault(spec.name, []).append(self._start(spec))
 
     def forget(self, function: str) -> None:
-        """The function changed or went: its idle workers end now, a running one after its invocation."""
+        """The function changed or was deleted: its idle workers end now, a busy one after its invocation."""
         with self._lock:
             for worker in self._idle.pop(function, []):
                 worker.kill()
 
     def invocation(self, access_key_id: str) -> tuple[str, str, bytes] | None:
-        """Function, invocation and payload behind a key, if a function calls with it right now."""
+        """The function, invocation and payload behind a key, if a function now calls with it."""
         worker = self._calling(access_key_id)
         current = worker.current if worker else None
         return (worker.spec.name, current.id, current.payload) if worker and current else None
 
     def logs(self, function: str) -> str:
-        """All that the function and the runtime have written, oldest first."""
+        """All lines that the function and the runtime have written, oldest first."""
         path = self._logs / f"{function}.log"
         return path.read_text("utf-8", errors="replace") if path.exists() else ""
 
     def close(self) -> None:
-        """Kill every worker and wait until they are gone."""
+        """Kills every worker, and waits until they have ended."""
         with self._lock:
             self._closed = True
             for worker in self._workers.values():
@@ -160,7 +161,7 @@ class Runtime:
                 self._under_way[function] -= 1
 
     def _take(self, spec: FunctionSpec) -> Worker:
-        """An idle worker of this very function, else a new one."""
+        """An idle worker of this very function, otherwise a new one."""
         with self._lock:
             idle = self._idle.setdefault(spec.name, [])
             while idle:
@@ -171,7 +172,9 @@ class Runtime:
             return self._start(spec)
 
     def _initialise(self, worker: Worker, invocation: Invocation) -> float | None:
-        """See that the worker is ready; what a new one's Init takes, in seconds. It is no part of the time-out."""
+        """Waits until the worker is ready. Returns the seconds of a new one's Init, which do not count for the
+        time-out.
+        """
         worker.current = invocation
         worker.ready.wait(LOADED_WITHIN)
         if not worker.new:
@@ -182,14 +185,16 @@ class Runtime:
         return init
 
     def _work(self, worker: Worker, invocation: Invocation) -> None:
-        """Let the worker do it; ended in the end, whatever the worker does."""
+        """Lets the worker do the work; the invocation always ends, whatever the worker does."""
         worker.offer(invocation)
         timeout = worker.spec.timeout
         left = PATIENCE * timeout
         while not invocation.wait(_SLICE):
-            if not worker.alive:  # before it took the event: nobody else will end that
+            if not worker.alive:  # it died before it took the event: nobody else will end the invocation
                 left = 0
-            elif not invocation.pauses:  # a pause is the lab's time: what that takes here counts for nothing
+            elif (
+                not invocation.pauses
+            ):  # a pause is in the lab's time: its real time on this machine does not count
                 left -= _SLICE
             if left <= 0:
                 if worker.alive:
@@ -198,7 +203,7 @@ class Runtime:
                 worker.kill()
 
     def _let_it_take(self, worker: Worker, invocation: Invocation) -> None:
-        """What its work takes beside what it has waited."""
+        """Lets the time of its work pass, without the time of its pauses."""
         work = self._durations.rest(worker, invocation)
         left = invocation.deadline - self._clock.time()
         self._clock.sleep(max(0.0, min(work, left)))
@@ -207,7 +212,7 @@ class Runtime:
             worker.kill()
 
     def _pause(self, worker: Worker, seconds: float) -> Response:
-        """The function lets time pass: until its time-out, at which it is ended."""
+        """The function lets time pass, until its time-out, when it is ended."""
         invocation = worker.current
         if invocation is None:
             return Response(status=410)
@@ -217,7 +222,7 @@ class Runtime:
         return Response()
 
     def _let_pass(self, worker: Worker, invocation: Invocation, seconds: float) -> None:
-        """So long, with the event under way, unless its time-out comes first."""
+        """Lets this much time pass with the event running, unless its time-out comes first."""
         clock = self._clock
         until = clock.time() + seconds
         invocation.pauses += 1
@@ -288,7 +293,7 @@ class Runtime:
         """The Runtime API: /WORKER/2018-06-01/runtime/…, and /WORKER/sleep for a pause in the lab's time."""
         worker_id, _, path = request.path.strip("/").partition("/")
         path = path.removeprefix("2018-06-01/runtime/")
-        with self._lock:  # a worker may ask before its start has returned, which the lock is held for
+        with self._lock:  # a worker may call before `start` has returned, which holds the lock
             worker = self._workers.get(worker_id)
         if worker is None:
             return Response(status=410)

@@ -1,7 +1,6 @@
-"""moto's Lambda with real execution: the one method that wants docker is replaced by our workers.
+"""moto's Lambda with real execution: our workers replace the one method of moto that needs docker.
 
-It owns the way from moto's function to a worker's specification; the API, its validation and its documents
-stay moto's.
+This file makes a worker's specification from moto's function. moto keeps the API, its validation and its documents.
 """
 
 import hashlib
@@ -34,21 +33,21 @@ class TooManyRequests(LambdaClientError):
 
 
 class LambdaService:
-    """Functions of one embedded cloud as moto knows them, run by `runtime`."""
+    """The functions of one embedded cloud as moto knows them, run by `runtime`."""
 
     def __init__(self, runtime: Runtime, later: AsyncInvoker, assets: Assets, work: Path) -> None:
         self.runtime = runtime
         self.tools = LayerTools(work)
         self.later = later
         self._assets = assets
-        #: Whether Lambda may take a role, by its ARN.
+        #: Whether Lambda may assume a role, by its ARN.
         self.takes: Callable[[str], bool] = lambda _: True
         self._code = work / "code"
         self._code.mkdir(parents=True, exist_ok=True)
 
     def install(self) -> None:
-        """Take moto's seams: invocation, and what it forgets about a function."""
-        os.environ["VALIDATE_LAMBDA_S3"] = "false"  # code comes from the assembly, not from a bucket
+        """Replaces parts of moto: invocation, and the facts that moto leaves out of a function."""
+        os.environ["VALIDATE_LAMBDA_S3"] = "false"  # the code comes from the assembly, not from a bucket
         model = moto_lambda.LambdaFunction
         plain = vars(_Originals)
         backend = moto_lambda.LambdaBackend
@@ -60,15 +59,15 @@ class LambdaService:
         model.__init__ = _created(self, plain["created"])  # type: ignore[method-assign]
 
     def run(self, function_arn: str, payload: bytes) -> Outcome:
-        """Run a function now, by its ARN, in nobody's name. Throttled where the account runs too many."""
+        """Runs a function now, by its ARN, in nobody's name. Raises Throttled if the account runs too many."""
         return self.runtime.invoke(self.specification(self._function(function_arn)), payload)
 
     def role(self, function_arn: str) -> str:
-        """The ARN of the role that the function acts in."""
+        """The ARN of the function's role."""
         return str(self._function(function_arn).role)
 
     def warm_up(self, named: str = "") -> None:
-        """Start a worker for each Python function whose name ends so: a cold start may cost virtual minutes."""
+        """Starts a worker for each Python function whose name ends like this: a cold start may take virtual minutes."""
         for account in moto_lambda.lambda_backends.values():
             for backend in list(account.values()):
                 for function in list(backend.list_functions()):
@@ -77,15 +76,15 @@ class LambdaService:
                         self.runtime.warm(self.specification(function))
 
     def logs(self, function_arn: str) -> str:
-        """All that the function has written."""
+        """All lines that the function has written."""
         return self.runtime.logs(self._function(function_arn).function_name)
 
     def at_work(self, function_arn: str) -> bool:
-        """Whether the function works on an event, or one waits for a worker of it."""
+        """Whether the function works on an event, or an event waits for one of its workers."""
         return self.runtime.at_work(self._function(function_arn).function_name)
 
     def specification(self, function: Any) -> FunctionSpec:
-        """What a worker of this function of moto's needs."""
+        """What a worker of this moto function needs."""
         layers = self._layers(function)
         tools = self.tools.variables(layers)
         packages = tuple(runnable(layer) for layer in layers if has_packages(layer))
@@ -126,7 +125,7 @@ class LambdaService:
 
 
 class _Originals:
-    """moto's own methods, kept once: a second cloud in this process wraps them, not our wrappers."""
+    """moto's own methods, kept once: a second cloud in this process wraps them, and not our wrappers."""
 
     delete_function = moto_lambda.LambdaBackend.delete_function
     update_configuration = moto_lambda.LambdaFunction.update_configuration

@@ -1,7 +1,7 @@
-"""Files as they come out of an asset's zip archive: old and read-only, with bytecode only where it was packed.
+"""Files as they come out of an asset's zip archive: old and read-only, with bytecode only if the archive has it.
 
-On AWS /var/task and /opt are such files. CDK gives every file of its archives the same time, so bytecode that
-is compared with its source's time counts as stale there.
+On AWS, /var/task and /opt are such files. CDK gives every file of its archives the same time, so bytecode that Python
+compares with the time of its source counts as stale there.
 """
 
 import os
@@ -17,12 +17,12 @@ ANYBODY_RUNS = 0o111
 
 
 def as_unpacked(source: Path, target: Path) -> Path:
-    """The folder `source` at `target`, as its archive would give it; made once."""
+    """The folder `source` at `target`, as its archive would give it. It is made once."""
     return made_once(target, lambda draft: lay_out(source, draft))
 
 
 def lay_out(source: Path, target: Path) -> None:
-    """Put all files of `source` into the folder `target`."""
+    """Copies all files of `source` into the folder `target`."""
     for path in source.rglob("*"):
         if path.is_file():
             place = target / path.relative_to(source)
@@ -32,13 +32,13 @@ def lay_out(source: Path, target: Path) -> None:
 
 
 def seal(path: Path, mode: int = 0) -> None:
-    """Old and read-only; it may be run where `mode` says so."""
+    """Makes a file old and read-only. It stays executable if `mode` says so."""
     os.utime(path, (PACKED, PACKED))
     path.chmod(mode & ANYBODY_RUNS | READ_ONLY)
 
 
 def made_once(folder: Path, fill: Callable[[Path], None]) -> Path:
-    """`folder`, filled unless it is there; nobody ever sees it half done, and several may ask at once."""
+    """`folder`, filled unless it exists. It appears only when it is complete; several processes may call it."""
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,7 @@ def made_once(folder: Path, fill: Callable[[Path], None]) -> Path:
         fill(draft)
         draft.rename(folder)
     except OSError:
-        if not folder.is_dir():  # else somebody else was first
+        if not folder.is_dir():  # otherwise another process was first
             raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)

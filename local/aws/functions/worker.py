@@ -1,7 +1,7 @@
 """One Lambda worker: a process of its own that runs one function and serves one invocation at a time.
 
-It owns the process, its environment and the hand-over of invocations; when a worker is started, reused or
-given up is lambda_runtime's decision.
+This file has the process, its environment and the hand-over of invocations. runtime.py decides when a worker is
+started, reused or ended.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 
 @dataclass(frozen=True)
 class FunctionSpec:
-    """What makes a worker; a change of any of it needs a new one. `timeout` in seconds, `memory` in MB."""
+    """The specification of a worker. Any change of it needs a new worker. `timeout` in seconds, `memory` in MB."""
 
     name: str
     arn: str
@@ -39,12 +39,12 @@ class FunctionSpec:
     memory: int
     region: str
     version: str = "$LATEST"
-    #: Where it imports from besides its code: its layers' packages.
+    #: The folders that it imports from beside its code: the packages of its layers.
     packages: tuple[Path, ...] = (OURS,)
     environment: Mapping[str, str] = field(default_factory=dict)
-    #: Variables that name the worker's own folder for scratch files, where Lambda has /tmp.
+    #: Variables that name the worker's own folder for temporary files, as /tmp in Lambda.
     scratch_in: tuple[str, ...] = ("HOME", "TMPDIR")
-    #: Whether it runs programs with timers of their own (helm), which wait for what comes in the lab's time.
+    #: Whether it runs programs with timers of their own (helm), which wait for events in the lab's time.
     own_time: bool = False
 
     def __hash__(self) -> int:
@@ -53,23 +53,23 @@ class FunctionSpec:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an invocation came to; `failed` is Lambda's function error."""
+    """The result of an invocation; `failed` is Lambda's function error."""
 
     payload: bytes
     failed: bool = False
 
 
 class Invocation:
-    """One event on its way through a worker; the first outcome counts."""
+    """One event on its way through a worker; only the first outcome counts."""
 
     def __init__(self, payload: bytes) -> None:
         self.id = str(uuid.uuid4())
         self.payload = payload
         self.outcome: Outcome | None = None
-        #: Whose work it is, and when its time is over, in the lab's time.
+        #: The fiber that it works for, and the end of its time, in the lab's time.
         self.fiber: Fiber | None = None
         self.deadline = math.inf
-        #: AWS calls so far, and pauses under way.
+        #: The AWS calls so far, and the pauses that are running.
         self.calls = self.pauses = 0
         self._done = threading.Event()
 
@@ -83,7 +83,7 @@ class Invocation:
 
 
 class Worker:
-    """A started worker process; `ended` is called once when it is gone."""
+    """A started worker process. `ended` is called once, when it has ended."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Worker:
         ended: "Callable[[Worker], None]",
     ) -> None:
         scratch.mkdir(parents=True, exist_ok=True)
-        #: Nobody else's, however many start at once: the system makes the folder, or another name.
+        #: A folder of this worker alone, however many start at once: the system makes it, or picks another name.
         self._scratch = Path(tempfile.mkdtemp(dir=scratch))
         self.id = self._scratch.name
         self.spec = spec
@@ -106,7 +106,7 @@ class Worker:
         #: Whether it has never had an event.
         self.new = True
         self._killed = False
-        self.ready = threading.Event()  # it has asked for its first invocation, or ended
+        self.ready = threading.Event()  # it has asked for its first invocation, or has ended
         self._waiting: queue.SimpleQueue[Invocation | None] = queue.SimpleQueue()
         with log.open("ab") as output:
             self.process = subprocess.Popen(
@@ -131,20 +131,20 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Fit for another event: a killed one may still be there for a moment."""
+        """Whether it can take another event: a killed worker may still exist for a moment."""
         return not self._killed and self.process.poll() is None
 
     def offer(self, invocation: Invocation) -> None:
-        """Hand it the next event."""
+        """Gives it the next event."""
         self._waiting.put(invocation)
 
     def next(self) -> Invocation | None:
-        """What the worker's own question waits for; None when it is to end."""
+        """The invocation that the worker asks for; it waits for one. None when the worker must end."""
         self.ready.set()
         return self._waiting.get()
 
     def kill(self) -> None:
-        """End the worker and everything it started, at once."""
+        """Ends the worker and everything that it started, at once."""
         self._killed = True
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
@@ -164,7 +164,7 @@ class Worker:
             "PATH": os.environ.get("PATH", os.defpath),
             "LANG": "C.UTF-8",
             "TZ": ":UTC",
-            # As where code and layers cannot be written.
+            # As on Lambda, where code and layers cannot be written.
             "PYTHONDONTWRITEBYTECODE": "1",
             "AWS_EC2_METADATA_DISABLED": "true",
             **variables,

@@ -1,4 +1,4 @@
-"""Choice rules of the Amazon States Language: which rule of a Choice state holds for the data."""
+"""Choice rules of the Amazon States Language: which rule of a Choice state matches the data."""
 
 import operator
 import re
@@ -24,7 +24,7 @@ _COMPARISON = re.compile(
 
 
 def holds(rule: Json, data: Json, context: Json) -> bool:
-    """Whether a choice rule holds. A variable that is not there is States.Runtime, as on AWS."""
+    """Whether a choice rule holds. A missing variable raises States.Runtime, as on AWS."""
     if "And" in rule:
         return all(holds(inner, data, context) for inner in rule["And"])
     if "Or" in rule:
@@ -61,7 +61,7 @@ def _compared(test: str, expected: Json, value: Json, data: Json, context: Json)
 
 
 def _typed(kind: str, value: Json) -> Json:
-    """The value as the rule's kind compares it, None where it is of another type."""
+    """The value in the type of the rule; None if it is of another type."""
     if kind == "String":
         return value if isinstance(value, str) else None
     if kind == "Boolean":

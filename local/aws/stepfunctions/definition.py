@@ -1,4 +1,4 @@
-"""What Step Functions refuses about a state machine's definition before it takes it."""
+"""What Step Functions refuses in the definition of a state machine."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ TERMINAL = ("Choice", "Succeed", "Fail")
 
 
 def parsed(text: str) -> Document:
-    """The definition; InvalidDefinition names every problem that is found."""
+    """The definition. Raises InvalidDefinition with every problem."""
     try:
         definition: Document = json.loads(text)
     except ValueError as error:
@@ -28,7 +28,7 @@ def parsed(text: str) -> Document:
 
 
 def problems_of(definition: Json, where: str = "") -> Iterator[str]:
-    """Every problem, with where it is."""
+    """Every problem, with its place."""
     if not isinstance(definition, dict) or not isinstance(definition.get("States"), dict):
         yield f"The definition needs States at {where or '/'}"
         return

@@ -1,8 +1,8 @@
-"""How an execution goes wrong: an error with its name and cause, and being stopped from outside."""
+"""How an execution fails: an error with its name and cause, or a stop from outside."""
 
 
 class StatesError(Exception):
-    """What Retry and Catch look at: `error` is the name that ErrorEquals compares."""
+    """The error that Retry and Catch see; ErrorEquals compares `error`, its name."""
 
     def __init__(self, error: str, cause: str = "") -> None:
         super().__init__(f"{error}: {cause}")
@@ -26,4 +26,4 @@ class StatesError(Exception):
 
 
 class Stopped(Exception):
-    """The execution, or the branch, is over for a reason that lies elsewhere."""
+    """The execution, or the branch, ends for a reason outside of it."""

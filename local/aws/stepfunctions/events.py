@@ -9,12 +9,12 @@ Json = Any
 
 
 def compact(data: Json) -> str:
-    """JSON as the history holds it."""
+    """JSON as the history has it."""
     return json.dumps(data, separators=(",", ":"))
 
 
 class TaskEvents:
-    """Each method gives (type, name of the details, details)."""
+    """Each method returns (type, name of the details, details)."""
 
     def __init__(self, resource: str, parameters: Json, timeout: float | None) -> None:
         self._function = resource.startswith("arn:aws:lambda:")

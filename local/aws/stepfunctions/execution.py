@@ -1,6 +1,6 @@
-"""One execution of a state machine: its status, its history and how many state transitions it took.
+"""One execution of a state machine: its status, its history and the number of its state transitions.
 
-It records; what is to be done next is the interpreter's business.
+It only records; the interpreter decides what to do next.
 """
 
 import json
@@ -30,7 +30,7 @@ class StateMachine:
 
 
 class Scope:
-    """Something that can be stopped, with all that it started: an execution, a branch."""
+    """Something that can be stopped with all that it started: an execution or a branch."""
 
     def __init__(self, clock: VirtualClock, parent: "Scope | None" = None) -> None:
         self.clock = clock
@@ -49,7 +49,7 @@ class Scope:
             raise Stopped
 
     def sleep_until(self, epoch: float) -> None:
-        """Wait in virtual time; raises Stopped as soon as that is so."""
+        """Waits in virtual time. Raises Stopped as soon as it is stopped."""
         if self.clock.wait_until(epoch, self.stopped):
             raise Stopped
 
@@ -82,10 +82,10 @@ class Execution(Scope):
         )
 
     def event(self, kind: str, key: str = "", details: Document | None = None, previous: int = -1) -> int:
-        """Add to the history; gives the event's id. `previous` is by default the one before."""
+        """Adds an event to the history and returns its id. `previous` is by default the event before."""
         with self._lock:
             number = len(self._events) + 1
-            # The last one is the execution's own end.
+            # The last event is the end of the execution itself.
             if number >= self.limits.history_events and not self.ended:
                 raise StatesError(
                     "States.Runtime",
@@ -151,7 +151,7 @@ class Execution(Scope):
         self._end(status, kind, key, {"error": error, "cause": cause})
 
     def _end(self, status: str, kind: str, key: str, details: Document) -> None:
-        """The first end counts; nobody sees the status without what belongs to it."""
+        """Only the first end counts. Status and results become visible together."""
         with self._lock:
             if self.ended is not None:
                 return
@@ -164,5 +164,5 @@ class Execution(Scope):
 
 
 def instant(moment: datetime) -> str:
-    """As the context object writes it."""
+    """An instant as the context object writes it."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

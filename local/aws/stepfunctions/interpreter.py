@@ -1,6 +1,6 @@
 """Runs the Amazon States Language (JSONPath) in virtual time: one state after the other, with Retry and Catch.
 
-Parallel and Map run each branch as a fiber of its own. What a task calls is tasks.py's business.
+Parallel and Map run each branch as a fiber of its own. tasks.py calls the target of a task.
 """
 
 import random
@@ -25,7 +25,7 @@ MOST_BRANCHES = 40
 
 
 class Interpreter:
-    """`run` takes an execution from its start to its end, on the calling thread."""
+    """`run` runs an execution from its start to its end, on the calling thread."""
 
     def __init__(self, tasks: Tasks, seed: int = 0) -> None:
         self._tasks = tasks
@@ -48,7 +48,7 @@ class Interpreter:
 
 
 class Run:
-    """One line of states: the execution's own, or a branch's. `scope` is what stops it."""
+    """One line of states: of the execution itself, or of a branch. `scope` can stop it."""
 
     def __init__(
         self, tasks: Tasks, chance: random.Random, execution: Execution, scope: Scope, context: Json
@@ -62,7 +62,7 @@ class Run:
         self._last_event = -1
 
     def states(self, definition: Json, data: Json) -> Json:
-        """Run from StartAt to an end; gives the last state's output."""
+        """Runs from StartAt to an end. Returns the output of the last state."""
         name: str | None = definition["StartAt"]
         while name is not None:
             state = definition["States"][name]
@@ -88,7 +88,7 @@ class Run:
         return data
 
     def _persistently(self, name: str, state: Json, data: Json) -> tuple[Json, str | None]:
-        """The state's output and what follows, through its retriers and catchers."""
+        """The state's output and the next state, after its retriers and catchers."""
         used: dict[int, int] = {}
         while True:
             try:
@@ -126,7 +126,7 @@ class Run:
         return self._execution.limits.checked(chosen, name), following
 
     def _worked(self, name: str, kind: str, state: Json, given: Json) -> Json:
-        """What a Pass, Task, Parallel or Map state makes of its input."""
+        """The output of a Pass, Task, Parallel or Map state for its input."""
         parameters = fill(state["Parameters"], given, self._context) if "Parameters" in state else given
         if kind == "Task":
             self._execution.limits.checked(parameters, name)
@@ -172,7 +172,7 @@ class Run:
         return {} if path is None else data if path == "$" else read(path, data, self._context)
 
     def _task(self, state: Json, parameters: Json, given: Json) -> Json:
-        """Run it beside this thread, so that its time-out and a stop are not kept waiting."""
+        """Runs a task beside this thread, so that a time-out or a stop takes effect at once."""
         seconds = (
             read(state["TimeoutSecondsPath"], given, self._context)
             if "TimeoutSecondsPath" in state
@@ -230,7 +230,7 @@ class Run:
         return Run(self._tasks, self._chance, self._execution, scopes, {**self._context, **context})
 
     def _at_once(self, scopes: Scope, works: list[Callable[[], Json]], most: int) -> list[Json]:
-        """The results of branches, of which `most` run at a time; the first that fails stops its siblings."""
+        """The results of branches; at most `most` run at a time. The first failure stops the others."""
 
         def guarded(work: Callable[[], Json]) -> tuple[Json, BaseException | None]:
             try:

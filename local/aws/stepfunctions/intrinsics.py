@@ -21,7 +21,7 @@ _WORDS = {"true": True, "false": False, "null": None}
 
 
 def evaluate(text: str, read: Callable[[str], Json]) -> Json:
-    """The value of an intrinsic function; `read` gives the value at a path."""
+    """The value of an intrinsic function; `read` returns the value at a path."""
     value, at = _value(text, 0, read)
     if text[at:].strip():
         raise _failure(f"'{text}' has something after its end: '{text[at:]}'")
@@ -78,7 +78,7 @@ def _call(name: str, arguments: list[Json]) -> Json:
 
 
 class _Literal(str):
-    """Text as it is written, its backslashes not yet taken out: Format tells an escaped brace from {}."""
+    """Text as written, with its backslashes: Format must tell an escaped brace from {}."""
 
     __slots__ = ()
 

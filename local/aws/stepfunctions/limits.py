@@ -15,18 +15,18 @@ Json = Any
 
 @dataclass
 class Limits:
-    """Step Functions' own; a test may make a history shorter, to see its end sooner."""
+    """The limits of Step Functions. A test may make a history shorter, to reach its end sooner."""
 
     data_bytes: int = 262_144
     history_events: int = 25_000
 
     def fits(self, data: Json) -> bool:
-        """Whether a state may carry the data: it is counted in UTF-8, without blanks."""
+        """Whether a state may carry the data; its size counts in UTF-8, without blanks."""
         text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
         return len(text.encode()) <= self.data_bytes
 
     def checked(self, data: Json, state: str) -> Json:
-        """The data, unless it is more than a state may carry: States.DataLimitExceeded."""
+        """The data. Raises States.DataLimitExceeded if it is more than a state may carry."""
         if not self.fits(data):
             raise StatesError(
                 "States.DataLimitExceeded",

@@ -1,5 +1,7 @@
-"""JSONPath and payload templates of the Amazon States Language: reading values out of a state's data, putting a
-result into it, and filling in a template. Intrinsic functions are in intrinsics.py.
+"""JSONPath and payload templates of the Amazon States Language.
+
+It reads values from a state's data, puts a result into it, and fills in a template. intrinsics.py has the intrinsic
+functions.
 """
 
 import copy
@@ -19,7 +21,7 @@ _STEP = re.compile(r"\.([^\.\[\]'\"*?@()\s:,]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\
 
 
 def read(path: str, data: Json, context: Json) -> Json:
-    """The value at `path`; `$$` looks in the context object. What is not there is States.Runtime."""
+    """The value at `path`; `$$` reads the context object. A missing value raises States.Runtime."""
     root: Json
     root, rest = (context, path[2:]) if path.startswith("$$") else (data, path[1:])
     if not path.startswith("$"):
@@ -43,7 +45,7 @@ def read(path: str, data: Json, context: Json) -> Json:
 
 
 def present(path: str, data: Json, context: Json) -> bool:
-    """Whether there is anything at `path`."""
+    """Whether there is a value at `path`."""
     try:
         read(path, data, context)
     except StatesError:
@@ -52,7 +54,7 @@ def present(path: str, data: Json, context: Json) -> bool:
 
 
 def put(path: str | None, data: Json, result: Json) -> Json:
-    """The data with `result` at a reference path; None leaves the data, `$` replaces it."""
+    """The data with `result` at a reference path. None leaves the data unchanged, `$` replaces it."""
     if path is None:
         return data
     steps = _reference(path[1:])
@@ -79,7 +81,7 @@ def put(path: str | None, data: Json, result: Json) -> Json:
 
 
 def fill(template: Json, data: Json, context: Json) -> Json:
-    """The template with every `name.$` replaced by what its path or intrinsic function gives."""
+    """The template, with every `name.$` replaced by the value of its path or intrinsic function."""
     if isinstance(template, Mapping):
         filled = {}
         for key, value in template.items():
@@ -126,7 +128,7 @@ def _reference(rest: str) -> tuple[str | int, ...] | None:
 
 
 def _search(rest: str, root: Json, path: str) -> list[Json]:
-    """What a path with wildcards finds: always a list, maybe empty."""
+    """The values that a path with wildcards matches: always a list, maybe empty."""
     try:
         compiled = _compiled("$" + rest)
     except Exception as error:

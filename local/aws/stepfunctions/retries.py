@@ -1,6 +1,6 @@
 """What follows an error of a state: a retry after a delay, a catcher, or the end of the execution.
 
-Pure: the embedded Step Functions and the world of the property tests both ask it, each in its own time.
+It is pure. The embedded Step Functions and the world of the property tests both use it, each in its own time.
 """
 
 import random
@@ -16,9 +16,9 @@ DEFAULT_BACKOFF = 2.0
 
 
 def retry_delay(state: Json, error: StatesError, used: dict[int, int], chance: random.Random) -> float | None:
-    """Seconds until the next attempt; None where no retrier has an attempt left.
+    """Seconds until the next attempt; None if no retrier has an attempt left.
 
-    `used` counts the attempts of each retrier, by its place in the list, and is counted on here.
+    `used` counts the attempts of each retrier, by its place in the list; this function increases the count.
     """
     for number, retrier in enumerate(state.get("Retry", [])):
         if not error.matches(retrier["ErrorEquals"]):
@@ -35,9 +35,9 @@ def retry_delay(state: Json, error: StatesError, used: dict[int, int], chance: r
 
 
 def caught(state: Json, data: Json, error: StatesError) -> tuple[Json, str]:
-    """What the first fitting catcher makes of the state's input, and the state that follows.
+    """The state's input after the first matching catcher, and the next state.
 
-    Raises the error itself where no catcher fits.
+    Raises the error itself if no catcher matches.
     """
     for catcher in state.get("Catch", []):
         if error.matches(catcher["ErrorEquals"]):

@@ -1,7 +1,7 @@
-"""What Step Functions asks of a state machine's role before it takes the definition.
+"""What the role of a state machine must allow before Step Functions accepts the definition.
 
-Sources: Step Functions developer guide, "Creating an IAM role for your state machine" and "Run a Job (.sync)": the
-managed rule by which a workflow hears of another's end is put in the role's name.
+Sources: Step Functions developer guide, "Creating an IAM role for your state machine" and "Run a Job (.sync)". Step
+Functions uses the role to create the managed rule that reports the end of another workflow.
 """
 
 from local.aws.api.own_services import AwsError
@@ -12,7 +12,7 @@ _RULE = "rule/StepFunctionsGetEventsForStepFunctionsExecutionRule"
 
 
 def check_role(role: str, machine: str, text: str, around: ServiceContext) -> None:
-    """AwsError where Step Functions may not take the role, or the role may not put the managed rule."""
+    """Raises AwsError if Step Functions may not assume the role, or the role may not create the managed rule."""
     if not may_assume(role, Service("states.amazonaws.com", machine), around.state):
         raise AwsError(
             "AccessDeniedException",

@@ -1,6 +1,6 @@
-"""The Step Functions API: state machines and their executions, each run by the interpreter on a thread of its own.
+"""The Step Functions API: state machines and their executions. The interpreter runs each on a thread of its own.
 
-Standard workflows only; executions start at once and keep their names for good, as on AWS for 90 days.
+Only standard workflows. Executions start at once and keep their names for ever, as on AWS for 90 days.
 """
 
 import json
@@ -21,13 +21,13 @@ from local.aws.timers import Timers
 
 _NAME = re.compile(r"[^\s<>{}\[\]?*\"#%\\^|~`$&,;:/\x00-\x1f\x7f-\x9f]{1,80}")
 
-#: DescribeExecution is eventually consistent: how long an execution may run before it is seen [est]
+#: DescribeExecution is eventually consistent: how long an execution may run before it is visible [est]
 #: (https://docs.aws.amazon.com/step-functions/latest/apireference/API_DescribeExecution.html).
 SEEN_AFTER = timedelta(seconds=1)
 
 
 class StepFunctions:
-    """Public methods that boto3 knows are operations of `stepfunctions`."""
+    """Public methods with the names of boto3's operations are operations of `stepfunctions`."""
 
     def __init__(
         self, service_context: ServiceContext, timers: Timers, seed: int = 0, limits: Limits | None = None
@@ -46,12 +46,12 @@ class StepFunctions:
         return {arn: execution.transitions for arn, execution in list(self._executions.items())}
 
     def wait_for(self, arn: str) -> None:
-        """Return when the execution is over, however."""
+        """Returns when the execution has ended, successfully or not."""
         execution = self._execution(arn)
         self._clock.wait_until(None, execution.stopped)
 
     def stop_all(self) -> None:
-        """End every execution silently: the embedded cloud goes down."""
+        """Ends every execution silently, because the embedded cloud goes down."""
         for execution in list(self._executions.values()):
             execution.stop()
 
@@ -85,7 +85,7 @@ class StepFunctions:
         return {"stateMachineArn": arn, "creationDate": machine.created}
 
     def update_state_machine(self, request: Document) -> Document:
-        """Executions that run keep the definition they started with."""
+        """Changes the definition. Running executions keep the definition that they started with."""
         machine = self._machine(request["stateMachineArn"])
         text = request.get("definition") or machine.text
         check_role(request.get("roleArn") or machine.role, machine.arn, text, self._service_context)
@@ -103,7 +103,7 @@ class StepFunctions:
         return {"updateDate": self._clock.now()}
 
     def delete_state_machine(self, request: Document) -> Document:
-        """Deleting what is not there succeeds; running executions go on."""
+        """Deletes a state machine. A missing one is no error, and running executions continue."""
         self._machines.pop(request["stateMachineArn"], None)
         return {}
 
@@ -165,7 +165,7 @@ class StepFunctions:
             execution = Execution(self._clock, machine, name, arn, text, self._limits)
             self._executions[arn] = execution
         limit = machine.definition.get("TimeoutSeconds")
-        # Or a clock that hurries would find nothing but the limit to wait for.
+        # Otherwise a hurrying clock would find only the limit to wait for.
         with self._clock.busy():
             if limit:
                 self._timers.after(limit, execution.time_out)

@@ -1,5 +1,6 @@
-"""What a Task state calls: a function by its ARN, the optimised integrations in use, and any aws-sdk action,
-each with the state machine's role, and its errors by the names that Retry and Catch know.
+"""What a Task state calls: a function by its ARN, the optimised integrations in use, and any aws-sdk action.
+
+Each call uses the state machine's role, and has errors with the names that Retry and Catch use.
 """
 
 import json
@@ -17,21 +18,21 @@ from local.aws.stepfunctions.execution import Execution, Scope
 
 Json = Any
 
-#: Members of the optimised integrations that may be JSON, where the service takes text.
+#: Members of the optimised integrations that may be JSON although the service takes text.
 TEXTS = {
     ("sfn", "startExecution"): "Input",
     ("sqs", "sendMessage"): "MessageBody",
     ("sns", "publish"): "Message",
 }
 OPTIMISED = {"states": "sfn", "sqs": "sqs", "sns": "sns", "dynamodb": "dynamodb", "events": "eventbridge"}
-#: How errors of optimised integrations begin, where aws-sdk's differ.
+#: The prefix of the errors of optimised integrations, if it differs from aws-sdk's.
 OPTIMISED_PREFIXES = {"dynamodb": "DynamoDB", "sfn": "StepFunctions", "sns": "SNS", "sqs": "SQS"}
 SYNC_POLL_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
 class _Role:
-    """In whose name a task calls."""
+    """The role in whose name a task calls."""
 
     arn: str
     taken_by: Service
@@ -111,7 +112,7 @@ class Tasks:
         }
 
     def _outcome(self, arn: str, sync: str, scope: Scope, role: _Role) -> Json:
-        """Wait for the started execution: its description, the output as JSON with `.sync:2`."""
+        """Waits for the started execution. Returns its description, with the output as JSON for `.sync:2`."""
         describe = Call("sfn", "describeExecution")
         while True:
             scope.sleep_until(scope.clock.time() + SYNC_POLL_SECONDS)
@@ -135,7 +136,7 @@ def _function_error(text: str) -> StatesError:
 
 
 def _sentence(error: ClientError, service: str) -> str:
-    """As the Java SDK words it."""
+    """The error text in the words of the Java SDK."""
     metadata = error.response["ResponseMetadata"]
     return (
         f"{error.response['Error']['Message']} (Service: {service}, Status Code:"

@@ -1,4 +1,4 @@
-"""S3 buckets with what we ask of them: who may not see in, how long things are kept, TLS only."""
+"""S3 buckets with the properties that we use: public access, lifetime of objects, TLS only."""
 
 import json
 
@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 from local.aws.cloudformation.api_parameters import fitted
 from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, is_absent, tolerant
 
-#: Property -> the call that sets it, the parameter it goes in.
+#: Property -> the call that sets it, and the parameter of that call.
 SETTINGS = {
     "BucketEncryption": ("put_bucket_encryption", "ServerSideEncryptionConfiguration"),
     "PublicAccessBlockConfiguration": ("put_public_access_block", "PublicAccessBlockConfiguration"),

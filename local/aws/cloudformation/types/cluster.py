@@ -1,4 +1,4 @@
-"""EKS resources, with the waiting that CloudFormation does for them in virtual time."""
+"""EKS resources. As on AWS, CloudFormation waits for them, in virtual time."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 from local.aws.cloudformation.api_parameters import fitted
 from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, is_absent, tolerant
 
-#: Virtual seconds between two looks, and after which CloudFormation gives a resource up.
+#: Virtual seconds between two reads, and after which CloudFormation gives up.
 LOOK_EVERY = 10.0
 GIVE_UP_AFTER = 3600.0
 
@@ -23,7 +23,9 @@ def _until(order: Order, what: str, done: Callable[[], bool]) -> None:
 
 
 def settled(order: Order, operation: str, key: str, **request: Any) -> dict[str, Any]:
-    """Wait until what `operation` describes is ACTIVE; Failed says the health issues when it never will be."""
+    """Waits until the resource that `operation` describes is ACTIVE. Raises Failed with its health issues if it never
+    will be.
+    """
     found: dict[str, Any] = {}
 
     def look() -> bool:
@@ -38,7 +40,7 @@ def settled(order: Order, operation: str, key: str, **request: Any) -> dict[str,
 
 
 def gone(order: Order, operation: str, **request: Any) -> None:
-    """Wait until describing says that there is none."""
+    """Waits until the describe call says that the resource does not exist."""
 
     def look() -> bool:
         return not tolerant(order, "eks", operation, **request)
@@ -47,7 +49,7 @@ def gone(order: Order, operation: str, **request: Any) -> None:
 
 
 def updated(order: Order, update: dict[str, Any], **target: str) -> None:
-    """Wait until an update has been carried out; Failed with its errors when it was not."""
+    """Waits until an update is finished. Raises Failed with its errors if it failed."""
 
     def look() -> bool:
         found = order.call("eks", "describe_update", updateId=update["id"], **target)["update"]

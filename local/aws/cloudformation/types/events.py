@@ -1,4 +1,4 @@
-"""What makes things happen: state machines, schedules, event rules, alarms."""
+"""State machines, schedules, event rules and alarms."""
 
 import json
 from typing import Any

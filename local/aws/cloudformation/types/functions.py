@@ -10,7 +10,7 @@ from local.aws.cloudformation.api_parameters import fitted
 from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, removed, tolerant
 from local.aws.iam import LAMBDA, role_may
 
-#: Where Lambda writes by itself, or what has no meaning here.
+#: Properties for Lambda's logs, and others without an effect here.
 LEFT_OUT = (
     "FunctionName",
     "Code",
@@ -18,7 +18,7 @@ LEFT_OUT = (
     "ReservedConcurrentExecutions",
     "RuntimeManagementConfig",
 )
-#: What event_sources.py plays of a mapping.
+#: The properties of a mapping that event_sources.py uses.
 MAPPING = frozenset(
     {
         "BatchSize",
@@ -128,7 +128,7 @@ def _alias_deleted(order: Order, _: Physical) -> None:
     tolerant(order, "lambda", "delete_alias", FunctionName=order.get("FunctionName"), Name=order.get("Name"))
 
 
-#: What a role needs to read a stream, and on what, where that is not the stream.
+#: The permissions that a role needs to read a stream, and their resource, if it is not the stream.
 _READING = {"dynamodb:GetRecords": "", "dynamodb:GetShardIterator": "", "dynamodb:ListStreams": "*"}
 _RECEIVING = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
 
@@ -167,7 +167,7 @@ def _mapping(order: Order) -> Physical:
             f"Cannot access stream {stream}. Please ensure the role can perform the GetRecords, GetShardIterator,"
             f" DescribeStream, and ListStreams Actions on your stream in IAM. ({error})"
         ) from error
-    # Lambda reads the stream in the role's name, by calls that nobody makes here.
+    # Lambda reads the stream in the role's name, with calls that the embedded cloud does not make.
     for action, resource in _READING.items():
         if not role_may(role, action, resource or stream, order.around.state):
             raise Failed(f"Cannot access stream {stream}: {role} may not {action}")

@@ -33,7 +33,7 @@ def _stage_deleted(order: Order, physical: Physical) -> None:
 
 
 def _part(singular: str) -> Kind:
-    """Integrations and routes: parts of an API with an id of their own."""
+    """An integration or a route: a part of an API with its own id."""
     key = f"{singular.capitalize()}Id"
 
     def create(order: Order) -> Physical:

@@ -28,7 +28,7 @@ def _role_changed(order: Order, physical: Physical) -> Physical:
 
 
 def _role_policies(order: Order, role: str) -> None:
-    """What the role has inside it and attached becomes what the properties say."""
+    """Makes the inline and attached policies of the role those of the properties."""
     inline = {policy["PolicyName"]: policy["PolicyDocument"] for policy in order.get("Policies", [])}
     for policy in order.old.get("Policies", []):
         if policy["PolicyName"] not in inline:
@@ -136,7 +136,7 @@ def _managed_policy_deleted(order: Order, physical: Physical) -> None:
 
 
 def _identity_provider(order: Order) -> Physical:
-    # AWS looks up the thumbprint itself where none is given; moto wants one.
+    # AWS finds the thumbprint itself if none is given; moto needs one.
     thumbprints = order.get("ThumbprintList") or ["0" * 40]
     leave = ("Tags", "ThumbprintList")
     reply = order.shaped("iam", "create_open_id_connect_provider", *leave, ThumbprintList=thumbprints)

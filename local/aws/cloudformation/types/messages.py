@@ -1,4 +1,4 @@
-"""Topics and queues, with who may use them and who listens."""
+"""Topics and queues, with their policies and subscriptions."""
 
 import json
 from typing import Any

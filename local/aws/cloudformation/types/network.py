@@ -1,4 +1,4 @@
-"""EC2 resources: VPC and what is in it, addresses, security groups, launch templates."""
+"""EC2 resources: VPCs with their parts, addresses, security groups, launch templates."""
 
 from typing import Any
 

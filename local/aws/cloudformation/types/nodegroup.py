@@ -1,7 +1,7 @@
-"""EKS managed node groups: what is changed in place, what replaces, and what CloudFormation refuses.
+"""EKS managed node groups: which changes happen in place, which replace the group, and which CloudFormation refuses.
 
-From the published resource handler: a change of the version or launch template cannot go together with any
-other, and a replacement under a fixed name fails, since the old group still has the name.
+From the published resource handler: a change of the version or launch template cannot be combined with any other
+change. A replacement with a fixed name fails, because the old group still has the name.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What keeps things: tables, parameters, secrets, log groups, and what has nothing behind it."""
+"""Tables, parameters, secrets, log groups, and resources without anything behind them."""
 
 import secrets
 import string
@@ -7,7 +7,7 @@ from typing import Any
 from local.aws.cloudformation.api_parameters import fitted
 from local.aws.cloudformation.kinds import Kind, Order, Physical, removed, tolerant
 
-#: Properties of a table that are calls of their own.
+#: Properties of a table that need a call of their own.
 TABLE_EXTRAS = (
     "TableName",
     "TimeToLiveSpecification",
@@ -28,7 +28,7 @@ def _table(order: Order) -> Physical:
 
 
 def _stream(order: Order) -> dict[str, Any]:
-    """A stream is asked for by its view alone."""
+    """A template sets a stream by its view only."""
     found = order.get("StreamSpecification")
     return {"StreamSpecification": {**found, "StreamEnabled": True}} if found else {}
 
@@ -47,7 +47,7 @@ def _described_table(name: str, reply: dict[str, Any]) -> Physical:
 
 
 def _replica(order: Order) -> dict[str, Any]:
-    """The settings of a global table's replica in this region; a plain table's are its own."""
+    """The settings of a global table's replica in this region; a plain table has them itself."""
     replicas = order.get("Replicas", [])
     return next(
         (dict(replica) for replica in replicas if replica["Region"] == order.region), dict(order.properties)
@@ -152,7 +152,7 @@ def _log_group_changed(order: Order, physical: Physical) -> Physical:
 
 
 def _nothing(order: Order) -> Physical:
-    """A resource that only a template knows."""
+    """A resource that exists only in templates."""
     return Physical(order.name("Name"))
 
 
