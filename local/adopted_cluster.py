@@ -1,7 +1,7 @@
 """The cluster that a lab adopts, as if somebody else had made it.
 
-On AWS it is there already. Here it is our own cluster stack under their names and without our tag, so that
-everything a lab may find in a cluster (system nodes, the GPU Operator) is there to be found.
+On AWS it exists already. Here it is our own cluster stack, with their names and without our tag. So it has everything
+that a lab may find in a cluster: system nodes, the GPU Operator.
 """
 
 import json
@@ -11,12 +11,12 @@ from typing import Any
 from lamplighter.lab.model import Lab
 from local.assembly import Assembly, StackTemplate, synthesise
 
-#: What a pool's group is made of where the lab leaves it to AWS.
+#: The resources of a pool's group if the lab leaves them to AWS.
 GROUP = {"instance_type": "g5.xlarge", "max_nodes": 2}
 
 
 def older_groups(lab: Lab) -> dict[str, str]:
-    """By adopted node group its Auto Scaling group, where the lab says that it is named otherwise than EKS does."""
+    """By adopted node group, its Auto Scaling group, if the lab names it differently from EKS."""
     return {
         pool.existing: pool.auto_scaling_group
         for pool in lab.pools.values()
@@ -25,7 +25,7 @@ def older_groups(lab: Lab) -> dict[str, str]:
 
 
 def made_by_others(lab: Lab, work: Path) -> tuple[Assembly, StackTemplate] | None:
-    """The assembly and stack of what a lab adopts; None for a lab that makes its own cluster."""
+    """The assembly and stack of the cluster that a lab adopts; None for a lab that makes its own cluster."""
     cluster = lab.cluster.existing
     if cluster is None:
         return None
@@ -41,6 +41,6 @@ def made_by_others(lab: Lab, work: Path) -> tuple[Assembly, StackTemplate] | Non
     for name, pool in lab.pools.items():
         if pool.existing:
             text = text.replace(f'"{cluster}-ng-{name}"', json.dumps(pool.existing))
-            # In the ARNs of policies.
+            # Part of the ARNs of policies.
             text = text.replace(f"/{cluster}-ng-{name}/", f"/{pool.existing}/")
     return assembly, StackTemplate(f"{cluster}-of-somebody-else", text, {})

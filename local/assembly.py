@@ -1,6 +1,4 @@
-"""The cloud assembly of a lab: synthesised as for AWS, by app.py, and kept as long as nothing it is made of
-changes.
-"""
+"""The cloud assembly of a lab. app.py synthesises it as for AWS; it is kept until one of its sources changes."""
 
 import fcntl
 import hashlib
@@ -21,16 +19,16 @@ from lamplighter.labfile import file as labfile
 from local.cache_folder import cache_folder
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-#: What an assembly is made of, besides the lab.
+#: The sources of an assembly, beside the lab.
 SOURCES = ("app.py", "cdk.json", "stacks", "lambdas", "requirements/dev.txt")
-#: Assemblies kept; one is about 150 MB.
+#: How many assemblies are kept; one is about 150 MB.
 KEPT = 3
 CHILD_PROCESS = Path(__file__).with_name("child_process.py")
 
 
 @dataclass(frozen=True)
 class StackTemplate:
-    """One stack of an assembly, to be deployed as it is."""
+    """One stack of an assembly, ready to deploy."""
 
     name: str
     text: str
@@ -44,7 +42,7 @@ class Assembly:
     folder: Path
 
     def stacks(self) -> list[StackTemplate]:
-        """Its stacks, each after those it depends on."""
+        """Its stacks, each after the stacks that it depends on."""
         artifacts = json.loads((self.folder / "manifest.json").read_text("utf-8"))["artifacts"]
         stacks = {n: a for n, a in artifacts.items() if a["type"] == "aws:cloudformation:stack"}
         ordered: list[str] = []
@@ -68,11 +66,10 @@ def synthesise(
     *,
     slack: str | None = None,
 ) -> Assembly:
-    """The assembly of a lab file, from the cache where nothing changed.
+    """The assembly of a lab file, from the cache if nothing changed.
 
-    `slack` is the channel of a lab that names no Slack of its own and gets one.
-    `started` is given the way to break it off, should the synthesis take its time. BadInput carries the
-    lab's problems, a line each; OutsideFailed says what else went wrong.
+    `slack` is the channel for a lab that has no Slack of its own and gets one. `started` is called with a function that
+    stops the synthesis. Raises BadInput with the lab's problems, a line each; OutsideFailed for any other failure.
     """
     folder = cache_folder() / "assemblies" / _digest(lab, slack)
     if _hold(folder):
@@ -84,7 +81,7 @@ def synthesise(
     _hold(scratch)
     try:
         _run(lab, draft, scratch, started, slack)
-        with suppress(OSError):  # somebody else was first
+        with suppress(OSError):  # another process was first
             draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -104,11 +101,11 @@ def _run(
 ) -> None:
     program = [sys.executable, str(CHECKOUT / "app.py"), "--lab", str(lab.resolve()), "--out", str(out)]
     program += ["--slack", slack] if slack else []
-    # Neither it nor the Node.js process that jsii starts may outlive us.
+    # Neither it nor the Node.js process that jsii starts may outlive this process.
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", str(CHILD_PROCESS), *program],
         cwd=CHECKOUT,
-        # Broken off, jsii leaves its temporary files behind: they are ours to remove.
+        # An interrupted jsii leaves its temporary files behind. This program removes them.
         env={**os.environ, "TMPDIR": str(scratch)},
         text=True,
         stdin=subprocess.PIPE,
@@ -129,7 +126,7 @@ def _run(
 
 
 def _digest(lab: Path, slack: str | None = None) -> str:
-    """Of everything an assembly is made of: names and contents, and the Python that runs it."""
+    """A digest of all sources of an assembly: names and contents, and the Python that runs it."""
     digest = hashlib.sha256(f"{sys.version_info} {CHECKOUT} {slack}".encode() + lab.read_bytes())
     found = labfile.read(lab)
     # The calendar files beside a lab are part of it.
@@ -148,7 +145,7 @@ def _sources() -> Iterator[Path]:
 
 
 def _hold(folder: Path) -> bool:
-    """Keep a folder from being forgotten as long as this process lives; whether a whole assembly is in it."""
+    """Protects a folder from deletion while this process lives. Returns whether it holds a whole assembly."""
     try:
         held = os.open(folder, os.O_RDONLY)
     except FileNotFoundError:
@@ -158,7 +155,7 @@ def _hold(folder: Path) -> bool:
 
 
 def _forget_old(folder: Path) -> None:
-    """Remove what was used longest ago, and what a process that was killed left half-made."""
+    """Deletes the assemblies that were used longest ago, and incomplete ones of killed processes."""
     found = sorted(_used(folder), reverse=True)
     drafts = [path for _, path in found if path.name.startswith("draft-")]
     for old in drafts + [path for _, path in found if path not in drafts][KEPT:]:
@@ -168,14 +165,14 @@ def _forget_old(folder: Path) -> None:
 
 def _used(folder: Path) -> Iterator[tuple[float, Path]]:
     for path in folder.iterdir():
-        with suppress(FileNotFoundError):  # another process forgets it too
+        with suppress(FileNotFoundError):  # another process deletes it, too
             yield path.stat().st_mtime, path
 
 
 def _forget(folder: Path) -> None:
     held = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(BlockingIOError):  # somebody's functions run from it
+        with suppress(BlockingIOError):  # functions of another process run from it
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)
     finally:

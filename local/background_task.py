@@ -1,4 +1,4 @@
-"""Something done as a fiber of its own while its starter goes on, and its result or error later."""
+"""Work in a fiber of its own while its starter continues; its result or error comes later."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -9,7 +9,7 @@ Result = TypeVar("Result")
 
 
 class BackgroundTask(Generic[Result]):
-    """Begins next, when its starter waits on the clock."""
+    """The work begins next, when its starter waits on the clock."""
 
     def __init__(self, clock: VirtualClock, name: str, work: Callable[[], Result]) -> None:
         self._clock = clock
@@ -20,7 +20,7 @@ class BackgroundTask(Generic[Result]):
         clock.spawn(name, self._run)
 
     def result(self) -> Result:
-        """Let time pass until it has ended; raises what it raised."""
+        """Lets time pass until the work has ended. Raises its error."""
         self._clock.wait_until(None, lambda: self.ended)
         if self._error is not None:
             raise self._error

@@ -1,4 +1,4 @@
-"""Something done on a thread of its own while its starter goes on, and its result or error later."""
+"""Work on a thread of its own while its starter continues; its result or error comes later."""
 
 import threading
 from collections.abc import Callable
@@ -8,7 +8,7 @@ Result = TypeVar("Result")
 
 
 class BackgroundThread(Generic[Result]):
-    """Starts at once. A daemon: it never keeps the process alive."""
+    """The work starts at once. Its thread is a daemon: it never keeps the process alive."""
 
     def __init__(self, work: Callable[[], Result]) -> None:
         self._work = work
@@ -18,14 +18,14 @@ class BackgroundThread(Generic[Result]):
         self._thread.start()
 
     def result(self) -> Result:
-        """Wait for it; raises what it raised."""
+        """Waits for the work. Raises its error."""
         self._thread.join()
         if self._error:
             raise self._error
         return self._outcome[0]
 
     def ended(self, seconds: float) -> bool:
-        """Whether it ends, well or not, within so many real seconds."""
+        """Whether it ends, successfully or not, within this many real seconds."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

@@ -1,7 +1,7 @@
-"""Runs one command that must not outlive its starter: `python child_process.py COMMAND…`, imported by nobody.
+"""Runs one command that must not outlive its starter: `python child_process.py COMMAND…`. No module imports it.
 
-The command gets a process group of its own, which ends when our standard input does, because whoever started
-us closed it or died in whatever way. We end as the command ends.
+The command gets a process group of its own. The group ends when our standard input closes, because the starter closed
+it or died. This program ends as the command ends.
 """
 
 import os
@@ -27,5 +27,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # Without waiting for the watching thread, which only the end of our input would free.
+    # Without waiting for the watching thread, which ends only when our input closes.
     os._exit(main())

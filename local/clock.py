@@ -1,9 +1,9 @@
 """The one virtual clock of an embedded cloud, driven by events.
 
-Time stands while anything that is due is being computed, and moves to the next due instant when nothing is: at
-once while it hurries, else at most `rate` virtual seconds a real one. What is computed is a fiber of work; one
-fiber at a time has the turn, in the order of instants and then of asking, so that the same day comes out in the
-same order on any machine. Real programs beside us (Kubernetes' controllers) are waited for through `settled`.
+Time stands still while due work runs. Then it moves to the next due instant: at once while it hurries, otherwise at
+most `rate` virtual seconds in a real one. Work runs in fibers. One fiber at a time has the turn, in the order of
+instants, and for the same instant in the order of requests. So the same day happens in the same order on any machine.
+`settled` makes the clock wait for real programs beside us, Kubernetes' controllers.
 
 Nothing in the embedded cloud may sleep in real time for a virtual reason.
 """
@@ -24,19 +24,19 @@ from local.clock_fibers import Appointment, Fiber, Threads, Waiting
 from local.clock_file import ClockFile
 
 LOG = logging.getLogger(__name__)
-#: Real seconds between two writings of the file while time flows.
+#: Real seconds between two writes of the file while time flows.
 _TICK = 0.05
-#: Real seconds until what has settled is asked again, where nobody said that something happened.
+#: Real seconds until `settled` is asked again without an event.
 _LOOK = 0.005
-#: The same where nobody waits for any instant.
+#: The same while no fiber waits for an instant.
 _IDLE = 1.0
 
 
 class VirtualClock:
     """Time for everything in one embedded cloud; all epochs and durations are virtual seconds.
 
-    `path` is the file that other processes read; `start` is the first instant (default: the machine's now); without
-    a `rate` it hurries from the beginning.
+    `path` is the file that other processes read. `start` is the first instant (default: the machine's now). Without a
+    `rate` it hurries from the beginning.
     """
 
     def __init__(self, path: Path, *, rate: float | None = 1.0, start: datetime | None = None) -> None:
@@ -56,18 +56,18 @@ class VirtualClock:
         self._hurrying = rate is None
         self._stopped = False
         self._present = start.timestamp() if start else time.time()
-        #: While time flows: the machine's instant and the virtual one from which on it does, and up to where.
+        #: While time flows: the real and the virtual instant from which it flows, and the instant up to which it does.
         self._flow: tuple[float, float, float] | None = None
-        #: Asked before time moves: whether the real programs beside us have answered all that happened.
+        #: Asked before time moves: whether the real programs beside us have answered all events.
         self.settled: Callable[[], bool] = lambda: True
-        #: Asked before time moves for a program with timers of its own: whether it may be waiting for something.
+        #: Asked before time moves for a program with timers of its own: whether it may be waiting.
         self.awaited: Callable[[], bool] = lambda: True
         self._file.write(self._present)
         threading.Thread(target=self._run, name="clock", daemon=True).start()
 
     @property
     def rate(self) -> float:
-        """Virtual seconds a real second, at most."""
+        """Virtual seconds in a real second, at most."""
         return self._rate
 
     def time(self) -> float:
@@ -90,24 +90,24 @@ class VirtualClock:
             self.stir()
 
     def hurry(self, on: bool) -> None:
-        """While on, jump to the next instant that someone waits for whenever nothing is due."""
+        """While on, the clock jumps to the next awaited instant whenever no work is due."""
         with self._changed:
             self._hurrying = on
             self.stir()
 
     def jump_to(self, epoch: float) -> None:
-        """Move forward to `epoch`, once nobody else has the turn; time never goes back."""
+        """Moves forward to `epoch`, once no other fiber has the turn. Time never goes back."""
         _checked_instant(epoch)
         with self.busy(), self._changed:
             if epoch > self._present:
                 self._move(epoch)
 
     def sleep(self, seconds: float) -> None:
-        """Return when `seconds` of virtual time have passed."""
+        """Returns when `seconds` of virtual time have passed."""
         self.sleep_until(self.time() + seconds)
 
     def sleep_until(self, epoch: float) -> None:
-        """Return when the clock has reached `epoch`."""
+        """Returns when the clock has reached `epoch`."""
         self.wait_until(epoch, lambda: False)
 
     def event(self) -> "ClockEvent":
@@ -116,7 +116,7 @@ class VirtualClock:
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Time stands meanwhile, and nothing else has the turn; it is waited for."""
+        """Holds the turn: time stands still, and no other fiber runs. First it waits for the turn."""
         fiber = self._fiber() or Fiber(threading.current_thread().name, person=True)
         if fiber.holds:
             yield
@@ -130,19 +130,19 @@ class VirtualClock:
 
     @contextmanager
     def idle(self) -> Iterator[None]:
-        """Within busy: time may move meanwhile, since what happens here is waiting."""
+        """Within `busy`: time may move, because this code only waits."""
         fiber = self._fiber()
         if fiber is None or not fiber.holds:
             yield
             return
         self._end_turn(fiber)
         yield
-        # Not on the way out of a failure or a signal: nobody waits for a turn there.
+        # Not after an error or a signal: then nobody waits for the turn.
         self._take_turn(fiber)
 
     @contextmanager
     def program(self) -> Iterator[None]:
-        """Within busy: a program with timers of its own runs; time moves only for what it may wait for."""
+        """Within `busy`: a program with timers of its own runs. Time moves only to instants that it may wait for."""
         with self._changed:
             self._programs += 1
         try:
@@ -154,7 +154,7 @@ class VirtualClock:
 
     @contextmanager
     def joined(self, fiber: Fiber | None) -> Iterator[None]:
-        """What this thread does meanwhile is part of that fiber: a request is part of its sender's."""
+        """Makes this thread part of a fiber: work for a request is part of its sender's fiber."""
         before = self._fiber()
         self._mine.fiber = fiber
         try:
@@ -163,34 +163,34 @@ class VirtualClock:
             self._mine.fiber = before
 
     def fiber(self) -> Fiber | None:
-        """The one that this thread is part of, while that has the turn."""
+        """The fiber of this thread, while it has the turn."""
         fiber = self._fiber()
         return fiber if fiber is not None and fiber.holds else None
 
     def numbered(self, number: int) -> Fiber | None:
-        """The fiber with this number, while there is one."""
+        """The fiber with this number, while it exists."""
         return self._fibers.get(number)
 
     def person(self) -> Fiber | None:
-        """Who has the turn, if that is somebody from outside."""
+        """The fiber that has the turn, if it is a person's."""
         holder = self._holder
         return holder if holder is not None and holder.person else None
 
     def at(self, epoch: float, work: Callable[[], None], name: str = "") -> Appointment:
-        """Do `work` as a fiber of its own when the clock reads `epoch`, next if it has passed."""
+        """Does `work` in a fiber of its own when the clock reads `epoch`; next, if that has passed."""
         waiting = Waiting(_checked_instant(epoch), fiber=Fiber(name), work=work)
         with self._changed:
             self._await(waiting)
         return Appointment(waiting)
 
     def spawn(self, name: str, work: Callable[[], None]) -> None:
-        """Do `work` as a fiber of its own, next."""
+        """Does `work` in a fiber of its own, next."""
         self.at(self.time(), work, name)
 
     def wait_until(self, epoch: float | None, done: Callable[[], bool]) -> bool:
-        """True once `done()`, asked again whenever something has happened; False when `epoch` comes first.
+        """True once `done()` holds, which is asked after each event; False when `epoch` comes first.
 
-        Raises SystemExit, which ends a thread quietly, when the clock is stopped meanwhile.
+        Raises SystemExit, which ends a thread quietly, when the clock is stopped in the meantime.
         """
         if self._stopped:
             raise SystemExit("the clock was stopped")
@@ -214,19 +214,19 @@ class VirtualClock:
         return waiting.came
 
     def settle(self) -> None:
-        """Return when the real programs beside us have answered all that happened."""
+        """Returns when the real programs beside us have answered all events."""
         while not self._stopped and not self.settled():
             with self._changed:
                 self._changed.wait(_LOOK)
 
     def stir(self) -> None:
-        """Something happened: conditions are asked again."""
+        """Reports an event: conditions are asked again."""
         with self._changed:
             self._stirs += 1
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """The embedded cloud comes down: threads that wait, now or later, end there."""
+        """Stops the clock, because the embedded cloud goes down: threads that wait, now or later, end there."""
         with self._changed:
             self._stopped = True
             self._hurrying = False
@@ -251,7 +251,7 @@ class VirtualClock:
         self._wait_for(waiting)
 
     def _wait_for(self, waiting: Waiting) -> None:
-        """Until it is over; who is interrupted meanwhile waits for nothing any more, and has no turn."""
+        """Waits until it is over. After an interrupt the thread waits for nothing more and has no turn."""
         if self._stopped:
             return
         try:
@@ -270,7 +270,7 @@ class VirtualClock:
             self.stir()
 
     def recall(self) -> None:
-        """Whatever else still waits as part of this thread's fiber goes on without the turn, which is this one's."""
+        """Other threads that wait in this thread's fiber continue without the turn; the turn is this thread's."""
         fiber = self._fiber()
         if fiber is None:
             return
@@ -298,7 +298,7 @@ class VirtualClock:
         if waiting.epoch is not None:
             heapq.heappush(self._due, (waiting.epoch, next(self._order), waiting))
             if self._flow is not None and waiting.epoch < self._flow[2]:
-                self._stand()  # or time would flow past it
+                self._stand()  # otherwise time would flow past it
         self.stir()
 
     def _grant(self, waiting: Waiting) -> None:
@@ -319,7 +319,7 @@ class VirtualClock:
                 try:
                     work()
                 except Exception:
-                    # One fiber that fails must not stop the world; it is told and the next goes on.
+                    # A failed fiber must not stop the rest. The failure is reported, and the next fiber runs.
                     LOG.exception("a fiber of the embedded cloud failed")
                 finally:
                     self._end_turn(fiber)
@@ -329,7 +329,7 @@ class VirtualClock:
     # time
 
     def _stand(self) -> None:
-        """Time flows no further."""
+        """Time stops flowing."""
         if self._flow is not None:
             self._move(self._flowed())
             self._flow = None
@@ -358,7 +358,7 @@ class VirtualClock:
                     self._changed.wait()
                     continue
                 seen, conditions = self._stirs, list(self._conditions)
-            # Outside the lock: conditions take other locks, under which others ask for this one.
+            # Without the lock: conditions take other locks, and holders of those locks ask for this one.
             came = next((each for each in conditions if _holds(each)), None)
             if came is None and not self._is_due() and not self._may_move():
                 with self._changed:
@@ -379,7 +379,7 @@ class VirtualClock:
             return head is not None and head <= self.time()
 
     def _next(self, came: Waiting | None) -> None:
-        """Grant what is due, else let time go on."""
+        """Gives the turn to due work, otherwise lets time go on."""
         if came is not None:
             self._conditions.remove(came)
             came.came = came.error is None
@@ -402,7 +402,7 @@ class VirtualClock:
             self._go_on(head)
 
     def _go_on(self, head: float | None) -> None:
-        """Flow towards the next instant, for as long as nothing stirs."""
+        """Flows towards the next instant, until an event."""
         until = head if head is not None else float("inf")
         if self._flow is None or self._flow[2] != until:
             self._stand()
@@ -419,7 +419,7 @@ class VirtualClock:
 
 
 class ClockEvent:
-    """Like threading.Event, in virtual time; whoever waits with a time-out is known to the clock."""
+    """Like threading.Event, in virtual time. The clock knows who waits with a time-out."""
 
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
@@ -436,16 +436,16 @@ class ClockEvent:
         self._set = False
 
     def wait(self, timeout: float | None = None) -> bool:
-        """True once set; False after `timeout` virtual seconds without."""
+        """True once set; False after `timeout` virtual seconds."""
         return self.wait_until(None if timeout is None else self._clock.time() + timeout)
 
     def wait_until(self, epoch: float | None) -> bool:
-        """True once set; False when the clock reaches `epoch` without."""
+        """True once set; False when the clock reaches `epoch` first."""
         return self._clock.wait_until(epoch, self.is_set)
 
 
 def _holds(waiting: Waiting) -> bool:
-    """Whether its condition is true, or cannot be asked, which its thread is to hear."""
+    """Whether its condition is true. If the condition raises, its own thread gets the error."""
     assert waiting.done is not None  # noqa: S101 (only conditions are asked)
     try:
         return waiting.done()

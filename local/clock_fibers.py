@@ -1,7 +1,7 @@
-"""Fibers: the lines of work in an embedded cloud, of which one at a time has the turn.
+"""Fibers: the lines of work in an embedded cloud. One at a time has the turn.
 
-Owns what a fiber is, who waits for what, and the threads that fibers run on. In which order they come, and
-when time moves, is the clock's.
+This file has the fibers, the list of waiting work, and the threads of fibers. The clock decides their order, and when
+time moves.
 """
 
 import itertools
@@ -13,14 +13,14 @@ _NUMBERS = itertools.count(1)
 
 
 class Fiber:
-    """One line of work. `person` marks one from outside, whose requests carry no sign of it."""
+    """One line of work. `person` marks one from outside, whose requests do not name it."""
 
     def __init__(self, name: str, *, person: bool = False) -> None:
         self.name = name
         self.person = person
-        #: By which requests say that they are part of it.
+        #: The number by which a request says that it belongs to this fiber.
         self.number = next(_NUMBERS)
-        #: Whether it has the turn; set by the clock alone.
+        #: Whether it has the turn; only the clock sets it.
         self.holds = False
 
     def __repr__(self) -> str:
@@ -28,7 +28,7 @@ class Fiber:
 
 
 class Waiting:
-    """Somebody who waits for an instant, a condition or the turn; a thread, or work that has no thread yet."""
+    """A thread that waits for an instant, a condition or the turn; or work that has no thread yet."""
 
     def __init__(
         self,
@@ -43,13 +43,13 @@ class Waiting:
         self.fiber = fiber
         self.work = work
         self.cancelled = False
-        #: Whether the condition came true, once it is over.
+        #: Whether the condition came true, once the wait is over.
         self.came = False
         self.error: BaseException | None = None
         self._over = threading.Event()
 
     def end(self) -> None:
-        """It goes on."""
+        """Ends the wait."""
         self._over.set()
 
     def wait(self) -> None:
@@ -60,7 +60,7 @@ class Waiting:
 
 
 class Appointment:
-    """Work that is due at an instant; `cancel` before and it never happens."""
+    """Work that is due at an instant. After `cancel` it never happens."""
 
     def __init__(self, waiting: Waiting) -> None:
         self._waiting = waiting
@@ -74,7 +74,7 @@ class Appointment:
 
 
 class Threads:
-    """Daemon threads that are used again: a fiber a moment would be a thread a moment."""
+    """Daemon threads that are used again, because a new thread for each fiber would be too many."""
 
     def __init__(self) -> None:
         self._idle: list[queue.SimpleQueue[Callable[[], None] | None]] = []
@@ -82,7 +82,7 @@ class Threads:
         self._closed = False
 
     def run(self, name: str, work: Callable[[], None]) -> None:
-        """Do it on a thread of ours; what it raises ends that thread."""
+        """Runs the work on a thread of this pool. An error of the work ends that thread."""
         with self._lock:
             tasks = self._idle.pop() if self._idle else None
         if tasks is None:
@@ -91,7 +91,7 @@ class Threads:
         tasks.put(work)
 
     def close(self) -> None:
-        """Idle threads end, and the others when they have nothing more to do."""
+        """Ends idle threads now, and the others when they have no more work."""
         with self._lock:
             self._closed = True
             for tasks in self._idle:
@@ -102,7 +102,7 @@ class Threads:
         while (work := tasks.get()) is not None:
             try:
                 work()
-            except SystemExit:  # the clock was stopped under it
+            except SystemExit:  # the clock was stopped during the work
                 return
             with self._lock:
                 if self._closed:

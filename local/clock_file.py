@@ -1,7 +1,7 @@
-"""The present instant in a file, for the processes that live in the lab's time: workers, and Kubernetes itself.
+"""The present instant in a file, for processes that live in the lab's time: workers, and Kubernetes itself.
 
-Its first eight bytes are nanoseconds since 1970 in the machine's byte order. Readers map it or read it anew; one
-aligned write of eight bytes is never seen half done.
+Its first eight bytes are nanoseconds since 1970, in the machine's byte order. Readers map the file or read it each
+time. One aligned write of eight bytes is never seen incomplete.
 """
 
 import mmap
@@ -12,10 +12,10 @@ _INSTANT = struct.Struct("=q")
 
 
 class ClockFile:
-    """`path` is made, and written whenever the instant changes."""
+    """`path` is created, and is written whenever the instant changes."""
 
     def __init__(self, path: Path) -> None:
-        # Another file than one that stood here: who has mapped that keeps it.
+        # It is a new file if one exists, because a process that mapped the old file keeps that one.
         draft = path.with_name(path.name + ".new")
         draft.write_bytes(bytes(mmap.PAGESIZE))
         draft.replace(path)
@@ -23,5 +23,5 @@ class ClockFile:
             self._page = mmap.mmap(file.fileno(), mmap.PAGESIZE)
 
     def write(self, epoch: float) -> None:
-        """`epoch` in seconds is the present instant."""
+        """Writes `epoch`, in seconds, as the present instant."""
         _INSTANT.pack_into(self._page, 0, int(epoch * 1e6) * 1000)

@@ -1,8 +1,7 @@
 """The virtual clock over HTTP: read it, change its rate, jump, hurry, let time pass.
 
-GET gives {"now", "rate"}. POST takes any of {"rate": number}, {"to": RFC 3339 instant},
-{"hurry": true or false} and gives the same as GET. POST of a number of seconds to SLEEP answers when they have
-passed.
+GET returns {"now", "rate"}. POST takes any of {"rate": number}, {"to": RFC 3339 instant}, {"hurry": true or false} and
+returns the same as GET. POST of a number of seconds to SLEEP answers when they have passed.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""The embedded cloud with a lab deployed: AWS, Kubernetes, the fleet and one clock, up and down together.
+"""The embedded cloud with a lab deployed: AWS, Kubernetes, the fleet and one clock, started and stopped together.
 
-It owns the order of starting and stopping and what others need to know to use it; deploying goes through the
-same templates, assets and APIs as on AWS.
+This file has the order of starting and stopping, and what other programs need to use the cloud. It deploys the same
+templates and assets through the same APIs as on AWS.
 """
 
 import atexit
@@ -41,29 +41,29 @@ from local.kubernetes.gateway import Gateway
 from local.slack.installed import CHANNEL, Installed
 from local.slack.workspace import PATH, Workspace
 
-#: Virtual time in which the cluster is built, before the first instant that anybody sees.
+#: Virtual time for building the cluster, before the first instant that anybody sees.
 LEAD = timedelta(hours=3)
-#: Virtual seconds between two looks at the system nodes, and after which they are given up.
+#: Virtual seconds between two checks of the system nodes, and after which they count as failed.
 LOOK_EVERY = 5.0
 GIVE_UP_AFTER = 1800.0
 ADMINISTRATOR = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 COMPLETE = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
-# What was imported stays: no collection need look at it, and the last one at all that moto holds would take
+# Imported objects stay. No garbage collection needs to look at them: the last one, over all that moto holds, would take
 # seconds of every exit.
 gc.freeze()
 atexit.register(gc.freeze)
 
 
 class Cloud:
-    """One a process. `start` is the first instant (default: now); `rate` virtual seconds a real one at most,
-    without it as many as the machine can.
+    """One in a process. `start` is the first instant (default: now).
 
-    From `up` on time stands for the thread that called it, unless it waits on the clock: what it does and sees
-    meanwhile is at one instant. `work` is a folder for its files; without one it makes its own and removes it
-    at the end. `found` is called when a cluster that the lab adopts stands and nothing of the lab does. `slack`
-    gives a lab that has none a Slack app of its own; there is always a Slack to speak to, at `slack`. `durations`
-    says what functions take in the lab's time, where the model does not.
-    `release` gives what is deployed at first in place of what was synthesised: another release of the lab.
+    `rate` is the most virtual seconds in a real one; without it, as many as the machine can. After `up`, time stands
+    still for the thread that called it, except while it waits on the clock. So everything that it does and sees in
+    between is at one instant. `work` is a folder for its files; without one it makes its own and deletes it at the end.
+    `found` is called when an adopted cluster exists and nothing of the lab does. `slack` gives a Slack app to a lab
+    that has none. A Slack always exists, at `slack`. `durations` says how long functions take in the lab's time,
+    instead of the model. `release` is deployed at first instead of the synthesised assembly: another release of the
+    lab.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Cloud:
         self._release = release
         self._slack_channel = CHANNEL if slack else None
         self._fleet: Fleet | None = None
-        with ExitStack() as undo:  # also when it is interrupted in here
+        with ExitStack() as undo:  # also after an interrupt in here
             if work is None:
                 work = Path(tempfile.mkdtemp(prefix="lamplighter-"))
                 undo.callback(shutil.rmtree, work, ignore_errors=True)
@@ -102,7 +102,7 @@ class Cloud:
             self._installed = Installed()
             self.slack = Workspace(self.clock, self._installed.bot_token, self.lab.time_zone)
             self.charts = ChartRepository()
-            # What a lab adopts may be of any age: here it is of the oldest.
+            # A lab may adopt a cluster of any age; here it is one of the oldest.
             old = self.lab.cluster.existing is not None
             self.control_plane = ControlPlane(work / "kubernetes", progress, clock=self.clock.path, old=old)
             self._undo = undo.pop_all()
@@ -117,32 +117,32 @@ class Cloud:
 
     @property
     def faults(self) -> Faults:
-        """Faults of the functions' workers; those outside are at `fault_on` and aws.moto_additions.faults."""
+        """Faults of the functions' workers. Faults outside of them are at `fault_on` and aws.moto_additions.faults."""
         return self.aws.runtime.faults
 
     def fault_on(self, name: str, pool: str | None = None) -> None:
-        """Switch a fault on by the name of the cause that it plays, for one pool or all. BadInput as it says."""
+        """Switches a fault on by the name of its cause, for one pool or all. Raises BadInput."""
         self._switchboard.on(name, pool)
 
     def fault_off(self, name: str | None = None, pool: str | None = None) -> None:
-        """Switch a fault off, or without a name all of them; what heals, heals in its own time."""
+        """Switches a fault off; without a name, all of them. What heals, heals in its own time."""
         self._switchboard.off(name, pool)
 
     @property
     def fleet(self) -> Fleet:
-        """The simulated machines, once up."""
+        """The simulated machines, after `up`."""
         if self._fleet is None:
             raise OutsideFailed("the embedded cloud is not up yet")
         return self._fleet
 
     def logs(self, function: str) -> str:
-        """All that a function has written."""
+        """All lines that a function has written."""
         return self.aws.runtime.logs(function)
 
     def up(self) -> Endpoints:
-        """Start everything and deploy the lab; returns when its stacks are complete and system nodes Ready.
+        """Starts everything and deploys the lab. Returns when its stacks are complete and the system nodes are Ready.
 
-        BadInput for a lab with problems, OutsideFailed with the reason when something does not come up.
+        Raises BadInput for a lab with problems, OutsideFailed with the reason when a part does not start.
         """
         assembly = BackgroundThread(
             lambda: synthesise(self._lab_path, self._undo.callback, slack=self._slack_channel)
@@ -171,7 +171,7 @@ class Cloud:
         return self.endpoints()
 
     def endpoints(self) -> Endpoints:
-        """How to reach it, as of now."""
+        """The addresses and credentials at this instant."""
         slack_url = self._installed.url(self.aws.around, f"{self.lab.name}-slack")
         return Endpoints(
             endpoint=self.aws.endpoint,
@@ -187,7 +187,7 @@ class Cloud:
         )
 
     def played(self) -> dict[str, str]:
-        """The environment of a program that is part of what is played: it lets the lab's time pass, not its own."""
+        """The environment of a program that is part of the played lab: its pauses let the lab's time pass."""
         return {
             **self.endpoints().environment(),
             "LAMPLIGHTER_INSTANT": str(self.clock.path),
@@ -195,22 +195,22 @@ class Cloud:
         }
 
     def redeploy(self, lab_path: Path | None = None, *, import_existing: bool = False) -> list[Stack]:
-        """Deploy the lab again, from another file if given, while everything runs on; how each stack ended."""
+        """Deploys the lab again, from another file if given, while everything runs. Returns how each stack ended."""
         self._lab_path = lab_path or self._lab_path
         self.lab = labfile.load(self._lab_path)
         return self.deploy(self._lab_path, import_existing=import_existing)
 
     def deploy(self, lab_path: Path, *, import_existing: bool = False) -> list[Stack]:
-        """Deploy a lab, this one or another beside it, while everything runs on; how each stack ended.
+        """Deploys a lab, this one or another beside it, while everything runs. Returns how each stack ended.
 
-        As `cdk deploy --all` does, it stops at a stack that fails, and takes up what an earlier deploy
-        left behind only when told to with `import_existing`.
+        Like `cdk deploy --all`, it stops at a stack that fails. Only with `import_existing` does it import what an
+        earlier deploy left behind.
         """
         assembly = synthesise(lab_path, slack=self._slack_channel)
         return self.deploy_assembly(assembly, import_existing=import_existing)
 
     def deploy_assembly(self, assembly: Assembly, *, import_existing: bool = False) -> list[Stack]:
-        """As `deploy`, of what was synthesised already: by another release, for instance."""
+        """The same as `deploy`, for a synthesised assembly, such as one of another release."""
         self.aws.assets.read(assembly.folder)
         ended: list[Stack] = []
         for template in assembly.stacks():
@@ -221,16 +221,19 @@ class Cloud:
         return ended
 
     def destroy(self, stack: str) -> Stack:
-        """Delete a stack while everything runs on; how that ended."""
+        """Deletes a stack while everything runs. Returns how that ended."""
         return self.aws.destroy(stack)
 
     def down(self) -> None:
-        """End every process and thread, free the ports, remove the files; safe to call at any moment."""
+        """Ends every process and thread, frees the ports, and deletes the files. It may be called at any moment."""
         self.clock.stop()
         self._undo.close()
 
     def _stop_kubernetes(self, start: BackgroundThread[None]) -> None:
-        """Also when it is still starting: a start that notices tries again, so the end is said until it is."""
+        """Stops Kubernetes, also while it starts.
+
+        A starting control plane may try again, so this repeats until it is stopped.
+        """
         for _ in range(3):
             self.control_plane.stop()
             if start.ended(1):
@@ -238,7 +241,9 @@ class Cloud:
         self.control_plane.stop()
 
     def _join(self) -> None:
-        """Kubernetes asks the embedded AWS who is who, EKS tells where Kubernetes is, the fleet plays nodes."""
+        """Connects the parts: Kubernetes asks the embedded AWS for identities, EKS knows Kubernetes, the fleet plays
+        nodes.
+        """
         plane = self.control_plane
         session = boto3.Session(ACCESS_KEY_ID, SECRET_ACCESS_KEY, region_name=self.lab.region)
         plane.authenticate_through(AwsIdentities(self.aws.endpoint, self.lab.cluster_name, session))
@@ -265,7 +270,7 @@ class Cloud:
         plane.admin_kubeconfig(self._work / "kubeconfig", gateway.endpoint)
 
     def _deploy(self, assembly: Assembly) -> None:
-        """The cluster's stack before the start, what follows from the start on."""
+        """Deploys the cluster's stack before the first instant, and the other stacks after it."""
         existing = made_by_others(self.lab, self._work)
         if existing:
             self.aws.moto_additions.nodegroups.older_groups |= older_groups(self.lab)
@@ -294,9 +299,9 @@ class Cloud:
         self._installed.fill_in(self.aws.around, stack.name)
 
     def _let_the_person_in(self) -> None:
-        """Whoever has the account's key is an administrator of the lab's own cluster, as with the kubeconfig.
+        """Makes the owner of the account's key an administrator of the lab's own cluster, as with the kubeconfig.
 
-        A cluster that others made lets in whom they let in.
+        A cluster that others made keeps its own access entries.
         """
         if self.lab.cluster.existing:
             return
@@ -310,7 +315,7 @@ class Cloud:
         call("eks", "associate_access_policy", {**who, **administrator})
 
     def _await_system_nodes(self) -> None:
-        """Every node that a node group wants is Ready."""
+        """Waits until every node that a node group wants is Ready."""
         wanted = self._wanted_nodes()
         deadline = self.clock.time() + GIVE_UP_AFTER
         while self._ready_nodes() < wanted:

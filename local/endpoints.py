@@ -1,4 +1,4 @@
-"""How to reach a running embedded cloud: what `local up` writes."""
+"""How to reach a running embedded cloud. `local up` writes it."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Addresses and credentials; `now` is the virtual instant at which this was written."""
+    """Addresses and credentials. `now` is the virtual instant at which this was written."""
 
     endpoint: str
     region: str
@@ -21,7 +21,7 @@ class Endpoints:
     signing_secret: str | None = field(default=None, repr=False)
 
     def environment(self) -> dict[str, str]:
-        """What an AWS SDK program needs in its environment to talk to this cloud and no other."""
+        """The environment variables with which an AWS SDK program talks to this cloud and no other."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_REGION": self.region,

@@ -1,7 +1,7 @@
-"""The faults over HTTP: read what there is, switch them on and off.
+"""The faults over HTTP: lists them, and switches them on and off.
 
-GET gives {"faults": [...]}, each with its name, what it does and for which pools it is on. POST takes
-{"on": NAME} or {"off": NAME}, with "pool" for one pool alone, {"off": null} for all, and gives the same.
+GET returns {"faults": [...]}, each with its name, what it does and for which pools it is on. POST takes {"on": NAME} or
+{"off": NAME}, with "pool" for one pool, {"off": null} for all, and returns the same.
 """
 
 import json

@@ -8,7 +8,7 @@ import sys
 
 TRIED = ("Linux", "x86_64")
 NAMES = {"AMD64": "x86_64", "x86-64": "x86_64"}
-"""How other systems call the same processor."""
+"""The names of the same processor on other systems."""
 PAGE = "docs/how-to/run/use-another-machine.md"
 
 
@@ -24,7 +24,7 @@ def warning() -> str | None:
 
 
 def processor() -> str:
-    """The processor's family, as the system calls it."""
+    """The processor's family, by the system's name."""
     return platform.machine()
 
 

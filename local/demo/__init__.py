@@ -1,1 +1,1 @@
-"""A GPU lab day on the embedded cloud: played through the doors that people use, watched from outside."""
+"""A GPU lab day on the embedded cloud: people use the command line and the AWS API, and the demo observes it."""

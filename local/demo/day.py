@@ -1,4 +1,4 @@
-"""The first act, the day of day.yaml: a window from its opening to its receipt, and a node that nobody leased."""
+"""The first act, the day of day.yaml: a window from its opening to its receipt, and a node without a lease."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +16,7 @@ END_AFTER_BREACH = timedelta(minutes=40)
 
 
 class Day(Play):
-    """What people do is script.py's."""
+    """The first act; script.py says what people do."""
 
     lab = Path(__file__).with_name("day.yaml")
     start = START
@@ -32,7 +32,7 @@ class Day(Play):
         return self.document(day, laws.judge(day), TIMELINE)
 
     def _await_zero(self, stage: Stage) -> None:
-        """Until the breach is answered: nodes were seen, are gone, and no workflow runs any more."""
+        """Waits until the breach is answered: nodes were seen, are gone, and no workflow runs any more."""
         breach = stage.cloud.clock.now()
 
         def answered() -> bool:

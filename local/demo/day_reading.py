@@ -1,4 +1,4 @@
-"""Everything that one look of the demo reads, bound to one run's cloud: the pool, the trail, what is under way."""
+"""Everything that the demo reads at one instant of a run: the pool, the audit trail, the running workflows."""
 
 from datetime import datetime
 from typing import Any
@@ -10,12 +10,12 @@ from lamplighter.domain.money.money import period_of
 from local.cloud import Cloud
 from local.demo.observations import Outside, Pool, Sample
 
-#: Steps of a workflow in which nothing happens but time.
+#: Steps of a workflow that only wait.
 IDLE = frozenset({"WaitForCapacity"})
 
 
 class DayReading:
-    """`since` is the instant from which on the trail is news."""
+    """`since` is the instant from which entries of the audit trail are new."""
 
     def __init__(
         self,
@@ -39,14 +39,14 @@ class DayReading:
         return self._outside.look(self._pool, now, str(used.rounded()))
 
     def news(self) -> list[Entry]:
-        """What the trail says that it did not say before."""
+        """The entries of the audit trail that are new since the last call."""
         found = self._outside.entries(self._pool.name, self._heard)
         fresh = [entry for entry in found if _key(entry) not in self._known]
         self._known |= {_key(entry) for entry in fresh}
         return fresh
 
     def idle(self) -> bool:
-        """Whether no workflow of the lab is at anything."""
+        """Whether no workflow of the lab does any work."""
         return {step for _, step in self._under_way()} <= IDLE
 
     def running(self) -> bool:

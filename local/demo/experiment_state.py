@@ -1,4 +1,4 @@
-"""What an experiment may change, read from outside at each look: the ClusterPolicy, and the security groups' rules."""
+"""What an experiment may change, read from outside: the ClusterPolicy, and the rules of the security groups."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ _POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
 
 @dataclass(frozen=True, slots=True)
 class ExperimentState:
-    """How it was at an instant; equal where nothing that counts differs."""
+    """The state at an instant. Two states are equal if nothing that counts differs."""
 
     at: datetime
     policies: tuple[str, ...]
@@ -22,7 +22,7 @@ class ExperimentState:
 
 
 class ExperimentStateReader:
-    """`looks` are all so far, in order."""
+    """`looks` are all states that were read so far, in order."""
 
     def __init__(self, kubernetes: KubernetesApi, ec2: Any) -> None:
         self._kubernetes, self._ec2 = kubernetes, ec2
@@ -42,7 +42,7 @@ class ExperimentStateReader:
 
 
 def _written(rule: dict[str, Any]) -> str:
-    """Without its id, which another rule that lets in the same has not."""
+    """A rule without its id, because a restored rule has another id."""
     source = (
         rule.get("CidrIpv4") or rule.get("CidrIpv6") or rule.get("ReferencedGroupInfo", {}).get("GroupId")
     )

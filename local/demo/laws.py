@@ -1,6 +1,6 @@
-"""Judges the ten laws by what was seen of a day: each held, broken, or not tried, with its evidence.
+"""Judges the ten laws by the observations of a day: each held, broken, or not tried, with its evidence.
 
-Pure: samples, audit entries and receipts in, verdicts on the laws out. What was not tried says so.
+It is pure: from samples, audit entries and receipts to verdicts on the laws. A law that the day did not try says so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,18 +31,18 @@ class LawVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What was seen: samples in order, the audit trail, the receipts, and what the refused asks answered."""
+    """The observations: samples in order, the audit trail, the receipts, and the answers to refused commands."""
 
     samples: Sequence[Sample]
     interval: timedelta
-    """The longest time between two looks: what a measured duration may be too long by."""
+    """The longest time between two samples. A measured duration may be too long by this much."""
     entries: Sequence[Entry]
     receipts: Sequence[Mapping[str, Any]]
     budget: Decimal
     over_budget_answer: str | None = None
-    """What an ask beyond the budget was answered when it was refused; None when it was granted."""
+    """The answer to a request beyond the budget; None if it was granted."""
     stale_answer: str | None = None
-    """What a command past its expiry was answered when it was refused; None when it did something."""
+    """The answer to an expired command; None if it had an effect."""
 
 
 def judge(day: Day) -> list[LawVerdict]:
@@ -88,7 +88,7 @@ def _no_lease_no_node(day: Day) -> LawVerdict:
 
 
 def _unleased(samples: Sequence[Sample]) -> list[list[Sample]]:
-    """The stretches of samples in which instances were there and no lease justified any."""
+    """The periods of samples in which instances ran and no lease justified any."""
     stretches: list[list[Sample]] = []
     inside = False
     for sample in samples:
@@ -109,8 +109,8 @@ def _failsafe_first(day: Day) -> LawVerdict:
         [leased[0], *leased[:-1]], leased, [*leased[1:], leased[-1]], strict=True
     ):
         last = _last_end(sample)
-        # Who extends a lease moves the failsafe first, one schedule after the other, and who shortens one moves it
-        # last: a look in between sees it on its way between two ends.
+        # An extension moves the failsafe first, one schedule after the other. A shortening moves it last. A sample in
+        # between sees schedules with two different ends.
         ends = [last, max(last, _last_end(following)), max(last, _last_end(before))]
         first = min(sample.failsafe, default=None)
         if first is None or not min(ends) <= first - FAILSAFE_AFTER <= max(ends):
@@ -151,10 +151,10 @@ def _within_budget(day: Day) -> LawVerdict:
 def _leased_nodes_stay(day: Day) -> LawVerdict:
     lost: list[str] = []
     looks = 0
-    # A node whose GPUs failed, which the lab has changed for a fresh one, and said so before.
+    # A node with failed GPUs, which the lab replaced after a notice.
     changed = " ".join(str(entry.what) for entry in day.entries if entry.kind == "replaced")
     for before, after in zip(day.samples, day.samples[1:], strict=False):
-        # What a lease that ended in between had is not taken.
+        # An instance of a lease that ended between the two samples does not count as taken.
         if 0 < len(before.instances) <= min(before.justified(), after.justified()):
             looks += 1
             lost += [
@@ -183,7 +183,7 @@ def _closed_is_proven(day: Day) -> LawVerdict:
                 7, held=False, evidence=f"the receipt of {receipt['lease']} proves no zero: {proof}"
             )
         at = datetime.fromisoformat(str(proof["at"]))
-        # A proof is dated when it begins to look; it is said when it has looked at everything.
+        # A proof has the time of its beginning, but it is reported at its end.
         said = min((e.at for e in day.entries if e.kind == "zero-proven" and e.at >= at), default=at)
         seen = next((sample for sample in day.samples if sample.at >= said), None)
         if seen is None or seen.instances or seen.kubernetes_nodes or seen.desired:

@@ -1,6 +1,6 @@
-"""What the demo sees from outside: samples of AWS, Kubernetes and the ledger at instants.
+"""What the demo reads from outside: samples of AWS, Kubernetes and the ledger at instants.
 
-Owns reading them with the account's own key, independent of any function of ours; judging them is laws.py's.
+It reads with the account's own key, independent of our functions. laws.py judges the samples.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ LIVE = ("pending", "running", "stopping", "shutting-down")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One look at one pool. `failsafe` holds when each of its schedules fires."""
+    """One sample of one pool. `failsafe` has the instant of each of its schedules."""
 
     at: datetime
     instances: tuple[str, ...]
@@ -29,7 +29,7 @@ class Sample:
     failsafe: tuple[datetime, ...]
     leases: tuple[Lease, ...]
     committed: str
-    """Held plus spent of the present budget period, as a decimal number."""
+    """Held plus spent money of the present budget period, as a decimal number."""
 
     def justified(self) -> int:
         """How many nodes the leases in force justify."""
@@ -38,7 +38,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Where to look."""
+    """The names of the pool's resources."""
 
     name: str
     cluster: str
@@ -47,7 +47,7 @@ class Pool:
 
 
 class Outside:
-    """The readers; `session` carries the embedded cloud's endpoint, region and administrator key."""
+    """The readers. `session` has the embedded cloud's endpoint, region and administrator key."""
 
     def __init__(
         self, session: boto3.session.Session, endpoint: str, ledger: Ledger, nodes: "NodeReader"
@@ -61,7 +61,7 @@ class Outside:
         self._nodes = nodes
 
     def look(self, pool: Pool, at: datetime, committed: str) -> Sample:
-        """One sample; every read is a call to AWS or Kubernetes, nothing is taken from our functions."""
+        """One sample. Every read is a call to AWS or Kubernetes; nothing comes from our functions."""
         return Sample(
             at=at,
             instances=self._instances(pool),
@@ -73,7 +73,7 @@ class Outside:
         )
 
     def entries(self, pool: str, since: datetime) -> list[Entry]:
-        """What the ledger's audit trail says since an instant."""
+        """The entries of the ledger's audit trail since an instant."""
         return list(self._ledger.audit(pool, since))
 
     def _instances(self, pool: Pool) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ class Outside:
         try:
             found = scheduler.get_schedule(GroupName=group, Name=name)
         except scheduler.exceptions.ResourceNotFoundException:
-            return None  # it fired, or was taken away, since it was listed
+            return None  # it ran or was deleted after it was listed
         return _at(found["ScheduleExpression"])
 
 

@@ -1,4 +1,4 @@
-"""The pages of the day that was played: the receipt of its last lease, and the lab, written where people find them."""
+"""Writes the two pages of the played day: the receipt of its last lease, and the lab."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ BUILD = Path(".build")
 
 
 def folder() -> Path:
-    """Beside what a checkout builds; elsewhere where one is."""
+    """The folder for the pages: `.build/demo` in a checkout, otherwise the present folder."""
     if not BUILD.is_dir():
         return Path()
     beside = BUILD / "demo"
@@ -22,7 +22,10 @@ def folder() -> Path:
 
 
 def write(ledger: Ledger, lab: Lab, clock: VirtualClock, into: Path) -> dict[str, str]:
-    """Write both, the lab's leading to the receipt; gives where they are. No lease, no receipt."""
+    """Writes both pages, with a link from the lab to the receipt, and returns their paths.
+
+    Without a lease there is no receipt.
+    """
     words = wording.of(lab)
     pages, links = {}, {}
     receipts = [each for pool in lab.pools for each in ledger.receipts(pool) if each.get("lease")]

@@ -1,7 +1,7 @@
-"""One act of the demo: starts the embedded cloud, lets people act, watches from outside, and hands over to be judged.
+"""One act of the demo: starts the embedded cloud, lets people act, watches from outside, and makes the report.
 
-Owns clock, watch and view; who does what is an act's own (day.py, trouble.py), seeing is looking.py's and
-observations.py's.
+This file has clock, watch and view. The acts (day.py, trouble.py) say who does what. day_reading.py and observations.py
+read the state.
 """
 
 import json
@@ -39,7 +39,7 @@ POOL = "gpu"
 
 @dataclass
 class DayRecord:
-    """What was seen so far, shared between the watching thread and the acting one."""
+    """The observations so far, shared between the watching thread and the acting thread."""
 
     samples: list[Sample] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
@@ -48,7 +48,7 @@ class DayRecord:
 
 @dataclass(frozen=True)
 class Stage:
-    """Where an act is played: the cloud with its lab, and the doors that people have."""
+    """Where an act is played: the cloud with its lab, and the ways in which people reach it."""
 
     cloud: Cloud
     pool: Pool
@@ -59,16 +59,16 @@ class Stage:
 
 
 class Play(ABC):
-    """One run, as fast as the machine can where it has no `rate`; the same `seed` gives the same day.
+    """One run; without a `rate`, as fast as the machine can. The same `seed` gives the same day.
 
-    `begun` is time.monotonic() at the verb's start, for elapsed_seconds.
+    `begun` is time.monotonic() at the start of the command, for elapsed_seconds.
     """
 
     def __init__(self, view: View, rate: float | None, begun: float, seed: int = 0) -> None:
         self._view, self._rate, self._begun, self._seed = view, rate, begun, seed
         self.watch = DayRecord()
         self.answers = Answers()
-        #: Whatever else an act looks at, at each look.
+        #: Other reads of an act, made with each sample.
         self.observers: list[Callable[[datetime], None]] = []
         self._done = threading.Event()
 
@@ -84,26 +84,26 @@ class Play(ABC):
 
     @abstractmethod
     def perform(self, stage: Stage) -> None:
-        """What people do, in order, while it is watched; returns when there is nothing more to see."""
+        """What people do, in order, while the demo watches. Returns when there is nothing more to see."""
 
     @abstractmethod
     def report(self, stage: Stage) -> dict[str, Any]:
-        """The contract's report, once all is over."""
+        """The report of the contract, after the act."""
 
     def play(self) -> dict[str, Any]:
-        """The whole act; returns its report."""
+        """Plays the whole act and returns its report."""
         with Cloud(
             self.lab, rate=self._rate, start=self.start, progress=self._view.progress, seed=self._seed
         ) as cloud:
             stage = self._stage(cloud, cloud.up())
             with self._watching(stage):
                 self.perform(stage)
-            self._look(stage)  # what the last workflow left, seen after its end
+            self._look(stage)  # the changes of the last workflow, read after its end
             written = pages.write(stage.ledger, cloud.lab, cloud.clock, pages.folder())
             return {**self.report(stage), "pages": written}
 
     def do(self, act: Act) -> None:
-        """Somebody does something, and it is told."""
+        """Does what a person does, and shows it."""
         self.tell(DayEvent(act.at, act.kind, act.who, act.what))
         act.do()
 
@@ -111,7 +111,7 @@ class Play(ABC):
         self._view.line(line)
 
     def until(self, stage: Stage, seen: Callable[[], bool], end: datetime) -> bool:
-        """Let time pass until something was seen; False where it was not by `end`."""
+        """Lets time pass until something is observed; False if it was not by `end`."""
         clock = stage.cloud.clock
         while not self.watch.failure and not seen():
             if clock.now() >= end:
@@ -120,7 +120,7 @@ class Play(ABC):
         return not self.watch.failure
 
     def day(self, stage: Stage) -> laws.Day:
-        """What there is to judge by."""
+        """The observations to judge."""
         return laws.Day(
             samples=self.watch.samples,
             interval=LOOK_EVERY,
@@ -134,9 +134,9 @@ class Play(ABC):
     def document(
         self, day: laws.Day, verdicts: list[laws.LawVerdict], kinds: tuple[str, ...]
     ) -> dict[str, Any]:
-        """The report that both acts make; the timeline shows the trail's entries of `kinds`."""
+        """The report of both acts. The timeline shows the entries of `kinds` in the audit trail."""
         total = sum((Fraction(receipt["cost"]["amount"]) for receipt in day.receipts), Fraction(0))
-        # Two that were at work at once may have written the other way round.
+        # Two programs that ran at once may have written their entries in the other order.
         told = sorted(self.watch.entries, key=lambda entry: entry.at)
         return {
             "timeline": [_event(entry) for entry in told if entry.kind in kinds],
@@ -181,7 +181,7 @@ class Play(ABC):
         watcher.start()
         try:
             yield
-        except BaseException:  # the cloud goes down, and the watcher with it
+        except BaseException:  # the cloud goes down, and the watching thread ends with it
             self._done.set()
             raise
         self._done.set()

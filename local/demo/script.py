@@ -1,6 +1,6 @@
-"""What people do on the demo's day, and when: an extension, an ask too many, a stale command, a node by hand.
+"""What people do on the demo's day, and when: an extension, a request too many, a stale command, a node by hand.
 
-Every act goes through a door that exists on AWS too: the command line, or the AWS API with a person's key.
+Every action uses a way that exists on AWS, too: the command line, or the AWS API with a person's key.
 """
 
 import json
@@ -31,7 +31,7 @@ class LabAccess:
 
 @dataclass
 class Answers:
-    """What the asks were answered; None until they were refused."""
+    """The answers to the requests; None until they are refused."""
 
     over_budget: str | None = None
     stale_execution: str | None = None
@@ -40,7 +40,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One thing somebody does at an instant."""
+    """One action of a person at an instant."""
 
     at: datetime
     who: str
@@ -50,7 +50,7 @@ class Act:
 
 
 def acts(opens: datetime, closes: datetime, pool: Pool, doors: LabAccess, answers: Answers) -> list[Act]:
-    """The day's acts in order, around one window [opens, closes)."""
+    """The day's actions in order, around one window [opens, closes)."""
     return [
         Act(
             closes - timedelta(minutes=15),
@@ -84,7 +84,7 @@ def acts(opens: datetime, closes: datetime, pool: Pool, doors: LabAccess, answer
 
 
 def command_line(doors: LabAccess, *words: str) -> subprocess.CompletedProcess[str]:
-    """`lamplighter` with these words, as a program of its own."""
+    """Runs `lamplighter` with these words, as a program of its own."""
     return subprocess.run(
         [sys.executable, "-m", "cli.main", *words],
         env={**os.environ, **doors.environment},
@@ -102,7 +102,7 @@ def _extend(doors: LabAccess, pool: Pool, answers: Answers) -> None:
 
 
 def ask_too_much(doors: LabAccess, pool: Pool, answers: Answers) -> None:
-    """More than the budget has left."""
+    """Asks for more than the budget has left."""
     asked = ("open", pool.name, "2", "for", "3h", "because", "more is more", "--json")
     done = command_line(doors, *asked)
     reason = str(json.loads(done.stdout)["reason"]) if done.returncode == 1 else done.stderr.strip()
@@ -113,7 +113,7 @@ def ask_too_much(doors: LabAccess, pool: Pool, answers: Answers) -> None:
 
 
 def replay(doors: LabAccess, pool: Pool, opens: datetime, answers: Answers) -> None:
-    """Deliver a command to open that was good until an hour before `opens`."""
+    """Delivers a command to open that expired an hour before `opens`."""
     command = Command(
         id=f"stale-{uuid.uuid4().hex[:8]}",
         verb=Verb.OPEN,

@@ -1,6 +1,6 @@
-"""The second act, trouble: a window that finds no capacity, its finding and its cure; then an experiment, undone.
+"""The second act, trouble: a window without capacity, its finding and its repair; then an experiment, and its undoing.
 
-Owns the order of events; judging is trouble_laws.py's.
+This file has the order of events; trouble_laws.py judges them.
 """
 
 import json
@@ -23,7 +23,7 @@ OPENS = datetime(2027, 3, 27, 11, 0, tzinfo=UTC)
 CLOSES = datetime(2027, 3, 27, 12, 15, tzinfo=UTC)
 FAULT = "no-capacity"
 EXPERIMENT = "device-plugin-off"
-#: A shortage has its cause within three minutes of the order; then it is waited for in rounds of five.
+#: A shortage has its cause within three minutes of the order. Then the lab asks again every five minutes.
 FOUND_WITHIN = timedelta(minutes=10)
 OPEN_WITHIN = timedelta(minutes=25)
 UNDONE_WITHIN = timedelta(minutes=25)
@@ -32,7 +32,7 @@ KINDS = (*TIMELINE, FINDING, "experiment", "experiment-restored", "experiment-re
 
 
 class Trouble(Play):
-    """Everything that people do goes through the command line, the fault through EC2's own refusals."""
+    """People use the command line for everything. EC2's own refusals play the fault."""
 
     lab = Path(__file__).with_name("trouble.yaml")
     start = START
@@ -97,7 +97,7 @@ class Trouble(Play):
         stage.cloud.fault_off(FAULT, stage.pool.name)
 
     def _diagnose(self, stage: Stage) -> None:
-        """Live, and again from what was saved of it."""
+        """Diagnoses live, and again from the saved snapshot."""
         saved = Path(stage.doors.environment["KUBECONFIG"]).with_name("snapshot.json")
         words = ("diagnose", stage.pool.name, "--save", str(saved), "--json", "-")
         for said, asked in (
@@ -138,7 +138,7 @@ class Trouble(Play):
         return any(lease.state is state for lease in self._leases())
 
     def _leases(self) -> list[Lease]:
-        """Those of the evening, as they were seen last."""
+        """The leases of the evening, as they were read last."""
         last = self.watch.samples[-1:]
         return [lease for sample in last for lease in sample.leases if lease.window == "evening"]
 
@@ -148,7 +148,7 @@ class Trouble(Play):
         return closed and gone and not stage.look.running()
 
     def _findings(self) -> list[dict[str, Any]]:
-        """What the opening found, as the trail keeps it, and what the instructor was told."""
+        """What the opening found, by the audit trail, and what the instructor was told."""
         told = [
             {
                 "seen": "opening",

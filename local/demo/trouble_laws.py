@@ -1,4 +1,4 @@
-"""Judges the laws by what was seen of the act of trouble; pure, as laws.py is, which judges those that a day tries."""
+"""Judges the laws by the observations of the second act. It is pure, like laws.py, which judges the first act."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from local.demo.experiment_state import ExperimentState
 from local.demo.laws import LawVerdict
 
 VANISHES, SHORTER = "night-owls", "until-dawn"
-#: trouble.yaml's second window of the night, by the clock on the wall.
+#: The second window of the night in trouble.yaml, in wall-clock time.
 DAWN = (datetime(2027, 3, 28, 1, 30), datetime(2027, 3, 28, 4, 30))  # noqa: DTZ001 (the zone is BERLIN)
 BERLIN = ZoneInfo("Europe/Berlin")
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What was seen: the evening, the experiment's report, and how it stood with what an experiment may change."""
+    """The observations: the evening, the experiment's report, and the state of what an experiment may change."""
 
     day: laws.Day
     experiment: str

@@ -1,6 +1,6 @@
-"""What a person sees of the day: a calm live picture on a terminal, plain lines elsewhere.
+"""What a person sees of the day: a live picture on a terminal, plain lines elsewhere.
 
-The pool in it is the one view that `status --watch`, Slack and the pages show too.
+The pool in it is the same view that `status --watch`, Slack and the pages show.
 """
 
 import sys
@@ -25,14 +25,14 @@ LINES_KEPT = 14
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The picture's upper half: what AWS itself has, which step runs, and the pool as everything else shows it."""
+    """The upper half of the picture: the state of AWS, the running step, and the pool as everything else shows it."""
 
     at: datetime
     instances: int
     justified: int
     steps: str
     pool: Callable[[], PoolView]
-    """Reads it: only a picture needs it."""
+    """Reads the pool's view; only a picture needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,17 @@ class View(Protocol):
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
     def progress(self, text: str) -> None:
-        """Something about the set-up."""
+        """Shows progress of the set-up."""
 
     def now(self, now: Now) -> None:
-        """The state changed."""
+        """Shows a change of the state."""
 
     def line(self, line: DayEvent) -> None:
-        """Something happened."""
+        """Shows an event."""
 
 
 class PlainView:
-    """A line an event, in the order in which they happened; for logs and pipes."""
+    """One line for each event, in order; for logs and pipes."""
 
     def __init__(self, zone: ZoneInfo) -> None:
         self._zone = zone
@@ -85,7 +85,7 @@ class PlainView:
 
 
 class LiveView:
-    """Clock, EC2 and workflow step; the pool as `status --watch` draws it; the last events. Redrawn in place."""
+    """Clock, EC2 and workflow step; the pool as `status --watch` draws it; the last events. It is redrawn in place."""
 
     def __init__(self, zone: ZoneInfo, console: Console) -> None:
         self._zone = zone
@@ -111,7 +111,7 @@ class LiveView:
         self._lines.append(line)
 
     def picture(self) -> Group:
-        """All of it, as it stands."""
+        """The whole picture at present."""
         return Group(*self._state(), self._log())
 
     def _state(self) -> list[RenderableType]:

@@ -1,7 +1,7 @@
-"""Every fault that the embedded cloud can play: named as the cause that a diagnosis then finds.
+"""Every fault that the embedded cloud can play. Its name is the cause that a diagnosis then finds.
 
-Says for people what each does, whom it reaches, when it shows and what heals when it is off; how it is played
-is in local/aws and local/fleet.
+It explains to people what each fault does, whom it affects, when it shows, and what heals when it is off. local/aws and
+local/fleet play the faults.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from enum import Enum
 
 
 class Reach(Enum):
-    """Whom a fault reaches: a pool of the lab (or each of them), or what all pools share."""
+    """What a fault affects: a pool of the lab (or each of them), or what all pools share."""
 
     POOL = "pool"
     CLUSTER = "cluster"
@@ -18,7 +18,7 @@ class Reach(Enum):
 
 @dataclass(frozen=True)
 class Fault:
-    """`does` and `expect` are sentences for people; `heals` says what is well again once it is off."""
+    """`does` and `expect` are sentences for people. `heals` says what works again once it is off."""
 
     name: str
     does: str

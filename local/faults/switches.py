@@ -1,6 +1,6 @@
-"""Which faults are on, and where: the one truth that EC2, EKS and the simulated machines look at.
+"""Which faults are on, and where. EC2, EKS and the simulated machines read it.
 
-Owns no meaning: what a fault does is in catalogue.py, where it bites in local/aws and local/fleet.
+It does not know what a fault does: catalogue.py has its meaning, local/aws and local/fleet its effect.
 """
 
 import threading
@@ -11,7 +11,7 @@ ALL = "*"
 
 
 class Switches:
-    """All off at first; safe to use from any thread."""
+    """All faults are off at first. Any thread may use it."""
 
     def __init__(self) -> None:
         self._on: dict[str, set[str]] = {}
@@ -19,13 +19,13 @@ class Switches:
         self._listeners: list[Callable[[], None]] = []
 
     def on(self, fault: str, nodegroup: str = ALL) -> None:
-        """From now on, for one node group or for all."""
+        """Switches a fault on, for one node group or for all."""
         with self._lock:
             self._on.setdefault(fault, set()).add(nodegroup)
         self._tell()
 
     def off(self, fault: str | None = None, nodegroup: str | None = None) -> None:
-        """Everywhere, or for one node group alone; without a fault: all of them."""
+        """Switches a fault off, everywhere or for one node group; without a fault, all of them."""
         with self._lock:
             for name in [fault] if fault else list(self._on):
                 left = self._on.get(name, set()) - ({nodegroup} if nodegroup else self._on.get(name, set()))
@@ -35,17 +35,17 @@ class Switches:
         self._tell()
 
     def holds(self, fault: str, nodegroup: str = ALL) -> bool:
-        """Whether the fault is on for the node group; it is for each where it is on for all."""
+        """Whether the fault is on for the node group. A fault that is on for all is on for each."""
         with self._lock:
             return bool({nodegroup, ALL} & self._on.get(fault, set()))
 
     def where(self, fault: str) -> list[str]:
-        """The node groups that it is on for, ALL among them."""
+        """The node groups for which it is on; ALL may be among them."""
         with self._lock:
             return sorted(self._on.get(fault, set()))
 
     def listen(self, listener: Callable[[], None]) -> None:
-        """Called after every change, on the thread that made it."""
+        """The listener is called after every change, on the thread that made it."""
         self._listeners.append(listener)
 
     def _tell(self) -> None:

@@ -1,7 +1,6 @@
 """The faults as people switch them: by name, for a pool of the lab or for all of them.
 
-Owns what may be switched where, and the sentence that says why not; what a fault then does is in local/aws
-and local/fleet.
+This file decides which fault may be switched where, and explains a refusal. local/aws and local/fleet play the fault.
 """
 
 import difflib
@@ -14,24 +13,24 @@ from local.faults.switches import ALL, Switches
 
 
 class FaultSwitching:
-    """`nodegroups` gives the node group of every pool of the lab as it is now."""
+    """`nodegroups` returns the node group of every pool of the lab at present."""
 
     def __init__(self, switches: Switches, nodegroups: Callable[[], Mapping[str, str]]) -> None:
         self._switches = switches
         self._nodegroups = nodegroups
 
     def on(self, name: str, pool: str | None = None) -> None:
-        """From now on. Raises BadInput for a fault or pool that is not known, or a fault that has no pool."""
+        """Switches a fault on. Raises BadInput for an unknown fault or pool, or for a fault that has no pool."""
         fault = _known(name)
         self._switches.on(name, self._where(fault, pool) or ALL)
 
     def off(self, name: str | None = None, pool: str | None = None) -> None:
-        """Heals what would heal; without a name everything. Off already is fine. Raises BadInput as `on`."""
+        """Switches a fault off; without a name, all. It may be off already. Raises BadInput as `on`."""
         where = self._where(_known(name), pool) if name else self._nodegroup(pool)
         self._switches.off(name, where)
 
     def listed(self) -> list[dict[str, Any]]:
-        """Every fault with what it does, to whom, what to expect and for whom it is on: pools, or "all"."""
+        """Every fault: what it does, what it affects, what to expect, and for which pools it is on, or "all"."""
         pools = {nodegroup: pool for pool, nodegroup in self._nodegroups().items()}
         return [
             {

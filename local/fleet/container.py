@@ -1,4 +1,4 @@
-"""One container of a pod: pull, start, run its program, end, and start again where the pod says so."""
+"""One container of a pod: image pull, start, program, end, and a new start if the pod asks for one."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,14 @@ from local.fleet.programs.programs import program_of
 from local.kubernetes.api import Object
 
 _NOT_STARTED = 128
-"""What the kubelet gives as the exit status of a container whose start failed."""
+"""The kubelet's exit status for a container whose start failed."""
 _BACK_OFF = (10.0, 20.0, 40.0, 80.0, 160.0, 300.0)
-"""The kubelet doubles its patience with a crashing container up to five minutes."""
+"""The kubelet doubles the wait before it starts a crashing container again, up to five minutes."""
 
 
 class ContainerRun:
-    """`began` once it ran, `running` while it does, `ready` once its readiness probe succeeds as well,
+    """`began` once it has started, `running` while it runs, `ready` once its readiness probe succeeds as well.
+
     `ended` when it will not run again.
     """
 
@@ -40,7 +41,7 @@ class ContainerRun:
 
     @property
     def holds_gpus(self) -> bool:
-        """Whether it asks for GPUs, by whatever resource name."""
+        """Whether it asks for GPUs, by any resource name."""
         limits = self.spec.get("resources", {}).get("limits") or {}
         return any(name.startswith("nvidia.com/") for name in limits)
 
@@ -50,15 +51,15 @@ class ContainerRun:
 
     @property
     def words(self) -> str:
-        """Its command line, as far as the pod states it."""
+        """Its command line, as far as the pod gives it."""
         return " ".join([*self.spec.get("command", []), *self.spec.get("args", [])])
 
     def say(self, text: str) -> None:
-        """Print to the container's log."""
+        """Prints to the container's log."""
         self.pod.world.logs.add((self.pod.namespace, self.pod.name, self.name), text)
 
     def life(self) -> Iterator[Pause]:
-        """From pull to its last end."""
+        """From the image pull to its last end."""
         self._wait("ContainerCreating")
         yield from self._image()
         while True:
@@ -80,7 +81,7 @@ class ContainerRun:
             self._restarts += 1
 
     def _image(self) -> Iterator[Pause]:
-        """Pull it, again and again where that fails."""
+        """Pulls the image, and retries a failed pull."""
         tries = 0
         while why := (yield from self.pod.pull(self.image)):
             self._wait("ErrImagePull", why)
@@ -98,7 +99,10 @@ class ContainerRun:
             self._wait("ContainerCreating")
 
     def _create(self) -> Iterator[Pause]:
-        """Until the runtime makes the container: what it cannot make is tried again, whatever the pod says."""
+        """Waits until the runtime has created the container.
+
+        A failed creation is retried, whatever the pod's restart policy is.
+        """
         while refusal := container_faults.not_created(self):
             self._wait(refusal.reason, refusal.message)
             self._warn(f"Error: {refusal.message}")
@@ -117,12 +121,12 @@ class ContainerRun:
         self._warn(f"Error: {refusal.message}")
 
     def interrupt(self, status: int) -> None:
-        """It was told to stop; one that has ended already stays as it ended."""
+        """The container was told to stop. One that has ended already keeps its exit status."""
         if not self.ended:
             self._end(status, "Error", last=True, post=False)
 
     def status(self) -> Object:
-        """As the pod's status lists it."""
+        """Its entry in the pod's status."""
         return {
             "name": self.name,
             "image": self.image,
@@ -170,7 +174,7 @@ class ContainerRun:
             self.pod.post()
 
     def _probe(self, delay: float, run: int) -> Iterator[Pause]:
-        """What runs for so long is ready: nothing that is simulated here starts and does not serve."""
+        """A program that runs this long is ready, because no simulated program starts and then fails to serve."""
         yield float(delay)
         if self.running and run == self._restarts:
             self.ready = True

@@ -1,8 +1,8 @@
-"""What Kubernetes' own controllers and its scheduler still owe to what has happened in the cluster.
+"""What Kubernetes' own controllers and its scheduler have still to do after the events in the cluster.
 
-They answer a change in real milliseconds that the virtual clock knows nothing of. So time does not move before
-the state is there that they bring about: `owed` says what is missing, by what the watches have shown. Which
-controllers run is local/kubernetes/components.py's.
+They answer a change within real milliseconds, which the virtual clock does not see. So time does not move until they
+have produced the state that must follow. `owed` says what is missing, by what the watches have shown.
+local/kubernetes/components.py says which controllers run.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from local.kubernetes.api import Object
 from local.kubernetes.placement import has_room, matches, placeable, selects, tolerates
 
 _NOT_READY, _UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
-#: What the DaemonSet controller lets its pods bear
+#: The taints that the DaemonSet controller lets its pods tolerate
 #: (https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#taints-and-tolerations).
 _BORNE = (
     *({"key": key, "operator": "Exists", "effect": "NoExecute"} for key in (_NOT_READY, _UNREACHABLE)),
@@ -27,7 +27,7 @@ _Owned = dict[str, list[Object]]
 
 
 def owed(world: World) -> list[str]:
-    """What is missing."""
+    """The missing states."""
     pods = world.pods.all()
     owned: _Owned = {}
     for pod in pods:
@@ -48,9 +48,9 @@ def owed(world: World) -> list[str]:
 
 
 def unfinished(world: World) -> bool:
-    """Whether anything in the cluster is on its way that a program which applies a chart may be waiting for.
+    """Whether anything that a program such as helm may be waiting for is still changing.
 
-    A chart's pods have controllers and ask for no GPU: a notebook that waits for a window is none of them.
+    A chart's pods have controllers and ask for no GPU. A notebook that waits for a window is no such pod.
     """
     pods = [pod for pod in world.pods.all() if any(_controllers(pod)) and not gpus_of(pod)]
     if any(_leaving(pod) or not (ready(pod) or _ended(pod)) for pod in pods):
@@ -97,7 +97,7 @@ def _daemonsets(world: World, owned: _Owned) -> Iterator[str]:
         live = {node for node, pods in there.items() if node in nodes and not all(map(_leaving, pods))}
         if surplus := live - kept:
             yield f"{name}: the end of its pod on {min(surplus)}"
-        # A node's taint, or its end, alone makes the controller count nothing anew.
+        # A new taint or the end of a node alone does not make the controller count again.
         borne = wanted | set(there)
         if not len(wanted) <= each.get("status", {}).get("desiredNumberScheduled", 0) <= len(borne):
             yield f"{name}: its count of nodes"
@@ -105,7 +105,7 @@ def _daemonsets(world: World, owned: _Owned) -> Iterator[str]:
 
 
 def _rolling(name: str, daemonset: Object, there: _Owned, wanted: set[str]) -> Iterator[str]:
-    """Its count of what is ready, and the next pod of an update; `there` are its pods by node."""
+    """Its count of ready pods, and the next pod of an update; `there` are its pods by node."""
     first = {node: min(pods, key=_age) for node, pods in there.items()}
     good = {node for node, pod in first.items() if ready(pod)}
     if not len(good & wanted) <= daemonset.get("status", {}).get("numberReady", 0) <= len(good):
@@ -165,7 +165,9 @@ def _orphans(world: World, pods: list[Object]) -> Iterator[str]:
 
 
 def _foreground(world: World, pods: list[Object]) -> Iterator[str]:
-    """What is deleted in the foreground waits for what it owns, which the collector deletes before it."""
+    """An object that is deleted in the foreground waits for the objects that it owns; the collector deletes those
+    first.
+    """
     dependents: _Owned = {}
     for each in (*pods, *world.replicasets.all()):
         for owner in each["metadata"].get("ownerReferences") or []:
@@ -209,7 +211,7 @@ def _budgets(world: World, pods: list[Object]) -> Iterator[str]:
 
 
 def _cannot_sync(budget: Object) -> bool:
-    """Whether its controller says that it cannot tell what is healthy, and leaves its status as it was."""
+    """Whether its controller reports that it cannot count healthy pods, and left its status unchanged."""
     conditions = budget.get("status", {}).get("conditions") or []
     return any(one["reason"] == "SyncFailed" for one in conditions)
 
@@ -220,7 +222,7 @@ def _controllers(item: Object) -> Iterable[str]:
 
 
 def _daemon_node(pod: Object) -> str:
-    """The node of a DaemonSet's pod, also before it is bound: its affinity names it."""
+    """The node of a DaemonSet's pod, also before it is bound: its affinity names the node."""
     if pod["spec"].get("nodeName"):
         return str(pod["spec"]["nodeName"])
     required = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]

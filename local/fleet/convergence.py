@@ -1,7 +1,7 @@
-"""Says the clock when Kubernetes has answered all that happened, so that time may move.
+"""Tells the clock when Kubernetes has answered all events, so that time may move.
 
-The answer is of the cluster's state alone. Where a state that is owed does not come for long, which is a fault of
-our reading of it, that is told once and waited for no longer.
+The answer depends only on the state of the cluster. If an expected state does not come for long, our reading of the
+cluster is wrong. This is reported once, and the clock waits for it no longer.
 """
 
 import logging
@@ -12,33 +12,33 @@ from local.fleet.world import World
 from local.kubernetes.pending_changes import Written
 
 LOG = logging.getLogger(__name__)
-#: Real seconds in which a controller that runs has answered, on however busy a machine.
+#: Real seconds in which a running controller has answered, also on a busy machine.
 _LOST_AFTER = 30.0
 
 
 class Convergence:
-    """`settled` is asked by the clock; `touch` says that a watch has shown something."""
+    """The clock asks `settled`; `touch` says that a watch has shown something."""
 
     def __init__(self, world: World, written: Written) -> None:
         self._world = world
         self._written = written
         self._changes = 0
         self._judged: tuple[int, list[str]] = (-1, [])
-        #: Since when each debt is waited for, by the machine's clock.
+        #: Since when each expected state is missing, by the machine's clock.
         self._since: dict[str, float] = {}
         self._lost: set[str] = set()
         self._never_came: set[str] = set()
 
     @property
     def never_came(self) -> frozenset[str]:
-        """What was waited for in vain so far."""
+        """The expected states that never came."""
         return frozenset(self._never_came)
 
     def touch(self) -> None:
         self._changes += 1
 
     def settled(self) -> bool:
-        """Whether nothing is owed by what the watches show, and they show all that was written."""
+        """Whether the watches show no missing state, and show everything that was written."""
         debts, now = {*self._written.unseen(), *self._owed()}, time.monotonic()
         self._since = {debt: self._since.get(debt, now) for debt in debts}
         self._lost &= debts

@@ -1,7 +1,7 @@
 """Runs many slow coroutines in the lab's time.
 
-A coroutine is a generator that yields what it waits for: a number of seconds, or `Until(condition)`. So a boot or
-a pod's life reads from top to bottom in one function. Each step has the turn to itself.
+A coroutine is a generator that yields what it waits for: a number of seconds, or `Until(condition)`. So a boot or a
+pod's life reads from top to bottom in one function. Each step runs alone.
 """
 
 import logging
@@ -16,7 +16,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Until:
-    """Wait until `condition()` holds; it is asked again after every `Coroutines.look_again`."""
+    """Waits until `condition()` holds; it is asked again after every `Coroutines.look_again`."""
 
     condition: Callable[[], bool]
 
@@ -26,19 +26,19 @@ Steps = Iterator[Pause]
 
 
 class Coroutine:
-    """One coroutine under way."""
+    """One running coroutine."""
 
     def __init__(self, steps: Steps) -> None:
         self.steps = steps
         self.stopped = False
 
     def stop(self) -> None:
-        """Go no further than the step that is running, if any."""
+        """Stops it after the step that is running, if any."""
         self.stopped = True
 
 
 class Coroutines:
-    """All coroutines of one fleet; `close` ends them where they are."""
+    """All coroutines of one fleet; `close` stops them at their present step."""
 
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
@@ -48,7 +48,7 @@ class Coroutines:
         self._closed = False
 
     def tell(self, steps: Steps) -> Coroutine:
-        """Begin a coroutine, next."""
+        """Starts a coroutine, next."""
         coroutine = Coroutine(steps)
         self._go_on(coroutine, 0.0)
         return coroutine
@@ -58,7 +58,7 @@ class Coroutines:
         return self._clock.time()
 
     def look_again(self) -> None:
-        """Something changed: coroutines that wait for a condition look at it again, before time moves."""
+        """Something changed: waiting coroutines check their condition again, before time moves."""
         with self._lock:
             if self._looking or not self._held_up:
                 return
@@ -86,7 +86,7 @@ class Coroutines:
         except StopIteration:
             return
         except Exception:
-            # One machine that stumbles must not stop the fleet; when closing, everything stumbles.
+            # An error of one machine must not stop the fleet. While the fleet closes, errors are normal.
             if not self._closed:
                 LOG.exception("a coroutine of the simulated fleet broke off")
             return
@@ -100,7 +100,7 @@ class Coroutines:
             return
         with self._lock:
             self._held_up.append((pause, coroutine))
-        # Looked at after it is on the list: a change in between is not missed.
+        # The condition is checked after the coroutine is on the list, so that no change in between is missed.
         if pause.condition():
             with self._lock:
                 if (pause, coroutine) not in self._held_up:

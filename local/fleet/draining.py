@@ -1,20 +1,20 @@
-"""What EKS itself does with a node that a scale-in takes: cordon, evict, and at the end delete what stayed.
+"""What EKS does with a node that a scale-in removes: cordon, evict, and in the end delete the pods that stayed.
 
-The real API server answers evictions, so PodDisruptionBudgets hold until EKS's patience ends.
+The real API server answers evictions, so PodDisruptionBudgets apply until EKS's time limit.
 """
 
 from local.clock import VirtualClock
 from local.fleet.world import TERMINAL, World, key, path
 from local.kubernetes.api import ApiError, Object
 
-#: EKS gives a drain so long, then it goes on whatever any budget says.
+#: The time limit of a drain. After it EKS continues, whatever a budget says.
 PATIENCE_SECONDS = 15 * 60.0
 _ROUND_SECONDS = 5.0
 _NOT_NOW = (404, 409, 429)
 
 
 def drain(world: World, clock: VirtualClock, node: str) -> None:
-    """Return when no pod but those of DaemonSets is left on the node."""
+    """Returns when only pods of DaemonSets are left on the node."""
     world.api.merge(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": True}})
     impatient = clock.time() + PATIENCE_SECONDS
     while pods := [pod for pod in world.pods_on(node) if _must_leave(pod)]:

@@ -1,4 +1,4 @@
-"""Events as the kubelet records them: what repeats itself is counted in the one event, not written anew."""
+"""Events as the kubelet records them: a repeated event increases a count, and no new event is written."""
 
 import threading
 from collections.abc import Callable
@@ -6,12 +6,12 @@ from contextlib import suppress
 
 from local.kubernetes.api import ApiError, KubernetesApi, Object
 
-#: So many of the latest events are remembered as what may repeat itself.
+#: This many of the latest events are remembered, to recognise repeated ones.
 _REMEMBERED = 4096
 
 
 class Events:
-    """Best effort, as the kubelet's: what the API server does not take is lost."""
+    """Best effort, like the kubelet's: an event that the API server does not accept is lost."""
 
     def __init__(self, api: KubernetesApi, timestamp: Callable[[], str]) -> None:
         self._api = api
@@ -27,7 +27,7 @@ class Events:
         address = f"/api/v1/namespaces/{namespace}/events"
         with self._lock:
             name, count = self._seen.get(what, ("", 0))
-        # A namespace that is being deleted takes no more events.
+        # A namespace that is being deleted accepts no new events.
         with suppress(ApiError):
             more = {"count": count + 1, "lastTimestamp": at}
             if not count or self._api.merge(f"{address}/{name}", more) is None:

@@ -1,7 +1,7 @@
-"""All simulated machines of one cluster: told of instances by EC2 and EKS, seen by everybody else as nodes.
+"""All simulated machines of one cluster. EC2 and EKS report instances to it; every other program sees nodes.
 
-It owns the watches that all machines share, the heartbeats, and what the cloud controller does with nodes
-whose instances are gone.
+This file has the watches that all machines share, the heartbeats, and what the cloud controller does with nodes whose
+instances are terminated.
 """
 
 import logging
@@ -33,8 +33,9 @@ _HEARTBEAT_SECONDS = 10.0
 
 
 class Fleet:
-    """`work` is a folder of its own for the kubelets' certificate; `seed` decides all jitter; `faults` are
-    switched on and off on it at any time.
+    """`work` is a folder of its own for the kubelets' certificate.
+
+    `seed` decides all jitter. `faults` may change at any time.
     """
 
     def __init__(
@@ -67,16 +68,16 @@ class Fleet:
 
     @property
     def network(self) -> Network:
-        """Between the machines; who plays AWS may close it."""
+        """The network between the machines. The embedded EC2 may close it."""
         return self._world.network
 
     @property
     def never_came(self) -> frozenset[str]:
-        """States that Kubernetes seemed to owe and did not bring about: faults of our reading of it."""
+        """States that we expected of Kubernetes and that never came: our reading of the cluster was wrong."""
         return self._convergence.never_came
 
     def start(self) -> None:
-        """Follow the cluster from now on."""
+        """Starts to follow the cluster."""
         self._server.start()
         self.faults.listen(self._coroutines.look_again)
         self._coroutines.tell(policy_fault(self._world))
@@ -93,7 +94,7 @@ class Fleet:
         self._clock.awaited = lambda: unfinished(self._world)
 
     def stop(self) -> None:
-        """End all coroutines and watches; the cluster itself may go on or be gone already."""
+        """Ends all coroutines and watches. The cluster itself may run on, or be gone already."""
         self._stop.set()
         self._api.hang_up()
         self._clock.settled = self._clock.awaited = lambda: True
@@ -103,7 +104,7 @@ class Fleet:
             thread.join(5)
 
     def machine_started(self, machine: Machine) -> None:
-        """Its instance is running."""
+        """Called when the machine's instance is running."""
         with self._lock:
             self._kubelets[machine.instance_id] = Kubelet(machine, self._world)
 
@@ -113,13 +114,13 @@ class Fleet:
         return kubelet is not None and kubelet.registered
 
     def machine_stopping(self, instance_id: str) -> None:
-        """Its instance is shutting down: the kubelet falls silent."""
+        """Called when its instance is shutting down: the kubelet stops its heartbeats."""
         kubelet = self._kubelets.get(instance_id)
         if kubelet and not kubelet.stopped:
             kubelet.stop()
 
     def machine_stopped(self, instance_id: str) -> None:
-        """Its instance is gone: the cloud controller will remove the node."""
+        """Called when its instance is terminated: the cloud controller will remove the node."""
         self.machine_stopping(instance_id)
         with self._lock:
             kubelet = self._kubelets.pop(instance_id, None)
@@ -127,7 +128,7 @@ class Fleet:
             self._coroutines.tell(self._clear_away(kubelet))
 
     def drain(self, instance_id: str) -> None:
-        """Cordon and empty the node as EKS does before a scale-in; returns when it is empty or unknown."""
+        """Cordons and empties the node, as EKS does before a scale-in. Returns when it is empty or unknown."""
         kubelet = self._kubelets.get(instance_id)
         if kubelet and kubelet.registered:
             drain(self._world, self._clock, kubelet.name)
@@ -136,7 +137,7 @@ class Fleet:
         yield kubelet.delay(timings.CLOUD_CONTROLLER, "remove")
         self._api.delete(f"/api/v1/nodes/{kubelet.name}")
         yield kubelet.delay(timings.COLLECT_ORPHANS, "collect")
-        # The real collector would come as well, but it counts real seconds.
+        # The real garbage collector would delete it as well, but it counts real seconds.
         for pod in self._world.pods_on(kubelet.name):
             uid = {"uid": pod["metadata"]["uid"]}
             self._api.delete(path(pod), {"gracePeriodSeconds": 0, "preconditions": uid})
@@ -158,7 +159,7 @@ class Fleet:
                 self._touch_at(at, job)
 
     def _touch_at(self, at: float, job: Object) -> None:
-        """Once for each of its instants; what was due in the past has had its touch."""
+        """Touches a Job once at each of its instants. Instants in the past have had their touch."""
         mark = (job["metadata"]["uid"], at)
         if mark in self._touched:
             return
@@ -177,7 +178,7 @@ class Fleet:
             objects.note(change, item)
             try:
                 seen(change, item)
-            except Exception:  # what trips over one object must still see the others
+            except Exception:  # an error with one object must not hide the others
                 LOG.exception("the fleet stumbled over %s %s", change, item["metadata"]["name"])
 
         def reached(version: str) -> None:
@@ -188,7 +189,7 @@ class Fleet:
         self._begin(f"watch {address}", lambda: self._api.follow(address, note, self._stop, reached))
 
     def _watched(self) -> dict[str, Objects]:
-        """What is followed, by kind."""
+        """The watched objects, by kind."""
         world = self._world
         return {
             "Pod": world.pods,
@@ -209,7 +210,7 @@ class Fleet:
             for kubelet in kubelets:
                 try:
                     kubelet.heartbeat(now)
-                except Exception:  # the next beat tries again
+                except Exception:  # the next heartbeat tries again
                     LOG.exception("the heartbeat of %s was not taken", kubelet.name)
 
     def _begin(self, name: str, what: Callable[[], None]) -> None:
@@ -219,4 +220,4 @@ class Fleet:
 
 
 def _ignore(*_: object) -> None:
-    """Only Kubernetes' own controllers act on it."""
+    """Does nothing: only Kubernetes' own controllers act on it."""

@@ -1,6 +1,6 @@
-"""How large an image is and how long a first pull takes: the registry's part of a pod's start.
+"""How large an image is and how long a first pull takes.
 
-Compressed sizes as the registries list them, rounded; a node pulls and unpacks some 50 MB a second (estimate).
+The sizes are the compressed sizes in the registries, rounded. A node pulls and unpacks some 50 MB a second (estimate).
 """
 
 import re
@@ -8,12 +8,12 @@ from collections.abc import Mapping
 
 _MEGABYTE = 1_000_000
 _MEGABYTES_A_SECOND = 50
-#: With it, the CUDA sample takes the 2m18s of the published example of a slow pull.
+#: With this rate, the CUDA sample takes the 2m18s of the published example of a slow pull.
 _SLOW_MEGABYTES_A_SECOND = 0.8
 _MANIFEST_SECONDS = 1.0
 _USUAL = 60
 
-#: By a part of the image's name, the first that fits.
+#: By a part of the image's name; the first match counts.
 _MEGABYTES = {
     "dcgm-exporter": 520,
     "k8s-device-plugin": 170,
@@ -30,7 +30,7 @@ _MEGABYTES = {
 }
 
 
-#: What images are built on whose name does not say so, by a part of it.
+#: The base of images whose name does not show it, by a part of the name.
 _CUDA = {"gpu-operator": (13, 0), "nvidia/pytorch": (13, 0), "cuda-sample": (12, 5)}
 
 
@@ -39,13 +39,13 @@ def size_bytes(image: str) -> int:
 
 
 def pull_seconds(image: str, *, slow: bool = False) -> float:
-    """For a node that has none of its layers."""
+    """The pull time for a node that has no layer of the image."""
     speed = _SLOW_MEGABYTES_A_SECOND if slow else _MEGABYTES_A_SECOND
     return _MANIFEST_SECONDS + size_bytes(image) / _MEGABYTE / speed
 
 
 def duration(seconds: float) -> str:
-    """As Go writes it: 2m18.049s."""
+    """A duration as Go writes it: 2m18.049s."""
     minutes, left = divmod(round(seconds, 3), 60)
     hours, minutes = divmod(int(minutes), 60)
     before = f"{hours}h" if hours else ""
@@ -54,7 +54,7 @@ def duration(seconds: float) -> str:
 
 
 def cuda_needed(image: str, environment: Mapping[str, str]) -> tuple[int, int] | None:
-    """The CUDA version that an image asks of the driver, by NVIDIA_REQUIRE_CUDA or its name; None: it asks none."""
+    """The CUDA version that an image needs of the driver, by NVIDIA_REQUIRE_CUDA or its name; None if it needs none."""
     said = re.search(r"cuda>=(\d+)\.(\d+)", environment.get("NVIDIA_REQUIRE_CUDA", ""))
     said = said or re.search(r"cuda[:/-]?(\d+)\.(\d+)", image)
     if said:

@@ -1,4 +1,4 @@
-"""What programs, faults and GPU software see of the container, the pod and the node that they run in."""
+"""The interfaces of container, pod and node for programs, faults and GPU software."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Protocol
@@ -11,7 +11,7 @@ from local.kubernetes.api import Object
 
 
 class Node(Protocol):
-    """A node, as its kubelet has it."""
+    """A node, as its kubelet knows it."""
 
     machine: Machine
     world: World

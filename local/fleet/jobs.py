@@ -1,7 +1,7 @@
-"""What Kubernetes' Job controller owes to a Job, and at which instants it has to look at one again.
+"""What Kubernetes' Job controller must still do for a Job, and at which instants it must check one again.
 
-It compares the lab's instants and waits for them by timers of the machine, which time that stands or jumps makes
-meaningless. So the fleet touches a Job at each of its instants; it is synced then, and does what is due
+It compares virtual instants, but waits for them by timers of the machine. These are wrong when time stands or jumps. So
+the fleet touches a Job at each of its instants. The controller then syncs the Job and does what is due
 (https://kubernetes.io/docs/concepts/workloads/controllers/job/).
 """
 
@@ -14,18 +14,18 @@ from local.kubernetes.api import Object
 
 _TRACKED = "batch.kubernetes.io/job-tracking"
 _TOUCHED = "lamplighter.local/due"
-#: Before the pod after the first failure; twice as long after each more, up to ten minutes.
+#: The delay before the pod after the first failure; twice as long after each further failure, up to ten minutes.
 _BACK_OFF, _LONGEST_BACK_OFF = 10.0, 600.0
 
 
 @dataclass(frozen=True)
 class _Pods:
-    """A Job's pods: those that run or will, those that leave, and when the last that failed did."""
+    """The pods of a Job: those that run or will run, those that terminate, and when the last failed pod failed."""
 
     live: int
     leaving: int
     untold: bool
-    """Whether one ended that the Job has not counted."""
+    """Whether a pod ended that the Job has not counted."""
     failed: float | None
 
 
@@ -44,7 +44,7 @@ def debts(job: Object, pods: list[Object], now: float) -> Iterator[str]:
     done, failed = status.get("succeeded", 0), status.get("failed", 0)
     over = any(at <= now for at in _deadline(job)) or failed > spec.get("backoffLimit", 6)
     if over or _enough(spec, done, found.live):
-        # Its end is told when all its pods are gone: those that leave take the lab's time for it.
+        # Its end is reported when all its pods are gone. Terminating pods take the lab's time for that.
         if not found.leaving:
             yield f"{name}: its end"
         return
@@ -55,7 +55,7 @@ def debts(job: Object, pods: list[Object], now: float) -> Iterator[str]:
 
 
 def instants(job: Object, pods: list[Object]) -> list[float]:
-    """When the controller has to look at the Job, as epochs; some may have passed."""
+    """When the controller must check the Job, as epochs; some may have passed."""
     if "deletionTimestamp" in job["metadata"] or job["spec"].get("suspend"):
         return []
     if finished(job) is not None:
@@ -71,14 +71,14 @@ def owns(job: Object, pod: Object) -> bool:
 
 
 def touch(world: World, job: Object) -> None:
-    """Have the controllers look at the Job."""
+    """Makes the controllers check the Job."""
     namespace, name = key(job)
     address = f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}"
     world.api.merge(address, {"metadata": {"annotations": {_TOUCHED: world.timestamp()}}})
 
 
 def finished(job: Object) -> float | None:
-    """When the Job came to its end; None where it has not."""
+    """When the Job finished; None if it has not."""
     for each in job.get("status", {}).get("conditions") or []:
         if each["type"] in ("Complete", "Failed") and each["status"] == "True":
             return _epoch(each["lastTransitionTime"])
@@ -107,7 +107,7 @@ def _failed_at(pod: Object) -> float:
 
 
 def _again(status: Object, found: _Pods) -> float | None:
-    """When the pod after a failure may come; None where none failed."""
+    """When the pod after a failure may start; None without a failure."""
     failed = status.get("failed", 0)
     if found.failed is None or not failed:
         return None
@@ -116,14 +116,14 @@ def _again(status: Object, found: _Pods) -> float | None:
 
 
 def _enough(spec: Object, done: int, live: int) -> bool:
-    """Whether it has succeeded; where no count is asked for, that is one success and nothing that still runs."""
+    """Whether it has succeeded. Without a count of completions, that is one success and no running pod."""
     if spec.get("completions") is None:
         return bool(done > 0 and live == 0)
     return bool(done >= spec["completions"])
 
 
 def _wanted(spec: Object, done: int, live: int) -> int:
-    """How many pods are to run at most; after a success without a count, no more than those that do."""
+    """How many pods may run at most. After a success without a count, no more than those that run."""
     if spec.get("completions") is None:
         return live if done else int(spec.get("parallelism", 1))
     return int(spec["completions"]) - done

@@ -1,4 +1,4 @@
-"""The kubelet of one machine: registers the node, keeps it alive, announces devices, runs the pods bound to it."""
+"""The kubelet of one machine: registers the node, sends heartbeats, announces devices, runs its pods."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -20,7 +20,7 @@ _SILENCE = 45.0
 
 
 class Kubelet:
-    """`start` tells its coroutine; `stop` is a machine that is being switched off."""
+    """`start` returns its coroutine. `stop` means that the machine is being switched off."""
 
     def __init__(self, machine: Machine, world: World) -> None:
         self.machine = machine
@@ -28,9 +28,9 @@ class Kubelet:
         self.hardware: Hardware = hardware(machine.instance_type)
         self.missing = int(self.suffers("gpu-count-short"))
         self.dead: set[int] = set()
-        """GPUs, by index, that fell off the bus; nothing brings them back."""
+        """GPUs, by index, that fell off the bus. Nothing brings them back."""
         self.slices: dict[str, int] = {}
-        """What each of its GPUs is cut into by MIG, and how many of each; nothing where GPUs are whole."""
+        """The MIG slices of each of its GPUs, and how many of each; empty if GPUs are whole."""
         self.images: set[str] = set()
         self.ready = self.was_ready = False
         self.registered = False
@@ -45,28 +45,28 @@ class Kubelet:
 
     @property
     def gpus(self) -> int:
-        """GPUs that the driver sees."""
+        """The number of GPUs that the driver sees."""
         return max(self.hardware.gpus - self.missing, 0)
 
     @property
     def pods(self) -> "list[PodRun]":
-        """Those that it knows, oldest first."""
+        """The pods that it knows, oldest first."""
         return list(self._runs.values())
 
     def suffers(self, fault: str) -> bool:
-        """Whether the fault is on for this machine; the machines of no pool have none."""
+        """Whether the fault is on for this machine. Machines of no pool have no faults."""
         return self.hardware.gpus > 0 and self.world.faults.holds(fault, self.machine.nodegroup)
 
     @property
     def monitored(self) -> bool:
-        """Whether the node monitoring agent looks after it."""
+        """Whether the node monitoring agent runs on it."""
         return self.world.daemonsets.find("kube-system", "eks-node-monitoring-agent") is not None
 
     def delay(self, stage: float, *subject: str) -> float:
         return self.world.timings.of(stage, self.machine.private_dns, *subject)
 
     def see(self, change: str, pod: Object) -> None:
-        """A pod of this node is new, has changed or is gone."""
+        """Called when a pod of this node is new, has changed or is deleted."""
         uid = pod["metadata"]["uid"]
         run = self._runs.get(uid)
         if self.stopped:
@@ -90,7 +90,7 @@ class Kubelet:
         return self.allocatable.get(GPU, 0) - taken
 
     def announce(self, resource: str, count: int, *, healthy: int | None = None) -> None:
-        """A device plugin lists `count` devices, all of them healthy unless it says how many."""
+        """A device plugin lists `count` devices; all are healthy unless it gives a number."""
         self.allocatable[resource] = well = count if healthy is None else healthy
         self._update_status({"capacity": {resource: str(count)}, "allocatable": {resource: str(well)}})
 
@@ -101,11 +101,11 @@ class Kubelet:
             self._update_status({"allocatable": {resource: "0"}})
 
     def label(self, labels: Mapping[str, str | None]) -> None:
-        """Set labels; None takes one away."""
+        """Sets labels; None removes one."""
         self.world.api.merge(f"/api/v1/nodes/{self.name}", {"metadata": {"labels": labels}})
 
     def heartbeat(self, renew_time: str) -> None:
-        """Renew the node's lease; `renew_time` with microseconds."""
+        """Renews the node's lease; `renew_time` with microseconds."""
         if not self.registered or self.stopped:
             return
         spec = {"holderIdentity": self.name, "leaseDurationSeconds": 40, "renewTime": renew_time}
@@ -118,7 +118,7 @@ class Kubelet:
                 self.world.api.create(_LEASES, {"metadata": metadata, "spec": spec})
 
     def stop(self) -> None:
-        """The machine goes down: no heartbeats, no logs, nothing runs any more."""
+        """The machine goes down: it sends no heartbeats and no logs, and nothing runs any more."""
         self.stopped = True
         for coroutine in self._coroutines:
             coroutine.stop()
@@ -151,7 +151,7 @@ class Kubelet:
         self._update_status({"conditions": [condition]})
 
     def set_network(self, *, up: bool) -> None:
-        """The node's network plugin comes back, or is gone; its pods' readiness is told anew when it is back."""
+        """The node's network plugin comes back, or fails. When it is back, the pods report their readiness again."""
         self.ready = up
         self._update_status({"conditions": [network(up=up)]})
         if up:
@@ -159,10 +159,10 @@ class Kubelet:
                 run.post()
 
     def _fall_silent(self) -> Iterator[Pause]:
-        """The real node controller counts 50 real seconds without a heartbeat; these are the lab's."""
+        """The real node controller counts 50 real seconds without a heartbeat; here they are the lab's seconds."""
         yield _SILENCE
         self._update_status({"conditions": lost()})
-        # As the node controller does once it gives a node up: budgets and Services count them no more.
+        # As the node controller does when it gives up a node: budgets and Services no longer count its pods.
         for pod in self.world.pods_on(self.name):
             told = {"type": "Ready", "status": "False", "lastTransitionTime": self.world.timestamp()}
             self.world.api.amend(f"{path(pod)}/status", {"status": {"conditions": [told]}})
@@ -174,7 +174,7 @@ class Kubelet:
         self.world.coroutines.look_again()
 
     def retaint(self, keep: Callable[[Object], bool], *more: Object) -> None:
-        """The list of taints is replaced whole, so somebody else's change in between means: again."""
+        """Replaces the whole list of taints. If another program changed it in between, it tries again."""
         while found := self.world.api.find(f"/api/v1/nodes/{self.name}"):
             taints = [*(taint for taint in found["spec"].get("taints", []) if keep(taint)), *more]
             version = {"resourceVersion": found["metadata"]["resourceVersion"]}
@@ -190,6 +190,6 @@ class Kubelet:
 
 
 def _confirm(world: World, pod: Object) -> Iterator[Pause]:
-    """Tell the API server that a finished pod's containers are gone, so that it may go as well."""
+    """Tells the API server that the containers of a finished pod are gone, so that it can delete the pod."""
     yield 0.0
     world.api.delete(path(pod), {"gracePeriodSeconds": 0, "preconditions": {"uid": pod["metadata"]["uid"]}})

@@ -1,6 +1,6 @@
-"""What the containers of all simulated nodes have printed, and the HTTPS server that hands it to the API server.
+"""The output of the containers of all simulated nodes, and the HTTPS server that gives it to the API server.
 
-The API server asks a kubelet for `kubectl logs`; here one server answers for every node.
+For `kubectl logs`, the API server asks the kubelet. Here one server answers for every node.
 """
 
 import ssl
@@ -18,14 +18,14 @@ Container = tuple[str, str, str]
 
 @dataclass
 class Output:
-    """Of one run of a container; `done` once it has ended."""
+    """The output of one run of a container; `done` once it has ended."""
 
     lines: list[tuple[str, str]] = field(default_factory=list)
     done: bool = False
 
 
 class Logs:
-    """Lines by container, of the present run and the one before."""
+    """The lines of each container, of the present run and the one before."""
 
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
@@ -33,7 +33,7 @@ class Logs:
         self._changed = threading.Condition()
 
     def begin(self, container: Container) -> None:
-        """A new run of the container starts."""
+        """Starts a new run of the container."""
         with self._changed:
             self._runs[container] = [*self._runs.get(container, [])[-1:], Output()]
 
@@ -50,7 +50,7 @@ class Logs:
             self._changed.notify_all()
 
     def forget(self, namespace: str, pod: str) -> None:
-        """The pod is gone, or its node is."""
+        """The pod or its node is gone."""
         with self._changed:
             for container in [one for one in self._runs if one[:2] == (namespace, pod)]:
                 for run in self._runs.pop(container):
@@ -65,7 +65,7 @@ class Logs:
             return runs[-1] if runs else None
 
     def await_more(self, output: Output, seen: int) -> bool:
-        """True when there are more than `seen` lines; False when there will be none."""
+        """True when there are more than `seen` lines; False when no more will come."""
         with self._changed:
             self._changed.wait_for(lambda: output.done or len(output.lines) > seen)
             return len(output.lines) > seen
@@ -82,7 +82,7 @@ class KubeletServer:
             protocol_version = "HTTP/1.1"
 
             def setup(self) -> None:
-                # The handshake belongs to the connection's own thread, or one slow peer stops all.
+                # The handshake runs on the connection's own thread; otherwise one slow client would block all others.
                 self.request = context.wrap_socket(self.request, server_side=True)
                 super().setup()
 
@@ -90,7 +90,7 @@ class KubeletServer:
                 _answer(self, logs)
 
             def log_message(self, *_: object) -> None:
-                """Nobody reads a kubelet's access log."""
+                """Writes nothing: nobody reads a kubelet's access log."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True

@@ -1,7 +1,7 @@
-"""A machine of a node group as the simulator is told about it.
+"""A machine of a node group, as EC2 reports it to the simulator.
 
-Instances, their boot and their end are EC2's (local/aws); from `running` on the machine is the fleet's. How
-it may misbehave is switched in local/faults.
+EC2 (local/aws) has the instances, their boot and their end. From `running` on, the fleet has the machine. local/faults
+switches its faults.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Machine:
-    """One running instance; `labels` and `taints` are those of its node group, taints as Kubernetes writes them.
+    """One running instance. `labels` and `taints` are those of its node group, in Kubernetes' form.
 
-    `launched` is the virtual epoch of its launch; `private_dns` becomes the node's name, as on EKS.
+    `launched` is the virtual epoch of its launch. `private_dns` becomes the node's name, as on EKS.
     """
 
     instance_id: str
@@ -38,10 +38,10 @@ class Machine:
 
     @property
     def nvidia_image(self) -> bool:
-        """Whether its image brings driver and container toolkit."""
+        """Whether its image contains driver and container toolkit."""
         return "NVIDIA" in self.ami_type
 
     @property
     def brings_plugin(self) -> bool:
-        """Whether its image has a device plugin of its own."""
+        """Whether its image contains a device plugin."""
         return self.nvidia_image and self.ami_type.startswith("BOTTLEROCKET")

@@ -1,6 +1,6 @@
-"""Whether one machine's packets reach another: what the simulated programs ask before they connect.
+"""Whether one machine can reach another. The simulated programs ask before they connect.
 
-By itself everything is open; the embedded EC2 puts its security groups in place of that.
+At first everything is open; the embedded EC2 replaces that by its security groups.
 """
 
 from collections.abc import Callable

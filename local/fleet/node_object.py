@@ -1,4 +1,4 @@
-"""The Node that a machine's kubelet registers, as an EKS node looks at each stage before any GPU component."""
+"""The Node object that a machine's kubelet registers, as an EKS node looks at each stage before any GPU component."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from local.fleet.machine import Machine
 from local.kubernetes.api import Object
 
 KUBELET_VERSION = "v1.35.4-eks-1a2b3c4"
-#: Removed by the cloud controller once it has found the instance.
+#: The cloud controller removes it when it has found the instance.
 UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized"
 GPU_PRESENT = "nvidia.com/gpu.present"
 _NO_NETWORK = (
@@ -17,7 +17,7 @@ _NO_NETWORK = (
 
 
 def node(machine: Machine, kubelet_port: int, at: str, more_taints: Iterable[Object] = ()) -> Object:
-    """As registered at an instant: not Ready, with the node group's labels and taints and the cloud's startup taint."""
+    """The node at its registration: not Ready, with the node group's labels and taints and the startup taint."""
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -34,7 +34,7 @@ def node(machine: Machine, kubelet_port: int, at: str, more_taints: Iterable[Obj
             **_resources(machine),
             "addresses": [
                 {"type": "InternalIP", "address": machine.private_ip},
-                # The way to the simulated kubelet; a node in a private subnet has no such address on AWS.
+                # The address of the simulated kubelet; on AWS a node in a private subnet has no such address.
                 {"type": "ExternalIP", "address": "127.0.0.1"},
                 {"type": "InternalDNS", "address": machine.private_dns},
                 {"type": "Hostname", "address": machine.private_dns},
@@ -47,7 +47,7 @@ def node(machine: Machine, kubelet_port: int, at: str, more_taints: Iterable[Obj
 
 
 def conditions(*, ready: bool) -> list[Object]:
-    """A kubelet's conditions, healthy but for the network when it is not ready yet."""
+    """A kubelet's conditions: healthy, except for the network while it is not ready."""
     health = [
         ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
         ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
@@ -57,26 +57,26 @@ def conditions(*, ready: bool) -> list[Object]:
 
 
 def network(*, up: bool) -> Object:
-    """The Ready condition of a healthy kubelet, which hangs on the network plugin."""
+    """The Ready condition of a healthy kubelet, which depends on the network plugin."""
     if up:
         return condition("Ready", "True", "KubeletReady", "kubelet is posting ready status")
     return condition("Ready", "False", "KubeletNotReady", _NO_NETWORK)
 
 
 def condition(kind: str, status: str, reason: str, message: str) -> Object:
-    """A node's condition; `stamped` says since when."""
+    """A node's condition; `stamped` gives the time of its last change."""
     return {"type": kind, "status": status, "reason": reason, "message": message}
 
 
 def lost() -> list[Object]:
-    """What the node controller writes when a kubelet has fallen silent."""
+    """The conditions that the node controller writes when a kubelet stops its heartbeats."""
     kinds = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
     why = ("NodeStatusUnknown", "Kubelet stopped posting node status.")
     return [condition(kind, "Unknown", *why) for kind in kinds]
 
 
 def stamped(conditions: Iterable[Object], at: str) -> list[Object]:
-    """Conditions that turn at this instant."""
+    """Conditions that change at this instant."""
     return [{**one, "lastHeartbeatTime": at, "lastTransitionTime": at} for one in conditions]
 
 
@@ -92,13 +92,13 @@ def _labels(machine: Machine) -> dict[str, str]:
         **machine.labels,
     }
     if machine.nvidia_image:
-        # nodeadm itself says so from Kubernetes 1.35 on; it is evidence of nothing.
+        # nodeadm itself writes this from Kubernetes 1.35 on; it proves nothing.
         labels[GPU_PRESENT] = "true"
     return labels
 
 
 def _resources(machine: Machine) -> Object:
-    """Capacity, and what is left of it after the reservations that EKS makes (amazon-eks-ami)."""
+    """Capacity, and the rest after EKS's reservations (amazon-eks-ami)."""
     inside = hardware(machine.instance_type)
     cores = [0.06, 0.01, 0.005, 0.005]
     reserved_cpu = round(sum([*cores, *[0.0025] * inside.vcpus][: inside.vcpus]) * 1000)

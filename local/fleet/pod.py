@@ -1,6 +1,6 @@
 """The life of one pod on its node: admission, image pulls, init containers, containers, restarts, deletion.
 
-What a container prints, for how long it runs and how it exits is its program's business (programs.py).
+The program of a container (programs.py) decides what it prints, how long it runs and how it exits.
 """
 
 import threading
@@ -16,7 +16,7 @@ from local.fleet.world import TERMINAL, gpus_of, path
 from local.kubernetes.api import Object
 
 _GRACE_CODE = 143
-"""The exit status of a program that ends by the signal TERM."""
+"""The exit status of a program that the signal TERM ended."""
 _KILLED = 137
 _LETTING_GO = (1.0, 2.0, 4.0, 8.0)
 _TOO_LONG = "Pod was active on the node longer than the specified deadline"
@@ -47,7 +47,7 @@ class PodRun:
 
     @property
     def base_name(self) -> str:
-        """Its name without what the API server added to it by chance."""
+        """Its name without the random part that the API server added."""
         return str(self.pod["metadata"].get("generateName") or self.name)
 
     @property
@@ -56,16 +56,16 @@ class PodRun:
 
     @property
     def gpus(self) -> int:
-        """GPUs that the pod asks for."""
+        """The number of GPUs that the pod asks for."""
         return gpus_of(self.pod)
 
     @property
     def holds_gpus(self) -> int:
-        """GPUs that the pod keeps from others; none from the moment that anybody may see its end."""
+        """The GPUs that the pod keeps from others; none once its end is visible."""
         return self.gpus if self.holds_devices and self._phase() not in TERMINAL else 0
 
     def at_end(self, undo: Callable[[], None]) -> None:
-        """Have something undone when the pod stops running."""
+        """Registers an action that undoes something when the pod stops."""
         self._at_end.append(undo)
 
     def changed(self, pod: Object) -> None:
@@ -76,7 +76,7 @@ class PodRun:
             self.world.coroutines.tell(self._leave())
 
     def vanished(self) -> None:
-        """The pod was deleted without waiting, or its machine is gone."""
+        """The pod was deleted without a grace period, or its machine is gone."""
         self._leaving = True
         self._halt()
         self.world.logs.forget(self.namespace, self.name)
@@ -87,7 +87,7 @@ class PodRun:
         return [*self.init_containers, *self._main]
 
     def pull(self, image: str) -> Generator[Pause, None, str]:
-        """Wait for an image; a node pulls each only once. Gives why it could not be pulled, or ""."""
+        """Waits for an image, which a node pulls only once. Returns why the pull failed, or ""."""
         if image in self.kubelet.images:
             self.world.event(self.pod, "Pulled", f'Container image "{image}" already present on machine')
             return ""
@@ -112,7 +112,7 @@ class PodRun:
         return ""
 
     def post(self) -> None:
-        """Write the pod's status as its containers are now."""
+        """Writes the pod's status from the present state of its containers."""
         with self._lock:
             if self._leaving:
                 return
@@ -140,8 +140,10 @@ class PodRun:
         yield from self._finish()
 
     def _admitted(self) -> Generator[Pause, None, bool]:
-        """Whether the kubelet has GPUs for it. What another pod lets go of is there as soon as anybody may see its
-        end; here that takes a thread a moment, which is no reason to refuse.
+        """Whether the kubelet has GPUs for it.
+
+        A GPU of another pod is free once that pod's end is visible. Here this takes a thread a moment, which is no
+        reason to refuse.
         """
         free = self._free_gpus()
         for pause in _LETTING_GO:
@@ -157,7 +159,7 @@ class PodRun:
         return 0 if self.kubelet.suffers("admission-refused") else self.kubelet.free_gpus()
 
     def _sandbox(self) -> Iterator[Pause]:
-        """The kubelet tries again and again, at the pace at which it looks at its pods."""
+        """Creates the sandbox. The kubelet retries at the interval at which it checks its pods."""
         while why := container_faults.no_sandbox(self):
             yield self.kubelet.delay(timings.START_CONTAINER, "sandbox", self.base_name)
             self.world.event(self.pod, "FailedCreatePodSandBox", why, warning=True)
@@ -171,7 +173,7 @@ class PodRun:
         yield from self._undo()
 
     def _expire(self, seconds: float) -> Iterator[Pause]:
-        """A pod may be active for so long from when its kubelet took it, pulls included."""
+        """A pod may be active this long from the moment its kubelet accepted it, pulls included."""
         yield float(seconds)
         for coroutine in self._coroutines:
             coroutine.stop()
@@ -192,13 +194,13 @@ class PodRun:
         self.world.event(self.pod, "UnexpectedAdmissionError", message, warning=True)
 
     def _leave(self) -> Iterator[Pause]:
-        """Stop what runs within the grace period, report it, and let the API server forget the pod."""
+        """Stops what runs within the grace period, reports it, and lets the API server delete the pod."""
         grace = self.pod["metadata"].get("deletionGracePeriodSeconds", 0)
         yield min(grace, self.kubelet.delay(timings.STOP_CONTAINER, "stop", self.base_name))
         yield from self._undo()
         for container in self.containers:
             container.interrupt(_GRACE_CODE)
-        # After what a container that just began may still be writing: an end is not taken back.
+        # After the last write of a container that has just started: an end is never reverted.
         with self._lock:
             self.world.api.amend(path(self.pod) + "/status", {"status": self._status()})
         uid = {"uid": self.pod["metadata"]["uid"]}
@@ -211,7 +213,7 @@ class PodRun:
         self.world.coroutines.look_again()
 
     def _undo(self) -> Iterator[Pause]:
-        """On a thread of the coroutines, since undoing talks to the API server."""
+        """Runs on a thread of the coroutines, because undoing calls the API server."""
         yield 0.0
         while self._at_end:
             self._at_end.pop()()

@@ -1,4 +1,4 @@
-"""What every part of one fleet shares: the cluster, the clock's coroutines, delays, logs, and what is known of pods."""
+"""What all parts of one fleet share: the cluster, the clock's coroutines, delays, logs, and facts about pods."""
 
 import threading
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class Objects:
                 self._objects[key(item)] = item
 
     def reached(self, version: str) -> None:
-        """Everything up to this resource version was shown, and whoever follows has heard of it."""
+        """Everything up to this resource version was shown, and all followers were called."""
         self._version = max(self._version, int(version))
 
     def has(self, uid: str) -> bool:
@@ -78,7 +78,7 @@ class World:
         object.__setattr__(self, "events", Events(self.api, self.timestamp))
 
     def timestamp(self) -> str:
-        """Now, as the cluster's own components write it."""
+        """Now, in the form of the cluster's own components."""
         return datetime.fromtimestamp(self.coroutines.time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def pods_on(self, node: str) -> list[Object]:
@@ -86,7 +86,7 @@ class World:
         return [pod for pod in self.pods.all() if pod["spec"].get("nodeName") == node]
 
     def event(self, item: Object, reason: str, message: str, *, warning: bool = False) -> None:
-        """Record a kubelet's event about a pod, as `kubectl describe` shows it; best effort, as the kubelet's."""
+        """Records a kubelet's event about a pod, as `kubectl describe` shows it; best effort, as the kubelet's."""
         metadata = item["metadata"]
         about = {
             "apiVersion": "v1",
@@ -99,7 +99,7 @@ class World:
         self.events.record(about, source, reason, message, warning=warning)
 
     def node_event(self, node: str, component: str, reason: str, message: str) -> None:
-        """Record a warning about a node; node events live in the namespace default."""
+        """Records a warning about a node; node events are in the namespace default."""
         # As the kubelet writes it: a node's uid is its name.
         about = {"apiVersion": "v1", "kind": "Node", "name": node, "uid": node}
         self.events.record(about, {"component": component, "host": node}, reason, message, warning=True)
@@ -110,7 +110,7 @@ def key(item: Object) -> tuple[str, str]:
 
 
 def path(item: Object) -> str:
-    """The address of a pod."""
+    """The API path of a pod."""
     namespace, name = key(item)
     return f"/api/v1/namespaces/{namespace}/pods/{name}"
 
@@ -121,7 +121,7 @@ def labels(item: Object) -> Mapping[str, str]:
 
 
 def ready(pod: Object) -> bool:
-    """Whether the pod is told to be ready: all its containers run, on a node that is heard of."""
+    """Whether the pod counts as ready: all its containers run, on a node with heartbeats."""
     conditions = pod.get("status", {}).get("conditions") or []
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 

@@ -1,1 +1,1 @@
-"""The real Kubernetes control plane: built, started, and its charts applied."""
+"""The real Kubernetes control plane: its build, its start, and its charts."""

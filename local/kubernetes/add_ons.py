@@ -1,6 +1,6 @@
-"""What an EKS add-on runs in the cluster, for the one whose work is played: the node monitoring agent.
+"""The programs of an EKS add-on in the cluster. Only the node monitoring agent has any here.
 
-Its DaemonSet is a real object on every node; what its pods report of a node is told by local/fleet/node_faults.
+Its DaemonSet is a real object on every node. local/fleet/faults/node.py writes what its pods report about a node.
 """
 
 from local.kubernetes.api import KubernetesApi, Object
@@ -12,13 +12,13 @@ _MANAGER = "eks"
 
 
 class AddOnPods:
-    """Told by EKS when an add-on is there, and when it is gone."""
+    """EKS calls it when an add-on is installed, and when it is removed."""
 
     def __init__(self, api: KubernetesApi) -> None:
         self._api = api
 
     def changed(self, name: str, *, there: bool) -> None:
-        """Bring about what the add-on runs, or take it away."""
+        """Creates the add-on's objects in the cluster, or deletes them."""
         if name != NODE_MONITORING:
             return
         address = f"{_DAEMONSETS}/{name}"

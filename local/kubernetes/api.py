@@ -1,6 +1,6 @@
 """A small client of the Kubernetes API for the simulator: plain objects in, plain objects out.
 
-The official client would cost half a second of import and a thread pool a client; this one is one pool of
+The official client would cost half a second of import, and a thread pool for each client. This client is one pool of
 connections, five verbs and a watch that never gives up. The product has its own adapter and does not use it.
 """
 
@@ -16,7 +16,7 @@ import urllib3
 from local.kubernetes.certificates import trusting
 
 Object = dict[str, Any]
-"""A Kubernetes object as its JSON says it."""
+"""A Kubernetes object as its JSON."""
 
 _JSON = "application/json"
 _MERGE = "application/merge-patch+json"
@@ -26,12 +26,12 @@ _NOT_FOUND = 404
 _CONFLICT = 409
 _GONE = 410
 _BAD = 400
-#: Between two tries to follow a collection that is not there, or not there yet.
+#: Seconds between two tries to follow a collection that does not exist, or not yet.
 _RETRY_SECONDS = 0.3
 
 
 class ApiError(Exception):
-    """The API server said no: `status` is HTTP's number, the text is its reason."""
+    """The API server refused: `status` is the HTTP status, the text is its reason."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(f"{status}: {reason}")
@@ -39,7 +39,7 @@ class ApiError(Exception):
 
 
 class KubernetesApi:
-    """A client with a bearer token, or an anonymous one; safe to share among threads."""
+    """A client with a bearer token, or an anonymous one. Threads may share it."""
 
     def __init__(self, endpoint: str, authority: Path, *, token: str | None = None) -> None:
         self._endpoint = endpoint
@@ -51,11 +51,11 @@ class KubernetesApi:
             ssl_context=trusting(authority),
         )
         self._watches: set[urllib3.BaseHTTPResponse] = set()
-        #: Told of every write that succeeded: its path, and the answer.
+        #: Called after every successful write, with its path and the answer.
         self.written: Callable[[str, Object], None] = lambda *_: None
 
     def request(self, method: str, path: str, body: Object | None = None, kind: str = _JSON) -> Object:
-        """One call; raises ApiError for an answer of 400 and above."""
+        """One call. Raises ApiError for a status of 400 and above."""
         answer = self._pool.request(
             method,
             self._endpoint + path,
@@ -70,14 +70,14 @@ class KubernetesApi:
         return document
 
     def text(self, path: str) -> str:
-        """GET of something that is not an object, a pod's log for instance."""
+        """GET of something that is not an object, such as a pod's log."""
         answer = self._pool.request("GET", self._endpoint + path, headers=self._headers)
         if answer.status >= _BAD:
             raise ApiError(answer.status, _reason(answer.data))
         return answer.data.decode()
 
     def is_there(self, path: str) -> bool:
-        """Whether a GET succeeds; False also when nobody answers yet."""
+        """Whether a GET succeeds; False also when no server answers yet."""
         try:
             self.text(path)
         except (ApiError, urllib3.exceptions.HTTPError):
@@ -88,7 +88,7 @@ class KubernetesApi:
         return self.request("GET", path)
 
     def find(self, path: str) -> Object | None:
-        """The object, or None where there is none."""
+        """The object, or None."""
         try:
             return self.get(path)
         except ApiError as error:
@@ -97,7 +97,7 @@ class KubernetesApi:
             raise
 
     def create(self, path: str, body: Object) -> Object | None:
-        """Create in the collection `path`; None where it exists already."""
+        """Creates an object in the collection `path`; None if it exists already."""
         try:
             return self.request("POST", path, body)
         except ApiError as error:
@@ -106,19 +106,19 @@ class KubernetesApi:
             raise
 
     def apply(self, path: str, body: Object, manager: str) -> Object:
-        """Server-side apply, taking over what others own."""
+        """Server-side apply. It takes over fields that others own."""
         return self.request("PATCH", f"{path}?fieldManager={manager}&force=true", body, _APPLY)
 
     def merge(self, path: str, body: Object) -> Object | None:
-        """Merge patch; None where the object is gone."""
+        """Merge patch; None if the object does not exist."""
         return self._patch(path, body, _MERGE)
 
     def amend(self, path: str, body: Object) -> Object | None:
-        """Strategic merge patch (lists merge by key); None where the object is gone."""
+        """Strategic merge patch (lists merge by key); None if the object does not exist."""
         return self._patch(path, body, _STRATEGIC)
 
     def delete(self, path: str, body: Object | None = None) -> None:
-        """Delete; nothing to do where it is gone or has been replaced by another of its name."""
+        """Deletes an object. An object that is gone, or was replaced by another of its name, is no error."""
         try:
             self.request("DELETE", path, body)
         except ApiError as error:
@@ -132,11 +132,11 @@ class KubernetesApi:
         stop: threading.Event,
         reached: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Call `seen(type, object)` for everything in the collection `path` and every change, until `stop`,
-        and `reached(version)` whenever everything up to a resource version was seen.
+        """Calls `seen(type, object)` for everything in the collection `path` and every change, until `stop`.
 
-        Types are those of a watch: ADDED, MODIFIED, DELETED. After a broken connection everything present is
-        ADDED again, so whoever follows must bear seeing an object twice.
+        It calls `reached(version)` whenever everything up to a resource version was seen. Types are those of a watch:
+        ADDED, MODIFIED, DELETED. After a broken connection every present object is ADDED again, so `seen` may get an
+        object twice.
         """
         known: dict[str, Object] = {}
 
@@ -159,13 +159,13 @@ class KubernetesApi:
                 reached(version)
                 self._watch(path, version, note, stop, reached)
             except (ApiError, urllib3.exceptions.HTTPError, ValueError):
-                # ValueError: hang_up ends TLS under a reader, whose last line is then what the cipher left.
+                # ValueError: hang_up ends TLS under a reader, whose last line is then an incomplete piece.
                 stop.wait(_RETRY_SECONDS)
 
     def hang_up(self) -> None:
-        """Break off every watch, so that those who follow look at their `stop` at once."""
+        """Ends every watch, so that the followers check their `stop` at once."""
         for answer in list(self._watches):
-            # One that the server has ended meanwhile has no connection any more.
+            # A watch that the server has ended has no connection any more.
             with suppress(ValueError, RuntimeError, OSError):
                 answer.shutdown()
 

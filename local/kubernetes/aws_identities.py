@@ -1,7 +1,7 @@
-"""Resolves an EKS token through the embedded AWS: STS says whose it is, EKS which access entry that is.
+"""Resolves an EKS token through the embedded AWS: STS names the caller, EKS the caller's access entry.
 
-Signatures are the embedded STS's business, expiry is not looked at: the token's date is the machine's while
-the embedded AWS may be at another time of day.
+The embedded STS checks signatures. Expiry is not checked, because the token has the machine's date while the embedded
+AWS may be at another time.
 """
 
 import base64
@@ -21,7 +21,7 @@ _ASSUMED_ROLE = re.compile(r"arn:aws:sts::(?P<account>\d+):assumed-role/(?P<role
 
 
 class AwsIdentities:
-    """The access entries of one cluster; `session` must be allowed to read them."""
+    """The access entries of one cluster. `session` must be allowed to read them."""
 
     def __init__(self, endpoint: str, cluster: str, session: boto3.Session) -> None:
         self._endpoint = endpoint
@@ -51,7 +51,7 @@ class AwsIdentities:
         return User(name, (*groups, *self._policy_groups(principal)))
 
     def _caller(self, token: str) -> str | None:
-        """The ARN that the embedded STS gives to the signer of the URL in the token."""
+        """The ARN that the embedded STS returns for the signer of the URL in the token."""
         if not token.startswith(_PREFIX):
             return None
         encoded = token.removeprefix(_PREFIX)
@@ -63,7 +63,7 @@ class AwsIdentities:
         signed = fields.get("X-Amz-SignedHeaders", "")
         if fields.get("Action") != "GetCallerIdentity" or "x-k8s-aws-id" not in signed.split(";"):
             return None
-        # The same signature in a header instead of the URL, where moto looks for the caller.
+        # The same signature in a header instead of the URL, because moto looks for the caller there.
         signature = (
             f"AWS4-HMAC-SHA256 Credential={fields.get('X-Amz-Credential')}, "
             f"SignedHeaders={signed}, Signature={fields.get('X-Amz-Signature')}"
@@ -77,7 +77,7 @@ class AwsIdentities:
         return found[1] if found and answer.status == _OK else None
 
     def _principal(self, caller: str) -> str | None:
-        """The ARN of the access entry for a caller: a role's session stands for its role, path or not."""
+        """The ARN of the access entry for a caller: a role's session counts as its role, with or without a path."""
         found = _ASSUMED_ROLE.fullmatch(caller)
         wanted = f"arn:aws:iam::{found['account']}:role/{found['role']}" if found else caller
         for page in self._eks.get_paginator("list_access_entries").paginate(clusterName=self._cluster):
@@ -95,7 +95,7 @@ class AwsIdentities:
             if error.response["Error"]["Code"] == "ResourceNotFoundException":
                 return []
             raise
-        # A policy for single namespaces is not played: nothing of ours uses one, and too little is safer.
+        # A policy for single namespaces is not supported: nothing of ours uses one, and too few rights are safer.
         return [
             policy_group(policy["policyArn"].rsplit("/", 1)[-1])
             for policy in associated

@@ -1,8 +1,7 @@
-"""Where the four programs of the control plane come from: our cache, or a build.
+"""The four programs of the control plane, from our cache or from a build.
 
-It owns the cache folder and its lock; how the programs are started is control_plane.py's business.
-Kubernetes' official release files are not among the sources, nor a folder of the user's: those programs take the
-machine's time, and ours take the lab's (overlay.py).
+This file has the cache folder and its lock; control_plane.py starts the programs. Official release files and folders of
+the user are not used, because those programs take the machine's time, and ours take the lab's (overlay.py).
 """
 
 import fcntl
@@ -25,18 +24,18 @@ VERSION = "v1.35.4"
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
 _SOURCES = Path(__file__).parent / "controlplane"
-#: The file among them that is added to Go's package time.
+#: The file that is added to Go's package time.
 _CLOCK = "labtime.go"
-#: What `go build -v` prints for this module: one line a package. Only for showing progress.
+#: What `go build -v` prints for this module: one line for each package. It only shows progress.
 _PACKAGES = 2660
 
 Progress = Callable[[str], None]
 
 
 def find_programs(progress: Progress) -> Path:
-    """The folder that holds the four programs, built when there is none yet (minutes, once a user).
+    """The folder with the four programs. They are built if there are none yet (minutes, once for each user).
 
-    Raises OutsideFailed when the build does not work out.
+    Raises OutsideFailed when the build fails.
     """
     cached = kubernetes_cache() / build_name()
     if _complete(cached):
@@ -48,12 +47,12 @@ def find_programs(progress: Progress) -> Path:
 
 
 def kubernetes_cache() -> Path:
-    """The user's cache for control planes; it survives `git clean` and is shared by all checkouts."""
+    """The user's cache for control planes. It survives `git clean`, and all checkouts share it."""
     return cache_folder() / "kubernetes"
 
 
 def build_name() -> str:
-    """The version and what the build is made of: a change of ours is built anew."""
+    """The version and the sources of the build: a change of our sources makes a new build."""
     digest = hashlib.sha256()
     for source in _sources():
         digest.update(source.read_bytes())
@@ -70,7 +69,7 @@ def _complete(folder: Path) -> bool:
 
 @contextmanager
 def _only_one_build(folder: Path, progress: Progress) -> Iterator[None]:
-    """Hold the lock of the cache; the system releases it when its holder dies."""
+    """Holds the lock of the cache. The system releases it when its holder dies."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "build.lock").open("w") as lock:
         try:
@@ -82,7 +81,7 @@ def _only_one_build(folder: Path, progress: Progress) -> Iterator[None]:
 
 
 def _build(folder: Path, progress: Progress) -> None:
-    """Build beside the final place and move it there whole, so that nobody ever sees half of it."""
+    """Builds in a temporary folder and moves the result to its place, so that nobody sees an incomplete build."""
     go = find_go(kubernetes_cache().parent / "go", progress)
     progress(
         f"Building Kubernetes {VERSION} from its published source: about four minutes, once. "
@@ -95,7 +94,7 @@ def _build(folder: Path, progress: Progress) -> None:
             (work / source.name).write_bytes(source.read_bytes())
         result = Path(scratch) / "programs"
         result.mkdir()
-        # Beside the module, of which it is no part.
+        # Beside the module, because it is no part of it.
         clock = (work / _CLOCK).replace(Path(scratch) / _CLOCK)
         overlay = write_overlay(go, clock, Path(scratch))
         _compile(go, work, overlay, result / "kubernetes", progress)
@@ -124,11 +123,10 @@ def _compile(go: Path, work: Path, overlay: Path, output: Path, progress: Progre
     fetched = kubernetes_cache().parent / "go"
     environment = os.environ | {
         "CGO_ENABLED": "0",
-        # Two compilers at a time keep the peak near 2 GB, which small laptops have. What is fetched must
-        # be what go.sum says.
+        # Two compilers at a time keep the peak near 2 GB, which small laptops have. Downloads must match go.sum.
         "GOFLAGS": "-mod=readonly -modcacherw -p=2",
         "GOTOOLCHAIN": "local",
-        # Nothing outside the user's cache folder, and a build that is broken off is taken up again.
+        # Nothing outside the user's cache folder. A later build continues an interrupted one.
         "GOPATH": str(fetched / "path"),
         "GOMODCACHE": str(fetched / "modules"),
         "GOCACHE": str(fetched / "build"),

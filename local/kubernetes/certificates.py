@@ -1,6 +1,6 @@
 """The certificates of one embedded control plane: an authority, servers, a signing key.
 
-Everything is made anew at each start and lives as long as the control plane's work folder.
+They are made at each start, and exist as long as the control plane's work folder.
 """
 
 import ssl
@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-#: Before and after now: a lab may be played on any day of some years.
+#: Before and after now, because a lab may be played on any day of some years.
 _LIFE = timedelta(days=20 * 365)
 
 
@@ -26,7 +26,7 @@ class KeyPair:
     key: bytes
 
     def write(self, folder: Path, name: str) -> None:
-        """Leave them as `name`.crt and `name`.key, the key readable by the owner only."""
+        """Writes them as `name`.crt and `name`.key. Only the owner can read the key."""
         (folder / f"{name}.crt").write_bytes(self.certificate)
         key = folder / f"{name}.key"
         key.touch(mode=0o600)
@@ -34,17 +34,17 @@ class KeyPair:
 
 
 def trusting(authority: Path) -> ssl.SSLContext:
-    """A client's context for servers that an authority's file signed, with key identifiers or without."""
+    """A client's context for servers that the authority in a file signed, with key identifiers or without."""
     context = ssl.create_default_context(cafile=str(authority))
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
 
 
 class Authority:
-    """A certificate authority of our own; elliptic keys, because RSA ones would cost a tenth of the start.
+    """A certificate authority of our own, with elliptic keys: RSA keys would take a tenth of the start.
 
-    Without `names_keys` neither it nor what it signs has key identifiers, as in clusters that EKS first created
-    on Kubernetes 1.16 or older (aws/containers-roadmap #2638).
+    Without `names_keys`, neither it nor its certificates have key identifiers, as in clusters that EKS first created on
+    Kubernetes 1.16 or older (aws/containers-roadmap #2638).
     """
 
     def __init__(self, name: str, *, names_keys: bool = True) -> None:
@@ -66,7 +66,7 @@ class Authority:
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def server(self, name: str, hosts: list[str]) -> KeyPair:
-        """A certificate for a server on loopback that is also known by `hosts`."""
+        """A certificate for a server on loopback that also has the names in `hosts`."""
         names = [x509.IPAddress(IPv4Address("127.0.0.1")), *(x509.DNSName(host) for host in hosts)]
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
@@ -122,7 +122,7 @@ def _usage(*, signs: bool) -> x509.KeyUsage:
 def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(
         serialization.Encoding.PEM,
-        # The API server reads an elliptic key only in this older form.
+        # The API server reads an elliptic key only in this older format.
         serialization.PrivateFormat.TraditionalOpenSSL,
         serialization.NoEncryption(),
     )

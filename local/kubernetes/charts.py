@@ -1,7 +1,7 @@
-"""A Helm chart repository on loopback that serves the stand-ins for published charts.
+"""A Helm chart repository on loopback with replacements for the published charts.
 
-It packages the folders beside this file as `helm package` would and answers like any chart repository. Which
-address leads here is decided by whoever runs helm.
+It packages the folders beside this file as `helm package` would, and answers like any chart repository. The program
+that runs helm decides which address leads here.
 """
 
 import gzip
@@ -18,7 +18,7 @@ _CHARTS = Path(__file__).parent / "charts"
 
 
 class ChartRepository:
-    """Serves every chart of `folder` until stopped; the address is `url`."""
+    """Serves every chart of `folder` until it is stopped, at the address `url`."""
 
     def __init__(self, folder: Path = _CHARTS) -> None:
         self._files: dict[str, bytes] = {}
@@ -61,13 +61,13 @@ class ChartRepository:
                 self.wfile.write(body or b"")
 
             def log_message(self, *_: object) -> None:
-                """Helm says itself what it did not find."""
+                """Writes nothing: helm itself reports what it did not find."""
 
         return Handler
 
 
 def package(chart: Path) -> bytes:
-    """The chart as a gzipped tar with its name as the only folder; the same bytes for the same files."""
+    """The chart as a gzipped tar, with its name as the only folder. The same files give the same bytes."""
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w") as archive:
         for path in sorted(path for path in chart.rglob("*") if path.is_file()):

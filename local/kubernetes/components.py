@@ -1,6 +1,6 @@
-"""The command line of each component of the embedded control plane, and the ports they share.
+"""The command line of each component of the embedded control plane, and the ports that they share.
 
-Where a flag differs from what EKS runs, the reason stands beside it; everything else is Kubernetes' default.
+If a flag differs from EKS, a comment gives the reason. Everything else is Kubernetes' default.
 """
 
 import socket
@@ -11,9 +11,9 @@ from pathlib import Path
 #: The range that EKS gives to Services when the VPC is not inside 10.0.0.0/8.
 SERVICE_RANGE = "10.100.0.0/16"
 
-#: Everything that acts on what the product or its users may create. No route, volume, certificate or
-#: node address controllers: there is no cloud and no kubelet of flesh and blood behind them. No taint eviction
-#: either: it counts 300 real seconds from a taint, which come at any of the lab's instants.
+#: All controllers that act on objects of the product or its users. There are no controllers for routes, volumes,
+#: certificates or node addresses, because there is no cloud and no real kubelet. There is no taint eviction either: it
+#: counts 300 real seconds from a taint, and that may be any instant of the lab.
 CONTROLLERS = (
     "clusterrole-aggregation-controller",
     "cronjob-controller",
@@ -45,7 +45,7 @@ class Ports:
 
 
 def free_ports() -> Ports:
-    """Three ports that are free now; all are held until the last is known, so that none is given twice."""
+    """Three ports that are free now. All are held until the last is known, so that no port is chosen twice."""
     with ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(3)]
         for each in sockets:
@@ -72,7 +72,7 @@ def _etcd(work: Path, ports: Ports) -> list[str]:
         f"--listen-peer-urls={peer}",
         f"--initial-advertise-peer-urls={peer}",
         f"--initial-cluster=default={peer}",
-        # The cluster does not outlive its process, so durability would be paid for nothing.
+        # The cluster does not outlive its process, so durability would cost time for nothing.
         "--unsafe-no-fsync",
         "--log-level=warn",
     ]
@@ -86,21 +86,21 @@ def _apiserver(work: Path, ports: Ports) -> list[str]:
         f"--tls-cert-file={work / 'apiserver.crt'}",
         f"--tls-private-key-file={work / 'apiserver.key'}",
         f"--cert-dir={work}",
-        # The administrator has a token and no certificate: a proxy that ends TLS can pass it on.
+        # The administrator has a token and no certificate, so that a proxy that ends TLS can pass it on.
         f"--token-auth-file={work / 'tokens.csv'}",
         "--authorization-mode=Node,RBAC",
         f"--authentication-token-webhook-config-file={work / 'token-webhook.kubeconfig'}",
         "--authentication-token-webhook-version=v1",
-        # An access entry acts within seconds; the default cache would hide a new one for two minutes.
+        # An access entry takes effect within seconds; the default cache would hide a new one for two minutes.
         "--authentication-token-webhook-cache-ttl=2s",
         f"--service-cluster-ip-range={SERVICE_RANGE}",
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-account-key-file={work / 'service-accounts.key'}",
         f"--service-account-signing-key-file={work / 'service-accounts.key'}",
         "--allow-privileged=true",
-        # Nobody dials the `kubernetes` Service here.
+        # Nobody uses the `kubernetes` Service here.
         "--endpoint-reconciler-type=none",
-        # Simulated nodes carry their private address as InternalIP, which leads nowhere on this machine.
+        # Simulated nodes have their private address as InternalIP, which leads nowhere on this machine.
         "--kubelet-preferred-address-types=ExternalIP",
         "--enable-priority-and-fairness=false",
         "--profiling=false",
@@ -118,11 +118,11 @@ def _controller_manager(work: Path) -> list[str]:
         f"--root-ca-file={work / 'ca.crt'}",
         f"--service-account-private-key-file={work / 'service-accounts.key'}",
         "--profiling=false",
-        # A kubelet that falls silent is played by the fleet, in the lab's time; this one counts real seconds,
-        # and a busy machine has no heartbeats for many of them.
+        # The fleet plays a kubelet without heartbeats, in the lab's time. This controller counts real seconds, and on a
+        # busy machine heartbeats are missing for many of them.
         "--node-monitor-grace-period=24h",
         "--node-monitor-period=200ms",
-        # Ten real seconds between two nodes' NoExecute taints would be any number of the lab's.
+        # Ten real seconds between the NoExecute taints of two nodes would be any number of the lab's seconds.
         "--node-eviction-rate=1000",
     ]
 

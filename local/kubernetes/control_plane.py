@@ -1,7 +1,7 @@
 """A real Kubernetes control plane on loopback: etcd, apiserver, controller manager and scheduler.
 
-It owns their processes, certificates and ports, and the endpoint that resolves EKS tokens. Nodes are the
-fleet's business (local/fleet), what a token may do is the access entries' and RBAC's.
+This file has their processes, certificates and ports, and the endpoint that resolves EKS tokens. The fleet
+(local/fleet) has the nodes. Access entries and RBAC decide what a token may do.
 """
 
 import json
@@ -31,9 +31,8 @@ _ATTEMPTS = 3
 class ControlPlane:
     """One cluster; several can run at once. `work` is a folder of its own that it may fill and delete.
 
-    `clock` is the file of the lab's clock (local/clock_file.py), whose time it keeps; without one the machine's.
-    Of an `old` cluster no certificate has key identifiers: EKS first created it on Kubernetes 1.16 or older.
-
+    `clock` is the file of the lab's clock (local/clock_file.py), whose time it uses; without one, the machine's time.
+    An `old` cluster has no certificates with key identifiers, as if EKS had created it on Kubernetes 1.16 or older.
     `start` raises OutsideFailed when a component ends or is not ready within a minute.
     """
 
@@ -65,7 +64,7 @@ class ControlPlane:
 
     @property
     def endpoint(self) -> str:
-        """The API server's address, as EKS names it in DescribeCluster."""
+        """The API server's address, as DescribeCluster of EKS returns it."""
         return f"https://127.0.0.1:{self._port}"
 
     @property
@@ -75,19 +74,19 @@ class ControlPlane:
 
     @property
     def ca_pem(self) -> str:
-        """The authority that signed the API server's certificate."""
+        """The authority that signed the API server's certificate, as PEM."""
         return self._authority.pem.decode()
 
     def authenticate_through(self, identities: Identities) -> None:
-        """From now on EKS tokens are resolved by `identities`; until then every token is unknown."""
+        """From now on `identities` resolves EKS tokens; until then every token is unknown."""
         self._webhook.identities = identities
 
     def admin(self) -> KubernetesApi:
-        """A client with every right, for the simulator and for tests."""
+        """A client with all rights, for the simulator and for tests."""
         return KubernetesApi(self.endpoint, self.ca_file, token=self._admin)
 
     def admin_kubeconfig(self, path: Path, endpoint: str | None = None) -> Path:
-        """Write a kubeconfig with every right, which needs no other program; gives `path`.
+        """Writes a kubeconfig with all rights, which needs no other program, and returns `path`.
 
         `endpoint` is another address of the API server: a proxy that passes tokens on.
         """
@@ -99,19 +98,19 @@ class ControlPlane:
         return path
 
     def server_certificate(self, name: str) -> tuple[Path, Path]:
-        """Files with a certificate for another server on loopback, and its key, that clients here trust."""
+        """The files of a certificate, and its key, for another server on loopback. Clients here trust it."""
         self._authority.server(name, ["localhost"]).write(self._work, name)
         return self._work / f"{name}.crt", self._work / f"{name}.key"
 
     def start(self) -> None:
-        """Return when the API answers and its controllers have made the default service account."""
+        """Returns when the API answers and its controllers have made the default service account."""
         programs = find_programs(self._progress)
         self._webhook.start()
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 self._start_once(programs)
             except OutsideFailed:
-                # A port that was free a moment ago may be somebody else's now; that is worth another try.
+                # Another process may have taken a port that was free a moment ago; that is worth another try.
                 worth_another = bool(self._ended) and attempt < _ATTEMPTS and not self._stopped
                 self._kill()
                 if not worth_another:
@@ -124,7 +123,7 @@ class ControlPlane:
                 return
 
     def stop(self) -> None:
-        """End all processes; nothing of the cluster remains but its logs."""
+        """Ends all processes. Nothing of the cluster remains except its logs."""
         self._stopped = True
         self._kill()
         self._webhook.stop()

@@ -1,8 +1,8 @@
-"""The API server as everybody outside the embedded cloud reaches it: the same one, with its writes noted.
+"""The API server for every client outside the embedded cloud. It is the same server, but its writes are recorded.
 
-The fleet and the controllers speak to it directly; EKS and the kubeconfig name this address instead. What is read
-here is read when the controllers have answered what happened before, so that it does not depend on how quick the
-machine is. Who may do what stays the API server's, since tokens pass through as they are.
+The fleet and the controllers call the API server directly; EKS and the kubeconfig name this address instead. A read
+here waits until the controllers have answered earlier events, so its result does not depend on the speed of the
+machine. The API server still decides who may do what, because tokens pass through unchanged.
 """
 
 import json
@@ -24,7 +24,7 @@ from local.kubernetes.upstream import Upstream, pass_between
 
 LOG = logging.getLogger(__name__)
 _BUFFER = 65536
-#: Between client and proxy, or proxy and API server; each pair agrees on its own.
+#: Headers between client and proxy, or proxy and API server; each pair agrees on its own.
 _HOP_BY_HOP = frozenset(
     {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
 )
@@ -35,9 +35,9 @@ _BAD = 400
 
 
 class Gateway:
-    """`upstream` is the API server's address, `certificate` and `key` are files that clients of it trust.
+    """`upstream` is the API server's address. `certificate` and `key` are files that its clients trust.
 
-    `written` is told of every write that succeeded, its path and the answer; `settle` is called before a read.
+    `written` is called after every successful write, with its path and the answer. `settle` is called before a read.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Gateway:
         ).start()
 
     def stop(self) -> None:
-        """Also ends the watches and tunnels that run through it."""
+        """Stops it, with the watches and tunnels that run through it."""
         self._server.shutdown()
         self._server.server_close()
         self._server.hang_up()
@@ -88,24 +88,24 @@ class _Server(ThreadingHTTPServer):
         self.open: set[socket.socket] = set()
 
     def handle_error(self, *_: object) -> None:
-        """A client that hangs up in the middle is no news, whatever broke off with it."""
+        """Ignores a client that hangs up in the middle."""
         LOG.debug("a connection through the gateway broke off: %r", sys.exception())
 
     def hang_up(self) -> None:
         for connection in list(self.open):
             with suppress(OSError):
-                # Below TLS: whoever reads from it meanwhile sees an end.
+                # Below TLS, so that a thread that reads from it sees the end.
                 socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    wbufsize = -1  # head and body leave together
+    wbufsize = -1  # head and body are sent together
     server: _Server
 
     def setup(self) -> None:
-        # The handshake belongs to the connection's own thread, or one slow peer stops all.
+        # The handshake runs on the connection's own thread; otherwise one slow client would block all others.
         self.request = self.server.serving.wrap_socket(self.request, server_side=True)
         self.server.open.add(self.request)
         super().setup()
@@ -119,10 +119,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.request.close()
 
     def log_message(self, *_: object) -> None:
-        """The API server keeps the log."""
+        """Writes nothing: the API server has the log."""
 
     def relay(self) -> None:
-        """Pass one request on, and its answer back."""
+        """Passes one request on, and its answer back."""
         if "upgrade" in self.headers.get("Connection", "").lower():
             self._tunnel()
             return
@@ -151,7 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = relay  # noqa: N815 (HTTP's)
 
     def _body(self) -> bytes:
-        """What the client sent."""
+        """The body of the client's request."""
         if "chunked" in self.headers.get("Transfer-Encoding", "").lower():
             return b"".join(self._chunks())
         return self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -170,7 +170,7 @@ class _Handler(BaseHTTPRequestHandler):
                 connection.putheader(name, value)
         accepted = self.headers.get("Accept")
         if accepted:
-            # A write's answer is read here as well.
+            # The answer of a write is read here as well.
             connection.putheader("Accept", accepted if self.command == "GET" else _readable(accepted))
         if body or self.command in {"POST", "PUT", "PATCH"}:
             connection.putheader("Content-Length", str(len(body)))
@@ -209,18 +209,19 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in answer.getheaders():
             if name.lower() not in _TOLD_ANEW and (bodiless or name.lower() != "content-length"):
                 self.send_header(name, value)
-        # A client (helm) reckons an answer's age by the machine's clock: one from a later day stays fresh for days.
+        # A client (helm) compares an answer's age with the machine's clock: an answer from a later day stays fresh for
+        # days.
         self.send_header("Cache-Control", "no-cache, private")
 
     def _stream(self, answer: HTTPResponse) -> None:
-        """Each piece as soon as it is there."""
+        """Passes each piece on as soon as it arrives."""
         while piece := answer.read1(_BUFFER):
             self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
             self.wfile.flush()
         self.wfile.write(b"0\r\n\r\n")
 
     def _tunnel(self) -> None:
-        """What speaks another protocol from here on (exec, port-forward) passes untouched."""
+        """Passes another protocol (exec, port-forward) through unchanged from here on."""
         self.close_connection = True
         connection = self.server.upstream.fresh()
         upstream = connection.sock
@@ -235,7 +236,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _readable(accepted: str) -> str:
-    """Ask for JSON where the client takes that as well."""
+    """Asks for JSON if the client accepts that as well."""
     kinds = [kind.strip() for kind in accepted.split(",")]
     json = [kind for kind in kinds if not kind.startswith(("application/vnd.kubernetes", "application/cbor"))]
     return ", ".join(json or kinds)

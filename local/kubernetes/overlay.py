@@ -1,7 +1,7 @@
 """Go's package time with the lab's clock in it, for the build of the control plane.
 
-`go build -overlay` reads a file of ours in place of one of the toolchain's; nothing of the toolchain is changed
-(https://pkg.go.dev/cmd/go, -overlay). Kubernetes then stamps objects in the lab's time by itself.
+`go build -overlay` reads our file instead of one of the toolchain's, and changes nothing in the toolchain
+(https://pkg.go.dev/cmd/go, -overlay). Kubernetes then gives objects the lab's time.
 """
 
 import json
@@ -11,14 +11,14 @@ from pathlib import Path
 
 from lamplighter.errors import OutsideFailed
 
-#: Where time.Now asks the runtime for the time, in Go 1.25 to 1.27.
+#: The place where time.Now asks the runtime for the time, in Go 1.25 to 1.27.
 _ASKS = re.compile(r"(func Now\(\) Time \{.*?\n)(\tsec, nsec, mono := (?:runtimeNow|now)\(\)\n)", re.DOTALL)
 
 
 def write_overlay(go: Path, ours: Path, work: Path) -> Path:
-    """The file to give to `-overlay`, written into `work`; `ours` is the file to add to package time.
+    """Writes the file for `-overlay` into `work`. `ours` is the file to add to package time.
 
-    Raises OutsideFailed where this Go asks for the time in another way.
+    Raises OutsideFailed if this version of Go reads the time in another way.
     """
     root = subprocess.run(
         [str(go), "env", "GOROOT"], capture_output=True, text=True, check=True

@@ -1,7 +1,7 @@
-"""Changes that were made to the cluster and that a watch must still show before what it shows is the truth.
+"""Changes of the cluster that a watch has not shown yet.
 
-Whoever writes (the fleet, functions through the gateway) notes the API server's answer; the versions that a watch
-has reached are the objects' own (local/fleet/world.py).
+Every writer (the fleet, functions through the gateway) records the API server's answer. Objects (local/fleet/world.py)
+know the versions that a watch has reached.
 """
 
 import threading
@@ -12,7 +12,7 @@ Object = dict[str, Any]
 
 
 class Seen(Protocol):
-    """What a watch has shown of one kind."""
+    """The objects of one kind that a watch has shown."""
 
     @property
     def version(self) -> int: ...
@@ -23,7 +23,7 @@ class Seen(Protocol):
 
 
 class Written:
-    """`seen` are the watched kinds by their name in objects (`Pod`); `noted` is told of every note."""
+    """`seen` are the watched kinds by their name in objects (`Pod`); `noted` is called for every note."""
 
     def __init__(self, seen: Mapping[str, Seen], noted: Callable[[], None] = lambda: None) -> None:
         self._seen = seen
@@ -34,7 +34,7 @@ class Written:
         self._lock = threading.Lock()
 
     def note(self, path: str, answer: Object) -> None:
-        """A write to `path` succeeded with this answer."""
+        """Records that a write to `path` succeeded with this answer."""
         kind = str(answer.get("kind"))
         metadata, details = answer.get("metadata") or {}, answer.get("details") or {}
         with self._lock:
@@ -48,7 +48,7 @@ class Written:
         self._noted()
 
     def unseen(self) -> list[str]:
-        """What was written and is not shown yet."""
+        """The writes that no watch has shown yet."""
         with self._lock:
             late = [kind for kind, version in self._versions.items() if self._seen[kind].version < version]
             self._gone = {each for each in self._gone if self._there(*each)}

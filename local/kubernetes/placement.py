@@ -1,7 +1,7 @@
-"""Whether a pod could be placed on a node, as Kubernetes' scheduler and its DaemonSet controller see it.
+"""Whether a pod could be placed on a node, by the rules of Kubernetes' scheduler and DaemonSet controller.
 
-Only what the pods of a lab ask for: selectors, required node affinity, taints, resources. A pod that asks for more
-is never said to fit (`placeable`), so that nobody waits for a placement that does not come.
+Only the fields that pods of a lab use: selectors, required node affinity, taints, resources. A pod with other fields
+never counts as fitting (`placeable`), so that nobody waits for a placement that does not come.
 """
 
 import re
@@ -18,7 +18,7 @@ _POWERS = {"n": -3, "u": -2, "m": -1, "": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T"
 
 
 def placeable(pod: Object) -> bool:
-    """Whether what it asks for is all understood here."""
+    """Whether this file knows all fields that the pod uses for its placement."""
     spec = pod["spec"]
     affinity = spec.get("affinity") or {}
     claims = any("persistentVolumeClaim" in volume for volume in spec.get("volumes") or [])
@@ -30,7 +30,7 @@ def placeable(pod: Object) -> bool:
 
 
 def matches(selector: Object, labels: Mapping[str, str]) -> bool:
-    """Whether a label selector, as a PodDisruptionBudget has it, is for these labels."""
+    """Whether a label selector, as in a PodDisruptionBudget, matches these labels."""
     wanted = selector.get("matchLabels") or {}
     return wanted.items() <= labels.items() and all(
         _holds(each, labels) for each in selector.get("matchExpressions") or []
@@ -38,7 +38,7 @@ def matches(selector: Object, labels: Mapping[str, str]) -> bool:
 
 
 def selects(spec: Object, node: Object) -> bool:
-    """Whether selector and required node affinity of a pod's spec are for the node."""
+    """Whether selector and required node affinity of a pod's spec match the node."""
     labels = node["metadata"].get("labels") or {}
     if any(labels.get(key) != value for key, value in (spec.get("nodeSelector") or {}).items()):
         return False
@@ -50,7 +50,7 @@ def selects(spec: Object, node: Object) -> bool:
 
 
 def tolerates(spec: Object, node: Object, effects: Iterable[str], more: Iterable[Object] = ()) -> bool:
-    """Whether a pod's spec, with `more` tolerations, bears every taint of these effects."""
+    """Whether a pod's spec, with `more` tolerations, tolerates every taint of these effects."""
     taints = list(node["spec"].get("taints") or [])
     if node["spec"].get("unschedulable") and not any(t["key"] == _UNSCHEDULABLE["key"] for t in taints):
         taints.append(_UNSCHEDULABLE)
@@ -63,7 +63,7 @@ def tolerates(spec: Object, node: Object, effects: Iterable[str], more: Iterable
 
 
 def has_room(pod: Object, node: Object, others: Iterable[Object]) -> bool:
-    """Whether the node can give what the pod requests beside the pods that are on it."""
+    """Whether the node has the resources that the pod requests, beside the pods on it."""
     free = {name: quantity(value) for name, value in (node["status"].get("allocatable") or {}).items()}
     for other in others:
         for name, amount in requests(other).items():
@@ -72,7 +72,7 @@ def has_room(pod: Object, node: Object, others: Iterable[Object]) -> bool:
 
 
 def requests(pod: Object) -> Mapping[str, Fraction]:
-    """What the scheduler counts for a pod: its containers together, or its largest init container."""
+    """The requests that the scheduler counts for a pod: its containers together, or its largest init container."""
     total: dict[str, Fraction] = {"pods": Fraction(1)}
     for container in pod["spec"]["containers"]:
         for name, amount in _of(container).items():
@@ -118,7 +118,7 @@ def _holds(expression: Object, values: Mapping[str, str]) -> bool:
             return key in values
         case "DoesNotExist":
             return key not in values
-        case _:  # Gt, Lt: no lab asks for them
+        case _:  # Gt, Lt: no lab uses them
             return False
 
 

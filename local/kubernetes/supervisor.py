@@ -1,8 +1,8 @@
-"""Starts the commands it is told and ends them with itself; run as a program, imported by nobody.
+"""Starts the commands that it reads, and ends them when it ends. It is run as a program; no module imports it.
 
-It reads one JSON line a command from its standard input: {"name", "command", "log"}, and prints a line for
-each that ends by itself. When its input ends, because the embedded cloud closed it or died in whatever way,
-nothing that it started is left. It imports little, for it is on the way of every start.
+It reads one JSON line for each command from its standard input: {"name", "command", "log"}. It prints a line for each
+command that ends by itself. When its input ends, because the embedded cloud closed it or died, it ends everything that
+it started. It imports little, because every start waits for it.
 """
 
 import json
@@ -23,12 +23,12 @@ def main() -> None:
             children.append(child)
             threading.Thread(target=_tell_of_its_end, args=(order["name"], child), daemon=True).start()
     finally:
-        # The cluster is disposable: nothing in it is worth the seconds of an orderly end.
+        # The cluster is disposable: an orderly end would only cost seconds.
         for child in children:
             child.kill()
         for child in children:
             child.wait()
-        # Threads that still want to tell of an end have nobody to tell it to.
+        # Threads may still want to report an end, but no reader is left.
         os._exit(0)
 
 

@@ -1,7 +1,7 @@
-"""What EKS does with a bearer token: a presigned STS URL becomes a role, an access entry, a user with groups.
+"""What EKS does with a bearer token: from a presigned STS URL to a role, an access entry, a user with groups.
 
-The API server asks here for every token it does not know. Who a URL's signer is, and which entries exist,
-is the embedded AWS's knowledge; it is asked through `Identities`.
+The API server asks here for every token that it does not know. The embedded AWS knows the signer of a URL and the
+access entries; `Identities` asks it.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Protocol
 
 from local.kubernetes.api import KubernetesApi
 
-#: EKS authorises access policies beside RBAC. Here each is a group bound to the role that comes closest.
+#: EKS authorises access policies beside RBAC. Here each is a group that is bound to the most similar role.
 _POLICY_ROLES = {
     "AmazonEKSAdminPolicy": "admin",
     "AmazonEKSEditPolicy": "edit",
@@ -25,17 +25,17 @@ CLUSTER_ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
 
 @dataclass(frozen=True)
 class User:
-    """Whom Kubernetes sees behind a token."""
+    """The Kubernetes user behind a token."""
 
     name: str
     groups: tuple[str, ...]
 
 
 class Identities(Protocol):
-    """Knows whom a token stands for."""
+    """Knows the user behind a token."""
 
     def user(self, token: str) -> User | None:
-        """The user, or None for a token that EKS would not accept."""
+        """The user; None for a token that EKS would refuse."""
 
 
 class TokenWebhook:
@@ -61,7 +61,7 @@ class TokenWebhook:
                 self.wfile.write(answer)
 
             def log_message(self, *_: object) -> None:
-                """The API server logs refusals itself."""
+                """Writes nothing: the API server logs refusals itself."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -70,14 +70,14 @@ class TokenWebhook:
         ).start()
 
     def stop(self) -> None:
-        # Whoever starts the control plane and whoever takes it down may both be at it.
+        # Two threads may call it at once: the one that starts the control plane, and the one that stops it.
         server, self._server = self._server, None
         if server:
             server.shutdown()
             server.server_close()
 
     def kubeconfig(self) -> dict[str, object]:
-        """What the API server reads to find this endpoint."""
+        """The kubeconfig with which the API server finds this endpoint."""
         assert self._server is not None  # noqa: S101  started before the API server
         address = f"http://127.0.0.1:{self._server.server_address[1]}/"
         return {
@@ -90,7 +90,7 @@ class TokenWebhook:
         }
 
     def review(self, review: Mapping[str, object]) -> dict[str, object]:
-        """A TokenReview with its status; an identity that cannot be looked up is an unauthenticated one."""
+        """A TokenReview with its status. An identity that cannot be read counts as unauthenticated."""
         spec = review["spec"]
         token = str(spec["token"]) if isinstance(spec, dict) else ""
         status: dict[str, object] = {"authenticated": False}
@@ -104,12 +104,12 @@ class TokenWebhook:
 
 
 def policy_group(policy: str) -> str:
-    """The Kubernetes group that stands for an access policy associated with the whole cluster."""
+    """The Kubernetes group of an access policy that is associated with the whole cluster."""
     return "system:masters" if policy == CLUSTER_ADMIN_POLICY else f"eks:{policy}"
 
 
 def bind_access_policies(api: KubernetesApi) -> None:
-    """Let the groups of the access policies do what those policies allow."""
+    """Gives the groups of the access policies the rights of those policies."""
     for policy, role in _POLICY_ROLES.items():
         binding = {
             "metadata": {"name": f"eks:{policy}"},

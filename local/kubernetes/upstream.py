@@ -1,4 +1,4 @@
-"""The gateway's way to the API server: connections that are kept, and what passes through untouched."""
+"""The gateway's connections to the API server: they are kept, and some traffic passes through unchanged."""
 
 import selectors
 import ssl
@@ -13,7 +13,7 @@ _BUFFER = 65536
 
 
 class Upstream:
-    """Connections to the API server that nobody uses at the moment; a new one costs a handshake."""
+    """The idle connections to the API server. A new connection costs a handshake."""
 
     def __init__(self, address: str, context: ssl.SSLContext) -> None:
         self._host, self._port = str(urlsplit(address).hostname), int(urlsplit(address).port or 0)
@@ -27,7 +27,7 @@ class Upstream:
                 connection = self._idle.pop() if self._idle else None
             if connection is None:
                 return self.fresh()
-            # Something to read where no answer is due is the end of it.
+            # If there is something to read although no answer is due, the connection has ended.
             if connection.sock is not None and not wait_for_read(connection.sock, timeout=0):
                 return connection
             connection.close()
@@ -50,7 +50,7 @@ class Upstream:
 
 
 def pass_between(one: ssl.SSLSocket, other: ssl.SSLSocket) -> None:
-    """Until either ends. On one thread, since a TLS connection bears no second one."""
+    """Passes data on until either side ends. On one thread, because a TLS connection allows no second one."""
     peer = {one: other, other: one}
     with selectors.DefaultSelector() as arrivals:
         for each in peer:
@@ -63,11 +63,11 @@ def pass_between(one: ssl.SSLSocket, other: ssl.SSLSocket) -> None:
 
 
 def _pass_on(each: ssl.SSLSocket, peer: ssl.SSLSocket) -> bool:
-    """What has arrived; False at the end."""
+    """Passes on what has arrived; False at the end."""
     each.settimeout(0)
     try:
         piece = each.recv(_BUFFER)
-    except ssl.SSLWantReadError:  # TLS's own business
+    except ssl.SSLWantReadError:  # TLS messages without data
         return True
     finally:
         each.settimeout(None)

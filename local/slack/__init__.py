@@ -1,1 +1,1 @@
-"""Slack, as the embedded cloud plays it."""
+"""Slack in the embedded cloud."""

@@ -1,6 +1,6 @@
-"""The lab's app as if somebody had installed it: test secrets in its secret, and where Slack would post to.
+"""The lab's Slack app, as if somebody had installed it: test secrets in its secret, and the address for Slack.
 
-The secrets are made anew for each embedded cloud and open nothing else.
+The secrets are made for each embedded cloud and give access to nothing else.
 """
 
 import json
@@ -11,26 +11,26 @@ from botocore.exceptions import ClientError
 
 from local.aws.api.service_context import ServiceContext
 
-#: Where a lab without a channel of its own speaks, on this machine alone.
+#: The channel for a lab without one of its own, on this machine only.
 CHANNEL = "C0LAMPLIGHT"
 
 
 @dataclass(frozen=True)
 class Installed:
-    """What Slack gives whoever installs an app."""
+    """What Slack gives to the person who installs an app."""
 
     signing_secret: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
     bot_token: str = field(default_factory=lambda: f"xoxb-local-{secrets.token_hex(12)}", repr=False)
 
     def fill_in(self, around: ServiceContext, stack: str) -> None:
-        """Put both where the functions of a Slack stack look, unless somebody did; nothing for another stack."""
+        """Writes both where the functions of a Slack stack read them, unless they exist; nothing for another stack."""
         arn = _outputs(around, stack).get("SlackSecretArn")
         if arn is None:
             return
         try:
             text = around.call("secretsmanager", "get_secret_value", {"SecretId": arn})["SecretString"]
         except ClientError:
-            # One of the lab's owner, whom nobody plays here: it is named by what precedes the six characters.
+            # The owner of the lab would make this secret. Its ARN ends with a hyphen and six characters after the name.
             name = arn.rpartition(":")[2][:-7]
             around.call("secretsmanager", "create_secret", {"Name": name, "SecretString": self._text()})
             return
@@ -38,7 +38,7 @@ class Installed:
             around.call("secretsmanager", "put_secret_value", {"SecretId": arn, "SecretString": self._text()})
 
     def url(self, around: ServiceContext, stack: str) -> str | None:
-        """The full address that Slack posts to; None where there is no such stack."""
+        """The full address to which Slack posts; None without such a stack."""
         return _outputs(around, stack).get("SlackUrl")
 
     def _text(self) -> str:

@@ -1,8 +1,7 @@
-"""A Slack to speak to: the few calls of its Web API that the lab makes, and where response_urls lead.
+"""A played Slack: the few calls of its Web API that the lab makes, and the addresses of response_urls.
 
-It keeps all it was told, readable at PATH, and can be made to fail. Who knocks at the lab's own address, and
-with which signature, is whoever plays a person.
-https://docs.slack.dev/reference/methods
+It keeps every call, readable at PATH, and can be made to fail. The program that plays a person calls the lab's own
+address with a signature. https://docs.slack.dev/reference/methods
 """
 
 import itertools
@@ -18,20 +17,20 @@ from local.aws.api.server import Request, Response
 from local.aws.functions.runtime import SLACK
 from local.clock import VirtualClock
 
-#: Below PATH: /api/METHOD, /reply/ANY-ID, and for whoever plays, /people, /groups and /trouble.
+#: Below PATH: /api/METHOD, /reply/ANY-ID, and for the program that plays people, /people, /groups and /trouble.
 PATH = SLACK
-#: A response_url takes so many answers, for so many seconds.
+#: A response_url accepts this many answers, for this many seconds.
 REPLIES, REPLY_SECONDS = 5, 1800.0
 TEAM = {"team": "Lamplighter", "team_id": "T0LAMPLIGHT", "user": "gpu-lab", "user_id": "U0LAMPLIGHT"}
 REPLY = "response_url"
-"""What answers at a response_url are called among the calls."""
+"""The name, among the calls, of an answer to a response_url."""
 
 Document = dict[str, Any]
 
 
 @dataclass
 class _Trouble:
-    """What goes wrong with a call: `throttled`, `failed` (HTTP 500) or an error of Slack's by name."""
+    """What goes wrong with a call: `throttled`, `failed` (HTTP 500) or an error of Slack by name."""
 
     how: str
     times: int | None
@@ -43,7 +42,7 @@ class Workspace:
 
     clock: VirtualClock
     bot_token: str
-    #: Who there is; anybody else is who their id says, in this zone.
+    #: The people. Any other id is a person with that id as name, in this zone.
     zone: str = "Asia/Seoul"
     people: dict[str, Document] = field(default_factory=dict)
     groups: dict[str, list[str]] = field(default_factory=dict)
@@ -55,26 +54,26 @@ class Workspace:
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def messages(self, channel: str | None = None) -> list[Document]:
-        """Messages as they stand now, oldest first: channel, ts, thread_ts, text, blocks, updates."""
+        """The present messages, oldest first: channel, ts, thread_ts, text, blocks, updates."""
         with self._lock:
             return [dict(one) for one in self._messages.values() if channel in (None, one["channel"])]
 
     def replies(self, address: str | None = None) -> list[Document]:
-        """What came to response_urls, oldest first; `address` is what a response_url ends in."""
+        """The answers to response_urls, oldest first; `address` is the end of the response_url."""
         with self._lock:
             found = [one for one in self.told if one["call"] == REPLY and one["answer"]["ok"]]
             return [one["said"] for one in found if address in (None, one["address"])]
 
     def fail(self, call: str, how: str, times: int | None = None) -> None:
-        """From now on a call (or `response_url`, or `*`) goes wrong, so many times or until `heal`.
+        """From now on a call (or `response_url`, or `*`) fails, this many times or until `heal`.
 
-        `how`: throttled, failed, or the name of an error of Slack's such as channel_not_found.
+        `how`: throttled, failed, or the name of an error of Slack, such as channel_not_found.
         """
         with self._lock:
             self._trouble[call] = _Trouble(how, times)
 
     def heal(self) -> None:
-        """Nothing goes wrong any more."""
+        """Ends all failures."""
         with self._lock:
             self._trouble.clear()
 
@@ -124,7 +123,7 @@ class Workspace:
         return _json(answer, status)
 
     def _arrange(self, what: str, request: Request) -> Response:
-        """For whoever plays: who there is, who is in which group, what goes wrong."""
+        """For the program that plays people: sets the people, the members of groups, and the failures."""
         try:
             wish = json.loads(request.body)
             if what == "people":
@@ -140,7 +139,7 @@ class Workspace:
         return _json({"ok": True})
 
     def _trouble_with(self, call: str) -> tuple[Document | None, int]:
-        """What goes wrong with this call now, and its HTTP status; None where nothing does."""
+        """The failure of this call now, and its HTTP status; None without a failure."""
         name = call if call in self._trouble else "*"
         trouble = self._trouble.get(name)
         if trouble is None:
@@ -226,7 +225,7 @@ _CALLS = {
 
 
 def _said(request: Request) -> Document:
-    """JSON, a form or a query; what is none of them is kept as it came."""
+    """The parameters from JSON, a form or a query. Any other text is kept as it came."""
     if request.headers.get("content-type", "").startswith("application/json"):
         try:
             found = json.loads(request.body)

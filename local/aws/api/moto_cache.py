@@ -41,8 +41,9 @@ def _request_id(headers: dict[str, Any] | None = None) -> str:
 
 
 def _account(backends: Any, account_id: str) -> Any:
-    """The backends of an account. On each access moto notes the services that its next reset must empty; once is
-    enough.
+    """The backends of an account.
+
+    On each access moto notes the services that its next reset must empty; once is enough.
     """
     found = backends.get(account_id) if id(backends) in _noted else None
     if found is None:

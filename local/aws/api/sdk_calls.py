@@ -55,8 +55,9 @@ class Call:
         self.operation = xform_name(self._operation.name)
 
     def request(self, document: Document) -> Document:
-        """The document as boto3 takes it. Raises BadCall for a member that the action does not have, or of the wrong
-        type.
+        """The document as boto3 takes it.
+
+        Raises BadCall for a member that the action does not have, or of the wrong type.
         """
         shape = self._operation.input_shape
         if shape is None:

@@ -15,8 +15,9 @@ class Values(Protocol):
     """The condition values of a request."""
 
     def values(self, key: str) -> tuple[str, ...] | None:
-        """The values of a condition key; None if the request has none. Raises Unknown if the embedded cloud cannot
-        tell.
+        """The values of a condition key; None if the request has none.
+
+        Raises Unknown if the embedded cloud cannot tell.
         """
 
 

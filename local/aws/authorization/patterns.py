@@ -32,8 +32,9 @@ def glob(pattern: str, text: str, variables: Variables) -> bool:
 
 
 def _with_variables(pattern: str, variables: Variables) -> re.Pattern[str] | None:
-    """The pattern with its variables filled in; their values are no patterns. None if a variable has no value: it
-    matches nothing.
+    """The pattern with its variables filled in; their values are no patterns.
+
+    None if a variable has no value: it matches nothing.
     """
     parts: list[str] = []
     place = 0

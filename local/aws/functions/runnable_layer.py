@@ -27,8 +27,9 @@ def has_packages(layer: Path) -> bool:
 
 
 def runnable(layer: Path) -> Path:
-    """The folder of packages to import, made from the folder of a layer asset. The name of that folder identifies its
-    content.
+    """The folder of packages to import, made from the folder of a layer asset.
+
+    The name of that folder identifies its content.
     """
     name = f"{layer.name}-{sys.implementation.cache_tag}-{machine.processor()}"
     return unpacked_files.made_once(

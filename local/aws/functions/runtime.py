@@ -172,8 +172,9 @@ class Runtime:
             return self._start(spec)
 
     def _initialise(self, worker: Worker, invocation: Invocation) -> float | None:
-        """Waits until the worker is ready. Returns the seconds of a new one's Init, which do not count for the
-        time-out.
+        """Waits until the worker is ready.
+
+        Returns the seconds of a new one's Init, which do not count for the time-out.
         """
         worker.current = invocation
         worker.ready.wait(LOADED_WITHIN)

@@ -1,1 +1,1 @@
-"""What can be wrong with a container, a device or a node."""
+"""Faults of a container, a device or a node."""

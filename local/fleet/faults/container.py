@@ -1,4 +1,4 @@
-"""What a switched fault does to the containers of a node: why an image, a sandbox or a container does not come.
+"""The effects of a fault on the containers of a node: why an image, a sandbox or a container fails.
 
 The texts are those of containerd, runc and NVIDIA's container toolkit.
 """
@@ -15,7 +15,7 @@ from local.fleet.world import labels
 
 LOST = "Failed to initialize NVML: Unknown Error"
 OLD_CUDA = (12, 4)
-#: Until a reload of systemd takes its GPU from a container that has just got it.
+#: Seconds until a reload of systemd takes the GPU from a container that has just started.
 _LOSE_SECONDS = 1.0
 _HOOK = (
     "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create "
@@ -26,14 +26,14 @@ _HOOK = (
 
 @dataclass(frozen=True)
 class StartFailure:
-    """Why a container did not come, as its status says it."""
+    """Why a container failed to start, as its status says it."""
 
     reason: str
     message: str
 
 
 def refused_pull(image: str) -> str:
-    """Why a registry gives no image."""
+    """Why a registry refuses an image."""
     name, _, tag = image.partition("@")[0].rpartition(":")
     host, _, repository = (name or tag).partition("/")
     address = f"https://{host}/v2/{repository}/manifests/{tag if name else 'latest'}"
@@ -44,8 +44,8 @@ def refused_pull(image: str) -> str:
 
 
 def no_sandbox(pod: Pod) -> str:
-    """Why containerd makes no sandbox for the pod; "" where it does."""
-    # On an NVIDIA image that runtime is also the default one, for pods that name none.
+    """Why containerd creates no sandbox for the pod; "" if it does."""
+    # On an NVIDIA image that runtime is also the default, for pods that name none.
     needs = pod.pod["spec"].get("runtimeClassName") == "nvidia" or pod.gpus > 0
     if needs and pod.kubelet.suffers("runtime-missing"):
         return (
@@ -56,7 +56,7 @@ def no_sandbox(pod: Pod) -> str:
 
 
 def not_created(container: Container) -> StartFailure | None:
-    """Why the runtime cannot make the container, which the kubelet asks for again and again."""
+    """Why the runtime cannot create the container; the kubelet retries it."""
     kubelet = container.pod.kubelet
     if container.holds_gpus and kubelet.suffers("cdi-unresolvable"):
         device = gpu_uuid(kubelet.machine.instance_id, 0)
@@ -69,7 +69,7 @@ def not_created(container: Container) -> StartFailure | None:
 
 
 def not_started(container: Container) -> StartFailure | None:
-    """Why the container that was made does not start; it counts as one that ended badly."""
+    """Why the created container does not start; it counts as a failed run."""
     if not container.holds_gpus:
         return None
     here = tuple(int(part) for part in CUDA_VERSION.split("."))
@@ -84,14 +84,14 @@ def not_started(container: Container) -> StartFailure | None:
 
 
 def started(container: Container) -> None:
-    """A container runs: under gpu-lost it keeps its GPU for a moment only."""
+    """A container runs; under gpu-lost it keeps its GPU only for a moment."""
     if container.pod.kubelet.suffers("gpu-lost"):
         container.pod.world.coroutines.tell(_soon(container))
 
 
 def lose_gpu(container: Container) -> None:
-    """What a container's own program says when it next looks at the GPU that it held."""
-    # NVIDIA's own pods were through with it before.
+    """What a container's own program prints when it next uses the GPU that it held."""
+    # NVIDIA's own pods had finished with it before.
     if (
         container.running
         and container.holds_gpus

@@ -1,4 +1,4 @@
-"""What a switched fault does to a node's GPUs, driver and device plugin, in the words of NVIDIA's software."""
+"""The effects of a fault on a node's GPUs, driver and device plugin, in the words of NVIDIA's software."""
 
 from local.fleet.faults.node import XID
 from local.fleet.gpus.gpu_sharing import Sharing
@@ -15,7 +15,7 @@ BROKEN = (
 
 
 def no_devices(kubelet: Node) -> str:
-    """What the device plugin prints where it has no device to offer; "" where it has."""
+    """What the device plugin prints if it has no device to offer; "" if it has one."""
     if not kubelet.machine.nvidia_image:
         return (
             "E factory.go:112] Incompatible platform detected\n"
@@ -31,7 +31,7 @@ def no_devices(kubelet: Node) -> str:
 
 
 def driver_fails(kubelet: Node) -> str:
-    """What nvidia-smi says to the validator where the driver does not work; "" where it does."""
+    """What nvidia-smi prints for the validator if the driver does not work; "" if it does."""
     if not kubelet.machine.nvidia_image:
         return "couldn't find nvidia-smi on the host: no pre-installed driver"
     if kubelet.suffers("driver-mismatch"):
@@ -40,7 +40,7 @@ def driver_fails(kubelet: Node) -> str:
 
 
 def announce(kubelet: Node, sharing: Sharing) -> None:
-    """Tell the kubelet what GPUs there are; those that died are listed as unhealthy."""
+    """Tells the kubelet which GPUs exist; dead ones are listed as unhealthy."""
     healthy = kubelet.gpus - len(kubelet.dead)
     kubelet.announce(
         sharing.resource, kubelet.gpus * sharing.replicas, healthy=max(healthy, 0) * sharing.replicas
@@ -48,12 +48,12 @@ def announce(kubelet: Node, sharing: Sharing) -> None:
 
 
 def to_die(kubelet: Node) -> bool:
-    """Whether a GPU of the machine is to fall off the bus: one, once in its life."""
+    """Whether a GPU of the machine will fall off the bus: one GPU, once in the life of the machine."""
     return kubelet.suffers("xid") and not kubelet.dead and kubelet.gpus > 0
 
 
 def die(kubelet: Node) -> str:
-    """It does; gives what the device plugin prints."""
+    """Makes the GPU fall off the bus. Returns what the device plugin prints."""
     kubelet.dead.add(0)
     device = gpu_uuid(kubelet.machine.instance_id, 0)
     return f"I health.go:133] XidCriticalError: Xid={XID} on Device={device}; marking device as unhealthy."

@@ -1,4 +1,4 @@
-"""What a switched fault does to a node that runs, as coroutines: each waits for its fault, and for its end."""
+"""The effects of a fault on a running node, as coroutines: each waits for its fault to begin, and then to end."""
 
 from collections.abc import Callable, Iterator
 
@@ -11,7 +11,7 @@ from local.kubernetes.api import Object
 
 TAINT = {"key": "dedicated", "value": "lamplighter", "effect": "NoSchedule"}
 PLUGIN_LABEL = "nvidia.com/gpu.deploy.device-plugin"
-#: The node monitoring agent looks at the interface's counters this often [est].
+#: The node monitoring agent reads the counters of the interface this often [est].
 _MONITOR_SECONDS = 60.0
 XID = 79
 """GPU has fallen off the bus."""
@@ -19,12 +19,12 @@ _AGENT = "eks-node-monitoring-agent"
 
 
 def taints(kubelet: Node) -> list[Object]:
-    """With which the node registers beyond those of its node group."""
+    """The taints with which the node registers, beside those of its node group."""
     return [TAINT] if kubelet.suffers("untolerated-taint") else []
 
 
 def coroutines(kubelet: Node) -> Iterator[Iterator[Pause]]:
-    """Of one registered node; they end with it."""
+    """The coroutines of one registered node; they end with it."""
     yield _while_on(kubelet, "untolerated-taint", _taint, _untaint)
     yield _while_on(kubelet, "node-not-ready", _lose_network, _regain_network)
     yield _while_on(kubelet, "gpu-lost", _lose_gpus, _nothing)
@@ -68,7 +68,7 @@ def _lose_network(kubelet: Node) -> Iterator[Pause]:
 
 def _regain_network(kubelet: Node) -> Iterator[Pause]:
     yield kubelet.delay(timings.CNI, "cni")
-    # One that is only starting turns Ready by its own coroutine.
+    # A node that is still starting becomes Ready by its own coroutine.
     if kubelet.was_ready and not kubelet.ready:
         kubelet.set_network(up=True)
 
@@ -81,7 +81,7 @@ def _lose_gpus(kubelet: Node) -> Iterator[Pause]:
 
 
 def _plugin_label(kubelet: Node) -> Iterator[Pause]:
-    """For one pool the plugin is switched off by a label of its nodes; for all, in the ClusterPolicy."""
+    """For one pool, a label of its nodes switches the plugin off; for all pools, the ClusterPolicy does."""
 
     def switched_off() -> bool:
         return kubelet.machine.nodegroup in kubelet.world.faults.where("device-plugin-disabled")
@@ -90,12 +90,12 @@ def _plugin_label(kubelet: Node) -> Iterator[Pause]:
         yield Until(switched_off)
         kubelet.label({PLUGIN_LABEL: "false"})
         yield Until(lambda: not switched_off())
-        # The operator puts its own back.
+        # The operator sets its own label again.
         kubelet.label({PLUGIN_LABEL: None})
 
 
 def _bandwidth(kubelet: Node) -> Iterator[Pause]:
-    """The monitoring agent's events, where it runs: without it nobody says so."""
+    """The monitoring agent's events, if it runs: no other program reports this."""
     while True:
         yield Until(lambda: kubelet.suffers("bandwidth-throttled") and kubelet.monitored)
         for way, word in (("In", "inbound"), ("Out", "outbound")):
@@ -107,7 +107,7 @@ def _bandwidth(kubelet: Node) -> Iterator[Pause]:
 
 
 def _hardware(kubelet: Node) -> Iterator[Pause]:
-    """The monitoring agent's condition of the accelerators, where it runs."""
+    """The monitoring agent's condition of the accelerators, if it runs."""
     told: list[tuple[str, str, str]] = [("", "", "")]
     while True:
         yield Until(lambda: kubelet.monitored and _accelerators(kubelet) != told[-1])

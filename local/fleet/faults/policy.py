@@ -1,4 +1,4 @@
-"""device-plugin-disabled for all pools: what a person does with `kubectl patch clusterpolicy`, and undoes."""
+"""The fault device-plugin-disabled for all pools: what a person does with `kubectl patch clusterpolicy`, and undoes."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from local.fleet.world import World
 
 
 def policy_fault(world: World) -> Iterator[Pause]:
-    """Waits for the fault to be on for all pools, and for its end."""
+    """Waits until the fault is on for all pools, and then until it is off."""
 
     def switched_off() -> bool:
         return ALL in world.faults.where("device-plugin-disabled")

@@ -1,4 +1,4 @@
-"""The device plugin that an image brings along: no pod, no label, no log in the cluster; only GPUs to allocate.
+"""The device plugin that is part of an image. It has no pod, no label and no log in the cluster; it only offers GPUs.
 
 Bottlerocket's NVIDIA images start one as a service of the node (k8s-device-plugin under systemd).
 """
@@ -13,7 +13,7 @@ from local.fleet.interfaces import Node
 
 
 def coroutines(kubelet: Node) -> Iterator[Iterator[Pause]]:
-    """Of one registered node; they end with it."""
+    """The coroutines of one registered node; they end with it."""
     if kubelet.machine.brings_plugin:
         yield _plug_devices(kubelet)
 

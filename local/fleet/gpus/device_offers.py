@@ -1,6 +1,7 @@
-"""What a device plugin offers of a node's GPUs: whole, shared or cut, as its configuration and labels say.
+"""How a device plugin offers a node's GPUs: whole, shared or in slices, by its configuration and the node's labels.
 
-The plugin's config-manager watches the node's label and sends a hangup when it changes; so does a new cut.
+The plugin's config-manager watches the label of the node and restarts the plugin when it changes. New MIG slices do the
+same.
 """
 
 from local.fleet.faults import device as device_faults
@@ -12,13 +13,13 @@ CONFIG = "nvidia.com/device-plugin.config"
 
 
 def told(container: Container) -> tuple[str, ...]:
-    """All on which an offer depends, cheap to ask: the picked configuration, and the cut."""
+    """Everything that decides the offer, cheap to read: the chosen configuration, and the slices."""
     kubelet = container.pod.kubelet
     return _picked(container), *(f"{slice_}={count}" for slice_, count in sorted(kubelet.slices.items()))
 
 
 def sharing(container: Container) -> Sharing:
-    """The sharing that the plugin's configuration gives to this node."""
+    """The sharing in the plugin's configuration for this node."""
     name, _ = _configurations(container)
     if not name:
         return UNSHARED
@@ -28,13 +29,13 @@ def sharing(container: Container) -> Sharing:
 
 
 def mig_strategy(kubelet: Node) -> str:
-    """Under which names slices are offered, by the operator's policy."""
+    """The MIG strategy of the operator's policy: the resource names of slices."""
     policy = next(iter(kubelet.world.policies.all()), {})
     return str(policy.get("spec", {}).get("mig", {}).get("strategy", "single"))
 
 
 def announce(container: Container) -> list[str]:
-    """Tell the kubelet what there is; the names of the resources. What was offered before is no more."""
+    """Tells the kubelet which devices exist, and returns their resource names. It replaces the earlier offer."""
     kubelet, shared = container.pod.kubelet, sharing(container)
     offered = _slices(kubelet, shared)
     for resource in list(kubelet.allocatable):
@@ -49,7 +50,7 @@ def announce(container: Container) -> list[str]:
 
 
 def _slices(kubelet: Node, shared: Sharing) -> dict[str, int]:
-    """The slices on offer, by resource; nothing where GPUs are whole."""
+    """The offered slices, by resource; empty if GPUs are whole."""
     if mig_strategy(kubelet) == "mixed":
         return {f"nvidia.com/mig-{name}": count * kubelet.gpus for name, count in kubelet.slices.items()}
     together = sum(kubelet.slices.values())
@@ -63,11 +64,11 @@ def _picked(container: Container) -> str:
 
 
 def _configurations(container: Container) -> tuple[str, str]:
-    """The ConfigMap with the plugin's configurations, "" where there is none, and which one is the default."""
+    """The ConfigMap with the plugin's configurations ("" if there is none), and the name of the default one."""
     environment = container.environment
     if "CONFIG_MAP" in environment:
         return environment["CONFIG_MAP"], environment.get("DEFAULT", "")
-    # The chart without the operator mounts it, and tells the container beside that watches the label.
+    # The chart without the operator mounts it, and tells the container that watches the label.
     volumes = container.pod.pod["spec"].get("volumes", [])
     name = next((one["configMap"]["name"] for one in volumes if one["name"] == "available-configs"), "")
     told = (one.environment.get("DEFAULT_CONFIG", "") for one in container.pod.containers)

@@ -1,4 +1,4 @@
-"""The labels that discovery puts on a GPU node: NFD's from the PCI bus, GPU feature discovery's from the driver."""
+"""The labels of discovery on a GPU node: NFD's from the PCI bus, and GPU feature discovery's from the driver."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ PCI_NVIDIA = "feature.node.kubernetes.io/pci-10de.present"
 
 
 def pci_labels(inside: Hardware) -> dict[str, str]:
-    """What a discovery worker says of the machine's display controllers."""
+    """NFD's labels for the machine's display controllers."""
     common = {"feature.node.kubernetes.io/kernel-version.major": "6"}
     return common | ({PCI_NVIDIA: "true"} if inside.gpus else {})
 
@@ -19,7 +19,7 @@ def pci_labels(inside: Hardware) -> dict[str, str]:
 def discovered(
     inside: Hardware, gpus: int, sharing: Sharing, mig_strategy: str, slices: Mapping[str, int]
 ) -> dict[str, str]:
-    """GPU feature discovery's labels for `gpus` visible GPUs; slices that are all alike are counted as GPUs."""
+    """GPU feature discovery's labels for `gpus` visible GPUs. Slices that are all equal count as GPUs."""
     gpu = inside.gpu
     if gpu is None or not gpus:
         return {}

@@ -7,7 +7,7 @@ import yaml
 
 @dataclass(frozen=True)
 class Sharing:
-    """`replicas` schedulable units a GPU; `strategy` none, time-slicing or mps."""
+    """`replicas` schedulable units for each GPU; `strategy` none, time-slicing or mps."""
 
     replicas: int
     strategy: str
@@ -22,7 +22,7 @@ UNSHARED = Sharing(1, "none", renamed=False)
 
 
 def sharing_of(configuration: str) -> Sharing:
-    """From the YAML of the plugin's `config.yaml`; what names no replicas shares nothing."""
+    """The sharing from the plugin's `config.yaml`. Without replicas, nothing is shared."""
     document = yaml.safe_load(configuration) or {}
     sharing = document.get("sharing") or {}
     for key, strategy in (("timeSlicing", "time-slicing"), ("mps", "mps")):

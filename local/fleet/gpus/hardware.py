@@ -1,4 +1,4 @@
-"""What an instance type has inside: processors, memory and GPUs, as EC2 says and as NVIDIA's tools name them."""
+"""The processors, memory and GPUs of an instance type, by EC2, and by the names of NVIDIA's tools."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ CUDA_VERSION = "13.0"
 
 @dataclass(frozen=True)
 class Gpu:
-    """A model as nvidia-smi (`name`) and GPU feature discovery (`product`) print it; memory in MiB."""
+    """A GPU model as nvidia-smi (`name`) and GPU feature discovery (`product`) print it; memory in MiB."""
 
     name: str
     memory_mib: int
@@ -24,7 +24,7 @@ class Gpu:
         return self.name.replace(" ", "-")
 
 
-#: By the name that EC2 gives to the model.
+#: By EC2's name of the model.
 _MODELS = {
     "T4": Gpu("Tesla T4", 15360, "turing", (7, 5), remaps_rows=False),
     "A10G": Gpu("NVIDIA A10G", 23028, "ampere", (8, 6)),
@@ -46,7 +46,7 @@ class Hardware:
 
 
 def hardware(instance_type: str) -> Hardware:
-    """Raises KeyError for a type, or a GPU, that is not known here."""
+    """The hardware of an instance type. Raises KeyError for an unknown type or GPU."""
     known = INSTANCE_TYPES[instance_type]
     boards = [
         board for board in known.get("GpuInfo", {}).get("Gpus", []) if board.get("Manufacturer") == "NVIDIA"
@@ -60,6 +60,6 @@ def hardware(instance_type: str) -> Hardware:
 
 
 def has_gpus(instance_type: str) -> bool:
-    """Whether EC2 says so; False for a type that is not known."""
+    """Whether the type has GPUs, by EC2; False for an unknown type."""
     boards = INSTANCE_TYPES.get(instance_type, {}).get("GpuInfo", {}).get("Gpus", [])
     return any(board.get("Manufacturer") == "NVIDIA" for board in boards)

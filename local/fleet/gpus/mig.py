@@ -1,6 +1,6 @@
-"""MIG: how the operator's MIG manager cuts a node's GPUs, by label, and what it says of it.
+"""MIG: how the operator's MIG manager cuts a node's GPUs into slices by a label, and reports the result.
 
-Only the models that the simulated instance types have; profiles as mig-parted's own list has them.
+Only the models of the simulated instance types; the profiles are those of mig-parted's list.
 """
 
 from collections.abc import Generator
@@ -14,7 +14,7 @@ CONFIG = "nvidia.com/mig.config"
 STATE = "nvidia.com/mig.config.state"
 DISABLED = "all-disabled"
 Slices = dict[str, int]
-#: A GPU is reset, its clients are stopped and started again.
+#: Seconds to reset a GPU, and to stop and start its clients.
 _CUTTING = 25.0
 _A100: dict[str, Slices] = {
     "all-1g.5gb": {"1g.5gb": 7},
@@ -35,24 +35,24 @@ _MODELS = {"A100": _A100, "H100": _H100}
 
 
 def profiles(name: str) -> dict[str, Slices]:
-    """What a GPU of that name can be cut into; nothing where it cannot."""
+    """The profiles of a GPU of that name; empty if it cannot be cut."""
     found = next((known for model, known in _MODELS.items() if model in name), None)
     return {DISABLED: {}, **found} if found else {}
 
 
 def capable(name: str) -> bool:
-    """Whether GPUs of that name can be cut at all."""
+    """Whether GPUs of that name can be cut."""
     return bool(profiles(name))
 
 
 def wanted(kubelet: Node) -> str:
-    """The configuration that the node's label asks for."""
+    """The configuration in the node's label."""
     node = kubelet.world.nodes.find("", kubelet.name) or {"metadata": {}}
     return labels(node).get(CONFIG, "")
 
 
 def manage(container: Container) -> Generator[Pause, None, int]:
-    """The MIG manager: cuts as the label says, and says how it went."""
+    """The MIG manager: cuts the GPUs as the label says, and reports the result."""
     kubelet = container.pod.kubelet
     known = profiles(kubelet.hardware.gpu.name) if kubelet.hardware.gpu else {}
     done = ""

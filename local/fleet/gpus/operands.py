@@ -1,7 +1,7 @@
-"""The DaemonSets that the GPU Operator makes from a ClusterPolicy, one for each state it goes through.
+"""The DaemonSets that the GPU Operator makes from a ClusterPolicy, one for each of its states.
 
-Only what placement, rollout and the node's programs depend on is in them: names, selectors, tolerations,
-images, containers, environment.
+They have only what placement, rollout and the node's programs need: names, selectors, tolerations, images, containers,
+environment.
 """
 
 from dataclasses import dataclass
@@ -13,8 +13,10 @@ _ATTEMPT = "nvidia.com/gpu.deploy"
 
 @dataclass(frozen=True)
 class Operand:
-    """`state` is the operator's name for it, `key` the part of the policy's spec that governs it,
-    `selector` the last part of the node label that asks for it."""
+    """One DaemonSet of the operator: `state` is the operator's name for it.
+
+    `key` is its part of the policy's spec, and `selector` the last part of the node label that asks for it.
+    """
 
     state: str
     key: str
@@ -26,11 +28,11 @@ class Operand:
 
     @property
     def needs_runtime(self) -> bool:
-        """Whether its pods run under the nvidia runtime; those that bring driver and runtime cannot."""
+        """Whether its pods run under the nvidia runtime. The pods that install driver and runtime cannot."""
         return self.key not in ("driver", "toolkit")
 
     def wanted(self, spec: Object) -> bool:
-        """Whether the policy asks for it; a key left out has the operator's default, which is on."""
+        """Whether the policy asks for it. A missing key has the operator's default, which is on."""
         return self.always or bool(spec.get(self.key, {}).get("enabled", self.key != "dcgm"))
 
 
@@ -78,17 +80,17 @@ OPERANDS = (
     Operand("state-mig-manager", "migManager", "nvidia-mig-manager", "nvidia-mig-manager", "mig-manager"),
 )
 MIG_MANAGER = f"{_ATTEMPT}.mig-manager"
-"""Only nodes whose GPUs can be cut are asked to run it."""
+"""Only nodes whose GPUs can be cut get the label for it."""
 
 
 def deploy_labels() -> tuple[str, ...]:
-    """The labels with which the operator marks a GPU node for its operands."""
+    """The labels with which the operator asks a GPU node to run its operands."""
     more = ("node-status-exporter",)
     return tuple(f"{_ATTEMPT}.{name}" for name in (*(one.selector for one in OPERANDS), *more))
 
 
 def daemonset(operand: Operand, spec: Object, namespace: str, owner: Object) -> Object:
-    """The DaemonSet of an operand under a policy's spec, owned by the policy."""
+    """The DaemonSet of an operand for a policy's spec. The policy owns it."""
     common = spec.get("daemonsets", {})
     runtime = spec.get("operator", {}).get("runtimeClass", "nvidia")
     strategy: Object = {"type": common.get("updateStrategy", "RollingUpdate")}
@@ -123,7 +125,7 @@ def daemonset(operand: Operand, spec: Object, namespace: str, owner: Object) -> 
 
 
 def _waiting(name: str, spec: Object) -> Object:
-    """An init container of the validator's image; its part of the policy may add to its environment."""
+    """An init container of the validator's image. Its part of the policy may add environment variables."""
     part = spec.get("validator", {}).get(name.removesuffix("-validation"), {})
     return {
         "name": name,

@@ -1,7 +1,7 @@
-"""The GPU Operator's controller: turns its ClusterPolicy into labels, DaemonSets and a status.
+"""The GPU Operator's controller: makes labels, DaemonSets and a status from its ClusterPolicy.
 
-It acts only while its own pod runs, and it keeps the real one's habits: ready with no GPU node at all, ready
-with DaemonSets that fit no node, a DaemonSet deleted at once when its part is switched off.
+It acts only while its own pod runs. It behaves like the real one: it is ready without any GPU node, and ready with
+DaemonSets that fit no node. It deletes a DaemonSet at once when its part is switched off.
 """
 
 import json
@@ -23,7 +23,7 @@ _RUNTIME_CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 
 
 class Operator:
-    """`notice` whenever nodes, DaemonSets, pods or policies changed; it looks for itself what that means."""
+    """Call `notice` whenever nodes, DaemonSets, pods or policies changed. The operator finds the change itself."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -38,7 +38,7 @@ class Operator:
     def _reconcile_for_ever(self) -> Iterator[Pause]:
         while True:
             yield Until(lambda: self._dirty)
-            # The same in each round: how many there are is up to Kubernetes' controllers.
+            # The same in each round: Kubernetes' controllers decide how many pods there are.
             yield self._world.timings.of(timings.RECONCILE, "reconcile")
             self._dirty = False
             namespace = self._namespace()
@@ -46,7 +46,7 @@ class Operator:
                 self._reconcile(namespace)
 
     def _namespace(self) -> str | None:
-        """Where the operator's own pod runs; without one nothing is reconciled."""
+        """The namespace of the operator's own pod. Without this pod nothing is reconciled."""
         for pod in self._world.pods.all():
             if labels(pod).get("app") == "gpu-operator" and ready(pod):
                 return str(pod["metadata"]["namespace"])
@@ -75,7 +75,7 @@ class Operator:
         self._write_status(policy, self._status(namespace, waiting, anywhere=bool(gpu_nodes)))
 
     def _mark(self, node: Object) -> None:
-        """Ask for the operands on a GPU node; what somebody has set there before is left as it is."""
+        """Asks a GPU node to run the operands. A value that somebody else has set stays."""
         present = labels(node)
         on = "false" if present.get(_OPERANDS_OFF) == "false" else "true"
         asked = [label for label in deploy_labels() if label != MIG_MANAGER or present.get(CAPABLE) == "true"]
@@ -152,7 +152,7 @@ class Operator:
         }
 
     def _write_status(self, policy: Object, status: Object) -> None:
-        """Only when it says something new; a condition keeps the instant at which it turned."""
+        """Writes the status only when it changes. A condition keeps the instant of its last change."""
         before = policy.get("status", {})
         old = {one["type"]: one for one in before.get("conditions", [])}
         for condition in status.get("conditions", []):

@@ -1,1 +1,1 @@
-"""What the programs in containers print and how they end."""
+"""The programs in containers: what they print and how they end."""

@@ -1,4 +1,4 @@
-"""What NVIDIA's tools print and how they exit on a node whose driver or GPU does not work."""
+"""What NVIDIA's tools print and how they exit on a node with a broken driver or GPU."""
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _SECONDS = 2.0
 
 @dataclass(frozen=True)
 class _Break:
-    """By fault: what nvidia-smi says and exits with (its documented codes), and the CUDA error of a program."""
+    """By fault: the output and exit code of nvidia-smi (its documented codes), and the CUDA error of a program."""
 
     said: str
     status: int

@@ -1,6 +1,6 @@
-"""NVIDIA's tools inside a pod that holds GPUs: nvidia-smi, the vectorAdd sample, dcgmi diag.
+"""NVIDIA's tools in a pod that holds GPUs: nvidia-smi, the vectorAdd sample, dcgmi diag.
 
-They print what the real ones print for a healthy GPU of the machine's model.
+They print what the real tools print for a healthy GPU of the machine's model.
 """
 
 import json
@@ -17,7 +17,7 @@ _NO_PROGRAM = 127
 _NO_DEVICE = 1
 _SMI_SECONDS = 2.0
 _VECTOR_ADD_SECONDS = 4.0
-#: Of a diagnostic run by level: r1 half a minute, r2 two minutes, r3 a quarter of an hour.
+#: The time of a diagnostic run by level: r1 half a minute, r2 two minutes, r3 a quarter of an hour.
 _DIAG_SECONDS = {1: 30.0, 2: 120.0, 3: 900.0, 4: 3600.0}
 _TARGETED_SECONDS = 120.0
 _DIAG_TESTS = {
@@ -29,7 +29,7 @@ _DIAG_TESTS = {
 
 
 def nvidia_smi(container: Container) -> Program:
-    """A query as CSV, or a short table."""
+    """Answers a query as CSV, or prints a short table."""
     yield _SMI_SECONDS
     gpu, count = container.pod.kubelet.hardware.gpu, container.pod.gpus
     if gpu is None or not count:
@@ -52,7 +52,7 @@ def nvidia_smi(container: Container) -> Program:
 
 
 def vector_add(container: Container) -> Program:
-    """NVIDIA's sample: adds two vectors on the GPU and compares."""
+    """NVIDIA's sample: it adds two vectors on the GPU and compares the result."""
     yield _VECTOR_ADD_SECONDS
     container.say("[Vector addition of 50000 elements]")
     if not container.pod.gpus or container.pod.kubelet.hardware.gpu is None:
@@ -75,7 +75,7 @@ def dcgmi_diag(container: Container) -> Program:
     if not container.pod.gpus:
         container.say(json.dumps({"DCGM Diagnostic": {"runtime_error": "no GPUs found"}}, indent=2))
         return _NO_DEVICE
-    # The targeted tests take two minutes each unless they are told otherwise.
+    # The targeted tests take two minutes each unless a parameter says otherwise.
     told = re.findall(r"targeted_\w+\.test_duration=(\d+)", container.words)
     shortened = sum(_TARGETED_SECONDS - float(seconds) for seconds in told)
     yield max(_DIAG_SECONDS.get(level, 30.0) - shortened, 0.0)

@@ -1,6 +1,6 @@
-"""What the pods of the device-plugin chart do on a node: announce GPUs, and label it where feature discovery is on.
+"""The programs of the device-plugin chart's pods on a node: they announce GPUs, and may label the node.
 
-The programs are the operator's, which installs the same software; here is what differs with the chart.
+The programs are those of the operator, which installs the same software. This file has what differs with the chart.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -20,7 +20,7 @@ def find(metadata: Mapping[str, str], container: str) -> Callable[[Container], P
 
 
 def _discover_gpus(container: Container) -> Program:
-    """It leaves what it finds in a file; the labels are written by NFD's worker, where one runs."""
+    """GPU feature discovery writes its result into a file. NFD's worker writes the labels, if one runs."""
     kubelet = container.pod.kubelet
     yield Until(lambda: _worker_runs(kubelet))
     return (yield from programs_operator.discover_gpus(container))

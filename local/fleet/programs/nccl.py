@@ -1,7 +1,7 @@
-"""torchrun between two pods: they meet on the first rank's port, send each other bytes, and rank 0 prints the table.
+"""torchrun in two pods: they meet at the first rank's port, send each other bytes, and rank 0 prints the table.
 
-Where the network between their machines is closed, or the other rank never runs, PyTorch's store gives up after
-120 seconds, and NCCL has not said a word.
+If the network between their machines is closed, or the other rank never runs, PyTorch's store gives up after 120
+seconds, before NCCL has printed anything.
 """
 
 import re
@@ -19,10 +19,10 @@ _INDEX = "batch.kubernetes.io/job-completion-index"
 _JOB = "batch.kubernetes.io/job-name"
 _STORE_SECONDS = 120.0
 _LOOK_SECONDS = 2.0
-#: Importing PyTorch, making a CUDA context, NCCL's own bootstrap.
+#: Seconds to import PyTorch, make a CUDA context, and for NCCL's own bootstrap.
 _BEGIN_SECONDS = 14.0
 _SLICE_SECONDS = 30
-#: What sockets leave of a link, and the most that they carry without EFA.
+#: The part of a link that sockets can use, and the most that they carry without EFA.
 _SHARE, _SOCKETS_GBPS = 0.93, 25.0
 _EPHEMERAL = 45000
 _REST_OF_PLAN = "step: 2(factor) warmup iters: 2 iters: 20 agg iters: 1 validation: 1 graph: 0"
@@ -38,7 +38,7 @@ def torchrun(container: Container) -> Program:
     rank = int(labels(container.pod.pod).get(_INDEX, "0"))
     gives_up = container.pod.world.coroutines.time() + _STORE_SECONDS
     while (other := _other(container)) is None or not _open(container, other, port):
-        # By the clock: what each look costs counts as well.
+        # By the clock, because each check takes time as well.
         if container.pod.world.coroutines.time() >= gives_up:
             return _gives_up(container, address, port, rank)
         yield _LOOK_SECONDS
@@ -75,7 +75,7 @@ def _other(container: Container) -> Object | None:
 
 
 def _open(container: Container, other: Object, port: int) -> bool:
-    """The second rank gets to the first one's port, and each to any port of the other."""
+    """Whether the second rank reaches the first one's port, and each rank reaches any port of the other."""
     world, here = container.pod.world, container.pod.kubelet.machine.instance_id
     node = world.nodes.find("", other["spec"].get("nodeName", ""))
     there = str((node or {}).get("spec", {}).get("providerID", "")).rpartition("/")[2]

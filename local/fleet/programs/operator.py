@@ -1,6 +1,6 @@
-"""What the GPU Operator's pods do on a node: discover, announce devices, label, validate.
+"""The programs of the GPU Operator's pods on a node: discover, announce devices, label, validate.
 
-Their pods are real objects, placed by the real DaemonSet controller and scheduler; these are their programs.
+The pods are real objects, and the real DaemonSet controller and scheduler place them. This file has their programs.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -44,7 +44,7 @@ def _discover_features(container: Container) -> Program:
 
 
 def plug_devices(container: Container) -> Program:
-    """The device plugin, whoever installed it."""
+    """The device plugin, both of the operator and of the chart."""
     kubelet = container.pod.kubelet
     yield kubelet.delay(timings.REGISTER_DEVICES, "devices")
     if kubelet.suffers("device-plugin-missing"):
@@ -86,7 +86,7 @@ def _withdraw(kubelet: Node) -> None:
 
 
 def discover_gpus(container: Container) -> Program:
-    """GPU feature discovery, whoever installed it."""
+    """GPU feature discovery, both of the operator and of the chart."""
     kubelet = container.pod.kubelet
     yield kubelet.delay(timings.DISCOVER, "gpus")
     while kubelet.machine.nvidia_image and kubelet.hardware.gpu:
@@ -132,7 +132,7 @@ def _validate_cuda(container: Container) -> Program:
 
 
 def _validate_plugin(container: Container) -> Program:
-    """Waits for the device; with WITH_WORKLOAD it also runs a pod that takes one GPU."""
+    """Waits for the device. With WITH_WORKLOAD it also runs a pod that takes one GPU."""
     kubelet = container.pod.kubelet
     yield Until(lambda: any(count > 0 for count in kubelet.allocatable.values()))
     yield _STEP_SECONDS
@@ -140,7 +140,7 @@ def _validate_plugin(container: Container) -> Program:
         resource = next(name for name, count in kubelet.allocatable.items() if count > 0)
         workload = _workload(container, resource)
         namespace, name = workload["metadata"]["namespace"], workload["metadata"]["name"]
-        # One that failed is left to be looked at until the next try.
+        # A failed pod stays until the next try, so that people can look at it.
         kubelet.world.api.delete(path(workload), {"gracePeriodSeconds": 0})
         yield Until(lambda: kubelet.world.pods.find(namespace, name) is None)
         kubelet.world.api.create(f"/api/v1/namespaces/{namespace}/pods", workload)
@@ -159,7 +159,7 @@ def _validate_plugin(container: Container) -> Program:
 
 
 def _workload(container: Container, resource: str) -> Object:
-    """Bound to the node by name, as the operator does: no scheduler, so the kubelet's admission decides."""
+    """Bound to the node by name, as the operator does: without the scheduler, the kubelet's admission decides."""
     pod = container.pod
     owner = pod.pod["metadata"].get("ownerReferences", [])
     return {
@@ -188,9 +188,9 @@ def _workload(container: Container, resource: str) -> Object:
 
 
 def _operate(container: Container) -> Program:
-    """The operator's own pod; what it does is operator.py's, as long as this runs."""
+    """The operator's own pod. operator.py does its work while this runs."""
     yield Until(lambda: container.pod.world.faults.holds("operator-not-ready"))
-    # Sooner than its readiness probe asks for the first time.
+    # Earlier than the first readiness probe.
     yield _CRASH_SECONDS
     container.say(
         '{"level":"error","logger":"setup","msg":"problem running manager","error":"failed to wait for '

@@ -1,7 +1,7 @@
-"""What a container does when it runs: which program its pod, image and command line stand for.
+"""The program of a container, by its pod, image and command line.
 
-A program is a generator of pauses that prints through its container and returns an exit status. What nobody
-here knows simply runs: for ever in a pod that restarts it, else for a few seconds and well.
+A program is a generator of pauses. It prints through its container and returns an exit status. An unknown program
+simply runs: for ever in a pod that restarts it, otherwise for a few seconds and successfully.
 """
 
 import re
@@ -19,7 +19,7 @@ from local.fleet.world import labels
 Program = Generator[Pause, None, int]
 _UNKNOWN_SECONDS = 5.0
 
-#: GPU tools by what the command line or the image says; the first that fits.
+#: GPU tools by the command line or the image; the first match counts.
 _TOOLS: tuple[tuple[str, Callable[[Container], Program]], ...] = (
     ("torchrun", programs_nccl.torchrun),
     ("dcgmi diag", programs_cuda.dcgmi_diag),
@@ -43,7 +43,7 @@ def program_of(container: Container) -> Program:
 
 
 def _plain(container: Container) -> Program:
-    """As far as a shell's line can be understood: echo, sleep and exit."""
+    """The simple part of a shell's line: echo, sleep and exit."""
     words = container.words
     for said in re.findall(r"echo\s+([^;&|]+)", words):
         container.say(said.strip().strip("'\""))

@@ -23,8 +23,9 @@ def _until(order: Order, what: str, done: Callable[[], bool]) -> None:
 
 
 def settled(order: Order, operation: str, key: str, **request: Any) -> dict[str, Any]:
-    """Waits until the resource that `operation` describes is ACTIVE. Raises Failed with its health issues if it never
-    will be.
+    """Waits until the resource that `operation` describes is ACTIVE.
+
+    Raises Failed with its health issues if it never will be.
     """
     found: dict[str, Any] = {}
 
