@@ -1,7 +1,7 @@
-"""Judges a Slack message by Slack's own published limits, written down here apart from the product.
+"""Judges a Slack message by Slack's published limits, written here independent of the product.
 
-https://docs.slack.dev/reference/block-kit/blocks and …/block-elements, …/composition-objects, and
-chat.postMessage; read 2026-11-20. `faults` gives every limit that a message breaks, as sentences.
+https://docs.slack.dev/reference/block-kit/blocks and …/block-elements, …/composition-objects, and chat.postMessage;
+read 2026-11-20. `faults` returns every broken limit, as sentences.
 """
 
 import json
@@ -26,7 +26,7 @@ ANGLE = re.compile(r"<(?:@[UW][A-Z0-9]+|!subteam\^[A-Z0-9]+|#C[A-Z0-9]+|https?:/
 
 
 def faults(message: Mapping[str, Any]) -> list[str]:
-    """What Slack would refuse or spoil of a message, as sent to chat.postMessage or to a response_url."""
+    """What Slack would refuse or change in a message, as sent to chat.postMessage or to a response_url."""
     return [*_message(message)]
 
 
@@ -159,7 +159,7 @@ def _text(text: Mapping[str, Any], most: int, *, only_plain: bool = False) -> It
 
 
 def _markup(said: str, where: str) -> Iterator[str]:
-    """What somebody wrote must not have become markup: every bracket left is one of Slack's own forms."""
+    """Text of a person must not have become markup: every remaining bracket belongs to a form of Slack's own."""
     if ENTITY.search(said):
         yield f"{where} has an & that is no entity"
     if re.search("[<>]", ANGLE.sub("", said)):

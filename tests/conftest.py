@@ -1,8 +1,8 @@
-"""What every test shares: how long it looks, AWS's own models, and no endpoint of the shell that starts it.
+"""What every test shares: the length of a run, AWS's models, and no endpoint of the calling shell.
 
-Each botocore session reads the models anew, a new session comes with each mocked account, and EC2's alone takes
-longer than most tests. A shell that speaks to an embedded cloud must not lead mocked calls there. No property has
-a deadline: how long an example takes is the machine's, not the code's.
+Each botocore session reads the models again, each mocked account needs a new session, and EC2's model alone takes
+longer than most tests. A shell that talks to an embedded cloud must not send mocked calls there. No property has a
+deadline, because the time of an example depends on the machine.
 """
 
 import gc
@@ -20,10 +20,10 @@ SCENARIOS = Path(__file__).with_name("scenarios")
 
 for name in [each for each in os.environ if each.startswith("AWS_ENDPOINT_URL")]:
     del os.environ[name]
-# Whoever runs the tests keeps the names that their own shell completes.
+# The tests do not change the names that the person's own shell completes.
 os.environ["LAMPLIGHTER_NAMES"] = ""
 if SEED is not None:
-    # Each worker, and what is started from it, has the same.
+    # Each worker, and every program that it starts, has the same.
     os.environ["LAMPLIGHTER_SEED"] = str(SEED)
 botocore.loaders.create_loader = cache(botocore.loaders.create_loader)
 brief, long = EXAMPLES
@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A long run has what looks longer in it; each of these is in vain after an hour, not after five minutes."""
+    """Keeps only the tests that do more in a long run. Each has an hour there, instead of five minutes."""
     if not LONG:
         return
     left_out = [item for item in items if not _looks_longer(item)]
@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _looks_longer(item: pytest.Item) -> bool:
-    """Whether a test does more in a long run than in a brief one; scenarios are judged together there."""
+    """Whether a test does more in a long run than in a short one. Scenarios are judged together in a long run."""
     if item.get_closest_marker("long") is not None or item.path.is_relative_to(SCENARIOS):
         return True
     asks = item.getparent(pytest.Module)
@@ -64,7 +64,7 @@ def _looks_longer(item: pytest.Item) -> bool:
 
 
 def pytest_collection_finish() -> None:
-    # What was loaded stays: collecting garbage need not look through it again and again.
+    # Loaded modules stay, so garbage collection need not search them again and again.
     gc.collect()
     gc.freeze()
 

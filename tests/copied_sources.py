@@ -1,4 +1,4 @@
-"""A copy of the sources, in which something may be changed and tried."""
+"""A copy of the sources, in which a test can change something and run it."""
 
 import shutil
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ _LEFT_OUT = shutil.ignore_patterns("__pycache__", "node_modules")
 
 
 def copy_sources(names: Iterable[str], folder: Path) -> None:
-    """Copy these files and folders of the checkout into a folder that is there."""
+    """Copies these files and folders of the checkout into an existing folder."""
     for name in names:
         source = ROOT / name
         if source.is_dir():

@@ -1,4 +1,4 @@
-"""Decisions as a person reads them in English: a test then says the sentence, not its code and values."""
+"""Decisions as a person reads them in English: a test then compares the sentence, not its code and values."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace

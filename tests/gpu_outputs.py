@@ -1,6 +1,6 @@
-"""What GPU tools print, written after published transcripts: one healthy sample of each, and how to build more.
+"""Output of GPU tools, written after published transcripts: one healthy sample of each, and functions to build more.
 
-Only data; what it means is asserted by the tests that use it.
+Only data; the tests assert its meaning.
 """
 
 import json
@@ -69,7 +69,7 @@ def nccl(
 
 
 def torch(busbw: str = "1.160") -> str:
-    """What our torchrun check prints: in place only, with NCCL's own lines around it."""
+    """The output of our torchrun check: in place only, with NCCL's own lines around it."""
     row = (
         f"{268435456:>12}{67108864:>14}     float     sum      -1      N/A     N/A     N/A    N/A"
         f" 231411.6   {busbw}   {busbw}      0"
@@ -117,7 +117,7 @@ def _test(name: str, results: list[dict[str, object]], summary: str) -> dict[str
 
 
 def dcgm_v3(gpus: int = 1, status: str = "PASS") -> str:
-    """Version 3: lists of ids as text, null for tests that were not asked for, no summary."""
+    """Version 3: lists of ids as text, and null for tests that did not run."""
     ids = ",".join(str(gpu) for gpu in range(gpus))
     document = {
         "DCGM GPU Diagnostic": {

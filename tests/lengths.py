@@ -1,6 +1,6 @@
-"""How long tests look: briefly and the same each time in `make test`, long and from a fresh seed in `make test-long`.
+"""The length of tests: short and always the same in `make test`, long and from a fresh seed in `make test-long`.
 
-LAMPLIGHTER_TESTS=long says so; LAMPLIGHTER_SEED repeats a long run, whose seed is in the header of pytest.
+LAMPLIGHTER_TESTS=long selects the long run. LAMPLIGHTER_SEED repeats a long run; pytest's header prints its seed.
 """
 
 import os
@@ -9,9 +9,9 @@ import random
 LONG = os.environ.get("LAMPLIGHTER_TESTS") == "long"
 SEED = int(os.environ.get("LAMPLIGHTER_SEED") or random.SystemRandom().randrange(2**32)) if LONG else None
 EXAMPLES = (50, 400)
-"""Of a property that says nothing else, brief and long."""
+"""The examples of a property that names no number: in a short run and in a long one."""
 
 
 def examples(brief: int, long: int) -> int:
-    """How many a property is shown."""
+    """The number of examples of a property."""
     return long if LONG else brief

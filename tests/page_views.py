@@ -1,4 +1,4 @@
-"""Views for the pages' tests: a whole evening, a bad one, a lab that is new, names that are long, Korean or hostile."""
+"""Views for the tests of the pages: a whole evening, a bad one, a new lab, and long, Korean or hostile names."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -48,7 +48,7 @@ def usd(amount: str) -> Money:
 
 
 def minutes(number: float) -> datetime:
-    """So many after the opening."""
+    """This many minutes after the opening."""
     return OPENS + timedelta(minutes=number)
 
 
@@ -99,7 +99,7 @@ TRAIL = (
 
 
 def rows(nccl: str = "8.41", outcome: str = "passed") -> list[dict[str, object]]:
-    """What a standard ladder and NCCL leave."""
+    """The rows of a standard ladder and of NCCL."""
     found: list[dict[str, object]] = []
     for node in NODES:
         found += [
@@ -197,7 +197,7 @@ def evening() -> ReceiptView:
 
 
 def degraded() -> ReceiptView:
-    """One that opened late and short, with what was found."""
+    """A lease that opened late and with fewer nodes, with its findings."""
     cause = "no-capacity"
     summary = "seoul-lab-ng-gpu: AWS has no capacity of this instance type in this zone now"
     advice = "Wait, or give the pool a second zone: `zone_index` in lab.yaml."
@@ -226,7 +226,7 @@ def degraded() -> ReceiptView:
 
 
 def unleased() -> ReceiptView:
-    """What ran without a lease."""
+    """Node time without a lease."""
     document = {
         "lease": None, "pool": "gpu", "owner": None, "source": "guard", "opened": None,
         "closed": "2026-12-01T13:26:07Z", "nodes": 0, "node_seconds": 29, "minutes_to_ready": None,
@@ -237,7 +237,7 @@ def unleased() -> ReceiptView:
 
 
 def named(view: ReceiptView, name: str) -> ReceiptView:
-    """The same with one name everywhere a person or AWS may put one."""
+    """The same view with one name everywhere a person or AWS may put one."""
     return replace(
         view, lease=name, pool=name, owner=name, by=name, because=name, source=name, window=name, replaced=(name,),
         verdict_rows=tuple(replace(row, node=name, check=name, reason=name) for row in view.verdict_rows),
@@ -265,7 +265,7 @@ def running(known: Lease, **known_too: object) -> lease_view.LeaseView:
 
 
 def new_lab() -> LabView:
-    """Deployed a minute ago: nothing has happened, nothing is planned."""
+    """A lab that was deployed a minute ago: nothing has happened, nothing is planned."""
     budget = BudgetView(
         "2026-12", "month", datetime(2026, 11, 30, 15, tzinfo=UTC), datetime(2026, 12, 31, 15, tzinfo=UTC),
         usd("300"), usd("0"), usd("0"), usd("0"), usd("0"), usd("0"),
@@ -278,7 +278,7 @@ def pool_at_rest(name: str) -> PoolView:
 
 
 def busy_lab() -> LabView:
-    """In the middle of a month: one pool is opening, another is leaked, with a past and a future."""
+    """The middle of a month: one pool is opening, another is leaked. There are past and future windows."""
     half: Progress = {
         Stage.ARMED: PROGRESS[Stage.ARMED],
         Stage.NODES: Noted(1, 2, minutes(0.9), minutes(2.7)),

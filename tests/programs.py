@@ -1,7 +1,7 @@
-"""Our programs, run in this interpreter as a shell starts them: with words, a folder, an environment and streams.
+"""Runs our programs in this interpreter as a shell starts them: with words, a folder, an environment and streams.
 
-What a new process has anew, these runs have anew. That the programs start at all is proven with real processes, by
-tests/unit/cli/test_process.py and tests/infra/stacks/test_app.py.
+Each run starts with the state of a new process. tests/unit/cli/test_process.py and tests/infra/stacks/test_app.py prove
+with real processes that the programs start at all.
 """
 
 import contextlib
@@ -25,9 +25,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def lamplighter(
     *words: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None, stdin: str = ""
 ) -> CompletedProcess[str]:
-    """The `lamplighter` command; without `env` it has the environment of whoever calls."""
+    """The `lamplighter` command. Without `env` it gets the caller's environment."""
     with (
-        # Each run registers the verb that it is asked for.
+        # Each run registers only the verb that it needs.
         patch.object(main.app, "registered_commands", []),
         patch.object(main.app, "registered_groups", []),
     ):
@@ -42,7 +42,7 @@ def started(
     env: Mapping[str, str] | None = None,
     stdin: str = "",
 ) -> CompletedProcess[str]:
-    """A program run to its end, with what it said and its exit code."""
+    """A program that ran to its end, with its output and its exit code."""
     arguments = [name, *map(str, words)]
     out, err = _stream(), _stream()
     with (
@@ -54,7 +54,7 @@ def started(
         contextlib.chdir(Path.cwd() if cwd is None else cwd),
         # Credentials and settings are those of the environment.
         patch.object(boto3, "DEFAULT_SESSION", boto3.DEFAULT_SESSION if env is None else None),
-        # The tests' own handlers would keep from stderr what is logged and nobody handles.
+        # The tests' own log handlers would keep unhandled log lines from stderr.
         patch.object(logging.root, "handlers", []),
         _signals_as_before(),
     ):

@@ -1,6 +1,6 @@
-"""Folders that the workers of one test session share: whoever asks first makes one, the others wait and read it.
+"""Folders that the workers of one test session share: the first worker makes one, the others wait and read it.
 
-They lie in the session's own temporary folder, so nothing is ever read that other sources made.
+They are in the session's own temporary folder, so no test reads a folder that other sources made.
 """
 
 import fcntl

@@ -1,6 +1,6 @@
 """Builds snapshots of a GPU pool as the CLIs of AWS and Kubernetes print them: a healthy one, and pieces to change.
 
-Times are written as minutes after the expectation began; `now` is 20 minutes after it, unless said.
+Times are minutes after the nodes were expected. `now` is 20 minutes after that, unless a test says otherwise.
 """
 
 from copy import deepcopy
@@ -183,7 +183,7 @@ def instance(number: int = 0, minute: float = 0.5) -> Document:
 
 
 def healthy(nodes: int = 2, now: float = 20) -> Document:
-    """Everything that was expected is there: nodes, GPU software, a workload on each GPU, a pod that waits for one."""
+    """Everything expected exists: nodes, GPU software, a workload on each GPU, and a pod that waits for one."""
     system = node(0, None)
     system["metadata"] = {
         "name": "ip-192-168-0-1.ap-northeast-2.compute.internal",
@@ -279,7 +279,7 @@ def without(document: Document, *names: str) -> None:
 
 
 def no_gpus(document: Document, number: int = 0) -> None:
-    """The node offers no GPU: allocatable is "0", and nobody holds one there."""
+    """The node offers no GPU: allocatable is "0", and no pod holds one there."""
     found = next(
         each for each in document["kubernetes"]["nodes"] if each["metadata"]["name"] == NODES[number]
     )
@@ -288,14 +288,14 @@ def no_gpus(document: Document, number: int = 0) -> None:
 
 
 def replace(document: Document, changed: Document) -> None:
-    """The pod of the same name is as given."""
+    """Replaces the pod of the same name."""
     without(document, changed["metadata"]["name"])
     document["kubernetes"]["pods"].append(changed)
 
 
 def judge(document: Document) -> Diagnosis:
     found = diagnose(Snapshot.read(document))
-    # Taking secrets out takes nothing away that a rule reads.
+    # Removing secrets removes nothing that a rule reads.
     saved = diagnose(Snapshot.read(redacted(document)))
     assert [(each.cause.name, each.objects) for each in saved.findings] == [
         (each.cause.name, each.objects) for each in found.findings
@@ -321,14 +321,14 @@ def told(document: Document) -> list[tuple[str, str, list[str]]]:
 
 
 def under_way(document: Document) -> list[tuple[str, str, str]]:
-    """Each stage, what it is about and since when; there is no finding beside them."""
+    """Each stage with its object and its begin. There is no finding."""
     found = judge(document)
     assert found.findings == ()
     return [(each.stage.label, each.about, each.since.strftime("%H:%M:%S")) for each in found.in_progress]
 
 
 def at_work(work: Document | None = None, now: float = 20, **logs: str) -> Document:
-    """A healthy pool of one node; `work` takes the place of its pod lab/train-0."""
+    """A healthy pool of one node; `work` replaces its pod lab/train-0."""
     document = healthy(nodes=1, now=now)
     without(document, "train-waits")
     document["kubernetes"]["events"] = []
@@ -354,7 +354,7 @@ def refused_launch(
 
 
 def without_gpus(now: float = 20) -> Document:
-    """A pool of one node that offers no GPU, though its plugin runs."""
+    """A pool of one node that offers no GPU, although its plugin runs."""
     document = healthy(nodes=1, now=now)
     no_gpus(document)
     return document

@@ -1,4 +1,4 @@
-"""The tutorial's commands, as its pages show them, each with what is said about where it runs."""
+"""The tutorial's commands, as its pages show them, each with the place where it runs."""
 
 import re
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Block:
 
 
 def blocks(page: str) -> list[Block]:
-    """What a page has to type, and to write into files, from top to bottom."""
+    """What a reader of a page types, or writes into files, from top to bottom."""
     text = (TUTORIAL / page).read_text("utf-8")
     return [
         Block(

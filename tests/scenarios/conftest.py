@@ -1,6 +1,6 @@
-"""Which scenario goes before which, and the embedded cloud of those that deploy and wreck.
+"""The order of the scenarios, and the embedded cloud of those that deploy and break things.
 
-There is one cloud at a time in a process, so those that share one run together, and it ends with the last.
+A process has one cloud at a time. So scenarios that share a cloud run together, and the cloud ends with the last.
 """
 
 import shutil
@@ -18,7 +18,7 @@ from tests.scenarios.lab_day import LabDay
 LAB = Path(__file__).with_name("lab.yaml")
 #: A day before the first window of that lab.
 BEGINS = datetime(2026, 12, 1, 13, 0, tzinfo=UTC)
-#: The longest comes first; of those on one cloud, what wrecks the lab last.
+#: The longest comes first. On one cloud, the scenarios that break the lab come last.
 FIRST = "misfortunes"
 ON_ONE_CLOUD = (
     "test_dead_for_a_day",
@@ -28,9 +28,9 @@ ON_ONE_CLOUD = (
     "test_deploys",
     "test_all_functions_deleted",
 )
-#: The first of those that share a cloud waits for it, and on a busy machine for a long time.
+#: The first scenario of a shared cloud waits for its start, which takes long on a busy machine.
 SECONDS = 900
-#: The first of these waits for many pools or nodes at once, whose clock goes the slower the busier the machine.
+#: The first of these waits for many pools or nodes at once. Their clock is slower on a busy machine.
 CROWDED = ("misfortunes", "test_causes", "test_big_pool")
 CROWDED_SECONDS = 2400
 #: Their cloud, while it runs.
@@ -38,7 +38,7 @@ _STARTED: list[Cloud] = []
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
-    """Those that share a cloud run in one process."""
+    """The scenarios that share a cloud run in one process."""
     return ByCloud(config, log)
 
 
@@ -65,7 +65,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Each process says what it judged; what nobody could judge, and what is missing, fail the session."""
+    """Each process writes what it judged. Unknown decisions and missing statements fail the session."""
     worker = getattr(session.config, "workerinput", {}).get("workerid", "")
     if worker or not session.config.pluginmanager.has_plugin("dsession"):
         judged.write(judged.FOLDER, worker or "main")
@@ -74,7 +74,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def _problems() -> list[str]:
-    """What could not be judged; of a session in which every scenario passed also what none exercised."""
+    """What could not be judged. If every scenario passed, also the statements that none exercised."""
     every = judged.read(judged.FOLDER)
     return judged.not_judged(every) + (judged.not_exercised(every, judged.reasons()) if _whole() else [])
 
@@ -110,7 +110,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.cloud)
         seconds = CROWDED_SECONDS if {item.path.parent.name, item.path.stem} & set(CROWDED) else SECONDS
         item.add_marker(pytest.mark.timeout(seconds))
-        # How its threads end, when a clock is stopped, is no matter of a scenario.
+        # A scenario does not care how the cloud's threads end when a clock is stopped.
         item.add_marker(pytest.mark.filterwarnings("ignore:Exception in thread"))
     places = [index for index, item in enumerate(items) if item in ours]
     for place, item in zip(places, sorted(ours, key=_turn), strict=True):
@@ -136,7 +136,7 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
 
 @pytest.fixture(scope="session")
 def started() -> LabDay:
-    """The lab, deployed; ended after the last of those that use it."""
+    """The deployed lab. It ends after the last scenario that uses it."""
     cloud = Cloud(LAB, start=BEGINS, progress=print)
     _STARTED.append(cloud)
     cloud.up()
@@ -145,7 +145,7 @@ def started() -> LabDay:
 
 @pytest.fixture
 def lab(started: LabDay) -> LabDay:
-    """The lab with nothing running: whatever the last scenario left has come to its end."""
+    """The lab with nothing running: everything of the last scenario has ended."""
     started.until_quiet()
     started.samples.clear()
     return started

@@ -1,7 +1,7 @@
-"""Which statements of which roles the scenarios exercised, put together from all processes of a session.
+"""Which statements of which roles the scenarios exercised, collected from all processes of a session.
 
-A line is what one statement says of one action and one resource, with the names of labs and pools taken out.
-The demo's program leaves a record too (judged_program.py); the clouds of `local up` judge as well, and leave none.
+A line is what one statement says about one action and one resource, without the names of labs and pools. The demo's
+program writes a record too (judged_program.py). The clouds of `local up` judge as well, and write none.
 """
 
 import json
@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parents[2] / ".build" / "judged"
 _STACK = re.compile(r"(.+)-(?:cluster|controller|slack)")
 _ARN = re.compile(r"arn:aws:([\w-]*):[\w-]*:\w*:")
 _REGION = re.compile(r"LAB-[a-z]{2}-[a-z]+-\d-")
-#: What AWS, or CloudFormation, adds to a name.
+#: The part that AWS or CloudFormation adds to a name.
 _ADDED = re.compile(r"(secret:LAB-slack)-\w{6}\b|(LAB-\w+-\w+)-[0-9a-f]{12}\b|(/stream)/[\d:.T-]+")
 #: Roles to which CDK gives no name.
 _OF_CDK = {"Handler": "kubectl", "framework": "kubectl-provider", "ControlPlane": "control-plane"}
@@ -31,7 +31,7 @@ _OF_CDK = {"Handler": "kubectl", "framework": "kubectl-provider", "ControlPlane"
 
 @dataclass
 class Judged:
-    """All lines that stood, and how often each decided something; what nobody could judge."""
+    """All lines that existed, and how often each decided something; and what nobody could judge."""
 
     standing: set[str] = field(default_factory=set)
     exercised: Counter[str] = field(default_factory=Counter)
@@ -40,7 +40,7 @@ class Judged:
     calls: int = 0
 
     def missing(self) -> set[str]:
-        """What stood and nothing needed."""
+        """The lines that existed and that nothing needed."""
         return self.standing - set(self.exercised)
 
     def roles(self) -> dict[str, tuple[int, int]]:
@@ -68,7 +68,7 @@ def of_this_process() -> Judged:
 
 
 def _plain(line: tuple[str, str], labs: Iterable[str]) -> str | None:
-    """None for what is no role of a lab's: others' roles, and policies of resources."""
+    """The line without names; None for what is no role of a lab: other roles, and policies of resources."""
     role, said = line
     lab = next((each for each in labs if role.startswith(f"{each}-")), None)
     if lab is None:
@@ -84,7 +84,7 @@ def _plain(line: tuple[str, str], labs: Iterable[str]) -> str | None:
 
 
 def _keys(condition: str) -> str:
-    """The keys of a condition, and the leading keys with their values: they tell statements apart."""
+    """The keys of a condition, and the leading keys with their values: they distinguish statements."""
     document: Mapping[str, Mapping[str, Any]] = json.loads(condition)
     keys = [(key, wanted) for of in document.values() for key, wanted in of.items()]
     return ", ".join(
@@ -121,7 +121,7 @@ def read(folder: Path) -> Judged:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why lines that a pattern fits are exercised by no scenario."""
+    """Why no scenario exercises the lines of a pattern."""
 
     lines: str
     why: str
@@ -149,7 +149,7 @@ def not_exercised(judged: Judged, listed: Iterable[Reason]) -> list[str]:
 
 
 def in_vain(judged: Judged, listed: Iterable[Reason]) -> list[str]:
-    """A sentence for each reason that fits none: what fails by chance is exercised in some sessions only."""
+    """A sentence for each reason without a line. Some failures are random, so some sessions exercise their lines."""
     missing = judged.missing()
     return [
         f"{LIST.name} lists {each.lines!r}, and nothing that is missing fits it."

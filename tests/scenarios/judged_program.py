@@ -1,4 +1,4 @@
-"""`python -m tests.scenarios.judged_program WORD...`: the lamplighter command, which leaves what its cloud judged."""
+"""`python -m tests.scenarios.judged_program WORD...`: the lamplighter command, which writes what its cloud judged."""
 
 import atexit
 import os

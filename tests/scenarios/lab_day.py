@@ -1,7 +1,7 @@
-"""One day in a lab on the embedded cloud, in the verbs that the scenarios are told in.
+"""One day in a lab on the embedded cloud, with the actions from which scenarios are built.
 
-Owns waiting in virtual time and looking from outside; what is done goes through the doors people have:
-the command line, and AWS with a person's key. Judging is the scenarios' and local/demo/laws.py's.
+This file waits in virtual time and observes from outside. People act as on AWS: with the command line, or with AWS and
+a person's key. The scenarios and local/demo/laws.py judge.
 """
 
 import json
@@ -30,16 +30,16 @@ from local.demo.observations import NodeReader, Outside, Pool, Sample
 
 Done = TypeVar("Done")
 LOOK_EVERY = timedelta(seconds=30)
-#: While only sweeps come and go.
+#: While only sweeps run.
 IDLE_LOOK = timedelta(minutes=3)
-#: Steps in which nothing happens but time.
+#: Steps that only wait.
 IDLE = {"WaitForCapacity"}
 WORKFLOWS = ("open", "close", "extend")
 
 
 @dataclass(frozen=True)
 class Said:
-    """What a command answered."""
+    """The output of a command."""
 
     code: int
     stdout: str
@@ -57,7 +57,7 @@ class Said:
 
 
 class LabDay:
-    """A running cloud with its lab; `samples` are all looks so far, made while waiting."""
+    """A running cloud with its lab. `samples` are all samples so far, taken while waiting."""
 
     def __init__(self, cloud: Cloud) -> None:
         self.cloud = cloud
@@ -86,11 +86,11 @@ class LabDay:
         return self.clock.now()
 
     def _pause(self, busy: timedelta) -> timedelta:
-        """How long until the next look, `busy` where a workflow is at something."""
+        """The time until the next sample; `busy` if a workflow is running."""
         return IDLE_LOOK if {self._step(execution) for execution in self.running()} <= IDLE else busy
 
     def _step(self, execution: str) -> str:
-        """The state that was entered last: each try of a step is three events more since then."""
+        """The last state that was entered: each try of a step adds three events."""
         pages = self.api("stepfunctions").get_paginator("get_execution_history")
         for page in pages.paginate(executionArn=execution, reverseOrder=True):
             for event in page["events"]:
@@ -101,7 +101,7 @@ class LabDay:
     # what people do
 
     def command(self, *words: str) -> Said:
-        """The command line, as a program of its own; time passes only where it waits."""
+        """The command line, as a program of its own. Time passes only while it waits."""
         done = subprocess.run(
             [sys.executable, "-m", "cli.main", *words],
             env={**os.environ, **self._environment},
@@ -113,11 +113,11 @@ class LabDay:
         return Said(done.returncode, done.stdout, done.stderr)
 
     def beside(self, work: Callable[[], Done]) -> BackgroundTask[Done]:
-        """Something that goes on while people do something else."""
+        """Runs something while people do something else."""
         return BackgroundTask(self.clock, "beside", work)
 
     def open(self, nodes: int, length: str, *more: str) -> Lease:
-        """A lease by the command line; it must be granted."""
+        """Opens a lease by the command line; it must be granted."""
         said = self.command("open", "gpu", str(nodes), "for", length, "--json", *more)
         assert said.code == 0, said
         return self.lease(str(said.document["lease"]["id"]))
@@ -130,7 +130,7 @@ class LabDay:
         return found
 
     def look(self) -> Sample:
-        """Everything from outside, at one instant of the lab's, kept among the samples."""
+        """Reads everything from outside, at one virtual instant, and keeps it among the samples."""
         now = self.now
         guard = self.lab.guard.budget
         period = period_of(now, guard.period, ZoneInfo(self.lab.time_zone))
@@ -144,14 +144,14 @@ class LabDay:
         return self.look().instances
 
     def code(self) -> str:
-        """Which code the leases function runs."""
+        """The code version that the leases function runs."""
         found = self.api("lambda").get_function(FunctionName=f"{self.lab.name}-leases")
         return str(
             found["Code"]["Location"] if "Location" in found["Code"] else found["Configuration"]["CodeSha256"]
         )
 
     def running(self) -> list[str]:
-        """Executions that have not ended, of workflows that are there: a destroy takes one after the other away."""
+        """Executions that have not ended, of existing workflows: a destroy deletes one after the other."""
         stepfunctions = self.api("stepfunctions")
         found: list[str] = []
         for machine in stepfunctions.list_state_machines()["stateMachines"]:
@@ -168,9 +168,9 @@ class LabDay:
         return [entry for entry in found if kind is None or entry.kind == kind]
 
     def receipt(self, lease: str) -> dict[str, Any]:
-        """The receipt of a lease; there must be one, and only one.
+        """The receipt of a lease; there must be exactly one.
 
-        It is written by the last step of a workflow: a lease is closed some time before.
+        The last step of a workflow writes it, some time after the lease is closed.
         """
         self.until(
             f"there is a receipt of {lease}", lambda _: bool(self._receipts(lease)), timedelta(hours=1)
@@ -191,9 +191,9 @@ class LabDay:
         within: timedelta,
         every: timedelta = LOOK_EVERY,
     ) -> Sample:
-        """Let time pass until a look fulfils the condition; an hour of nothing takes a moment.
+        """Lets time pass until a sample fulfils the condition; an hour without events takes a moment.
 
-        The condition is asked at the instant of the look.
+        The condition is checked at the instant of the sample.
         """
         deadline = self.now + within
         while True:
@@ -204,13 +204,13 @@ class LabDay:
             self.clock.sleep(self._pause(every).total_seconds())
 
     def until_state(self, lease: str, *states: LeaseState, within: timedelta = timedelta(hours=1)) -> Lease:
-        """Until a lease is in one of the states; what a workflow writes after it comes later."""
+        """Waits until a lease is in one of the states. Later writes of the workflow may still follow."""
         names = " or ".join(states)
         self.until(f"{lease} is {names}", lambda _: self.lease(lease).state in states, within)
         return self.lease(lease)
 
     def until_quiet(self, within: timedelta = timedelta(hours=1)) -> Sample:
-        """Until no node is there, none is ordered and no workflow runs; what is there when the last one has ended."""
+        """Waits until no node exists, none is ordered and no workflow runs. Returns the last sample."""
 
         def quiet(sample: Sample) -> bool:
             return not (sample.instances or sample.desired or sample.kubernetes_nodes or self.running())
@@ -219,7 +219,7 @@ class LabDay:
         return self.look()
 
     def until_updated(self) -> Sample:
-        """Until EKS is at no update of the node group: it takes no other meanwhile."""
+        """Waits until EKS has no running update of the node group, because EKS accepts no other one during it."""
         eks, whose = self.api("eks"), {"name": self.pool.cluster, "nodegroupName": self.pool.nodegroup}
 
         def idle(_: Sample) -> bool:
@@ -231,13 +231,13 @@ class LabDay:
         return self.until("EKS is done", idle, timedelta(minutes=30))
 
     def pass_until(self, instant: datetime) -> None:
-        """Let an idle stretch pass: only sweeps and the planner run in it."""
+        """Lets idle time pass: only sweeps and the planner run in it."""
         self.clock.sleep_until(instant.timestamp())
 
     # judging
 
     def verdicts(self, since: datetime, *only: int) -> Mapping[int, laws.LawVerdict]:
-        """The laws, by what was seen since an instant."""
+        """The laws, judged by the samples since an instant."""
         samples = [sample for sample in self.samples if sample.at >= since]
         judged = laws.judge(
             laws.Day(
@@ -249,12 +249,12 @@ class LabDay:
             )
         )
         unleased = any(sample.instances and not sample.justified() for sample in samples)
-        # A node that went between two looks at the end of its lease is no breach that was not answered.
+        # A node that disappeared between two samples at the end of its lease is no unanswered breach.
         seen = {verdict.law: verdict for verdict in judged if verdict.law != 1 or unleased}
         return {law: verdict for law, verdict in seen.items() if law in only}
 
     def story(self, sample: Sample) -> str:
-        """What a failure is told with: the last look, the trail, running steps and failed executions."""
+        """Details for a failed test: the last sample, the trail, running steps and failed executions."""
         trail = self.entries(sample.at - timedelta(hours=2))[-60:]
         there = f"instances {sample.instances}, desired {sample.desired}, nodes {sample.kubernetes_nodes}"
         lines = [f"{sample.at:%H:%M:%S} {there}"]
@@ -265,7 +265,7 @@ class LabDay:
 
     @contextmanager
     def faults(self) -> Iterator[Any]:
-        """What is broken outside, and whole again afterwards."""
+        """Breaks something outside, and repairs it afterwards."""
         faults = self.cloud.aws.moto_additions.faults
         try:
             yield faults
@@ -274,12 +274,12 @@ class LabDay:
 
 
 def lost(samples: Sequence[Sample], instances: Sequence[str]) -> list[str]:
-    """Which of the instances were missing in any of the looks."""
+    """The instances that were missing in any of the samples."""
     return [name for name in instances if any(name not in sample.instances for sample in samples)]
 
 
 def _longest(samples: Sequence[Sample]) -> timedelta:
-    """Between two looks, while nodes ran that no lease justified: so much too long it may have seemed."""
+    """The longest time between two samples with unleased nodes: an observed time may be too long by this much."""
     unleased = [pair for pair in pairwise(samples) if pair[0].instances and not pair[0].justified()]
     return max([IDLE_LOOK, *(after.at - before.at for before, after in unleased)])
 

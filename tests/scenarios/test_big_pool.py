@@ -1,4 +1,4 @@
-"""Many nodes of eight GPUs: opened, proven, shown and closed; what grows with nodes fits where it travels."""
+"""Many nodes of eight GPUs: opened, proven, shown and closed. What grows with nodes stays below all size limits."""
 
 import json
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
 
 @pytest.fixture(scope="module")
 def lease(big: LabDay) -> Lease:
-    """A lease of the whole pool, open, announced."""
+    """An open lease of the whole pool, after its notice."""
     lease = big.open(NODES, "1h")
     big.until(
         "the lease is announced",
@@ -100,7 +100,7 @@ def executions(lab: LabDay) -> list[str]:
 
 
 def carried(lab: LabDay, run: str) -> list[str]:
-    """What each state of a run was given and gave on."""
+    """The input and output of each state of a run."""
     pages = lab.api("stepfunctions").get_paginator("get_execution_history").paginate(executionArn=run)
     return [
         said
@@ -114,7 +114,7 @@ def carried(lab: LabDay, run: str) -> list[str]:
 
 
 def results(lab: LabDay, step: str) -> dict[str, Any]:
-    """What a step of the opening answered."""
+    """The results of a step of the opening."""
     (run,) = [arn for arn in executions(lab) if ":big-open:" in arn]
     described = lab.api("stepfunctions").describe_execution(executionArn=run)
     found: dict[str, Any] = json.loads(described["output"])["results"][step]

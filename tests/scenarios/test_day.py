@@ -31,7 +31,7 @@ KINDS = [
     "zero-proven",
     "receipt",
 ]
-#: What must come in this order, by the first of each kind.
+#: These events must come in this order, by the first of each kind.
 ORDER = ["lease-granted", "failsafe-armed", "scaled", "node-ready", "gpus-ready", "extended", "drained"]
 ORDER += ["zero-proven", "closed", "receipt", "breach"]
 TRIED = {1, 2, 4, 5, 7, 8}
@@ -39,7 +39,7 @@ TRIED = {1, 2, 4, 5, 7, 8}
 
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The report of one day; the command must end well."""
+    """The report of one day; the command must succeed."""
     report: Path = tmp_path_factory.mktemp("day") / "report.json"
     begun = time.monotonic()
     done = subprocess.run(
@@ -93,7 +93,7 @@ def test_the_receipts_add_up_and_each_proves_zero(day: dict[str, Any]) -> None:
         assert {"minutes_to_ready", "verdicts"} <= set(receipt)
     (evening,) = (receipt for receipt in day["receipts"] if receipt["source"] == "window")
     assert {verdict["verdict"] for verdict in evening["verdicts"]} == {"passed"}
-    # Its whole warm-up was seen, with the boot of its nodes and the operator's stages.
+    # The receipt has its whole warm-up, with the boot of its nodes and the operator's stages.
     assert set(evening["stages"]) == {stage.value for stage in IN_ORDER}
 
 

@@ -1,6 +1,6 @@
-"""Experiments on the embedded cloud: what they show is found there, and whatever step dies, everything is as before.
+"""Experiments on the embedded cloud: they show their symptoms, and whatever step dies, everything is restored.
 
-One lease all day; one experiment after the other, as a cluster has one at a time.
+There is one lease all day, and one experiment after the other, because a cluster has one at a time.
 """
 
 import json
@@ -29,11 +29,11 @@ BEGINS = datetime(2026, 12, 1, 9, 58, tzinfo=UTC)
 POLICY = "/apis/nvidia.com/v1/clusterpolicies/cluster-policy"
 LOOK_EVERY, WITHIN = timedelta(seconds=10), timedelta(minutes=50)
 TRIES = 6
-"""A step of ours is tried so often before the workflow goes on without it."""
+"""A step of ours is tried this often before the workflow continues without it."""
 
 
 class Lesson:
-    """A lab with one lease in force, and what stands in EC2 and Kubernetes."""
+    """A lab with one lease in force, and the state in EC2 and Kubernetes."""
 
     def __init__(self, cloud: Cloud) -> None:
         self.cloud, self.found = cloud, deployment.find(None)
@@ -46,13 +46,13 @@ class Lesson:
         return {rule.key for rule in self._rules()}
 
     def settings(self) -> tuple[Any, bool]:
-        """The operator's settings, and whether an experiment holds any of them."""
+        """The operator's settings, and whether an experiment has changed any of them."""
         policy = self.cloud.control_plane.admin().get(POLICY)
         managers = {entry["manager"] for entry in policy["metadata"]["managedFields"]}
         return policy["spec"], MANAGER in managers
 
     def has_pair(self) -> bool:
-        """Whether the two rules are there that the experiment takes."""
+        """Whether the two rules exist that the experiment removes."""
         node, auxiliary = self._ids()
         cidr = self.cloud.lab.cluster.vpc.cidr
         return None not in (ephemeral(self._rules(), node), vpc_wide(self._rules(), auxiliary, cidr))
@@ -63,7 +63,7 @@ class Lesson:
         return next((lease for lease in leases if lease.state is LeaseState.OPEN), None)
 
     def begin(self, name: str) -> ExperimentRun:
-        """Somebody runs it, as the verb does."""
+        """Somebody starts it, as the command does."""
         found = deployment.find(None)
         begun = experiment_orders.run(found, experiment_orders.order(found, name, "gpu"))
         assert begun.decision.outcome == "granted", begun.decision.reason
@@ -72,7 +72,7 @@ class Lesson:
         return run
 
     def until(self, run: ExperimentRun, *phases: ExperimentPhase) -> ExperimentRun:
-        """Let time pass until the run has come so far."""
+        """Lets time pass until the run has reached this phase."""
         deadline = self.cloud.clock.now() + WITHIN
         while (now := self.found.ledger.experiment(run.id)) is None or now.phase not in phases:
             assert self.cloud.clock.now() < deadline, f"{run.id} is {now.phase if now else 'not there'}"
@@ -80,10 +80,10 @@ class Lesson:
         return now
 
     def changed(self, run: ExperimentRun) -> tuple[bool, bool]:
-        """Whether the pair of rules is there, and the settings borrowed, while the change of a run stands.
+        """Whether the two rules exist, and the settings are changed, while the change of a run is in effect.
 
-        Once it is observed it may be gone any moment: to observe it takes the pods of a check, and ten seconds
-        at the least.
+        After the experiment is observed, the change may be undone any moment. The observation takes the pods of a
+        check, and at least ten seconds.
         """
         while self._phase(run) is ExperimentPhase.PREPARED:
             self.cloud.clock.sleep(0.2)

@@ -1,4 +1,4 @@
-"""A lease waits for capacity until its run's history grows long: another run carries it on, and opens it."""
+"""A lease waits for capacity until the history of its run is long. Then another run continues, and opens it."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -20,13 +20,13 @@ device_plugin: {enabled: true}
 pools:
   gpu: {instance_type: g5.xlarge, max_nodes: 1, price_per_hour: "1.2"}
 """
-#: So few events that a run which does not hand on ends within the lease.
+#: So few events that a run which does not hand on would end during the lease.
 FEW = 3_000
 
 
 @pytest.fixture(scope="module")
 def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
-    """The lab, deployed, on a Step Functions of short histories and an EC2 that has no room."""
+    """The deployed lab, on a Step Functions with short histories and an EC2 without capacity."""
     path = tmp_path_factory.mktemp("lab") / "lab.yaml"
     path.write_text(LAB, "utf-8")
     with Cloud(path, start=NOON, progress=print) as cloud:

@@ -1,4 +1,4 @@
-"""`lamplighter local up` as others rely on it: what it writes, when it ends, and that it leaves nothing behind."""
+"""`lamplighter local up` as other programs use it: what it writes, when it ends, and that it leaves nothing behind."""
 
 import hashlib
 import hmac
@@ -21,15 +21,15 @@ from urllib.request import Request, urlopen
 import pytest
 from kubernetes import client, config
 
-#: Two that start at once, on a machine that is busy with other things, take minutes.
+#: Two clouds that start at once take minutes on a busy machine.
 READY_SECONDS = 400.0
-#: So long it may take to end by the contract; to see what is wrong with a lab, or that processes are gone, anything.
+#: The contract's limit for its end. Reporting a wrong lab, or the end of all processes, may take any time.
 END_SECONDS, SOON_SECONDS = 10.0, 60.0
 START = "2026-12-01T19:50:00+09:00"
 
 
 class Up:
-    """One run, with a folder for temporary files that is its alone."""
+    """One run, with its own folder for temporary files."""
 
     def __init__(self, folder: Path, lab: str) -> None:
         folder.mkdir()
@@ -60,7 +60,7 @@ class Up:
         return document
 
     def end(self, number: signal.Signals) -> None:
-        """Ends with 0, soon, and nothing of it is left."""
+        """Stops it. It ends with exit code 0, soon, and nothing of it is left."""
         self.process.send_signal(number)
         assert self.process.wait(END_SECONDS) == 0, self.said.read_text()
         assert list(self.temporary.iterdir()) == []
@@ -77,7 +77,7 @@ class Up:
             time.sleep(0.05)
 
     def left(self) -> list[str]:
-        """Processes that carry its folder in their command or environment."""
+        """Processes with its folder in their command or environment."""
         found = []
         for process in Path("/proc").glob("[0-9]*"):
             try:
@@ -103,9 +103,9 @@ def up(folder: Path, lab: str) -> Iterator[Up]:
 def said_in_slack(
     document: dict[str, Any], text: str, signed_with: str | None = None
 ) -> tuple[int, str | None]:
-    """Type a command as Slack posts it; status, and who sees the answer.
+    """Types a command as Slack posts it. Returns the status, and who sees the answer.
 
-    What is signed is good for five minutes of the lab's, which are the machine's meanwhile.
+    A signature is valid for five minutes of the lab's time, which here is the machine's time.
     """
     slower = Request(document["clock"]["url"], json.dumps({"rate": 1}).encode())
     with urlopen(slower) as clock:
@@ -200,7 +200,7 @@ def status(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def nodes(document: dict[str, Any]) -> list[str]:
-    """The nodes, by a client that knows nothing but the kubeconfig, as an administrator."""
+    """The nodes, from a client that knows only the kubeconfig, as an administrator."""
     connection = config.new_client_from_config(document["kubernetes"]["kubeconfig"])
     everything = client.V1ResourceAttributes(verb="*", resource="*", group="*")
     review = client.V1SelfSubjectAccessReview(

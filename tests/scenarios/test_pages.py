@@ -1,4 +1,4 @@
-"""A lease that closed has its receipt as a page in S3, opened by a link; the lab's page is drawn with it."""
+"""A closed lease has its receipt as a page in S3, which a link opens. The lab's page is drawn with it."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The tutorial, typed as it stands in its pages: on the embedded cloud, all that does not need an account."""
+"""Types the tutorial as its pages have it: on the embedded cloud, all commands that need no account."""
 
 import json
 import os
@@ -16,15 +16,15 @@ pytestmark = pytest.mark.long
 
 FIRST, ON_AWS = "first-lab.md", "on-aws.md"
 UP = ".venv/bin/lamplighter local up"
-#: What is a scenario of its own.
+#: Commands that have a scenario of their own.
 PLAYED_BY = {
     "make demo": "test_day.py",
     ".venv/bin/lamplighter local demo --act trouble": "trouble/test_trouble.py",
 }
-#: A machine that is busy with other things takes minutes to start.
+#: A busy machine takes minutes to start.
 READY_SECONDS = 400.0
 COMMAND_SECONDS = 420.0
-#: Whoever runs the tests has set everything up.
+#: The person who runs the tests has set everything up.
 MAKE = "make -o .venv/.ready -o .build/layer/.ready "
 
 
@@ -34,10 +34,10 @@ class Terminal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.before: list[str] = []
-        """Commands that changed the shell itself, said again before each."""
+        """Commands that changed the shell itself. They are repeated before each command."""
 
     def here(self, command: str) -> str:
-        """The command, with the files that it writes in our folder."""
+        """The command, with the files that it writes in the test's folder."""
         said = command.replace(".build/", f"{self.folder}/").replace(
             "my-lab.yaml", f"{self.folder}/my-lab.yaml"
         )
@@ -53,7 +53,7 @@ class Terminal:
             )
 
     def types(self, command: str, ends: int = 0) -> str:
-        """What it printed; fails where it ends with another code."""
+        """Its output. Fails if it ends with another exit code."""
         script = "\n".join(["set -euo pipefail", *self.before, self.here(command)])
         done = subprocess.run(
             ["/bin/bash", "-c", script],

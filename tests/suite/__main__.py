@@ -1,4 +1,4 @@
-"""Runs the whole suite, or the named parts one after another. The exit code is 1 where a part failed."""
+"""Runs the whole suite, or the named parts one after another. The exit code is 1 if a part failed."""
 
 import signal
 import sys
@@ -14,7 +14,7 @@ def main(chosen: Sequence[str]) -> int:
         sys.exit(
             f"The suite has no part {', '.join(sorted(unknown))}: it has {', '.join(part.name for part in PARTS)}."
         )
-    # SIGTERM ends the parts that run as well.
+    # SIGTERM ends the running parts, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     return run([[part for part in PARTS if part.name in chosen]] if chosen else ROWS)
 

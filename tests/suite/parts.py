@@ -1,7 +1,7 @@
 """The parts of the suite and the commands of each part. The Makefile does not name them.
 
-Without LAMPLIGHTER_TESTS=long the tests marked `long` are left out. With it, tests that are not longer then are left
-out (tests/conftest.py).
+Without LAMPLIGHTER_TESTS=long, the tests marked `long` are left out. With it, tests that do nothing more in a long
+run are left out (tests/conftest.py).
 """
 
 import os
@@ -73,7 +73,7 @@ SMALL = _tests(
 CLUSTER = _tests("cluster", "--dist", "loadfile", "tests/local/cluster", workers=2)
 SCENARIOS = _tests("scenarios", "--dist", "loadscope", "--no-loadscope-reorder", "tests/scenarios")
 
-#: Rows run at the same time, the parts of a row one after another. A long run repeats no check and no cluster.
+#: Rows run at the same time; the parts of a row run one after another. A long run repeats no check and no cluster.
 ROWS: tuple[tuple[Part, ...], ...] = (
     ((SMALL, SCENARIOS),) if LONG else ((LINT, TYPES), (SMALL, CLUSTER, SCENARIOS))
 )

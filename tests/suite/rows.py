@@ -16,7 +16,7 @@ SAID_EVERY = 60.0
 
 
 def run(rows: Sequence[Sequence[Part]]) -> int:
-    """Run all rows. Returns 1 where a part failed."""
+    """Runs all rows. Returns 1 if a part failed."""
     suite = _Suite(rows)
     threads = [threading.Thread(target=suite.run, args=(row,), daemon=True) for row in rows]
     for thread in threads:
@@ -42,7 +42,7 @@ class _Suite:
         self._lock = threading.Lock()
 
     def run(self, row: Sequence[Part]) -> None:
-        """Run the parts of a row, one after another, also after a failed one."""
+        """Runs the parts of a row one after another, also after a failed one."""
         for part in row:
             with self._lock:
                 self._since[part.name] = time.monotonic()

@@ -1,7 +1,7 @@
 """Runs a part, and measures its output, its time and the processor time of all its processes.
 
-The processor time counts child processes that their parent waits for: pytest waits for its workers, and the embedded
-cloud for its programs.
+The processor time counts child processes only if their parent waits for them: pytest waits for its workers, and the
+embedded cloud for its programs.
 """
 
 import os
@@ -62,7 +62,7 @@ class Running:
         return Ended(part, passed, text, time.monotonic() - begun, processor)
 
     def end(self) -> None:
-        """Ask all processes to end, and start no more."""
+        """Asks all processes to end, and starts no more."""
         with self._lock:
             self._ending = True
             for process in self._processes:

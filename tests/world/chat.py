@@ -1,7 +1,7 @@
-"""People in Slack: buttons pressed, as they are once Slack's signature was found good.
+"""People in Slack press buttons, after Slack's signature was verified.
 
-`UALI` and `UBEA` may open nothing and ask; `UTOM` may open a little, and lets others in. Who they are is Slack's to
-say, so it is said here; what the lab answers is nobody's business but theirs.
+`UALI` and `UBEA` may not open a pool, so they send a request. `UTOM` may open a little, and approves requests. The
+names of people come from Slack, so they are defined here.
 """
 
 import itertools
@@ -41,26 +41,26 @@ _WORKFLOWS = {"OpenLab": "open", "CloseLab": "close", "ExtendLease": "extend", o
 
 
 def written(user: str) -> str:
-    """How owner and by are written of somebody."""
+    """How owner and by are written for a person."""
     return f"{user.lower()} ({user})"
 
 
 class _AtOnce(Deadline):
-    """Nobody waits for a decision: it comes later, and is the board's to tell."""
+    """No press waits for a decision. It comes later, and the board shows it."""
 
     def left(self) -> float:
         return 0.3
 
 
 class _Directory:
-    """Who somebody is, as Slack would say."""
+    """The names of people, as Slack returns them."""
 
     def person(self, user: str, name: str, groups: Collection[str], patience_seconds: float) -> Person:
         return Person(user, name or user.lower())
 
 
 class Chat:
-    """The lab's Slack; `asks` are those that were filed, by the key of their request."""
+    """The lab's Slack; `asks` are the requests so far, by their keys."""
 
     def __init__(self, world: "World") -> None:
         self._world = world
@@ -69,10 +69,10 @@ class Chat:
         self.last = ""
         """The key of the last request."""
         self.said: list[str] = []
-        """What the lab answered; a press that died got nothing."""
+        """The lab's answers; a press that died got none."""
 
     def presses(self, user: str, action: str, **value: object) -> str:
-        """Somebody presses a button of ours; the lease that it would make."""
+        """Somebody presses a button of ours. Returns the lease that it would make."""
         key = self._heard(Press("T1", user, user.lower(), "C1", action, json.dumps(value), None))
         if action == "ask":
             self.asks.append(key)

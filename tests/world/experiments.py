@@ -1,7 +1,7 @@
-"""Law 10 in the world: an experiment is undone before its lease ends, whatever dies on the way.
+"""Law 10 in the world: an experiment is undone before its lease ends, whatever fails on the way.
 
-Owns the ground (a leased pool, a run inside it) and the judge, which looks at the rules and the ClusterPolicy
-every few seconds and believes no record.
+This file sets the scene (a leased pool, a run inside the lease) and has the judge. The judge reads the rules and the
+ClusterPolicy every few seconds, and trusts no record.
 """
 
 from dataclasses import dataclass, field
@@ -23,18 +23,18 @@ LAB: Json = {
 }
 SECONDS = 5.0
 IN_FLIGHT = timedelta(seconds=30)
-"""A change that was on its way as somebody closed the lease is undone by the step that made it."""
+"""If somebody closes the lease during a change, the step that made the change undoes it."""
 SWEEP = timedelta(minutes=5)
-"""Between two looks of the guard, which undoes what a close could not: no trouble of ours keeps a lease open."""
+"""The time between two sweeps. The guard undoes what a close could not: a failure of ours keeps no lease open."""
 
 
 @dataclass
 class Judge:
-    """What really stands in EC2 and in the ClusterPolicy, from moment to moment."""
+    """The real state in EC2 and in the ClusterPolicy, at each moment."""
 
     world: World
     changed: list[datetime] = field(default_factory=list)
-    """The moments at which something was not as before."""
+    """The moments at which the state differed from the first one."""
 
     def look(self) -> None:
         if not self.as_before:
@@ -42,13 +42,13 @@ class Judge:
 
     @property
     def as_before(self) -> bool:
-        """Whether every rule is there, and no field is borrowed."""
+        """Whether every rule exists, and no field is changed."""
         return self.world.ec2.whole and MANAGER not in self.world.kubernetes.policy.managers
 
     def broken(self, closes: datetime, planned: datetime, well: datetime | None = None) -> list[str]:
-        """What breaks law 10, as sentences; a lease that is closed early has what is under way to wait for.
+        """Breaches of law 10, as sentences. A lease that is closed early must wait for a running change.
 
-        `well` is when our functions' trouble ended: where that is after an early close, the guard comes first.
+        `well` is when our functions' failures ended. If that is after an early close, the guard undoes the change.
         """
         due = closes
         if closes < planned:
@@ -62,7 +62,7 @@ class Judge:
 
 
 def leased(world: World, minutes: int = 90, *, pool: str = "gpu", nodes: int = 2) -> str:
-    """A lease whose GPUs are proven; gives its id."""
+    """Makes a lease whose GPUs are proven, and returns its id."""
     world.kubernetes.check_runs = QUICK_RUNS
     name = world.give("open", command(world, "open", pool=pool, nodes=nodes, for_seconds=minutes * 60))
     world.run(timedelta(minutes=14))
@@ -72,17 +72,17 @@ def leased(world: World, minutes: int = 90, *, pool: str = "gpu", nodes: int = 2
 
 
 def begin(world: World, experiment: str, **more: Any) -> str:
-    """Somebody runs an experiment; gives the execution's name."""
+    """Somebody starts an experiment. Returns the name of the execution."""
     return world.give("experiment", command(world, "experiment", experiment=experiment, **more))
 
 
 def runs() -> list[ExperimentRun]:
-    """The runs that the ledger keeps."""
+    """The runs in the ledger."""
     return Ledger("gpu-lab-ledger").experiments()
 
 
 def command(world: World, verb: str, **more: Any) -> Json:
-    """What alice asks for now."""
+    """A command of alice, with the present time."""
     now = world.now
     return {
         "id": f"cli-{verb}-{now:%H%M%S}",

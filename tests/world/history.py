@@ -1,7 +1,6 @@
-"""A history: what people, clouds and accidents do to a lab, one step after the other.
+"""A history: a list of events that people, clouds and accidents cause in a lab.
 
-`history` makes one from any source of chance (hypothesis', or a seed); `play` lets it happen and gives
-what is broken.
+`history` makes one from any random source (hypothesis', or a seed). `play` plays it and returns what is broken.
 """
 
 import json
@@ -24,14 +23,14 @@ from tests.world.world import World
 
 Json = dict[str, Any]
 CALLS = {"guard": 40}
-"""How many calls an invocation makes, where they are more than a dozen."""
+"""How many calls an invocation makes, if they are more than a dozen."""
 A_PRESS_DIES = 3
 FUNCTIONS = ("leases", "nodegroups", "cluster", "guard", "notices", "planner")
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that happens; what its numbers mean is its kind's business."""
+    """One event. Its kind decides the meaning of its numbers."""
 
     what: str
     pool: str = "gpu"
@@ -42,7 +41,7 @@ class Step:
 
 @dataclass(frozen=True)
 class History:
-    """Steps from a start, with a seed for all the small chances."""
+    """Events from a start, with a seed for all small random choices."""
 
     steps: tuple[Step, ...]
     seed: int = 0
@@ -67,8 +66,8 @@ KINDS_OF_STEPS = (
 
 
 def history(chance: random.Random, most: int = 12) -> History:
-    """Any history of up to so many steps."""
-    # What is of few kinds meets its like more often: https://doi.org/10.1145/2338965.2336763
+    """A random history of at most this many steps."""
+    # A history with few kinds of events repeats them more often: https://doi.org/10.1145/2338965.2336763
     few = chance.sample(KINDS_OF_STEPS, chance.choice((3, 6, 12, len(KINDS_OF_STEPS))))
     steps = [_step(chance, chance.choice(("wait", "open", *few))) for _ in range(chance.randint(1, most))]
     variant = chance.choice(("plain", "plain", "plain", "settings", "watch", "curfew", "autumn", "spring"))
@@ -98,7 +97,7 @@ class Play:
         self._number = 0
         self._scarce_since: datetime | None = None
         self._ill_item: tuple[str, Json, Json] | None = None
-        """A pool, its lease that cannot be read, and the state that it has."""
+        """A pool, its lease that cannot be read, and the original state of that lease."""
 
     @property
     def ill(self) -> bool:
@@ -106,11 +105,11 @@ class Play:
         return self._ill_item is not None
 
     def step(self, step: Step) -> None:
-        """Let it happen, and then so many minutes pass as it takes."""
+        """Plays the step, and then the minutes that it takes."""
         getattr(self, f"_{step.what.replace('-', '_')}")(step)
 
     def settle(self) -> None:
-        """Everything that went wrong is over; all leases end; then nothing happens any more."""
+        """All failures end; all leases end; then nothing more happens."""
         self.laws.settles = self.world.now
         self._have_plenty()
         self._be_well()
@@ -126,7 +125,7 @@ class Play:
         self._answer_pages()
 
     def _answer_pages(self) -> None:
-        """Whoever is paged since a close failed closes again, as the runbook says."""
+        """A person who is paged after a failed close closes again, as the runbook says."""
         runs = self.world.workflows.executions.values()
         if not any(run.workflow.endswith("-close") and run.status == "FAILED" for run in runs):
             return
@@ -152,7 +151,7 @@ class Play:
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8, 20))))
 
     def _ahead(self, step: Step) -> None:
-        """A lease that begins later; the planner may look in the very minute in which it opens."""
+        """A lease that begins later. The planner may run in the very minute in which it opens."""
         opens = self.world.now + timedelta(minutes=step.minutes)
         self._ask(self._person(), "open", step, nodes=max(1, step.number), opens=_written(opens),
                   for_seconds=self.chance.choice((20, 45, 90)) * 60, add=True)  # fmt: skip
@@ -162,7 +161,7 @@ class Play:
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
 
     def _crafted(self, step: Step) -> None:
-        """Somebody asks for more than is theirs: in another's name, on another's purse, or in another's lease."""
+        """Somebody sends a forged request: in another's name, on another's budget, or for another's lease."""
         who = self._person()
         if step.number:
             more = dict(self.chance.choice(CRAFTED))
@@ -178,7 +177,7 @@ class Play:
         self._wait(Step("wait", minutes=2))
 
     def _asks(self, step: Step) -> None:
-        """A student asks in Slack for what students may not do: nodes, or more time on a lease."""
+        """A student requests in Slack what students may not do: nodes, or more time on a lease."""
         who, value = self.chance.choice(STUDENTS), {"p": step.pool, "s": step.minutes * 120}
         lease = None if step.number else self._some_lease(Step("asks", step.pool, self.chance.randint(0, 3)))
         wants = {"v": "extend", "l": lease} if lease else {"v": "add", "n": max(1, step.number)}
@@ -187,9 +186,9 @@ class Play:
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
 
     def _says_yes(self, step: Step) -> None:
-        """Who may let others in says yes to all that was asked lately, some of it twice; students may not.
+        """Somebody with the right to approve approves all recent requests, some of them twice. Students may not.
 
-        Students may ask for more than that one may have by then; and a press may die on its way and be made again.
+        Students may have requested more than one person may have by then. A press may die on its way and be repeated.
         """
         who = self.chance.choice((TEACHER, TEACHER, TEACHER, *STUDENTS))
         if step.number > 1:
@@ -202,12 +201,12 @@ class Play:
                 self.chat.presses(who, "approve" if step.number or who != TEACHER else "decline", a=asked)
             if who == TEACHER:
                 self.laws.pressed(asked)
-            # What was let in before may run by the next press, or be under way.
+            # An earlier approval may run by the next press, or be under way.
             self._wait(Step("wait", minutes=self.chance.choice((0, 1))))
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
 
     def _press_in_vain(self, who: str, asked: str) -> None:
-        """What a press starts dies on its way."""
+        """The action of a press dies on its way."""
         with self._in_trouble():
             died = Trouble(self.chance.randint(1, 20), "die")
             self.world.functions.troubles = lambda _function, _step: (died,)
@@ -215,7 +214,10 @@ class Play:
             self.world.functions.troubles = lambda _function, _step: ()
 
     def _ask_for_much(self, pool: str) -> None:
-        """Students ask for a few minutes each; before anybody answers, the teacher may have opened too."""
+        """Several students request a few minutes each.
+
+        Before anybody answers, the teacher may have opened a lease too.
+        """
         for student, nodes in zip(STUDENTS, self.chance.choice(((2, 1), (1, 2), (1, 1))), strict=True):
             command = self.chat.presses(student, "ask", p=pool, v="add", n=nodes, s=1200)
             self.laws.asked[command] = (written(student), written(TEACHER))
@@ -224,7 +226,7 @@ class Play:
             self._teaches(Step("teaches", pool, number=2, minutes=40))
 
     def _teaches(self, step: Step) -> None:
-        """Who may open a little does, or takes more time."""
+        """A person who may open a little opens a lease, or extends it."""
         lease = self._some_lease(step) if step.number == 3 else None
         value = {"p": step.pool, "s": step.minutes * 120}
         for _ in range(self.chance.choice((1, 2))):
@@ -238,7 +240,7 @@ class Play:
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
 
     def _meddles(self, step: Step) -> None:
-        """A student presses the buttons under a lease, whosever it is."""
+        """A student presses the buttons under a lease of any owner."""
         lease = self._some_lease(step)
         if lease:
             action = self.chance.choice(("confirm", "extend", "keep"))
@@ -254,7 +256,7 @@ class Play:
         self._wait(step)
 
     def _taken_back(self, step: Step) -> None:
-        """AWS takes a machine back, or it fails: nobody of the lab asked for it."""
+        """AWS takes a machine back, or it fails. Nobody of the lab caused it."""
         alive = [machine for machine in self.world.machines.of_pool(step.pool) if machine.alive]
         if alive:
             self.world.machines.shut_down(self.chance.choice(alive))
@@ -262,7 +264,7 @@ class Play:
         self._wait(step)
 
     def _sweeps(self, step: Step) -> None:
-        """The guard is woken several times at once; it may be slow, with a size to put right and somebody who opens."""
+        """The guard runs several times at once. It may be slow while it corrects a size and somebody opens."""
         if step.number < 2:
             self._wake(1 + step.number)
             self._wait(step)
@@ -280,25 +282,25 @@ class Play:
             self.world._rule("guard")
 
     def _slow(self, function: str) -> tuple[Trouble, ...]:
-        """One of the guard's calls takes most of the minute for which it may write."""
+        """One of the guard's calls takes most of the minute in which it may write."""
         return (Trouble(self.chance.randint(15, 40), "slow", 45.0),) if function == "guard" else ()
 
     def _price(self, step: Step) -> None:
-        """A deploy states another price; what was granted keeps its own."""
+        """A deploy sets another price; granted leases keep their own."""
         pools = {name: dict(pool) for name, pool in self.world.document["pools"].items()}
         pools[step.pool]["price_per_hour"] = ("0.9", "1.5", "2.25", "4")[step.number]
         self._deployed(pools=pools)
         self._wait(step)
 
     def _tight(self, step: Step) -> None:
-        """A deploy leaves less in the budget, or more."""
+        """A deploy lowers or raises the budget."""
         guard = dict(self.world.document["guard"])
         guard["budget"] = {**guard["budget"], "amount": ("3", "8", "15", "30")[step.number]}
         self._deployed(guard=guard)
         self._wait(step)
 
     def _currency(self, step: Step) -> None:
-        """A deploy changes the currency, where the lab lets it."""
+        """A deploy changes the currency, if the lab allows it."""
         guard = dict(self.world.document["guard"])
         before = guard["budget"].get("currency", "USD")
         after = "EUR" if before == "USD" else "USD"
@@ -308,7 +310,10 @@ class Play:
         self._wait(step)
 
     def _ill(self, step: Step) -> None:
-        """From now on a lease of a pool cannot be read, by somebody's hand in the ledger; no other pool is ill."""
+        """From now on a lease of a pool cannot be read, because somebody changed the ledger by hand.
+
+        Other pools are not affected.
+        """
         self._be_well()
         leased = [pool for pool in self.truth.pools() if self._some_lease(Step("ill", pool))]
         if leased:
@@ -319,7 +324,7 @@ class Play:
             item["state"] = {"S": "strange"}
             self.laws.ill.setdefault(pool, []).append((self.world.now, None))
             if step.number > 1:
-                # What comes to the others meanwhile is dealt with as ever.
+                # Events of other pools are handled as always.
                 for other in (each for each in self.truth.pools() if each != pool):
                     self._stray(Step("stray", other))
         self._wait(step)
@@ -331,14 +336,14 @@ class Play:
             self.laws.ill[pool][-1] = (self.laws.ill[pool][-1][0], self.world.now)
 
     def _late(self, step: Step) -> None:
-        """A command that comes after it was good for."""
+        """A command that arrives after it has expired."""
         command = self._command("open", step, nodes=1, for_seconds=3600, add=True)
         self._wait(Step("wait", minutes=15 + step.minutes))
         self._give("open", command)
         self._wait(Step("wait", minutes=2))
 
     def _skip(self, step: Step) -> None:
-        """Somebody takes the next opening of a window out of the calendar, or puts it back."""
+        """Somebody skips the next opening of a window, or restores it."""
         verb = "skip" if step.number < 3 else "unskip"
         window = self.world.document["windows"][step.number % len(self.world.document["windows"])]
         self._ask(BOSS, verb, Step("skip", "*"), window=window["name"])
@@ -349,7 +354,7 @@ class Play:
         until = (self.world.now + timedelta(minutes=step.minutes)).replace(microsecond=0)
         self._ask(BOSS, "pause", Step("pause", "*"), closes=_written(until) if step.number else None)
         since = self.world.now
-        # Where a lease cannot be read nobody can tell what a pause keeps closed: it is refused.
+        # If a lease cannot be read, nobody knows what a pause would keep closed: the pause is refused.
         if self._ill_item is None:
             self.laws.paused.append((since, until if step.number else None))
         self._wait(step)
@@ -359,7 +364,7 @@ class Play:
         self._wait(Step("wait", minutes=2))
 
     def _deploy(self, step: Step) -> None:
-        """A deploy changes every pool that nobody holds, with some time in it; the next one changes windows."""
+        """A deploy changes every pool without a lease, and takes some time. The next deploy changes windows."""
         begun, deploy = self.world.now, self.world.cloudformation
         sizes = {pool: deploy.read(pool) for pool in self.world.lab.pools}
         self.world.run(timedelta(minutes=min(step.minutes, 7)))
@@ -398,7 +403,7 @@ class Play:
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8, 20))))
 
     def _replay(self, step: Step) -> None:
-        """A command that was given before is delivered again, under another name."""
+        """An earlier command is delivered again, with another name."""
         if self.commands:
             workflow, command = self.commands[step.number % len(self.commands)]
             self._number += 1
@@ -450,7 +455,7 @@ class Play:
             self.world.machines.troubles.capacity = before
 
     def _scarce(self, step: Step) -> None:
-        """From now on AWS has so many machines and no more, whatever else happens."""
+        """From now on AWS has only this many machines."""
         self._have_plenty()
         self._scarce_since = self.world.now
         self.laws.troubled.append((self.world.now, None))
@@ -475,7 +480,7 @@ class Play:
             self.world.run(timedelta(minutes=1))
 
     def _events_lost(self, step: Step) -> None:
-        """Losing every event is no excuse."""
+        """Losing every event does not excuse a late reaction."""
         self.world.machines.troubles.events_lost = True
         self._wait(step)
         self.world.machines.troubles.events_lost = False
@@ -508,7 +513,7 @@ class Play:
         self._wait(step)
 
     def _stuck_update(self, step: Step) -> None:
-        """EKS is at an update for so long; with `meanwhile` as its name the next steps happen during it."""
+        """An EKS update takes this long. With `meanwhile` in its name, the next steps happen during it."""
         self.laws.troubled.append((self.world.now, self.world.now + timedelta(minutes=step.minutes)))
         self.world.eks.update_lasts = step.minutes * 60.0
         self.world.eks.update(
@@ -519,14 +524,14 @@ class Play:
             self._wait(step)
 
     def _dead(self, step: Step) -> None:
-        """A function is gone for a while."""
+        """A function does not run for a while."""
         with self._in_trouble():
             self.world.functions.deleted.add(step.name)
             self._wait(step)
             self.world.functions.deleted.discard(step.name)
 
     def _unheard(self, step: Step) -> None:
-        """A function's answers are lost for a while; what it does is done. Somebody may ask meanwhile."""
+        """A function's answers are lost for a while, but its work is done. Somebody may send a request in that time."""
         with self._in_trouble():
             self.world.functions.unheard.add(step.name)
             if step.number > 1:
@@ -535,7 +540,7 @@ class Play:
             self.world.functions.unheard.discard(step.name)
 
     def _trouble(self, step: Step) -> None:
-        """For a while calls fail, get lost, are made twice and take long, and functions die between two of them."""
+        """For a while calls fail, are lost, are made twice or take long, and functions die between two calls."""
         with self._in_trouble():
             rate = (0.1, 0.3, 0.6, 0.9)[step.number]
             self.world.functions.troubles = lambda function, _step: self._troubles(
@@ -572,12 +577,12 @@ class Play:
         return self.chance.choice(("alice", "alice", "bob"))
 
     def _who_may(self, pool: str, lease: str | None) -> str:
-        """Who asks for a change of a lease: whose it is, or who runs the lab."""
+        """Who requests a change of a lease: its owner, or a person who runs the lab."""
         owner = self.truth.owner(pool, lease) if lease else BOSS
         return owner if owner in PEOPLE else BOSS
 
     def _ask(self, who: str, verb: str, step: Step, **more: Any) -> None:
-        """Somebody sends this to the lab's address; what comes of it may be delivered once more later."""
+        """Somebody sends this to the lab's address. The command may be delivered once more later."""
         self._number += 1
         known = ask(self.world, who, {"verb": verb, "pool": step.pool, "token": f"t-{self._number}", **more})
         if known is None:
@@ -619,7 +624,7 @@ def play(told: History) -> list[str]:
     played = Play(world, told.seed)
     with world:
         world.event_queue.every(120.0, played.laws.look, 60.0)
-        # The guard's first sweep begins to count; what ran before it is not the lab's money.
+        # The guard's first sweep begins to count. Earlier machines do not count as the lab's money.
         world.run(FIRST_SWEEP)
         for step in told.steps:
             played.step(step)

@@ -1,4 +1,4 @@
-"""The labs of the histories: pools, windows around the hours that are played, and their variants."""
+"""The labs of the histories: pools, windows around the played hours, and their variants."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -42,7 +42,7 @@ NIGHT: list[Json] = [
     {"name": "twice", "pool": "big", "days": "daily", "start": "01:30", "end": "02:30", "nodes": 1},
 ]
 
-# Hours around which every window lies: a night in which the clock changes, and one in which it does not.
+# All windows lie around these hours: a night with a clock change, and one without.
 VARIANTS: dict[str, tuple[Json, datetime]] = {
     "plain": ({}, START),
     "settings": ({"windows": SETTINGS}, START),

@@ -1,4 +1,4 @@
-"""Our code as the world runs it: the workflows as they are synthesised, the functions as they start cold."""
+"""Our code in the world: the workflows as they are synthesised, and functions with cold starts."""
 
 import functools
 import importlib
@@ -27,7 +27,7 @@ def workflows_of(lab: str) -> dict[str, Json]:
 
 
 def forget_workers() -> None:
-    """What a function keeps between two events is gone: the next one starts cold."""
+    """Deletes what a function keeps between two events: the next event starts cold."""
     for each in _caches(len(sys.modules)):
         each.cache_clear()
 
@@ -37,7 +37,7 @@ OURS = ("handlers.", "lamplighter.application.")
 
 @functools.cache
 def _caches(_modules: int) -> list[Any]:
-    """What the modules of our functions keep, for so many modules as are loaded."""
+    """The caches of our functions' modules, for this number of loaded modules."""
     ours = [module for name, module in list(sys.modules.items()) if name.startswith(OURS)]
     return [each for module in ours for each in vars(module).values() if hasattr(each, "cache_clear")]
 

@@ -1,7 +1,7 @@
-"""The border between our code and the world: clients as boto3 makes them, and what may go wrong at a call.
+"""The border between our code and the world: clients as boto3 makes them, and failures of a call.
 
-Every call that our code makes outside passes `Border.cross`. A service is a class whose public methods are
-the operations it knows, named as boto3 names them.
+Every outside call of our code passes `Border.cross`. A service is a class whose public methods are its operations, with
+boto3's names.
 """
 
 import functools
@@ -16,15 +16,15 @@ REGION, ACCOUNT = "ap-northeast-2", "123456789012"
 
 
 class NotInTheWorld(BaseException):
-    """A call that the world does not know yet. Nothing of ours catches it: a test fails with its name."""
+    """A call that the world does not know yet. None of our code catches it, so a test fails with its name."""
 
 
 class Died(BaseException):
-    """The function's process is gone; what it would have done next never happens."""
+    """The function's process died; its next actions never happen."""
 
 
 class Passage(Protocol):
-    """What the world does about a call: let it act, before or after anything that goes wrong."""
+    """What the world does with a call: it acts before or after a failure."""
 
     def __call__(self, service: str, operation: str, act: Callable[[], Any]) -> Any: ...
 
@@ -40,17 +40,17 @@ def refused(code: str, message: str, operation: str, status: int = 400, **more: 
 
 
 def no_answer() -> ReadTimeoutError:
-    """What botocore raises once its attempts are used up."""
+    """The error of botocore after its last try."""
     return ReadTimeoutError(endpoint_url="https://aws.world")
 
 
 class Client:
-    """What `boto3.client` gives: operations by name, paginators, the exceptions and the region."""
+    """The result of `boto3.client`: operations by name, paginators, the exceptions and the region."""
 
     exceptions = SimpleNamespace(ClientError=ClientError)
     meta = SimpleNamespace(region_name=REGION)
     listeners: ClassVar[list[Callable[[str, str, Any, Any], None]]] = []
-    """Hear of every call that was answered: service, operation, what was given, the answer."""
+    """Called for every answered call: service, operation, parameters, answer."""
 
     def __init__(self, service: str, backend: object, cross: Passage) -> None:
         self._service, self._backend, self._cross = service, backend, cross
@@ -79,7 +79,7 @@ class Client:
         return call
 
     def get_paginator(self, operation: str) -> Any:
-        """One page: what our labs ask for fits into it."""
+        """One page: our labs need no more."""
         call = getattr(self, operation)
 
         def paginate(**given: Any) -> Iterator[Any]:
@@ -90,7 +90,7 @@ class Client:
 
 @functools.cache
 def _parameters(does: Callable[..., Any]) -> frozenset[str] | None:
-    """The names that an operation takes; None where it takes any."""
+    """The parameters of an operation; None if it takes any."""
     parameters = inspect.signature(does).parameters
     if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         return None

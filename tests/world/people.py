@@ -1,7 +1,7 @@
-"""People at the command line: what they ask for goes to the lab's address, where AWS says who they are.
+"""People at the command line: their requests go to the lab's address, where AWS names the caller.
 
-`alice` and `bob` may ask at `own/`; `boss` runs the lab, and whoever asks for another's does it as `boss`. Some
-of what they send is crafted.
+`alice` and `bob` may send requests at `own/`. `boss` runs the lab; a change of another's lease is requested as `boss`.
+Some requests are forged.
 """
 
 import hashlib
@@ -28,11 +28,14 @@ CRAFTED: tuple[Json, ...] = (
     {"nodes": 99},
     {"for_lab": True},
 )
-"""What somebody adds to a body who wants more than is theirs."""
+"""What a person adds to a request to get more rights."""
 
 
 def ask(world: "World", who: str, body: Json) -> str | None:
-    """Send it, once more where no answer comes, as the command line does; the command's id where it was taken."""
+    """Sends it, and once more without an answer, as the command line does.
+
+    Returns the command's id if it was accepted.
+    """
     authority = asked.LAB if who == BOSS else asked.OWN
     event = {
         "requestContext": {

@@ -1,6 +1,6 @@
-"""One deployed lab in a world of its own: our functions and workflows in AWS and Kubernetes in memory.
+"""One deployed lab in a world of its own: our functions and workflows, on AWS and Kubernetes in memory.
 
-Used as a context: inside it boto3, the machine's clock and the Kubernetes client are the world's.
+It is a context manager: inside it, boto3, the machine's clock and the Kubernetes client are the world's.
 """
 
 import io
@@ -72,11 +72,11 @@ class World:
         self.workflows = StepFunctions(self.event_queue, workflows_of(self.lab.name))
         self.said: list[tuple[datetime, str, str]] = []
         self.swept: list[datetime] = []
-        """When the guard said that a sweep had ended well."""
+        """When the guard reported a successful sweep."""
         self.claims: dict[str, str] = {}
-        """Claims on node groups by parameter, where another lab has them."""
+        """Claims on node groups by parameter that another lab holds."""
         self.sweeps_at_rest = True
-        """Whether a sweep is played while there is nothing that it could find."""
+        """Whether a sweep is played even if it can find nothing."""
         self._rested = (-1, -1)
         self._by_scheduler = False
         self.cloudformation = CloudFormation(self)
@@ -106,11 +106,11 @@ class World:
         return self.event_queue.now
 
     def run(self, length: timedelta) -> None:
-        """Let so much time pass, with all that happens in it."""
+        """Lets this much time pass, with all its events."""
         self.event_queue.run_until(self.now + length)
 
     def give(self, workflow: str, command: Json, name: str | None = None) -> str:
-        """A person or a program starts a workflow with a command; gives the execution's name."""
+        """A person or a program starts a workflow with a command. Returns the name of the execution."""
         name = name or f"{command['id']}"[:80]
         self.workflows.start_execution(
             stateMachineArn=self.arn("states", f"stateMachine:{self.lab.name}-{workflow}"),
@@ -120,7 +120,7 @@ class World:
         return name
 
     def actor(self) -> str:
-        """Who is at it at this moment: a function, `scheduler`, or `outside` for everybody else."""
+        """Who acts at this moment: a function, `scheduler`, or `outside` for everybody else."""
         if self._by_scheduler:
             return "scheduler"
         if self.cloudformation.writing:
@@ -128,7 +128,7 @@ class World:
         return self.functions.current.function if self.functions.current else "outside"
 
     def deploy(self, lab: Json) -> None:
-        """The same lab with another document, and functions that start cold."""
+        """Deploys the same lab with another document. Functions start cold."""
         self.document, self.lab = lab, Lab.model_validate(lab)
         self._write_lab()
         self._rule("planner")
@@ -244,7 +244,7 @@ class World:
             self._stand_curfew(pool, name, group)
 
     def _stand_curfew(self, pool: str, nodegroup: str, group: str) -> None:
-        """The two rails that the controller's template has for a pool with a curfew."""
+        """The two schedules of the controller's template for a pool with a curfew."""
         minute = self.lab.curfew(pool) or 0
         by_eks = {"ClusterName": self.lab.cluster_name, "NodegroupName": nodegroup}
         rails = (
@@ -278,7 +278,7 @@ class World:
         )
 
     def _at_rest(self) -> bool:
-        """Nothing is there, nothing runs, and nothing was written since a sweep last looked at that."""
+        """Nothing exists, nothing runs, and nothing was written since the last sweep."""
         now = (self.dynamodb.version, self.scheduler.version)
         still = now == self._rested and not self.workflows.running and not self.functions.in_flight
         self._rested = now

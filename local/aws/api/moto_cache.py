@@ -53,6 +53,6 @@ def _account(backends: Any, account_id: str) -> Any:
 
 
 def _reset() -> None:
-    """moto's own reset. It also clears these notes, and empties backends that were made in the meantime."""
+    """moto's own reset. It also clears these notes, so that new backends are noted again."""
     _plain_reset()
     _noted.clear()

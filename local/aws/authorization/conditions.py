@@ -119,8 +119,7 @@ def _holds(written: str, key: str, wanted: Sequence[str], request: Values) -> bo
         return found[0] if found is not None and len(found) == 1 else None
 
     fits = [any(test(each, value, variables) for each in wanted) != negated for value in values]
-    # A key with one value needs no ForAllValues or ForAnyValue. A key with several values counts as ForAnyValue without
-    # it.
+    # Without a quantity: right for a key with one value; a key with several values counts as ForAnyValue.
     return any(fits) if quantity == "ForAnyValue" or (quantity == "" and not negated) else all(fits)
 
 

@@ -1,8 +1,8 @@
 """A release as a fixture: its templates and the code of its functions, made once and kept compressed.
 
-At the release's commit: `make synth LAB=tests/scenarios/lab.yaml OUT=release`, then
-`python -m tests.scenarios.deploys.release VERSION release`. What is not ours in an assembly, the layers and CDK's own
-handlers, is not kept: the present assembly has it under the same name.
+At the release's commit: `make synth LAB=tests/scenarios/lab.yaml OUT=release`, then `python -m
+tests.scenarios.deploys.release VERSION release`. The layers and CDK's own handlers are not kept, because the present
+assembly has them under the same names.
 """
 
 import json
@@ -15,12 +15,12 @@ from typing import Any
 from local.assembly import Assembly
 
 RELEASES = Path(__file__).with_name("releases")
-#: How CDK calls the functions' code in an assembly.
+#: CDK's name for the functions' code in an assembly.
 CODE = "Code/Code"
 
 
 def make(version: str, assembly: Path) -> Path:
-    """Keep what an upgrade needs of a release's assembly; the file that it is in."""
+    """Keeps what an upgrade needs of a release's assembly, and returns its file."""
     kept = RELEASES / f"{version}.tar.xz"
     kept.parent.mkdir(exist_ok=True)
     names = {"manifest.json", *(path.name for path in assembly.glob("*.template.json"))}

@@ -1,4 +1,4 @@
-"""A cluster and node group that exist already: found, adopted, left alone, leased, and claimed once."""
+"""A cluster and node group that exist already: found, adopted, not changed, leased, and claimed once."""
 
 import json
 from collections.abc import Iterator
@@ -18,9 +18,9 @@ from tests.scenarios.lab_day import LabDay
 
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 CLUSTER, GROUP = "their-cluster", "their-gpus"
-#: The node group is older than spring 2021: EKS named the group behind it otherwise then.
+#: The node group is older than spring 2021: EKS named the group behind it differently then.
 BEHIND = "eks-6eb9e8a0-1f2b-4c5d-8e9f-0a1b2c3d4e5f"
-#: What instance type and how many nodes the group may have is left to AWS.
+#: The lab file leaves the instance type and the maximum to AWS.
 LAB = f"""
 name: adopted-lab
 time_zone: UTC
@@ -140,7 +140,7 @@ def test_adopt_prints_a_lab_file_and_names_what_stands_in_the_way(adopted: LabDa
         answers.append(adopted.command("adopt", CLUSTER, GROUP))
         return "401" not in answers[-1].stderr
 
-    # The API server remembers for some seconds of its own whom it did not know.
+    # The API server caches an unknown identity for some seconds.
     adopted.until("the API server knows who asks", known, timedelta(hours=1))
     ready = answers[-1]
     assert (ready.code, len(ready.stderr.splitlines())) == (0, 1)
@@ -192,7 +192,7 @@ def test_the_printed_rights_are_taken_by_the_api_server(adopted: LabDay) -> None
 
 
 def where(manifest: dict[str, Any]) -> str:
-    """The address of an object, as kubectl works it out."""
+    """The address of an object, as kubectl finds it."""
     plural = f"{manifest['kind'].lower()}s"
     group = manifest["apiVersion"]
     space = manifest["metadata"].get("namespace")
@@ -201,7 +201,7 @@ def where(manifest: dict[str, Any]) -> str:
 
 
 def let_in(lab: LabDay) -> None:
-    """Whoever runs the commands may look into the cluster."""
+    """The caller of the commands may read the cluster."""
     caller, eks = lab.api("sts").get_caller_identity()["Arn"], lab.api("eks")
     eks.create_access_entry(clusterName=CLUSTER, principalArn=caller)
     eks.associate_access_policy(

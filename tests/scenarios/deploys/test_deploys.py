@@ -1,6 +1,6 @@
-"""Deploys and a destroy while a pool is leased: refused by name, or nothing is disturbed, or closed first.
+"""Deploys and a destroy while a pool is leased: refused by name, or without any effect on the lease, or closed first.
 
-One lease runs through most of it, until the destroy closes it; then the lab is deployed anew.
+One lease runs through most of it, until the destroy closes it. Then the lab is deployed again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ COMPLETE = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
 
 @pytest.fixture(scope="module")
 def leased(started: LabDay) -> Iterator[tuple[LabDay, Lease]]:
-    """A lease of one node, long enough for all that is deployed on it."""
+    """A lease of one node, long enough for all deploys."""
     started.until_quiet()
     lease = started.open(1, "6h", "--owner", "alice")
     started.until_state(lease.id, LeaseState.OPEN)
@@ -80,7 +80,7 @@ def test_a_destroy_without_proof_of_zero_fails(leased: tuple[LabDay, Lease]) -> 
     lab, lease = leased
     (stuck,) = lab.live()
     lab.cloud.aws.moto_additions.faults.stuck_termination()
-    # What proves zero crashes every time it is asked: nobody need wait half an hour for the answer no.
+    # The step that proves zero crashes every time, so that nobody must wait half an hour for a refusal.
     lab.cloud.faults.kill_step("ProveZero", "gpu", times=6)
 
     # when the controller is destroyed
@@ -180,7 +180,7 @@ def _told(ended: Sequence[Stack]) -> str:
 
 
 def _undisturbed(lab: LabDay, lease: Lease, instances: tuple[str, ...]) -> bool:
-    """The lease goes on with the same end, on the same instances, over more than one sweep."""
+    """The lease keeps its end and its instances over more than one sweep."""
     begun = len(lab.samples)
     lab.until("a sweep passed", _after(lab.now + timedelta(minutes=6)), timedelta(minutes=10))
     kept = all(sample.instances == instances and sample.desired == 1 for sample in lab.samples[begun:])
@@ -199,7 +199,7 @@ def _nodegroup(lab: LabDay) -> tuple[object, ...]:
 
 
 def _destroyed(lab: LabDay) -> Stack:
-    """What became of destroying the controller; it is looked at meanwhile."""
+    """The result of destroying the controller. The test also reads the state during it."""
     going = lab.beside(lambda: lab.cloud.destroy(f"{lab.lab.name}-controller"))
     lab.until("the destroy has ended", lambda _: going.ended, timedelta(hours=8), timedelta(minutes=2))
     return going.result()
@@ -214,7 +214,7 @@ def _functions(lab: LabDay) -> set[str]:
 
 
 def _left(lab: LabDay) -> list[str]:
-    """What of the controller there still is, by the services' own lists."""
+    """The resources of the controller that still exist, by the services' own lists."""
     name = lab.lab.name
     tables = lab.api("dynamodb").list_tables()["TableNames"]
     machines = lab.api("stepfunctions").list_state_machines()["stateMachines"]

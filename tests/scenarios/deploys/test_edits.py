@@ -1,4 +1,4 @@
-"""Edits of a lab that EKS does not take in one update of a node group: they work, or are refused before all else."""
+"""Edits of a lab that EKS cannot do in one update of a node group: they work, or are refused before any change."""
 
 from collections.abc import Sequence
 from pathlib import Path

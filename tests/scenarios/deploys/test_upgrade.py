@@ -81,7 +81,10 @@ def test_up_to_this_release_back_and_up_again_disturbs_no_lease(lab: LabDay, rel
 
 
 def by_the_command_line_of_then(lab: LabDay, owner: str) -> Lease:
-    """A lease of somebody's: it started the workflow itself, and the lab had no address of its own."""
+    """A lease of a person.
+
+    The old command line started the workflow itself, because the lab had no address of its own.
+    """
     given = orders.order(
         Verb.OPEN, "gpu", command_id=f"cli-open-of-then-{owner}", by=owner, source="cli", now=lab.now
     )
@@ -101,7 +104,7 @@ def by_the_command_line_of_then(lab: LabDay, owner: str) -> Lease:
 
 
 def undisturbed(lab: LabDay, lease: Lease, *instances: str) -> None:
-    """Over more than one sweep: the lease has the same end, and its nodes are still there."""
+    """Over more than one sweep, the lease has the same end, and its nodes still exist."""
     then, begun = lab.now + timedelta(minutes=6), len(lab.samples)
     lab.until("a sweep passed", lambda sample: sample.at >= then, timedelta(minutes=10))
     now = lab.lease(lease.id)

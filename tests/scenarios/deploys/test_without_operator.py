@@ -1,4 +1,4 @@
-"""A lab without the GPU Operator: one pool by the device plugin's own chart, one by what its image brings along."""
+"""A lab without the GPU Operator: one pool uses the device plugin's own chart, one the plugin of its image."""
 
 import json
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
 
 @pytest.fixture(scope="module")
 def leases(plain: LabDay) -> dict[str, Lease]:
-    """Of both pools, once each is open or has failed to be."""
+    """The leases of both pools, once each is open or has failed."""
     said = plain.command("open", "rocket", "1", "for", "1h", "--json")
     assert said.code == 0, said
     names = {"gpu": CLASS, "rocket": str(said.document["lease"]["id"])}
@@ -53,7 +53,7 @@ def leases(plain: LabDay) -> dict[str, Lease]:
         return {pool: lease for pool, lease in found.items() if lease is not None}
 
     def ended(lease: Lease) -> bool:
-        """What was proven is written down after the lease is open, and before that is said."""
+        """Waits for the end of the run: the proof is written after the lease is open, and before its notice."""
         ready = lease.ready
         said = ready and any(entry.at >= ready for entry in entries(plain, lease.pool, "announced"))
         return lease.state in {LeaseState.CLOSED, LeaseState.REFUSED} or bool(said)

@@ -11,14 +11,14 @@ from tests.scenarios.misfortunes.day import Day
 from tests.scenarios.misfortunes.story import STORY
 
 LAB = Path(__file__).with_name("lab.yaml")
-#: A slow machine deploys for minutes: the stories' first windows open at five past eight, and the planner's
-#: hour, counted from the deploy, falls into the window in which it is to die.
+#: A slow machine deploys for minutes. The stories' first windows open at five past eight, and the planner's hour,
+#: counted from the deploy, falls into the window in which the planner must die.
 DEPLOYED, BEGINS = (datetime(2026, 12, 1, *at, tzinfo=UTC) for at in ((7, 50), (7, 58)))
 
 
 @pytest.fixture(scope="package")
 def day(request: pytest.FixtureRequest) -> Iterator[Day]:
-    """The day, played; its outcomes are asked for by the tests."""
+    """The played day; the tests read its outcomes."""
     stories: dict[str, Callable] = {}
     for item in request.session.items:
         play = getattr(getattr(item, "function", None), STORY, None)

@@ -1,8 +1,8 @@
 """One virtual day in which every pool of a lab has a story of its own, all at the same time.
 
-A story is a generator: it acts, and yields what it waits for. The day looks at everything from outside once
-a virtual minute, and lets each story go on whose wait is over. While it looks and stories act time stands still:
-what they see together was so at one instant. What stories can do and see is in pool.py.
+A story is a generator: it acts, and yields what it waits for. The day takes samples from outside once a virtual minute,
+and continues each story whose wait is over. Time stands still while samples are taken and stories act, so all that they
+see together belongs to one instant. pool.py has what stories can do and see.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -22,13 +22,13 @@ from tests.scenarios.misfortunes.looks import Looks
 from tests.scenarios.misfortunes.pool import Pool, Story, Until
 
 LOOK_EVERY = timedelta(minutes=1)
-#: No story may wait longer, however long it says: the day must end.
+#: No story may wait longer than this, because the day must end.
 LONGEST = timedelta(hours=8)
 
 
 @dataclass
 class Outcome:
-    """What became of a story: `error` is None where all that it says is so."""
+    """The outcome of a story: `error` is None if all its assertions hold."""
 
     error: BaseException | None = None
     told: bool = False
@@ -77,11 +77,11 @@ class Day:
         return self.cloud.clock.now()
 
     def lose_events(self) -> None:
-        """From now on no event of Auto Scaling reaches the guard: only its sweeps are left."""
+        """From now on no event of Auto Scaling reaches the guard: only its sweeps remain."""
         self.api("events").disable_rule(Name=f"{self.cloud.lab.name}-instances")
 
     def play(self, stories: dict[str, Callable[[Pool], Story]], begins: datetime) -> None:
-        """Tell all stories to their ends, each on the pool it is named after."""
+        """Plays all stories to their ends, each on the pool with its name."""
         clock = self.cloud.clock
         clock.sleep_until(begins.timestamp())
         self._look_at(stories)
@@ -102,7 +102,7 @@ class Day:
         return told if self._advanced(told) else None
 
     def _goes_on(self, told: _Told) -> bool:
-        """Whether the story is still being told after this look."""
+        """Whether the story continues after this sample."""
         waits = told.waits
         with self._kept(told.pool.name) as failed:
             if waits.holds():
@@ -116,7 +116,7 @@ class Day:
         return False
 
     def _advanced(self, told: _Told) -> bool:
-        """Whether there is something to wait for again."""
+        """Whether the story waits for something again."""
         with self._kept(told.pool.name):
             try:
                 told.waits = next(told.story)
@@ -129,7 +129,7 @@ class Day:
 
     @contextmanager
     def _kept(self, pool: str) -> Iterator[list[BaseException]]:
-        """What a story fails with is its own outcome, the others go on."""
+        """The error of a story is its own outcome; the others continue."""
         failed: list[BaseException] = []
         try:
             yield failed
@@ -143,5 +143,5 @@ class Day:
 
 
 def interval(samples: list[Sample]) -> timedelta:
-    """The longest time between two looks."""
+    """The longest time between two samples."""
     return max((after.at - before.at for before, after in pairwise(samples)), default=LOOK_EVERY)

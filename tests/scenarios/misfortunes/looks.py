@@ -1,4 +1,4 @@
-"""One look at several pools at once, from outside: AWS and Kubernetes with keys of the account, and the ledger."""
+"""One sample of several pools at once, from outside: AWS and Kubernetes with keys of the account, and the ledger."""
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -75,7 +75,7 @@ class Looks:
         return found
 
     def _ordered(self) -> dict[str, int]:
-        """What the Auto Scaling groups want, by node group."""
+        """The desired sizes of the Auto Scaling groups, by node group."""
         pages = self._api("autoscaling").get_paginator("describe_auto_scaling_groups").paginate()
         found: dict[str, int] = {}
         for group in (group for page in pages for group in page["AutoScalingGroups"]):
@@ -84,7 +84,7 @@ class Looks:
         return found
 
     def _failsafes(self, pools: Container[str]) -> dict[str, tuple[datetime, ...]]:
-        """When the first shot of each pool's failsafe fires that is still there."""
+        """For each pool, when the first remaining schedule of its failsafe runs."""
         scheduler, group = self._api("scheduler"), self._lab.name
         pages = scheduler.get_paginator("list_schedules").paginate(GroupName=group, NamePrefix="failsafe-")
         first: dict[str, str] = {}
@@ -97,6 +97,6 @@ class Looks:
             try:
                 said = scheduler.get_schedule(GroupName=group, Name=name)["ScheduleExpression"]
             except scheduler.exceptions.ResourceNotFoundException:
-                continue  # it fired, or was taken away, since it was listed
+                continue  # it ran or was deleted after it was listed
             found[pool] = (datetime.fromisoformat(said.removeprefix("at(").removesuffix(")") + "+00:00"),)
         return found

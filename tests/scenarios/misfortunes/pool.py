@@ -1,7 +1,7 @@
-"""A pool of the day: what its story may do to it, from the doors that people have, and what it may see.
+"""A pool of the day: what its story may do to it, as people can, and what it may see.
 
-Acting on AWS is with a person's key. Waiting is a value that the story yields; day.py keeps it. A workflow's
-next step may come minutes after the one that was seen: a story waits for the very thing that it asserts.
+Actions on AWS use a person's key. A wait is a value that the story yields; day.py keeps it. The next step of a workflow
+may come minutes after the one that was seen, so a story waits for the very fact that it asserts.
 """
 
 import json
@@ -27,19 +27,19 @@ GOOD_FOR = timedelta(minutes=15)
 
 @dataclass(frozen=True)
 class Until:
-    """What a story waits for: `holds` is asked after each look."""
+    """What a story waits for: `holds` is checked after each sample."""
 
     what: str
     holds: Callable[[], object]
     within: timedelta = timedelta(hours=1)
 
 
-#: A part of a story that comes back with a value; a whole one comes back with nothing.
+#: A part of a story that returns a value; a whole story returns nothing.
 Story = Generator[Until, None, None]
 
 
 class Pool:
-    """`samples` are all looks at it so far."""
+    """`samples` are all samples of it so far."""
 
     def __init__(self, day: "Day", name: str, group: str) -> None:
         self.day = day
@@ -55,7 +55,7 @@ class Pool:
 
     @property
     def seen(self) -> Sample:
-        """The latest look."""
+        """The latest sample."""
         return self.samples[-1]
 
     def since(self, instant: datetime) -> list[Sample]:
@@ -72,13 +72,13 @@ class Pool:
         return [entry for entry in found if kind is None or entry.kind == kind]
 
     def receipt(self, lease: str) -> Mapping[str, Any]:
-        """The receipt of a lease; there must be one, and only one."""
+        """The receipt of a lease; there must be exactly one."""
         found = self._receipts(lease)
         assert len(found) == 1, f"{len(found)} receipts of {lease}"
         return found[0]
 
     def ran(self, instance: str) -> timedelta:
-        """How long an instance has cost, by EC2's own word: from its launch until it was told to go."""
+        """How long an instance has cost money, by EC2: from its launch until it was ordered to end."""
         found = self.day.api("ec2").describe_instances(InstanceIds=[instance])["Reservations"][0]["Instances"]
         told = str(found[0]["StateTransitionReason"]).partition("(")[2].removesuffix(")")
         ended = datetime.strptime(told, "%Y-%m-%d %H:%M:%S GMT").replace(tzinfo=UTC)
@@ -98,7 +98,7 @@ class Pool:
         return found["MinSize"], found["DesiredCapacity"]
 
     def updating(self) -> bool:
-        """Whether EKS is at an update of the node group."""
+        """Whether EKS is updating the node group."""
         eks, about = (
             self.day.api("eks"),
             {"name": self.day.cloud.lab.cluster_name, "nodegroupName": self.group},
@@ -109,7 +109,7 @@ class Pool:
         return any(each["update"]["status"] == "InProgress" for each in found)
 
     def story(self) -> str:
-        """What a failure is told with."""
+        """Details for a failed test."""
         seen = self.seen
         there = f"instances {seen.instances}, desired {seen.desired}, nodes {seen.kubernetes_nodes}"
         lines = [f"{seen.at:%H:%M:%S} pool {self.name}: {there}, failsafe {seen.failsafe}"]
@@ -121,13 +121,13 @@ class Pool:
     # what people do
 
     def command(self, verb: Verb, **said: Any) -> Command:
-        """A command of alice's, as the command line makes it."""
+        """A command of alice, as the command line makes it."""
         about: dict[str, Any] = {"owner": "alice", "by": "alice", "source": "cli"}
         about |= {"issued": self.now, "expires": self.now + GOOD_FOR, **said}
         return Command(id=f"test-{verb}-{uuid.uuid4().hex[:12]}", verb=verb, pool=self.name, **about)
 
     def give(self, command: Command, name: str | None = None) -> str:
-        """Deliver a command to its workflow, under a name of its own if it is to come twice."""
+        """Delivers a command to its workflow, under a name of its own if it must arrive twice."""
         region = self.day.cloud.lab.region
         workflow = (
             f"arn:aws:states:{region}:123456789012:stateMachine:{self.day.cloud.lab.name}-{command.verb}"
@@ -140,7 +140,7 @@ class Pool:
         return str(started["executionArn"])
 
     def runs(self, execution: str) -> bool:
-        """Whether a workflow's execution is still at it."""
+        """Whether a workflow's execution is still running."""
         workflows = self.day.api("stepfunctions")
         try:
             found = workflows.describe_execution(executionArn=execution)
@@ -152,7 +152,7 @@ class Pool:
         return self.day.ledger.command(self.name, command.id)
 
     def open(self, nodes: int, minutes: int, **said: Any) -> Generator[Until, None, Lease]:
-        """A lease that must be granted."""
+        """Opens a lease that must be granted."""
         said = {"nodes": nodes, "lasting": timedelta(minutes=minutes), **said}
         command = self.command(Verb.OPEN, **said)
         self.give(command)
@@ -166,7 +166,7 @@ class Pool:
         self.give(self.command(Verb.CLOSE, lease=lease.id))
 
     def by_hand(self, **sizes: int) -> Generator[Until, None, None]:
-        """Somebody sets minSize, maxSize or desiredSize by EKS, as soon as EKS takes it."""
+        """Somebody sets minSize, maxSize or desiredSize at EKS, as soon as EKS accepts it."""
         eks = self.day.api("eks")
 
         def taken() -> bool:
@@ -191,12 +191,12 @@ class Pool:
         return Until(what, holds, timedelta(minutes=minutes))
 
     def state(self, lease: Lease, *states: LeaseState, minutes: float = 60) -> Until:
-        """Until a lease is in one of the states."""
+        """Waits until a lease is in one of the states."""
         names = " or ".join(states)
         return self.until(f"{lease.id} is {names}", lambda: self.lease(lease.id).state in states, minutes)
 
     def opened(self, lease: Lease, minutes: float = 30) -> Until:
-        """Until it is open and this was said: what was proven is written down by then."""
+        """Waits until it is open and this notice was sent: by then the proof is written."""
 
         def said() -> bool:
             found = self.lease(lease.id)
@@ -208,7 +208,7 @@ class Pool:
         return self.until(f"{lease.id} is open and said to be", said, minutes)
 
     def closed(self, lease: Lease, minutes: float = 90) -> Until:
-        """Until it is closed and its receipt is written, which is the workflow's last step."""
+        """Waits until it is closed and its receipt is written, which is the workflow's last step."""
 
         def settled() -> bool:
             return self.lease(lease.id).state is LeaseState.CLOSED and bool(self._receipts(lease.id))
@@ -216,7 +216,7 @@ class Pool:
         return self.until(f"{lease.id} is closed and has its receipt", settled, minutes)
 
     def zero(self, minutes: float = 60) -> Until:
-        """Until nothing is there, nothing is ordered and nothing is armed any more."""
+        """Waits until nothing exists, nothing is ordered and nothing is armed any more."""
 
         def nothing() -> bool:
             seen = self.seen
@@ -225,7 +225,7 @@ class Pool:
         return self.until("the pool is at zero and disarmed", nothing, minutes)
 
     def another_look(self) -> Until:
-        """Until the next look: it sees what is so already."""
+        """Waits until the next sample, which sees the present state."""
         now = self.now
         return Until("another look", lambda: self.seen.at > now)
 
@@ -236,7 +236,7 @@ class Pool:
     # judging
 
     def verdicts(self, *only: int) -> None:
-        """These laws held, by everything seen of the pool."""
+        """These laws held, by all samples of the pool."""
         from tests.scenarios.misfortunes.day import interval  # noqa: PLC0415 -- it imports this module
 
         begun = self.samples[0].at
@@ -251,12 +251,12 @@ class Pool:
         )
         unleased = any(sample.instances and not sample.justified() for sample in self.samples)
         for verdict in judged:
-            # A node that went between two looks at the end of its lease is no breach that was not answered.
+            # A node that disappeared between two samples at the end of its lease is no unanswered breach.
             if verdict.law in only and (verdict.law != 1 or unleased):
                 assert verdict.held, f"law {verdict.law}: {verdict.evidence}\n{self.story()}"
 
     def failsafe_stood(self) -> None:
-        """At no two looks in a row were nodes ordered without the failsafe ten minutes after the last end."""
+        """No two samples in a row had ordered nodes without the failsafe ten minutes after the last end."""
         wrong = [sample for sample in self.samples if not _guarded(sample)]
         twice = [after for before, after in pairwise(self.samples) if before in wrong and after in wrong]
         assert not twice, f"law 2: {twice[0]}\n{self.story()}"

@@ -1,4 +1,4 @@
-"""Makes a test of a story: it is played with all the others, and judged on its own."""
+"""Makes a test from a story: all stories are played together, and each is judged on its own."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ STORY = "lamplighter_story"
 
 
 def story(pool: str) -> Callable[[Callable[[Pool], Story]], Callable[[Day], None]]:
-    """The story of a pool; what it asserts is what the test of its name asserts."""
+    """The story of a pool; the test with its name asserts what the story asserts."""
 
     def register(tell: Callable[[Pool], Story]) -> Callable[[Day], None]:
         def test(day: Day) -> None:

@@ -1,4 +1,4 @@
-"""AWS slows down, fails, has no room, takes an order back or never ends an update: the pool's day goes on."""
+"""AWS throttles, fails, has no capacity, reverts an order or never ends an update: the pool's day goes on."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -10,7 +10,7 @@ from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 
 SERVICES = {"dynamodb", "eks", "ec2", "autoscaling", "scheduler"}
-#: Which service a step cannot do without; more are asked along the way.
+#: The service that each step cannot do without. More calls are refused on the way.
 ASKED = {
     ("Admit", "dynamodb"),
     ("Admit", "scheduler"),

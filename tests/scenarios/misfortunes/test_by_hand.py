@@ -1,4 +1,4 @@
-"""Somebody raises the sizes of a pool by hand, at EKS or behind its back, whatever the pool is doing."""
+"""Somebody raises the sizes of a pool by hand, at EKS or at the Auto Scaling group, in every state of the pool."""
 
 from datetime import datetime
 

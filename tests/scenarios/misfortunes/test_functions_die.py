@@ -1,4 +1,4 @@
-"""Any one invocation of any function dies in a window: the window still ends closed and the laws hold."""
+"""One invocation of any function dies in a window. The window still ends closed, and the laws hold."""
 
 import os
 import random
@@ -12,13 +12,13 @@ from local.aws.faults import Faults
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 
-#: Which invocation dies, and when in its life; another number tries others.
+#: Which invocation dies, and when in its life; another seed tries others.
 SEED = os.environ.get("LAMPLIGHTER_SEED", "20261201")
-#: How many invocations of a function every window has at least, by the steps and schedules that ask it.
+#: How many invocations each window has at least, by function, from the steps and schedules that call it.
 FEWEST = {"leases": 6, "planner": 1, "nodegroups": 3, "cluster": 4, "guard": 4, "notices": 3}
-#: These are asked for all pools at once, the others a pool at a time.
+#: These functions run for all pools at once, the others for one pool at a time.
 FOR_ALL = ("planner", "guard")
-#: An invocation dies after so many AWS calls; None: when all is done and only the answer is lost.
+#: An invocation dies after this many AWS calls; None: all its work is done and only the answer is lost.
 LIVES = (1, 2, 3, 5, None)
 FAILSAFE_AFTER = timedelta(minutes=10)
 

@@ -7,7 +7,7 @@ import pytest
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 
-#: As often as the workflow asks a step that fails.
+#: The number of times that the workflow tries a failing step.
 TRIES = 6
 
 

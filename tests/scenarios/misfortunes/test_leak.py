@@ -1,4 +1,6 @@
-"""An instance that will not go: the pool is leaked, somebody is paged, and it is closed again until it is."""
+"""An instance that does not end: the pool is leaked, somebody is paged, and the pool is closed again until it is at
+zero.
+"""
 
 from datetime import datetime, timedelta
 

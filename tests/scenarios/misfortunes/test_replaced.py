@@ -1,4 +1,4 @@
-"""A window whose node has a GPU that fails its checks: it is changed for a fresh one, which is proven."""
+"""A window with a node whose GPU fails its checks: the node is replaced by a fresh one, which is proven."""
 
 import pytest
 

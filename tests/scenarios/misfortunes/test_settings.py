@@ -1,4 +1,4 @@
-"""A window shares its GPUs and changes the operator; its close dies at giving back, and all is as before even so."""
+"""A window shares its GPUs and changes the operator. Its close dies while it restores them; still all is as before."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 
 POLICY = "/apis/nvidia.com/v1/clusterpolicies/cluster-policy"
-#: As often as the workflow asks a step that fails.
+#: The number of times that the workflow tries a failing step.
 TRIES = 6
 
 
@@ -52,7 +52,7 @@ def test_a_shared_window_has_seats_and_leaves_the_operator_as_it_was(pool: Pool)
 
 
 def is_helms(now: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
-    """Values go back first, then we let go of them."""
+    """The values are restored first; then we give up the fields."""
     managers = {entry["manager"] for entry in now["metadata"]["managedFields"]}
     return now["spec"] == before["spec"] and "lamplighter" not in managers
 

@@ -1,4 +1,4 @@
-"""What a channel of the played Slack shows, and waiting until it says something."""
+"""What a channel of the played Slack shows, and a wait for a message."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ SOON = timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class Channel:
-    """One channel as it is now; `name` is a person's id where only they read it."""
+    """One channel at present; `name` is a person's id if only they read it."""
 
     day: LabDay
     name: str = CHANNEL
@@ -36,7 +36,7 @@ class Channel:
         thread: str | None = None,
         every: timedelta = timedelta(seconds=5),
     ) -> Mapping[str, Any]:
-        """Until one message says so: the board needs a second or two."""
+        """Waits until one message has these words: the board needs a second or two."""
         self.day.until(
             f"Slack shows {words!r}",
             lambda _: bool(self.showing(words, thread)),
@@ -48,5 +48,5 @@ class Channel:
 
 
 def shown(message: Mapping[str, Any]) -> str:
-    """Everything that a message says."""
+    """All text of a message."""
     return json.dumps([message["text"], message.get("blocks")], ensure_ascii=False)

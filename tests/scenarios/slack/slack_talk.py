@@ -1,8 +1,8 @@
 """A conversation with the lab as Slack carries it: forms and payloads with every field that Slack sends, signed.
 
 Shapes: https://docs.slack.dev/interactivity/implementing-slash-commands and
-https://docs.slack.dev/reference/interaction-payloads/block_actions-payload. Slack's own side, what it was told and
-shows, is the embedded cloud's (local/slack).
+https://docs.slack.dev/reference/interaction-payloads/block_actions-payload. The embedded cloud plays Slack's own side
+(local/slack): the calls to it and its messages.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from tests.block_kit import faults
 TEAM, CHANNEL, APP = "T0123456789", "C0123456789", "A0123456789"
 NAMES = {"U0INSTRUCT": "sora", "U0STUDENT": "minji", "U0JUN": "jun", "U0HANA": "hana"}
 SHARED = {"id": CHANNEL, "name": "gpu-lab"}
-#: Where the app and one person are alone.
+#: The direct message channel of the app and one person.
 ALONE = {"id": "D0123456789", "name": "directmessage"}
 HEADERS = {
     "Content-Type": "application/x-www-form-urlencoded",
@@ -31,13 +31,13 @@ HEADERS = {
     "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
 }
 SECONDS = 10
-#: A person takes as long for a message, and is below what the address takes at once.
+#: A person takes this long for a message, and stays below the rate limit of the address.
 TYPING_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the lab answered at once."""
+    """The lab's immediate answer."""
 
     code: int
     body: str
@@ -60,7 +60,7 @@ class Talk:
     sent: list[tuple[bytes, Mapping[str, str]]] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     addresses: list[str] = field(default_factory=list)
-    """Where answers to each request may go later; the last one's is the last."""
+    """By request, where later answers go; the last one belongs to the last request."""
     _numbers: Any = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -96,7 +96,7 @@ class Talk:
         ephemeral: bool = False,
         channel: Mapping[str, str] = SHARED,
     ) -> Answer:
-        """Somebody presses a button of the message of that timestamp; its confirmation is Slack's own affair."""
+        """Somebody presses a button of the message of that timestamp. Slack itself handles its confirmation."""
         container = {
             "type": "message",
             "message_ts": ts,
@@ -124,16 +124,16 @@ class Talk:
         return self._posted({"payload": json.dumps(payload)})
 
     def again(self) -> Answer:
-        """Slack delivers the last request once more, word for word."""
+        """Slack delivers the last request once more, unchanged."""
         return self._send(*self.sent[-1])
 
     def forged(self, text: str) -> Answer:
-        """Somebody who does not know the secret."""
+        """A request of somebody who does not know the secret."""
         body = urlencode({"command": "/gpu", "text": text, "user_id": "U0INSTRUCT", "team_id": TEAM}).encode()
         return self._send(body, self._signed(body, "not-the-secret"))
 
     def heard(self) -> Sequence[Mapping[str, Any]]:
-        """What the last request was answered later, at its response_url."""
+        """The later answers to the last request, at its response_url."""
         return self.cloud.slack.replies(self.addresses[-1])
 
     def _response_url(self) -> str:
@@ -171,7 +171,7 @@ class Talk:
 
 
 def button(said: Mapping[str, Any], action: str) -> Mapping[str, Any]:
-    """The button of a message, by what it does."""
+    """The button of a message, by its action."""
     rows = [block["elements"] for block in said.get("blocks", []) if block["type"] == "actions"]
     found: Mapping[str, Any] = next(each for row in rows for each in row if each["action_id"] == action)
     return found

@@ -1,4 +1,4 @@
-"""A whole evening in Slack: people ask, press and read; the lab opens, extends and closes; Slack takes every word."""
+"""A whole evening in Slack: people ask, press and read; the lab opens, extends, closes; Slack accepts every message."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""A full pool in Slack: people stand in line, which holds nothing, and are offered what comes free in turn."""
+"""A full pool in Slack: people wait in a line, which holds nothing, and get free nodes offered in turn."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +22,7 @@ BEGINS = datetime(2026, 12, 2, 11, 50, tzinfo=UTC)
 PERIOD = "2026-12"
 INSTRUCTOR, JUN, HANA = "U0INSTRUCT", "U0JUN", "U0HANA"
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
-#: An offer lapses after ten minutes, the guard sweeps every five, and whoever hears of it may be late.
+#: An offer expires after ten minutes, the guard sweeps every five minutes, and the notice may be late.
 ONE_TURN = 30 * MINUTE
 
 
@@ -40,7 +40,7 @@ def talk(day: LabDay) -> Talk:
 
 @pytest.fixture(autouse=True)
 def _slack_takes_all_of_it(day: LabDay) -> Iterator[None]:
-    """Every message, whisper and answer is within Block Kit's limits, and nobody is pinged by any."""
+    """Every message and answer is within Block Kit's limits, and none mentions anybody."""
     yield
     told = [each["said"] for each in day.cloud.slack.told if each["call"] != "users.info"]
     assert [found for each in told if (found := faults(each))] == []
@@ -136,7 +136,7 @@ def test_who_has_waited_for_a_day_waits_no_more(day: LabDay, talk: Talk) -> None
 
 
 def _asks(talk: Talk, who: str, text: str) -> Answer:
-    """Somebody types it; told that the lab was too slow for Slack and began nothing, they ask again."""
+    """Somebody types it. If the lab answers that it was too slow for Slack and began nothing, they type it again."""
     return _patiently(lambda: talk.types(who, text))
 
 
@@ -162,7 +162,7 @@ def _paused(talk: Talk) -> list[Mapping[str, Any]]:
 
 
 def _held(day: LabDay) -> Mapping[str, object]:
-    """Everything that a place in line could hold: money, a lease, a node."""
+    """Everything that a place in the line could hold: money, a lease, a node."""
     look = day.look()
     return {
         "money": day.ledger.budget(PERIOD, "USD").held,
@@ -172,17 +172,20 @@ def _held(day: LabDay) -> Mapping[str, object]:
 
 
 def _line(day: LabDay) -> list[str]:
-    """Who stands in line, in its order."""
+    """The people in the line, in order."""
     return [wish.user for wish in day.ledger.wishes("gpu", day.now)]
 
 
 def _offers(day: LabDay, who: str) -> list[Mapping[str, Any]]:
-    """What the lab said to somebody alone."""
+    """What the lab wrote to one person alone."""
     return [*day.cloud.slack.messages(who)]
 
 
 def _offer(day: LabDay, who: str, number: int, within: timedelta = ONE_TURN) -> Mapping[str, Any]:
-    """Somebody's so-manieth offer, once it is made; slowly, since they have ten minutes from then on."""
+    """A person's offer with this number, once it is made.
+
+    It waits slowly, because the person has ten minutes from then on.
+    """
     day.until(
         f"offer {number} to {who}",
         lambda _: len(_offers(day, who)) >= number,
@@ -194,7 +197,7 @@ def _offer(day: LabDay, who: str, number: int, within: timedelta = ONE_TURN) -> 
 
 
 def _good_until(offer: Mapping[str, Any]) -> datetime:
-    """Until when an offer says that it is good."""
+    """The time until which an offer is valid, by its text."""
     said = re.search(r"Open now by (\d\d):(\d\d)", offer["text"])
     assert said is not None, offer
     return BEGINS.replace(hour=int(said[1]), minute=int(said[2]))

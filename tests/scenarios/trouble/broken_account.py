@@ -1,6 +1,6 @@
-"""What can be wrong with an account and a lab in it, broken on the embedded cloud one thing at a time, and mended.
+"""Everything that can be wrong in an account and its lab: broken on the embedded cloud one by one, and repaired.
 
-What no API can break (EKS takes no mode back to CONFIG_MAP) is broken in what the embedded AWS answers.
+Some things no API can break (EKS takes no mode back to CONFIG_MAP). They are broken in the answers of the embedded AWS.
 """
 
 import json
@@ -30,7 +30,7 @@ CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 @dataclass
 class Account:
-    """A deployed lab, its account as one would have it, and the doctor's look at them."""
+    """A deployed lab, its healthy account, and the doctor's results for them."""
 
     day: LabDay
 
@@ -57,7 +57,7 @@ class Account:
 
 
 def in_order(account: Account) -> None:
-    """The account as one would have it: bootstrapped, with a trail, the Slack app's secret filled in."""
+    """The healthy account: bootstrapped, with a trail, and with the secret of the Slack app."""
     account.call("ssm", "put_parameter", Name=VERSION, Value="30", Type="String", Overwrite=True)
     here = {"LocationConstraint": "ap-northeast-2"}
     account.call("s3", "create_bucket", Bucket=BUCKET, CreateBucketConfiguration=here)
@@ -90,7 +90,7 @@ def failed(account: Account) -> AbstractContextManager[None]:
 
 @contextmanager
 def only_the_config_map(account: Account) -> Iterator[None]:
-    """Access entries count for nothing; the API server goes by what it heard of a token for two seconds more."""
+    """Access entries do not count. The API server still uses what it knows of a token for two seconds."""
     with cluster(account, accessConfig={"authenticationMode": "CONFIG_MAP"}):
         until(account, lambda: not let_in())
         yield
@@ -98,7 +98,7 @@ def only_the_config_map(account: Account) -> Iterator[None]:
 
 
 def let_in() -> bool:
-    """Whether the API server knows who asks."""
+    """Whether the API server knows the caller."""
     connection = connect("gpu-lab")
     connection.patience = 0
     with suppress(OutsideFailed):
@@ -174,7 +174,7 @@ def old_price(account: Account) -> Iterator[None]:
 
 @contextmanager
 def running(account: Account, name: str, image: str) -> Iterator[None]:
-    """A deployment that is there, whoever runs it."""
+    """A deployment that exists; nobody needs to run it."""
     admin, path = account.cloud.control_plane.admin(), "/apis/apps/v1/namespaces/kube-system/deployments"
     labels = {"app": name}
     pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": image}]}}
@@ -186,7 +186,7 @@ def running(account: Account, name: str, image: str) -> Iterator[None]:
 
 @contextmanager
 def karpenter(account: Account) -> Iterator[None]:
-    """Karpenter with a NodePool that nothing keeps from GPUs."""
+    """Karpenter with a NodePool that may start GPU nodes."""
     admin = account.cloud.control_plane.admin()
     version = {
         "name": "v1",
@@ -213,7 +213,7 @@ def karpenter(account: Account) -> Iterator[None]:
 
 @contextmanager
 def deaf(account: Account) -> Iterator[None]:
-    """Nobody listens where the cluster's endpoint is."""
+    """No server listens at the cluster's endpoint."""
     clusters = account.cloud.aws.moto_additions.clusters
     endpoint = clusters._endpoint
     clusters._endpoint = "https://127.0.0.1:9"
@@ -224,7 +224,7 @@ def deaf(account: Account) -> Iterator[None]:
 Break = Callable[[Account], AbstractContextManager[None]]
 AUTOSCALER = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.35.0"
 NOT_OK, NOT_KNOWN = LineOutcome.NOT_OK, LineOutcome.NOT_KNOWN
-#: What is broken, what changes by it, and words of the line that says so.
+#: What is broken, what changes by it, and words of the line that reports it.
 BROKEN: dict[str, tuple[Break, Mapping[str, LineOutcome], str]] = {
     "no bootstrap": (no_bootstrap, {"bootstrap": NOT_OK}, "CDK is not bootstrapped"),
     "small quota": (small_quota, {"quota-g-vt": NOT_OK}, "need 8 vCPUs, and the quota of G and VT"),

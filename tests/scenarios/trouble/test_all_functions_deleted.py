@@ -1,4 +1,4 @@
-"""With every function of ours gone, what is armed at AWS still brings the pool to zero, and never grows it."""
+"""With every function of ours deleted, the armed failsafe still brings the pool to zero, and never grows it."""
 
 from datetime import datetime, timedelta
 
@@ -39,7 +39,7 @@ def test_the_failsafe_needs_none_of_our_code(lab: LabDay) -> None:
 
 
 def first_zero(lab: LabDay, since: datetime) -> datetime:
-    """When EKS was told to bring the pool to zero, by its own word: a look sees it some time later."""
+    """When EKS was told to bring the pool to zero, by its own record; a sample sees it some time later."""
     eks, whose = lab.api("eks"), {"name": lab.pool.cluster, "nodegroupName": lab.pool.nodegroup}
     ids = eks.list_updates(**whose)["updateIds"]
     updates = [eks.describe_update(**whose, updateId=each)["update"] for each in ids]

@@ -1,4 +1,4 @@
-"""Every cause of a diagnosis is played by the embedded cloud, and found: first, live, and in what was saved."""
+"""The embedded cloud plays every cause of a diagnosis, and the diagnosis finds it: first, live, and in snapshots."""
 
 import json
 import subprocess
@@ -28,7 +28,7 @@ OF_ALL = [name for name, fault in FAULTS.items() if fault.reach is not Reach.POO
 
 
 def kept(make: Callable[..., Any]) -> Callable[..., Any]:
-    """A client of each service for a hundred looks: each new one would read AWS's model of the service again."""
+    """One client of each service for a hundred reads: each new client would read AWS's model of the service again."""
     clients: dict[str, Any] = {}
 
     def client(service: str, **settings: object) -> Any:
@@ -41,7 +41,7 @@ def kept(make: Callable[..., Any]) -> Callable[..., Any]:
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TroubledLab]:
-    """Opened with the fault of each pool on; people work where they would."""
+    """The open lab with the fault of each pool on; people work where they would."""
     folder = tmp_path_factory.mktemp("snapshots")
     with Cloud(LAB, start=BEGINS, progress=print) as cloud, pytest.MonkeyPatch.context() as environment:
         cloud.up()
@@ -59,13 +59,13 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TroubledLab]:
 
 @pytest.fixture(scope="module")
 def of_pools(lab: TroubledLab) -> dict[str, Findings]:
-    """What is found of each pool, by the name of the pool and of its cause."""
+    """The findings of each pool, by the name of the pool and of its cause."""
     return lab.until({name: [name] for name in OF_A_POOL}, WITHIN)
 
 
 @pytest.fixture(scope="module")
 def of_all(lab: TroubledLab, of_pools: dict[str, Findings]) -> dict[str, Findings]:
-    """The same of what the pools share: in pools that were well until then."""
+    """The same for findings that all pools share: in pools that were healthy until then."""
     assert of_pools
     for name in OF_ALL:
         lab.fault("on", name)
@@ -75,7 +75,7 @@ def of_all(lab: TroubledLab, of_pools: dict[str, Findings]) -> dict[str, Finding
         "vcpu-quota": ["vcpu-quota"],
         "nccl-path-blocked": ["nccl-path-blocked", "operator-not-ready"],
     }
-    # An operator that is down is late after five minutes; a job's ranks give each other up a little earlier.
+    # A broken operator is late after five minutes; a job's ranks give up a little earlier.
     lab.pass_time(timedelta(minutes=6))
     found = lab.until(wanted, WITHIN, no_more=["nccl-path-blocked"])
     return {**found, "operator-not-ready": found["nccl-path-blocked"]}
@@ -118,7 +118,7 @@ def test_the_command_says_the_same_and_keeps_what_it_read(
 
 
 def test_two_independent_causes_are_both_found(lab: TroubledLab, of_all: dict[str, Findings]) -> None:
-    """One node is broken; the second does not come, or the pods on it are in other trouble."""
+    """One node is broken; the second does not come, or its pods have another problem."""
     assert of_all
     for name in OF_ALL:
         lab.fault("off", name)
@@ -148,7 +148,7 @@ def test_what_heals_is_well_again_once_the_faults_are_off(
     assert of_pools
     lab.fault("off", "--all")
     lost = {"xid", "gpu-count-short", "wrong-ami"}  # until the node is replaced
-    # What happened stays said: of the pod, and by the event.
+    # A past event stays in the report: of the pod, and by the event.
     said = {"gpu-lost", "image-pull-slow", "bandwidth-throttled", "driver-too-old"}
     lab.pass_time(timedelta(minutes=6))
     lab.until_well(set(OF_A_POOL) - lost - said, WITHIN)

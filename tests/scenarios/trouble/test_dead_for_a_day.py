@@ -1,4 +1,4 @@
-"""The planner is dead for a day, and nobody sweeps either: what was planned still opens and closes by itself."""
+"""The planner does not run for a day, and no sweep runs either: planned windows still open and close by themselves."""
 
 from datetime import timedelta
 

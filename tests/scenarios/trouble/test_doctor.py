@@ -1,4 +1,4 @@
-"""The doctor on the embedded cloud: one thing is broken at a time, and its line alone says so, with what to do."""
+"""The doctor on the embedded cloud: one thing is broken at a time, and only its line reports it, with what to do."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
 
 @pytest.fixture(autouse=True, scope="module")
 def _clients(account: Account) -> Iterator[None]:
-    """Clients of this process lead to the cloud."""
+    """Clients of this process call the embedded cloud."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in account.cloud.played().items():
             patch.setenv(name, value)
@@ -55,7 +55,7 @@ def _clients(account: Account) -> Iterator[None]:
 
 
 def fresh(**more: object) -> Lab:
-    """A lab that is not deployed: its cluster, node group and secret are not there yet."""
+    """A lab that is not deployed: its cluster, node group and secret do not exist yet."""
     return Lab.model_validate({"name": "fresh", **more})
 
 
@@ -151,7 +151,7 @@ def test_what_may_not_be_read_is_not_known_and_names_the_call(account: Account, 
 
 
 def stranger(account: Account) -> dict[str, str]:
-    """Credentials of a role that may ask all but two services."""
+    """Credentials of a role that may call all but two services."""
     role = account.call("iam", "create_role", RoleName="stranger", AssumeRolePolicyDocument="{}")["Role"][
         "Arn"
     ]
@@ -177,7 +177,7 @@ def stranger(account: Account) -> dict[str, str]:
 
 
 def shell(account: Account, *words: str, folder: Path, **environment: str) -> Said:
-    """The command line as a program of its own; an empty variable is one that is not set."""
+    """The command line as a program of its own. An empty variable counts as not set."""
     given = {**os.environ, **account.cloud.played(), **environment}
     done = subprocess.run(
         [sys.executable, "-m", "cli.main", "doctor", *words],

@@ -1,6 +1,6 @@
-"""A lab of which every pool is in trouble, on one embedded cloud: opened, broken, looked at and healed.
+"""A lab in which every pool has a problem, on one embedded cloud: opened, broken, observed and healed.
 
-Owns the waiting in virtual time and what people start by hand; what is found is judged by the tests.
+This file waits in virtual time, and starts what people start by hand. The tests judge the findings.
 """
 
 import json
@@ -28,7 +28,7 @@ Findings = Mapping[str, Any]
 
 
 class TroubledLab:
-    """The lab of a cloud that is up and that this process's environment names; snapshots go to `folder`."""
+    """The lab of a running cloud that this process's environment names; snapshots go to `folder`."""
 
     def __init__(self, cloud: Cloud, folder: Path) -> None:
         self.cloud = cloud
@@ -44,7 +44,7 @@ class TroubledLab:
         assert said.exit_code == 0, said.exception
 
     def open(self, pool: str, *, add: bool = False) -> None:
-        """Ask for one node, one more where the pool is open."""
+        """Asks for one node; for one more if the pool is open."""
         said = CliRunner().invoke(_OPEN, [pool, "1", "for", "2h", *(["--add"] if add else [])])
         assert said.exit_code == 0, said.output
 
@@ -56,7 +56,7 @@ class TroubledLab:
         )
 
     def training(self, pool: str) -> None:
-        """A job of two ranks, one a node, that have to meet."""
+        """A job of two ranks, one on each node, that must connect."""
         spec = self._spec(pool, "public.ecr.aws/hpc-cloud/nccl-tests:latest")
         words = (
             "torchrun --master-addr train-0.train --master-port 29500 bench.py all_reduce 1048576 268435456"
@@ -72,14 +72,14 @@ class TroubledLab:
     # what is seen
 
     def live(self, pool: str) -> Findings:
-        """A live diagnosis, as the verb collects it; the snapshot is kept."""
+        """A live diagnosis, as the command collects it; the snapshot is kept."""
         document = diagnose.collected(deployment.find(None), pool)
         self._saved(pool).write_text(json.dumps(document), "utf-8")
         found: Findings = judged(Snapshot.read(document)).to_json()
         return found
 
     def saved(self, pool: str) -> Findings:
-        """What `lamplighter diagnose --snapshot` says of the snapshot of the last live diagnosis."""
+        """The output of `lamplighter diagnose --snapshot` for the snapshot of the last live diagnosis."""
         out = self.folder / "findings.json"
         diagnose.command(snapshot=self._saved(pool), as_json=str(out))
         found: Findings = json.loads(out.read_text("utf-8"))
@@ -88,9 +88,9 @@ class TroubledLab:
     def until(
         self, wanted: Mapping[str, list[str]], within: timedelta, *, no_more: Collection[str] = ()
     ) -> dict[str, Findings]:
-        """Let time pass until the diagnosis of each pool begins with the causes that are wanted of it.
+        """Lets time pass until the diagnosis of each pool begins with its expected causes.
 
-        Of the pools in `no_more` nothing else may be found.
+        The pools in `no_more` must have no other finding.
         """
         found: dict[str, Findings] = {}
 
@@ -107,7 +107,7 @@ class TroubledLab:
         return found
 
     def until_well(self, pools: Iterable[str], within: timedelta) -> None:
-        """Let time pass until nothing is found of these pools any more."""
+        """Lets time pass until these pools have no finding any more."""
         ill = set(pools)
 
         def missing() -> list[str]:

@@ -1,4 +1,4 @@
-"""The certificate authority of the world's cluster, which nobody there presents a certificate of."""
+"""The certificate authority of the world's cluster. Nobody presents a certificate of it."""
 
 from datetime import UTC, datetime
 from functools import cache

@@ -1,4 +1,4 @@
-"""The APIs of EKS, Auto Scaling and EC2 over the world's machines, as far as our code calls them."""
+"""The APIs of EKS, Auto Scaling and EC2 over the world's machines, with the operations that our code calls."""
 
 import base64
 import random
@@ -17,7 +17,7 @@ from tests.world.outside import NotInTheWorld, refused
 Json = dict[str, Any]
 #: How long a scaling update stays InProgress.
 UPDATE = (10.0, 30.0)
-#: After so many seconds EKS takes over sizes that were set on the group itself.
+#: After this many seconds EKS takes over sizes that were set on the group itself.
 LAG = 60.0
 
 
@@ -31,7 +31,7 @@ class Update:
 
 @dataclass
 class Nodegroup:
-    """A node group as EKS sees it; the group behind it may be ahead."""
+    """A node group as EKS knows it. The Auto Scaling group behind it may be ahead."""
 
     name: str
     group: Group
@@ -56,12 +56,12 @@ class Eks:
         self.nodegroups: dict[str, Nodegroup] = {}
         self.ordered: Ordered = lambda _pool, _before, _after: None
         self.update_lasts: float | None = None
-        """Seconds that every update takes, where it is not as usual."""
+        """The seconds that every update takes, if not the usual time."""
         machines.refused = self._was_refused
         machines.launched = self._was_launched
 
     def create(self, pool: str, name: str, maximum: int) -> None:
-        """A node group at zero, and its Auto Scaling group."""
+        """Makes a node group at zero, and its Auto Scaling group."""
         group = Group(f"eks-{name}-world", pool, 0, maximum)
         self._machines.groups[group.name] = group
         self.nodegroups[name] = Nodegroup(name, group, {"minSize": 0, "maxSize": maximum, "desiredSize": 0})
@@ -131,7 +131,7 @@ class Eks:
         }
 
     def update(self, found: Nodegroup, kind: str) -> Update:
-        """Begin an update; it ends by itself."""
+        """Starts an update, which ends by itself."""
         update = Update(f"update-{len(found.updates) + 1}", kind, self._event_queue.now)
         found.updates[update.id] = update
         lasts = self.update_lasts or self._chance.uniform(*UPDATE)
@@ -184,7 +184,7 @@ class Eks:
 
 
 class AutoScaling:
-    """The groups behind the node groups, by their own API."""
+    """The Auto Scaling groups behind the node groups, with their own API."""
 
     def __init__(self, machines: Machines, cluster: str) -> None:
         self._machines, self._cluster = machines, cluster
@@ -304,7 +304,7 @@ class AutoScaling:
 
 
 class Ec2(SecurityGroups):
-    """The instances, and the groups that guard them, by EC2's own API."""
+    """The instances and the security groups, with EC2's own API."""
 
     def __init__(self, machines: Machines, lab: Lab, now: Callable[[], datetime]) -> None:
         super().__init__(lab.name, lab.cluster.vpc.cidr, now)
@@ -327,7 +327,7 @@ class Ec2(SecurityGroups):
                 "Placement": {"AvailabilityZone": ZONE},
                 "State": {"Name": machine.state},
                 "PrivateDnsName": machine.node,
-                # AWS's own tag: what somebody starts with a pool's tags has none.
+                # AWS's own tag: an instance that somebody starts with a pool's tags does not have it.
                 "Tags": []
                 if machine.stray
                 else [{"Key": "aws:autoscaling:groupName", "Value": machine.group}],

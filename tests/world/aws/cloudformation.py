@@ -1,6 +1,6 @@
-"""CloudFormation as far as a pool's node group goes: the steps before the write, the write, and the cleaning up.
+"""CloudFormation for a pool's node group: the steps before the write, the write, and the cleaning up.
 
-The steps are our real function, asked as the cluster stack's template does (stacks/constructs/pool/gpu_pool.py).
+The steps call our real function, as the cluster stack's template does (stacks/constructs/pool/gpu_pool.py).
 """
 
 import json
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 MARKED = timedelta(minutes=15)
-"""For so long a pool is kept as it is where a deploy dies and nothing ends its mark."""
+"""How long a pool stays blocked if a deploy dies and nothing ends its mark."""
 DIES = 40
-"""Which of the deploys of histories do, by the minutes that they are to take."""
+"""A deploy of a history that takes this many minutes dies so."""
 
 
 class CloudFormation:
-    """One stack's deploys, one after the other; what a step answered is None where it did not answer."""
+    """One stack's deploys, one after the other. The answer of a step is None if it did not answer."""
 
     def __init__(self, world: "World") -> None:
         self._world = world
         self.writing = False
         self.reason = ""
-        """Why the last step said no."""
+        """Why the last step refused."""
         self._answers: dict[str, Json] = {}
         self._digests: dict[str, int] = {}
         self._outdated: list[tuple[str, str, Json]] = []
 
     def read(self, pool: str) -> int | None:
-        """A deploy comes to a pool that it changes: the size it may write; None where it may not."""
+        """A deploy reaches a pool that it changes. Returns the size that it may write; None if it may not."""
         before = self._digests.get(pool, 0)
         gate = {"Pool": pool, "Digest": str(before + 1), **self._names(pool)}
         known = f"gate-{pool}-{before}"
@@ -45,14 +45,14 @@ class CloudFormation:
         return self.read_again(pool)
 
     def read_again(self, pool: str) -> int | None:
-        """The size alone, as on the way back from a deploy that failed late."""
+        """Reads only the size, as on the way back from a deploy that failed late."""
         now = self._digests.get(pool, 0)
         size = {"Digest": str(now), **self._names(pool)}
         answer = self._ask("Update", "DesiredSize", "size-of-any", size, {**size, "Digest": str(now - 1)})
         return None if answer is None else int(answer["Data"]["DesiredSize"])
 
     def write(self, pool: str, size: int) -> None:
-        """The node group of a pool that a deploy changes gets all its sizes."""
+        """Writes all sizes of a node group that a deploy changes."""
         most = self._world.lab.pools[pool].max_nodes
         sizes = {"minSize": 0, "maxSize": most, "desiredSize": size}
         name = self._world.lab.nodegroup_name(pool)
@@ -62,26 +62,26 @@ class CloudFormation:
                 clusterName=self._world.eks.cluster, nodegroupName=name, scalingConfig=sizes
             )
         except ClientError as busy:
-            # Then the deploy fails and goes back, which for the node group is nothing.
+            # Then the deploy fails and rolls back, which changes nothing of the node group.
             self.reason = str(busy)
         finally:
             self.writing = False
 
     def finish(self) -> None:
-        """Everything is written, or put back: what was replaced on the way is deleted."""
+        """Everything is written, or rolled back: the replaced resources are deleted."""
         for kind, known, properties in self._outdated:
             self._ask("Delete", kind, known, properties)
         self._outdated.clear()
 
     def changes_currency(self, before: str, after: str) -> bool:
-        """Whether a deploy may change the budget's currency, as its first step says."""
+        """Whether a deploy may change the budget's currency, by the answer of its first step."""
         budget = self._world.lab.guard.budget
         asked = {"Period": budget.period, "TimeZone": self._world.lab.time_zone}
         new, old = {"Currency": after, **asked}, {"Currency": before, **asked}
         return self._ask("Update", "Currency", "currency", new, old) is not None
 
     def is_told(self, request: Any, **_settings: Any) -> AbstractContextManager[None]:
-        """In the place of urlopen: the answer of a step."""
+        """Replaces urlopen: takes the answer of a step."""
         self._answers[request.full_url] = json.loads(request.data)
         return nullcontext()
 

@@ -1,6 +1,6 @@
 """DynamoDB in memory: one table of items by partition and sort key, conditions, updates and transactions.
 
-Whoever listens hears of every item as it was and as it is, at the moment of the write.
+Listeners are called at each write, with the item before and after it.
 """
 
 from bisect import bisect_left, bisect_right
@@ -15,7 +15,7 @@ Listener = Callable[[Item | None, Item | None], None]
 
 
 class DynamoDB:
-    """Tables come into being when they are first used; the ledger is the only one there is."""
+    """A table exists from its first use. The ledger is the only one."""
 
     def __init__(self) -> None:
         self.items: dict[Key, Item] = {}
@@ -52,7 +52,7 @@ class DynamoDB:
         return {}
 
     def batch_write_item(self, *, RequestItems: Mapping[str, list[Item]]) -> Item:
-        """Whole items, at most 25 of them and none twice; on no condition."""
+        """Writes whole items without conditions, at most 25 of them and none twice."""
         for requests in RequestItems.values():
             written = [request["PutRequest"]["Item"] for request in requests]
             if not 1 <= len({_key(item) for item in written}) == len(written) <= 25:
@@ -75,7 +75,7 @@ class DynamoDB:
         return {}
 
     def transact_write_items(self, *, TransactItems: list[Item], ClientRequestToken: str = "") -> Item:
-        """All or nothing; each item at most once, as DynamoDB wants it."""
+        """Writes all or nothing, each item at most once, as DynamoDB requires."""
         parts = [next(iter(part.items())) for part in TransactItems]
         keys = [_key(part.get("Key") or part["Item"]) for _, part in parts]
         if len(set(keys)) != len(keys):

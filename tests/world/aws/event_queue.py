@@ -1,6 +1,6 @@
-"""What happens when: the world's clock, and everything that is due at an instant.
+"""The world's clock, and everything that is due at an instant.
 
-Time only moves from one thing that happens to the next, so a quiet day costs nothing.
+Time only moves from one event to the next, so a quiet day costs nothing.
 """
 
 import heapq
@@ -12,7 +12,7 @@ Deed = Callable[[], object]
 
 
 class EventQueue:
-    """`now` is in UTC. What is due at the same instant happens in the order in which it was asked for."""
+    """`now` is in UTC. Events at the same instant happen in the order in which they were added."""
 
     def __init__(self, start: datetime) -> None:
         self.now = start.astimezone(UTC)
@@ -26,7 +26,7 @@ class EventQueue:
         self.at(self.now + timedelta(seconds=seconds), deed)
 
     def every(self, seconds: float, deed: Deed, first: float) -> None:
-        """Again and again, the first time after `first` seconds."""
+        """Repeats an action, the first time after `first` seconds."""
 
         def again() -> None:
             self.after(seconds, again)
@@ -35,7 +35,7 @@ class EventQueue:
         self.after(first, again)
 
     def run_until(self, when: datetime) -> None:
-        """Let everything happen that is due until then."""
+        """Runs all events that are due until then."""
         while self._due and self._due[0][0] <= when:
             self.now, _, deed = heapq.heappop(self._due)
             deed()

@@ -1,4 +1,4 @@
-"""DynamoDB's condition and update expressions over items in DynamoDB's own form, as far as a ledger uses them.
+"""DynamoDB's condition and update expressions over items in DynamoDB's own form, as far as the ledger uses them.
 
 Each text is parsed once. A text that the world cannot read raises NotInTheWorld.
 tests/properties/laws/test_world_conformance.py compares it with moto.
@@ -60,7 +60,7 @@ class _Reader:
 
 @cache
 def condition(text: str) -> Condition:
-    """Whether a condition holds for an item ({} where there is none)."""
+    """Whether a condition holds for an item ({} for a missing one)."""
     reader = _Reader(text)
     made = _either(reader)
     if reader.peek():
@@ -160,7 +160,7 @@ def _name(path: str, names: Given) -> str:
 
 
 def _compare(word: str, left: Any, right: Any) -> bool:
-    """Values of different kinds, and what is not there, compare as unequal and as nothing else."""
+    """Values of different types are unequal, and so are missing values. No other comparison of them holds."""
     if left is None or right is None:
         return word == "<>"
     [(kind, one)] = left.items()
@@ -178,7 +178,7 @@ def _starts(left: Any, right: Any) -> bool:
 
 @cache
 def change(text: str) -> Change:
-    """What an update does to an item: (the item before, the item to change, names, values)."""
+    """The change of an item by an update: (the item before, the item to change, names, values)."""
     reader = _Reader(text)
     changes: list[Change] = []
     while reader.peek():

@@ -1,7 +1,7 @@
-"""Lambda: runs our real handlers in this process, and lets them die, wait and fail between any two calls.
+"""Lambda: runs our real handlers in this process. They can die, wait and fail between any two calls.
 
-An invocation that is to wait at a call runs on a thread of its own, and only ever one of them at a time:
-while it waits, the rest of the world goes on, other functions included.
+An invocation that must wait at a call runs on a thread of its own. There is only one such invocation at a time. While
+it waits, the rest of the world goes on, with other functions.
 """
 
 import importlib
@@ -21,15 +21,15 @@ from tests.world.outside import Died, NotInTheWorld, no_answer, refused
 
 Json = Any
 Done = Callable[[Json | None, StatesError | None], None]
-#: Seconds after which Lambda ends a function, by stacks/constructs/functions/lab_functions.py; the others after a
+#: Seconds after which Lambda ends a function, by stacks/constructs/functions/lab_functions.py; others end after a
 #: minute. The guard may outlive its minute as the writer of a pool.
 TIMEOUT = 60.0
 TIMEOUTS = {"guard": 240.0, "cluster": 300.0, "diagnosis": 120.0}
 ANSWERED = 0.05
 KINDS = ("die", "fail", "throttle", "lost", "twice", "slow", "collide")
-#: Calls that boto3 sends with a token, so that asking twice is asking once.
+#: Calls that boto3 sends with a token, so that a repeated call has no second effect.
 IDEMPOTENT = frozenset({"transact_write_items"})
-#: Writes that DynamoDB refuses while a transaction is at the same item.
+#: Writes that DynamoDB refuses while a transaction writes the same item.
 ALONE = frozenset({"put_item", "update_item", "delete_item"})
 
 
@@ -55,29 +55,29 @@ class Invocation:
     go: threading.Semaphore | None = None
     made: list[str] = field(default_factory=list)
     verb: str = ""
-    """What was commanded, where the step is one of a command's run."""
+    """The command, if the step belongs to the run of a command."""
 
 
 class Functions:
-    """`cross` is every call's way outside; `troubles` says what goes wrong in an invocation."""
+    """`cross` passes every call to the outside; `troubles` says what goes wrong in an invocation."""
 
     def __init__(self, event_queue: EventQueue, chance: random.Random) -> None:
         self._event_queue, self._chance = event_queue, chance
         self.current: Invocation | None = None
         self.deleted: set[str] = set()
         self.unheard: set[str] = set()
-        """Functions whose answers are lost, though they do all that they are asked."""
+        """Functions whose answers are lost, although they do their work."""
         self.troubles: Callable[[str, str], tuple[Trouble, ...]] = lambda _function, _step: ()
         self.seen: Callable[[Invocation, str], None] = lambda _invocation, _outcome: None
         self.unnamed: list[str] = []
-        """Errors that our code has no name for: each is a bug, ours or the world's."""
+        """Errors that our code does not know: each is a bug, of ours or of the world."""
         self.count = self.calls = self.in_flight = 0
         self._back = threading.Semaphore(0)
         self._parked: list[Invocation] = []
         self._failure: BaseException | None = None
 
     def invoke(self, arn: str, event: Json, done: Done) -> None:
-        """Run a function to its end and tell what came of it, as Step Functions sees it."""
+        """Runs a function to its end. Returns its outcome as Step Functions sees it."""
         name = arn.rpartition(":")[2].rpartition("-")[2]
         if name in self.deleted:
             error = StatesError("Lambda.ResourceNotFoundException", f"Function not found: {arn}")
@@ -100,7 +100,7 @@ class Functions:
             self._with(invocation, work)
 
     def invoke_async(self, arn: str, event: Json, tries: int = 3) -> None:
-        """As EventBridge invokes: tried again after a minute, then two, and given up then."""
+        """Invokes as EventBridge does: it tries again after one minute and after two more, and then gives up."""
 
         def done(_result: Json | None, error: StatesError | None) -> None:
             if error is not None and tries > 1:
@@ -109,7 +109,7 @@ class Functions:
         self.invoke(arn, event, done)
 
     def now(self, arn: str, event: Json) -> tuple[Json | None, StatesError | None]:
-        """Another function of ours waits for this one: it runs at once, and nothing slow happens to it."""
+        """Another function of ours waits for this one: it runs at once, without delays."""
         name = arn.rpartition(":")[2].rpartition("-")[2]
         if name in self.deleted:
             raise refused("ResourceNotFoundException", f"Function not found: {arn}", "Invoke", 404)
@@ -119,7 +119,7 @@ class Functions:
     def at_once(
         self, name: str, step: str, work: Callable[[], Json]
     ) -> tuple[Json | None, StatesError | None]:
-        """Something of a function is done now, and nothing slow happens to it."""
+        """Runs a part of a function now, without delays."""
         troubles = tuple(each for each in self.troubles(name, step) if each.kind != "slow")
         invocation = Invocation(name, step, troubles)
         self.count += 1
@@ -130,7 +130,7 @@ class Functions:
             self.current = before
 
     def cross(self, service: str, operation: str, act: Callable[[], Json]) -> Json:
-        """One call from inside to outside; calls of people and of tests are never in trouble."""
+        """One call from our code to the outside. Calls of people and of tests never fail on purpose."""
         invocation = self.current
         if invocation is None:
             return act()
@@ -145,7 +145,7 @@ class Functions:
         return act()
 
     def end(self) -> None:
-        """Nothing waits any more; what waited is dead."""
+        """Ends all waiting invocations: they are dead."""
         for invocation in list(self._parked):
             invocation.dead = True
             self._resume(invocation)

@@ -1,7 +1,7 @@
-"""EC2 instances and the Auto Scaling groups that start and end them, with AWS's habits and their delays.
+"""EC2 instances and the Auto Scaling groups that start and end them, with AWS's behaviour and delays.
 
-A group launches what it misses, is refused where there is no capacity and tries again, and ends what is too
-much through a lifecycle hook. Whoever listens hears of every start and end of an instance.
+A group launches missing instances. Without capacity it is refused and tries again. It ends surplus instances through a
+lifecycle hook. Listeners are called at every start and end of an instance.
 """
 
 import random
@@ -14,7 +14,7 @@ from tests.world.aws.event_queue import EventQueue
 HOOK = "Terminate-LC-Hook"
 ZONE = "ap-northeast-2a"
 COUNTED = ("Pending", "InService")
-#: Seconds, least and most.
+#: Seconds, shortest and longest.
 LAUNCH = (1.0, 8.0)
 BOOT = (12.0, 40.0)
 SHUT_DOWN = (15.0, 60.0)
@@ -22,7 +22,7 @@ JOIN = (30.0, 60.0)
 GPUS_READY = (60.0, 120.0)
 LEAVE_KUBERNETES = (3.0, 20.0)
 NOTICED = 30.0
-#: EKS drains a node that goes for at most so long; one without work is done at once.
+#: EKS drains a leaving node for at most this long; a node without work is drained at once.
 EKS_DRAINS = 900.0
 EMPTY_DRAIN = (5.0, 40.0)
 TRY_AGAIN = (60.0, 300.0)
@@ -45,13 +45,13 @@ class Machine:
     gpus_after: float = 90.0
     leaves_after: float = 10.0
     stray: bool = False
-    """Somebody started it, outside of any group."""
+    """Somebody started it outside of any group."""
     working: bool = False
-    """Somebody's pod is on it; nobody's is ended without being asked."""
+    """Somebody's pod runs on it. Such a node is ended only after its people were asked to leave."""
     cordoned: bool = False
     annotations: dict[str, str] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
-    """What we have labelled its node with."""
+    """The labels that our code put on its node."""
 
     @property
     def exists(self) -> bool:
@@ -117,12 +117,12 @@ class Group:
 
 @dataclass
 class Troubles:
-    """What the outside does wrong at present; a history switches these on and off."""
+    """The present failures of the outside. A history switches them on and off."""
 
     capacity: int | None = None
-    """At most so many machines can be had; None: as many as one likes."""
+    """At most this many machines are available; None: no limit."""
     immortal: bool = False
-    """Instances do not end although they were told to."""
+    """Instances do not end although they were ordered to."""
     events_lost: bool = False
 
 
@@ -142,22 +142,22 @@ class Machines:
         self._number = 0
 
     def of_pool(self, pool: str) -> list[Machine]:
-        """What exists of it, in or out of its group."""
+        """The machines of a pool that exist, in or out of its group."""
         return [machine for machine in self.machines.values() if machine.pool == pool and machine.exists]
 
     def resize(self, group: Group, minimum: int, maximum: int, desired: int) -> None:
-        """New bounds; the group starts or ends machines for them at once."""
+        """Sets new bounds; the group starts or ends machines for them at once."""
         group.minimum, group.maximum, group.desired = minimum, maximum, desired
         group.resized = self.event_queue.now
         group.failures = 0
         self.replenish(group)
 
     def replenish(self, group: Group) -> None:
-        """In a moment the group sees what it misses, or has too much of."""
+        """After a moment the group notices missing or surplus machines."""
         self.event_queue.after(self.chance.uniform(*LAUNCH), lambda: self.reconcile(group))
 
     def reconcile(self, group: Group) -> None:
-        """Bring the group to what it is to have."""
+        """Brings the group to its desired capacity."""
         counted = group.counted()
         surplus = len(counted) - group.desired
         for member in sorted(counted, key=lambda each: each.machine.launched)[: max(0, surplus)]:
@@ -167,7 +167,7 @@ class Machines:
                 break
 
     def retire(self, group: Group, member: Member) -> None:
-        """Take a member out, through the lifecycle hook."""
+        """Takes a member out, through the lifecycle hook."""
         self.retired(group, member.machine)
         member.activity = self._activity(group, f"Terminating EC2 instance: {member.machine.id}")
         member.state, member.waits = "Terminating:Wait", member.waits + 1
@@ -177,22 +177,22 @@ class Machines:
         self.event("EC2 Instance-terminate Lifecycle Action", group.name)
 
     def proceed(self, member: Member, waits: int | None = None) -> bool:
-        """The wait of the hook is over; False where nothing waits."""
+        """Ends the wait of the hook; False if nothing waits."""
         if member.state != "Terminating:Wait" or (waits is not None and waits != member.waits):
             return False
         member.state = "Terminating:Proceed"
         self.shut_down(member.machine)
         if member.machine.ended is not None:
-            # EC2 had taken it back before the group could tell it to go.
+            # EC2 had taken it back before the group could end it.
             self._removed(self.groups[member.machine.group], member)
         return True
 
     def shut_down(self, machine: Machine) -> None:
-        """EC2 is told to end it."""
+        """Orders EC2 to end it."""
         if machine.shutting_down is not None:
             return
         if self.troubles.immortal:
-            # EC2 takes the order and does nothing; it is given again until the trouble is over.
+            # EC2 accepts the order and does nothing. The order is repeated until the failure is over.
             self.event_queue.after(60.0, lambda: self.shut_down(machine))
             return
         machine.state, machine.shutting_down = "shutting-down", self.event_queue.now
@@ -212,7 +212,7 @@ class Machines:
             self.reconcile(group)
 
     def stray(self, pool: str, group: str) -> Machine:
-        """Somebody starts a machine by hand that carries a pool's tags, outside its group."""
+        """Somebody starts a machine by hand with a pool's tags, outside its group."""
         machine = self._machine(pool, group)
         machine.group, machine.stray = group, True
         self._tell(machine)

@@ -1,6 +1,6 @@
-"""EventBridge Scheduler: one-time schedules of one group, which fire within a minute of their instant.
+"""EventBridge Scheduler: one-time schedules of one group, which run within a minute of their instant.
 
-A target that fails is tried again until the event is too old; then it is a dead letter.
+A failed target is tried again until the event is too old. Then it becomes a dead letter.
 """
 
 import json
@@ -43,11 +43,11 @@ class Entry:
 
 
 class Scheduler:
-    """`deliver` takes a target, its input and whom to tell what went wrong (None: nothing)."""
+    """`deliver` takes a target, its input and a callback for the error (None: no error)."""
 
     def __init__(self, event_queue: EventQueue, chance: random.Random) -> None:
         self._event_queue = event_queue
-        # Of its own: how often our code puts a schedule changes nothing else that is left to chance.
+        # A random source of its own: how often our code writes a schedule changes no other random choice.
         self._lateness = chance.getrandbits(64)
         self.entries: dict[str, Entry] = {}
         self.deliver: Target = lambda _arn, _input, _done: None

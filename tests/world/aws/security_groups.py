@@ -1,6 +1,6 @@
-"""The rules of the lab's two node groups, by EC2's own API: which there are, taken and given, and when.
+"""The rules of the lab's two node groups, with EC2's own API: they can be listed, removed and added.
 
-What stands in the cluster stack's template is there at the start; `history` keeps every moment at which it changed.
+The rules of the cluster stack's template exist at the start. `history` keeps each instant of a change.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def vpc_wide(cidr: str) -> Json:
 
 
 def _key(group: str, permission: Json) -> str:
-    """A rule without its description, as EC2 tells duplicates."""
+    """A rule without its description, as EC2 compares duplicates."""
     [pair] = permission.get("UserIdGroupPairs") or permission["IpRanges"]
     source = pair.get("GroupId") or pair["CidrIp"]
     return (
@@ -33,7 +33,7 @@ def _key(group: str, permission: Json) -> str:
 
 
 class SecurityGroups:
-    """Groups that nobody but experiments changes."""
+    """Groups that only experiments change."""
 
     def __init__(self, lab: str, cidr: str, now: Callable[[], datetime]) -> None:
         self._lab, self._now = lab, now
@@ -43,11 +43,11 @@ class SecurityGroups:
         }
         self.permissions = dict(self.at_first)
         self.history: list[tuple[datetime, bool]] = []
-        """When the rules changed, and whether all of them were there then."""
+        """When the rules changed, and whether all of them existed then."""
 
     @property
     def whole(self) -> bool:
-        """Whether every rule of the template is there."""
+        """Whether every rule of the template exists."""
         return self.at_first.keys() <= self.permissions.keys()
 
     def describe_security_groups(self, *, Filters: list[Json]) -> Json:

@@ -20,7 +20,7 @@ from tests.world.aws.event_queue import EventQueue
 from tests.world.outside import NotInTheWorld, refused
 
 Json = Any
-#: What a run asks of the world: seconds to wait, or a task (its resource and parameters).
+#: What a run needs of the world: seconds to wait, or a task (its resource and parameters).
 Asks = float | tuple[str, Json]
 Done = Callable[[Json | None, StatesError | None], None]
 LIMITS = Limits()
@@ -31,7 +31,7 @@ INVOKE = "arn:aws:states:::lambda:invoke"
 
 @dataclass
 class Execution:
-    """One run of a workflow; `steps` are the states it entered."""
+    """One run of a workflow; `steps` are the states that it entered."""
 
     workflow: str
     name: str
@@ -45,18 +45,18 @@ class Execution:
     looks: int = 0
 
     def count(self, events: int) -> None:
-        """So much more history; Step Functions ends a run when it is full, past every catcher."""
+        """Adds events to the history. Step Functions ends a run when its history is full, and no catcher helps."""
         self.events += events
         if self.events >= LIMITS.history_events:
             raise StatesError("States.Runtime", "The execution reached the maximum number of history events.")
 
 
 class StepFunctions:
-    """`invoke` runs a function by its ARN and tells what came of it."""
+    """`invoke` runs a function by its ARN and returns its outcome."""
 
     def __init__(self, event_queue: EventQueue, definitions: dict[str, Json]) -> None:
         self._event_queue, self._definitions = event_queue, definitions
-        # Of its own: the jitter of retries changes nothing else that is left to chance.
+        # A random source of its own: the jitter of retries changes no other random choice.
         self._chance = random.Random(0)
         self.executions: dict[tuple[str, str], Execution] = {}
         self.running = 0
@@ -82,7 +82,7 @@ class StepFunctions:
         return {"executionArn": name, "startDate": self._event_queue.now}
 
     def describe_execution(self, *, executionArn: str) -> Json:
-        """It is eventually consistent: a run that has just begun is not there at the first look."""
+        """It is eventually consistent: a run that has just begun is missing at the first read."""
         workflow, name = executionArn.split(":")[-2:]
         found = self.executions.get((workflow, name))
         if found is not None:
@@ -92,7 +92,7 @@ class StepFunctions:
         return {"status": found.status, "name": name}
 
     def stop(self, execution: Execution) -> None:
-        """A person stops a run; what it waits for comes to nothing."""
+        """A person stops a run, and its present wait has no effect any more."""
         execution.status = "ABORTED"
         self.running -= 1
 
@@ -129,7 +129,7 @@ class StepFunctions:
         self, execution: Execution, run: Generator[Asks, Json, None], resource: str, given: Json
     ) -> None:
         if resource == START_EXECUTION:
-            # Optimised integration: the input may be JSON, the name is the service's choice.
+            # Optimised integration: the input may be JSON, and the service chooses the name.
             name = f"{execution.name[:60]}-{len(self.executions)}"
             self.start_execution(
                 stateMachineArn=given["StateMachineArn"],
@@ -195,7 +195,7 @@ class StepFunctions:
                 given = fill(state["Parameters"], data, context) if "Parameters" in state else data
                 return put(state.get("ResultPath", "$"), data, state.get("Result", given)), following
             case "Task":
-                # A function gets its input as text: nothing of it need be copied before.
+                # A function gets its input as text, so nothing of it must be copied before.
                 template = state["Parameters"]
                 whole = template.keys() == {"step", "run.$"} and template["run.$"] == "$"
                 given = {"step": template["step"], "run": data} if whole else fill(template, data, context)
@@ -205,7 +205,7 @@ class StepFunctions:
 
 
 def _put(path: str | None, data: Json, result: Json) -> Json:
-    """Where nearly every result goes, without copying all the rest."""
+    """Puts a result at its usual place, without copying the rest."""
     if path is not None and path.startswith("$.results."):
         return {**data, "results": {**data.get("results", {}), path.removeprefix("$.results."): result}}
     return put(path, data, result)

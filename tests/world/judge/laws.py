@@ -1,7 +1,7 @@
-"""The laws, judged by what the world really ran and what was granted: small, slow and independent.
+"""The laws, judged by what the world really ran and what was granted. They are small, slow and independent.
 
-Each law says what is broken as a sentence; an empty list is a law that held. What can be judged at the moment
-(an order, a write) is in laws_at_once.py; here is what only the end of a history tells.
+Each law returns its breaches as sentences; an empty list means that the law held. laws_at_once.py judges what can be
+judged at once (an order, a write). This file judges what only the end of a history shows.
 """
 
 import json
@@ -15,20 +15,20 @@ from tests.world.judge.laws_at_once import HAND_OVER, LawsAtOnce
 from tests.world.people import PEOPLE, lease_of
 
 CLOSED_WITHIN = timedelta(minutes=15)
-"""From the first surplus node to none in EC2, with nothing in trouble."""
+"""From the first surplus node to none in EC2, without failures."""
 NODES_WITHIN = timedelta(minutes=10)
 BEGINS_WITHIN = timedelta(minutes=2)
-"""Scheduler takes up to one; the planner begins what is due within moments."""
+"""Scheduler may be up to one minute late; the planner starts a due lease within moments."""
 TAKEN_AWAY = timedelta(minutes=16)
-"""A node that somebody took by hand is gone at the latest then: EKS drains it for up to a quarter of an hour."""
+"""A node that somebody started by hand is gone by then: EKS drains it for up to fifteen minutes."""
 HOUR = timedelta(hours=1)
 
 
 class Laws(LawsAtOnce):
-    """`finish` gives all that is broken, once nothing happens any more."""
+    """`finish` returns all breaches, after the last event."""
 
     def finish(self) -> list[str]:
-        """All that is broken, once nothing happens any more."""
+        """All breaches, after the last event."""
         for pool in self.truth.pools():
             self._no_lease_no_node(pool)
             self._every_lease_ended(pool)
@@ -49,7 +49,7 @@ class Laws(LawsAtOnce):
         return self.broken
 
     def _settings_are_given_back(self) -> None:
-        """What leases changed of the operator's settings is Helm's again, value and manager, once they are over."""
+        """After their end, leases have given the operator's changed settings back to Helm: value and field manager."""
         policy = self.world.kubernetes.policy
         if policy.managers != {"helm"} or policy.spec != self.world.lab.gpu_operator.values:
             self._break(10, f"the ClusterPolicy is {policy.spec} and belongs to {sorted(policy.managers)}")
@@ -66,7 +66,7 @@ class Laws(LawsAtOnce):
                                f"{until:%d %H:%M:%S}, {took} of it without any trouble")  # fmt: skip
 
     def _leases_begin_in_their_minute(self, pool: str) -> None:
-        """What was known ahead is begun by its schedule; no lease waits until a sweep finds that nobody came."""
+        """A lease that was known ahead is started by its schedule. No lease waits until a sweep finds it."""
         begun: dict[str | None, list[datetime]] = {}
         for (workflow, _), run in self.world.workflows.executions.items():
             if workflow.endswith("-open"):
@@ -76,11 +76,11 @@ class Laws(LawsAtOnce):
             if not ahead or f"open-{name}" in self.taken_away:
                 continue
             last = ahead[-1]
-            # A planned one may have been taken out of the calendar, or refused.
+            # A planned lease may have been skipped, or refused.
             if not (last.granted or (last.state == "planned" and any(each.granted for each in versions))):
                 continue
             since = last.opens - BEGINS_WITHIN
-            # A command that was delivered again may open it too.
+            # A repeated command may open it too.
             opened = [version.at for version in versions if version.state == "opening"]
             first = min(
                 (at for at in [*begun.get(name, []), *opened] if at >= since), default=versions[-1].closes
@@ -97,16 +97,16 @@ class Laws(LawsAtOnce):
                 at <= until and self.late(pool, at, since) <= TAKEN_AWAY for at in self.meddled.get(pool, [])
             ):
                 continue
-            # What was granted for later, and not opened yet, stays closed while the lab is paused.
+            # While the lab is paused, a lease that was granted ahead and has not opened stays closed.
             took = self.late(pool, since, until, paused=True)
             if took > NODES_WITHIN:
                 self._break(5, f"leases on {pool} had too few nodes from {since:%d %H:%M:%S} to "
                                f"{until:%d %H:%M:%S}, {took} of it without any trouble")  # fmt: skip
 
     def _nobody_is_bounced(self, pool: str) -> None:
-        """What runs when one lease ends and another begins is kept for it.
+        """Nodes that run when one lease ends and another begins are kept for the second lease.
 
-        Where nobody had a lease a moment before, nothing is handed over: what was left is closed, as law 1 says.
+        If nobody had a lease a moment before, nothing is handed over: the remaining nodes are closed, by law 1.
         """
         for order in self.truth.orders:
             if order.pool != pool or order.by == "outside" or order.after >= order.before:
@@ -127,7 +127,7 @@ class Laws(LawsAtOnce):
 
     def _every_lease_ended(self, pool: str) -> None:
         for name, version in self.truth.known(pool).items():
-            # What only a person may take from a watched pool keeps its close from being proven.
+            # In a watched pool, nodes that only a person may take keep its close from being proven.
             unproven = version.state == "closing" and self.world.lab.mode(pool) != "watch"
             if version.granted or unproven:
                 self._break(3, f"lease {name} is {version.state} for ever")
@@ -135,7 +135,7 @@ class Laws(LawsAtOnce):
                 self._break(9, f"lease {name} was planned, and nothing became of it")
 
     def _windows_are_wall_clock(self, pool: str) -> None:
-        """A window's lease begins and may end when the clock on the wall says, in its own zone."""
+        """A window's lease begins and ends at the wall-clock times of its own zone."""
         document = json.loads(self.world.lab.to_json())
         windows = {window["name"]: window for window in document["windows"]}
         for name, versions in self.truth.leases.get(pool, {}).items():
@@ -151,7 +151,7 @@ class Laws(LawsAtOnce):
                 )
 
     def _every_window_is_planned(self) -> None:
-        """What the lab's calendar names between start and end became a lease, granted or not."""
+        """Every window of the lab's calendar between start and end became a lease, granted or not."""
         known = {name for leases in self.truth.leases.values() for name in leases}
         document = self.first_lab
         for window in document["windows"]:
@@ -174,7 +174,7 @@ class Laws(LawsAtOnce):
             self._break(1, f"at the end {left} are left on {pool}, {group.desired} ordered")
 
     def _nobody_is_somebody_else(self) -> None:
-        """Who asked is who is on the lease and in the trail; and nobody but who runs the lab touches another's."""
+        """The lease and the audit trail name the real caller. Only people who run the lab change another's lease."""
         for pool, leases in self.truth.leases.items():
             for name, versions in leases.items():
                 last = versions[-1]
@@ -187,7 +187,7 @@ class Laws(LawsAtOnce):
                     self._break(3, f"{who} touched {lease}, which is {owner}'s")
 
     def _a_failure_closes_its_own(self) -> None:
-        """What a run that failed has closed is what it had opened, not what was open already."""
+        """A failed run closes only what it had opened, and not what was open already."""
         given = (
             json.loads(each.input).get("command", {}) for each in self.world.workflows.executions.values()
         )
@@ -206,7 +206,7 @@ class Laws(LawsAtOnce):
                 self._break(8, f"the trail says {said(item['what'])!r} because {said(item['why'])!r}")
 
     def _steps_in_order(self) -> None:
-        """Experiments are undone before anything is drained or taken away, in every close."""
+        """In every close, experiments are undone before anything is drained or removed."""
         for execution in self.world.workflows.executions.values():
             if execution.workflow.endswith("-close"):
                 first = {step: execution.steps.index(step) for step in reversed(execution.steps)}
@@ -216,9 +216,9 @@ class Laws(LawsAtOnce):
 
 
 ALONE = {*PEOPLE, *map(written, STUDENTS)}
-"""Those who may touch what is theirs, and nothing else."""
+"""People who may change only their own leases."""
 
 
 def said(attribute: dict[str, str]) -> str:
-    """A reason of the trail as a sentence."""
+    """A reason of the audit trail as a sentence."""
     return str(read(decoded(attribute)))

@@ -1,6 +1,6 @@
-"""The laws as far as they can be judged at the moment: at every order, at every write, every other minute.
+"""The laws that can be judged at once: at every order, at every write, every second minute.
 
-Keeps what the end is judged by as well: when there was trouble, and what somebody did by hand.
+It also keeps facts for the end: when there were failures, and what somebody did by hand.
 """
 
 import json
@@ -20,7 +20,7 @@ ORDERED_WITHIN = timedelta(minutes=7)
 HOUR, HAND_OVER = timedelta(hours=1), timedelta(minutes=1)
 CURFEW = timedelta(minutes=10)
 ONE_CALL = timedelta(seconds=10)
-"""A lease that was granted so lately cannot be known to a call that is under way."""
+"""A call that is under way cannot know a lease that was granted this recently."""
 FAILSAFE_MINUTES = (10, 20, 30, 40)
 AFTER = {
     "planned": {"planned", "gone", "refused", *GRANTED},
@@ -29,7 +29,7 @@ AFTER = {
 }
 AFTER |= {state: {*GRANTED, "closing"} for state in GRANTED}
 AFTER |= {"refused": set(), "gone": {"planned", *GRANTED}}
-#: Verdicts for which no GPU has to run anything.
+#: Verdicts that need no GPU to run anything.
 SAID_BY_THE_NODE = {"allocatable", "labels", "ready", "xid"}
 
 
@@ -40,36 +40,36 @@ class LawsAtOnce(LawsOfMoney):
         super().__init__(world, truth)
         self.begun = world.now
         self.settles: datetime | None = None
-        """When the lab lost its windows, so that everything comes to its end."""
+        """When the lab lost its windows, so that everything ends."""
         self.first_lab = json.loads(world.lab.to_json())
         self.excused: dict[str, list[datetime]] = {}
-        """By pool: when somebody raised a size by hand, so that its surplus began anew."""
+        """By pool: when somebody raised a size by hand, so that its surplus began again."""
         self.moved: set[str] = set()
-        """Windows that a deploy moved: what was planned for them before is older than the lab."""
+        """Windows that a deploy moved: their earlier leases come from an older lab."""
         self.paused: list[tuple[datetime, datetime | None]] = []
         self.by_hand: dict[str, list[datetime]] = {}
         """When somebody set the size of a pool."""
         self.meddled: dict[str, list[datetime]] = {}
-        """By pool: when somebody took its nodes or its schedules away by hand."""
+        """By pool: when somebody removed its nodes or its schedules by hand."""
         self.taken_away: dict[str, datetime] = {}
-        """By schedule: when somebody deleted it; the next sweep may see that, nobody sooner."""
+        """By schedule: when somebody deleted it. Only the next sweep can notice that."""
         self.asked: dict[str, tuple[str, str]] = {}
-        """By lease: whose it is, if it is granted, and who gave the command for it."""
+        """By lease: its owner, if it is granted, and who gave the command."""
         self.of_the_role: set[str] = set()
-        """The requests in Slack of whoever has a role, by their keys."""
+        """The Slack requests of people with a role, by their keys."""
         self.expiries: dict[str, datetime] = {}
-        """By command: after when it may do nothing."""
+        """By command: the time after which it must have no effect."""
         world.dynamodb.listeners.append(self._written)
         world.eks.ordered = world.autoscaling.ordered = self._ordered
         self._faulty: dict[str, datetime] = {}
-        """By pool: since when its failsafe is not as it must be."""
+        """By pool: since when its failsafe is wrong."""
         world.machines.retired = self._retired
         world.kubernetes.asked_to_go = self._asked_to_go
         self._terminates = world.ec2.terminate_instances
         world.ec2.terminate_instances = self._terminated  # type: ignore[method-assign]
 
     def look(self) -> None:
-        """Now and then: every pool with leased nodes has its failsafe, but for the time of one sweep, and its money."""
+        """Checks regularly that each pool with leased nodes has its money, and its failsafe within one sweep."""
         now = self.world.now
         self._money_now()
         for pool in self.truth.pools():
@@ -112,7 +112,7 @@ class LawsAtOnce(LawsOfMoney):
             )  # fmt: skip
 
     def _gives_up_what_never_came(self, pool: str, after: int) -> bool:
-        """Step Release orders no more what a shortage keeps away; it takes nothing that is there."""
+        """The step Release no longer orders nodes that a shortage keeps away. It removes no existing node."""
         current = self.world.functions.current
         group = next(each for each in self.world.machines.groups.values() if each.pool == pool)
         return current is not None and current.step == "Release" and after >= len(group.counted())
@@ -123,7 +123,7 @@ class LawsAtOnce(LawsOfMoney):
         return max(0, least - self._kept_back(pool))
 
     def _kept_back(self, pool: str) -> int:
-        """The nodes of leases that were granted ahead and that a pause has kept from opening till now."""
+        """The nodes of leases that were granted ahead and that a pause has kept from opening until now."""
         leases = [
             v for v in self.truth.known(pool).values() if v.justifies(self.world.now) and v.at < v.opens
         ]
@@ -134,11 +134,11 @@ class LawsAtOnce(LawsOfMoney):
         )
 
     def _retired(self, group: Group, machine: Machine) -> None:
-        """A node on which people work goes last, as long as any lease is there."""
+        """A node on which people work is removed last, as long as any lease exists."""
         idle = sum(1 for each in group.counted() if not each.machine.working)
         functions = self.world.functions
         if "cluster" in functions.unheard | functions.deleted:
-            # Nobody else knows which nodes are idle; the youngest goes then.
+            # Nobody else knows which nodes are idle, so the youngest is removed.
             return
         ours = self.truth.orders and self.truth.orders[-1].by != "outside"
         enough = 0 < len(group.counted()) - group.desired <= idle
@@ -146,7 +146,7 @@ class LawsAtOnce(LawsOfMoney):
             self._break(5, f"{machine.id} was taken, on which people work, and {idle} idle ones stayed")
 
     def _asked_to_go(self, machine: Machine) -> None:
-        """People are asked to leave a node only where idle ones are too few to go instead."""
+        """People are asked to leave a node only if there are too few idle nodes."""
         current, leaving = self.world.functions.current, machine.annotations.get(LEAVING)
         if current is None or current.step != "Drain" or leaving is None:
             return
@@ -166,7 +166,7 @@ class LawsAtOnce(LawsOfMoney):
 
     def _terminated(self, *, InstanceIds: list[str]) -> Any:
         machines = self.world.machines.machines
-        # One that is in no group is no lease's, however few nodes a shortage leaves.
+        # A machine outside the group belongs to no lease, however few nodes a shortage leaves.
         members = {name for group in self.world.machines.groups.values() for name in group.members}
         pools = {machines[name].pool for name in InstanceIds if name in machines and name in members}
         done = self._terminates(InstanceIds=InstanceIds)
@@ -177,14 +177,14 @@ class LawsAtOnce(LawsOfMoney):
         return done
 
     def _armed_before(self, order: Order) -> None:
-        """Before a node may start, four shots stand, none earlier than the end of the last lease."""
+        """Before a node may start, four failsafe schedules exist, none earlier than the end of the last lease."""
         leases = [v for v in self.truth.known(order.pool).values() if v.justifies(order.at)]
-        # One that was granted ahead moves the failsafe as its own run begins, before its own nodes are ordered.
+        # A lease that was granted ahead moves the failsafe when its own run begins, before its nodes are ordered.
         begun = [v for v in leases if v.at >= v.opens or order.at - v.opens > ORDERED_WITHIN]
         leases = begun if sum(v.nodes for v in begun) >= order.after else leases
         ends = [version.closes for version in leases]
         if not ends and order.by == "deploy":
-            # What CloudFormation read moments ago was justified then; it is gone before anybody may say law 1.
+            # CloudFormation read the size a moment ago, when it was justified. It is gone before law 1 can count.
             return
         if not ends:
             self._break(1, f"{order.by} ordered {order.after} nodes on {order.pool} without a lease")
@@ -194,7 +194,7 @@ class LawsAtOnce(LawsOfMoney):
             self._break(2, f"{order.by} ordered {order.after} nodes on {order.pool}, and {fault}")
 
     def _opens(self, order: Order) -> None:
-        """Only an opening adds: who closes, and the guard, never order more than they found."""
+        """Only an opening adds nodes. A close and the guard never order more than they found."""
         current = self.world.functions.current
         if order.by in {"deploy", "scheduler"} or current is None:
             return
@@ -205,9 +205,9 @@ class LawsAtOnce(LawsOfMoney):
             )
 
     def failsafe_fault(self, pool: str, end: datetime, *, exact: bool = False) -> str | None:
-        """What is wrong with a pool's failsafe for a last end; None when it is as it must be.
+        """What is wrong with a pool's failsafe for a last end; None if it is right.
 
-        Only while a lease is granted or extended may it be later than it must be.
+        It may be later than it must be only while a lease is granted or extended.
         """
         for minutes in FAILSAFE_MINUTES:
             entry = self.world.scheduler.entries.get(f"failsafe-{pool}-{minutes}")
@@ -278,7 +278,7 @@ class LawsAtOnce(LawsOfMoney):
             self._break(3, f"lease {name} lasts {now.closes - now.opens}")
 
     def _keeps_what_runs(self, pool: str, name: str, was: Version, now: Version) -> None:
-        """A lease that comes to want fewer nodes never wants fewer than it has."""
+        """A lease that asks for fewer nodes never asks for fewer than it has."""
         if not (was.granted and now.granted and now.nodes < was.nodes):
             return
         has = next((has for other, _, has in self._shares(pool, **{name: was}) if other == name), 0)
@@ -286,13 +286,13 @@ class LawsAtOnce(LawsOfMoney):
             self._break(5, f"{name} has {has} nodes, and is to have {now.nodes}")
 
     def _not_while_paused(self, name: str) -> None:
-        """While people keep the lab closed, nothing is granted; a moment is theirs to say so."""
+        """While people keep the lab paused, nothing is granted. A moment is allowed for the pause to take effect."""
         for begin, end in self.paused:
             if begin + HAND_OVER < self.world.now < (end or self.world.now + HOUR):
                 self._break(3, f"lease {name} was granted while the lab was paused")
 
     def _ends_at_curfew(self, pool: str, name: str, lease: Version) -> None:
-        """No lease runs in the ten minutes from a curfew on; those of our histories are on a UTC clock."""
+        """No lease runs in the ten minutes from a curfew on. The curfews of our histories are in UTC."""
         minute = self.world.lab.curfew(pool)
         if minute is None:
             return
@@ -305,7 +305,7 @@ class LawsAtOnce(LawsOfMoney):
                 )
 
     def _moved_before(self, pool: str, name: str) -> None:
-        """Before a lease that runs is granted or extended, the failsafe is where its end wants it."""
+        """Before a running lease is granted or extended, the failsafe is where its new end needs it."""
         at = self.world.now
         ends = [version.closes for version in self.truth.known(pool).values() if version.justifies(at)]
         fault = self.failsafe_fault(pool, max(ends)) if ends else None
@@ -323,7 +323,7 @@ class LawsAtOnce(LawsOfMoney):
             self._break(3, f"with lease {name} pool {pool} is promised to {most} nodes")
 
     def pressed(self, ask: str) -> None:
-        """Whoever lets others in has pressed: what was approved has been given, unless the role is used up by now."""
+        """Somebody approved a request. The approved lease has been given, unless the role is used up."""
         item = self.world.dynamodb.items.get(("SLACK", f"ASK#{ask}"))
         if item is None:
             return
@@ -341,9 +341,9 @@ class LawsAtOnce(LawsOfMoney):
                 self._break(3, f"{name} was approved, and nobody gave it")
 
     def _within_the_role(self, pool: str, lease: Version) -> None:
-        """Whoever may have so many nodes gets no more, with what they let others have.
+        """A person with a limit of nodes gets no more, approved requests included.
 
-        What an owner extends by themselves is theirs to answer for.
+        An owner who extends a lease alone answers for the extension.
         """
         who = written(TEACHER)
         if who not in {lease.owner, lease.asked_by}:
@@ -355,7 +355,7 @@ class LawsAtOnce(LawsOfMoney):
             self._break(3, f"{who} may have {MOST} nodes on {pool}, and answers for {most}")
 
     def _not_too_long(self, command: str, lease: str) -> None:
-        """What somebody with a role opens, extends or lets others have is no longer than the role allows."""
+        """A lease that a person with a role opens, extends or approves is no longer than the role allows."""
         key = command.rpartition("-")[2]
         ask = self.world.dynamodb.items.get(("SLACK", f"ASK#{key}"))
         if key not in self.of_the_role and (ask is None or ask["state"]["S"] != "approved"):
@@ -378,7 +378,7 @@ class LawsAtOnce(LawsOfMoney):
             self._break(3, f"{command} was good until {expires:%H:%M} and was {item['outcome']['S']}")
 
     def _proven(self, pool: str) -> None:
-        """Zero was noted: then nothing was there, but for what began within the last moments."""
+        """Zero was recorded: then no machine existed, except those that began in the last moments."""
         soon = self.world.now - timedelta(minutes=1)
         left = [m.id for m in self.world.machines.of_pool(pool) if m.launched < soon]
         left += [m.node for m in self.world.kubernetes.nodes() if m.pool == pool]
@@ -395,7 +395,7 @@ class LawsAtOnce(LawsOfMoney):
                 self._break(6, f"{row['check']} on {row['node']} passed, and no GPU ever said so")
 
     def late(self, pool: str, since: datetime, until: datetime, *, paused: bool = False) -> timedelta:
-        """How long something took, counted from the last trouble in it; nothing while there is trouble."""
+        """How long something took, counted from the last failure in it; zero while there is a failure."""
         for begin, end in [*self.troubled, *self.ill.get(pool, []), *(self.paused if paused else [])]:
             if since <= (end or until) and begin <= until:
                 since = max(since, min(end or until, until))

@@ -1,6 +1,6 @@
-"""The laws about money: what is held covers what runs, and every second is counted once.
+"""The laws about money: held money covers what runs, and every second is counted once.
 
-Judged at every write of a budget, at every look, and at the end, against what EC2 ran.
+It judges at every write of a budget, at every look, and at the end, against what EC2 ran.
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ from tests.world.judge.truth import Truth, Version, amount
 from tests.world.world import World
 
 CENT, HALF_A_CENT = Fraction(1, 100), Fraction(1, 200)
-"""The table shows amounts rounded."""
+"""The table shows rounded amounts."""
 UNSURE = 60
-"""Seconds of each node: a lease granted in its first minute counts from its opening; seconds are rounded."""
+"""Seconds for each node: a lease that is granted in its first minute counts from its opening; seconds are rounded."""
 IN_FLIGHT, HALF_AN_HOUR = timedelta(minutes=5), timedelta(minutes=30)
 
 
@@ -28,16 +28,17 @@ class LawsOfMoney:
         self.taken_back: dict[str, int] = {}
         """By pool: how many machines AWS took back."""
         self.troubled: list[tuple[datetime, datetime | None]] = []
-        """When the outside, or our functions, were in trouble; None: still. What is due then may be late by that."""
+        """When the outside or our functions failed; None: they still do. Anything due in this time may be late by it.
+        """
         self.ill: dict[str, list[tuple[datetime, datetime | None]]] = {}
-        """By pool: while what the ledger says of it could not be read; None: still."""
+        """By pool: while its ledger items could not be read; None: they still cannot."""
         self.prices = {pool: [self._price(pool)] for pool in world.lab.pools}
-        """By pool: what a node-second has cost since the beginning."""
+        """By pool: the price of a node-second, since the beginning."""
         self.allowed = [(world.now, world.lab.guard.budget.amount)]
-        """What the budget was from when on."""
+        """The budget, from each instant of a change on."""
 
     def deployed(self) -> None:
-        """Note what a deploy has changed about money."""
+        """Records a deploy's changes of money."""
         for pool in self.world.lab.pools:
             self.prices.setdefault(pool, []).append(self._price(pool))
         self.allowed.append((self.world.now, self.world.lab.guard.budget.amount))
@@ -46,7 +47,7 @@ class LawsOfMoney:
         return Fraction(self.world.lab.price(pool)) / 3600
 
     def _held_for(self, pool: str) -> None:
-        """Of each lease that has nodes, what they will cost to its end is held; nodes go to who opened first."""
+        """For each lease with nodes, their cost to its end is held. Nodes belong to the leases in order of opening."""
         now = self.world.now
         for name, lease, has in self._shares(pool):
             price = self._price(pool) if lease.price is None else lease.price / 3600
@@ -58,8 +59,8 @@ class LawsOfMoney:
                 )
 
     def _shares(self, pool: str, **instead: Version) -> Iterator[tuple[str, Version, int]]:
-        """The leases in force by opening, each with how many of the pool's machines are its own."""
-        # What is no member any more, or is told to go, is nobody's: it goes.
+        """The leases in force by opening, each with the number of its own machines in the pool."""
+        # A machine that left the group, or is ordered to end, belongs to no lease.
         group = next(each for each in self.world.machines.groups.values() if each.pool == pool)
         left = sum(1 for member in group.counted() if member.machine.alive)
         in_force = {**self.truth.known(pool), **instead}.items()
@@ -72,7 +73,7 @@ class LawsOfMoney:
     def _budget_changed(self, before: Any, item: Any) -> None:
         held, spent = amount(item["held"]), amount(item["spent"])
         more = held > (amount(before["held"]) if before else 0)
-        # Who read the lab before it was deployed anew may still be at it.
+        # A function that read the lab before a deploy may still be running.
         since = self.world.now - IN_FLIGHT
         until = [*(at for at, _ in self.allowed[1:]), self.world.now]
         allowed = max(each for (_, each), end in zip(self.allowed, until, strict=True) if end >= since)
@@ -80,7 +81,7 @@ class LawsOfMoney:
             self._break(4, f"{held} held and {spent} spent are more than {allowed}")
 
     def _money_now(self) -> None:
-        """At any moment what is held is the sum of what leases hold, and no more is spent than ran."""
+        """At any moment the held money is the sum of the leases' holds, and no more is spent than ran."""
         holds = sum(
             (
                 lease.hold
@@ -97,7 +98,7 @@ class LawsOfMoney:
             self._break(4, f"{float(most):.4f} ran at most, and {float(spent):.4f} are counted as spent")
 
     def _money(self) -> None:
-        """What was spent is what ran; nothing is held for what is over."""
+        """The spent money is what ran; nothing is held for ended leases."""
         if self._watched():
             return
         held, spent = self._totals("held"), self._totals("spent")
@@ -116,19 +117,19 @@ class LawsOfMoney:
         for pool in self.truth.pools():
             prices = self.prices[pool]
             billed, existed = self.truth.node_seconds(pool)
-            # Seconds are rounded at every node's start and end; where EC2 has forgotten one that it took back, its
-            # group's activity says when it was gone, and that is when the group had noticed.
+            # Seconds are rounded at every node's start and end. If EC2 has forgotten a machine that it took back, the
+            # group's activity says when it was gone: when the group noticed.
             noticed = self.taken_back.get(pool, 0) * int(NOTICED)
             rounding = 2 * len(self.truth.machines.get(pool, {})) + noticed
-            # EC2 forgets within the hour what ended, and what cannot be read meanwhile is not counted; nobody else
-            # remembers what its group did not start.
+            # EC2 forgets an ended machine within an hour. If nothing can be read in that time, the machine is not
+            # counted. Only its group remembers it, so a machine without a group is lost.
             forgotten = self.truth.stray_seconds(pool) if self.long_trouble() else 0
             least += 0 if self.ill.get(pool) else (billed - forgotten - rounding) * min(prices)
             most += (existed + rounding) * max(prices)
         return least, most
 
     def long_trouble(self) -> bool:
-        """Whether the guard may have been unable to count for the better part of an hour."""
+        """Whether the guard may have been unable to count for most of an hour."""
         return any((end or self.world.now) - begin >= HALF_AN_HOUR for begin, end in self.troubled)
 
     def _totals(self, name: str) -> Fraction:
@@ -137,11 +138,11 @@ class LawsOfMoney:
         return sum((amount(item[name]) for item in totals), start=Fraction(0))
 
     def _watched(self) -> bool:
-        """Whether people may keep what nobody leased: nothing is counted as it should be then."""
+        """Whether people may keep nodes without a lease: then nothing is counted as it should be."""
         return any(self.world.lab.mode(pool) == "watch" for pool in self.truth.pools())
 
     def _every_second_is_in_one_place(self) -> None:
-        """What was spent is on receipts or waits for one, and each lease's is what ran for it, at its own price."""
+        """All spent money is on receipts or waits for one. Each lease's money is what ran for it, at its own price."""
         if self._watched():
             return
         told = Fraction(0)

@@ -1,6 +1,6 @@
-"""What really ran and what was granted, written down as it happens: all that the laws are judged by.
+"""What really ran and what was granted, recorded as it happens. The laws are judged by this record only.
 
-Reads raw items of the table and the world's own machines; nothing of ours is asked.
+It reads raw items of the table and the world's own machines, and uses none of our code.
 """
 
 import json
@@ -19,13 +19,13 @@ GRANTED = frozenset({"admitted", "opening", "open"})
 
 @dataclass(frozen=True)
 class Version:
-    """A lease as it stood in the table from an instant on."""
+    """A lease as the table had it from an instant on."""
 
     at: datetime
     by: str
     state: str
     nodes: int
-    """Those that it wants at present: what a shortage keeps away is not ordered until it is asked for again."""
+    """The nodes that it orders now. A node that a shortage keeps away is not ordered until the lab asks again."""
     opens: datetime
     closes: datetime
     window: str | None
@@ -33,9 +33,9 @@ class Version:
     owner: str
     asked_by: str
     price: Fraction | None
-    """Of a node and an hour, as it was granted."""
+    """The price of a node and an hour, as it was granted."""
     replaced: bool
-    """Whether nodes of it were changed for fresh ones."""
+    """Whether some of its nodes were replaced."""
 
     @property
     def granted(self) -> bool:
@@ -43,7 +43,7 @@ class Version:
 
     @property
     def holds(self) -> bool:
-        """Whether money is kept for it: until what it spent is known."""
+        """Whether money is held for it: until its spent money is known."""
         return self.granted or self.state == "closing"
 
     def justifies(self, at: datetime) -> bool:
@@ -52,7 +52,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Life:
-    """A machine's life; `ended` is None while it is there."""
+    """A machine's life; `ended` is None while it exists."""
 
     id: str
     launched: datetime
@@ -64,7 +64,7 @@ class Life:
 
 @dataclass(frozen=True)
 class Order:
-    """A size that somebody asked a pool to have."""
+    """A size that somebody ordered for a pool."""
 
     at: datetime
     pool: str
@@ -75,7 +75,7 @@ class Order:
 
 @dataclass
 class Truth:
-    """`leases` and `machines` are what the world has seen so far, by pool."""
+    """`leases` and `machines` are all that the world has seen so far, by pool."""
 
     world: World
     leases: dict[str, dict[str, list[Version]]] = field(default_factory=dict)
@@ -92,21 +92,21 @@ class Truth:
         return iter(self.world.lab.pools)
 
     def known(self, pool: str) -> dict[str, Version]:
-        """The leases of a pool as they are now."""
+        """The present leases of a pool."""
         return {name: versions[-1] for name, versions in self.leases.get(pool, {}).items()}
 
     def receipts(self, pool: str) -> list[dict[str, Any]]:
-        """What the lab says that leases came to, and what ran without any."""
+        """The costs on receipts: of leases, and of machines without a lease."""
         return [json.loads(item["document"]["S"]) for item in self._items(pool, "RECEIPT#")]
 
     def unbilled(self, pool: str) -> Fraction:
-        """What is counted as spent and on no receipt yet."""
+        """The money that is counted as spent and not on a receipt yet."""
         [state] = [*self._items(pool, "STATE"), {}][:1]
         waiting = json.loads(state["unbilled"]["S"]) if "unbilled" in state else None
         return Fraction(waiting["amount"]) if waiting else Fraction(0)
 
     def touched(self, pool: str) -> list[tuple[str, str]]:
-        """Who ended or extended which lease, as the trail says."""
+        """Who ended or extended which lease, by the audit trail."""
         return [
             (item["who"]["S"], item["lease"]["S"])
             for item in self._items(pool, "AUDIT#")
@@ -114,9 +114,9 @@ class Truth:
         ]
 
     def past_end(self, pool: str, name: str) -> Fraction:
-        """The node-seconds beyond what leases justify that a lease may answer for, until every machine was gone.
+        """The node-seconds without justification for which a lease may answer, until every machine was gone.
 
-        They ran after its end, or since it was granted where nodes of it were changed for fresh ones.
+        They ran after its end; or since its grant, if nodes of it were replaced.
         """
         now = self.world.now
         own = list(self._stretches(pool, name, now))
@@ -135,7 +135,7 @@ class Truth:
         )
 
     def _members(self, pool: str, *, existing: bool) -> Iterator[tuple[datetime, datetime]]:
-        """The lives of what the pool's group started: until EC2 bills it no more, or until it is gone."""
+        """The lives of the machines of the pool's group, until EC2 stops billing them, or until they are gone."""
         for life in self.machines.get(pool, {}).values():
             if not life.stray:
                 yield life.launched, (life.ended if existing else life.stopped) or self.world.now
@@ -148,7 +148,7 @@ class Truth:
         ]
 
     def owner(self, pool: str, lease: str) -> str:
-        """Who answers for a lease."""
+        """The owner who answers for a lease."""
         return self.leases[pool][lease][-1].owner
 
     def justified(self, pool: str, at: datetime, seen: datetime | None = None) -> int:
@@ -162,17 +162,17 @@ class Truth:
         return total
 
     def exposed(self, pool: str, until: datetime) -> list[tuple[datetime, datetime]]:
-        """The stretches in which more machines existed than leases justified, by time."""
+        """The periods in which more machines existed than leases justified."""
         lives = [(life.launched, life.ended or until, 1) for life in self.machines.get(pool, {}).values()]
         return _positive([*lives, *((a, b, -n) for a, b, n in self._justified(pool, until))])
 
     def lacking(self, pool: str, until: datetime) -> list[tuple[datetime, datetime]]:
-        """The stretches in which leases justified more machines than there were."""
+        """The periods in which leases justified more machines than existed."""
         lives = [(life.launched, life.stopped or until, -1) for life in self.machines.get(pool, {}).values()]
         return _positive([*lives, *self._justified(pool, until)])
 
     def _justified(self, pool: str, until: datetime) -> Iterator[tuple[datetime, datetime, int]]:
-        """From when to when how many nodes are justified, by each lease as it stood."""
+        """The periods and the justified nodes of each, by each version of a lease."""
         for name in self.leases.get(pool, {}):
             for version, begins, ends in self._stretches(pool, name, until):
                 yield begins, ends, version.nodes
@@ -186,14 +186,14 @@ class Truth:
         return _seconds(billed), _seconds(existed)
 
     def stray_seconds(self, pool: str) -> Fraction:
-        """What machines ran that no group started."""
+        """What machines outside any group ran."""
         strays = [life for life in self.machines.get(pool, {}).values() if life.stray]
         return sum((_seconds((life.ended or self.world.now) - life.launched) for life in strays), Fraction(0))
 
     def leased(self, pool: str, *, existing: bool) -> dict[str, Fraction]:
-        """The node-seconds of each lease: at every instant those that run are theirs who opened first.
+        """The node-seconds of each lease. At every instant, running machines belong to the leases in order of opening.
 
-        They run until EC2 bills them no more, or until they are gone. What was started beside the group is no lease's.
+        They run until EC2 stops billing them, or until they are gone. A machine outside the group belongs to no lease.
         """
         now = self.world.now
         lives = list(self._members(pool, existing=existing))
@@ -216,7 +216,7 @@ class Truth:
     def _stretches(
         self, pool: str, name: str, until: datetime
     ) -> Iterator[tuple[Version, datetime, datetime]]:
-        """From when to when a lease was granted, by each of its versions."""
+        """The periods in which a lease was granted, by each of its versions."""
         versions = self.leases[pool][name]
         for version, following in zip(versions, [*versions[1:], None], strict=True):
             begins = max(version.at, version.opens)
@@ -259,7 +259,7 @@ class Truth:
 
 
 def amount(money: Any) -> Fraction:
-    """An amount of money as the table has it."""
+    """An amount of money in the form of the table."""
     return Fraction(money["M"]["amount"]["S"])
 
 
@@ -270,7 +270,7 @@ def _seconds(length: timedelta) -> Fraction:
 def _levels(
     stretches: Iterable[tuple[datetime, datetime, int]],
 ) -> Iterator[tuple[datetime, datetime, int]]:
-    """The sum of the stretches between each two of their ends."""
+    """The sum of the periods between each two of their ends."""
     changes: dict[datetime, int] = {}
     for begin, end, number in stretches:
         changes[begin] = changes.get(begin, 0) + number
@@ -282,7 +282,7 @@ def _levels(
 
 
 def _positive(stretches: Iterable[tuple[datetime, datetime, int]]) -> list[tuple[datetime, datetime]]:
-    """When the sum of the stretches is more than nothing."""
+    """When the sum of the periods is more than zero."""
     found: list[tuple[datetime, datetime]] = []
     for since, until, number in _levels(stretches):
         if number <= 0:

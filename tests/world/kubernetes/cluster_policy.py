@@ -1,6 +1,6 @@
-"""The world's ClusterPolicy: one object, server-side apply, and who manages which of its fields.
+"""The world's ClusterPolicy: one object, with server-side apply and the managers of its fields.
 
-As the API server does it, for a part that has mappings and whole values only.
+It works like the API server, for the part with mappings and whole values only.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ IDENTITY = ("metadata", "apiVersion", "kind")
 
 
 class ClusterPolicy:
-    """Helm's at first; whoever applies by force takes a field, and lets go of what it leaves out."""
+    """Helm manages it at first. A forced apply takes a field over, and gives up the fields that it leaves out."""
 
     def __init__(self, spec: Json) -> None:
         self._owned: dict[str, dict[Path, Any]] = {"helm": dict(_leaves({"spec": spec}))}
@@ -24,11 +24,11 @@ class ClusterPolicy:
 
     @property
     def managers(self) -> set[str]:
-        """Who has a field of it."""
+        """The managers of a field."""
         return {manager for manager, fields in self._owned.items() if fields}
 
     def live(self) -> Json:
-        """The object as it is read."""
+        """The object as a read returns it."""
         found: Json = {
             "apiVersion": "nvidia.com/v1",
             "kind": "ClusterPolicy",

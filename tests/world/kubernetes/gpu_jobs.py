@@ -1,4 +1,4 @@
-"""Jobs of two pods on two machines: an all_reduce that ends well where the nodes reach each other."""
+"""Jobs of two pods on two machines: an all_reduce that succeeds if the nodes reach each other."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,7 +15,7 @@ TOGETHER = nccl()
 
 
 def ranks(job: Json, *, reachable: bool, now: datetime) -> list[tuple[Json, str, datetime, int, str]]:
-    """The pods of a Job: manifest, node, end, exit code and what each prints."""
+    """The pods of a Job: manifest, node, end, exit code and output of each."""
     template = job["spec"]["template"]
     affinity = template["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     nodes = [term["matchFields"][0]["values"][0] for term in affinity["nodeSelectorTerms"]]

@@ -1,6 +1,6 @@
 """The API server's answers about the world's machines: nodes that join and leave, pods that run and end.
 
-Stands where kubernetes' own DynamicClient stands; nodes follow from their machines and the time.
+It replaces kubernetes' own DynamicClient. Nodes follow from their machines and the time.
 """
 
 import json
@@ -26,18 +26,18 @@ from tests.world.outside import NotInTheWorld, Passage
 Json = dict[str, Any]
 CHECK_RUNS = (10.0, 40.0)
 QUICK_RUNS = (10.0, 20.0)
-"""The ladder's two minutes are enough then, however long the GPUs were set up: for a lease that shall be proven."""
+"""Then the two minutes of the ladder are enough, however long the GPU set-up took. For a lease that must be proven."""
 FETCHES = timedelta(seconds=5)
 CONFIG = "nvidia.com/device-plugin.config"
 LEAVES_IN = (1.0, 30.0)
 PEOPLE = "class"
-"""The namespace of those who work on nodes."""
+"""The namespace of people who work on nodes."""
 LISTS = ("clusterpolicies", "daemonsets", "deployments", "events", "jobs", "runtimeclasses")
 
 
 @dataclass
 class Pod:
-    """A pod on a machine; `ends` is when it is finished by itself, `gone` when it was deleted."""
+    """A pod on a machine. `ends` is when it finishes by itself, `gone` when it was deleted."""
 
     manifest: Json
     machine: Machine
@@ -48,7 +48,7 @@ class Pod:
     deleted: datetime | None = None
     gone: datetime | None = None
     waits: bool = False
-    """For a GPU that no node offers, or for a node that is gone."""
+    """It waits for a GPU that no node offers, or for a node that is gone."""
 
     @property
     def name(self) -> str:
@@ -61,20 +61,20 @@ class Pod:
 
 @dataclass
 class Health:
-    """What the GPUs of new machines are like: a history changes it."""
+    """The state of the GPUs of new machines. A history changes it."""
 
     broken: bool = False
     """Checks say that the GPU does not work."""
     broken_on: set[str] = field(default_factory=set)
-    """Nodes on which checks say so."""
+    """Nodes on which the checks find a broken GPU."""
     garbled: bool = False
-    """Checks print something that nobody can read."""
+    """Checks print text that no parser can read."""
     silent: bool = False
     """The API server does not answer."""
     stubborn: bool = False
     """No pod may be evicted (a PodDisruptionBudget)."""
     told: set[tuple[str, str]] = field(default_factory=set)
-    """Checks and nodes whose pod really said that the GPU works: the truth behind a verdict."""
+    """Checks and nodes whose pod really found a working GPU: the truth behind a verdict."""
 
 
 class Kubernetes:
@@ -86,18 +86,18 @@ class Kubernetes:
         self.pods: dict[tuple[str, str], Pod] = {}
         self.health = Health()
         self.check_runs = CHECK_RUNS
-        """For how long a check runs at least and at most, in seconds."""
+        """How long a check runs, at least and at most, in seconds."""
         self.policy = ClusterPolicy({})
         self.reachable: Callable[[], bool] = lambda: True
         """Whether pods of two nodes reach each other."""
         self.jobs: dict[tuple[str, str], Json] = {}
         self.evicted: list[tuple[datetime, Machine]] = []
         self.asked_to_go: Callable[[Machine], None] = lambda _machine: None
-        """Told of each machine whose people are asked to leave, before they do."""
+        """Called for each machine whose people are asked to leave, before they do."""
         machines.changed.append(self._changed)
 
     def client(self, cross: Passage) -> Any:
-        """What takes the place of DynamicClient."""
+        """The replacement of DynamicClient."""
 
         def request(method: str, path: str, **sent: Any) -> Any:
             body, query = sent.get("body"), dict(sent.get("query_params") or [])
@@ -119,7 +119,7 @@ class Kubernetes:
         return SimpleNamespace(request=request)
 
     def nodes(self, nodegroup: str | None = None) -> list[Machine]:
-        """The machines that are nodes at present."""
+        """The machines that are nodes now."""
         return [
             machine
             for machine in self._machines.machines.values()
@@ -136,7 +136,7 @@ class Kubernetes:
         return machine.ended is None or now < machine.ended + timedelta(seconds=machine.leaves_after)
 
     def work_on(self, machine: Machine, gpus: int = 1) -> None:
-        """Somebody's pod runs on the machine from now on, and does not end by itself."""
+        """Somebody's pod runs on the machine from now on. It does not end by itself."""
         machine.working = True
         limits = {"nvidia.com/gpu": str(gpus)} if gpus else {}
         manifest = {
@@ -232,7 +232,7 @@ class Kubernetes:
         return [pod for pod in found if (pod.manifest["metadata"].get("labels") or {}).get(key) == value]
 
     def _listed(self, kind: str) -> list[Json]:
-        """What a diagnosis lists besides nodes and pods: an operator whose plugin is there, and no events."""
+        """What a diagnosis lists beside nodes and pods: an operator with its plugin, and no events."""
         match kind:
             case "clusterpolicies":
                 metadata, status = {"name": "cluster-policy"}, {"state": "ready"}
@@ -310,7 +310,7 @@ class Kubernetes:
         return Pod(manifest, machine, joined)
 
     def _operator(self) -> Pod:
-        """The operator's own pod, on a system node of which the world knows no more."""
+        """The operator's own pod, on a system node. The world knows nothing else of that node."""
         labels = {"app": "gpu-operator", "pod-template-hash": "5d8f7c9b6d"}
         metadata = {"name": "gpu-operator", "namespace": "gpu-operator", "labels": labels}
         started = self._event_queue.now - timedelta(days=1)
@@ -327,7 +327,7 @@ class Kubernetes:
         machine = next((each for each in self.nodes() if each.node == node), None)
         now = self._event_queue.now
         if machine is None:
-            # The API server takes it, and no scheduler ever finds a place for it.
+            # The API server accepts it, but no scheduler ever finds a place for it.
             was = next(each for each in self._machines.machines.values() if each.node == node)
             self._add(Pod(manifest, was, now, waits=True))
             return 201, {}
@@ -351,7 +351,7 @@ class Kubernetes:
         return 201, {}
 
     def _plugged(self) -> bool:
-        """Whether the operator's device plugin runs: it is on, and tolerates what the nodes are tainted with."""
+        """Whether the operator's device plugin runs: it is on, and tolerates the taints of the nodes."""
         spec = self.policy.spec
         given = (spec.get("daemonsets") or {}).get("tolerations")
         fits = given is None or any(each.get("value") != "present" for each in given)
@@ -403,7 +403,7 @@ class Kubernetes:
         return 201, {}
 
     def _goes(self, pod: Pod, seconds: float) -> None:
-        """It is gone after so long; nobody works on a machine whose last notebook is gone."""
+        """The machine is gone after this time. When its last notebook is gone, nobody works on it."""
         machine = pod.machine
         pod.gone = self._event_queue.now + timedelta(seconds=seconds)
 
@@ -445,7 +445,7 @@ def _labels(manifest: Json) -> dict[str, str]:
 
 
 def _waiting(pod: Pod, metadata: Json) -> Json:
-    """A pod for which no node has a GPU."""
+    """A pod that waits because no node has a free GPU."""
     said = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
     return {
