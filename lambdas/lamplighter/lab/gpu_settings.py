@@ -1,7 +1,7 @@
-"""How a pool's GPUs are offered: whole, shared or cut into slices, and what a window changes of the operator.
+"""How a pool offers its GPUs: whole, shared or in slices; and the operator's settings that a window changes.
 
-The lab says it once, each window may say otherwise. Whether the instance type can do it is for
-lab_rules_gpu; how it is brought about, for domain.gpu_sharing.
+The lab sets it once, and each window may replace it. labfile/rules/gpu.py checks whether the instance type supports it;
+domain/gpu/ applies it.
 """
 
 from typing import Literal, Self

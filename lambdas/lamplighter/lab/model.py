@@ -1,7 +1,7 @@
 """The model of lab.yaml: every key, its default and its unit; read at synth and at run time.
 
-The default lab is the Terraform lab, value for value. Here stand the shapes; what does not fit
-together is found by lab_rules, and the file with its lines is read by labfile.
+Each default has the value of the Terraform lab. This file has the types. labfile/rules/ finds values that do not fit
+together, and labfile reads the file with its lines.
 """
 
 from datetime import date
