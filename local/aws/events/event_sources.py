@@ -15,7 +15,7 @@ from typing import Any
 import moto.awslambda.models as moto_lambda
 
 from local.aws.api.own_services import Document
-from local.aws.events.event_filter import matches
+from local.aws.events.event_pattern import matches
 from local.aws.functions.runtime import Throttled
 from local.aws.functions.service import LambdaService
 from local.aws.functions.worker import Outcome

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from local.aws.events.event_filter import matches
+from local.aws.events.event_pattern import BadPattern, matches
 from tests.local.cloudformation.test_cloudformation import Stacks
 
 #: Notes what it is told in another table, and fails on the word.
@@ -213,8 +213,8 @@ def test_patterns_match_as_lambda_says():
     assert matches({"dynamodb": {"Keys": {"pk": {"S": [{"prefix": "SLACK"}]}}}}, event)
     assert not matches({"dynamodb": {"Keys": {"sk": {"S": ["x"]}}}}, event)
     assert matches({"dynamodb": {"NewImage": [{"exists": False}]}}, event)
-    with pytest.raises(ValueError, match="comparison"):
-        matches({"eventName": [{"suffix": "T"}]}, event)
+    with pytest.raises(BadPattern, match="Unrecognized match type"):
+        matches({"eventName": [{"like": "T"}]}, event)
 
 
 #: Notes every record with the size of its batch, and names the bad ones as failed, each once.
