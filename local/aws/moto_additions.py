@@ -24,6 +24,7 @@ from local.aws.eks.nodes import Fleet, Nodes
 from local.aws.eks.tags import Tags
 from local.aws.eks.updates import Updates
 from local.aws.events.alarms import Alarms
+from local.aws.events.delivery_faults import DeliveryFaults
 from local.aws.events.events import Events
 from local.aws.events.scheduler import Firing, Scheduler
 from local.aws.pricing import Pricing
@@ -36,6 +37,7 @@ from local.faults.switches import Switches
 
 class MotoAdditions:
     """The additions of one embedded AWS. Faults are switched on `faults`, or by the names of causes on `switches`.
+    `deliveries` changes EventBridge's deliveries by a script.
 
     The same seed gives the same jitter.
     """
@@ -43,6 +45,7 @@ class MotoAdditions:
     def __init__(self, server: Server, service_context: ServiceContext, *, seed: int = 0) -> None:
         self.faults = Faults()
         self.switches = Switches()
+        self.deliveries = DeliveryFaults()
         self._timers = Timers(service_context.clock, "aws-timers")
         lives = InstanceLives(service_context.clock, self._timers, self.faults, seed)
         launches = LaunchFaults(
@@ -84,7 +87,7 @@ class MotoAdditions:
         fill_in(service_context.state, scaling, nodegroups, self.clusters)
         lives.install()
         security_group_rules.install()
-        Events(service_context, self._timers).install()
+        Events(service_context, self._timers, self.deliveries).install()
         Alarms(service_context, self._timers).install()
         server.application.services |= {
             "eks": application("eks", self.clusters, nodegroups, updates, access, self.addons, tags),

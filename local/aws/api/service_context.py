@@ -4,7 +4,7 @@ A service calls another over the endpoint, like any client, as the account itsel
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,8 @@ class ServiceContext:
     access_key_id: str
     secret_access_key: str
     account_id: str = "123456789012"
+    #: Puts an event of AWS's own on the default bus, where PutEvents takes none; EventBridge sets it.
+    tell: Callable[[Document], None] = lambda _: None
     _clients: dict[tuple[str, str], BaseClient] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     #: One session for all services, because each session reads AWS's models again. Hold the lock while you make a

@@ -3,6 +3,7 @@
 It is read from the services themselves: moto's and our own.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +13,14 @@ from moto.dynamodb.models import dynamodb_backends
 from moto.ec2.models import ec2_backends
 from moto.events.models import events_backends
 from moto.iam.models import iam_backends
+from moto.logs.models import logs_backends
 from moto.s3.models import s3_backends
 from moto.secretsmanager.models import secretsmanager_backends
 from moto.sns.models import sns_backends
 from moto.sqs.models import sqs_backends
 
 from local.aws.authorization.conditions import Unknown
+from local.aws.authorization.statements import listed
 
 Tags = Mapping[str, str]
 #: The id that stands for a resource that does not exist.
@@ -145,8 +148,21 @@ def _of_secret(state: State, arn: str, _: str) -> Any | None:
 
 
 def _of_bus(state: State, _: str, name: str) -> Any | None:
-    bus = events_backends[state.account][state.region].event_buses.get(name.removeprefix("event-bus/"))
-    return bus.policy if bus is not None and name.startswith("event-bus/") else None
+    """A bus's policy speaks of its rules too (EventBridge user guide, "Permissions for Amazon EventBridge event
+    buses")."""
+    kind, _slash, rest = name.partition("/")
+    if kind not in ("event-bus", "rule"):
+        return None
+    named = rest if kind == "event-bus" else rest.rpartition("/")[0] or "default"
+    bus = events_backends[state.account][state.region].event_buses.get(named)
+    return None if bus is None else bus.policy
+
+
+def _of_log_group(state: State, _: str, __: str) -> Any | None:
+    """All of the account's together: each says itself of which log groups it speaks."""
+    policies = logs_backends[state.account][state.region].resource_policies.values()
+    documents = [json.loads(policy.policy_document) for policy in policies]
+    return {"Statement": [each for document in documents for each in listed(document["Statement"])]}
 
 
 _POLICIES: dict[str, Callable[[State, str, str], Any | None]] = {
@@ -156,4 +172,5 @@ _POLICIES: dict[str, Callable[[State, str, str], Any | None]] = {
     "lambda": _of_function,
     "secretsmanager": _of_secret,
     "events": _of_bus,
+    "logs": _of_log_group,
 }

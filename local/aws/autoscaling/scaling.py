@@ -297,9 +297,9 @@ class Scaling:
             "DetailType": kind,
             "Resources": resources,
             "Detail": json.dumps(detail),
-            "Time": self._clock.now(),
+            "Time": self._clock.time(),
         }
-        self._service_context.call("events", "put_events", {"Entries": [entry]})
+        self._service_context.tell(entry)
 
 
 def _details(subnet: str, zone: str) -> str:

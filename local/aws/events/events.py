@@ -1,20 +1,24 @@
 """EventBridge rules that call their targets, by an event's pattern or by their own schedule.
 
-moto keeps buses, rules and patterns. This file delivers the events in AWS's form, each target on its own thread.
+moto keeps buses and rules. `buses.py` has AWS's refusals about them, and `put_events.py` the rules for a request. This
+file delivers the events, each target in its own fiber. AWS accepts an event for a bus that does not exist, and loses it
+(https://github.com/aws/aws-sdk/issues/186). So does this file.
 """
 
-import copy
 import uuid
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from moto.events.exceptions import ValidationException
-from moto.events.models import EventBus, EventsBackend, Rule
+from moto.events.exceptions import ResourceNotFoundException, ValidationException
+from moto.events.models import EventBus, EventsBackend, Rule, events_backends
 
 from local.aws.api.own_services import Document
 from local.aws.api.service_context import ServiceContext
+from local.aws.events import buses, put_events
+from local.aws.events.delivery_faults import Delivery, DeliveryFaults
 from local.aws.events.events_input import payload
+from local.aws.events.put_events import instant
 from local.aws.events.schedule_expression import BadExpression, Expression, parse
 from local.aws.events.targets import Failure, Target, Targets
 from local.aws.iam import Service
@@ -27,7 +31,10 @@ _put_rule = EventsBackend.put_rule
 class Events:
     """`install` puts it into moto. A process has one at a time; the latest counts."""
 
-    def __init__(self, service_context: ServiceContext, timers: Timers) -> None:
+    def __init__(
+        self, service_context: ServiceContext, timers: Timers, faults: DeliveryFaults | None = None
+    ) -> None:
+        self._faults = faults or DeliveryFaults()
         self._service_context = service_context
         self._clock = service_context.clock
         self._timers = timers
@@ -38,9 +45,10 @@ class Events:
         events = self
 
         def send_to_targets(rule: Rule, original_event: Any, transform_input: bool = True) -> None:
+            event = _as_sent(original_event)
             patterned = rule.event_pattern.dump() is not None
-            if patterned and rule.state == "ENABLED" and rule.event_pattern.matches_event(original_event):
-                events._send(rule, _as_sent(original_event), transform_input)
+            if patterned and rule.state == "ENABLED" and rule.event_pattern.matches_event(event):  # type: ignore[arg-type]
+                events._send(rule, event, transform_input)
 
         def put_rule(backend: EventsBackend, *args: Any, **kwargs: Any) -> Rule:
             rule = _put_rule(backend, *args, **kwargs)
@@ -48,8 +56,31 @@ class Events:
                 events._arm(backend.event_buses["default"], rule)
             return rule
 
+        def put(backend: EventsBackend, entries: list[Document]) -> list[Document]:
+            put_events.check(entries)
+            return [put_events.refusal(entry) or events._taken(backend, entry) for entry in entries]
+
+        def tell(entry: Document) -> None:
+            events._taken(events_backends[service_context.account_id][service_context.region], entry)
+
+        service_context = self._service_context
+        service_context.tell = tell
+        buses.install()
         Rule.send_to_targets = send_to_targets  # type: ignore[method-assign, assignment]
         EventsBackend.put_rule = put_rule  # type: ignore[method-assign, assignment]
+        EventsBackend.put_events = put  # type: ignore[method-assign, assignment]
+
+    def _taken(self, backend: EventsBackend, entry: Document) -> Document:
+        """Hand the event of an entry to the rules of its bus; what the answer says of it."""
+        context = self._service_context
+        event = put_events.event(entry, context.account_id, context.region, self._clock.time())
+        try:
+            bus = backend.describe_event_bus(entry.get("EventBusName") or "default")
+        except ResourceNotFoundException:
+            bus = None
+        for rule in list(bus.rules.values()) if bus is not None else ():
+            rule.send_to_targets(event)  # type: ignore[arg-type]
+        return {"EventId": event["id"]}
 
     def _arm(self, bus: EventBus, rule: Rule) -> None:
         """Rates count from here."""
@@ -86,7 +117,7 @@ class Events:
             "detail-type": "Scheduled Event",
             "source": "aws.events",
             "account": self._service_context.account_id,
-            "time": _instant(due),
+            "time": instant(due),
             "region": self._service_context.region,
             "resources": [rule.arn],
             "detail": {},
@@ -96,7 +127,14 @@ class Events:
         for target in list(rule.targets):
             if transform and ":archive/" in target["Arn"]:
                 continue
-            self._clock.spawn(f"rule-{rule.name}", partial(self._deliver, rule, target, event))
+            delivery = Delivery(rule.event_bus_name, rule.name, target["Arn"], event)
+            for delay in self._faults.delays(delivery):
+                self._clock.spawn(f"rule-{rule.name}", partial(self._deliver_in, delay, rule, target, event))
+
+    def _deliver_in(self, delay: float, rule: Rule, target: Document, event: Document) -> None:
+        if delay:
+            self._clock.sleep(delay)
+        self._deliver(rule, target, event)
 
     def _deliver(self, rule: Rule, target: Document, event: Document) -> None:
         retry = target.get("RetryPolicy") or {}
@@ -131,15 +169,10 @@ class Events:
 
 def _as_sent(event: Any) -> Document:
     """The event as AWS writes it, with its time as text."""
-    sent: Document = copy.deepcopy(dict(event))
-    sent.pop("ingestion-time", None)
+    sent: Document = {key: value for key, value in event.items() if key != "ingestion-time"}
     moment = sent.get("time")
     if isinstance(moment, int | float):
-        sent["time"] = _instant(moment)
+        sent["time"] = instant(moment)
     elif isinstance(moment, datetime):
-        sent["time"] = _instant(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp())
+        sent["time"] = instant(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp())
     return sent
-
-
-def _instant(epoch: float) -> str:
-    return datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

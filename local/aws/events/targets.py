@@ -28,8 +28,15 @@ TRANSIENT = (
 )
 
 
-#: The permission that a target's policy must give to a delivery without a role.
-_ACTIONS = {"lambda": "lambda:InvokeFunction", "sns": "sns:Publish", "sqs": "sqs:SendMessage"}
+#: The permissions that a target's policy must give to a delivery without a role.
+_ACTIONS = {
+    "lambda": ("lambda:InvokeFunction",),
+    "logs": ("logs:CreateLogStream", "logs:PutLogEvents"),
+    "sns": ("sns:Publish",),
+    "sqs": ("sqs:SendMessage",),
+}
+#: The log stream of every log group that is a target.
+_STREAM = "events"
 
 
 @dataclass(frozen=True)
@@ -93,11 +100,18 @@ class Targets:
         self._service_context.call(service, operation, request, role=target.role, by=target.by)
 
     def _let_in(self, service: Service, arn: str) -> None:
-        """Raises ClientError if the policy of the queue, topic or function does not allow the service."""
-        action = _ACTIONS.get(arn.split(":")[2])
-        if action is not None and not may(service.caller(), action, arn, self._service_context.state):
-            message = f"User: {service.principal} is not authorized to perform: {action} on resource: {arn}"
-            raise refusal(message, action)
+        """Raises ClientError if the policy of the queue, topic, function or log group does not allow the service.
+
+        The resource policies of CloudWatch Logs speak of log streams. Source: EventBridge user guide, "Using
+        resource-based policies for Amazon EventBridge". The target of the CDK allows `events.amazonaws.com` alone, so
+        this principal is enough.
+        """
+        kind = arn.split(":")[2]
+        resource = f"{arn.removesuffix(':*')}:log-stream:{_STREAM}" if kind == "logs" else arn
+        for action in _ACTIONS.get(kind, ()):
+            if not may(service.caller(), action, resource, self._service_context.state):
+                message = f"User: {service.principal} is not authorized to perform: {action} on resource: {resource}"
+                raise refusal(message, action)
 
     def _call(self, target: Target) -> tuple[str, str, Document]:
         arn, payload, more = target.arn, target.payload, dict(target.more)
@@ -128,13 +142,14 @@ class Targets:
         raise BadCall(f"the embedded cloud has no target {service}:{name}")
 
     def _log(self, group: str, payload: str) -> tuple[str, str, Document]:
-        stream = {"logGroupName": group, "logStreamName": "events"}
+        """The event, or what a transformer makes of it: `{"timestamp": …, "message": …}`."""
+        stream = {"logGroupName": group, "logStreamName": _STREAM}
         try:
             self._service_context.call("logs", "create_log_stream", stream)
         except ClientError as error:
             if error.response["Error"]["Code"] != "ResourceAlreadyExistsException":
                 raise
-        event = {"timestamp": int(self._clock.time() * 1000), "message": payload}
+        event = {"timestamp": int(self._clock.time() * 1000), "message": _message_of(payload)}
         return "logs", "put_log_events", {**stream, "logEvents": [event]}
 
     def _bury(self, target: Target, attributes: dict[str, str]) -> None:
@@ -157,6 +172,18 @@ class Targets:
             self._service_context.call("sqs", "send_message", message, role=target.role, by=target.by)
         except ClientError as error:  # AWS loses it
             LOG.warning("a failed delivery to %s reaches no queue: %s", target.arn, error)
+
+
+def _message_of(payload: str) -> str:
+    """What a log group gets of a payload: a transformer gives exactly a time and a message."""
+    try:
+        document = json.loads(payload)
+    except ValueError:
+        return payload
+    if not isinstance(document, dict) or set(document) != {"timestamp", "message"}:
+        return payload
+    message = document["message"]
+    return message if isinstance(message, str) else json.dumps(message)
 
 
 def _named(error: Exception) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""State machines, schedules, event rules and alarms."""
+"""State machines, schedules, event buses with their rules, and alarms."""
 
 import json
 from typing import Any
@@ -82,10 +82,65 @@ def _schedule_deleted(order: Order, physical: Physical) -> None:
     tolerant(order, "scheduler", "delete_schedule", Name=physical.id, **group)
 
 
+def _bus_made(order: Order) -> Physical:
+    name = str(order.get("Name"))
+    reply = order.shaped("events", "create_event_bus", "Name", "Policy", Name=name)
+    _put_bus_policy(order, name)
+    return Physical(name, {"Arn": reply["EventBusArn"], "Name": name, "Policy": order.get("Policy")})
+
+
+def _bus_changed(order: Order, physical: Physical) -> Physical:
+    order.shaped("events", "update_event_bus", "Name", "Policy", "Tags", Name=physical.id)
+    if "Policy" in order.changed():
+        _put_bus_policy(order, physical.id)
+    if "Tags" in order.changed():
+        arn, tags = physical.attribute("Arn"), order.get("Tags", [])
+        gone = {tag["Key"] for tag in order.old.get("Tags", [])} - {tag["Key"] for tag in tags}
+        order.call("events", "untag_resource", ResourceARN=arn, TagKeys=sorted(gone))
+        order.call("events", "tag_resource", ResourceARN=arn, Tags=tags)
+    return Physical(physical.id, {**physical.attributes, "Policy": order.get("Policy")})
+
+
+def _put_bus_policy(order: Order, bus: str) -> None:
+    if order.get("Policy"):
+        policy = fitted("events", "put_permission", "Policy", order.get("Policy"))
+        order.call("events", "put_permission", EventBusName=bus, Policy=policy)
+    elif order.old.get("Policy"):
+        order.call("events", "remove_permission", EventBusName=bus, RemoveAllPermissions=True)
+
+
+def _bus_policy(order: Order) -> Physical:
+    """One statement of a bus's policy. PutPermission with a policy replaces all of it, so the others go with it."""
+    bus, sid = order.get("EventBusName") or "default", str(order.get("StatementId"))
+    if not order.get("Statement"):
+        old_form = ("Action", "Principal", "Condition")
+        given = {key: order.get(key) for key in old_form if order.get(key)}
+        order.call("events", "put_permission", EventBusName=bus, StatementId=sid, **given)
+        return Physical(f"{bus}|{sid}")
+    statement = order.get("Statement")
+    written = json.loads(statement) if isinstance(statement, str) else statement
+    policy = json.loads(order.call("events", "describe_event_bus", Name=bus).get("Policy") or "{}")
+    others = [each for each in policy.get("Statement", []) if each.get("Sid") != sid]
+    whole = {"Version": "2012-10-17", "Statement": [*others, {**written, "Sid": sid}]}
+    order.call("events", "put_permission", EventBusName=bus, Policy=json.dumps(whole))
+    return Physical(f"{bus}|{sid}")
+
+
+def _bus_policy_changed(order: Order, _physical: Physical) -> Physical:
+    return _bus_policy(order)
+
+
+def _bus_policy_deleted(order: Order, physical: Physical) -> None:
+    bus, sid = physical.id.rsplit("|", 1)
+    tolerant(order, "events", "remove_permission", EventBusName=bus, StatementId=sid)
+
+
 def _rule(order: Order) -> Physical:
+    """On a bus of its own the id has the bus's name too (EventBridge's resource schema, `<bus>|<rule>`)."""
     name = order.name("Name")
     arn = _put_rule(order, name)
-    return Physical(name, {"Arn": arn})
+    bus = order.get("EventBusName")
+    return Physical(f"{bus}|{name}" if bus and bus != "default" else name, {"Arn": arn})
 
 
 def _put_rule(order: Order, name: str) -> str:
@@ -107,15 +162,19 @@ def _bus(order: Order) -> dict[str, Any]:
 
 
 def _rule_changed(order: Order, physical: Physical) -> Physical:
-    _put_rule(order, physical.id)
+    _put_rule(order, _rule_name(physical))
     return physical
 
 
+def _rule_name(physical: Physical) -> str:
+    return physical.id.rpartition("|")[2]
+
+
 def _rule_deleted(order: Order, physical: Physical) -> None:
-    ids = [target["Id"] for target in order.get("Targets", [])]
+    name, ids = _rule_name(physical), [target["Id"] for target in order.get("Targets", [])]
     if ids:
-        tolerant(order, "events", "remove_targets", Rule=physical.id, Ids=ids, **_bus(order))
-    tolerant(order, "events", "delete_rule", Name=physical.id, **_bus(order))
+        tolerant(order, "events", "remove_targets", Rule=name, Ids=ids, **_bus(order))
+    tolerant(order, "events", "delete_rule", Name=name, **_bus(order))
 
 
 def _alarm(order: Order) -> Physical:
@@ -172,6 +231,19 @@ KINDS = {
     ),
     "AWS::Scheduler::Schedule": Kind(
         _schedule, _schedule_changed, _schedule_deleted, frozenset({"Name", "GroupName"})
+    ),
+    "AWS::Events::EventBus": Kind(
+        _bus_made,
+        _bus_changed,
+        removed("events", "delete_event_bus", "Name"),
+        frozenset({"Name", "EventSourceName"}),
+        "list",
+    ),
+    "AWS::Events::EventBusPolicy": Kind(
+        _bus_policy,
+        _bus_policy_changed,
+        _bus_policy_deleted,
+        frozenset({"EventBusName", "StatementId"}),
     ),
     "AWS::Events::Rule": Kind(
         _rule, _rule_changed, _rule_deleted, frozenset({"Name", "EventBusName"}), "list"

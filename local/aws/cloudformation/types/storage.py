@@ -151,6 +151,18 @@ def _log_group_changed(order: Order, physical: Physical) -> Physical:
     return physical
 
 
+def _log_policy(order: Order) -> Physical:
+    """Who may write to log groups: a policy of the account, which names the log groups itself."""
+    name = str(order.get("PolicyName"))
+    order.shaped("logs", "put_resource_policy")
+    return Physical(name)
+
+
+def _log_policy_changed(order: Order, physical: Physical) -> Physical:
+    order.shaped("logs", "put_resource_policy")
+    return physical
+
+
 def _nothing(order: Order) -> Physical:
     """A resource that exists only in templates."""
     return Physical(order.name("Name"))
@@ -188,6 +200,12 @@ KINDS = {
         removed("logs", "delete_log_group", "logGroupName"),
         frozenset({"LogGroupName", "LogGroupClass"}),
         "list",
+    ),
+    "AWS::Logs::ResourcePolicy": Kind(
+        _log_policy,
+        _log_policy_changed,
+        removed("logs", "delete_resource_policy", "policyName"),
+        frozenset({"PolicyName"}),
     ),
     "AWS::CDK::Metadata": Kind(_nothing, _nothing_changed),
     "AWS::CloudFormation::WaitConditionHandle": Kind(_handle, _nothing_changed),
