@@ -90,7 +90,7 @@ class _Request:
     def values(self, key: str) -> tuple[str, ...] | None:
         name = key.lower()
         if name in self._ask.said:
-            return self._ask.said[name]
+            return self._ask.said[name] or None
         kind, slash, tag = key.partition("/")
         if slash and kind.lower().endswith(":resourcetag"):
             return self._tag(kind.lower(), tag)

@@ -175,7 +175,8 @@ def _rule_elsewhere(members: Members, _: State) -> Named:
 
 
 def _bus(members: Members, _: State) -> Named:
-    for entry in members.get("Entries") or [{}]:
+    """PutEvents names it in each entry; calls about a bus itself call it `Name`."""
+    for entry in members.get("Entries") or [{"EventBusName": members.get("Name")}]:
         bus = entry.get("EventBusName") or "default"
         yield bus if bus.startswith(ARN) else {"EventBusName": bus}
 
