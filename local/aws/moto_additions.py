@@ -92,7 +92,7 @@ class MotoAdditions:
         server.application.services |= {
             "eks": application("eks", self.clusters, nodegroups, updates, access, self.addons, tags),
             "autoscaling": application("autoscaling", autoscaling),
-            "states": application("states", self._workflows),
+            "states": application("states", self._workflows, self._workflows.tokens),
             "servicequotas": application("servicequotas", Quotas(service_context, self.faults)),
             "pricing": application("pricing", Pricing()),
             "scheduler": application("scheduler", self._scheduler),

@@ -19,6 +19,8 @@ class StatesError(Exception):
             return False
         if self.error in names:
             return True
+        if self.error == "States.HeartbeatTimeout" and "States.Timeout" in names:
+            return True
         if "States.ALL" in names:
             return self.error != "States.DataLimitExceeded"
         failed = not self.error.startswith("States.") or self.error == "States.TaskFailed"

@@ -49,8 +49,8 @@ class TaskEvents:
             return "LambdaFunctionFailed", "lambdaFunctionFailedEventDetails", why
         return "TaskFailed", "taskFailedEventDetails", {**self._typed, **why}
 
-    def timed_out(self) -> tuple[str, str, Json]:
-        why = {"error": "States.Timeout", "cause": ""}
+    def timed_out(self, error: str = "States.Timeout") -> tuple[str, str, Json]:
+        why = {"error": error, "cause": ""}
         if self._function:
             return "LambdaFunctionTimedOut", "lambdaFunctionTimedOutEventDetails", why
         return "TaskTimedOut", "taskTimedOutEventDetails", {**self._typed, **why}

@@ -15,7 +15,8 @@ from local.aws.stepfunctions.events import TaskEvents, compact
 from local.aws.stepfunctions.execution import Execution, Scope, instant
 from local.aws.stepfunctions.paths import expression, fill, put, read
 from local.aws.stepfunctions.retries import caught, retry_delay
-from local.aws.stepfunctions.tasks import Tasks
+from local.aws.stepfunctions.task_tokens import HEARTBEAT, SUFFIX, OpenTask
+from local.aws.stepfunctions.tasks import Tasks, Waits
 from local.background_task import BackgroundTask
 
 Json = Any
@@ -127,10 +128,11 @@ class Run:
 
     def _worked(self, name: str, kind: str, state: Json, given: Json) -> Json:
         """The output of a Pass, Task, Parallel or Map state for its input."""
+        token = self._token(state)
         parameters = fill(state["Parameters"], given, self._context) if "Parameters" in state else given
         if kind == "Task":
             self._execution.limits.checked(parameters, name)
-            return self._execution.limits.checked(self._task(state, parameters, given), name)
+            return self._execution.limits.checked(self._task(state, parameters, given, token), name)
         if kind == "Parallel":
             return self._parallel(state["Branches"], parameters)
         if kind == "Map":
@@ -171,13 +173,32 @@ class Run:
     def _selected(self, path: str | None, data: Json) -> Json:
         return {} if path is None else data if path == "$" else read(path, data, self._context)
 
-    def _task(self, state: Json, parameters: Json, given: Json) -> Json:
+    def _token(self, state: Json) -> OpenTask | None:
+        """A new token for each try, at `$$.Task.Token`. None if the state does not wait for one."""
+        self._context.pop("Task", None)
+        if not str(state.get("Resource", "")).endswith(SUFFIX):
+            return None
+        task = self._tasks.tokens.issue()
+        self._context["Task"] = {"Token": task.token}
+        return task
+
+    def _seconds(self, state: Json, field: str, given: Json) -> Json:
+        path = state.get(f"{field}Path")
+        return read(path, given, self._context) if path else state.get(field)
+
+    def _task(self, state: Json, parameters: Json, given: Json, token: OpenTask | None) -> Json:
+        try:
+            return self._tried(state, parameters, given, token)
+        finally:
+            if token is not None:
+                self._tasks.tokens.close(token)
+
+    def _tried(self, state: Json, parameters: Json, given: Json, token: OpenTask | None) -> Json:
         """Runs a task beside this thread, so that a time-out or a stop takes effect at once."""
-        seconds = (
-            read(state["TimeoutSecondsPath"], given, self._context)
-            if "TimeoutSecondsPath" in state
-            else state.get("TimeoutSeconds", DEFAULT_TASK_SECONDS)
+        limit, heartbeat = (
+            self._seconds(state, field, given) for field in ("TimeoutSeconds", "HeartbeatSeconds")
         )
+        seconds = DEFAULT_TASK_SECONDS if limit is None else limit
         events = TaskEvents(
             state["Resource"], parameters, seconds if seconds != DEFAULT_TASK_SECONDS else None
         )
@@ -186,7 +207,9 @@ class Run:
         call = BackgroundTask(
             self._clock,
             f"task-{self._execution.name}",
-            lambda: self._tasks.run(state["Resource"], parameters, self._execution, self._scope),
+            lambda: self._tasks.run(
+                state["Resource"], parameters, self._execution, self._scope, Waits(token, heartbeat)
+            ),
         )
         deadline = None if seconds == DEFAULT_TASK_SECONDS else self._clock.time() + float(seconds)
         ended = self._clock.wait_until(deadline, lambda: call.ended or self._scope.stopped())
@@ -197,7 +220,8 @@ class Run:
         try:
             result = call.result()
         except StatesError as error:
-            self._event(*events.failed(error))
+            late = error.error == HEARTBEAT
+            self._event(*(events.timed_out(HEARTBEAT) if late else events.failed(error)))
             raise
         self._event(*events.succeeded(compact(result)))
         return result

@@ -16,6 +16,7 @@ from local.aws.stepfunctions.execution import Execution, StateMachine
 from local.aws.stepfunctions.interpreter import Interpreter
 from local.aws.stepfunctions.limits import Limits
 from local.aws.stepfunctions.role import check_role
+from local.aws.stepfunctions.task_tokens import TaskTokens
 from local.aws.stepfunctions.tasks import Tasks
 from local.aws.timers import Timers
 
@@ -36,7 +37,8 @@ class StepFunctions:
         self._clock = service_context.clock
         self._timers = timers
         self._limits = limits or Limits()
-        self._interpreter = Interpreter(Tasks(service_context), seed)
+        self.tokens = TaskTokens(service_context.clock, self._limits.data_bytes)
+        self._interpreter = Interpreter(Tasks(service_context, self.tokens), seed)
         self._machines: dict[str, StateMachine] = {}
         self._executions: dict[str, Execution] = {}
         self._lock = threading.RLock()

@@ -15,6 +15,7 @@ from local.aws.api.service_context import ServiceContext
 from local.aws.iam import Service
 from local.aws.stepfunctions.errors import StatesError
 from local.aws.stepfunctions.execution import Execution, Scope
+from local.aws.stepfunctions.task_tokens import SUFFIX, OpenTask, TaskTokens
 
 Json = Any
 
@@ -38,14 +39,30 @@ class _Role:
     taken_by: Service
 
 
+@dataclass(frozen=True)
+class Waits:
+    """How long a task goes on after its call: until somebody gives its token back, if it has one; `heartbeat` are
+    the seconds within which something has to be heard."""
+
+    token: OpenTask | None = None
+    heartbeat: float | None = None
+
+
 class Tasks:
     """`run` is called on the execution's thread, and returns the task's result."""
 
-    def __init__(self, service_context: ServiceContext) -> None:
+    def __init__(self, service_context: ServiceContext, tokens: TaskTokens) -> None:
         self._service_context = service_context
+        self.tokens = tokens
 
-    def run(self, resource: str, parameters: Json, execution: Execution, scope: Scope) -> Json:
+    def run(self, resource: str, parameters: Json, execution: Execution, scope: Scope, waits: Waits) -> Json:
         """The result, or StatesError."""
+        result = self._called(resource.removesuffix(SUFFIX), parameters, execution, scope)
+        if waits.token is None:
+            return result
+        return self.tokens.outcome(waits.token, waits.heartbeat, scope)
+
+    def _called(self, resource: str, parameters: Json, execution: Execution, scope: Scope) -> Json:
         role = _Role(execution.machine.role, Service("states.amazonaws.com", execution.machine.arn))
         if resource.startswith("arn:aws:lambda:"):
             return self._invoke({"FunctionName": resource, "Payload": parameters}, role)["Payload"]
@@ -59,6 +76,8 @@ class Tasks:
         if service not in OPTIMISED:
             raise StatesError("States.Runtime", f"The embedded cloud does not know the resource {resource}")
         action, _, sync = action.partition(".")
+        if service == "events":
+            return self._put_events(action, parameters, execution, role)
         result = self._optimised(OPTIMISED[service], action, parameters, role)
         return self._outcome(result["ExecutionArn"], sync, scope, role) if sync else result
 
@@ -67,10 +86,24 @@ class Tasks:
         given = dict(parameters)
         if member and member in given and not isinstance(given[member], str):
             given[member] = json.dumps(given[member], separators=(",", ":"))
-        for entry in given.get("Entries") or []:
-            if not isinstance(entry.get("Detail", ""), str):
-                entry["Detail"] = json.dumps(entry["Detail"], separators=(",", ":"))
         return self._call(Call(service, action), given, role, OPTIMISED_PREFIXES.get(service, ""))
+
+    def _put_events(self, action: str, parameters: Json, execution: Execution, role: _Role) -> Json:
+        """Each event names the execution and its state machine; an entry that EventBridge refuses fails the task.
+
+        Source: Step Functions developer guide, "Add EventBridge events with Step Functions".
+        """
+        entries = []
+        for entry in parameters.get("Entries") or []:
+            detail = entry.get("Detail", "")
+            text = detail if isinstance(detail, str) else json.dumps(detail, separators=(",", ":"))
+            resources = [*(entry.get("Resources") or []), execution.arn, execution.machine.arn]
+            entries.append({**entry, "Detail": text, "Resources": resources})
+        service = OPTIMISED["events"]
+        result = self._optimised(service, action, {**parameters, "Entries": entries}, role)
+        if result.get("FailedEntryCount"):
+            raise StatesError("EventBridge.FailedEntry", json.dumps(result, separators=(",", ":")))
+        return result
 
     def _call(self, call: Call, parameters: Json, role: _Role, prefix: str) -> Json:
         try:
