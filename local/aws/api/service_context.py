@@ -38,7 +38,7 @@ class ServiceContext:
     access_key_id: str
     secret_access_key: str
     account_id: str = "123456789012"
-    #: Puts an event of AWS's own on the default bus, where PutEvents takes none; EventBridge sets it.
+    #: Puts an event of an AWS service on the default bus. PutEvents refuses such events. EventBridge sets this.
     tell: Callable[[Document], None] = lambda _: None
     _clients: dict[tuple[str, str], BaseClient] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)

@@ -154,10 +154,10 @@ def _tags_asked_for(members: Members) -> Iterator[tuple[str, Values]]:
 
 
 def _entries(call: Call, state: State) -> Iterator[Ask]:
-    """Each entry of PutEvents is judged for its own bus, by its own source and type.
+    """One ask for each entry of PutEvents, with the entry's bus, source and type.
 
-    Source: EventBridge user guide, "Using IAM policy conditions in Amazon EventBridge". That one denied entry denies
-    the whole request is [est]: AWS documents no answer for several entries.
+    Source: EventBridge user guide, "Using IAM policy conditions in Amazon EventBridge". One denied entry denies the
+    whole request [est]: AWS documents no answer for several entries.
     """
     for entry in call.members.get("Entries") or []:
         found = ask(call.action, {"Entries": [entry]}, state)

@@ -148,8 +148,10 @@ def _of_secret(state: State, arn: str, _: str) -> Any | None:
 
 
 def _of_bus(state: State, _: str, name: str) -> Any | None:
-    """A bus's policy speaks of its rules too (EventBridge user guide, "Permissions for Amazon EventBridge event
-    buses")."""
+    """The policy of a bus covers its rules as well.
+
+    Source: EventBridge user guide, "Permissions for Amazon EventBridge event buses".
+    """
     kind, _slash, rest = name.partition("/")
     if kind not in ("event-bus", "rule"):
         return None
@@ -159,7 +161,7 @@ def _of_bus(state: State, _: str, name: str) -> Any | None:
 
 
 def _of_log_group(state: State, _: str, __: str) -> Any | None:
-    """All of the account's together: each says itself of which log groups it speaks."""
+    """All resource policies of CloudWatch Logs in the account. Each names its log groups."""
     policies = logs_backends[state.account][state.region].resource_policies.values()
     documents = [json.loads(policy.policy_document) for policy in policies]
     return {"Statement": [each for document in documents for each in listed(document["Statement"])]}

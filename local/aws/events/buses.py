@@ -1,7 +1,7 @@
-"""What AWS does and refuses about buses, rules and targets, and moto does not.
+"""Buses, rules and targets of EventBridge: the behaviour and the refusals that moto lacks.
 
-A bus's policy is kept as it is written, so that it can be judged; a bus with rules is not deleted; a target that could
-never be reached is refused; patterns are checked, and tried on events by TestEventPattern.
+The policy of a bus stays as it was written, so that it can be evaluated. A bus with rules cannot be deleted. PutTargets
+refuses targets that AWS refuses. Patterns are checked, and TestEventPattern tries them on events.
 
 Sources: EventBridge API reference, PutPermission, DeleteEventBus, UpdateEventBus, ListEventBuses, PutRule, PutTargets
 and TestEventPattern; user guide, "Amazon EventBridge quotas"; the sentences of the refusals as AWS gave them to the
@@ -22,9 +22,9 @@ from local.aws.events import event_pattern
 
 POLICY_BYTES = 10 * 1024
 MOST_TARGETS = 5
-#: Characters of a rule's pattern; on request AWS allows twice as many.
+#: Characters of a rule's pattern. AWS allows twice as many on request.
 LONGEST_PATTERN = 2048
-#: Services whose targets EventBridge reaches by a role alone.
+#: Services whose targets need a role.
 _BY_ROLE = frozenset({"states"})
 _OF_AN_EVENT = frozenset({"id", "account", "source", "time", "region", "resources", "detail-type"})
 _SETTINGS = {
@@ -54,7 +54,7 @@ class _Statement:
 
 
 def _put_policy(bus: EventBus, policy: str) -> None:
-    """A whole policy replaces what was there."""
+    """A whole policy replaces the present one."""
     try:
         document = json.loads(policy)
         statements = document["Statement"]
@@ -104,7 +104,7 @@ def _add_permission(
 
 
 def _keep(bus: EventBus, statements: dict[str, Any]) -> None:
-    text = json.dumps([statement.describe() for statement in statements.values()])
+    text = json.dumps([each.describe() for each in statements.values()], separators=(",", ":"))
     if len(text.encode()) > POLICY_BYTES:
         raise JsonRESTError(
             "PolicyLengthExceededException", f"The event bus policy has more than {POLICY_BYTES} bytes."
@@ -201,7 +201,7 @@ def _update_event_bus(handler: EventsHandler) -> tuple[str, dict[str, Any]]:
     return json.dumps(answer), handler.response_headers
 
 
-#: What stands in moto's place.
+#: The replacements: moto's class, the name, and ours.
 _OURS: tuple[tuple[type, str, Any], ...] = (
     (EventBus, "add_policy", _add_policy),
     (EventBus, "add_permission", _add_permission),

@@ -1,8 +1,7 @@
-"""What EventBridge may do to a delivery, put in on purpose: twice, late, out of order, or never.
+"""Faults of EventBridge's deliveries: an event that comes twice, late, out of order, or never.
 
-EventBridge delivers at least once and in no order; what it lost is nobody's to see (user guide, "How Amazon
-EventBridge retries delivering events", and API reference, PutEvents). Which delivery it hits is up to whoever scripts
-the fault.
+EventBridge delivers at least once, and guarantees no order (user guide, "How Amazon EventBridge retries delivering
+events"). A script decides which deliveries have a fault.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,15 +9,15 @@ from dataclasses import dataclass
 
 from local.aws.api.own_services import Document
 
-#: In how many seconds the event is handed to the target: once, at once.
+#: The delays in seconds of one delivery without a fault.
 ONCE = (0.0,)
-#: Never.
+#: The event does not reach the target.
 LOST: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """One event on its way from a rule of a bus to one target, which is an ARN."""
+    """One event of one rule for one target. `target` is an ARN."""
 
     bus: str
     rule: str
@@ -27,14 +26,14 @@ class Delivery:
 
 
 class DeliveryFaults:
-    """`judge` says after how many seconds each copy of a delivery leaves; None, as at first: once, at once.
+    """`judge` gives the delays in seconds of all copies of a delivery. None, the first value, means no fault.
 
-    Two delays double the event, a long one delays it and lets later events pass it, no delay at all loses it.
+    Two delays double the event. A long delay lets later events pass it. No delay loses it.
     """
 
     def __init__(self) -> None:
         self.judge: Callable[[Delivery], Sequence[float]] | None = None
 
     def delays(self, delivery: Delivery) -> Sequence[float]:
-        """Asked once for each delivery."""
+        """The delays of one delivery. EventBridge calls this once for each."""
         return ONCE if self.judge is None else self.judge(delivery)

@@ -1,7 +1,7 @@
-"""The language of event patterns: which patterns AWS takes, and which events they match.
+"""The language of event patterns: the patterns that AWS accepts, and the events that they match.
 
-Rules of EventBridge, TestEventPattern and the filters of Lambda's event source mappings use it. A pattern names
-fields; a list at its end says what the field may be. A comparison that AWS does not know is refused, never matched.
+Rules of EventBridge, TestEventPattern and the filters of Lambda's event source mappings use it. A pattern names fields.
+The list of a field has its allowed values. AWS refuses an unknown comparison, and so does this file.
 
 Sources: EventBridge user guide, "Creating Amazon EventBridge event patterns" and "Comparison operators for use in
 event patterns"; Lambda developer guide, "Control which events Lambda sends to your function". The sentences of the
@@ -16,7 +16,7 @@ from typing import Any
 
 #: Any JSON value.
 Json = Any
-#: Whether the values of a field fit; a field that the event does not have has none.
+#: Whether the values of a field fit. A missing field has no values.
 _Test = Callable[[list[Json]], bool]
 
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
@@ -26,18 +26,18 @@ _ORDERS: dict[str, Callable[[float, float], bool]] = {
     ">": lambda value, bound: value > bound,
     ">=": lambda value, bound: value >= bound,
 }
-#: A comparison gives a bound for one side, or one for each.
+#: A sign and a number for one bound, or for two.
 _BOUNDS = (2, 4)
 _CASELESS = "equals-ignore-case"
 _ALTERNATIVES = "$or"
 
 
 class BadPattern(ValueError):
-    """AWS refuses the pattern; the text is its reason."""
+    """AWS refuses the pattern. The text is AWS's reason."""
 
 
 def check(pattern: Json) -> None:
-    """BadPattern where AWS refuses it."""
+    """Raises BadPattern if AWS refuses the pattern."""
     if not isinstance(pattern, Mapping):
         raise BadPattern("Filter is not an object")
     for key, wanted in pattern.items():
@@ -58,10 +58,10 @@ def check(pattern: Json) -> None:
 
 
 def matches(pattern: Mapping[str, Json], event: Json) -> bool:
-    """Whether the event has, under each key of the pattern, one of the values that it lists.
+    """Whether the event has, under each key of the pattern, one of the listed values.
 
-    A field with a list fits if one of its elements does; all keys of an object have to fit the same element. A dot
-    in a key counts as a step into an object, in patterns and in events.
+    A list in the event fits if one of its elements fits. All keys of an object must fit the same element. A dot in a
+    key is a step into an object, in patterns and in events.
     """
     if isinstance(event, list):
         return any(matches(pattern, element) for element in event)
@@ -96,13 +96,13 @@ def _fits(key: str, wanted: Json, event: Mapping[str, Json]) -> bool:
 
 
 def _is_choice(key: str, wanted: Json) -> bool:
-    """Another use of the name `$or` is a field's."""
+    """Whether the key is the choice `$or`, and not a field of this name."""
     several = isinstance(wanted, list) and len(wanted) > 1
     return key == _ALTERNATIVES and several and all(isinstance(one, Mapping) and one for one in wanted)
 
 
 def _leaves(value: Json) -> Iterator[Json]:
-    """Only they can be compared: an object in between is no value, and an empty list has none."""
+    """The values that can be compared. An object is no such value, and an empty list has none."""
     left = [value]  # an event may be nested deeper than Python recurses
     while left:
         one = left.pop()
@@ -113,7 +113,7 @@ def _leaves(value: Json) -> Iterator[Json]:
 
 
 def _test(wanted: Json) -> _Test:
-    """What one element of a pattern's list asks; BadPattern where AWS does not know it."""
+    """The test of one element of a pattern's list. Raises BadPattern if AWS does not know it."""
     if not isinstance(wanted, Mapping):
         return _any(lambda value: _same(value, wanted))
     if len(wanted) != 1:
@@ -181,7 +181,7 @@ def _is_number(value: Json) -> bool:
 
 
 def _affix(kind: str) -> Callable[[Json], Callable[[Json], bool]]:
-    """A prefix or a suffix, of which the case may be ignored."""
+    """A prefix or a suffix, with or without its case."""
 
     def make(operand: Json) -> Callable[[Json], bool]:
         caseless = isinstance(operand, Mapping) and set(operand) == {_CASELESS}
@@ -251,7 +251,7 @@ def _wildcard(operand: Json) -> Callable[[Json], bool]:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """`*` stands for any characters, and a backslash takes the meaning from it and from itself."""
+    """`*` stands for any characters. A backslash escapes it and itself."""
     parts: list[str] = []
     place, starred = 0, False
     while place < len(pattern):

@@ -71,7 +71,7 @@ class Events:
         EventsBackend.put_events = put  # type: ignore[method-assign, assignment]
 
     def _taken(self, backend: EventsBackend, entry: Document) -> Document:
-        """Hand the event of an entry to the rules of its bus; what the answer says of it."""
+        """Gives the event of an entry to the rules of its bus, and returns the answer for the entry."""
         context = self._service_context
         event = put_events.event(entry, context.account_id, context.region, self._clock.time())
         try:

@@ -1,7 +1,7 @@
-"""What EventBridge takes of a PutEvents request, and the events that it makes of the entries.
+"""PutEvents: the checks of a request and of its entries, and the event of an entry.
 
-A request that is too long or too large is refused whole. A bad entry is refused alone: the answer is a success and
-names it. Rules and targets belong to events.py, permissions to local/aws/authorization.
+AWS refuses a request with too many or too large entries as a whole. It refuses a bad entry alone: the answer is a
+success that names this entry. Rules and targets belong to `events.py`, permissions to `local/aws/authorization`.
 
 Sources: EventBridge API reference, PutEvents, PutEventsRequestEntry and PutEventsResultEntry; user guide, "Sending
 events with PutEvents" and "Calculating PutEvents event entry size"; the sentences of the refusals as AWS gave them to
@@ -19,18 +19,18 @@ from moto.moto_api._internal import mock_random
 from local.aws.api.own_services import Document
 
 MOST_ENTRIES = 10
-#: Bytes of all entries together; they have to be fewer.
+#: The entries of a request together have fewer bytes.
 LIMIT_BYTES = 1024 * 1024
 TIME_BYTES = 14
 MOST_LEVELS = 1000
 LONGEST_DETAIL_TYPE = 128
-#: Events of AWS's own services begin with it, and nobody else may say so.
+#: The sources of AWS's own services begin with it. AWS refuses it to every caller.
 RESERVED = "aws."
 _REQUIRED = ("Source", "DetailType", "Detail")
 
 
 def check(entries: Sequence[Document]) -> None:
-    """ValidationException where AWS refuses the whole request."""
+    """Raises ValidationException if AWS refuses the whole request."""
     if not 1 <= len(entries) <= MOST_ENTRIES:
         bound = "less than or equal to 10" if entries else "greater than or equal to 1"
         raise ValidationException(
@@ -48,7 +48,7 @@ def size(entry: Document) -> int:
 
 
 def refusal(entry: Document) -> Document | None:
-    """What the answer says of an entry that AWS does not take; None of one that it takes."""
+    """The answer for an entry that AWS refuses, with its error code. None for an entry that AWS accepts."""
     for name in _REQUIRED:
         if not entry.get(name):
             return _bad(name, f"{name} is a required argument.")
@@ -93,7 +93,7 @@ def _levels(document: Any) -> Iterator[int]:
 
 
 def event(entry: Document, account: str, region: str, now: float) -> Document:
-    """The event of an entry: an id of its own, and the caller's time where it gives one, to the second."""
+    """The event of an entry, with its own id. The time is the caller's if the entry has one, to the second."""
     given = entry.get("Time")
     return {
         "version": "0",

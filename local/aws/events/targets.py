@@ -142,7 +142,7 @@ class Targets:
         raise BadCall(f"the embedded cloud has no target {service}:{name}")
 
     def _log(self, group: str, payload: str) -> tuple[str, str, Document]:
-        """The event, or what a transformer makes of it: `{"timestamp": …, "message": …}`."""
+        """The call that writes a payload to a log group."""
         stream = {"logGroupName": group, "logStreamName": _STREAM}
         try:
             self._service_context.call("logs", "create_log_stream", stream)
@@ -175,7 +175,7 @@ class Targets:
 
 
 def _message_of(payload: str) -> str:
-    """What a log group gets of a payload: a transformer gives exactly a time and a message."""
+    """The message of a log event: the payload, or the message that an input transformer gives with a timestamp."""
     try:
         document = json.loads(payload)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Tasks that wait until somebody outside gives their token back: `.waitForTaskToken`.
+"""Tasks that wait for a callback with their task token: `.waitForTaskToken`.
 
-Owns the tokens and the three operations that take them. Which state gets a token is the interpreter's business, how
-long a task may take as well.
+This file owns the tokens and the three operations with a token. The interpreter decides which state gets a token, and
+owns the time-out of the task.
 
 Sources: Step Functions developer guide, "Wait for a Callback with Task Token"; API reference, SendTaskSuccess,
 SendTaskFailure and SendTaskHeartbeat.
@@ -20,12 +20,12 @@ from local.clock import VirtualClock
 Json = Any
 
 SUFFIX = ".waitForTaskToken"
-#: The error of a task from which nobody heard for too long.
+#: The error of a task without a heartbeat in time.
 HEARTBEAT = "States.HeartbeatTimeout"
 
 
 class OpenTask:
-    """One try of a task: its token, and what came of it."""
+    """One try of a task: its token, its last heartbeat and its answer."""
 
     def __init__(self, token: str, now: float) -> None:
         self.token = token
@@ -47,13 +47,13 @@ class TaskTokens:
         self._tasks: dict[str, OpenTask] = {}
 
     def issue(self) -> OpenTask:
-        """A token that nobody can guess, for one try."""
+        """A new token for one try. Nobody can guess it."""
         task = OpenTask(secrets.token_urlsafe(96), self._clock.time())
         self._tasks[task.token] = task
         return task
 
     def outcome(self, task: OpenTask, heartbeat: float | None, scope: Scope) -> Json:
-        """What somebody gives back; StatesError with their error, or when no heartbeat came in time."""
+        """The output of SendTaskSuccess. Raises StatesError after SendTaskFailure, or without a heartbeat in time."""
         while not task.answered:
             deadline = None if heartbeat is None else task.heard + heartbeat
             in_time = self._clock.wait_until(deadline, _changed(task, scope))
@@ -67,7 +67,7 @@ class TaskTokens:
         return task.answer
 
     def close(self, task: OpenTask) -> None:
-        """The try is over: its token is good for nothing more."""
+        """The try has ended, so AWS refuses its token from now on."""
         task.closed = True
         self._clock.stir()
 

@@ -41,8 +41,7 @@ class _Role:
 
 @dataclass(frozen=True)
 class Waits:
-    """How long a task goes on after its call: until somebody gives its token back, if it has one; `heartbeat` are
-    the seconds within which something has to be heard."""
+    """A task with a token goes on after its call until the callback. `heartbeat` is in seconds."""
 
     token: OpenTask | None = None
     heartbeat: float | None = None
@@ -89,7 +88,7 @@ class Tasks:
         return self._call(Call(service, action), given, role, OPTIMISED_PREFIXES.get(service, ""))
 
     def _put_events(self, action: str, parameters: Json, execution: Execution, role: _Role) -> Json:
-        """Each event names the execution and its state machine; an entry that EventBridge refuses fails the task.
+        """Each event names the execution and the state machine. An entry that EventBridge refuses fails the task.
 
         Source: Step Functions developer guide, "Add EventBridge events with Step Functions".
         """

@@ -121,15 +121,7 @@ def test_a_policy_is_replaced_whole_and_a_permission_is_added(bus):
 def test_a_policy_has_at_most_10_kilobytes(bus):
     """API reference, PutPermission."""
     sources = [f"source-{number}" for number in range(1000)]
-    statement = {
-        "Sid": "a",
-        "Effect": "Deny",
-        "Principal": "*",
-        "Action": "events:PutEvents",
-        "Resource": BUS,
-    }
-    statement["Condition"] = {"StringNotEquals": {"events:source": sources}}
-    document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    document = json.dumps({"Version": "2012-10-17", "Statement": [{"Sid": "a", **statement(*sources)}]})
     with pytest.raises(ClientError, match="PolicyLengthExceededException"):
         bus.call("events", "put_permission", EventBusName="lab", Policy=document)
 

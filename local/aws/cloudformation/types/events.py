@@ -110,7 +110,7 @@ def _put_bus_policy(order: Order, bus: str) -> None:
 
 
 def _bus_policy(order: Order) -> Physical:
-    """One statement of a bus's policy. PutPermission with a policy replaces all of it, so the others go with it."""
+    """One statement of a bus's policy. PutPermission replaces the whole policy, so the request repeats the others."""
     bus, sid = order.get("EventBusName") or "default", str(order.get("StatementId"))
     if not order.get("Statement"):
         old_form = ("Action", "Principal", "Condition")
@@ -136,7 +136,7 @@ def _bus_policy_deleted(order: Order, physical: Physical) -> None:
 
 
 def _rule(order: Order) -> Physical:
-    """On a bus of its own the id has the bus's name too (EventBridge's resource schema, `<bus>|<rule>`)."""
+    """The id of a rule on a custom bus is `<bus>|<rule>`, as in EventBridge's resource schema."""
     name = order.name("Name")
     arn = _put_rule(order, name)
     bus = order.get("EventBusName")

@@ -152,7 +152,7 @@ def _log_group_changed(order: Order, physical: Physical) -> Physical:
 
 
 def _log_policy(order: Order) -> Physical:
-    """Who may write to log groups: a policy of the account, which names the log groups itself."""
+    """A resource policy of CloudWatch Logs. It belongs to the account, and names its log groups."""
     name = str(order.get("PolicyName"))
     order.shaped("logs", "put_resource_policy")
     return Physical(name)
