@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 AT_ONCE = 10
 """Entries of a call (https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html)."""
 MOST_BYTES = 200_000
-"""Of the details of a call; EventBridge takes 256 KB with everything around them."""
+"""Of the details of a call: far less than EventBridge takes, whose limit was 256 KB before it was 1 MB."""
 
 
 class EventBus:

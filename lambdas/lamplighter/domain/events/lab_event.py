@@ -7,7 +7,7 @@ money is a decimal string with its currency.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from lamplighter.data.texts import Texts
 from lamplighter.reasons.document import document
@@ -17,7 +17,7 @@ from lamplighter.values.json_value import JsonValue
 
 VERSION: Literal["1"] = "1"
 LONGEST_TEXT = 2000
-"""Of a drawn reason. EventBridge takes 256 KB, and nobody reads that much."""
+"""Of a drawn reason: nobody reads more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +28,9 @@ class EventReason:
     """In the lab's language, with instants by the lab's clock."""
     code: str | None = None
     """The code of the catalogue; null for the words of a person or of an outside system, and for several reasons."""
-    values: Mapping[str, JsonValue] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
     """The values in the text, by name."""
-    parts: tuple[JsonValue, ...] = ()
+    parts: tuple[Any, ...] = ()
     """Where there are several reasons: each of them, as `{"code", "values"}` or as words."""
 
     @classmethod

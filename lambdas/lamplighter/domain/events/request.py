@@ -23,7 +23,7 @@ from lamplighter.values import instant
 VERBS = (Verb.OPEN, Verb.EXTEND, Verb.CLOSE)
 """What an event may ask for: each is a detail-type."""
 MOST_BYTES = 16 * 1024
-"""Of a detail as JSON; EventBridge takes sixteen times as much."""
+"""Of a detail as JSON; EventBridge takes far more."""
 LONGEST_TOKEN = 100
 AHEAD = timedelta(minutes=5)
 """How far the clock of who puts an event may go ahead: `Time` is theirs to write."""
@@ -74,7 +74,7 @@ def read(event: Mapping[str, object], lab: Lab, now: datetime) -> EventRequest:
     issued = _issued(event.get("time"), now)
     detail = event.get("detail")
     if not isinstance(detail, Mapping):
-        raise BadInput(reason("command.event.no-detail", verb=verb.value))
+        raise BadInput(reason("command.event.no-detail"))
     unknown = next((key for key in detail if key not in _KEYS[verb]), None)
     if unknown is not None:
         keys = ", ".join(_KEYS[verb])
