@@ -118,7 +118,7 @@ class Command:
             "opened_by": self.opened_by,
             "experiment": self.experiment,
             "for_lab": self.for_lab,
-            "allowance": self.allowance.to_json() if self.allowance else None,
+            "allowance": to_document(self.allowance) if self.allowance else None,
         }
 
     @classmethod
@@ -156,7 +156,7 @@ class Command:
             opened_by=_text(found, "opened_by"),
             experiment=_text(found, "experiment"),
             for_lab=found.get("for_lab") is True,
-            allowance=Allowance.from_json(allowed) if isinstance(allowed, Mapping) else None,
+            allowance=from_document(Allowance, allowed) if isinstance(allowed, Mapping) else None,
         )
 
 
