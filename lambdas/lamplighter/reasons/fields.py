@@ -70,7 +70,7 @@ def from_document(record: type[Record], kept: Mapping[str, Any], form: Form = KE
     )
 
 
-def from_odd_document(record: type[Record], kept: object) -> Record:
+def from_odd_document(record: type[Record], kept: object, form: Form = KEPT) -> Record:
     """Reads as much as can be read: a field has its default where its value is empty or of another type.
 
     Use it for what another release may have written in another way. Raises as `from_document` does for a field
@@ -78,7 +78,7 @@ def from_odd_document(record: type[Record], kept: object) -> Record:
     """
     found = kept if isinstance(kept, Mapping) else {}
     read_fields = {}
-    for field in _readers(record, KEPT):
+    for field in _readers(record, form):
         if field.required:
             read_fields[field.name] = field.read(found[field.key])
         elif found.get(field.key):
