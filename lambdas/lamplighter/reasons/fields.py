@@ -73,6 +73,7 @@ def from_document(record: type[Record], kept: Mapping[str, Any], form: Form = KE
 def from_odd_document(record: type[Record], kept: object, form: Form = KEPT) -> Record:
     """Reads as much as can be read: a field has its default where its value is empty or of another type.
 
+    Empty is also 0 and a text of no length, but not for a field that may be None: there these are values.
     Use it for what another release may have written in another way. Raises as `from_document` does for a field
     without a default.
     """
@@ -81,7 +82,7 @@ def from_odd_document(record: type[Record], kept: object, form: Form = KEPT) -> 
     for field in _readers(record, form):
         if field.required:
             read_fields[field.name] = field.read(found[field.key])
-        elif found.get(field.key):
+        elif found.get(field.key) or (field.optional and found.get(field.key) is not None):
             with suppress(TypeError, ValueError, KeyError):
                 read_fields[field.name] = field.read(found[field.key])
     return record(**read_fields)

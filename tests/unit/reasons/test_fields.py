@@ -149,6 +149,10 @@ def test_an_odd_value_is_read_as_the_default(odd: dict[str, object]) -> None:
     assert from_odd_document(Renamed, {"name": "a", **odd}) == Renamed("a")
 
 
+def test_nothing_of_a_field_that_may_be_none_is_a_value() -> None:
+    assert from_odd_document(Renamed, {"name": "a", "seconds": 0}) == Renamed("a", timedelta())
+
+
 def test_a_field_without_a_default_must_be_readable_in_an_odd_document_too() -> None:
     with pytest.raises(KeyError, match="name"):
         from_odd_document(Renamed, "odd")
