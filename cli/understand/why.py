@@ -112,7 +112,7 @@ def _print(zone: ZoneInfo, name: str, explanation: Explanation) -> None:
     printing.table(
         ["at", "who", "what", "why"],
         [
-            [clock(entry.at), entry.who, printing.drawn(entry.what, zone), printing.drawn(entry.why, zone)]
+            [clock(entry.at), entry.who, draw(entry.what, ENGLISH, clock), draw(entry.why, ENGLISH, clock)]
             for entry in explanation.trail
         ],
     )
