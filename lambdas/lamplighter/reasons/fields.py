@@ -8,7 +8,7 @@ them. It costs a cold start less than pydantic.
 from collections import abc
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -29,15 +29,25 @@ KEY = "key"
 """In a field's metadata: its key in the document, where that is not the field's name."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """How a document writes the values that people, programs and DynamoDB want in different forms."""
+    """How a document writes the values that people, programs and DynamoDB want in different forms.
 
-    write_instant: Callable[[datetime], Any] = instant.written
-    read_instant: Reader = lambda kept: instant.read(str(kept))
-    write_reason: Callable[[Reason | Sentences], Any] = document
-    lists: bool = False
-    """An empty tuple is an empty list."""
+    A plain class: to make a dataclass costs every cold start a millisecond.
+    """
+
+    def __init__(
+        self,
+        *,
+        write_instant: Callable[[datetime], Any] = instant.written,
+        read_instant: Reader = lambda kept: instant.read(str(kept)),
+        write_reason: Callable[[Reason | Sentences], Any] = document,
+        lists: bool = False,
+    ) -> None:
+        """With `lists` an empty tuple is an empty list."""
+        self.write_instant = write_instant
+        self.read_instant = read_instant
+        self.write_reason = write_reason
+        self.lists = lists
 
 
 KEPT = Form()
