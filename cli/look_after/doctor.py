@@ -24,6 +24,7 @@ from lamplighter.domain.doctor.facts import AwsIdentity
 from lamplighter.domain.doctor.line import DoctorLine, LineOutcome, Unread
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.labfile import file as labfile
+from lamplighter.reasons.fields import SHOWN, to_document
 from lamplighter.values import zones
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def command(
         for line in examine(facts, target.lab, target.now or aws_time or clock.now())
     ]
     if as_json:
-        print_json([line.to_json() for line in lines])
+        print_json([to_document(line, SHOWN) for line in lines])
     else:
         _show(target.title, lines)
     if isinstance(facts.caller, Unread):

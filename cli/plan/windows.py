@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from cli import deployment, known_names, printing
+from cli import deployment, printing
 from cli.deployment import Deployment
-from cli.options import AsJson, LabName
+from cli.options import AsJson, LabName, OnePool
 from lamplighter.adapters.aws.kept_courses import warm_up
 from lamplighter.domain.calendar.changes import Pause, Skip, paused_at
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -20,9 +20,7 @@ from lamplighter.values.instant import written
 
 
 def command(
-    pool: Annotated[
-        str | None, typer.Argument(metavar="[POOL]", help="Only this pool.", autocompletion=known_names.pools)
-    ] = None,
+    pool: OnePool = None,
     as_json: AsJson = False,
     ics: Annotated[
         str | None,

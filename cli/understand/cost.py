@@ -9,6 +9,7 @@ from lamplighter.application.views.account import LabAccount
 from lamplighter.data import standing
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.unguarded import unguarded
+from lamplighter.reasons.fields import to_document
 from lamplighter.values.instant import written
 
 
@@ -64,7 +65,7 @@ def document(account: LabAccount, zone: ZoneInfo) -> dict[str, object]:
         "owners": [row.to_json("owner") for row in budget.owners],
         "windows": [row.to_json("window") for row in budget.windows],
         "prices": [
-            {"pool": pool, **(price.to_json() if price else {"per_hour": None})}
+            {"pool": pool, **(to_document(price) if price else {"per_hour": None})}
             for pool, price in account.prices.items()
         ],
         "not_guarded": {

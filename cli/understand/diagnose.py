@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from cli import deployment, known_names, printing
+from cli import deployment, printing
 from cli.deployment import Deployment
-from cli.options import LabName
+from cli.options import LabName, PoolName
 from lamplighter.domain.checks.verdicts.tool_output import decoded
 from lamplighter.domain.diagnosis import Diagnosis, Snapshot, diagnose
 from lamplighter.errors import BadInput
@@ -20,12 +20,7 @@ from lamplighter.reasons.document import read
 
 
 def command(
-    pool: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[POOL]", help="The pool; the only one by default.", autocompletion=known_names.pools
-        ),
-    ] = None,
+    pool: PoolName = None,
     snapshot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Judge what was saved, and ask nobody.")
     ] = None,
@@ -70,27 +65,19 @@ def command(
 
 def collected(found: Deployment, pool: str | None) -> dict[str, Any]:
     """The pool's snapshot as it is now, in English. Raises OutsideFailed where neither AWS nor Kubernetes answers."""
-    from lamplighter.adapters.diagnosis import Subject, collect  # noqa: PLC0415 -- for a live diagnosis only
+    from lamplighter.adapters.diagnosis import collect  # noqa: PLC0415 -- for a live diagnosis only
     from lamplighter.adapters.kubernetes.connection import Connection, connect  # noqa: PLC0415
-    from lamplighter.domain.diagnosis.expected import expected  # noqa: PLC0415
+    from lamplighter.application.diagnosis.subject import subject_of  # noqa: PLC0415
 
-    name = found.pool(pool)
-    lab = found.lab
-    wanted = expected(
-        name,
-        found.ledger.leases(name),
-        found.now,
-        max_nodes=lab.pools[name].max_nodes,
-        instance_type=lab.pools[name].instance_type,
-    )
+    subject = subject_of(found.lab, found.ledger, found.pool(pool), found.now)
 
     def connected() -> Connection:
-        connection = connect(lab.cluster_name)
+        connection = connect(found.lab.cluster_name)
         # A person at a prompt does not wait for an access entry that was made just now.
         connection.patience = 0
         return connection
 
-    document = collect(Subject(lab.cluster_name, lab.nodegroup_name(name), wanted), connected, found.now)
+    document = collect(subject, connected, found.now)
     document["not_read"] = {key: str(read(why)) for key, why in document["not_read"].items()}
     return document
 

@@ -5,7 +5,7 @@ It reads only the ledger. The workflow runs the checks.
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 
@@ -16,6 +16,7 @@ from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.checks.gpu_proof import GpuProof, together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.reasons.document import drawn, read
+from lamplighter.reasons.fields import KEY, SHOWN, to_document
 from lamplighter.reasons.reason import draw
 from lamplighter.values.clock_time import clock_time
 from lamplighter.values.counted import counted
@@ -32,19 +33,10 @@ class Trend:
 
     instance_type: str
     verdicts: tuple[str, ...]
-    bandwidth: tuple[Decimal, ...]
+    bandwidth: tuple[Decimal, ...] = field(metadata={KEY: "bus_bandwidth_gb_per_second"})
     """GB/s: the lowest of each proof that measured it."""
-    to_ready: tuple[int, ...]
+    to_ready: tuple[int, ...] = field(metadata={KEY: "seconds_to_ready"})
     """Seconds from a lease's opening to its proof."""
-
-    def to_json(self) -> dict[str, object]:
-        """Bandwidths are decimal strings."""
-        return {
-            "instance_type": self.instance_type,
-            "verdicts": list(self.verdicts),
-            "bus_bandwidth_gb_per_second": [str(bandwidth) for bandwidth in self.bandwidth],
-            "seconds_to_ready": list(self.to_ready),
-        }
 
 
 def show(deployed: Deployment, pool: str | None, *, as_json: bool) -> None:
@@ -142,5 +134,5 @@ def _document(pool: str, proofs: Sequence[GpuProof]) -> dict[str, object]:
             for last in proofs[:1]
             for node in last.nodes
         ],
-        "trends": [trend.to_json() for trend in trends(proofs)],
+        "trends": [to_document(trend, SHOWN) for trend in trends(proofs)],
     }

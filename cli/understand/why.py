@@ -1,5 +1,6 @@
 """`lamplighter why`: explains the nodes of a pool, now or at a past instant, by the decisions in the audit trail."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
@@ -11,10 +12,12 @@ from cli import deployment, printing
 from cli.options import AsJson, LabName, PoolName
 from lamplighter.application.views.why import REACHES_BACK, explained
 from lamplighter.data.texts import ENGLISH
+from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.audit.why import Explanation
 from lamplighter.domain.views.told import FindingView
 from lamplighter.errors import BadInput
-from lamplighter.reasons.reason import draw
+from lamplighter.reasons.fields import to_document
+from lamplighter.reasons.reason import Clock, draw
 from lamplighter.values import instant
 from lamplighter.values.counted import counted
 
@@ -47,11 +50,36 @@ def command(
             "`lamplighter windows` and `lamplighter simulate --live` show what is planned"
         )
     clock = partial(printing.local, zone=deployed.zone)
-    explanation = explained(deployed.lab, deployed.ledger, name, when, deployed.now).told_by(clock)
+    explanation = explained(deployed.lab, deployed.ledger, name, when, deployed.now)
     if as_json:
-        printing.as_json({"pool": name, **explanation.to_json(clock)})
+        printing.as_json({"pool": name, **document(explanation, clock)})
         return
     _print(deployed.zone, name, explanation)
+
+
+def document(explanation: Explanation, clock: Clock) -> dict[str, object]:
+    """The document of `why --json`, in English; its sentences write instants by this clock."""
+    decision = explanation.decision
+    return {
+        "at": instant.written(explanation.at),
+        "nodes": explanation.nodes,
+        "reason": explanation.target.reason_by(clock),
+        "decision": None if decision is None else _entry(decision, clock),
+        "trail": [_entry(entry, clock) for entry in explanation.trail],
+        "without_lease": [unmet.to_json(clock) for unmet in explanation.unmet],
+        "findings": [_finding(FindingView.read(entry), clock) for entry in explanation.findings],
+    }
+
+
+def _entry(entry: Entry, clock: Clock) -> dict[str, object]:
+    drawn = replace(entry, what=draw(entry.what, ENGLISH, clock), why=draw(entry.why, ENGLISH, clock))
+    return to_document(drawn, names=("at", "kind", "who", "what", "why", "lease", "nodes"))
+
+
+def _finding(finding: FindingView, clock: Clock) -> dict[str, object]:
+    summary, advice = draw(finding.summary, ENGLISH, clock), draw(finding.advice, ENGLISH, clock)
+    drawn = replace(finding, summary=summary, advice=advice)
+    return to_document(drawn, names=("at", "cause", "summary", "advice"))
 
 
 def _instant(text: str | None) -> datetime | None:
@@ -84,7 +112,7 @@ def _print(zone: ZoneInfo, name: str, explanation: Explanation) -> None:
     printing.table(
         ["at", "who", "what", "why"],
         [
-            [clock(entry.at), entry.who, printing.drawn(entry.what, zone), printing.drawn(entry.why, zone)]
+            [clock(entry.at), entry.who, draw(entry.what, ENGLISH, clock), draw(entry.why, ENGLISH, clock)]
             for entry in explanation.trail
         ],
     )

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from cli.understand.why import document
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.audit.why import explain
@@ -10,6 +11,7 @@ from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.reasons.reason import draw
+from lamplighter.values.clock_time import clock_time
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -47,7 +49,7 @@ def test_while_a_lease_is_in_force_it_is_the_reason_by_one_clock() -> None:
 
     assert found.nodes == 2
     assert found.target.reason_by(by_clock) == "the evening lease justifies 2 until 22:00"
-    assert found.to_json(by_clock)["reason"] == "the evening lease justifies 2 until 22:00"
+    assert document(found, by_clock)["reason"] == "the evening lease justifies 2 until 22:00"
 
 
 def test_the_decision_is_named_unless_it_is_the_last_row_anyway() -> None:
@@ -92,7 +94,7 @@ def test_a_past_instant_is_explained_by_what_was_known_then() -> None:
     found = explain([closed], [GRANTED, CLOSING], EIGHT + 30 * MINUTE, max_nodes=2)
 
     assert (found.nodes, found.decision) == (2, GRANTED)
-    assert found.to_json()["trail"] == [
+    assert document(found, clock_time)["trail"] == [
         {
             "at": "2026-11-20T20:00:00Z",
             "kind": "lease-granted",

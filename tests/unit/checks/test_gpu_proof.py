@@ -8,6 +8,7 @@ import pytest
 
 from lamplighter.domain.checks.gpu_proof import GpuProof, carried_over, latest_by_node, together
 from lamplighter.reasons.document import document, read
+from lamplighter.reasons.fields import to_document
 from lamplighter.reasons.reason import Reason, reason
 
 EIGHT = datetime(2026, 11, 20, 20, tzinfo=UTC)
@@ -43,7 +44,7 @@ def seen(why: str, minutes: int) -> Reason:
 def test_a_proof_reads_as_it_was_written() -> None:
     found = proof(0, row("node-a", seconds=2.5), ready=312)
 
-    assert GpuProof.from_json(found.to_json()) == found
+    assert GpuProof.from_json(to_document(found)) == found
 
 
 def test_the_last_proof_of_a_node_is_what_is_known_of_it() -> None:
@@ -167,7 +168,7 @@ def test_a_proof_names_its_nodes_once_in_the_ladder_s_order_and_what_it_says_of_
 
 
 def test_a_proof_whose_rows_cannot_be_read_has_none() -> None:
-    kept = {**proof(0).to_json(), "verdicts": "odd", "seconds_to_ready": "soon"}
+    kept = {**to_document(proof(0)), "verdicts": "odd", "seconds_to_ready": "soon"}
     unread = GpuProof.from_json(kept)
 
     assert (unread.rows, unread.seconds_to_ready) == ((), None)

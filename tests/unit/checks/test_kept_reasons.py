@@ -12,6 +12,7 @@ from lamplighter.domain.notices.opening import of_opening
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.domain.views.told import VerdictRow
 from lamplighter.reasons.document import document, read
+from lamplighter.reasons.fields import from_odd_document
 from lamplighter.reasons.reason import draw, reason, several
 from tests.unit.ledger.test_ledger import lease
 from tests.world.aws.workflows import LIMITS
@@ -35,13 +36,13 @@ def test_a_verdict_is_kept_as_a_code_and_its_json_has_english() -> None:
 
 
 def test_a_kept_row_is_shown_in_the_lab_s_language() -> None:
-    shown = VerdictRow.read(row(json.loads(json.dumps(VERDICT.to_row()["reason"]))))
+    shown = from_odd_document(VerdictRow, row(json.loads(json.dumps(VERDICT.to_row()["reason"]))))
 
     assert draw(shown.reason, KOREAN, clock) == "GPU 4개 중 3개만 있습니다"
 
 
 def test_a_row_of_an_earlier_release_is_shown_as_it_stands() -> None:
-    assert VerdictRow.read(row(ENGLISH)).reason == ENGLISH
+    assert from_odd_document(VerdictRow, row(ENGLISH)).reason == ENGLISH
 
 
 def test_of_many_reasons_the_first_are_kept_and_the_others_counted() -> None:

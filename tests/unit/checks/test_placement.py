@@ -14,6 +14,7 @@ from lamplighter.domain.checks.placement import GpuNode, NotJudged, placements
 from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
 from lamplighter.domain.pool.nodes import NodeTaint, PodFacts
 from lamplighter.reasons.document import document
+from lamplighter.reasons.fields import to_document
 from lamplighter.reasons.reason import Reason, Said, reason
 from lamplighter.values.instant import written
 from tests.unit.checks.built import ASKED, READY, kind, node, pod
@@ -63,7 +64,7 @@ def test_checks_that_are_not_judged_say_how_many_nodes_there_are() -> None:
         NotJudged("all_reduce", reason("check.one-node-ready"))
     ]
     assert placements([ALL_REDUCE], [node(), sliced], "l") == ([], [in_slices])
-    assert in_slices.to_json() == {
+    assert to_document(in_slices) == {
         "check": "all_reduce",
         "why": document(reason("check.offered-in-slices")),
     }

@@ -7,7 +7,7 @@ import pytest
 from lamplighter.domain.commands.asked import about, read, restoring
 from lamplighter.domain.commands.caller import Caller
 from lamplighter.domain.commands.command import Command, Verb
-from lamplighter.domain.experiments.run import ExperimentRun
+from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import BadInput, Refused
 from tests.unit.guard.test_guard import EIGHT, lease
@@ -23,7 +23,15 @@ def ask(path: str, caller: Caller = BOB, /, **body: object) -> Command:
 
 def run(by: str = "carol") -> ExperimentRun:
     return ExperimentRun(
-        "run-1", "nccl-blocked", "gpu", "evening", by, EIGHT, EIGHT + timedelta(hours=1), LEASE.closes
+        "run-1",
+        "nccl-blocked",
+        "gpu",
+        "evening",
+        by,
+        EIGHT,
+        EIGHT + timedelta(hours=1),
+        LEASE.closes,
+        ExperimentPhase.PREPARED,
     )
 
 

@@ -16,6 +16,7 @@ from lamplighter.domain.doctor.examination_notice import of_examination
 from lamplighter.domain.doctor.facts import ClusterFacts, Facts, NoAccess
 from lamplighter.domain.doctor.line import LineOutcome
 from lamplighter.domain.pool.adoption import Autoscalers
+from lamplighter.reasons.fields import SHOWN, to_document
 from tests.unit.doctor.cases import (
     AUTOSCALER,
     BEFORE,
@@ -210,7 +211,7 @@ def test_the_answer_is_counted_aloud_and_as_json_has_four_keys() -> None:
     lines = examine(replace(FACTS, bootstrap=None, claims=REFUSED), lab(), NOW)
 
     assert verb.counts(lines) == "19 ok, 1 not ok, 1 not known"
-    assert json.loads(json.dumps([line.to_json() for line in lines]))[2] == {
+    assert json.loads(json.dumps([to_document(line, SHOWN) for line in lines]))[2] == {
         "check": "bootstrap",
         "outcome": "not-ok",
         "said": "CDK is not bootstrapped in ap-northeast-2: nothing can be deployed there",

@@ -55,6 +55,7 @@ def test_what_is_granted_is_this_run() -> None:
             begun=NOW + timedelta(microseconds=5),
             ends=NOW + NCCL_BLOCKED.lasts,
             closes=NOW + 60 * MINUTE,
+            phase=ExperimentPhase.PREPARED,
             because="the course",
             affected=("cli-2",),
         ),

@@ -10,6 +10,7 @@ from lamplighter.data.texts import Texts
 from lamplighter.domain.experiments.catalogue import NCCL_BLOCKED
 from lamplighter.domain.experiments.report import LONGEST_EVIDENCE, as_json, conclusion, markdown
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
+from lamplighter.reasons.fields import from_odd_document, to_document
 from tests.unit.experiments.test_experiments import MINUTE, NODE, NOW, VPC, running
 
 CAUSE = NCCL_BLOCKED.cause
@@ -83,7 +84,7 @@ def test_a_run_that_changed_nothing_yet_reports_no_more_than_that() -> None:
         ({"policy": {"fields": {"a": None, "b": [{"key": "k", "value": "v"}, "x"], "c": 3}}},
          ("a of the ClusterPolicy was not set; b of the ClusterPolicy was key=k value=v; x; "
           "c of the ClusterPolicy was 3")),
-        ({"rules": [NODE.to_json(), "odd"], "policy": {"fields": {"a": 1}}}, str(NODE)),
+        ({"rules": [to_document(NODE), "odd"], "policy": {"fields": {"a": 1}}}, str(NODE)),
         ({"rules": "odd"}, "nothing was changed"),
     ],
 )  # fmt: skip
@@ -150,19 +151,26 @@ def test_what_programs_read_of_a_report_is_this() -> None:
 
 
 def test_a_run_is_read_as_far_as_it_was_kept() -> None:
-    odd = {**running().to_json(), "before": 7, "affected": "cli-2", "change": None, "seen": "x", "proof": []}
+    odd = {
+        **to_document(running()),
+        "before": 7,
+        "affected": "cli-2",
+        "change": None,
+        "seen": "x",
+        "proof": [],
+    }
 
-    assert ExperimentRun.from_json(odd) == replace(running(), before={})
-    assert ExperimentRun.from_json(WHOLE.to_json()) == WHOLE
+    assert from_odd_document(ExperimentRun, odd) == replace(running(), before={})
+    assert from_odd_document(ExperimentRun, to_document(WHOLE)) == WHOLE
 
 
 def test_a_run_that_an_older_release_kept_is_shown_as_it_was_written() -> None:
-    kept = WHOLE.to_json() | {
+    kept = to_document(WHOLE) | {
         "change": ["taken: a rule"],
         "proof": {"verdict": "not-proven", "reason": "the lease was over before the checks were"},
     }
 
-    found = ExperimentRun.from_json(kept)
+    found = from_odd_document(ExperimentRun, kept)
 
     assert found.change == ("taken: a rule",)
     assert str(conclusion(found)).endswith("not-proven (the lease was over before the checks were)")

@@ -11,6 +11,7 @@ from lamplighter.domain.experiments.rails import AFTER_END, rails, restore
 from lamplighter.domain.experiments.rules import TrafficRule, ephemeral, vpc_wide
 from lamplighter.domain.experiments.run import ExperimentPhase
 from lamplighter.domain.schedules.schedule import START_EXECUTION
+from lamplighter.reasons.fields import from_document, to_document
 from tests.unit.experiments.test_experiments import MINUTE, NODE, NOW, VPC, WORKFLOW, lease, running
 
 SECOND = timedelta(seconds=1)
@@ -86,7 +87,7 @@ def test_a_rule_is_written_in_ec2s_words_and_in_ours() -> None:
     }
     assert bare.permission() == {"IpProtocol": "-1", "IpRanges": [{"CidrIp": "192.168.0.0/16"}]}
     for rule in (NODE, VPC, bare):
-        assert TrafficRule.from_json(rule.to_json()) == rule
+        assert from_document(TrafficRule, to_document(rule)) == rule
     assert [str(rule) for rule in (NODE, VPC, replace(NODE, source="sg-api"))] == [
         "sg-node allows 1025-65535/tcp from itself",
         "sg-aux allows everything from 192.168.0.0/16",

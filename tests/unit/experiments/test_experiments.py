@@ -26,6 +26,7 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.drift import kept
 from lamplighter.errors import BadInput
 from lamplighter.lab.pools import Taint
+from lamplighter.reasons.fields import from_odd_document, to_document
 from tests.unit.guard.test_guard import pool as pool_facts
 
 NOW = datetime(2026, 11, 20, 20, tzinfo=UTC)
@@ -82,7 +83,7 @@ def order(experiment: str = NCCL_BLOCKED.name, by: str = "alice", **more: object
 def running(**more: object) -> ExperimentRun:
     run = decide(order(), ground(lease()), NOW).run
     assert run is not None
-    return replace(run, before={"rules": [NODE.to_json(), VPC.to_json()]}, **more)  # type: ignore[arg-type]
+    return replace(run, before={"rules": [to_document(NODE), to_document(VPC)]}, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("experiment", CATALOGUE.values(), ids=CATALOGUE)
@@ -229,7 +230,7 @@ def test_a_run_is_kept_and_read_again_whole() -> None:
     run = running(
         phase=ExperimentPhase.OBSERVED, changed=NOW, seen={"cause": "nccl-path-blocked", "as_expected": True}
     )
-    assert ExperimentRun.from_json(json.loads(json.dumps(run.to_json()))) == run
+    assert from_odd_document(ExperimentRun, json.loads(json.dumps(to_document(run)))) == run
 
 
 def test_the_report_says_all_that_is_to_be_handed_in() -> None:

@@ -12,6 +12,7 @@ from lamplighter.domain.gpu.offer import Offer, in_receipt, kept
 from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.document import document
+from lamplighter.reasons.fields import to_document
 from lamplighter.reasons.reason import reason
 
 NIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -109,7 +110,7 @@ def test_the_chart_of_the_plugin_tolerates_what_keeps_pods_away_and_runs_on_its_
 
 def test_seats_are_counted_from_what_the_nodes_show_and_kept_for_people() -> None:
     applied: dict[str, object] = {
-        "offer": Offer(4, "time-slicing").to_json(),
+        "offer": to_document(Offer(4, "time-slicing")),
         "state": "as-lab",
         "reason": "",
         "before": {"nodes": {}},
@@ -119,7 +120,7 @@ def test_seats_are_counted_from_what_the_nodes_show_and_kept_for_people() -> Non
 
     assert kept(applied, awaited) == {
         "asked": document(reason("gpu.offer.shared", replicas=4, strategy="time-slicing")),
-        "offer": Offer(4, "time-slicing").to_json(),
+        "offer": to_document(Offer(4, "time-slicing")),
         "state": "as-lab",
         "reason": None,
         "before": {"nodes": {}},

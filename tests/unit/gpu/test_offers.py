@@ -19,6 +19,7 @@ from lamplighter.domain.notices.opening import of_opening
 from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.document import read
+from lamplighter.reasons.fields import to_document
 from lamplighter.reasons.reason import reason
 from tests.unit.cli.shown.test_status import pool_at
 from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
@@ -40,7 +41,14 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
 def applied(**more: object) -> dict[str, object]:
     shall = offer(SHARED, "gpu", None)
     kept = {"nodes": {"a": {"nvidia.com/device-plugin.config": None}}, "cluster_policy": {}}
-    return {"state": "as-lab", "reason": "", "offer": shall.to_json(), "before": kept, "during": kept, **more}
+    return {
+        "state": "as-lab",
+        "reason": "",
+        "offer": to_document(shall),
+        "before": kept,
+        "during": kept,
+        **more,
+    }
 
 
 AWAITED: dict[str, object] = {"nodes": [{"name": "a", "gpus": 4, "ready": True}], "not_ready": []}

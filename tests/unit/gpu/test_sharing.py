@@ -11,6 +11,7 @@ from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.gpu.sharing import mig_strategy, offer, unmet_offer
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.fields import from_odd_document, to_document
 from lamplighter.reasons.reason import Reason, reason
 
 NIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -62,7 +63,7 @@ def node(labels: Mapping[str, str], allocatable: Mapping[str, int] | None = None
 )
 def test_a_pool_offers_what_the_lab_asks_for(gpu: dict[str, object], wanted: Offer) -> None:
     assert offer(lab(gpu), "gpu", None) == wanted
-    assert Offer.from_json(wanted.to_json()) == wanted
+    assert from_odd_document(Offer, to_document(wanted)) == wanted
 
 
 def test_a_window_that_shares_labels_the_nodes_of_every_other_one_as_whole() -> None:
@@ -96,8 +97,11 @@ def test_an_offer_is_called_and_counted_by_its_parts(found: Offer, called: Reaso
 
 
 def test_where_nothing_is_written_gpus_are_whole() -> None:
-    assert Offer.from_json({}) == Offer()
-    assert Offer.from_json({"replicas": 0, "slices": None, "renamed": "yes", "labels": "odd"}) == Offer()
+    assert from_odd_document(Offer, {}) == Offer()
+    assert (
+        from_odd_document(Offer, {"replicas": 0, "slices": None, "renamed": "yes", "labels": "odd"})
+        == Offer()
+    )
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from lamplighter.domain.gpu.offer import Offer
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
+from lamplighter.reasons.fields import from_odd_document, to_document
 
 WINDOW = "{name: evening, days: daily, start: 20:00, end: 23:00, gpu: %s}"
 P5 = "pools: {gpu: {instance_type: p5.48xlarge, max_nodes: 1, price_per_hour: 60}}\n"
@@ -233,7 +234,7 @@ def test_seats_are_gpus_by_slices_by_shares() -> None:
         "nvidia.com/device-plugin.config": "shared-4",
         "nvidia.com/mig.config": "all-1g.10gb",
     }
-    assert Offer.from_json(offer.to_json()) == offer
+    assert from_odd_document(Offer, to_document(offer)) == offer
 
 
 def test_windows_that_are_open_together_and_differ_are_told() -> None:

@@ -21,6 +21,7 @@ RUN = ExperimentRun(
     begun=EIGHT,
     ends=EIGHT + 12 * MINUTE,
     closes=EIGHT + 60 * MINUTE,
+    phase=ExperimentPhase.PREPARED,
 )
 
 

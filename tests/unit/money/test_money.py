@@ -10,6 +10,7 @@ from lamplighter.domain.money.money import Money, cost, cost_of, period_of
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.price import Price, Source, best, known_price
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.fields import from_document, to_document
 from lamplighter.values.zones import zone
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -161,14 +162,14 @@ def test_a_price_says_how_old_it_is_and_is_due_after_a_day(
 
 
 def test_a_price_is_kept_as_written() -> None:
-    assert price(Source.PRICE_LIST, HOUR).to_json() == {
+    assert to_document(price(Source.PRICE_LIST, HOUR)) == {
         "per_hour": "1.50",
         "currency": "USD",
         "source": "price-list",
         "at": "2026-11-20T19:00:00Z",
     }
     for kept in (price(Source.PRICE_LIST, HOUR), price(Source.LAB, None)):
-        assert Price.from_json(kept.to_json()) == kept
+        assert from_document(Price, to_document(kept)) == kept
 
 
 def test_of_two_prices_the_fresher_counts_and_one_with_an_instant_before_one_without() -> None:

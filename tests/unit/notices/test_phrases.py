@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.notices import phrases
-from lamplighter.reasons.reason import draw
+from lamplighter.reasons.reason import as_sentence, draw
 from lamplighter.values.zones import zone
 from tests.unit.pool.test_target import ALICES, LEASE
 
@@ -31,25 +31,27 @@ def test_a_lease_is_called_by_its_window_or_its_owner() -> None:
 @pytest.mark.parametrize(
     ("said", "english", "korean"),
     [
-        ("the pool is full", "The pool is full.", "The pool is full."),
-        ("is it full?", "Is it full?", "Is it full?"),
-        ("  x  ", "X.", "X."),
+        ("the pool is full", "The pool is full.", "the pool is full."),
+        ("is it full?", "Is it full?", "is it full?"),
+        ("  x", "X.", "  x."),
         ("", "", ""),
         ("  ", "", ""),
     ],
 )
 def test_a_reason_is_a_sentence_of_its_own_where_there_is_one(said: str, english: str, korean: str) -> None:
-    assert phrases.sentence(said) == english
-    assert phrases.reason(ENGLISH, said) == phrases.detail(ENGLISH, said) == english
-    assert phrases.reason(KOREAN, said) == (f"이유: {korean}" if korean else "")
-    assert phrases.detail(KOREAN, said) == (f"자세한 내용: {korean}" if korean else "")
+    why, decision = phrases.reason_sentence(said), phrases.decision_sentence(said)
+
+    assert as_sentence(said, ENGLISH) == english
+    assert draw(why, ENGLISH, today_in_seoul) == draw(decision, ENGLISH, today_in_seoul) == english
+    assert draw(why, KOREAN, today_in_seoul) == (f"이유: {korean}" if korean else "")
+    assert draw(decision, KOREAN, today_in_seoul) == (f"자세한 내용: {korean}" if korean else "")
 
 
 def test_only_english_begins_a_sentence_with_a_capital() -> None:
-    assert phrases.sentence("alice's lease ends") == "Alice's lease ends."
-    assert phrases.sentence("ip-10-0-0-7 is not ready") == "ip-10-0-0-7 is not ready."
-    assert phrases.sentence("alice 님의 대여", KOREAN) == "alice 님의 대여."
-    assert phrases.sentence("끝났습니다.", KOREAN) == "끝났습니다."
+    assert as_sentence("alice's lease ends", ENGLISH) == "Alice's lease ends."
+    assert as_sentence("ip-10-0-0-7 is not ready", ENGLISH) == "ip-10-0-0-7 is not ready."
+    assert as_sentence("alice 님의 대여", KOREAN) == "alice 님의 대여."
+    assert as_sentence("끝났습니다.", KOREAN) == "끝났습니다."
 
 
 def test_an_instant_has_its_date_only_on_another_day() -> None:

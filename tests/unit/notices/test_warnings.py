@@ -25,6 +25,7 @@ from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
 from lamplighter.reasons.document import document
+from lamplighter.reasons.fields import from_odd_document, to_document
 from lamplighter.reasons.reason import reason
 from tests.unit.lab_on_moto import lab_on_moto
 from tests.unit.notices.drawing import drawn, text_of
@@ -114,7 +115,10 @@ def test_nobody_is_told_to_extend_what_cannot_be_extended() -> None:
 def test_at_a_partial_shrink_it_says_which_node_goes_and_whose_work_is_on_it() -> None:
     one = lease()
     stake = AtStake(("ip-10-0-0-7",), ("alice/train-0", "bob/notebook"), staying=1)
-    said = drawn(of_warning(one, one.closes - 5 * MINUTE, at_stake=AtStake.from_json(stake.to_json())), SEOUL)
+    said = drawn(
+        of_warning(one, one.closes - 5 * MINUTE, at_stake=from_odd_document(AtStake, to_document(stake))),
+        SEOUL,
+    )
 
     assert said.subject == "Pool gpu loses 1 of 2 nodes in 5 minutes"
     assert (
@@ -158,7 +162,7 @@ def test_a_warning_is_said_whether_or_not_the_cluster_answers(
         asked.append(event)
         if not answers:
             raise OutsideFailed("lambda:Invoke on cluster got no answer")
-        return AtStake(("ip-10-0-0-7",), ("alice/train-0",), staying=1).to_json()
+        return to_document(AtStake(("ip-10-0-0-7",), ("alice/train-0",), staying=1))
 
     with lab_on_moto(monkeypatch, tmp_path) as lab:
         one = lab.lease(closes=120)

@@ -12,6 +12,7 @@ from lamplighter.domain.checks import after_verdict
 from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.notices.opening import of_opening
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.fields import to_document
 from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit.ledger.test_ledger import EIGHT, lease
 from tests.unit.notices.drawing import drawn
@@ -87,7 +88,7 @@ def test_what_an_earlier_release_kept_in_one_item_is_read_as_it_stands(ledger: L
     receipt = {"lease": "cli-1", "pool": "gpu", "closed": "2026-11-20T20:00:00Z", "verdicts": said}
     for sort_key, document in (
         ("VERDICTS#cli-1", said),
-        (f"PROOF#{items.sortable(EIGHT)}#cli-1", proof.to_json()),
+        (f"PROOF#{items.sortable(EIGHT)}#cli-1", to_document(proof)),
         (f"RECEIPT#{items.sortable(EIGHT)}#cli-1", receipt),
     ):
         ledger._table.put(items.item("POOL#gpu", sort_key, {"document": json.dumps(document)}))
@@ -143,7 +144,7 @@ def test_a_hundred_nodes_are_judged_told_and_closed_within_what_a_state_carries(
 
         (proof,) = ledger.proofs("gpu", 5)
         assert len(proof.nodes) == NODES
-        assert len(json.dumps(proof.to_json())) > LIMITS.data_bytes, "it would not have fitted"
+        assert len(json.dumps(to_document(proof))) > LIMITS.data_bytes, "it would not have fitted"
         assert len(kinds(ledger, "verdict")) == len(proof.rows)
         assert len(kinds(ledger, "announced")) == 1
 

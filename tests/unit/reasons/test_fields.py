@@ -1,7 +1,7 @@
 """A dataclass is kept as a document by the types of its fields, and read back the same."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -9,7 +9,7 @@ from enum import StrEnum
 import pytest
 
 from lamplighter.domain.money.money import Money
-from lamplighter.reasons.fields import from_document, to_document
+from lamplighter.reasons.fields import KEY, SHOWN, Form, from_document, from_odd_document, to_document
 from lamplighter.reasons.reason import Said, reason
 
 AT = datetime(2026, 11, 20, 20, tzinfo=UTC)
@@ -109,4 +109,52 @@ def test_a_field_that_is_missing_or_of_another_type_is_an_error() -> None:
 
 
 def test_instants_are_written_as_the_caller_asks() -> None:
-    assert to_document(RECORD, lambda at: f"{at:%H:%M}")["at"] == "20:00"
+    assert to_document(RECORD, Form(write_instant=lambda at: f"{at:%H:%M}"))["at"] == "20:00"
+
+
+@dataclass(frozen=True)
+class Renamed:
+    name: str
+    length: timedelta | None = field(default=None, metadata={KEY: "seconds"})
+    names: tuple[str, ...] = ()
+    more: Mapping[str, object] = field(default_factory=dict)
+    why: Said = ""
+
+    @property
+    def first(self) -> str:
+        return self.names[0]
+
+
+def test_a_field_may_have_another_key_in_the_document() -> None:
+    kept = to_document(Renamed("a", timedelta(minutes=1)))
+
+    assert (kept["seconds"], "length" in kept) == (60, False)
+    assert from_document(Renamed, kept | {"more": {}}) == Renamed("a", timedelta(minutes=1))
+
+
+def test_what_is_shown_has_reasons_in_english_and_lists() -> None:
+    shown = to_document(Renamed("a", why=reason("lease.of-owner", owner="alice")), SHOWN)
+
+    assert (shown["why"], shown["names"]) == (str(reason("lease.of-owner", owner="alice")), [])
+
+
+def test_a_document_of_some_fields_and_properties_has_only_these() -> None:
+    assert to_document(Renamed("a", names=("x", "y")), names=("first", "name")) == {"first": "x", "name": "a"}
+
+
+@pytest.mark.parametrize(
+    "odd", [{"seconds": "soon"}, {"names": "x"}, {"names": None}, {"more": [1]}, {"more": ""}]
+)
+def test_an_odd_value_is_read_as_the_default(odd: dict[str, object]) -> None:
+    assert from_odd_document(Renamed, {"name": "a", **odd}) == Renamed("a")
+
+
+def test_nothing_of_a_field_that_may_be_none_is_a_value() -> None:
+    assert from_odd_document(Renamed, {"name": "a", "seconds": 0}) == Renamed("a", timedelta())
+
+
+def test_a_field_without_a_default_must_be_readable_in_an_odd_document_too() -> None:
+    with pytest.raises(KeyError, match="name"):
+        from_odd_document(Renamed, "odd")
+    with pytest.raises(ValueError, match="three"):
+        from_odd_document(Inner, {"number": "three"})

@@ -15,6 +15,7 @@ from lamplighter.domain.views import lease_view, told
 from lamplighter.domain.views.lease_view import Known, LeaseStanding, LeaseView, cost_so_far
 from lamplighter.domain.views.stages import Stage, StageState, StageView
 from lamplighter.domain.views.told import FindingView, VerdictRow
+from lamplighter.reasons.fields import from_odd_document
 from lamplighter.reasons.reason import Said, Sentences, reason
 from tests.unit.leases.granting.test_grants import EIGHT, HOUR, MINUTE, lease, usd
 
@@ -179,8 +180,10 @@ def test_a_row_of_the_checks_says_nothing_that_was_not_kept() -> None:
         "measurements": {"gpus": 8},
     }
 
-    assert VerdictRow.read(whole) == VerdictRow("smi", "a", "passed", "8 GPUs", {"gpus": 8})
-    assert VerdictRow.read({"check": None, "measurements": [8]}) == VerdictRow("", "", "", "", {})
+    assert from_odd_document(VerdictRow, whole) == VerdictRow("smi", "a", "passed", "8 GPUs", {"gpus": 8})
+    assert from_odd_document(VerdictRow, {"check": None, "measurements": [8]}) == VerdictRow(
+        "", "", "", "", {}
+    )
 
 
 def test_a_finding_is_read_from_the_trail() -> None:

@@ -23,6 +23,7 @@ from lamplighter.domain.leases.progress import Stage
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.document import document
+from lamplighter.reasons.fields import to_document
 from lamplighter.reasons.reason import Said, several
 from lamplighter.values import instant
 from lamplighter.values.json_value import JsonValue
@@ -77,7 +78,7 @@ def apply_gpu_settings(run: Run, lab: Lab, connection: Connection) -> dict[str, 
         ),
         "differs": [{"path": one.path, "lab": one.lab, "cluster": one.cluster} for one in different],
         "reason": document(several(reasons)) if reasons else "",
-        "offer": shall.to_json(),
+        "offer": to_document(shall),
         "told": instant.written(now) if told else run.result("ApplyGpuSettings").get("told"),
         # Of the first round: a later round finds the changes of the first.
         "before": before

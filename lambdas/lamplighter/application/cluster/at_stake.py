@@ -10,6 +10,7 @@ from lamplighter.domain.pool.drain import emptying
 from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.fields import to_document
 from lamplighter.reasons.reason import reason
 
 
@@ -26,8 +27,10 @@ def at_stake(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
             pod for pod in emptying(pods.on_node(connection, node.name)).evict if pod.namespace != NAMESPACE
         ]
     work.sort(key=lambda pod: (pod.gpus == 0, pod.called))
-    return AtStake(
-        nodes=tuple(node.name for node in leaving),
-        pods=tuple(pod.called for pod in work),
-        staying=len(here) - len(leaving),
-    ).to_json()
+    return to_document(
+        AtStake(
+            nodes=tuple(node.name for node in leaving),
+            pods=tuple(pod.called for pod in work),
+            staying=len(here) - len(leaving),
+        )
+    )

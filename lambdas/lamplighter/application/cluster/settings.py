@@ -19,6 +19,7 @@ from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.document import document, read
+from lamplighter.reasons.fields import from_odd_document
 from lamplighter.reasons.reason import reason, several
 from lamplighter.values import instant
 
@@ -42,7 +43,7 @@ def await_gpus(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     wanted = run.found("AwaitNodes", "instances")
     here = {node.instance: node for node in nodes.pool_nodes(connection, lab.nodegroup_name(run.pool))}
     stack = _stack(run, lab, connection)
-    offer = Offer.from_json(_mapping(run.result("ApplyGpuSettings").get("offer")))
+    offer = from_odd_document(Offer, run.result("ApplyGpuSettings").get("offer"))
     ready: list[dict[str, object]] = []
     waiting: list[dict[str, object]] = []
     set_up: list[NodeFacts] = []

@@ -32,6 +32,7 @@ from lamplighter.errors import TryLater
 from lamplighter.lab.checks import Checks
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.document import document, read
+from lamplighter.reasons.fields import from_odd_document, to_document
 from lamplighter.reasons.reason import Said, Sentences, reason
 from lamplighter.values import instant
 
@@ -85,7 +86,7 @@ def validate(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
         "ladder": settings.ladder,
         "at": at,
         "counts": Counter(str(row.get("verdict")) for row in rows),
-        "not_judged": [each.to_json() for each in (*not_judged, *without)][:NOT_JUDGED],
+        "not_judged": [to_document(each) for each in (*not_judged, *without)][:NOT_JUDGED],
         **what_follows(rows, gpu_nodes, settings, run, connection).to_json(),
     }
 
@@ -119,8 +120,7 @@ def _nodes(
     ]
     gone = sorted(ready - {node.name for node in here})
     unknown += [_unproven(name, reason("check.node-gone")) for name in gone]
-    offer = run.result("ApplyGpuSettings").get("offer")
-    shall = Offer.from_json(offer) if isinstance(offer, Mapping) else Offer()
+    shall = from_odd_document(Offer, run.result("ApplyGpuSettings").get("offer"))
     judged = run.judged()
     found = []
     for node in here:

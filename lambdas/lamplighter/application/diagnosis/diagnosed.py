@@ -5,13 +5,13 @@ It only reads. Later steps of the workflow announce and keep the findings.
 
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.adapters.diagnosis import Subject, collect
+from lamplighter.adapters.diagnosis import collect
 from lamplighter.adapters.kubernetes.connection import Connection, connect
+from lamplighter.application.diagnosis.subject import subject_of
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
 from lamplighter.application.logs import logger
 from lamplighter.domain.diagnosis import Snapshot, diagnose
 from lamplighter.domain.diagnosis.brief import in_brief
-from lamplighter.domain.diagnosis.expected import expected
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.document import document
 from lamplighter.values import instant
@@ -27,16 +27,8 @@ def diagnosed(pool: str) -> dict[str, object]:
     """The findings about the pool now, in brief."""
     ledger = Ledger(ENVIRONMENT.ledger_table)
     kept_lab, now = as_kept(lab(), ledger), clock.now()
-    wanted = expected(
-        pool,
-        ledger.leases(pool),
-        now,
-        max_nodes=kept_lab.pools[pool].max_nodes,
-        instance_type=kept_lab.pools[pool].instance_type,
-    )
-    subject = Subject(kept_lab.cluster_name, kept_lab.nodegroup_name(pool), wanted)
     try:
-        snapshot = collect(subject, _connection, now, SECONDS)
+        snapshot = collect(subject_of(kept_lab, ledger, pool, now), _connection, now, SECONDS)
     except OutsideFailed as error:
         # The opening continues and announces its result without a cause.
         logger().warning("nothing was read for a diagnosis of pool %s: %s", pool, error)

@@ -23,6 +23,7 @@ from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.schedules.schedule import NEAREST
 from lamplighter.errors import Refused, TryLater
 from lamplighter.reasons.document import document
+from lamplighter.reasons.fields import to_document
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
@@ -132,4 +133,4 @@ def _rules(services: ExperimentServices) -> list[dict[str, object]]:
     pair = (ephemeral(rules, node), vpc_wide(rules, auxiliary, services.lab.cluster.vpc.cidr))
     if None in pair:
         raise Refused(reason("experiment.no-rules"))
-    return [rule.to_json() for rule in pair if rule is not None]
+    return [to_document(rule) for rule in pair if rule is not None]

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.application.capacity.services import CapacityServices, PoolReading
+from lamplighter.application.guard.known import known
 from lamplighter.application.guard.kubernetes import note_nothing_runs, with_kubernetes
 from lamplighter.application.guard.overdrafts import overdrafts
 from lamplighter.application.guard.services import GuardServices, LabFacts
@@ -26,7 +27,7 @@ from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate, ScalingGroup
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.failsafe import failsafe_instant, failsafe_schedules, schedule_names
-from lamplighter.domain.schedules.of_leases import held_back, opens_at, unopened
+from lamplighter.domain.schedules.of_leases import opens_at, unopened
 from lamplighter.domain.schedules.schedule import RunEnd, Schedule
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.reason import Reason
@@ -51,18 +52,11 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
     failsafe = _found_failsafe(guard_services, pool, wanted, lab_facts)
     unread: list[str] = []
     claimed = lab_facts.claims.get(lab.nodegroup_name(pool), lab.name)
-    facts = PoolFacts(
-        pool=pool,
-        now=now,
+    facts = replace(
+        known(capacity, pool, reading, leases, lab_facts.pauses or (), now=now),
         enforcing=(state.mode or lab.mode(pool)) == "enforce",
-        ours=lab.pools[pool].existing is None,
-        max_nodes=capacity.max_nodes(pool, reading.nodegroup),
-        leases=leases,
         closing_since=closing_since(trail),
-        nodegroup=reading.nodegroup,
         rolling=_rolling(capacity, reading),
-        group=reading.group,
-        instances=reading.instances,
         kubernetes_nodes=(),
         failsafe_wanted=wanted,
         failsafe_found=failsafe,
@@ -70,12 +64,10 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
         incident=incident(guard_services.capacity.ledger, state),
         earlier=earlier_breaches(trail),
         claimed_by=claimed if claimed != lab.name else None,
-        longest_lease=lab.guard.longest_lease,
         idle_after=_idle_after(guard_services, leases),
         extended_at={entry.lease: entry.at for entry in trail if entry.kind == "extended" and entry.lease},
         opening_ended=_opening_ended(guard_services, leases, lab_facts.pauses, trail, now),
         overdrafts=_overdrafts(guard_services, pool, leases, now, unread),
-        held_back=held_back(leases, lab_facts.pauses or (), now),
         experiment=lab_facts.experiment,
         unread=tuple(unread),
     )

@@ -30,6 +30,7 @@ from lamplighter.domain.notices.phrases import clock_of_day
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import BadInput, LamplighterError
 from lamplighter.reasons.document import document
+from lamplighter.reasons.fields import from_odd_document
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
@@ -117,7 +118,7 @@ def warn(run: Mapping[str, object], notice_services: NoticeServices) -> dict[str
         lease,
         notice_services.now(),
         furthest=_furthest(lease, notice_services),
-        at_stake=AtStake.from_json(_at_stake(run, notice_services)),
+        at_stake=from_odd_document(AtStake, _at_stake(run, notice_services)),
         word=notice_services.lab.slack.command if notice_services.lab.slack else None,
     )
     return _say(pool, said, lease.id, notice_services)

@@ -3,11 +3,10 @@
 It decides nothing. It reads what was decided at the time.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.calendar.planned_window import PlannedWindow
@@ -15,7 +14,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.notices import findings as findings_told
 from lamplighter.domain.pool.explanation import UnmetWindow, standing
 from lamplighter.domain.pool.target import Target
-from lamplighter.reasons.reason import Reason, draw, reason
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
 
 _OF_LEASES = ("lease-granted", "extended", "closing", "closed", "refused")
@@ -41,13 +40,6 @@ class Explanation:
         """How many nodes it should have had."""
         return self.target.nodes
 
-    def told_by(self, clock: Callable[[datetime], str], texts: Texts = ENGLISH) -> "Explanation":
-        """The same with its reasons drawn in a language and by this clock."""
-        trail = tuple(_told(entry, clock, texts) for entry in self.trail)
-        last = bool(self.trail) and self.decision is self.trail[-1]
-        decision = trail[-1] if last else self.decision and _told(self.decision, clock, texts)
-        return replace(self, decision=decision, trail=trail)
-
     @property
     def last_decision(self) -> Reason | None:
         """The last decision; None where it is the last row of the trail, which says the same."""
@@ -57,26 +49,6 @@ class Explanation:
         return reason(
             "audit.last-decided", at=decision.at, who=decision.who, what=decision.what, why=decision.why
         )
-
-    def to_json(self, clock: Callable[[datetime], str] = instant.clock_time) -> dict[str, object]:
-        """The document of `why --json`; its sentences write instants by this clock."""
-        return {
-            "at": instant.written(self.at),
-            "nodes": self.nodes,
-            "reason": self.target.reason_by(clock),
-            "decision": None if self.decision is None else _document(self.decision),
-            "trail": [_document(entry) for entry in self.trail],
-            "without_lease": [unmet.to_json(clock) for unmet in self.unmet],
-            "findings": [
-                {
-                    "at": instant.written(entry.at),
-                    "cause": entry.details.get("cause"),
-                    "summary": draw(findings_told.summary_of(entry), ENGLISH, clock),
-                    "advice": draw(findings_told.advice_of(entry), ENGLISH, clock),
-                }
-                for entry in self.findings
-            ],
-        }
 
 
 def explain(
@@ -122,19 +94,3 @@ def _as_of(lease: Lease, at: datetime, after: Iterable[Entry]) -> Lease:
     if lease.state in {LeaseState.CLOSING, LeaseState.CLOSED} and lease.opens <= at < lease.closes:
         return lease.moved_to(LeaseState.OPEN)
     return lease
-
-
-def _told(entry: Entry, clock: Callable[[datetime], str], texts: Texts) -> Entry:
-    return replace(entry, what=draw(entry.what, texts, clock), why=draw(entry.why, texts, clock))
-
-
-def _document(entry: Entry) -> dict[str, object]:
-    return {
-        "at": instant.written(entry.at),
-        "kind": entry.kind,
-        "who": entry.who,
-        "what": str(entry.what),
-        "why": str(entry.why),
-        "lease": entry.lease,
-        "nodes": entry.nodes,
-    }

@@ -4,10 +4,11 @@ Owns what each means and its reason. skipping.py and pausing.py decide on a chan
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from lamplighter.reasons.fields import KEY
 from lamplighter.reasons.reason import Reason, Said, reason
 
 Clock = Callable[[datetime], str]
@@ -23,7 +24,7 @@ class Skip:
     """The local start date, YYYY-MM-DD."""
     by: str
     at: datetime
-    because: Said | None = None
+    because: Said | None = field(default=None, metadata={KEY: "why"})
 
     def reason(self) -> Reason:
         """`alice skipped evening on 2026-11-20 because of the holiday`."""
@@ -38,7 +39,7 @@ class Pause:
     by: str
     at: datetime
     until: datetime | None = None
-    because: Said | None = None
+    because: Said | None = field(default=None, metadata={KEY: "why"})
     closing: bool = False
     """The last close makes it: the lab is being destroyed, and the next deploy ends the pause."""
     failed: bool = False

@@ -4,12 +4,13 @@ A proof never changes. The last proof of a node says what is known of its GPUs n
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.reasons.document import document, read
+from lamplighter.reasons.fields import KEY, from_odd_document
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
@@ -26,11 +27,11 @@ class GpuProof:
     lease: str
     instance_type: str
     verdict: str
-    rows: tuple[Mapping[str, object], ...]
+    rows: tuple[Mapping[str, object], ...] = field(default=(), metadata={KEY: "verdicts"})
     """The verdicts on each node, in the ladder's order; empty in a brief proof."""
     seconds_to_ready: int | None = None
     """From the lease's opening to this proof, where it is the lease's first proof."""
-    measured: Decimal | None = None
+    measured: Decimal | None = field(default=None, metadata={KEY: "bandwidth"})
     """Of a brief proof: the lowest bus bandwidth of its nodes, in GB/s."""
 
     @property
@@ -49,33 +50,12 @@ class GpuProof:
         """The verdicts on one node."""
         return [row for row in self.rows if row.get("node") == node]
 
-    def to_json(self) -> dict[str, object]:
-        """For the ledger and for `status --gpus --json`."""
-        return {
-            "at": instant.written(self.at),
-            "pool": self.pool,
-            "lease": self.lease,
-            "instance_type": self.instance_type,
-            "verdict": self.verdict,
-            "verdicts": [dict(row) for row in self.rows],
-            "seconds_to_ready": self.seconds_to_ready,
-        }
-
     @classmethod
     def from_json(cls, kept: Mapping[str, object]) -> "GpuProof":
-        """Reads what `to_json` wrote."""
-        rows, ready = kept.get("verdicts"), kept.get("seconds_to_ready")
-        measured = kept.get("bandwidth")
-        return cls(
-            at=instant.read(str(kept["at"])),
-            pool=str(kept["pool"]),
-            lease=str(kept["lease"]),
-            instance_type=str(kept["instance_type"]),
-            verdict=str(kept["verdict"]),
-            rows=tuple(row for row in rows if isinstance(row, Mapping)) if isinstance(rows, list) else (),
-            seconds_to_ready=ready if isinstance(ready, int) else None,
-            measured=None if measured is None else Decimal(str(measured)),
-        )
+        """Reads what `to_document` wrote, without rows that are no objects."""
+        rows = kept.get("verdicts")
+        known = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+        return from_odd_document(cls, {**kept, "verdicts": known})
 
 
 def together(rows: Iterable[Mapping[str, object]]) -> Outcome:

@@ -11,7 +11,6 @@ from lamplighter.domain.checks.ladder import Check
 from lamplighter.domain.checks.manifests import FETCH, placement_name
 from lamplighter.domain.gpu.instance_types import GpuType
 from lamplighter.domain.pool.nodes import NodeFacts
-from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import Reason, Said, reason
 
 
@@ -62,9 +61,6 @@ class NotJudged:
 
     check: str
     why: Said
-
-    def to_json(self) -> dict[str, object]:
-        return {"check": self.check, "why": document(self.why)}
 
 
 def placements(

@@ -6,14 +6,14 @@ command is granted.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.errors import BadInput
-from lamplighter.reasons.document import document, read
-from lamplighter.reasons.fields import from_document, to_document
+from lamplighter.reasons.document import read
+from lamplighter.reasons.fields import KEY, from_document, to_document
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
@@ -44,24 +44,27 @@ SOURCES = frozenset({"window", "slack", "cli", "event", "guard"})
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command as it was given; `generation` is the pool's at that time, if it matters."""
+    """One command as it was given; `generation` is the pool's at that time, if it matters.
+
+    Its document has the keys in this order. A schedule has the document as text, so another order is another schedule.
+    """
 
     id: str
     verb: Verb
     pool: str
+    lease: str | None = field(default=None, kw_only=True)
+    nodes: int | None = field(default=None, kw_only=True)
+    opens: datetime | None = field(default=None, kw_only=True)
+    closes: datetime | None = field(default=None, kw_only=True)
+    lasting: timedelta | None = field(default=None, kw_only=True, metadata={KEY: "for_seconds"})
     owner: str
     by: str
     source: str
+    window: str | None = field(default=None, kw_only=True)
+    date: str | None = field(default=None, kw_only=True)
+    because: Said | None = field(default=None, kw_only=True)
     issued: datetime
     expires: datetime
-    lease: str | None = None
-    nodes: int | None = None
-    opens: datetime | None = None
-    closes: datetime | None = None
-    lasting: timedelta | None = None
-    window: str | None = None
-    date: str | None = None
-    because: Said | None = None
     generation: int | None = None
     add: bool = False
     opened_by: str | None = None
@@ -96,30 +99,7 @@ class Command:
 
     def to_json(self) -> dict[str, object]:
         """The document that starts a workflow."""
-        return {
-            "id": self.id,
-            "verb": self.verb.value,
-            "pool": self.pool,
-            "lease": self.lease,
-            "nodes": self.nodes,
-            "opens": _written(self.opens),
-            "closes": _written(self.closes),
-            "for_seconds": None if self.lasting is None else int(self.lasting.total_seconds()),
-            "owner": self.owner,
-            "by": self.by,
-            "source": self.source,
-            "window": self.window,
-            "date": self.date,
-            "because": None if self.because is None else document(self.because),
-            "issued": instant.written(self.issued),
-            "expires": instant.written(self.expires),
-            "generation": self.generation,
-            "add": self.add,
-            "opened_by": self.opened_by,
-            "experiment": self.experiment,
-            "for_lab": self.for_lab,
-            "allowance": self.allowance.to_json() if self.allowance else None,
-        }
+        return to_document(self)
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> "Command":
@@ -156,7 +136,7 @@ class Command:
             opened_by=_text(found, "opened_by"),
             experiment=_text(found, "experiment"),
             for_lab=found.get("for_lab") is True,
-            allowance=Allowance.from_json(allowed) if isinstance(allowed, Mapping) else None,
+            allowance=from_document(Allowance, allowed) if isinstance(allowed, Mapping) else None,
         )
 
 
@@ -222,7 +202,3 @@ def _number(found: Mapping[str, object], key: str, least: int = 1) -> int | None
 def _instant(found: Mapping[str, object], key: str) -> datetime | None:
     text = _text(found, key)
     return None if text is None else instant.read(text)
-
-
-def _written(at: datetime | None) -> str | None:
-    return None if at is None else instant.written(at)

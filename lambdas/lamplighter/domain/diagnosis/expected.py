@@ -1,13 +1,13 @@
 """What a diagnosis expects of a pool: the nodes that its leases justify now, and since when they are ordered."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from lamplighter.data.instance_types import gpu_type
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.pool.target import target_at
-from lamplighter.values import instant
+from lamplighter.reasons.fields import to_document
 
 WITHOUT_LEASE = timedelta(hours=1)
 """Used where nothing is ordered: Kubernetes keeps its events for one hour."""
@@ -26,16 +26,8 @@ class Expected:
 
     def to_json(self) -> dict[str, object]:
         """As the contract has it."""
-        document: dict[str, object] = {
-            "pool": self.pool,
-            "instance_type": self.instance_type,
-            "nodes": self.nodes,
-            "gpus_per_node": self.gpus_per_node,
-            "since": instant.written(self.since.replace(microsecond=0)),
-        }
-        if self.gpus_per_node is None:
-            del document["gpus_per_node"]
-        return document
+        document = to_document(replace(self, since=self.since.replace(microsecond=0)))
+        return {key: value for key, value in document.items() if value is not None}
 
 
 def expected(

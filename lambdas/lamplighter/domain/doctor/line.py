@@ -42,15 +42,6 @@ class DoctorLine:
     said: Said
     advice: Said
 
-    def to_json(self) -> dict[str, str]:
-        """One row of `doctor --json`."""
-        return {
-            "check": self.check,
-            "outcome": self.outcome.value,
-            "said": str(self.said),
-            "advice": str(self.advice),
-        }
-
 
 def well(said: Said) -> Judgement:
     """The line of something that is ok."""

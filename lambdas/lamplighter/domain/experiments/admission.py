@@ -94,6 +94,7 @@ def decide(command: Command, ground: ExperimentFacts, now: datetime) -> Experime
         begun=now,
         ends=(now + experiment.lasts).replace(microsecond=0),
         closes=lease.closes,
+        phase=ExperimentPhase.PREPARED,
         because=command.because,
         affected=tuple(each.id for each in others),
     )

@@ -13,6 +13,7 @@ from lamplighter.domain.experiments.catalogue import Touches
 from lamplighter.domain.experiments.rules import TrafficRule
 from lamplighter.domain.experiments.run import MARGIN, ExperimentRun
 from lamplighter.domain.schedules.schedule import START_EXECUTION, Schedule, Start
+from lamplighter.reasons.fields import from_document
 from lamplighter.reasons.reason import Said, reason
 
 AUTHORIZE = "arn:aws:scheduler:::aws-sdk:ec2:authorizeSecurityGroupIngress"
@@ -27,7 +28,7 @@ def before_rules(before: Mapping[str, object]) -> tuple[TrafficRule, ...]:
     """The rules before the run, as the run keeps them."""
     found = before.get("rules")
     rows = found if isinstance(found, Sequence) and not isinstance(found, str) else ()
-    return tuple(TrafficRule.from_json(each) for each in rows if isinstance(each, Mapping))
+    return tuple(from_document(TrafficRule, each) for each in rows if isinstance(each, Mapping))
 
 
 def rails(run: ExperimentRun, workflow: str, closes: datetime) -> tuple[Schedule, ...]:

@@ -3,7 +3,7 @@
 adapters/aws/capacity/security_groups.py reads, removes and restores rules.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lamplighter.reasons.reason import Reason, Said, reason
@@ -39,29 +39,6 @@ class TrafficRule:
         if self.cidr is not None:
             return made | {"IpRanges": [{"CidrIp": self.cidr, **said}]}
         return made | {"UserIdGroupPairs": [{"GroupId": self.source, **said}]}
-
-    def to_json(self) -> dict[str, object]:
-        return {
-            "group": self.group,
-            "protocol": self.protocol,
-            "from_port": self.from_port,
-            "to_port": self.to_port,
-            "cidr": self.cidr,
-            "source": self.source,
-            "description": self.description,
-        }
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, object]) -> "TrafficRule":
-        return cls(
-            group=str(found["group"]),
-            protocol=str(found["protocol"]),
-            from_port=int(str(found["from_port"])),
-            to_port=int(str(found["to_port"])),
-            cidr=str(found["cidr"]) if found.get("cidr") is not None else None,
-            source=str(found["source"]) if found.get("source") is not None else None,
-            description=str(found.get("description") or ""),
-        )
 
     def __str__(self) -> str:
         """In English: for logs."""

@@ -3,7 +3,7 @@
 The ledger has it as this document before the first change.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -11,9 +11,7 @@ from typing import Self
 
 from lamplighter.domain.experiments.catalogue import CATALOGUE, Experiment
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.reasons.document import document, read
 from lamplighter.reasons.reason import Said, reason
-from lamplighter.values import instant
 
 MARGIN = timedelta(minutes=10)
 """How long before the lease's end everything must be restored; the last schedules fire then."""
@@ -50,7 +48,7 @@ class ExperimentRun:
     """When the restore is due by the experiment's own length."""
     closes: datetime
     """The end of the lease when the run began."""
-    phase: ExperimentPhase = ExperimentPhase.PREPARED
+    phase: ExperimentPhase
     because: Said | None = None
     before: Document = field(default_factory=dict)
     """The state before: `rules` of EC2, `policy` of the ClusterPolicy."""
@@ -93,74 +91,3 @@ class ExperimentRun:
     def moved_to(self, phase: ExperimentPhase, **changes: object) -> Self:
         """The same run in another phase."""
         return replace(self, phase=phase, **changes)  # type: ignore[arg-type]
-
-    def to_json(self) -> dict[str, object]:
-        """The document that the ledger keeps and `experiment report --json` is made from."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "pool": self.pool,
-            "lease": self.lease,
-            "by": self.by,
-            "begun": instant.written(self.begun),
-            "ends": instant.written(self.ends),
-            "closes": instant.written(self.closes),
-            "phase": self.phase.value,
-            "because": None if self.because is None else document(self.because),
-            "before": dict(self.before),
-            "affected": list(self.affected),
-            "changed": _written(self.changed),
-            "change": [document(each) for each in self.change],
-            "seen": dict(self.seen),
-            "restored": _written(self.restored),
-            "restored_by": self.restored_by,
-            "proof": dict(self.proof),
-        }
-
-    @classmethod
-    def from_json(cls, found: Document) -> Self:
-        """Reads what to_json wrote."""
-        return cls(
-            id=str(found["id"]),
-            name=str(found["name"]),
-            pool=str(found["pool"]),
-            lease=str(found["lease"]),
-            by=str(found["by"]),
-            begun=instant.read(str(found["begun"])),
-            ends=instant.read(str(found["ends"])),
-            closes=instant.read(str(found["closes"])),
-            phase=ExperimentPhase(str(found["phase"])),
-            because=None if found.get("because") is None else read(found["because"]),
-            before=_document(found.get("before")),
-            affected=_texts(found.get("affected")),
-            changed=_read(found.get("changed")),
-            change=tuple(read(each) for each in _listed(found.get("change"))),
-            seen=_document(found.get("seen")),
-            restored=_read(found.get("restored")),
-            restored_by=_text(found.get("restored_by")),
-            proof=_document(found.get("proof")),
-        )
-
-
-def _document(found: object) -> Document:
-    return found if isinstance(found, Mapping) else {}
-
-
-def _texts(found: object) -> tuple[str, ...]:
-    return tuple(str(each) for each in _listed(found))
-
-
-def _listed(found: object) -> Sequence[object]:
-    return found if isinstance(found, Sequence) and not isinstance(found, str) else ()
-
-
-def _text(found: object) -> str | None:
-    return None if found is None else str(found)
-
-
-def _written(at: datetime | None) -> str | None:
-    return None if at is None else instant.written(at)
-
-
-def _read(found: object) -> datetime | None:
-    return None if found is None else instant.read(str(found))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lamplighter.reasons.document import document
+from lamplighter.reasons.fields import from_odd_document, to_document
 from lamplighter.reasons.reason import Reason, reason
 
 Document = Mapping[str, object]
@@ -43,40 +44,15 @@ class Offer:
         """The number of pods that may hold a GPU, or a part of one, at the same time."""
         return gpus * self.slices * self.replicas
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "replicas": self.replicas,
-            "strategy": self.strategy,
-            "renamed": self.renamed,
-            "mig": self.mig,
-            "slices": self.slices,
-            "labels": None if self.labels is None else dict(self.labels),
-        }
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, object]) -> "Offer":
-        """Reads what to_json wrote; whole GPUs where nothing was written."""
-        labels = found.get("labels")
-        return cls(
-            replicas=int(str(found.get("replicas") or 1)),
-            strategy=str(found.get("strategy") or "none"),
-            renamed=found.get("renamed") is True,
-            mig=str(found["mig"]) if found.get("mig") else None,
-            slices=int(str(found.get("slices") or 1)),
-            labels={str(key): str(value) for key, value in labels.items()}
-            if isinstance(labels, Mapping)
-            else None,
-        )
-
 
 def kept(applied: Document, awaited: Document) -> dict[str, object]:
     """The part of a lease's settings that the ledger keeps, for its receipt and for the number of seats."""
-    offer = Offer.from_json(_mapping(applied.get("offer")))
+    offer = from_odd_document(Offer, applied.get("offer"))
     rows = awaited.get("nodes")
     nodes = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, Sequence) else []
     return {
         "asked": document(offer.called),
-        "offer": offer.to_json(),
+        "offer": to_document(offer),
         "state": applied.get("state"),
         "reason": applied.get("reason") or None,
         "before": _mapping(applied.get("before")),

@@ -4,14 +4,14 @@ Two commands at the same time do not know of each other. So a command carries th
 it, and the run that writes the pool compares it with the leases of that moment.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Self
 
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.occupancy import taken_at
 from lamplighter.domain.people.person import who
+from lamplighter.reasons.fields import KEY
 from lamplighter.reasons.reason import Said, reason
 
 
@@ -20,21 +20,7 @@ class Allowance:
     """Nodes at once on a pool, and the whole length of a lease; None: only the limits of the pool and the guard."""
 
     nodes: int | None = None
-    length: timedelta | None = None
-
-    def to_json(self) -> dict[str, object]:
-        """As a command carries it, `length` in seconds."""
-        seconds = None if self.length is None else int(self.length.total_seconds())
-        return {"nodes": self.nodes, "seconds": seconds}
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, object]) -> Self:
-        """Reads what to_json wrote."""
-        nodes, seconds = found.get("nodes"), found.get("seconds")
-        return cls(
-            nodes if isinstance(nodes, int) else None,
-            timedelta(seconds=seconds) if isinstance(seconds, int) else None,
-        )
+    length: timedelta | None = field(default=None, metadata={KEY: "seconds"})
 
 
 def answered_for(leases: Iterable[Lease], by: str, owner: str, opens: datetime, closes: datetime) -> int:

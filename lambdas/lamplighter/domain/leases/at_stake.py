@@ -3,7 +3,6 @@
 shrink.py chooses the nodes, from what the cluster function sees.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lamplighter.reasons.reason import Said, first_of, reason
@@ -39,16 +38,3 @@ class AtStake:
                 count=len(self.nodes),
             )
         return reason("notice.warned.work", work=first_of(self.pods))
-
-    def to_json(self) -> dict[str, object]:
-        """The answer of the cluster function."""
-        return {"nodes": list(self.nodes), "pods": list(self.pods), "staying": self.staying}
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, object]) -> "AtStake":
-        """Reads what to_json wrote; empty if the cluster function could not say."""
-        return cls(_texts(found.get("nodes")), _texts(found.get("pods")), int(str(found.get("staying") or 0)))
-
-
-def _texts(found: object) -> tuple[str, ...]:
-    return tuple(map(str, found)) if isinstance(found, Sequence) and not isinstance(found, str) else ()

@@ -4,16 +4,14 @@ The price in the lab file counts first. Otherwise the newer of two counts: AWS's
 Lamplighter ships. Without any price no lease is admitted.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from lamplighter.data import prices
 from lamplighter.reasons.reason import Reason, reason
-from lamplighter.values import instant
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
@@ -54,26 +52,6 @@ class Price:
                 return reason("money.price.list", price=price, age=_age(self.at, now))
             case Source.TABLE:
                 return reason("money.price.table", price=price, age=_age(self.at, now))
-
-    def to_json(self) -> dict[str, object]:
-        """The document that the ledger keeps and `cost --json` shows."""
-        return {
-            "per_hour": format(self.per_hour, "f"),
-            "currency": self.currency,
-            "source": self.source.value,
-            "at": None if self.at is None else instant.written(self.at),
-        }
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, object]) -> Self:
-        """Reads what to_json wrote."""
-        at = found.get("at")
-        return cls(
-            Decimal(str(found["per_hour"])),
-            str(found["currency"]),
-            Source(str(found["source"])),
-            None if at is None else instant.read(str(at)),
-        )
 
 
 def known_price(lab: "Lab", pool: str, kept: Price | None) -> Price | None:

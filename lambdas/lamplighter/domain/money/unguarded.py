@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from lamplighter.data import prices, standing
-from lamplighter.reasons.reason import Reason, in_english, reason
+from lamplighter.reasons.fields import SHOWN, to_document
+from lamplighter.reasons.reason import Reason, reason
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
@@ -37,13 +38,7 @@ class UnguardedCost:
 
     def to_json(self) -> dict[str, object]:
         """As `cost --json` has it, in English."""
-        return {
-            "what": in_english(self.what),
-            "counted": in_english(self.counted),
-            "price": None if self.price is None else format(self.price, "f"),
-            "per": in_english(self.per),
-            "currency": CURRENCY,
-        }
+        return to_document(self, SHOWN) | {"currency": CURRENCY}
 
 
 def unguarded(lab: "Lab") -> Iterator[UnguardedCost]:

@@ -6,11 +6,11 @@ Reads the result of step Diagnose as the workflow carries it. Finding causes is 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
 
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.reasons.document import document, read
+from lamplighter.reasons.document import document
+from lamplighter.reasons.fields import from_odd_document
 from lamplighter.reasons.reason import Reason, Said, Sentences, paragraph, reason
 from lamplighter.values import instant
 
@@ -24,31 +24,18 @@ MOST_TOLD = 3
 class FindingText:
     """One finding, as the workflow carries it."""
 
-    cause: str
-    layer: str
-    summary: Said
-    evidence: tuple[Said, ...]
-    advice: Said
-
-    @classmethod
-    def read(cls, row: Result) -> Self:
-        """From a finding of the contract's document."""
-        evidence = row.get("evidence")
-        lines = evidence if isinstance(evidence, Sequence) and not isinstance(evidence, str) else ()
-        return cls(
-            cause=str(row.get("cause") or "unknown"),
-            layer=str(row.get("layer") or ""),
-            summary=read(row.get("summary")),
-            evidence=tuple(read(line) for line in lines),
-            advice=read(row.get("advice")),
-        )
+    cause: str = "unknown"
+    layer: str = ""
+    summary: Said = ""
+    evidence: tuple[Said, ...] = ()
+    advice: Said = ""
 
 
 def findings(diagnose: Result) -> list[FindingText]:
     """The findings of step Diagnose; none where it did not run, or failed."""
     rows = diagnose.get("findings")
     return (
-        [FindingText.read(row) for row in rows if isinstance(row, Mapping)]
+        [from_odd_document(FindingText, row) for row in rows if isinstance(row, Mapping)]
         if isinstance(rows, Sequence)
         else []
     )

@@ -11,6 +11,7 @@ from lamplighter.domain.notices import findings
 from lamplighter.domain.notices.announcement import Announcement, Result
 from lamplighter.domain.notices.phrases import decision_sentence
 from lamplighter.reasons.document import read, read_line
+from lamplighter.reasons.fields import from_odd_document
 from lamplighter.reasons.reason import Reason, Said, Sentences, paragraph, reason
 from lamplighter.values import instant
 
@@ -141,8 +142,7 @@ def _not_judged(results: Mapping[str, Result]) -> Said:
 
 def _seats(ready: Sequence[Result], applied: Result) -> Said:
     """How many pods may hold GPUs at once, where that is not simply the number of GPUs."""
-    document = applied.get("offer")
-    offer = Offer.from_json(document) if isinstance(document, Mapping) else Offer()
+    offer = from_odd_document(Offer, applied.get("offer"))
     units = sum(int(str(node.get("gpus") or 0)) for node in ready)
     if offer.seats(1) <= 1 or not units:
         return ""

@@ -6,10 +6,9 @@ The sentences are in the catalogue (data/texts.py); announcement.py and opening.
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from lamplighter.data.texts import ENGLISH, Texts
+from lamplighter.data.texts import Texts
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.reasons.reason import Clock, Said, Sentences, as_sentence, paragraph
-from lamplighter.reasons.reason import reason as reason_of
+from lamplighter.reasons.reason import Clock, Said, Sentences, paragraph, reason
 
 
 def clock(texts: Texts, zone: ZoneInfo) -> Clock:
@@ -44,24 +43,13 @@ def called(texts: Texts, lease: Lease) -> str:
 
 def reason_sentence(why: Said) -> Sentences:
     """Why something happened, as a sentence of its own; empty where no reason was given."""
-    return paragraph(reason_of("words.reason", reason=why)) if why else paragraph()
+    return paragraph(reason("words.reason", reason=why)) if _says_something(why) else paragraph()
 
 
 def decision_sentence(decision: Said) -> Sentences:
     """What was decided, as a sentence of its own; empty where it was not said."""
-    return paragraph(reason_of("words.detail", detail=decision)) if decision else paragraph()
+    return paragraph(reason("words.detail", detail=decision)) if _says_something(decision) else paragraph()
 
 
-def reason(texts: Texts, why: str) -> str:
-    """Why it is so, as a sentence of its own; empty where nobody said."""
-    return texts.say("words.reason", reason=sentence(why)) if why.strip() else ""
-
-
-def detail(texts: Texts, what: str) -> str:
-    """What was decided, as a sentence of its own; empty where nobody said."""
-    return texts.say("words.detail", detail=sentence(what)) if what.strip() else ""
-
-
-def sentence(text: str, texts: Texts = ENGLISH) -> str:
-    """With a capital first and a full stop last."""
-    return as_sentence(text, texts)
+def _says_something(said: Said) -> bool:
+    return bool(said.strip()) if isinstance(said, str) else True

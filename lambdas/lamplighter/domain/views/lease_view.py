@@ -22,6 +22,7 @@ from lamplighter.domain.views import told
 from lamplighter.domain.views.seats import Seats
 from lamplighter.domain.views.stages import StageView, bar, boot_stages, stages
 from lamplighter.domain.views.told import FindingView, VerdictRow
+from lamplighter.reasons.fields import from_odd_document
 from lamplighter.reasons.reason import Reason, Said, in_english
 from lamplighter.values.instant import written
 
@@ -193,7 +194,7 @@ def of(lease: Lease, known: Known, now: datetime) -> LeaseView:
         hold=lease.hold,
         cost_so_far=cost_so_far(lease, known.price_per_hour, now),
         verdict=verdict,
-        verdict_rows=tuple(VerdictRow.read(row) for row in known.verdicts),
+        verdict_rows=tuple(from_odd_document(VerdictRow, row) for row in known.verdicts),
         findings=told.findings(mine, lease, now),
         refused_because=lease.refusal or (lease.because if lease.state is LeaseState.REFUSED else None),
         degraded_because=degraded if live else None,

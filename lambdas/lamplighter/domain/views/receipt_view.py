@@ -18,6 +18,7 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.zero import ZeroProof
 from lamplighter.domain.views.told import FindingView, VerdictRow
 from lamplighter.reasons.document import read
+from lamplighter.reasons.fields import from_odd_document
 from lamplighter.reasons.reason import Said
 from lamplighter.values import instant
 
@@ -154,7 +155,7 @@ def of(receipt: Document, beside: ReceiptExtras) -> ReceiptView:
         cost=_money(receipt.get("cost")),
         overrun=_money(overrun.get("cost")) if isinstance(overrun, Mapping) else None,
         verdict=together(rows) if rows else None,
-        verdict_rows=tuple(VerdictRow.read(row) for row in rows),
+        verdict_rows=tuple(from_odd_document(VerdictRow, row) for row in rows),
         bandwidth=_bandwidths(rows, beside.floor or (kind.busbw_floor if kind else None)),
         findings=_findings(receipt, mine),
         replaced=_strings(receipt.get("replaced")),

@@ -8,6 +8,7 @@ from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.gpu.sharing import offer
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.fields import from_odd_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,8 @@ def seats(
         return None
     counted = max((_seats(each) for each in kept), default=0)
     if counted:
-        shown = max(kept, key=_seats).get("offer")
-        return Seats(counted, Offer.from_json(shown if isinstance(shown, Mapping) else {}), seen=True)
+        shown = from_odd_document(Offer, max(kept, key=_seats).get("offer"))
+        return Seats(counted, shown, seen=True)
     first = min(leases, key=lambda lease: (lease.opens, lease.order, lease.id))
     shall = offer(lab, pool, first.window)
     kind = instance_types.gpu_type(lab.pools[pool].instance_type)

@@ -4,14 +4,13 @@ Reads what the ledger keeps, and decides nothing.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Self
 
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import findings as findings_told
-from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import Said, Sentences, in_english
 from lamplighter.values.instant import written
 
@@ -25,24 +24,12 @@ GIVEN_UP_BY = "OpenLab"
 class VerdictRow:
     """The verdict of one check on one node."""
 
-    check: str
-    node: str
-    verdict: str
+    check: str = ""
+    node: str = ""
+    verdict: str = ""
     """passed, failed or not-proven."""
-    reason: Said
-    measurements: Mapping[str, object]
-
-    @classmethod
-    def read(cls, row: Mapping[str, object]) -> Self:
-        """From a row of step Validate."""
-        measured = row.get("measurements")
-        return cls(
-            str(row.get("check") or ""),
-            str(row.get("node") or ""),
-            str(row.get("verdict") or ""),
-            read(row.get("reason")),
-            measured if isinstance(measured, Mapping) else {},
-        )
+    reason: Said = ""
+    measurements: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from lamplighter.domain.notices.findings import (
 from lamplighter.domain.views.told import FindingView
 from lamplighter.lab.checks import OnFailure
 from lamplighter.reasons.document import document, one_line
+from lamplighter.reasons.fields import from_odd_document, to_document
 from lamplighter.reasons.reason import Reason, Sentences, draw, reason
 from lamplighter.values.clock_time import clock_time
 from tests.unit.leases.granting.test_grants import EIGHT, MINUTE, lease
@@ -43,9 +44,11 @@ def row(number: int = 1, **more: Any) -> dict[str, Any]:
 
 
 def test_a_finding_says_nothing_that_was_not_kept() -> None:
-    assert FindingText.read(row()) == FindingText("cause-1", "gpu", "summary 1", ("seen", "heard"), "do 1!")
-    assert FindingText.read({"evidence": "seen"}) == FindingText("unknown", "", "", (), "")
-    assert findings({"findings": [row(), 7]}) == [FindingText.read(row())]
+    assert from_odd_document(FindingText, row()) == FindingText(
+        "cause-1", "gpu", "summary 1", ("seen", "heard"), "do 1!"
+    )
+    assert from_odd_document(FindingText, {"evidence": "seen"}) == FindingText("unknown", "", "", (), "")
+    assert findings({"findings": [row(), 7]}) == [from_odd_document(FindingText, row())]
     assert findings({}) == findings({"findings": 7}) == []
 
 
@@ -189,9 +192,9 @@ def test_work_that_goes_is_named_up_to_five_pods(stake: AtStake, said: str) -> N
 def test_what_is_at_stake_is_written_and_read_back() -> None:
     made = AtStake(("n1",), FIVE, 2)
 
-    assert made.to_json() == {"nodes": ["n1"], "pods": [*FIVE], "staying": 2}
-    assert AtStake.from_json(made.to_json()) == made
-    assert AtStake.from_json({"nodes": "n1"}) == AtStake()
+    assert to_document(made) == {"nodes": ["n1"], "pods": [*FIVE], "staying": 2}
+    assert from_odd_document(AtStake, to_document(made)) == made
+    assert from_odd_document(AtStake, {"nodes": "n1"}) == AtStake()
     assert (made.partial, AtStake().partial) == (True, False)
 
 

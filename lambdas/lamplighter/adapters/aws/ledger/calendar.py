@@ -6,7 +6,6 @@ Each change is written with its decision and audit entries in one transaction. T
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
-from typing import Any
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.changes import LedgerChanges
@@ -15,6 +14,7 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause, Skip
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import GRANTED, LeaseState
+from lamplighter.reasons.fields import from_document, to_document
 from lamplighter.values import instant
 
 KEEP_PAST = timedelta(days=45)
@@ -27,12 +27,12 @@ class LedgerCalendar(LedgerChanges):
     def skips(self) -> list[Skip]:
         """The dates that people took out of the calendar, by window."""
         found = self._table.query(items.LAB, items.SKIP, items.SKIP + "\U0010ffff")
-        return [_skip(items.values(item)) for item in found]
+        return [from_document(Skip, items.values(item)) for item in found]
 
     def skipped(self, window: str, on: str) -> Skip | None:
         """The skip of one date of a window, or None."""
         found = self._table.get(items.LAB, f"{items.SKIP}{window}#{on}")
-        return None if found is None else _skip(items.values(found))
+        return None if found is None else from_document(Skip, items.values(found))
 
     def skip(
         self, skip: Skip, lease: tuple[str, str], decided_for: str, decision: Decision, why: Entry
@@ -45,14 +45,8 @@ class LedgerCalendar(LedgerChanges):
         """
         pool, lease_id = lease
         until = datetime.combine(date.fromisoformat(skip.date), datetime.min.time(), skip.at.tzinfo)
-        kept: dict[str, Any] = {
-            "window": skip.window,
-            "date": skip.date,
-            "by": skip.by,
-            "why": skip.because,
-            "at": instant.written(skip.at),
-        }
-        item = items.item(items.LAB, f"{items.SKIP}{skip.window}#{skip.date}", kept, until=until + KEEP_PAST)
+        sort_key = f"{items.SKIP}{skip.window}#{skip.date}"
+        item = items.item(items.LAB, sort_key, to_document(skip), until=until + KEEP_PAST)
         self._table.transact(
             [
                 self._table.put_in_transaction(item, "attribute_not_exists(pk)"),
@@ -89,7 +83,7 @@ class LedgerCalendar(LedgerChanges):
         found = list(self._table.query(items.LAB, items.PAUSE, items.SKIP + "\U0010ffff"))
         keyed = [(str(item["sk"]["S"]), item) for item in found]
         return (
-            [_skip(items.values(item)) for key, item in keyed if key.startswith(items.SKIP)],
+            [from_document(Skip, items.values(item)) for key, item in keyed if key.startswith(items.SKIP)],
             [_pause(key, items.values(item)) for key, item in keyed if key.startswith(items.PAUSE)],
         )
 
@@ -167,39 +161,12 @@ class LedgerCalendar(LedgerChanges):
         self._table.put(items.item(items.LAB, items.PLANNED, {"at": instant.written(at)}))
 
 
-def _skip(kept: dict[str, items.Value]) -> Skip:
-    return Skip(
-        window=str(kept["window"]),
-        date=str(kept["date"]),
-        by=str(kept["by"]),
-        at=instant.read(str(kept["at"])),
-        because=_text(kept.get("why")),
-    )
-
-
 def _pause(sort_key: str, kept: dict[str, items.Value]) -> Pause:
-    until = _text(kept.get("until"))
-    return Pause(
-        by=str(kept["by"]),
-        at=instant.read(str(kept["at"])),
-        until=instant.read(until) if until else None,
-        because=_text(kept.get("why")),
-        closing=sort_key == items.BY_DESTROY,
-        failed=kept.get("failed") is True,
-    )
+    return from_document(Pause, {**kept, "closing": sort_key == items.BY_DESTROY})
 
 
 def _pause_item(sort_key: str, pause: Pause) -> items.Item:
-    kept: dict[str, Any] = {
-        "by": pause.by,
-        "at": instant.written(pause.at),
-        "until": instant.written(pause.until) if pause.until else None,
-        "ends": items.milliseconds(pause.until) if pause.until else None,
-        "why": pause.because,
-        "failed": True if pause.failed else None,
-    }
+    ends = items.milliseconds(pause.until) if pause.until else None
+    # Left out where it is false; the key of the item tells `closing`.
+    kept = to_document(pause) | {"ends": ends, "failed": pause.failed or None, "closing": None}
     return items.item(items.LAB, sort_key, kept, until=pause.until + KEEP_PAST if pause.until else None)
-
-
-def _text(value: items.Value) -> str | None:
-    return value if isinstance(value, str) else None

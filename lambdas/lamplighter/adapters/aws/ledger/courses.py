@@ -9,8 +9,7 @@ import zlib
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
 from lamplighter.domain.calendar.course_copy import CourseCopy
-from lamplighter.reasons.document import read as read_reason
-from lamplighter.values import instant
+from lamplighter.reasons.fields import from_document, to_document
 
 COURSE = "COURSE#"
 
@@ -28,14 +27,7 @@ class LedgerCourses(LedgerReads):
         packed = (
             None if copy.text is None else base64.b64encode(zlib.compress(copy.text.encode(), 9)).decode()
         )
-        attributes: dict[str, items.Value] = {
-            "window": window,
-            "address": copy.address,
-            "tried": instant.written(copy.tried),
-            "text": packed,
-            "read": None if copy.read is None else instant.written(copy.read),
-            "problem": None if copy.problem is None else items.written(copy.problem),
-        }
+        attributes = to_document(copy) | {"window": window, "text": packed}
         self._table.put(items.item(items.LAB, COURSE + window, attributes))
 
     def forget_course_copy(self, window: str) -> None:
@@ -44,12 +36,6 @@ class LedgerCourses(LedgerReads):
 
 
 def _copy(attributes: dict[str, items.Value]) -> "CourseCopy":
-
-    text, read, problem = attributes.get("text"), attributes.get("read"), attributes.get("problem")
-    return CourseCopy(
-        address=str(attributes["address"]),
-        tried=instant.read(str(attributes["tried"])),
-        text=None if text is None else zlib.decompress(base64.b64decode(str(text))).decode(),
-        read=None if read is None else instant.read(str(read)),
-        problem=None if problem is None else read_reason(problem),
-    )
+    text = attributes.get("text")
+    unpacked = None if text is None else zlib.decompress(base64.b64decode(str(text))).decode()
+    return from_document(CourseCopy, {**attributes, "text": unpacked})

@@ -5,7 +5,8 @@ at a time. Reports are kept as long as the audit trail.
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.changes import LedgerChanges
@@ -13,6 +14,7 @@ from lamplighter.adapters.aws.ledger.table import Conflict
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.experiments.run import UNDONE, ExperimentPhase, ExperimentRun
+from lamplighter.reasons.fields import from_odd_document, to_document
 
 EXPERIMENT = "EXPERIMENT#"
 UNDER_WAY = "EXPERIMENTING"
@@ -73,11 +75,11 @@ def _item(run: ExperimentRun, sort_key: str) -> items.Item:
         "run": run.id,
         "phase": run.phase.value,
         "lease": run.lease,
-        "document": json.dumps(run.to_json(), sort_keys=True),
+        "document": json.dumps(to_document(run), sort_keys=True),
     }
     kept = None if sort_key == UNDER_WAY else run.begun + items.KEEP_AUDIT
     return items.item(items.LAB, sort_key, attributes, until=kept)
 
 
-def _run(item: object) -> ExperimentRun:
-    return ExperimentRun.from_json(json.loads(str(items.values(item)["document"])))  # type: ignore[arg-type]
+def _run(item: Mapping[str, Any]) -> ExperimentRun:
+    return from_odd_document(ExperimentRun, json.loads(str(items.values(item)["document"])))

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias, cast
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import WHOLE_LAB
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.money.node_time import NodeTime
-from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
+from lamplighter.domain.pool.pool import PoolState
 from lamplighter.errors import OutsideFailed
-from lamplighter.reasons.document import document, read
+from lamplighter.reasons.document import document
+from lamplighter.reasons.fields import Form, from_document, from_odd_document, to_document
 from lamplighter.reasons.reason import Said, reason
 
 SCHEMA = 1
@@ -130,6 +130,9 @@ def sortable(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+MILLISECONDS = Form(write_instant=milliseconds, read_instant=at_milliseconds)
+
+
 def lease(found: Mapping[str, Any]) -> Lease:
     """Reads what lease_item wrote. Raises OutsideFailed for an unreadable item, for example of a later release."""
     try:
@@ -144,38 +147,19 @@ def lease(found: Mapping[str, Any]) -> Lease:
 def lease_item(lease: Lease) -> Item:
     """A lease as its item; DynamoDB deletes a closed one after a while."""
     over = lease.closed + KEEP_CLOSED if lease.closed else None
-    said: dict[str, Any] = lease.to_json()
-    return item(pool_key(lease.pool), LEASE + lease.id, said, until=over)
+    return item(pool_key(lease.pool), LEASE + lease.id, to_document(lease), until=over)
 
 
 def pool_state(name: str, found: Mapping[str, Any] | None) -> PoolState:
     """A pool's state from its item, or the state of an unused pool."""
     said = values(found or {})
-    unbilled = _text(said.get("unbilled"))
-    return PoolState(
-        name=name,
-        generation=_number(said.get("generation")),
-        phase=Phase(str(said.get("phase", Phase.CLOSED))),
-        fence=_number(said.get("fence")),
-        holder=_text(said.get("holder")),
-        held_until=at_milliseconds(said.get("held_until")),
-        failsafe_at=at_milliseconds(said.get("failsafe_at")),
-        mode=_text(said.get("mode")),
-        leaked_since=at_milliseconds(said.get("leaked_since")),
-        leaked_because=None if (leaked := said.get("leaked_because")) is None else read(leaked),
-        acked_until=at_milliseconds(said.get("acked_until")),
-        over_since=at_milliseconds(said.get("over_since")),
-        idle_since=at_milliseconds(said.get("idle_since")),
-        looked_at=at_milliseconds(said.get("looked_at")),
-        seen_gpus=_seen_gpus(said),
-        metered_until=at_milliseconds(said.get("metered_until")),
-        unbilled=NodeTime.from_json(json.loads(unbilled)) if unbilled else None,
-    )
-
-
-def _seen_gpus(said: Mapping[str, Value]) -> SeenGpus | None:
-    at = at_milliseconds(said.get("gpus_seen_at"))
-    return SeenGpus(_number(said.get("gpus_in_use")), _number(said.get("gpus_seen")), at) if at else None
+    gpus = {"in_use": said.get("gpus_in_use"), "of": said.get("gpus_seen"), "at": said.get("gpus_seen_at")}
+    apart = {
+        "name": name,
+        "seen_gpus": gpus if gpus["at"] else None,
+        "unbilled": json.loads(str(said["unbilled"])) if said.get("unbilled") else None,
+    }
+    return from_document(PoolState, said | apart, MILLISECONDS)
 
 
 _written = itertools.count()
@@ -184,16 +168,8 @@ _written = itertools.count()
 def audit_item(entry: Entry) -> Item:
     """An audit entry as its item; entries of one instant sort in the order of writing, and none replaces another."""
     number = f"{next(_written):06}{secrets.token_hex(2)}"
-    said: dict[str, Value] = {
-        "at": milliseconds(entry.at),
-        "kind": entry.kind,
-        "who": entry.who,
-        "what": written(entry.what),
-        "why": written(entry.why),
-        "lease": entry.lease,
-        "nodes": entry.nodes,
-        "details": json.dumps(dict(entry.details)) if entry.details else None,
-    }
+    details = json.dumps(dict(entry.details)) if entry.details else None
+    said = to_document(entry, MILLISECONDS) | {"pool": None, "details": details}
     sort_key = f"{AUDIT}{sortable(entry.at)}#{number}"
     return item(pool_key(entry.pool), sort_key, said, until=entry.at + KEEP_AUDIT)
 
@@ -201,23 +177,9 @@ def audit_item(entry: Entry) -> Item:
 def audit_entry(pool: str, found: Mapping[str, Any]) -> Entry:
     """The audit entry of an item."""
     said = values(found)
-    nodes = said.get("nodes")
-    return Entry(
-        at=at_milliseconds(said["at"]) or datetime.fromtimestamp(0, UTC),
-        pool=pool,
-        kind=str(said["kind"]),
-        who=str(said["who"]),
-        what=read(said["what"]),
-        why=read(said["why"]),
-        lease=_text(said.get("lease")),
-        nodes=nodes if isinstance(nodes, int) else None,
-        details=json.loads(str(said.get("details", "{}"))),
-    )
-
-
-def _number(value: Value) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _text(value: Value) -> str | None:
-    return value if isinstance(value, str) else None
+    apart = {
+        "at": said["at"] if isinstance(said["at"], int) else 0,
+        "pool": pool,
+        "details": json.loads(str(said.get("details", "{}"))),
+    }
+    return from_odd_document(Entry, said | apart, MILLISECONDS)

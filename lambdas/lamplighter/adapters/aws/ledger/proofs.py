@@ -17,6 +17,7 @@ from lamplighter.adapters.aws.ledger.table import Conflict
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.leases.lease import GRANTED, Lease
+from lamplighter.reasons.fields import to_document
 from lamplighter.values import instant
 
 PROOF = "PROOF#"
@@ -36,7 +37,7 @@ class LedgerProofs(LedgerReads):
 
     def keep_proof(self, proof: GpuProof) -> None:
         """Adds a proof whose rows are already kept. Adding it again changes nothing."""
-        brief = {name: value for name, value in proof.to_json().items() if name != "verdicts"}
+        brief = {name: value for name, value in to_document(proof).items() if name != "verdicts"}
         measured = proof.bandwidth
         self._table.put(
             items.item(

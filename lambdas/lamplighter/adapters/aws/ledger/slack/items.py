@@ -6,24 +6,23 @@ Owns encodings only; slack.py says which items there are and who writes them whe
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from functools import partial
 from typing import TypeAlias
 
 from lamplighter.adapters.aws.ledger.items import Value, sortable
 from lamplighter.domain.people.person import Person
 from lamplighter.domain.slack.kept import ApprovalRequest, Reply, Shown, WaitingPlace
-from lamplighter.reasons.fields import from_document, to_document
+from lamplighter.reasons.fields import Form, from_document, to_document
 
 Values: TypeAlias = dict[str, Value]
 Kept: TypeAlias = Mapping[str, Value]
 
 # Instants of these items have microseconds: waiting places are sorted by them.
-_values = partial(to_document, write_instant=sortable)
+_FORM = Form(write_instant=sortable)
 
 
 def reply_values(reply: Reply) -> Values:
     """The order is kept as text."""
-    return _values(reply) | {"ordered": json.dumps(reply.ordered) if reply.ordered else None}
+    return to_document(reply, _FORM) | {"ordered": json.dumps(reply.ordered) if reply.ordered else None}
 
 
 def reply(kept: Kept) -> Reply:
@@ -34,7 +33,7 @@ def reply(kept: Kept) -> Reply:
 
 def ask_values(ask: ApprovalRequest) -> Values:
     """The command is kept as text."""
-    return _values(ask) | {"command": json.dumps(ask.command)}
+    return to_document(ask, _FORM) | {"command": json.dumps(ask.command)}
 
 
 def ask(kept: Kept) -> ApprovalRequest:
@@ -44,7 +43,7 @@ def ask(kept: Kept) -> ApprovalRequest:
 
 def waiting_place_values(place: WaitingPlace) -> Values:
     """The pool is in the key."""
-    return {name: value for name, value in _values(place).items() if name != "pool"}
+    return {name: value for name, value in to_document(place, _FORM).items() if name != "pool"}
 
 
 def waiting_place(pool: str, kept: Kept) -> WaitingPlace:
@@ -54,7 +53,7 @@ def waiting_place(pool: str, kept: Kept) -> WaitingPlace:
 
 def shown_values(shown: Shown) -> Values:
     """Pool and lease are in the key."""
-    return {name: value for name, value in _values(shown).items() if name not in {"pool", "lease"}}
+    return {name: value for name, value in to_document(shown, _FORM).items() if name not in {"pool", "lease"}}
 
 
 def shown(pool: str, lease: str, kept: Kept) -> Shown:

@@ -1,0 +1,16 @@
+"""What a diagnosis of a pool is about, for the workflow's step and for the command line."""
+
+from datetime import datetime
+
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.adapters.diagnosis import Subject
+from lamplighter.domain.diagnosis.expected import expected
+from lamplighter.lab.model import Lab
+
+
+def subject_of(lab: Lab, ledger: Ledger, pool: str, now: datetime) -> Subject:
+    """The pool with what its leases expect of it now."""
+    found = lab.pools[pool]
+    leases = ledger.leases(pool)
+    wanted = expected(pool, leases, now, max_nodes=found.max_nodes, instance_type=found.instance_type)
+    return Subject(lab.cluster_name, lab.nodegroup_name(pool), wanted)

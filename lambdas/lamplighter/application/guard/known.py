@@ -1,0 +1,41 @@
+"""What the ledger, the lab file and AWS's capacity tell of a pool, for a sweep and for its preview."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from lamplighter.application.capacity.services import CapacityServices, PoolReading
+from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.schedules.of_leases import held_back
+
+
+def known(
+    capacity: CapacityServices,
+    pool: str,
+    reading: PoolReading,
+    leases: tuple[Lease, ...],
+    pauses: Iterable[Pause],
+    *,
+    now: datetime,
+) -> PoolFacts:
+    """The facts that need no further call. Whatever else a sweep reads is missing."""
+    lab = capacity.lab
+    return PoolFacts(
+        pool=pool,
+        now=now,
+        enforcing=True,
+        ours=lab.pools[pool].existing is None,
+        max_nodes=capacity.max_nodes(pool, reading.nodegroup),
+        leases=leases,
+        closing_since=None,
+        nodegroup=reading.nodegroup,
+        rolling=None,
+        group=reading.group,
+        instances=reading.instances,
+        kubernetes_nodes=None,
+        failsafe_wanted=(),
+        failsafe_found=None,
+        longest_lease=lab.guard.longest_lease,
+        held_back=held_back(leases, pauses, now),
+    )
