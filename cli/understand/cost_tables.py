@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from cli import printing
 from lamplighter.application.views.account import LabAccount
 from lamplighter.data import standing
-from lamplighter.domain.leases.admission import Refusal
+from lamplighter.domain.granting.admission import Refusal
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.statement import Ahead, Row

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lamplighter.domain.leases.handing_on import MOST_EVENTS
+from lamplighter.domain.granting.handing_on import MOST_EVENTS
 from local.aws.stepfunctions.limits import Limits
 from tests.infra.workflow_definitions import definitions
 

@@ -59,13 +59,13 @@ _DAY = "day = seconds {} DAY {} EPOCH_ORDINAL"
 _AHEAD = "ahead = [one for one in expand(alone, now, now + AHEAD, courses).windows if one.closes {} now]"
 
 EQUAL: dict[tuple[str, str, str], str] = {
-    (f"{_DOMAIN}/leases/grant.py", _ENDS.format(">"), _ENDS.format(">=")): (
+    (f"{_DOMAIN}/granting/grant.py", _ENDS.format(">"), _ENDS.format(">=")): (
         "a lease that would end where it begins is refused, wherever its end is moved"
     ),
-    (f"{_DOMAIN}/leases/grant.py", _EARLIEST.format(">"), _EARLIEST.format(">=")): (
+    (f"{_DOMAIN}/granting/grant.py", _EARLIEST.format(">"), _EARLIEST.format(">=")): (
         "at the instant that was asked for it was refused a moment before"
     ),
-    (f"{_DOMAIN}/leases/extension.py", _SHORTENS.format("<"), _SHORTENS.format("<=")): (
+    (f"{_DOMAIN}/granting/extension.py", _SHORTENS.format("<"), _SHORTENS.format("<=")): (
         "an end that stays is refused with the same words by either way"
     ),
     (
@@ -163,7 +163,7 @@ EQUAL: dict[tuple[str, str, str], str] = {
     (f"{_DOMAIN}/calendar/placement.py", _LATELY.format(">"), _LATELY.format(">=")): (
         "who closes then has left before anybody could open early"
     ),
-    (f"{_DOMAIN}/leases/grant.py", _HOLD.format(">"), _HOLD.format(">=")): "nodes for no time cost nothing",
+    (f"{_DOMAIN}/granting/grant.py", _HOLD.format(">"), _HOLD.format(">=")): "nodes for no time cost nothing",
     (f"{_DOMAIN}/calendar/early_opening.py", _NEAR.format("<", ">"), _NEAR.format("<=", ">")): (
         "who comes at its start takes no node before it"
     ),

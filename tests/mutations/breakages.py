@@ -109,21 +109,21 @@ BREAKAGES = (
     Breakage(
         3,
         "an extension has no bound",
-        f"{DOMAIN}/leases/extension.py",
+        f"{DOMAIN}/granting/extension.py",
         "if after.closes - after.begins > terms.longest:",
         "if False:",
     ),
     Breakage(
         3,
         "an opening has no bound",
-        f"{DOMAIN}/leases/grant.py",
+        f"{DOMAIN}/granting/grant.py",
         "if lease.window is None and lease.closes - lease.opens > terms.longest:",
         "if False:",
     ),
     Breakage(
         3,
         "an opening may lie before now",
-        f"{DOMAIN}/leases/grant.py",
+        f"{DOMAIN}/granting/grant.py",
         "opens = (opens if command.window else max(opens, now))",
         "opens = opens",
     ),
@@ -144,7 +144,7 @@ BREAKAGES = (
     Breakage(
         3,
         "a pool is promised to more than it has",
-        f"{DOMAIN}/leases/admission.py",
+        f"{DOMAIN}/granting/admission.py",
         "    if nodes > free:",
         "    if False:",
     ),
@@ -165,7 +165,7 @@ BREAKAGES = (
     Breakage(
         4,
         "the budget is not asked",
-        f"{DOMAIN}/leases/admission.py",
+        f"{DOMAIN}/granting/admission.py",
         "        if cost > amount:",
         "        if False:",
     ),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.domain.commands.command import Command, Verb
-from lamplighter.domain.leases import extension, grant
+from lamplighter.domain.granting import extension, grant
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import Account, BudgetPeriod

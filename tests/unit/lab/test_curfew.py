@@ -8,7 +8,7 @@ import pytest
 
 from lamplighter.domain.calendar.curfew import Curfew
 from lamplighter.domain.commands.command import Command, Verb
-from lamplighter.domain.leases import extension, grant
+from lamplighter.domain.granting import extension, grant
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms, terms
 from lamplighter.domain.money.budget import BudgetPeriod

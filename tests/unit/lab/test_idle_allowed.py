@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.leases.idleness import allowed
+from lamplighter.domain.granting.idleness import allowed
 from lamplighter.lab.model import Lab
 from tests.unit.guard.test_guard import lease
 

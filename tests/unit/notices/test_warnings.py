@@ -12,7 +12,7 @@ import pytest
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.notices.steps import warn
-from lamplighter.domain.leases import extension
+from lamplighter.domain.granting import extension
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import terms

@@ -11,8 +11,8 @@ from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document, read
 from lamplighter.reasons.reason import reason
+from tests.unit.granting.test_granting import forget
 from tests.unit.lab_on_moto import EIGHT, LAB, Busy, LabOnMoto
-from tests.unit.leases.granting.test_granting import forget
 
 MINUTE, SECOND = timedelta(minutes=1), 1 / 60
 

@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lamplighter.application.guard.services import GuardServices
+from lamplighter.domain.granting.idleness import idle_since
 from lamplighter.domain.guard.facts import PoolFacts
-from lamplighter.domain.leases.idleness import idle_since
 from lamplighter.domain.pool.pool import PoolState, SeenGpus
 from lamplighter.errors import OutsideFailed, TryLater
 

@@ -19,7 +19,7 @@ from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.gpu.offer import in_receipt
-from lamplighter.domain.leases import closing
+from lamplighter.domain.granting import closing
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import lengths
 from lamplighter.domain.leases.terms import Terms

@@ -1,6 +1,6 @@
 """Step Extend: a lease ends later. The failsafe moves first.
 
-The rules are in domain/leases/extension.py; the order is that of a grant.
+The rules are in domain/granting/extension.py; the order is that of a grant.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.run import command_of, pool_of
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Decision
-from lamplighter.domain.leases import extension
+from lamplighter.domain.granting import extension
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.pool.pool import Fence
 from lamplighter.errors import TryLater

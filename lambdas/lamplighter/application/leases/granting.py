@@ -1,6 +1,6 @@
 """Steps Admit and ArmFailsafe: a lease is granted only after its failsafe is armed.
 
-The rules are in domain/leases/grant.py; here is the order: decide, move the failsafe,
+The rules are in domain/granting/grant.py; here is the order: decide, move the failsafe,
 write all at once, and look again when somebody wrote in between. The same command gets the same answer.
 """
 
@@ -17,7 +17,7 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Changes
 from lamplighter.domain.calendar.planner import calendar
 from lamplighter.domain.commands.command import Command, Decision
-from lamplighter.domain.leases import grant
+from lamplighter.domain.granting import grant
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.leases.terms import Terms

@@ -13,7 +13,7 @@ from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.logs import logger
 from lamplighter.application.run import pool_of, result
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.leases.handing_on import STEP_FUNCTIONS_LIMIT, is_long, next_run
+from lamplighter.domain.granting.handing_on import STEP_FUNCTIONS_LIMIT, is_long, next_run
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.schedules.schedule import RunEnd
 from lamplighter.errors import BadInput, OutsideFailed, Stale, TryLater

@@ -8,8 +8,8 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import ViewReading
 from lamplighter.domain.calendar.changes import Changes
 from lamplighter.domain.commands.command import Command
-from lamplighter.domain.leases import grant
-from lamplighter.domain.leases.grant import GrantDecision
+from lamplighter.domain.granting import grant
+from lamplighter.domain.granting.grant import GrantDecision
 from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:

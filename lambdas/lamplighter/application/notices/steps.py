@@ -18,7 +18,7 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
 from lamplighter.domain.gpu.offer import kept
-from lamplighter.domain.leases import closing, extension
+from lamplighter.domain.granting import closing, extension
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import terms as terms_of

@@ -18,9 +18,10 @@ from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.logs import logger
 from lamplighter.application.planner.announcements import PlannerNotices
 from lamplighter.application.planner.courses import Fetch, follow_courses
-from lamplighter.domain.calendar import outlook, planner
+from lamplighter.domain.calendar import planner
 from lamplighter.domain.calendar.changes import paused_at
-from lamplighter.domain.leases.following import curfewed, follow
+from lamplighter.domain.granting import outlook
+from lamplighter.domain.granting.following import curfewed, follow
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.leases.terms import terms as terms_of

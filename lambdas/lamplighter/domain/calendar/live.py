@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from operator import attrgetter
 
-from lamplighter.domain.calendar import early_opening, outlook
+from lamplighter.domain.calendar import early_opening
 from lamplighter.domain.calendar.changes import Pause, Skip, paused_at, with_reason
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow, expand
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.planner import CalendarInputs, calendar
 from lamplighter.domain.calendar.simulation import Simulation, reckoned
-from lamplighter.domain.leases.admission import lack_of
+from lamplighter.domain.granting import outlook
+from lamplighter.domain.granting.admission import lack_of
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod

@@ -1,7 +1,7 @@
 """Which of the planned windows get their nodes and their money in a simulation, in one pass over all pools.
 
 Earlier opening first, then the order in the file. Owns what is taken and held as the pass goes on; whether a window
-gets its nodes and its money is the rule of leases/admission.py. A refused window holds neither.
+gets its nodes and its money is the rule of granting/admission.py. A refused window holds neither.
 """
 
 from collections import defaultdict
@@ -17,9 +17,9 @@ from typing import NamedTuple
 from lamplighter.domain.calendar.early_opening import NodeInterval, fitted
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
 from lamplighter.domain.calendar.planned_window import PlannedWindow
+from lamplighter.domain.granting import spending
+from lamplighter.domain.granting.admission import Lack, missing, over_budget, pool_full, with_nodes
 from lamplighter.domain.leases import warm_up
-from lamplighter.domain.leases.admission import Lack, missing, over_budget, pool_full, with_nodes
-from lamplighter.domain.money import spending
 from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Reason, reason

@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from lamplighter.domain.granting.spending import purses
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import NOTICE, PoolFacts
 from lamplighter.domain.guard.leases import warned_first
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.overdraft import Overdraft
-from lamplighter.domain.money.spending import purses
 from lamplighter.domain.people.person import who
 from lamplighter.reasons.reason import reason
 

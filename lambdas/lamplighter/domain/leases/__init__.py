@@ -1,1 +1,1 @@
-"""Leases: granting, extending, following a window, closing, and the progress of a warm-up."""
+"""Leases as values: one lease, its terms, its owner's allowance, and the progress of its warm-up. granting/ decides."""

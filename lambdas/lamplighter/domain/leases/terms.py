@@ -1,6 +1,6 @@
 """What a lab allows on one pool: its size, price, budget and longest lease, as values.
 
-The rules that use them are in grant.py and extension.py.
+The rules that use them are in granting/.
 """
 
 from collections.abc import Mapping

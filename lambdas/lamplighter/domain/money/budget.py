@@ -1,6 +1,6 @@
 """A budget period as the ledger keeps it: what is held for granted leases and what was spent, by owner.
 
-money.py says how long a period is and what a lease costs. leases/admission.py refuses a lease without money.
+money.py says how long a period is and what a lease costs. granting/admission.py refuses a lease without money.
 """
 
 from collections.abc import Mapping

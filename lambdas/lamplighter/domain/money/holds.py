@@ -7,10 +7,10 @@ came. Each change counts from its instant on.
 from dataclasses import replace
 from datetime import datetime
 
+from lamplighter.domain.granting.spending import left
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
-from lamplighter.domain.money.spending import left
 
 
 def freed(lease: Lease, missing: int, terms: Terms, now: datetime) -> Lease:

@@ -1,6 +1,6 @@
 """Money, exactly: what nodes cost, and to which budget period an instant belongs.
 
-Amounts are fractions, so that a hold is exact to the second. Only shown amounts are rounded. leases/admission.py
+Amounts are fractions, so that a hold is exact to the second. Only shown amounts are rounded. granting/admission.py
 decides what may be spent.
 """
 

@@ -6,8 +6,8 @@ Computes the sums. Held and spent money comes from the ledger, planned windows f
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from lamplighter.domain.calendar import outlook
-from lamplighter.domain.leases.admission import Refusal
+from lamplighter.domain.granting import outlook
+from lamplighter.domain.granting.admission import Refusal
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod

@@ -11,8 +11,8 @@ from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
+from tests.unit.granting.test_granting import HOUR, ahead, forget
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
-from tests.unit.leases.granting.test_granting import HOUR, ahead, forget
 from tests.unit.leases.test_leases import asks, ledger, opened, planned, step
 
 

@@ -12,8 +12,8 @@ from lamplighter.application.leases.changes import change
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.commands.command import Command
-from lamplighter.domain.leases import closing
-from lamplighter.domain.leases.idleness import allowed
+from lamplighter.domain.granting import closing
+from lamplighter.domain.granting.idleness import allowed
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.document import document, read

@@ -1,6 +1,6 @@
 """Whether a lease gets its nodes and its money: the one rule of every admission, and its words.
 
-Granting (leases/grant.py), extending (leases/extension.py), the outlook (calendar/outlook.py) and the simulation
+Granting (granting/grant.py), extending (granting/extension.py), the outlook (granting/outlook.py) and the simulation
 (calendar/placement.py) each count in their own way what is free. All of them decide here.
 """
 
@@ -9,10 +9,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
+from lamplighter.domain.granting import spending
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.occupancy import crowded_at, taken_at
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money import spending
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.reasons.reason import Reason, Said, reason

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.domain.leases.handing_on import MOST_EVENTS, next_run
+from lamplighter.domain.granting.handing_on import MOST_EVENTS, next_run
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from local.aws.stepfunctions.limits import Limits
 from tests.world.aws.functions import Trouble

@@ -1,6 +1,6 @@
 """What money is left for a lease: of the lab's budget, and of its owner's where the lab states one.
 
-Owns the budgets of an owner and the words for their figures. Whether a lease is admitted is leases/admission.py's
+Owns the budgets of an owner and the words for their figures. Whether a lease is admitted is granting/admission.py's
 rule, what a lease costs is terms.py's, what is held and spent is the ledger's.
 """
 

@@ -11,8 +11,8 @@ import pytest
 from lamplighter.domain.calendar.changes import Changes, Pause
 from lamplighter.domain.calendar.curfew import Curfew
 from lamplighter.domain.commands.command import Command, Verb
-from lamplighter.domain.leases import grant
-from lamplighter.domain.leases.grant import GrantDecision
+from lamplighter.domain.granting import grant
+from lamplighter.domain.granting.grant import GrantDecision
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod

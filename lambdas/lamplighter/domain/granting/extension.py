@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from lamplighter.domain.commands.command import Command
-from lamplighter.domain.leases import admission, allowance, following
+from lamplighter.domain.granting import admission, following, spending
+from lamplighter.domain.leases import allowance
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.occupancy import crowded_at, others, taken_at
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money import spending
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.reasons.reason import Said, reason
 

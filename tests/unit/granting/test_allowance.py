@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.commands.command import Command, Verb
-from lamplighter.domain.leases import extension, grant
+from lamplighter.domain.granting import extension, grant
 from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms, terms

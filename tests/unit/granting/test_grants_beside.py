@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from lamplighter.domain.calendar.changes import Changes, Pause, Skip
-from lamplighter.domain.leases.grant import GrantDecision
+from lamplighter.domain.granting.grant import GrantDecision
 from lamplighter.domain.leases.lease import LeaseState
-from tests.unit.leases.granting.test_grants import (
+from tests.unit.granting.test_grants import (
     EIGHT,
     HOUR,
     MINUTE,

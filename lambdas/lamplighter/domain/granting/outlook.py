@@ -1,12 +1,12 @@
 """Which planned windows will not get their nodes or their money, as things stand now.
 
-Asks the rule of every admission (leases/admission.py) ahead for all pools in one pass, by opening and file order.
+Asks the rule of every admission (granting/admission.py) ahead for all pools in one pass, by opening and file order.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from lamplighter.domain.leases import admission
+from lamplighter.domain.granting import admission
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod

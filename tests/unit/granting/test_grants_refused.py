@@ -8,10 +8,10 @@ import pytest
 
 from lamplighter.domain.calendar.curfew import Curfew
 from lamplighter.domain.commands.command import Command
-from lamplighter.domain.leases.grant import GrantDecision
+from lamplighter.domain.granting.grant import GrantDecision
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.budget import BudgetPeriod
-from tests.unit.leases.granting.test_grants import (
+from tests.unit.granting.test_grants import (
     EIGHT,
     HOUR,
     MINUTE,

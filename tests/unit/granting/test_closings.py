@@ -7,8 +7,8 @@ import pytest
 
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.commands.command import Command, Verb
-from lamplighter.domain.leases.closing import Closing, decide, failure, is_emergency, wait_for_successor
-from lamplighter.domain.leases.idleness import idle_since
+from lamplighter.domain.granting.closing import Closing, decide, failure, is_emergency, wait_for_successor
+from lamplighter.domain.granting.idleness import idle_since
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.of_leases import (
@@ -23,7 +23,7 @@ from lamplighter.domain.schedules.schedule import WorkflowArns
 from lamplighter.errors import TryLater
 from lamplighter.values.clock_time import clock_time
 from tests.drawn import drawn_by
-from tests.unit.leases.granting.test_grants import EIGHT, HOUR, MINUTE, SECOND, lease
+from tests.unit.granting.test_grants import EIGHT, HOUR, MINUTE, SECOND, lease
 
 DOORS = WorkflowArns("open", "close", "notices")
 LEASE = lease()

@@ -9,13 +9,13 @@ import pytest
 
 from lamplighter.domain.calendar.curfew import Curfew
 from lamplighter.domain.commands.command import Command, Verb
-from lamplighter.domain.leases import extension
-from lamplighter.domain.leases.extension import Extension, furthest, meant
+from lamplighter.domain.granting import extension
+from lamplighter.domain.granting.extension import Extension, furthest, meant
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from tests.drawn import drawn
-from tests.unit.leases.granting.test_grants import EIGHT, HOUR, MINUTE, POOL, lease, usd
+from tests.unit.granting.test_grants import EIGHT, HOUR, MINUTE, POOL, lease, usd
 
 MONEY = BudgetPeriod("2026-11", usd(0), usd(0))
 MINE = lease("mine", owner="alice", window=None, source="cli", asked_until=EIGHT)

@@ -1,0 +1,1 @@
+"""Decisions on leases: admission, granting, extending, following a window, handing on and closing."""
