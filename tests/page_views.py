@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.billing.statement import Row
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.checks.verdicts.verdict import Outcome
@@ -14,7 +15,6 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import BootStage, Noted, Progress, Stage
 from lamplighter.domain.leases.usual_times import Usual, UsualTimes
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.money.statement import Row
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from lamplighter.domain.pool.target import Target
 from lamplighter.domain.views import lease_view, receipt_view

@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 from cli import printing
 from lamplighter.application.views.account import LabAccount
 from lamplighter.data import standing
+from lamplighter.domain.billing.statement import Ahead, Row
 from lamplighter.domain.granting.admission import Refusal
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.money.statement import Ahead, Row
 from lamplighter.domain.money.unguarded import unguarded
 from lamplighter.domain.views.lab_view import SpendingView
 from lamplighter.reasons.reason import in_english

@@ -199,10 +199,10 @@ EQUAL: dict[tuple[str, str, str], str] = {
         _VANISHES.format(-1),
     ): "an opening has one note",
     (f"{_DOMAIN}/notices/findings.py", _SAME.format(0), _SAME.format(-1)): "all of them are of one instant",
-    (f"{_DOMAIN}/money/holds.py", _NEWLY.format("<= 0"), _NEWLY.format("< 0")): (
+    (f"{_DOMAIN}/billing/holds.py", _NEWLY.format("<= 0"), _NEWLY.format("< 0")): (
         "of no more missing nodes nothing is freed, either way"
     ),
-    (f"{_DOMAIN}/money/holds.py", _NEWLY.format("<= 0"), _NEWLY.format("<= -1")): (
+    (f"{_DOMAIN}/billing/holds.py", _NEWLY.format("<= 0"), _NEWLY.format("<= -1")): (
         "of no more missing nodes nothing is freed, either way"
     ),
     (f"{_DOMAIN}/calendar/hours.py", _CANDIDATE.format("<"), _CANDIDATE.format("<=")): (

@@ -194,7 +194,7 @@ BREAKAGES = (
     Breakage(
         4,
         "what is missing is asked for again without its money",
-        f"{DOMAIN}/money/holds.py",
+        f"{DOMAIN}/billing/holds.py",
         "return replace(lease.wanting(lease.wanted + nodes, 0, now), hold=lease.hold + more)",
         "return lease.wanting(lease.wanted + nodes, 0, now)",
     ),
@@ -341,7 +341,7 @@ BREAKAGES = (
     Breakage(
         4,
         "what somebody started beside the group is a lease's",
-        f"{DOMAIN}/money/metering.py",
+        f"{DOMAIN}/billing/metering.py",
         "present = [run for run in there if run.member]",
         "present = there",
     ),
@@ -369,7 +369,7 @@ BREAKAGES = (
     Breakage(
         4,
         "a new count holds backwards",
-        f"{DOMAIN}/money/charge.py",
+        f"{DOMAIN}/billing/charge.py",
         "lease.id, lease.wanted, lease.opens, lease.closes, frozenset(lease.replaced), lease.wanted_before",
         "lease.id, lease.wanted, lease.opens, lease.closes, frozenset(lease.replaced), ()",
     ),

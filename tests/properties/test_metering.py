@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.money.metering import Grant, NodeLife, meter
+from lamplighter.domain.billing.metering import Grant, NodeLife, meter
 
 START = datetime(2026, 11, 20, tzinfo=UTC)
 minutes = st.integers(0, 300)

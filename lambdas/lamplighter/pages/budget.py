@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
+from lamplighter.domain.billing.statement import Row
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.money.statement import Row
 from lamplighter.domain.views.lab_view import BudgetView
 from lamplighter.pages.drawing import Canvas, bar, drawn_for_all, words_at
 from lamplighter.pages.frame import badge, figures, section

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from lamplighter.domain.billing.receipt import receipt
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.checks import manifests as checks_manifests
 from lamplighter.domain.checks.manifests import CheckOrigin
 from lamplighter.domain.gpu.instance_types import GpuType, gpu_type
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.money.receipt import receipt
 from lamplighter.domain.notices.opening import of_opening
 from lamplighter.domain.pool.drain import emptying
 from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts

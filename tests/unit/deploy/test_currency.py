@@ -8,7 +8,7 @@ import pytest
 
 from lamplighter.application.deploy.currency import refuse_another
 from lamplighter.application.deploy.response import is_of_cloudformation
-from lamplighter.domain.money.charge import Charge
+from lamplighter.domain.billing.charge import Charge
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.errors import Refused

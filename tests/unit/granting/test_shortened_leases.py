@@ -6,12 +6,12 @@ from decimal import Decimal
 
 import pytest
 
+from lamplighter.domain.billing.holds import freed, retaken
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.granting.extension import Extension
 from lamplighter.domain.granting.following import curfewed, follow, shortened
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.budget import Account
-from lamplighter.domain.money.holds import freed, retaken
 from lamplighter.reasons.reason import Said, reason
 from tests.unit.granting.test_extensions import CURFEW_AT_TEN, MINE, MONEY, asked, order
 from tests.unit.granting.test_grants import EIGHT, HOUR, MINUTE, POOL, SECOND, lease, usd

@@ -8,17 +8,17 @@ from decimal import Decimal
 import pytest
 
 from lamplighter.data.texts import ENGLISH
+from lamplighter.domain.billing import statement
+from lamplighter.domain.billing.statement import BY_PEOPLE, Ahead, Row
 from lamplighter.domain.granting import admission, spending
 from lamplighter.domain.granting.admission import Lack
 from lamplighter.domain.granting.outlook import refusals
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.occupancy import crowded_at, others, taken_at
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money import statement
 from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
-from lamplighter.domain.money.statement import BY_PEOPLE, Ahead, Row
 from lamplighter.reasons.reason import draw, reason
 from lamplighter.values.zones import zone
 

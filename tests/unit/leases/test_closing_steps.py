@@ -17,9 +17,9 @@ from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 from tests.unit import aws_calls
+from tests.unit.billing.test_charges import cost, started
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
 from tests.unit.leases.test_leases import MINUTE, opened, schedules, step
-from tests.unit.money.test_charges import cost, started
 
 
 @contextmanager

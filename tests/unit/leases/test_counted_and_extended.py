@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from lamplighter.application.leases.metering import count_beyond
 from lamplighter.values import instant
+from tests.unit.billing.test_charges import cost, started
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.leases.test_closing_steps import entries, kept, of, others_write_first
 from tests.unit.leases.test_leases import MINUTE, asks, opened, schedules, step
-from tests.unit.money.test_charges import cost, started
 
 
 def test_what_ran_past_the_ends_of_leases_is_told_by_lease(lab: LabOnMoto) -> None:

@@ -17,10 +17,10 @@ from lamplighter.application.capacity.steps import release
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.notices.steps import announce, warn
+from lamplighter.domain.billing.charge import Charge
 from lamplighter.domain.diagnosis.expected import expected
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.budget import BudgetPeriod
-from lamplighter.domain.money.charge import Charge
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.notices import opening as announcement_opening

@@ -8,9 +8,9 @@ import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict, Ledger
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.billing.charge import Charge
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.budget import BudgetPeriod
-from lamplighter.domain.money.charge import Charge
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.pool import DeployMark, Phase, SeenGpus

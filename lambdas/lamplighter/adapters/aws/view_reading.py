@@ -13,6 +13,7 @@ from lamplighter.adapters.aws.kept_courses import beside, kept_courses
 from lamplighter.adapters.aws.known_prices import known_prices, known_terms
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.billing import statement
 from lamplighter.domain.calendar import planner
 from lamplighter.domain.calendar.changes import Pause, Skip, paused_at
 from lamplighter.domain.calendar.timetable import OpenWindows, Timetable
@@ -21,7 +22,6 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.leases.usual_times import usual_times
 from lamplighter.domain.leases.warm_up import READ, measured
-from lamplighter.domain.money import statement
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money, Period, period_of
 from lamplighter.domain.money.price import Price

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from lamplighter.application.capacity.services import CapacityServices, PoolReading
-from lamplighter.domain.money.metering import NodeLife, runs
+from lamplighter.domain.billing.metering import NodeLife, runs
 from lamplighter.domain.pool.evidence import Instance
 
 ACTIVITY_PAGES = 10

@@ -12,10 +12,10 @@ from lamplighter.application.capacity.services import CapacityServices, PoolRead
 from lamplighter.application.capacity.sizes import RAIL_AFTER, Direction, Order, write
 from lamplighter.application.run import pool_of, result
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.billing import holds
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import terms
-from lamplighter.domain.money import holds
 from lamplighter.domain.money.shares import Claim, shares
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import read_line

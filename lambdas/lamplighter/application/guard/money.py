@@ -7,9 +7,9 @@ from datetime import datetime
 from lamplighter.application.capacity.services import PoolReading
 from lamplighter.application.leases.metering import count_beyond
 from lamplighter.application.leases.services import LeaseServices
+from lamplighter.domain.billing.charge import LEFT_TO_THE_CLOSE, counted_from, grants
+from lamplighter.domain.billing.metering import EC2_REMEMBERS, meter, runs
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.money.charge import LEFT_TO_THE_CLOSE, counted_from, grants
-from lamplighter.domain.money.metering import EC2_REMEMBERS, meter, runs
 from lamplighter.errors import BadInput, TryLater
 
 _logger = logging.getLogger(__name__)

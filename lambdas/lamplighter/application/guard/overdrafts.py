@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 
 from lamplighter.application.capacity.lives import nodes_lives
 from lamplighter.application.leases.services import LeaseServices
+from lamplighter.domain.billing.charge import grants
+from lamplighter.domain.billing.metering import meter
 from lamplighter.domain.guard import budget as guard_budget
 from lamplighter.domain.guard.budget import Running
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.charge import grants
-from lamplighter.domain.money.metering import meter
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.errors import BadInput

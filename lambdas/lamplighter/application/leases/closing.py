@@ -17,14 +17,14 @@ from lamplighter.application.leases.metering import count_beyond, metered
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.billing import receipt as receipts
+from lamplighter.domain.billing.metering import NodeLife
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.gpu.offer import in_receipt
 from lamplighter.domain.granting import closing
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import lengths
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money import receipt as receipts
-from lamplighter.domain.money.metering import NodeLife
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.notices.findings import of_receipt

@@ -14,6 +14,7 @@ from lamplighter.application.leases.handing_on import stop_if_handed_on
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.billing import holds
 from lamplighter.domain.calendar.changes import Changes
 from lamplighter.domain.calendar.planner import calendar
 from lamplighter.domain.commands.command import Command, Decision
@@ -21,7 +22,6 @@ from lamplighter.domain.granting import grant
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money import holds
 from lamplighter.domain.pool.pool import Fence
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import BadInput, TryLater

@@ -13,10 +13,10 @@ from lamplighter.application.capacity.services import PoolReading
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.metrics import Metric
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.billing.charge import Charge, charge, counted_from, counted_to, grants
+from lamplighter.domain.billing.metering import Metered, meter
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money.charge import Charge, charge, counted_from, counted_to, grants
-from lamplighter.domain.money.metering import Metered, meter
 from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import Reason, reason
 

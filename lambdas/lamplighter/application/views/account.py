@@ -1,6 +1,6 @@
 """The present budget period with what runs now: the ledger's part is ViewReading's, the rest is metered from AWS.
 
-domain/money/statement.py has the sums, domain/money/metering.py splits running time among leases.
+domain/billing/statement.py has the sums, domain/billing/metering.py splits running time among leases.
 """
 
 from collections.abc import Iterable
@@ -14,13 +14,13 @@ from lamplighter.adapters.aws.view_reading import ViewReading
 from lamplighter.application.capacity.lives import lives_of_pool
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.views.receipts import receipts_of
+from lamplighter.domain.billing.charge import counted_from, counted_to, grants
+from lamplighter.domain.billing.metering import NodeLife, meter
+from lamplighter.domain.billing.statement import Ahead
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money.charge import counted_from, counted_to, grants
-from lamplighter.domain.money.metering import NodeLife, meter
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.price import Price
-from lamplighter.domain.money.statement import Ahead
 from lamplighter.domain.views.lab_view import BudgetView
 from lamplighter.lab.model import Lab
 from lamplighter.values import instant, zones

@@ -1,1 +1,1 @@
-"""The cost of nodes, what is held and spent of a budget, and the receipt."""
+"""Money: amounts, prices, budgets and their periods. billing/ says what leases cost."""

@@ -9,11 +9,11 @@ from enum import StrEnum
 from typing import Self
 from zoneinfo import ZoneInfo
 
+from lamplighter.domain.billing.statement import Row
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.money.statement import Row
 from lamplighter.domain.pool.explanation import UnmetWindow
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from lamplighter.domain.pool.target import Target

@@ -7,6 +7,7 @@ from decimal import Decimal
 from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.services import gather_lab
 from lamplighter.application.guard.sweep import sweep_all
+from lamplighter.domain.billing.charge import Charge
 from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.budget import Running, covered, overdrafts
 from lamplighter.domain.guard.guard import sweep
@@ -14,16 +15,15 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import money
 from lamplighter.domain.money.budget import Account, BudgetPeriod
-from lamplighter.domain.money.charge import Charge
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Reason, Value, reason
 from tests.properties.laws.test_admissions import TERMS
+from tests.unit.billing.test_charges import started
 from tests.unit.guard.test_guard import EIGHT, MINUTE, lease, pool
 from tests.unit.lab_on_moto import LabOnMoto
-from tests.unit.money.test_charges import started
 
 ONE_DOLLAR = Decimal(1)
 

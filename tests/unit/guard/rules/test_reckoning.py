@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import pytest
 
+from lamplighter.domain.billing.charge import Charge, charge, counted_from, counted_to, grants
+from lamplighter.domain.billing.metering import Grant, Metered
 from lamplighter.domain.guard.budget import Running, covered, overdrafts
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.budget import Account, BudgetPeriod
-from lamplighter.domain.money.charge import Charge, charge, counted_from, counted_to, grants
-from lamplighter.domain.money.metering import Grant, Metered
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.overdraft import Overdraft

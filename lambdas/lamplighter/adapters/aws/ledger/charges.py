@@ -1,6 +1,6 @@
 """The cost of nodes past the end of a lease or without one: counted once, and put on a receipt once.
 
-Owns these transactions; how much it is, and from when to when, is domain/money/charge.py's.
+Owns these transactions; how much it is, and from when to when, is domain/billing/charge.py's.
 """
 
 import json
@@ -15,9 +15,9 @@ from lamplighter.adapters.aws.ledger.table import Conflict
 
 if TYPE_CHECKING:
     from lamplighter.domain.audit.entry import Entry
+    from lamplighter.domain.billing.charge import Charge
     from lamplighter.domain.leases.lease import Lease
     from lamplighter.domain.money.budget import BudgetPeriod
-    from lamplighter.domain.money.charge import Charge
     from lamplighter.domain.money.node_time import NodeTime
     from lamplighter.domain.pool.pool import PoolState
 

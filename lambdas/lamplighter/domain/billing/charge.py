@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from lamplighter.domain.billing.metering import Grant, Metered
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money.metering import Grant, Metered
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.target import due
 

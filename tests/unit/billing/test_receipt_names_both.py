@@ -7,8 +7,8 @@ import pytest
 
 from cli.understand import receipt
 from lamplighter.data.texts import Texts
+from lamplighter.domain.billing import receipt as document
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money import receipt as document
 from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.pages import receipt_page

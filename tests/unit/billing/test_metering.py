@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from lamplighter.domain.money.metering import Grant, NodeLife, meter, runs
+from lamplighter.domain.billing.metering import Grant, NodeLife, meter, runs
 from lamplighter.domain.pool.evidence import Instance, ScalingActivity
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

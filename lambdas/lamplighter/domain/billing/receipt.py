@@ -6,8 +6,8 @@ Puts the facts together. Other modules meter, prove and keep them.
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from lamplighter.domain.billing.metering import NodeLife
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.money.metering import NodeLife
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.zero import ZeroProof

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from lamplighter.domain.billing.metering import NodeLife
+from lamplighter.domain.billing.receipt import node_lives, receipt, unleased_receipt
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.metering import NodeLife
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
-from lamplighter.domain.money.receipt import node_lives, receipt, unleased_receipt
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -10,15 +10,15 @@ from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
 from lamplighter.application.capacity.lives import nodes_lives
 from lamplighter.application.guard.money import count
 from lamplighter.application.guard.overdrafts import overdrafts
+from lamplighter.domain.billing.charge import Charge
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.money.charge import Charge
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.domain.pool.evidence import ScalingActivity
+from tests.unit.billing.test_charges import budget, cost, started, sweep
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 from tests.unit.leases.test_closing_steps import of
-from tests.unit.money.test_charges import budget, cost, started, sweep
 
 MINUTE, SECOND = timedelta(minutes=1), 1 / 60
 

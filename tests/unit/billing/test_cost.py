@@ -12,14 +12,14 @@ from cli.deployment import Deployment
 from cli.understand import cost_tables
 from cli.understand.cost import document
 from lamplighter.application.views.account import LabAccount
-from lamplighter.domain.money.charge import Charge
+from lamplighter.domain.billing.charge import Charge
+from lamplighter.domain.billing.statement import windows
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
-from lamplighter.domain.money.statement import windows
 from lamplighter.lab.model import Lab
+from tests.unit.billing.test_charges import started
 from tests.unit.cli.shown.test_status import Stopped
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto
-from tests.unit.money.test_charges import started
 
 MINUTE = timedelta(minutes=1)
 SEOUL = ZoneInfo("Asia/Seoul")
