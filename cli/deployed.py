@@ -6,8 +6,8 @@ from datetime import datetime
 from cli.deployment import Deployment
 from lamplighter.adapters.aws.kept_courses import beside
 from lamplighter.adapters.aws.known_prices import known_prices, known_terms
-from lamplighter.domain.calendar.live import Deployed
 from lamplighter.domain.money.budget import BudgetPeriod
+from lamplighter.domain.planner.live import Deployed
 
 
 def look(deployment: Deployment) -> Deployed:

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from cli import printing
 from cli.plan import check_gpus, courses
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
-from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.domain.planner.simulation import simulate
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import in_english

@@ -10,7 +10,7 @@ from cli import printing
 from cli.options import LabName
 from cli.plan import courses
 from cli.plan.simulation_document import instant, write_document
-from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.domain.planner.simulation import simulate
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile

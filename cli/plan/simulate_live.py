@@ -7,8 +7,8 @@ from cli import deployed, deployment, printing
 from cli.deployment import Deployment
 from cli.plan.simulation_document import instant, write_document
 from lamplighter.domain.calendar.changes import paused_at
-from lamplighter.domain.calendar.live import live
 from lamplighter.domain.money.budget import BudgetPeriod
+from lamplighter.domain.planner.live import live
 from lamplighter.errors import BadInput
 
 A_WEEK = timedelta(days=7)

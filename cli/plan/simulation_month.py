@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from lamplighter.domain.calendar.occurrences import Code
-from lamplighter.domain.calendar.simulation import Simulation
+from lamplighter.domain.planner.simulation import Simulation
 from lamplighter.lab.model import Lab
 from lamplighter.values import zones
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from cli import printing
-from lamplighter.domain.calendar.simulation import Simulation, rfc3339
+from lamplighter.domain.planner.simulation import Simulation, rfc3339
 from lamplighter.lab.model import Lab
 from lamplighter.values import zones
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from cli import deployed, deployment, printing
 from cli.plan.simulation_document import write_whole
-from lamplighter.domain.calendar.live import live
 from lamplighter.domain.calendar.planned_window import PlannedWindow
+from lamplighter.domain.planner.live import live
 from lamplighter.lab.model import Lab
 from lamplighter.values import zones
 from lamplighter.values.counted import counted

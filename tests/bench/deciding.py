@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.calendar.occurrences import expand
-from lamplighter.domain.calendar.planner import planned_lease
 from lamplighter.domain.calendar.timetable import Timetable
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.planner.planner import planned_lease
 from lamplighter.domain.pool.explanation import PoolExplanation, standings
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import MINUTES_A_DAY

@@ -160,7 +160,7 @@ EQUAL: dict[tuple[str, str, str], str] = {
         'return reason("pool.short.no-capacity.of-type", type=instance_type[1], zone=place)',
         'return reason("pool.short.no-capacity.of-type", type=instance_type[ 0], zone=place)',
     ): "the group is the whole match",
-    (f"{_DOMAIN}/calendar/placement.py", _LATELY.format(">"), _LATELY.format(">=")): (
+    (f"{_DOMAIN}/planner/placement.py", _LATELY.format(">"), _LATELY.format(">=")): (
         "who closes then has left before anybody could open early"
     ),
     (f"{_DOMAIN}/granting/grant.py", _HOLD.format(">"), _HOLD.format(">=")): "nodes for no time cost nothing",

@@ -8,7 +8,7 @@ from zoneinfo import available_timezones
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.domain.planner.simulation import simulate
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
 from tests.lengths import examples

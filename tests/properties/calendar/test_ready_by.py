@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.calendar.simulation import Simulation, simulate
+from lamplighter.domain.planner.simulation import Simulation, simulate
 from lamplighter.lab.model import Lab
 
 DAY = datetime(2026, 3, 2, tzinfo=UTC)

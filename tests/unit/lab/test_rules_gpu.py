@@ -8,9 +8,9 @@ import pytest
 from cli.plan.adopt import sharing_values
 from cli.plan.check import notes
 from cli.plan.check_gpus import overlapping
-from lamplighter.domain.calendar.simulation import simulate
 from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.domain.gpu.offer import Offer
+from lamplighter.domain.planner.simulation import simulate
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from lamplighter.domain.calendar.planner import CalendarInputs
 from lamplighter.domain.leases.warm_up import READ, measured
+from lamplighter.domain.planner.planner import CalendarInputs
 
 if TYPE_CHECKING:
     from lamplighter.adapters.aws.ledger.ledger import Ledger

@@ -14,7 +14,6 @@ from lamplighter.adapters.aws.known_prices import known_prices, known_terms
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.billing import statement
-from lamplighter.domain.calendar import planner
 from lamplighter.domain.calendar.changes import Pause, Skip, paused_at
 from lamplighter.domain.calendar.timetable import OpenWindows, Timetable
 from lamplighter.domain.gpu.instance_types import gpu_type
@@ -25,6 +24,7 @@ from lamplighter.domain.leases.warm_up import READ, measured
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money, Period, period_of
 from lamplighter.domain.money.price import Price
+from lamplighter.domain.planner import planner
 from lamplighter.domain.pool.explanation import standing
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.views import lease_view, receipt_view
@@ -36,7 +36,7 @@ from lamplighter.lab.model import Lab
 from lamplighter.values import instant, zones
 
 if TYPE_CHECKING:
-    from lamplighter.domain.calendar.planner import Calendar
+    from lamplighter.domain.planner.planner import Calendar
 
 AHEAD = timedelta(days=14)
 """How far ahead the lab's view shows windows."""

@@ -16,12 +16,12 @@ from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.billing import holds
 from lamplighter.domain.calendar.changes import Changes
-from lamplighter.domain.calendar.planner import calendar
 from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.granting import grant
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.planner.planner import calendar
 from lamplighter.domain.pool.pool import Fence
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import BadInput, TryLater

@@ -18,13 +18,13 @@ from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.logs import logger
 from lamplighter.application.planner.announcements import PlannerNotices
 from lamplighter.application.planner.courses import Fetch, follow_courses
-from lamplighter.domain.calendar import planner
 from lamplighter.domain.calendar.changes import paused_at
 from lamplighter.domain.granting import outlook
 from lamplighter.domain.granting.following import curfewed, follow
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.leases.terms import terms as terms_of
+from lamplighter.domain.planner import planner
 from lamplighter.domain.schedules.drift import kept
 from lamplighter.domain.schedules.of_leases import unopened
 from lamplighter.domain.schedules.schedule import NEAREST, Start, open_schedule
@@ -32,7 +32,7 @@ from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import Said, reason
 
 if TYPE_CHECKING:
-    from lamplighter.domain.calendar.planner import Calendar, CalendarInputs, Plan
+    from lamplighter.domain.planner.planner import Calendar, CalendarInputs, Plan
     from lamplighter.lab.model import Lab
 
 

@@ -1,7 +1,7 @@
 """Whether a lease gets its nodes and its money: the one rule of every admission, and its words.
 
 Granting (granting/grant.py), extending (granting/extension.py), the outlook (granting/outlook.py) and the simulation
-(calendar/placement.py) each count in their own way what is free. All of them decide here.
+(planner/placement.py) each count in their own way what is free. All of them decide here.
 """
 
 from collections.abc import Iterable, Sequence

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from lamplighter.domain.calendar.changes import Skip
-from lamplighter.domain.calendar.planner import Calendar
 from lamplighter.domain.checks.gpu_proof import together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.planner.planner import Calendar
 from lamplighter.domain.views.lab_view import PastLease, WindowState, WindowView
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said

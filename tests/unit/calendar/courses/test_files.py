@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lamplighter.adapters.calendars.course import courses
-from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.domain.planner.simulation import simulate
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import Problem, load, read
 from tests.unit.calendar.courses.test_calendar import SEOUL, calendar

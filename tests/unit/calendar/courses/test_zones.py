@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.adapters.calendars.course import CourseCalendar, courses
 from lamplighter.adapters.calendars.text import read
-from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.domain.planner.simulation import simulate
 from lamplighter.labfile.file import load
 from lamplighter.reasons.reason import reason
 from tests.unit.calendar.courses.event_reasons import unknown_zone

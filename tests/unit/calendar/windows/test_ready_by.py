@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.calendar.early_opening import NodeInterval, fitted
 from lamplighter.domain.calendar.occurrences import expand
-from lamplighter.domain.calendar.planner import CalendarInputs, calendar
-from lamplighter.domain.calendar.simulation import simulate
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import terms
 from lamplighter.domain.leases.warm_up import (
@@ -26,6 +24,8 @@ from lamplighter.domain.leases.warm_up import (
     measured,
 )
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.planner.planner import CalendarInputs, calendar
+from lamplighter.domain.planner.simulation import simulate
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import draw
 from tests.drawn import english

@@ -8,8 +8,8 @@ import pytest
 
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
-from lamplighter.domain.calendar.planner import Calendar
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.planner.planner import Calendar
 from lamplighter.domain.views.lab_view import WindowState, WindowView
 from lamplighter.domain.views.windows_view import windows
 from lamplighter.lab.model import Lab

@@ -8,13 +8,13 @@ import pytest
 from lamplighter.domain.calendar.changes import Pause, Skip
 from lamplighter.domain.calendar.course import CourseEvent
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
-from lamplighter.domain.calendar.planner import CalendarInputs
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.planner.planner import CalendarInputs
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said
 from lamplighter.reasons.reason import reason as made
-from tests.unit.calendar.test_live import ALICES, EIGHT, HOUR
-from tests.unit.calendar.test_live_edges import EMPTY, EVENING, PLAIN, played, seen
+from tests.unit.planner.test_live import ALICES, EIGHT, HOUR
+from tests.unit.planner.test_live_edges import EMPTY, EVENING, PLAIN, played, seen
 from tests.unit.pool.test_standing import Lectures
 
 

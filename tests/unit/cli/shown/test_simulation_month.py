@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from cli.plan.simulation_month import MOST_MONTHS, months
-from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.domain.planner.simulation import simulate
 from lamplighter.lab.model import Lab
 
 

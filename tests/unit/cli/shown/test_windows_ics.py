@@ -6,7 +6,7 @@ from typing import Any
 import icalendar
 
 from cli.plan.windows_ics import document
-from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.domain.planner.simulation import simulate
 from lamplighter.lab.model import Lab
 
 NOW = datetime(2026, 3, 1, 9, 30, 15, 999, tzinfo=UTC)

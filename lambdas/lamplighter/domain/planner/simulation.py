@@ -15,9 +15,9 @@ from pydantic import JsonValue
 
 from lamplighter.domain.calendar.course import Course
 from lamplighter.domain.calendar.occurrences import SkippedWindow, expand
-from lamplighter.domain.calendar.placement import place
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.money.money import Money, cost_of
+from lamplighter.domain.planner.placement import place
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, in_english
 from lamplighter.values import zones

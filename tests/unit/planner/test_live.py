@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from lamplighter.domain.calendar.changes import Pause, Skip
-from lamplighter.domain.calendar.live import Deployed, live
-from lamplighter.domain.calendar.simulation import Simulation, simulate
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.planner.live import Deployed, live
+from lamplighter.domain.planner.simulation import Simulation, simulate
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
 

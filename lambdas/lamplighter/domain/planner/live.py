@@ -13,13 +13,13 @@ from lamplighter.domain.calendar import early_opening
 from lamplighter.domain.calendar.changes import Pause, Skip, paused_at, with_reason
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow, expand
 from lamplighter.domain.calendar.planned_window import PlannedWindow
-from lamplighter.domain.calendar.planner import CalendarInputs, calendar
-from lamplighter.domain.calendar.simulation import Simulation, reckoned
 from lamplighter.domain.granting import outlook
 from lamplighter.domain.granting.admission import lack_of
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
+from lamplighter.domain.planner.planner import CalendarInputs, calendar
+from lamplighter.domain.planner.simulation import Simulation, reckoned
 from lamplighter.domain.schedules.of_leases import opens_at, unopened
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason

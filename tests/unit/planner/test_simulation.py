@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from lamplighter.domain.calendar.simulation import Simulation, simulate
+from lamplighter.domain.planner.simulation import Simulation, simulate
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
 from tests.drawn import english

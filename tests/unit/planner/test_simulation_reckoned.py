@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.calendar.planned_window import PlannedWindow
-from lamplighter.domain.calendar.simulation import Simulation, reckoned, simulate
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.planner.simulation import Simulation, reckoned, simulate
 from lamplighter.lab.model import Lab
 
 DAY = datetime(2026, 3, 3, tzinfo=UTC)

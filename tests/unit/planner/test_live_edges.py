@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.calendar.changes import Pause
-from lamplighter.domain.calendar.live import Deployed, live
-from lamplighter.domain.calendar.simulation import Simulation
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.planner.live import Deployed, live
+from lamplighter.domain.planner.simulation import Simulation
 from lamplighter.lab.model import Lab
-from tests.unit.calendar.test_live import ALICES, EIGHT, HOUR, LAB
+from tests.unit.planner.test_live import ALICES, EIGHT, HOUR, LAB
 
 SECOND = timedelta(seconds=1)
 DAILY = {"name": "evening", "days": "daily", "start": "21:00", "end": "23:00"}

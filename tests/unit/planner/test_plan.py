@@ -9,12 +9,12 @@ import pytest
 
 from lamplighter.domain.calendar.changes import Pause, Skip
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
-from lamplighter.domain.calendar.planner import Calendar, CalendarInputs, Plan, calendar, plan
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import terms
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.price import Price, Source
+from lamplighter.domain.planner.planner import Calendar, CalendarInputs, Plan, calendar, plan
 from lamplighter.domain.schedules.schedule import Start, WorkflowArns, closing, open_command, opening
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Sentences, reason

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
-from lamplighter.domain.calendar.placement import Placement, place
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.granting.admission import pool_full, with_nodes
+from lamplighter.domain.planner.placement import Placement, place
 from lamplighter.domain.pool.evidence import (
     GroupMember,
     Instance,

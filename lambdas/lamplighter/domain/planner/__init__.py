@@ -1,0 +1,1 @@
+"""Plans the windows of the calendar: the leases and schedules that they need, and simulations of them."""
