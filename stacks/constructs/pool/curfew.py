@@ -11,7 +11,7 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from lamplighter.domain.calendar.curfew import KEPT_FREE, MINUTES_A_DAY, SECOND_RAIL, schedule_names
+from lamplighter.domain.leases.curfew import KEPT_FREE, MINUTES_A_DAY, SECOND_RAIL, schedule_names
 from lamplighter.domain.schedules.failsafe import AUTO_SCALING_TARGET, EKS_TARGET
 from lamplighter.lab.model import Lab
 from stacks.constructs.deploy_steps import deploy_step

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar.curfew import Curfew
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.granting import extension
 from lamplighter.domain.granting.extension import Extension, furthest, meant
+from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.calendar.changes import Changes, Pause
-from lamplighter.domain.calendar.curfew import Curfew
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.granting import grant
 from lamplighter.domain.granting.grant import GrantDecision
+from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar.curfew import Curfew
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.granting.grant import GrantDecision
+from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.budget import BudgetPeriod
 from tests.unit.granting.test_grants import (

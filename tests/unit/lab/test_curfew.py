@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.calendar.curfew import Curfew
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.granting import extension, grant
+from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms, terms
 from lamplighter.domain.money.budget import BudgetPeriod

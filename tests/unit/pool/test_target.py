@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from lamplighter.domain.calendar.curfew import Curfew
+from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.money import Money

@@ -17,11 +17,11 @@ from lamplighter.application.guard.services import GuardServices, LabFacts
 from lamplighter.application.guard.trail import closing_since, earlier_breaches, incident
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause
-from lamplighter.domain.calendar.curfew import schedule_names as curfew_names
 from lamplighter.domain.granting.idleness import allowed
 from lamplighter.domain.guard.facts import MEMORY, PoolFacts
 from lamplighter.domain.guard.nodes import raised_by
 from lamplighter.domain.guard.runs import OPENING_PATIENCE, STARTING_PATIENCE
+from lamplighter.domain.leases.curfew import schedule_names as curfew_names
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate, ScalingGroup

@@ -1,1 +1,1 @@
-"""Windows, course calendars, skips, pauses and the curfew: which pools open when, and which do not."""
+"""Windows, course calendars, skips and pauses: which pools open when, and which do not."""

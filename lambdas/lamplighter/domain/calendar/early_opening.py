@@ -9,7 +9,7 @@ from datetime import timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lamplighter.domain.calendar.curfew import KEPT_FREE, Curfew
+from lamplighter.domain.leases.curfew import KEPT_FREE, Curfew
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.reasons.reason import Reason, Said, Value, reason
 from lamplighter.values import zones

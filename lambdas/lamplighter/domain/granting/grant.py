@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from lamplighter.domain.calendar.changes import Changes, paused_at
-from lamplighter.domain.calendar.curfew import KEPT_FREE
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.granting import admission
 from lamplighter.domain.leases import allowance
+from lamplighter.domain.leases.curfew import KEPT_FREE
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.occupancy import others, taken_at
 from lamplighter.domain.leases.terms import Terms

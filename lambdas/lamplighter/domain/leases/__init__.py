@@ -1,1 +1,1 @@
-"""Leases as values: one lease, its terms, its owner's allowance, and the progress of its warm-up. granting/ decides."""
+"""Leases as values: one lease, its terms, its curfew, its owner's allowance, and its warm-up. granting/ decides."""

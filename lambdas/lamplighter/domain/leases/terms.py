@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Self
 from zoneinfo import ZoneInfo
 
-from lamplighter.domain.calendar.curfew import Curfew
+from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.money.money import Money, Period, cost, period_of
 from lamplighter.domain.money.price import Price
 from lamplighter.reasons.reason import Said, reason

@@ -1,13 +1,13 @@
 """Whether every day has the time of the curfew, and whether a window runs across it.
 
-domain/calendar/curfew.py knows what the curfew does and how long it keeps a pool free.
+domain/leases/curfew.py knows what the curfew does and how long it keeps a pool free.
 """
 
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from functools import cache
 
-from lamplighter.domain.calendar.curfew import KEPT_FREE, MINUTES_A_DAY, SECOND_RAIL, instants
+from lamplighter.domain.leases.curfew import KEPT_FREE, MINUTES_A_DAY, SECOND_RAIL, instants
 from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import write_time

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.calendar.curfew import Curfew, instants
+from lamplighter.domain.leases.curfew import Curfew, instants
 
 NEW_YORK, ST_JOHNS = ZoneInfo("America/New_York"), ZoneInfo("America/St_Johns")
 FOUR = Curfew(4 * 60, ZoneInfo("Etc/UTC"))
