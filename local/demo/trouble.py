@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from lamplighter.domain.audit.entry import TIMELINE
+from lamplighter.domain.audit.findings import KIND as FINDING
+from lamplighter.domain.audit.findings import advice_of, summary_of
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.notices.findings import KIND as FINDING
-from lamplighter.domain.notices.findings import advice_of, summary_of
 from local.demo import trouble_laws
 from local.demo.experiment_state import ExperimentStateReader
 from local.demo.play import Play, Stage

@@ -198,7 +198,7 @@ EQUAL: dict[tuple[str, str, str], str] = {
         _VANISHES.format(0),
         _VANISHES.format(-1),
     ): "an opening has one note",
-    (f"{_DOMAIN}/notices/findings.py", _SAME.format(0), _SAME.format(-1)): "all of them are of one instant",
+    (f"{_DOMAIN}/audit/findings.py", _SAME.format(0), _SAME.format(-1)): "all of them are of one instant",
     (f"{_DOMAIN}/billing/holds.py", _NEWLY.format("<= 0"), _NEWLY.format("< 0")): (
         "of no more missing nodes nothing is freed, either way"
     ),

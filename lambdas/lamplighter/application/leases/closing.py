@@ -17,6 +17,7 @@ from lamplighter.application.leases.metering import count_beyond, metered
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.audit.findings import of_receipt
 from lamplighter.domain.billing import receipt as receipts
 from lamplighter.domain.billing.metering import NodeLife
 from lamplighter.domain.commands.command import Decision
@@ -27,7 +28,6 @@ from lamplighter.domain.leases.progress import lengths
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
-from lamplighter.domain.notices.findings import of_receipt
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.pool.target import due, target_at
 from lamplighter.domain.schedules.schedule import open_command

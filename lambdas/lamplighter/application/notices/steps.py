@@ -15,6 +15,7 @@ from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit import trail
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.audit.findings import findings
 from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
 from lamplighter.domain.gpu.offer import kept
@@ -25,7 +26,6 @@ from lamplighter.domain.leases.terms import terms as terms_of
 from lamplighter.domain.notices import announcement, notification
 from lamplighter.domain.notices import opening as announcement_opening
 from lamplighter.domain.notices.announcement import Announcement
-from lamplighter.domain.notices.findings import findings
 from lamplighter.domain.notices.phrases import clock_of_day
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import BadInput, LamplighterError

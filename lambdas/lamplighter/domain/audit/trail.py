@@ -6,9 +6,9 @@ A step only returns its result. The last step of the run writes these entries.
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from lamplighter.domain.audit import findings as findings_told
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.notices import findings as findings_told
 from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import Reason, Said, reason
 

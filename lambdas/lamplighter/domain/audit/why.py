@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from lamplighter.domain.audit import findings as findings_told
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.notices import findings as findings_told
 from lamplighter.domain.pool.explanation import UnmetWindow, standing
 from lamplighter.domain.pool.target import Target
 from lamplighter.reasons.reason import Reason, reason

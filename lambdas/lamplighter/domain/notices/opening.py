@@ -5,9 +5,9 @@ Chooses among the catalogue's sentences. announcement.py has every other notice 
 
 from collections.abc import Mapping, Sequence
 
+from lamplighter.domain.audit import findings
 from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.notices import findings
 from lamplighter.domain.notices.announcement import Announcement, Result
 from lamplighter.domain.notices.phrases import decision_sentence
 from lamplighter.reasons.document import read, read_line

@@ -6,10 +6,10 @@ question notifies anybody else.
 
 from collections.abc import Sequence
 
+from lamplighter.domain.audit.findings import advice_of, summary_of
 from lamplighter.domain.audit.why import Explanation
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import OVER, Lease
-from lamplighter.domain.notices.findings import advice_of, summary_of
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.answers import SlackAnswer, Speech
 from lamplighter.domain.slack.blocks import Marked, plain

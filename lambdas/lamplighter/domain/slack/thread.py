@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.notices.findings import KIND as FINDING
+from lamplighter.domain.audit.findings import KIND as FINDING
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.blocks import bold, joined, plain

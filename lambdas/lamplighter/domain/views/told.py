@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Self
 
+from lamplighter.domain.audit import findings as findings_told
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.notices import findings as findings_told
 from lamplighter.reasons.reason import Said, Sentences, in_english
 from lamplighter.values.instant import written
 

@@ -7,11 +7,9 @@ import pytest
 
 from lamplighter.adapters.aws.ledger.items import audit_entry, audit_item
 from lamplighter.data.texts import Texts
+from lamplighter.domain.audit import findings as findings_told
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.checks.after_verdict import CheckDecision, JudgedNode, NextStep, decide
-from lamplighter.domain.leases.at_stake import AtStake
-from lamplighter.domain.notices import findings as findings_told
-from lamplighter.domain.notices.findings import (
+from lamplighter.domain.audit.findings import (
     FindingText,
     entries,
     findings,
@@ -19,6 +17,8 @@ from lamplighter.domain.notices.findings import (
     sentences,
     standing,
 )
+from lamplighter.domain.checks.after_verdict import CheckDecision, JudgedNode, NextStep, decide
+from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.views.told import FindingView
 from lamplighter.lab.checks import OnFailure
 from lamplighter.reasons.document import document, one_line
