@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lamplighter.data import instance_types
-from lamplighter.domain.gpu.image import may_have_driver
+from lamplighter.domain.pool.image import may_have_driver
 from lamplighter.reasons.reason import Reason, Said, reason
 
 # A list of allowed addresses cannot name the functions: their addresses change.

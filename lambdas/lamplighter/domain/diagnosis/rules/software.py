@@ -12,7 +12,7 @@ from lamplighter.domain.diagnosis.rules.quotes import quote
 from lamplighter.domain.diagnosis.rules.symptoms import NVML_MISSING
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import ProvisioningStage
-from lamplighter.domain.gpu.image import may_have_driver
+from lamplighter.domain.pool.image import may_have_driver
 from lamplighter.reasons.reason import Reason, Said, reason
 
 _NEEDED = re.compile(
