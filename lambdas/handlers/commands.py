@@ -21,6 +21,7 @@ from lamplighter.application.environment import ENVIRONMENT, lab
 from lamplighter.domain.commands import asked, orders
 from lamplighter.domain.commands.caller import Caller
 from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
+from lamplighter.domain.experiments.run import restoring
 from lamplighter.domain.schedules.schedule import Start
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused, TryLater
 from lamplighter.lab.model import Lab
@@ -61,9 +62,9 @@ class CommandServices:
                     if named
                     else reason("command.no-run-under-way")
                 )
-            command = asked.restoring(command, run)
+            command = restoring(command, run)
         lease = self.ledger.lease(command.pool, command.lease) if command.lease else None
-        return asked.about(command, lease, run)
+        return asked.about(command, lease, run.by if run else None)
 
     def start(self, command: Command) -> None:
         """Starts the command's workflow; the same command starts it once."""

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.commands.asked import about, read, restoring
+from lamplighter.domain.commands.asked import about, read
 from lamplighter.domain.commands.caller import Caller
 from lamplighter.domain.commands.command import Command, Verb
-from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
+from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun, restoring
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import BadInput, Refused
 from tests.unit.guard.test_guard import EIGHT, lease
@@ -21,13 +21,13 @@ def ask(path: str, caller: Caller = BOB, /, **body: object) -> Command:
     return read({"pool": "gpu", "token": "t-1"} | body, path, caller, EIGHT)
 
 
-def run(by: str = "carol") -> ExperimentRun:
+def run() -> ExperimentRun:
     return ExperimentRun(
         "run-1",
         "nccl-blocked",
         "gpu",
         "evening",
-        by,
+        "carol",
         EIGHT,
         EIGHT + timedelta(hours=1),
         LEASE.closes,
@@ -106,19 +106,19 @@ def test_an_experiment_is_restored_by_who_runs_it_the_owner_of_its_lease_or_who_
     def restore(authority: str = "own", caller: Caller = BOB) -> Command:
         return ask(f"{authority}/experiment", caller, verb="restore")
 
-    assert about(restore(), LEASE, run(by="bob")).verb is Verb.RESTORE
-    assert about(restore(caller=ALICE), LEASE, run()).by == "alice"
+    assert about(restore(), LEASE, "bob").verb is Verb.RESTORE
+    assert about(restore(caller=ALICE), LEASE, "carol").by == "alice"
     assert about(restore("lab"), None, None).for_lab
-    for command, found, of in (
-        (restore(), LEASE, run()),
-        (restore(), None, run()),
+    for command, found, experimenter in (
+        (restore(), LEASE, "carol"),
+        (restore(), None, "carol"),
         (restore(caller=ALICE), LEASE, None),
     ):
         with pytest.raises(
             Refused,
             match=r"^an experiment can be restored only by the person who runs it, the owner of its lease or",
         ):
-            about(command, found, of)
+            about(command, found, experimenter)
 
 
 def test_a_restore_is_about_the_run_that_is_meant() -> None:

@@ -12,7 +12,6 @@ from datetime import date, datetime
 from lamplighter.domain.commands import body_keys, orders
 from lamplighter.domain.commands.caller import Caller
 from lamplighter.domain.commands.command import CHANGES_TO_THE_CALENDAR, WHOLE_LAB, Command, Verb
-from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import BadInput, Refused
 from lamplighter.reasons.reason import reason
@@ -103,13 +102,11 @@ def read(body: object, path: str, caller: Caller, now: datetime) -> Command:
     return replace(given, owner=owner or given.owner)
 
 
-def restoring(command: Command, run: ExperimentRun) -> Command:
-    """The command to restore, with the pool and the lease of the run that it means."""
-    return replace(command, experiment=run.id, pool=run.pool, lease=run.lease)
+def about(command: Command, lease: Lease | None, experimenter: str | None = None) -> Command:
+    """The command with the owner of the lease that it names. Raises Refused if the lease is another person's.
 
-
-def about(command: Command, lease: Lease | None, run: ExperimentRun | None = None) -> Command:
-    """The command with the owner of the lease that it names. Raises Refused if the lease is another person's."""
+    `experimenter` is the person who runs the experiment that the command restores; without one it is refused.
+    """
     if command.verb in _OF_A_LEASE and command.lease is not None:
         if lease is None:
             raise BadInput(reason("command.no-such-lease", pool=command.pool, lease=command.lease[:80]))
@@ -124,8 +121,8 @@ def about(command: Command, lease: Lease | None, run: ExperimentRun | None = Non
             )
         return replace(command, owner=lease.owner)
     if command.verb is Verb.RESTORE and not command.for_lab:
-        mine = run is not None and (run.by == command.by or (lease is not None and lease.is_of(command.by)))
-        if not mine:
+        of_lease = lease is not None and lease.is_of(command.by)
+        if experimenter is None or not (experimenter == command.by or of_lease):
             raise Refused(reason("command.restore-of-another"))
     return command
 

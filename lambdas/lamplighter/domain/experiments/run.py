@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Self
 
+from lamplighter.domain.commands.command import Command
 from lamplighter.domain.experiments.catalogue import CATALOGUE, Experiment
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.reasons.reason import Said, reason
@@ -91,3 +92,8 @@ class ExperimentRun:
     def moved_to(self, phase: ExperimentPhase, **changes: object) -> Self:
         """The same run in another phase."""
         return replace(self, phase=phase, **changes)  # type: ignore[arg-type]
+
+
+def restoring(command: Command, run: ExperimentRun) -> Command:
+    """The command to restore, with the pool and the lease of the run that it means."""
+    return replace(command, experiment=run.id, pool=run.pool, lease=run.lease)

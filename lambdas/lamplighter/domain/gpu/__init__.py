@@ -1,1 +1,1 @@
-"""GPUs as a node offers them: instance types, images, sharing, the operator and its settings."""
+"""GPUs as a node offers them: instance types, sharing, the operator and its settings."""
