@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from lamplighter.adapters.kubernetes.authority import names_its_key
+from lamplighter.adapters.aws.cluster_authority import names_its_key
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.data import lifecycle
 from lamplighter.errors import OutsideFailed
@@ -37,7 +37,7 @@ RUNTIME, OLDEST = lifecycle.RUNTIME, "python3.11"
 #: Any Python -> the status of an answer, or why there is none; the client's packages are built for one Python only.
 PROGRAM = """
 import sys, urllib3
-from lamplighter.adapters.kubernetes.authority import trusting
+from lamplighter.adapters.aws.cluster_authority import trusting
 
 pools = urllib3.PoolManager(retries=False, ssl_context=trusting(open(sys.argv[2]).read()))
 try:

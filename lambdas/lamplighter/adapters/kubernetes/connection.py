@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
 from lamplighter.adapters.aws.calls import client, outside
-from lamplighter.adapters.kubernetes.authority import trusting
+from lamplighter.adapters.aws.cluster_authority import trusting
 from lamplighter.adapters.kubernetes.token import Token
 from lamplighter.clock import monotonic, sleep
 from lamplighter.errors import OutsideFailed

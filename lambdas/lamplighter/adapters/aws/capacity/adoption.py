@@ -3,9 +3,9 @@
 import base64
 from typing import TYPE_CHECKING
 
+from lamplighter.adapters.aws import cluster_authority
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client, error_code, outside
 from lamplighter.adapters.aws.capacity.instances import Instances
-from lamplighter.adapters.kubernetes import authority
 from lamplighter.domain.pool.adoption import ExistingCluster, ExistingNodeGroup
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.reasons.reason import reason
@@ -131,6 +131,6 @@ def _names_its_key(found: "ClusterTypeDef") -> bool:
     """Whether the certificate authority has key identifiers; True where it cannot be read: connecting fails then."""
     try:
         pem = base64.b64decode(found.get("certificateAuthority", {}).get("data", "")).decode()
-        return authority.names_its_key(pem)
+        return cluster_authority.names_its_key(pem)
     except (ValueError, OSError):
         return True
