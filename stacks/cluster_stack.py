@@ -22,12 +22,18 @@ from stacks.constructs.cluster.kubectl import Kubectl
 from stacks.constructs.cluster.network import Network
 from stacks.constructs.cluster.security_groups import SecurityGroups
 from stacks.constructs.cluster.workload_identity import WORKLOADS, PodIdentities, policy
-from stacks.constructs.deploy_steps import deploy_step, node_role_step, pools_step, version_of
+from stacks.constructs.deploy_steps import deploy_step, node_role_step, pools_step
 from stacks.constructs.functions.functions import LOG_RETENTION, Function, FunctionCode
 from stacks.constructs.pool.denied_sizing import deny_sizing
 from stacks.constructs.pool.gatekeeper import gatekeeper
 from stacks.constructs.pool.gpu_pool import GpuPool
-from stacks.constructs.pool.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec, NodeGroupTaint
+from stacks.constructs.pool.node_group import (
+    LaunchTemplate,
+    NodeGroup,
+    NodeGroupSpec,
+    NodeGroupTaint,
+    version_of,
+)
 from stacks.constructs.pool.node_group_edits import sides, written
 from stacks.manifests import RBAC, documents
 from stacks.names import Names

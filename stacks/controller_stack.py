@@ -14,6 +14,7 @@ from constructs import Construct
 
 from lamplighter.lab.model import Lab
 from stacks.constructs.alarms import Alarms
+from stacks.constructs.channels import Channels
 from stacks.constructs.dashboard import Dashboard
 from stacks.constructs.deploy_steps import deploy_step, pools_step
 from stacks.constructs.functions.functions import FunctionCode
@@ -22,7 +23,6 @@ from stacks.constructs.functions.permissions import Permissions
 from stacks.constructs.functions.rules import Rules
 from stacks.constructs.functions.schedules import Schedules
 from stacks.constructs.functions.trail_rules import group_names
-from stacks.constructs.http.channels import Channels
 from stacks.constructs.http.commands import Commands
 from stacks.constructs.http.pages import Pages, PagesBucket
 from stacks.constructs.last_close import LastClose

@@ -9,13 +9,12 @@ from constructs import Construct
 
 from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
-from stacks.constructs.functions.accepted import accept
+from stacks.constructs.accepted import accept
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.ledger_listener import LAB, LINE, POOLS, SLACK, STATES, LedgerListener
-from stacks.constructs.functions.permissions import Permissions
+from stacks.constructs.functions.permissions import Permissions, on_pages
 from stacks.constructs.http import throttle
 from stacks.constructs.http.http_address import http_address
-from stacks.constructs.http.pages import on_pages
 from stacks.names import Names
 
 PATH = "/slack"

@@ -22,7 +22,6 @@ from constructs import Construct
 
 from lamplighter.lab.pools import Pool
 from stacks.constructs.functions.functions import Function
-from stacks.constructs.pool.node_group import LaunchTemplate
 
 
 def deploy_step(
@@ -56,23 +55,6 @@ def node_role_step(
         function=function,
         properties={"Cluster": cluster_name, "Nodegroup": nodegroup, "New": new},
     )
-
-
-def version_of(template: LaunchTemplate, *, cluster_name: str, nodegroup: str, function: Function) -> str:
-    """The version of the launch template for the node group; it changes only when the template's content changes."""
-    step = deploy_step(
-        template,
-        "Version",
-        kind="Version",
-        function=function,
-        properties={
-            "Cluster": cluster_name,
-            "Nodegroup": nodegroup,
-            "Template": template.resolved,
-            "Latest": template.resource.attr_latest_version_number,
-        },
-    )
-    return step.get_att_string("Version")
 
 
 def pools_step(scope: Construct, pools: Mapping[str, Pool], *, function: Function) -> CustomResource:

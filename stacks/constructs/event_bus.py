@@ -13,7 +13,7 @@ from constructs import Construct
 from lamplighter.domain.events.bus_policy import statements
 from lamplighter.domain.events.request import VERBS
 from lamplighter.lab.model import Lab
-from stacks.constructs.functions.accepted import accept
+from stacks.constructs.accepted import accept
 from stacks.names import Names
 
 KEPT = Duration.hours(1)

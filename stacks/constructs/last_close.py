@@ -12,8 +12,8 @@ from aws_cdk import aws_stepfunctions as sfn
 from aws_cdk import aws_stepfunctions_tasks as tasks
 from constructs import Construct
 
+from stacks.constructs.accepted import accept
 from stacks.constructs.deploy_steps import deploy_step
-from stacks.constructs.functions.accepted import accept
 from stacks.constructs.functions.functions import Function
 from stacks.constructs.workflows.workflows import accept_invocations, state_machine
 from stacks.names import Names

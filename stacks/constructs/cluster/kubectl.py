@@ -12,8 +12,8 @@ from aws_cdk import aws_eks_v2 as eks
 from aws_cdk.lambda_layer_kubectl_v35 import KubectlV35Layer
 from constructs import Construct, IConstruct
 
+from stacks.constructs.accepted import accept, accept_managed_policies
 from stacks.constructs.cluster.control_plane import ControlPlane
-from stacks.constructs.functions.accepted import accept, accept_managed_policies
 
 # The handler runs for at most 900 s. A Helm time-out of that length ends with it and leaves `pending-upgrade`.
 HELM_TIMEOUT = Duration.seconds(600)

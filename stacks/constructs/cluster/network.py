@@ -10,7 +10,7 @@ from aws_cdk import Tags
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from stacks.constructs.functions.accepted import accept, accept_in_template
+from stacks.constructs.accepted import accept, accept_in_template
 
 ANYWHERE = "0.0.0.0/0"
 

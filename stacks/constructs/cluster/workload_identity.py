@@ -14,7 +14,7 @@ from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from stacks.constructs.functions.accepted import accept_wildcard
+from stacks.constructs.accepted import accept_wildcard
 from stacks.names import Names
 
 POLICIES = Path(__file__).parents[2] / "policies"

@@ -12,11 +12,10 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from stacks.constructs.channels import Channels
 from stacks.constructs.functions.functions import Function, FunctionCode
-from stacks.constructs.functions.permissions import Grants, Permissions
+from stacks.constructs.functions.permissions import Grants, Permissions, on_pages
 from stacks.constructs.functions.schedules import FAILSAFE, RESTORES, WINDOWS
-from stacks.constructs.http.channels import Channels
-from stacks.constructs.http.pages import on_pages
 from stacks.names import Names
 
 # Chosen by measured cost and time: docs/reference/performance.md, "Memory". A person, or a node that costs money,

@@ -14,7 +14,7 @@ from lamplighter.data.instance_types import QUOTA_CODES
 from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.domain.events.lab_event import source
 from lamplighter.lab.model import Lab
-from stacks.constructs.functions.accepted import accept_wildcard
+from stacks.constructs.accepted import accept_wildcard
 from stacks.names import Names
 
 LEDGER_READS = ("dynamodb:GetItem", "dynamodb:Query")
@@ -65,6 +65,15 @@ def give(scope: Construct, construct_id: str, role: iam.IRole, leaves: Iterable[
             if "*" in resource:
                 accept_wildcard(policy, resource, leave.wide)
     return policy
+
+
+def on_pages(bucket_arn: str, *actions: str) -> Grants:
+    """Permission for these actions on the pages, not on the bucket's settings."""
+    return Grants(
+        [f"s3:{action}" for action in actions],
+        [f"{bucket_arn}/*"],
+        wide="The pages in the lab's own bucket; each receipt has one.",
+    )
 
 
 class Permissions:

@@ -1,1 +1,1 @@
-"""The lab's HTTP addresses, its pages and its channels."""
+"""The lab's HTTP addresses and its pages."""

@@ -8,11 +8,11 @@ from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from stacks.constructs.accepted import accept
 from stacks.constructs.deploy_steps import deploy_step
-from stacks.constructs.functions.accepted import accept
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.ledger_listener import LAB, POOLS, LedgerListener
-from stacks.constructs.functions.permissions import Grants, Permissions
+from stacks.constructs.functions.permissions import Permissions, on_pages
 from stacks.names import Names
 
 # The ledger keeps its audit entries for the same time.
@@ -96,12 +96,3 @@ class Pages(Construct):
         )
         # CloudFormation deletes in reverse order: the function gets no more events when the bucket is emptied.
         listener.node.add_dependency(emptied)
-
-
-def on_pages(bucket_arn: str, *actions: str) -> Grants:
-    """Permission for these actions on the pages, not on the bucket's settings."""
-    return Grants(
-        [f"s3:{action}" for action in actions],
-        [f"{bucket_arn}/*"],
-        wide="The pages in the lab's own bucket; each receipt has one.",
-    )

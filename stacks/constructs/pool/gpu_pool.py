@@ -13,9 +13,9 @@ from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IDependable
 
-from stacks.constructs.deploy_steps import deploy_step, node_role_step, version_of
+from stacks.constructs.deploy_steps import deploy_step, node_role_step
 from stacks.constructs.functions.functions import Function
-from stacks.constructs.pool.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec
+from stacks.constructs.pool.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec, version_of
 
 _WRITTEN_BY_0_1_0 = frozenset({
     "name", "lab", "kubernetes_version", "instance_type", "ami_type", "disk_gib", "min_size", "max_size", "hop_limit",

@@ -14,7 +14,9 @@ from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from stacks.constructs.functions.accepted import accept_managed_policies
+from stacks.constructs.accepted import accept_managed_policies
+from stacks.constructs.deploy_steps import deploy_step
+from stacks.constructs.functions.functions import Function
 
 # EKS has its own names for the taint effects of Kubernetes.
 EFFECTS = {
@@ -165,6 +167,23 @@ class NodeGroup(Construct):
             tags=dict(spec.tags) or None,
         )
         Tags.of(self.resource).add("Name", spec.name)
+
+
+def version_of(template: LaunchTemplate, *, cluster_name: str, nodegroup: str, function: Function) -> str:
+    """The version of the launch template for the node group; it changes only when the template's content changes."""
+    step = deploy_step(
+        template,
+        "Version",
+        kind="Version",
+        function=function,
+        properties={
+            "Cluster": cluster_name,
+            "Nodegroup": nodegroup,
+            "Template": template.resolved,
+            "Latest": template.resource.attr_latest_version_number,
+        },
+    )
+    return step.get_att_string("Version")
 
 
 def _is_bottlerocket(spec: NodeGroupSpec) -> bool:

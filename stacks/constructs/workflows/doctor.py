@@ -9,9 +9,9 @@ from aws_cdk import aws_events_targets as targets
 from constructs import Construct
 
 from lamplighter.lab.model import Lab
+from stacks.constructs.channels import Channels
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.permissions import Grants, Permissions
-from stacks.constructs.http.channels import Channels
 from stacks.names import Names
 
 VISIT = Duration.days(30)

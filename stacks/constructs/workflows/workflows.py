@@ -12,7 +12,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
-from stacks.constructs.functions.accepted import accept
+from stacks.constructs.accepted import accept
 from stacks.constructs.workflows.workflow_steps import WorkflowSteps
 from stacks.names import Names
 

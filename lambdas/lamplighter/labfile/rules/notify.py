@@ -1,6 +1,6 @@
 """Whether the routes of `notify` fit: existing kinds and pools, and no address twice on one topic.
 
-stacks/constructs/http/channels.py makes the subscriptions, which decide where notices go.
+stacks/constructs/channels.py makes the subscriptions, which decide where notices go.
 """
 
 from collections.abc import Iterator

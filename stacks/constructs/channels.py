@@ -15,7 +15,7 @@ from constructs import Construct
 
 from lamplighter.domain.commands.command import WHOLE_LAB
 from lamplighter.lab.channels import Notify, Route
-from stacks.constructs.functions.accepted import accept
+from stacks.constructs.accepted import accept
 from stacks.names import Names
 
 
