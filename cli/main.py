@@ -40,6 +40,7 @@ PANELS = {
         "cli.use.close",
         "cli.use.keep",
         "cli.use.leases",
+        "cli.events.events",
     ),
     "Understand": (
         "cli.understand.status",
@@ -63,7 +64,7 @@ PANELS = {
 """The modules of the verbs, as `--help` groups them."""
 MODULES = {module.rpartition(".")[2]: module for modules in PANELS.values() for module in modules}
 PANEL = {module.rpartition(".")[2]: panel for panel, modules in PANELS.items() for module in modules}
-GROUPS = {"experiment", "local", "slack"}
+GROUPS = {"events", "experiment", "local", "slack"}
 """Verbs that have verbs below them."""
 COMPLETING = "_LAMPLIGHTER_COMPLETE"  # as in cli.look_after.completion, which is imported for a shell only
 INTERRUPTED = 130  # the exit code of shells for Ctrl-C

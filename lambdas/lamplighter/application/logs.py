@@ -1,5 +1,7 @@
 """Structured logs of every function: one JSON line a fact, never a secret and never a whole event.
 
+Only the events of the lab's bus are logged whole: nobody needs a secret to put or to understand one.
+
 Each line names the command, lease, pool and execution that the function works for, so that one query shows a
 lease's whole story (docs/how-to/run/read-the-logs.md).
 """

@@ -1,7 +1,8 @@
 """Puts events on the lab's EventBridge bus."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
@@ -15,6 +16,16 @@ AT_ONCE = 10
 """Entries of a call (https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html)."""
 MOST_BYTES = 200_000
 """Of the details of a call: far less than EventBridge takes, whose limit was 256 KB before it was 1 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What EventBridge answered to a request that somebody put."""
+
+    event: str | None
+    """The id of the event; None where EventBridge did not take it."""
+    error: str | None
+    """The error code then, such as NotAuthorizedForSourceException."""
 
 
 class EventBus:
@@ -38,6 +49,18 @@ class EventBus:
                 if answer.get("ErrorCode"):
                     failed[first + place] = answer["ErrorCode"]
         return failed
+
+    def ask(self, sender: str, detail_type: str, detail: Mapping[str, object]) -> Asked:
+        """Puts a request as its sender, with the caller's own rights. Raises OutsideFailed or TryLater."""
+        entry: PutEventsRequestEntryTypeDef = {
+            "EventBusName": self._name,
+            "Source": sender,
+            "DetailType": detail_type,
+            "Detail": json.dumps(detail, ensure_ascii=False),
+        }
+        with outside("events:PutEvents", self._name):
+            (answer,) = self._events.put_events(Entries=[entry])["Entries"]
+        return Asked(answer.get("EventId"), answer.get("ErrorCode"))
 
     def _entry(self, event: LabEvent) -> "PutEventsRequestEntryTypeDef":
         return {

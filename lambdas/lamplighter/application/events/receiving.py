@@ -7,10 +7,11 @@ import json
 import re
 from collections.abc import Mapping
 
+from lamplighter.application.events.putting import put
 from lamplighter.application.events.services import EventServices
 from lamplighter.application.logs import logger
 from lamplighter.domain.commands.command import Command, Verb
-from lamplighter.domain.events import orders, request, telling
+from lamplighter.domain.events import log_line, orders, request, telling
 from lamplighter.domain.events.asked import AskedByEvent
 from lamplighter.domain.events.request import EventRequest
 from lamplighter.errors import BadInput, OutsideFailed, Refused, TryLater
@@ -25,6 +26,7 @@ def receive(body: str, services: EventServices) -> None:
     """One event, as EventBridge gave it to the queue. Raises TryLater and OutsideFailed where it should come again."""
     try:
         event = _event(body)
+        _log(event)
         asked = request.read(event, services.lab, services.now())
         command = _command(asked, services)
     except (BadInput, Refused) as error:
@@ -61,6 +63,13 @@ def _command(asked: EventRequest, services: EventServices) -> Command:
     return orders.closing(asked, services.lab, lease)
 
 
+def _log(event: Mapping[str, object]) -> None:
+    """A request that the queue hands out again is logged again."""
+    received = log_line.received(event)
+    if received is not None:
+        logger().info(log_line.RECEIVED, extra=received.keys())
+
+
 def _event(body: str) -> Mapping[str, object]:
     """The event as JSON; BadInput for one that is too large or that Python cannot read."""
     try:
@@ -86,7 +95,7 @@ def _turn_away(body: str, why: Said, services: EventServices) -> None:
     if found is None:
         return
     answer = telling.refusal(why, services.known(), services.now(), event=found[1])
-    failed = services.bus.put([answer])
+    failed = put([answer], services)
     if failed:
         raise OutsideFailed(
             reason("command.event.not-told", count=len(failed), error=failed[0]),

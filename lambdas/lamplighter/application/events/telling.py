@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from lamplighter.adapters.aws.ledger.table import Conflict
+from lamplighter.application.events.putting import put
 from lamplighter.application.events.services import EventServices
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.events import telling
@@ -43,7 +44,7 @@ def _answer(pool: str, services: EventServices) -> list[tuple[str, str]]:
         answer = telling.of_answer(asked, decision, lease, known, now)
         if answer is not None:
             ready.append((asked, decision.granted if decision else None, answer))
-    failed = services.bus.put([answer for *_, answer in ready])
+    failed = put([answer for *_, answer in ready], services)
     for place, (asked, opened, _) in enumerate(ready):
         if place not in failed:
             services.ledger.answered(asked, opened, now)
@@ -59,7 +60,7 @@ def _tell_trail(pool: str, services: EventServices) -> list[tuple[str, str]]:
     new = [(key, entry) for key, entry in read if key not in begun.keys] if cursor else []
     told = telling.of_trail(new, _known(pool, new, services))
     events = [(each.keys, each.event) for each in told if each.event is not None]
-    failed = services.bus.put([event for _, event in events])
+    failed = put([event for _, event in events], services)
     untold = {key for place in failed for key in events[place][0]}
     after = begun.moved(((key, entry.at) for key, entry in read), untold, now)
     if cursor is None or new or after.until - begun.until > OVERLAP:

@@ -27,11 +27,12 @@ MOST_BYTES = 16 * 1024
 LONGEST_TOKEN = 100
 AHEAD = timedelta(minutes=5)
 """How far the clock of who puts an event may go ahead: `Time` is theirs to write."""
-_KEYS: Mapping[Verb, tuple[str, ...]] = {
+KEYS: Mapping[Verb, tuple[str, ...]] = {
     Verb.OPEN: ("pool", "nodes", "for_seconds", "until", "because", "token"),
     Verb.EXTEND: ("pool", "for_seconds", "until", "because", "token"),
     Verb.CLOSE: ("pool", "because", "token"),
 }
+"""The keys that a detail may have."""
 _ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 """EventBridge gives UUIDs. A workflow's run has the id as its name, which takes no other characters."""
 
@@ -75,9 +76,9 @@ def read(event: Mapping[str, object], lab: Lab, now: datetime) -> EventRequest:
     detail = event.get("detail")
     if not isinstance(detail, Mapping):
         raise BadInput(reason("command.event.no-detail"))
-    unknown = next((key for key in detail if key not in _KEYS[verb]), None)
+    unknown = next((key for key in detail if key not in KEYS[verb]), None)
     if unknown is not None:
-        keys = ", ".join(_KEYS[verb])
+        keys = ", ".join(KEYS[verb])
         raise BadInput(reason("command.unknown-key", key=unknown[:80], verb=verb.value, keys=keys))
     lasting, until = body_keys.lasting(detail), body_keys.instant_of(detail, "until")
     if lasting is not None and until is not None:

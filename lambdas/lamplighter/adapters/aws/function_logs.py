@@ -1,0 +1,55 @@
+"""Reads what functions logged, from CloudWatch Logs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from lamplighter.adapters.aws.calls import client, outside
+
+CALL = "logs:FilterLogEvents"
+
+
+class Logs(Protocol):
+    """What this module needs of boto3's client."""
+
+    def filter_log_events(self, **given: object) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line of a log."""
+
+    id: str
+    """CloudWatch's own id of the line."""
+    at: datetime
+    text: str
+
+
+class FunctionLogs:
+    """The log groups of functions, by the functions' names."""
+
+    def __init__(self, logs: Logs | None = None) -> None:
+        self._logs: Logs = logs or client("logs")
+
+    def lines(self, function: str, since: datetime, pattern: str) -> Iterator[LogLine]:
+        """The lines of all streams since an instant that fit CloudWatch's filter pattern, page by page.
+
+        Raises OutsideFailed or TryLater, also where the function was never deployed.
+        """
+        group = f"/aws/lambda/{function}"
+        given = {
+            "logGroupName": group,
+            "startTime": int(since.timestamp() * 1000),
+            "filterPattern": pattern,
+        }
+        token: str | None = None
+        while True:
+            with outside(CALL, group):
+                page = self._logs.filter_log_events(**given, **({"nextToken": token} if token else {}))
+            for line in page.get("events", []):
+                at = datetime.fromtimestamp(line["timestamp"] / 1000, UTC)
+                yield LogLine(line["eventId"], at, line["message"])
+            token = page.get("nextToken")
+            if not token:
+                return

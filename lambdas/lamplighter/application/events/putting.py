@@ -1,0 +1,17 @@
+"""Puts the lab's events on its bus, and logs each one that the bus took: `lamplighter events tail` reads the log."""
+
+from collections.abc import Sequence
+
+from lamplighter.application.events.services import EventServices
+from lamplighter.application.logs import logger
+from lamplighter.domain.events import log_line
+from lamplighter.domain.events.lab_event import LabEvent
+
+
+def put(events: Sequence[LabEvent], services: EventServices) -> dict[int, str]:
+    """Puts the events; those that the bus did not take are returned by their place, with the error."""
+    failed = services.bus.put(events)
+    for place, event in enumerate(events):
+        if place not in failed:
+            logger().info(log_line.TOLD, extra=log_line.told(event).keys())
+    return failed

@@ -1,0 +1,109 @@
+"""`lamplighter events tail` shows what was asked and told on the bus, oldest first, each once."""
+
+import json
+from subprocess import CompletedProcess
+
+import pytest
+
+from cli.events import tail
+from lamplighter.domain.events import log_line
+from lamplighter.domain.events.lab_event import PoolClosed, PoolOpen, Warned
+from tests.programs import lamplighter
+from tests.unit.cli.events.given import Bus, about
+from tests.unit.lab_on_moto import EIGHT
+
+REQUEST = {"source": "ci.training", "detail_type": "open", "event": "11-22"}
+
+
+def run(*words: str) -> CompletedProcess[str]:
+    return lamplighter("events", "tail", *words)
+
+
+@pytest.fixture
+def told(bus: Bus) -> Bus:
+    """A request at five to eight, that came twice, its pool open at eight, and what else a log has."""
+    detail = {"pool": "gpu", "nodes": 2, "for_seconds": 5400, "token": "run-17"}
+    for minutes in (-5, -4):
+        bus.log("events", minutes, log_line.RECEIVED, **REQUEST, detail=detail)
+    bus.log("events", -4, "command started", event="11-22")
+    bus.tell(PoolOpen(**about(in_reply_to="11-22"), nodes=2, closes=EIGHT), -1)
+    bus.tell(Warned(**about(), closes=EIGHT), -0.5)
+    bus.tell(PoolClosed(**about(pool="other"), nodes=0), -0.25)
+    bus.lines["lifecycle"].append({"eventId": "x", "timestamp": 1, "message": "INIT_START Runtime"})
+    return bus
+
+
+def test_a_person_reads_them_by_the_labs_clock(told: Bus) -> None:
+    said = run()
+
+    assert said.stdout.splitlines() == [
+        "Sat 21 Nov 04:55 KST  open            ci.training asks: gpu 2 nodes for 1h30m token run-17 (event 11-22)",
+        "Sat 21 Nov 04:59 KST  pool-open       gpu event-1: as asked (in reply to 11-22)",
+        "Sat 21 Nov 04:59 KST  warned          gpu event-1: as asked",
+        "Sat 21 Nov 04:59 KST  pool-closed     other event-1: as asked",
+    ]
+
+
+def test_a_program_reads_one_event_a_line_as_eventbridge_has_them(told: Bus) -> None:
+    asked, opened, *_ = [json.loads(line) for line in run("--json").stdout.splitlines()]
+
+    assert (asked["id"], asked["source"], asked["detail-type"]) == ("11-22", "ci.training", "open")
+    assert (opened["source"], opened["detail-type"]) == ("lamplighter.lab", "pool-open")
+    assert opened["detail"]["in_reply_to"] == "11-22"
+    assert opened["time"] == "2026-11-20T19:59:00Z"
+
+
+@pytest.mark.parametrize(
+    ("words", "types"),
+    [
+        (["--type", "pool-open"], ["pool-open"]),
+        (["--pool", "gpu"], ["open", "pool-open", "warned"]),
+        (["--since", "2m"], ["pool-open", "warned", "pool-closed"]),
+        (["--type", "receipt"], []),
+    ],
+)
+def test_only_what_was_asked_for_is_shown(told: Bus, words: list[str], types: list[str]) -> None:
+    shown = [json.loads(line)["detail-type"] for line in run("--json", *words).stdout.splitlines()]
+
+    assert shown == types
+
+
+def test_following_shows_each_event_once_as_it_comes(told: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = []
+
+    def later(_seconds: float) -> None:
+        rounds.append(1)
+        if len(rounds) > 2:
+            raise KeyboardInterrupt
+        told.tell(PoolClosed(**about(lease="event-2"), nodes=0), len(rounds))
+
+    monkeypatch.setattr(tail, "sleep", later)
+
+    said = run("--follow", "--type", "pool-closed", "--pool", "gpu")
+
+    assert said.returncode == 130
+    assert len(said.stdout.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--type", "pool-opn"], "did you mean pool-open?"),
+        (["--pool", "gpux"], "did you mean gpu?"),
+        (["--since", "soon"], "soon"),
+    ],
+)
+def test_a_mistyped_word_is_answered_with_what_is_known(told: Bus, words: list[str], named: str) -> None:
+    said = run(*words)
+
+    assert said.returncode == 2
+    assert named in said.stderr
+
+
+def test_a_lab_without_a_bus_has_no_events(bus: Bus) -> None:
+    bus.deploy(None)
+
+    said = run()
+
+    assert said.returncode == 2
+    assert "has no event bus" in said.stderr
