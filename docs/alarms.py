@@ -4,7 +4,7 @@ An alarm or a paging rule without advice in this file is an error: a page must n
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lamplighter.domain.guard.breach import Rule
@@ -25,6 +25,10 @@ RUNBOOK = {
         "Read the queue `<lab>-dead-letters` without deleting: the message names the failed target and the reason."
         " Then purge the queue, which ends the alarm."
     ),
+    "events-dead-letters": (
+        "Read the queue `<lab>-events-dead-letters` without deleting: a request has the sender's `detail`, anything"
+        " else is a run that told nothing. Pools open and close meanwhile. Then purge the queue, which ends the alarm."
+    ),
     "closing-failed": (
         "`lamplighter why POOL` names the failed step. `lamplighter close POOL --yes --wait` closes the pool again."
         " Failsafe and guard continue meanwhile."
@@ -33,9 +37,10 @@ RUNBOOK = {
 
 HEAD = """# What pages, and what to do
 
-Generated from the template of the default lab by `make docs`. Every page goes to the topic `<lab>-pages`, and from
-there to `notify.email` and `notify.pages` of the lab ([route notices](../../how-to/run/route-notices.md)). `<lab>` is
-the lab's name. A linked name leads to its runbook, which describes the situation and each step.
+Generated from the templates of the default lab, with events, by `make docs`. Every page goes to the topic
+`<lab>-pages`, and from there to `notify.email` and `notify.pages` of the lab
+([route notices](../../how-to/run/route-notices.md)). `<lab>` is the lab's name. A linked name leads to its runbook,
+which describes the situation and each step.
 """
 #: The same for each breach: its meaning, what the guard does itself, and what a person has to do.
 FOUND = {
@@ -109,31 +114,31 @@ a failsafe. In `watch` mode it only reports the breach. `lamplighter why POOL` s
 """
 
 
-def page(controller: Template, lab: str) -> str:
+def page(templates: Sequence[Template], lab: str) -> str:
     """The whole page. Raises KeyError with the name that has no advice."""
-    alarms = "\n".join(
-        ["## Alarms\n", "| alarm | when | do |", "|---|---|---|", *_alarms(controller, lab), ""]
-    )
-    rules = "\n".join(["## Rules\n", "| rule | when | do |", "|---|---|---|", *_rules(controller, lab), ""])
+    alarms = [row for template in templates for row in _alarms(template, lab)]
+    rules = [row for template in templates for row in _rules(template, lab)]
+    alarms_table = "\n".join(["## Alarms\n", "| alarm | when | do |", "|---|---|---|", *alarms, ""])
+    rules_table = "\n".join(["## Rules\n", "| rule | when | do |", "|---|---|---|", *rules, ""])
     found = [f"| {_linked(rule)} | {FOUND[rule]} |" for rule in Rule if rule not in SILENT]
     guard = "\n".join([GUARD, "| breach | what it means, and what to do |", "|---|---|", *found, ""])
-    return f"{HEAD}\n{alarms}\n{rules}\n{guard}"
+    return f"{HEAD}\n{alarms_table}\n{rules_table}\n{guard}"
 
 
 def _linked(rule: Rule) -> str:
     return f"[`{rule.value}`]({RUNBOOKS}#{rule.value})" if rule in WITH_RUNBOOK else f"`{rule.value}`"
 
 
-def _alarms(controller: Template, lab: str) -> Iterator[str]:
-    for alarm in _of_type(controller, "AWS::CloudWatch::Alarm"):
+def _alarms(template: Template, lab: str) -> Iterator[str]:
+    for alarm in _of_type(template, "AWS::CloudWatch::Alarm"):
         yield _row(alarm["AlarmName"], alarm["AlarmDescription"], lab)
 
 
-def _rules(controller: Template, lab: str) -> Iterator[str]:
+def _rules(template: Template, lab: str) -> Iterator[str]:
     """Rules whose target is a topic."""
-    resources = controller["Resources"]
+    resources = template["Resources"]
     topics = {name for name, found in resources.items() if found["Type"] == "AWS::SNS::Topic"}
-    for rule in _of_type(controller, "AWS::Events::Rule"):
+    for rule in _of_type(template, "AWS::Events::Rule"):
         if any(target["Arn"].get("Ref") in topics for target in rule["Targets"]):
             yield _row(rule["Name"], rule["Description"], lab)
 

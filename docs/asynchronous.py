@@ -1,4 +1,4 @@
-"""The generated tables of the reference page of events, from the templates, between marks in the written page.
+"""The generated tables of the page of what runs asynchronously, from the templates, between marks in the written page.
 
 This file says what a lost event costs. A rule or a listener without a line here is an error.
 """
@@ -20,11 +20,14 @@ LOST = {
     "group-calls": "one sweep",
     "instance-calls": "one sweep",
     "closing-failed": "the guard finds the pool and pages",
+    "requests": "the request: its sender gets no answer, and may put it again",
+    "tell": "the next run tells what this one would have told",
 }
 #: What is out of date until the item changes again, by the function that listens to the ledger.
 BEHIND = {
     "pages": "a page in S3 is older than the ledger",
     "board": "a message in Slack is older than the ledger",
+    "lifecycle": "an event of the lab waits for the next run, five minutes at most,",
 }
 MINUTE, HOUR = 60, 3600
 _MARKED = re.compile(
@@ -67,10 +70,20 @@ def _rules(template: Template, functions: Mapping[str, str], lab: str) -> Iterat
         name = rule["Name"].removeprefix(f"{lab}-")
         (target,) = rule["Targets"]
         arn = target["Arn"]
-        wakes = functions[arn["Fn::GetAtt"][0]] if "Fn::GetAtt" in arn else "the topic `<lab>-pages`"
+        wakes = _target(template, functions, arn, lab)
         tried = _lasting(target["RetryPolicy"]["MaximumEventAgeInSeconds"])
         tried += f", then {_lasting(ages[wakes])} in Lambda" if wakes in ages else ""
         yield f"| `<lab>-{name}` | {_when(rule)} | {wakes} | {tried} | {LOST[name]} |"
+
+
+def _target(template: Template, functions: Mapping[str, str], arn: Mapping[str, Any], lab: str) -> str:
+    if "Fn::GetAtt" not in arn:
+        return "the topic `<lab>-pages`"
+    name = arn["Fn::GetAtt"][0]
+    if name in functions:
+        return functions[name]
+    queue = str(template["Resources"][name]["Properties"]["QueueName"]).removeprefix(f"{lab}-")
+    return f"the queue `<lab>-{queue}`"
 
 
 def _when(rule: Mapping[str, Any]) -> str:
@@ -80,6 +93,8 @@ def _when(rule: Mapping[str, Any]) -> str:
 
 def _streams(template: Template, functions: Mapping[str, str]) -> Iterator[str]:
     for mapping in _of_type(template, "AWS::Lambda::EventSourceMapping"):
+        if "StartingPosition" not in mapping:
+            continue  # a queue
         name = functions[mapping["FunctionName"]["Ref"]]
         age = _lasting(mapping["MaximumRecordAgeInSeconds"])
         yield (

@@ -10,21 +10,39 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cli.reference import event_schemas
 from cli.reference import files as reference
-from docs import alarms, causes, checks, commands, doctor, events, experiments, faults, notices, permissions
+from docs import (
+    alarms,
+    asynchronous,
+    causes,
+    checks,
+    commands,
+    doctor,
+    experiments,
+    faults,
+    lab_events,
+    notices,
+    permissions,
+)
 from lamplighter.lab.model import Lab
 from stacks import cost
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = Path("docs/reference")
-#: The lab of the templates: the default lab, with Slack.
-LAB = Lab.model_validate({"name": "gpu-lab", "slack": {}})
+EVENTS = event_schemas.FOLDER / "README.md"
+ASYNCHRONOUS = PAGES / "operation" / "asynchronous.md"
+ENTRY = {"source": "ci.training", "principals": ["arn:aws:iam::111122223333:role/ci"]}
+#: The lab of the templates: the default lab, with Slack and with a bus that one entry may use.
+LAB = Lab.model_validate({"name": "gpu-lab", "slack": {}, "events": {"allow": {"training": ENTRY}}})
 
 
 def of_the_programs() -> dict[Path, str]:
     """Pages that need no templates, by their path in the checkout."""
     return {
         **reference.generated(),
+        **event_schemas.generated(),
+        EVENTS: lab_events.page((ROOT / EVENTS).read_text("utf-8")),
         PAGES / "gpus" / "checks.md": checks.page(),
         PAGES / "commands.md": commands.page(),
         PAGES / "gpus" / "causes.md": causes.page(),
@@ -37,15 +55,19 @@ def of_the_programs() -> dict[Path, str]:
 
 def of_the_templates(assembly: Path) -> dict[Path, str]:
     """Pages from the default lab's templates, by their path in the checkout."""
-    cluster, controller, slack = (_template(assembly, name) for name in ("cluster", "controller", "slack"))
+    cluster, controller, slack, events = (
+        _template(assembly, name) for name in ("cluster", "controller", "slack", "events")
+    )
     return {
         PAGES / "cost.md": cost.page(assembly, LAB),
         PAGES / "operation" / "permissions.md": permissions.page(
-            {"controller": controller, "Slack": slack, "cluster": cluster}, LAB.name, LAB.region
+            {"controller": controller, "Slack": slack, "events": events, "cluster": cluster},
+            LAB.name,
+            LAB.region,
         ),
-        PAGES / "operation" / "alarms.md": alarms.page(controller, LAB.name),
-        PAGES / "events.md": events.page(
-            (ROOT / PAGES / "events.md").read_text("utf-8"), [controller, slack, cluster], LAB.name
+        PAGES / "operation" / "alarms.md": alarms.page([controller, events], LAB.name),
+        ASYNCHRONOUS: asynchronous.page(
+            (ROOT / ASYNCHRONOUS).read_text("utf-8"), [controller, slack, events, cluster], LAB.name
         ),
     }
 

@@ -8,9 +8,10 @@ Template = Mapping[str, Any]
 
 HEAD = """# Permissions
 
-Generated from the templates of the default lab, with Slack, by `make docs`. Each function has its own role. An action
-that is not listed is not allowed. `ACCOUNT` is the account of the deploy. In Kubernetes, the roles of `cluster`,
-`diagnosis`, `doctor`, `experiments` and `guard` belong to groups of the same names, such as `lamplighter:guard`.
+Generated from the templates of the default lab, with Slack and events, by `make docs`. Each function has its own role.
+An action that is not listed is not allowed. `ACCOUNT` is the account of the deploy. In Kubernetes, the roles of
+`cluster`, `diagnosis`, `doctor`, `experiments` and `guard` belong to groups of the same names, such as
+`lamplighter:guard`.
 [rbac.yaml](../../../lambdas/lamplighter/data/rbac.yaml) has the rights of these groups.
 """
 #: The properties with the names of AWS resources.

@@ -28,8 +28,14 @@ SUBSECTIONS = {
     "gpus": "GPUs",
     "operation": "Operation",
     "slack": "Slack",
+    "events": "Events",
 }
-FIRST = {"tutorial": ["first-lab.md", "on-aws.md"], "decisions": ["README.md"], "reference": ["lab.md"]}
+FIRST = {
+    "tutorial": ["first-lab.md", "on-aws.md"],
+    "decisions": ["README.md"],
+    "reference": ["lab.md"],
+    "reference/events": ["README.md"],
+}
 #: Where the site keeps what its pages link to outside docs/.
 COPIES = "checkout"
 DEPTH = 4

@@ -25,6 +25,16 @@ READS_A_RUN = Decimal(20)
 WRITES_A_RUN = Decimal(1)
 LOGGED_GIB_A_RUN = Decimal(2) / 2**20
 
+# Lambda polls a queue with five long polls of 20 s each, and with a maximum of concurrency never with fewer
+# (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html, 2026-11).
+POLLERS = Decimal(5)
+POLL_SECONDS = Decimal(20)
+# The events of one window: open and close put by somebody, both answered; the pool opens and closes, with a verdict,
+# two warnings and a receipt. Each request is delivered once, answered once, and each delivery is four calls of SQS.
+REQUESTS_OF_A_WINDOW = Decimal(2)
+TOLD_IN_A_WINDOW = Decimal(9)
+SQS_CALLS_A_REQUEST = Decimal(4)
+
 # The stages of a warm-up and their whole, breaches, node-seconds without a lease, Slack's answers.
 METRICS = len(Stage) + 4
 CENT = Decimal("0.01")
@@ -81,6 +91,34 @@ def controller(template: Template) -> list[CostLine]:
         )
     )
     return lines
+
+
+def events(template: Template) -> list[CostLine]:
+    """The bus of an idle lab: nobody puts a request, and the lab tells nothing."""
+    lines = [line for line in controller(template) if line.amount]
+    mappings = _of_type(template, "AWS::Lambda::EventSourceMapping")
+    queues = [mapping for mapping in mappings if "StartingPosition" not in mapping]
+    polls = len(queues) * POLLERS * HOURS * 3600 / POLL_SECONDS
+    counted = f"{polls:.0f} long polls of {POLL_SECONDS} s by {POLLERS} pollers"
+    return [*lines, CostLine("queue of requests", counted, polls * price("sqs_request"))]
+
+
+def events_of_a_window(template: Template) -> list[CostLine]:
+    """One window that somebody opens and closes by an event."""
+    put = REQUESTS_OF_A_WINDOW + TOLD_IN_A_WINDOW
+    runs = REQUESTS_OF_A_WINDOW + TOLD_IN_A_WINDOW
+    memory = max(Decimal(function["MemorySize"]) for function in _of_type(template, "AWS::Lambda::Function"))
+    run = SECONDS_A_RUN * memory / 1024 * price("lambda_arm_gib_second") + price("lambda_request")
+    calls = REQUESTS_OF_A_WINDOW * SQS_CALLS_A_REQUEST
+    units = READS_A_RUN * price("dynamodb_read_unit") + WRITES_A_RUN * price("dynamodb_write_unit")
+    logged = runs * LOGGED_GIB_A_RUN
+    return [
+        CostLine("custom events", f"{put} put", put * price("custom_event")),
+        CostLine("functions", f"{runs} runs of {SECONDS_A_RUN} s", runs * run),
+        CostLine("queue of requests", f"{calls} calls", calls * price("sqs_request")),
+        CostLine("ledger", f"{READS_A_RUN} reads and {WRITES_A_RUN} write a run", runs * units),
+        CostLine("logs", f"{logged * 1024 * 1024:.0f} KiB", logged * price("logs_ingested_gib")),
+    ]
 
 
 def traces(template: Template) -> Decimal:
@@ -140,9 +178,11 @@ def page(assembly: Path, lab: Lab) -> str:
     secret = price("secret_month")
     known = _prices()
     read = _read(assembly, f"{lab.name}-controller")
+    bus = _read(assembly, f"{lab.name}-events")
+    window = total(events_of_a_window(bus))
     return f"""# What it costs
 
-Generated from the templates of the default lab by `make docs`. USD a month of {HOURS} hours, in
+Generated from the templates of the default lab, with events, by `make docs`. USD a month of {HOURS} hours, in
 {lab.region}. Prices as of {known["known"]}: {known["source"]}.
 
 ## The controller, idle
@@ -165,6 +205,24 @@ rest, so an idle lab pays less than {_shown(traces(read) * price("million_traces
 
 A window adds its workflows' transitions, {price("state_transition") * 1000:.4f} for a thousand.
 
+## Events
+
+A lab without the key `events` has no bus, no queue and no such function, and pays nothing for them. A lab with it pays
+{_shown(total(events(bus)))} a month while nobody puts an event:
+
+{_rows(events(bus))}
+
+Lambda asks the queue for requests all the time, also when there are none. That is most of the price. An account has a
+million requests to SQS a month free, and ten alarms.
+
+A window that is opened and closed by an event costs {window:.5f} more in all:
+
+{_rows(events_of_a_window(bus), places=7)}
+
+EventBridge bills each custom event that is put, for every 64 KB of it. A rule of your own on the bus costs nothing; a
+delivery to another account's bus is a custom event there. Whoever puts events that the lab refuses pays for one event,
+and the lab for its answer and for the functions.
+
 ## The cluster, with every pool at zero
 
 {_table(standing)}
@@ -182,10 +240,12 @@ aws pricing get-products --region us-east-1 --service-code AmazonEKS \\
 
 
 def _table(lines: list[CostLine]) -> str:
-    rows = [f"| {line.what} | {line.counted} | {_shown(line.amount)} |" for line in lines]
-    return "\n".join(
-        ["| what | counted | USD |", "|---|---|---|", *rows, f"| **in all** | | **{_shown(total(lines))}** |"]
-    )
+    return f"{_rows(lines)}\n| **in all** | | **{_shown(total(lines))}** |"
+
+
+def _rows(lines: list[CostLine], places: int = 2) -> str:
+    rows = [f"| {line.what} | {line.counted} | {line.amount:.{places}f} |" for line in lines]
+    return "\n".join(["| what | counted | USD |", "|---|---|---|", *rows])
 
 
 def _shown(amount: Decimal) -> str:

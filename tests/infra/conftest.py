@@ -110,10 +110,12 @@ class Assembly:
         ]
 
 
+ENTRY = {"source": "ci.training", "principals": ["arn:aws:iam::111122223333:role/ci"]}
 DEFAULT = {
     "name": "gpu-lab",
     "notify": {"email": "oncall@example.com"},
     "slack": {"channel": "C0123456789"},
+    "events": {"allow": {"training": ENTRY}},
 }
 
 
@@ -168,7 +170,7 @@ def synthesise(synthesis: Synthesis) -> Callable[..., Assembly]:
 
 @pytest.fixture(scope="session")
 def assembly(synthesis: Synthesis) -> Assembly:
-    """The default lab, with an address for pages and with Slack, synthesised under cdk-nag."""
+    """The default lab, with an address for pages, Slack and a bus, synthesised under cdk-nag."""
     return synthesis(DEFAULT, True)
 
 

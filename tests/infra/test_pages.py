@@ -19,6 +19,6 @@ def test_an_alarm_without_advice_is_refused(controller: Template) -> None:
     }
     try:
         with pytest.raises(KeyError, match="new"):
-            alarms.page(controller.document, LAB.name)
+            alarms.page([controller.document], LAB.name)
     finally:
         del controller.document["Resources"]["New"]
