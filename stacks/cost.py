@@ -212,7 +212,7 @@ A lab without the key `events` has no bus, no queue and no such function, and pa
 
 {_rows(events(bus))}
 
-Lambda asks the queue for requests all the time, also when there are none. That is most of the price. An account has a
+Lambda asks the queue for requests all the time, also when there are none. That is the largest part. An account has a
 million requests to SQS a month free, and ten alarms.
 
 A window that is opened and closed by an event costs {window:.5f} more in all:

@@ -1,7 +1,10 @@
 """What the templates cost."""
 
+from collections.abc import Callable
+from decimal import Decimal
+
 from stacks import cost
-from tests.infra.conftest import Template
+from tests.infra.conftest import Assembly, Template
 
 
 def test_an_idle_controller_costs_less_than_a_dollar_a_month_slack_included(controller: Template) -> None:
@@ -20,3 +23,22 @@ def test_the_standing_cost_names_control_plane_nat_and_system_nodes(cluster: Tem
     assert lines["EKS control plane"] == 73
     assert lines["NAT gateway"] > 40
     assert lines["system nodes"] > 70
+
+
+def test_the_bus_of_an_idle_lab_costs_less_than_a_dollar_with_its_polls_counted(assembly: Assembly) -> None:
+    lines = {line.what: line for line in cost.events(assembly.template("gpu-lab-events").document)}
+
+    assert cost.total(lines.values()) < 1
+    assert lines["queue of requests"].counted.startswith("657000 long polls")
+    assert lines["alarms"].counted.startswith("1 of")
+    assert lines["function gpu-lab-lifecycle"].counted.startswith("8760 runs")
+
+
+def test_the_events_of_a_window_cost_less_than_a_tenth_of_a_cent(assembly: Assembly) -> None:
+    lines = cost.events_of_a_window(assembly.template("gpu-lab-events").document)
+
+    assert 0 < cost.total(lines) < Decimal("0.001")
+
+
+def test_a_lab_without_events_has_no_stack_for_them(synthesise: Callable[..., Assembly]) -> None:
+    assert [stack for stack in synthesise().stacks if "events" in stack] == []

@@ -14,6 +14,7 @@ from cli.summaries import summary
 #: Verbs whose output is a document or a program already.
 NO_JSON = {
     "lamplighter completion": "prints a shell's program",
+    "lamplighter events schema": "prints a JSON Schema",
     "lamplighter slack manifest": "prints what is pasted into Slack",
 }
 

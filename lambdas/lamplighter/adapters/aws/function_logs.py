@@ -1,6 +1,6 @@
 """Reads what functions logged, from CloudWatch Logs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -10,10 +10,16 @@ from lamplighter.adapters.aws.calls import client, outside
 CALL = "logs:FilterLogEvents"
 
 
+class Pages(Protocol):
+    """What this module needs of boto3's paginator."""
+
+    def paginate(self, **given: object) -> Iterable[Mapping[str, Any]]: ...
+
+
 class Logs(Protocol):
     """What this module needs of boto3's client."""
 
-    def filter_log_events(self, **given: object) -> Mapping[str, Any]: ...
+    def get_paginator(self, operation: str, /) -> Pages: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +44,11 @@ class FunctionLogs:
         Raises OutsideFailed or TryLater, also where the function was never deployed.
         """
         group = f"/aws/lambda/{function}"
-        given = {
-            "logGroupName": group,
-            "startTime": int(since.timestamp() * 1000),
-            "filterPattern": pattern,
-        }
-        token: str | None = None
-        while True:
-            with outside(CALL, group):
-                page = self._logs.filter_log_events(**given, **({"nextToken": token} if token else {}))
-            for line in page.get("events", []):
-                at = datetime.fromtimestamp(line["timestamp"] / 1000, UTC)
-                yield LogLine(line["eventId"], at, line["message"])
-            token = page.get("nextToken")
-            if not token:
-                return
+        pages = self._logs.get_paginator("filter_log_events").paginate(
+            logGroupName=group, startTime=int(since.timestamp() * 1000), filterPattern=pattern
+        )
+        with outside(CALL, group):
+            for page in pages:
+                for line in page.get("events", []):
+                    at = datetime.fromtimestamp(line["timestamp"] / 1000, UTC)
+                    yield LogLine(line["eventId"], at, line["message"])

@@ -69,13 +69,16 @@ class Bus:
         """The lab tells an event."""
         self.log("lifecycle", minutes, log_line.TOLD, **log_line.told(event).keys())
 
-    def filter_log_events(self, **given: Any) -> dict[str, Any]:
+    def get_paginator(self, operation: str) -> "Bus":
+        assert operation == "filter_log_events"
+        return self
+
+    def paginate(self, **given: Any) -> Iterator[dict[str, Any]]:
         """CloudWatch's answer, a page at a time."""
         function = given["logGroupName"].removeprefix("/aws/lambda/lab-")
         lines = [line for line in self.lines[function] if line["timestamp"] >= given["startTime"]]
-        first = int(given.get("nextToken", 0))
-        more = {"nextToken": str(first + self.page)} if first + self.page < len(lines) else {}
-        return {"events": lines[first : first + self.page], **more}
+        for first in range(0, len(lines), self.page):
+            yield {"events": lines[first : first + self.page]}
 
 
 def about(**more: Any) -> dict[str, Any]:
