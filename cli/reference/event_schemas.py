@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from lamplighter.domain.commands.body_keys import LONGEST, LONGEST_NAME, LONGEST_TEXT, MOST_NODES
 from lamplighter.domain.events import lab_event
@@ -26,6 +26,7 @@ FOLDER = Path("docs/reference/events")
 #: The version of the form of requests.
 REQUESTS_VERSION = "1"
 _SIMPLE: Mapping[object, Schema] = {
+    Any: {},
     str: {"type": "string"},
     int: {"type": "integer"},
     datetime: {"type": "string", "format": "date-time"},
@@ -165,8 +166,7 @@ def _type(hint: object) -> Schema:
     if origin is Literal:
         return {"const": arguments[0]}
     if origin is tuple:
-        items: Schema = {} if arguments[0] == JsonValue else _type(arguments[0])
-        return {"type": "array", "items": items}
+        return {"type": "array", "items": _type(arguments[0])}
     if origin in {Union, UnionType}:
         return _or_null(*(_type(part) for part in arguments if part is not NoneType))
     if isinstance(hint, type) and is_dataclass(hint):

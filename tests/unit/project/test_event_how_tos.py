@@ -14,7 +14,7 @@ import yaml
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from cli.reference import event_schemas
-from docs.generate import ROOT
+from docs.generate import EVENTS, ROOT
 from lamplighter.domain.events.lab_event import KINDS
 from lamplighter.lab.model import Lab
 
@@ -41,7 +41,7 @@ def pages() -> list[str]:
 def test_the_entries_of_the_how_tos_are_ones_that_a_lab_may_have() -> None:
     shown = [
         yaml.safe_load(dedent(block))
-        for page in [*pages(), (ROOT / event_schemas.FOLDER / "README.md").read_text("utf-8")]
+        for page in [*pages(), (ROOT / EVENTS).read_text("utf-8")]
         for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     ]
 
@@ -51,7 +51,7 @@ def test_the_entries_of_the_how_tos_are_ones_that_a_lab_may_have() -> None:
 
 
 def test_the_request_of_the_reference_is_one() -> None:
-    page = (ROOT / event_schemas.FOLDER / "README.md").read_text("utf-8")
+    page = (ROOT / EVENTS).read_text("utf-8")
     entry = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
 
     assert valid({"detail-type": entry["DetailType"], "detail": json.loads(entry["Detail"])})

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from referencing import Registry
 
 from cli.reference import event_schemas
-from docs.generate import ROOT
+from docs.generate import EVENTS, ROOT
 from lamplighter.domain.events import lab_event as events
 from lamplighter.domain.events.request import KEYS
 from lamplighter.lab.model import Lab
@@ -76,6 +76,16 @@ def test_a_later_release_may_tell_more_and_never_less() -> None:
     assert not validator.is_valid({**detail, "nodes": "0"})
 
 
+def test_a_reason_has_values_and_parts_of_any_form() -> None:
+    validator = Draft202012Validator(event_schemas.of_event(events.PoolClosing))
+    parts = ("as asked", {"code": "lease.closed-by", "values": {"by": "alice"}})
+    said = events.EventReason(text="as asked", values={"pool": "gpu", "at": {"at": "x"}, "n": 1}, parts=parts)
+
+    detail = events.PoolClosing(**about(reason=said)).detail()
+
+    validator.validate(json.loads(json.dumps(detail)))
+
+
 def test_a_request_has_the_keys_that_the_lab_reads_and_no_others() -> None:
     schema = json.loads((FOLDER / "requests.schema.json").read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
@@ -130,7 +140,7 @@ def _lab_reads(detail_type: str, detail: dict[str, object]) -> bool:
 
 
 def test_the_page_has_every_detail_type_with_its_schema() -> None:
-    page = (FOLDER / "README.md").read_text("utf-8")
+    page = (ROOT / EVENTS).read_text("utf-8")
 
     rows = re.findall(r"^\| \[`([a-z-]+)`\]\(([a-z.-]+)\)", page, re.MULTILINE)
     assert rows == [(kind.TYPE, f"{kind.TYPE}.schema.json") for kind in events.KINDS]
