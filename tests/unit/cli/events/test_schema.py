@@ -4,6 +4,7 @@ import json
 import re
 from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
@@ -11,9 +12,13 @@ from referencing import Registry
 
 from cli.reference import event_schemas
 from docs.generate import EVENTS, ROOT
+from lamplighter.data.texts import ENGLISH
+from lamplighter.domain.commands.orders import EXPIRES_AFTER
 from lamplighter.domain.events import lab_event as events
 from lamplighter.domain.events.request import KEYS
+from lamplighter.domain.notices.phrases import clock_and_date
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 from tests.programs import lamplighter
 from tests.unit.cli.events.given import ALLOW, about
 from tests.unit.lab_on_moto import EIGHT
@@ -144,6 +149,16 @@ def test_the_page_has_every_detail_type_with_its_schema() -> None:
 
     rows = re.findall(r"^\| \[`([a-z-]+)`\]\(([a-z.-]+)\)", page, re.MULTILINE)
     assert rows == [(kind.TYPE, f"{kind.TYPE}.schema.json") for kind in events.KINDS]
+
+
+def test_the_reason_of_the_page_is_one_of_the_lab() -> None:
+    page = (ROOT / EVENTS).read_text("utf-8")
+    shown = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[1])
+    put, came = datetime(2026, 12, 1, 11, tzinfo=UTC), datetime(2026, 12, 1, 11, 20, tzinfo=UTC)
+    why = reason("command.event.too-old", put=put, came=came, within=EXPIRES_AFTER)
+    made = events.EventReason.of(why, ENGLISH, clock_and_date(ENGLISH, ZoneInfo("Asia/Seoul")))
+
+    assert shown == events.PoolClosing(**about(reason=made)).detail()["reason"]
 
 
 @pytest.mark.parametrize("name", event_schemas.names())
