@@ -26,7 +26,8 @@ AT_ONCE = 2
 """Requests are handled by so many functions at once, the least that Lambda takes
 (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html)."""
 BATCH = 10
-WINDOW = Duration.seconds(1)
+WINDOW = Duration.seconds(0)
+"""Somebody waits for the answer."""
 SWEEP = Duration.minutes(5)
 TOLD = {"POOL#": ("AUDIT#", "COMMAND#")}
 """The items of the ledger that an event tells."""
