@@ -20,12 +20,14 @@ from stacks.constructs.functions.permissions import Grants, Permissions
 from stacks.names import Names
 
 MIB = 512
-REQUESTS_TIMEOUT = Duration.seconds(10)
+REQUESTS_TIMEOUT = Duration.seconds(30)
+"""Longer than the calls of one request take if each is tried twice."""
 LIFECYCLE_TIMEOUT = Duration.minutes(1)
 AT_ONCE = 2
 """Requests are handled by so many functions at once, the least that Lambda takes
 (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html)."""
-BATCH = 10
+BATCH = 1
+"""A run that dies takes no other request with it."""
 WINDOW = Duration.seconds(0)
 """Somebody waits for the answer."""
 SWEEP = Duration.minutes(5)

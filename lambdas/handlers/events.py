@@ -24,4 +24,7 @@ def handler(event: Mapping[str, Any], context: object) -> dict[str, list[dict[st
         except LamplighterError as error:
             logs.logger().warning("the request comes again: %s", error)
             failed.append({"itemIdentifier": record["messageId"]})
+        except Exception:  # noqa: BLE001 -- a fault of ours over one request is not the others' failure
+            logs.logger().exception("the request comes again")
+            failed.append({"itemIdentifier": record["messageId"]})
     return {"batchItemFailures": failed}

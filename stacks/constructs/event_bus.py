@@ -7,6 +7,7 @@ account. Delivered by a rule alone, Lambda would start as many as there are.
 from aws_cdk import Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
@@ -16,9 +17,10 @@ from lamplighter.lab.model import Lab
 from stacks.constructs.accepted import accept
 from stacks.names import Names
 
-KEPT = Duration.hours(1)
-"""A request is good for 15 minutes; who comes later is told so."""
-VISIBLE_AFTER = Duration.minutes(1)
+TRIED = Duration.hours(1)
+"""A request is good for 15 minutes, and who comes later is told so."""
+KEPT = Duration.days(1)
+VISIBLE_AFTER = Duration.minutes(3)
 """Six times the function's time-out, as Lambda asks
 (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html)."""
 TRIES = 5
@@ -89,8 +91,19 @@ class EventBus(Construct):
             ),
             targets=[
                 targets.SqsQueue(
-                    self.requests, dead_letter_queue=self.dead_letters, max_event_age=KEPT, retry_attempts=20
+                    self.requests, dead_letter_queue=self.dead_letters, max_event_age=TRIED, retry_attempts=20
                 )
             ],
+        )
+        # In its own account a principal needs no word of the queue, and would speak with any source.
+        self.requests.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="OnlyTheRule",
+                effect=iam.Effect.DENY,
+                principals=[iam.AnyPrincipal()],
+                actions=["sqs:SendMessage"],
+                resources=[self.requests.queue_arn],
+                conditions={"ArnNotEquals": {"aws:SourceArn": rule.rule_arn}},
+            )
         )
         rule.node.add_dependency(*self._policies)

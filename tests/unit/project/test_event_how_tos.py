@@ -153,9 +153,8 @@ def test_the_role_of_the_ci_job_may_do_what_its_files_call_and_no_more() -> None
 def test_only_one_branch_of_one_repository_may_take_the_role() -> None:
     [statement] = json.loads((CI / "trust.json").read_text("utf-8"))["Statement"]
 
-    subject = statement["Condition"]["StringEquals"]["token.actions.githubusercontent.com:sub"]
-    assert subject.startswith("repo:")
-    assert "*" not in subject
+    subjects = statement["Condition"]["StringEquals"]["token.actions.githubusercontent.com:sub"]
+    assert all(one.startswith("repo:") and "*" not in one for one in subjects)
 
 
 def test_the_workflow_closes_whatever_happens() -> None:

@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from lamplighter.application.events.putting import put
 from lamplighter.application.events.services import EventServices
 from lamplighter.application.logs import logger
-from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.clock import monotonic, sleep
+from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.events import log_line, orders, request, telling
 from lamplighter.domain.events.asked import AskedByEvent
 from lamplighter.domain.events.request import EventRequest
 from lamplighter.errors import BadInput, OutsideFailed, Refused, TryLater
 from lamplighter.reasons.reason import Said, reason
 
+DECISION_SECONDS, POLL_SECONDS = 10, 0.5
+"""An open is decided within seconds. A request that is handed out again waits for minutes."""
 _ID = re.compile(r'"id":\s*"([A-Za-z0-9-]{1,64})"')
 _LONGEST_NUMBER = 18
 """Digits of a number in a detail. Python refuses to read thousands of them, and no key takes more."""
@@ -33,7 +36,13 @@ def receive(body: str, services: EventServices) -> None:
         _turn_away(body, error.said, services)
         return
     logger().append_keys(command=command.id, pool=command.pool, lease=command.lease_id)
-    services.ledger.ask(AskedByEvent.of(asked, command), services.now())
+    waiting = AskedByEvent.of(asked, command)
+    services.ledger.ask(waiting, services.now())
+    # After it is kept, so that of an open and its close at the same time one sees the other.
+    if command.verb is Verb.OPEN and services.ledger.close_noted(command.pool, command.id, services.now()):
+        _turn_away(body, reason("command.event.closed-before", token=asked.token or ""), services)
+        services.ledger.answered(waiting, None, services.now())
+        return
     services.start(command)
     logger().info("command started", extra={"event": asked.event, "entry": asked.entry})
     if services.ledger.command(command.pool, command.id) is not None:
@@ -44,8 +53,6 @@ def receive(body: str, services: EventServices) -> None:
 def _command(asked: EventRequest, services: EventServices) -> Command:
     """The command of a request, about the lease that it means."""
     if asked.verb is Verb.OPEN:
-        if asked.token and services.ledger.close_noted(asked.pool, asked.command_id()):
-            raise Refused(reason("command.event.closed-before", token=asked.token))
         return orders.opening(asked, services.lab)
     opened = None
     if asked.token:
@@ -53,14 +60,27 @@ def _command(asked: EventRequest, services: EventServices) -> Command:
         if asked.verb is Verb.CLOSE:
             # Noted before the look at what was asked: an open that comes meanwhile sees the note.
             services.ledger.note_close(asked.pool, opening, services.now())
-        opened = services.ledger.command(asked.pool, opening)
-        if opened is None and any(each.command == opening for each in services.ledger.asked(asked.pool)):
-            raise TryLater(reason("command.event.not-decided-yet", token=asked.token))
+        opened = _decision(asked, opening, services)
     leases = services.ledger.leases(asked.pool)
     lease = orders.lease_of(asked, services.lab, leases, opened, services.now())
     if asked.verb is Verb.EXTEND:
         return orders.extending(asked, services.lab, lease)
     return orders.closing(asked, services.lab, lease)
+
+
+def _decision(asked: EventRequest, opening: str, services: EventServices) -> Decision | None:
+    """The decision on the open of the same piece of work; None where nobody asked for it.
+
+    It is waited for. Raises TryLater where it takes longer.
+    """
+    until = monotonic() + DECISION_SECONDS
+    while True:
+        decision = services.ledger.command(asked.pool, opening)
+        if decision is not None or all(each.command != opening for each in services.ledger.asked(asked.pool)):
+            return decision
+        if monotonic() > until:
+            raise TryLater(reason("command.event.not-decided-yet", token=asked.token or ""))
+        sleep(POLL_SECONDS)
 
 
 def _log(event: Mapping[str, object]) -> None:
@@ -78,7 +98,11 @@ def _event(body: str) -> Mapping[str, object]:
         raise BadInput(reason("command.event.no-json")) from None
     if not isinstance(event, Mapping):
         raise BadInput(reason("command.event.no-json"))
-    length = len(json.dumps(event.get("detail"), ensure_ascii=False).encode("utf-8", "replace"))
+    try:
+        length = len(json.dumps(event.get("detail"), ensure_ascii=False).encode())
+    except UnicodeEncodeError:
+        # Half of a character: no text that could be quoted, kept or answered.
+        raise BadInput(reason("command.event.no-json")) from None
     if length > request.MOST_BYTES:
         raise BadInput(reason("command.event.too-large", kib=request.MOST_BYTES // 1024))
     return event

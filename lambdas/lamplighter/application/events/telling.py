@@ -13,7 +13,7 @@ from lamplighter.application.events.putting import put
 from lamplighter.application.events.services import EventServices
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.events import telling
-from lamplighter.domain.events.cursor import OVERLAP, Cursor
+from lamplighter.domain.events.cursor import GIVEN_UP_AFTER, OVERLAP, Cursor
 from lamplighter.domain.events.orders import SOURCE
 from lamplighter.domain.events.telling import Known
 from lamplighter.domain.leases.lease import Lease
@@ -46,7 +46,7 @@ def _answer(pool: str, services: EventServices) -> list[tuple[str, str]]:
             ready.append((asked, decision.granted if decision else None, answer))
     failed = put([answer for *_, answer in ready], services)
     for place, (asked, opened, _) in enumerate(ready):
-        if place not in failed:
+        if place not in failed or now - asked.expires > GIVEN_UP_AFTER:
             services.ledger.answered(asked, opened, now)
     return [(answer.TYPE, failed.get(place, "")) for place, (*_, answer) in enumerate(ready)]
 

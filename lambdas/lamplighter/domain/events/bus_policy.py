@@ -3,8 +3,12 @@
 In its own account a principal needs no word of the bus: its own policy may allow `events:PutEvents`. So what an entry
 allows to its principals is denied to everybody else, and nobody but the lab's functions tells events of the lab.
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
+
+An entry's principals are named by a condition. As principals of the statement AWS would keep the ids of the roles: a
+role that is made again would lose its permission. So they need a permission of their own account as well.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +27,11 @@ Statement = Mapping[str, Any]
 
 
 def statements(lab: Lab, bus: str, tellers: Sequence[str]) -> list[Statement]:
-    """The statements, denials first, each with a `Sid` of its own; `tellers` are the roles of the lab's functions."""
+    """The statements in the order in which they may be written; `tellers` are the roles of the lab's functions.
+
+    A source is known to the bus only after everybody but its principals is denied it. Each `Sid` follows from the
+    source, so that a change of one entry touches no statement of another.
+    """
     own, entries = source(lab.name), lab.events.allow if lab.events else {}
 
     def deny(sid: str, **conditions: Mapping[str, object]) -> Statement:
@@ -37,25 +45,35 @@ def statements(lab: Lab, bus: str, tellers: Sequence[str]) -> list[Statement]:
             "Condition": conditions,
         }
 
-    made = [
-        deny("KnownSources", StringNotEquals={SOURCE: [own, *(entry.source for entry in entries.values())]}),
-        deny("LabItself", StringEquals={SOURCE: own}, ArnNotEquals={PRINCIPAL: list(tellers)}),
-    ]
-    for number, entry in enumerate(entries.values(), 1):
-        mine = {SOURCE: entry.source}
-        made += [
-            deny(f"Others{number}", StringEquals=mine, ArnNotEquals={PRINCIPAL: list(entry.principals)}),
-            deny(f"Types{number}", StringEquals=mine, StringNotEquals={DETAIL_TYPE: list(entry.may)}),
+    denied = [deny("LabItself", StringEquals={SOURCE: own}, ArnNotEquals={PRINCIPAL: list(tellers)})]
+    allowed: list[Statement] = []
+    for entry in entries.values():
+        name, mine = _name(entry.source), {SOURCE: entry.source}
+        denied += [
+            deny(f"Others{name}", StringEquals=mine, ArnNotEquals={PRINCIPAL: list(entry.principals)}),
+            deny(f"Types{name}", StringEquals=mine, StringNotEquals={DETAIL_TYPE: list(entry.may)}),
+        ]
+        accounts = dict.fromkeys(principal.split(":")[4] for principal in entry.principals)
+        partition = entry.principals[0].split(":")[1]
+        allowed.append(
             {
-                "Sid": f"Entry{number}",
+                "Sid": f"Entry{name}",
                 "Effect": "Allow",
-                "Principal": {"AWS": list(entry.principals)},
+                "Principal": {"AWS": [f"arn:{partition}:iam::{account}:root" for account in accounts]},
                 "Action": PUT,
                 "Resource": bus,
-                "Condition": {"StringEquals": {SOURCE: entry.source, DETAIL_TYPE: list(entry.may)}},
-            },
-        ]
-    return made
+                "Condition": {
+                    "StringEquals": {SOURCE: entry.source, DETAIL_TYPE: list(entry.may)},
+                    "ArnEquals": {PRINCIPAL: list(entry.principals)},
+                },
+            }
+        )
+    known = [own, *(entry.source for entry in entries.values())]
+    return [*denied, deny("KnownSources", StringNotEquals={SOURCE: known}), *allowed]
+
+
+def _name(of_source: str) -> str:
+    return hashlib.sha256(of_source.encode()).hexdigest()[:8]
 
 
 def characters(lab: Lab) -> int:

@@ -9,6 +9,7 @@ from typing import TypedDict
 from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.commands.orders import EXPIRES_AFTER
 from lamplighter.domain.events import lab_event as events
 from lamplighter.domain.events.asked import AskedByEvent
 from lamplighter.domain.events.lab_event import EventReason, LabEvent
@@ -83,12 +84,7 @@ def of_answer(
     """The answer to one request; None while it is not decided yet."""
     if decision is None and not asked.undecided(now):
         return None
-    why = (
-        decision.reason
-        if decision
-        else reason("command.event.undecided", verb=asked.verb.value, pool=asked.pool)
-    )
-    outcome = decision.outcome if decision else "refused"
+    outcome, why = _outcome(asked, decision, lease)
     about = About(
         lab=known.lab,
         pool=asked.pool,
@@ -107,6 +103,16 @@ def of_answer(
             return events.PoolClosing(**about)
         case _:
             return events.LeaseRefused(**about, earliest=decision.earliest if decision else None)
+
+
+def _outcome(asked: AskedByEvent, decision: Decision | None, lease: Lease | None) -> tuple[str, Said]:
+    """The outcome and its reason; an open that is put again after its lease ended is refused."""
+    if decision is None:
+        return "refused", reason("command.event.undecided", verb=asked.verb.value, pool=asked.pool)
+    put_again = decision.at < asked.expires - EXPIRES_AFTER
+    if decision.outcome == "granted" and put_again and lease is not None and not lease.granted:
+        return "refused", reason("lease.opens-once", lease=lease.called(), state=lease.stands())
+    return decision.outcome, decision.reason
 
 
 def refusal(

@@ -18,6 +18,10 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
     """The mistakes in who may open and close by events."""
     if lab.events is None:
         return
+    if lab.name == "default":
+        yield Misfit(
+            ("name",), "is default, which is the name of EventBridge's own bus; write another", (("events",),)
+        )
     sources: dict[str, str] = {}
     for name, entry in lab.events.allow.items():
         path = (*ALLOW, name)

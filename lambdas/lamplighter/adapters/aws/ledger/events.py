@@ -50,11 +50,18 @@ class LedgerEvents(LedgerReads):
 
     def note_close(self, pool: str, opening: str, now: datetime) -> None:
         """A close came for what this open command opens: a later open with that id opens nothing."""
-        self._table.put(items.item(EVENT + pool, CLOSED + opening, {}, until=now + KEEP_CLOSED))
+        until = now + KEEP_CLOSED
+        noted: Mapping[str, items.Value] = {"until": items.milliseconds(until)}
+        self._table.put(items.item(EVENT + pool, CLOSED + opening, noted, until=until))
 
-    def close_noted(self, pool: str, opening: str) -> bool:
-        """Whether a close came before for what this open command opens."""
-        return self._table.get(EVENT + pool, CLOSED + opening) is not None
+    def close_noted(self, pool: str, opening: str, now: datetime) -> bool:
+        """Whether a close came within the last hour for what this open command opens.
+
+        DynamoDB deletes what has expired within days, not at once.
+        """
+        found = self._table.get(EVENT + pool, CLOSED + opening)
+        until = items.at_milliseconds(items.values(found).get("until")) if found else None
+        return until is not None and now < until
 
     def cursor(self, pool: str) -> Cursor | None:
         """How far a pool's trail is told; None where nothing was told yet."""
