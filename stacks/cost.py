@@ -220,8 +220,8 @@ A window that is opened and closed by an event costs {window:.5f} more in all:
 {_rows(events_of_a_window(bus), places=7)}
 
 EventBridge bills each custom event that is put, for every 64 KB of it. A rule of your own on the bus costs nothing;
-what such a rule delivers to another account's bus is a custom event for the lab's account. Whoever puts events that the lab
-refuses pays for one event, and the lab for its answer and for the functions.
+what such a rule delivers to another account's bus is a custom event for the lab's account. Whoever puts events that the
+lab refuses pays for one event, and the lab for its answer and for the functions.
 
 ## The cluster, with every pool at zero
 
