@@ -252,14 +252,16 @@ def play(bus: LabWithBus, fuzz: Fuzz, lines: list[str], counts: Counter[str]) ->
     if retried:
         counts["comes again"] += 1
         assert (changed, bus.eventbridge.put) == (notes, [])
-    elif lines == ["command started"]:
+    elif lines == ["request received", "command started"]:
         counts["started"] += 1
         assert bus.eventbridge.put == []
         for start in bus.workflows.started[started:]:
             counts[start.command.verb.value] += 1
             of_the_entry(start.command, parsed(body), bus.services.now())
     else:
-        assert lines == ["turned away"], (body, lines)
+        of_eventbridge = ["request received"] if lines[:1] == ["request received"] else []
+        answered = ["event told"] if bus.eventbridge.put else []
+        assert lines == [*of_eventbridge, "turned away", *answered], (body, lines)
         assert changed == notes, body
         assert len(bus.workflows.started) == started
         refused_once(body, bus.eventbridge.told, counts)

@@ -27,6 +27,7 @@ from botocore.model import ServiceId
 import lamplighter.clock
 from lamplighter.adapters.aws import workflows
 from lamplighter.adapters.aws.ledger import table as ledger_table
+from lamplighter.application.events import receiving
 from lamplighter.lab import notice_kinds
 from lamplighter.lab.model import Lab
 from tests.world.aws.capacity import AutoScaling, Ec2, Eks
@@ -160,6 +161,8 @@ class World:
         enter(patch.object(kubernetes.dynamic, "DynamicClient", lambda *_, **__: connection))
         for adapter in (ledger_table, workflows):
             enter(patch.object(adapter, "sleep", lambda _seconds: None))
+        # Nothing is decided while a function waits: what is not decided yet comes again.
+        enter(patch.object(receiving, "DECISION_SECONDS", -1))
         now = SimpleNamespace(now=lambda _zone: self.event_queue.now)
         enter(patch.object(lamplighter.clock, "datetime", now))
         logged = logging.root.manager.disable

@@ -185,3 +185,13 @@ def test_a_policy_that_eventbridge_does_not_take_is_refused() -> None:
     assert problem.endswith(
         "characters of the bus's policy, and EventBridge takes 10240; write fewer entries or principals"
     )
+
+
+def test_a_lab_with_the_name_of_eventbridges_own_bus_has_none_of_its_own() -> None:
+    found = parse("name: default\nevents: {}\n", "f")
+
+    assert not isinstance(found, Lab)
+    assert [f"{problem.key}: {problem.text}" for problem in found] == [
+        "name: is default, which is the name of EventBridge's own bus; write another"
+    ]
+    assert isinstance(parse("name: default\n", "f"), Lab)

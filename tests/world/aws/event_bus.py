@@ -1,6 +1,6 @@
 """EventBridge and SQS around the lab's bus: requests wait in a queue, and what the lab tells is kept and looked at.
 
-A message is delivered at least once, sometimes twice, late, and in no order. What fails comes again after a minute,
+A message is delivered at least once, sometimes twice, late, and in no order. What fails comes again after a while,
 and after its fifth time goes to the dead letters.
 """
 
@@ -15,7 +15,7 @@ from tests.world.aws.functions import Functions
 
 Json = dict[str, Any]
 MOST_ENTRIES, MOST_BYTES = 10, 256 * 1024
-VISIBLE_AFTER, TRIES, KEPT = 60.0, 5, 3600.0
+VISIBLE_AFTER, TRIES, KEPT = 180.0, 5, 86400.0
 """As stacks/constructs/event_bus.py makes the queue."""
 TWICE, LATE, REFUSED = 0.1, 0.15, 0.1
 """How often a message comes twice or late, and how often the bus does not take an event."""
@@ -34,7 +34,7 @@ class EventBus:
         self.wrong: list[str] = []
         """What is wrong with events that were told."""
         self.dead: list[Json] = []
-        """Events of messages that failed five times, or that nobody received for an hour."""
+        """Events of messages that failed five times, or that nobody received for a day."""
         self.began: dict[str, datetime] = {}
         """By pool: when the lab began to tell of it."""
         self._moved: set[tuple[str, str]] = set()
