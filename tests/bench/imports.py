@@ -21,7 +21,7 @@ BEFORE = {
     "lab": (SDK,),
     "kubernetes": (LAB,),
     **dict.fromkeys(("leases", "nodegroups", "guard", "planner", "notices", "slack", "commands"), (LAB,)),
-    **dict.fromkeys(("board", "pages", "experiments"), (LAB,)),
+    **dict.fromkeys(("board", "pages", "experiments", "events", "lifecycle"), (LAB,)),
     **dict.fromkeys(("cluster", "diagnosis"), (KUBERNETES,)),
     # Most of its events call nothing of AWS.
     "deploy": (),

@@ -19,13 +19,16 @@ from tests.world.judge.laws import Laws
 from tests.world.judge.truth import Truth
 from tests.world.labs import FIRST_SWEEP, LAB, VARIANTS
 from tests.world.people import BOSS, CRAFTED, PEOPLE, ask, lease_of
+from tests.world.programs import FORGED, GOOD_FOR, JOBS, TRAINING, Programs, Request
 from tests.world.world import World
 
 Json = dict[str, Any]
 CALLS = {"guard": 40}
 """How many calls an invocation makes, if they are more than a dozen."""
 A_PRESS_DIES = 3
-FUNCTIONS = ("leases", "nodegroups", "cluster", "guard", "notices", "planner")
+FUNCTIONS = ("leases", "nodegroups", "cluster", "guard", "notices", "planner", "events", "lifecycle")
+OF_THE_BUS = frozenset({"events", "lifecycle"})
+"""Functions whose troubles have a source of chance of their own."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ KINDS_OF_STEPS = (
     "scarce", "plenty", "open", "ahead", "ahead", "crafted", "keep", "taken-back", "sweeps", "price", "tight",
     "currency", "asks", "asks", "says-yes", "says-yes", "teaches", "meddles",
     "ill", "unheard",
+    "ci-opens", "ci-opens", "ci-extends", "ci-closes", "ci-reorders", "ci-late", "ci-repeats", "ci-forges",
 )  # fmt: skip
 
 
@@ -92,6 +96,8 @@ class Play:
         self.world, self.truth = world, Truth(world)
         self.laws = Laws(world, self.truth)
         self.chat = Chat(world)
+        self.programs = Programs(world)
+        self.laws.requests = self.programs.requests
         self.chance = random.Random(seed)
         self.commands: list[tuple[str, Json]] = []
         self._number = 0
@@ -247,6 +253,86 @@ class Play:
             more = {"s": step.minutes * 60} if action == "extend" else {}
             self.chat.presses(self.chance.choice(STUDENTS), action, l=lease, **more)
         self._wait(Step("wait", minutes=2))
+
+    def _ci_opens(self, step: Step) -> None:
+        """A program opens, with the name of its work or without; a doubled event is another one with the same name."""
+        source = self.chance.choice((TRAINING, TRAINING, JOBS))
+        token = f"work-{len(self.programs.requests)}" if step.number != 1 else None
+        for _ in range(2 if step.number == 3 and token else 1):
+            self._put("open", step, source, token, nodes=max(1, step.number), for_seconds=step.minutes * 120)
+        self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8, 20))))
+
+    def _ci_extends(self, step: Step) -> None:
+        """A program extends its work, or its only lease."""
+        for _ in range(self.chance.choice((1, 1, 2))):
+            self._put("extend", step, *self._some_work(step), for_seconds=step.minutes * 60)
+        self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
+
+    def _ci_closes(self, step: Step) -> None:
+        """A program closes its work, or its only lease."""
+        for _ in range(self.chance.choice((1, 1, 2))):
+            self._put("close", step, *self._some_work(step))
+        self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8, 20))))
+
+    def _ci_reorders(self, step: Step) -> None:
+        """The close of a piece of work comes before its open, or at the same time."""
+        token = f"work-{len(self.programs.requests)}"
+        self._put("close", step, TRAINING, token)
+        self._wait(Step("wait", minutes=step.number))
+        self._put("open", step, TRAINING, token, for_seconds=step.minutes * 120)
+        self._wait(Step("wait", minutes=2))
+
+    def _ci_late(self, step: Step) -> None:
+        """An event was put so long ago that it is hardly good any more, or no longer."""
+        ago = GOOD_FOR + timedelta(seconds=self.chance.choice((-60, -10, -1, 0, 1, 60)))
+        token = f"work-{len(self.programs.requests)}" if step.number else None
+        self._put("open", step, TRAINING, token, ago=ago, for_seconds=step.minutes * 120)
+        self._wait(Step("wait", minutes=2))
+
+    def _ci_repeats(self, step: Step) -> None:
+        """An event that came before is delivered again, however old it is."""
+        for number in range(1 + step.number):
+            self.programs.again(self.chance.randint(0, 99) if number else -1)
+        self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
+
+    def _ci_forges(self, step: Step) -> None:
+        """An event comes that asks for more than its source may, or that nobody who may has put."""
+        for _ in range(1 + step.number):
+            wrong = self.chance.choice(FORGED)
+            self.programs.forge({"pool": step.pool, "for_seconds": step.minutes * 60}, wrong)
+        self._wait(Step("wait", minutes=2))
+
+    def _some_work(self, step: Step) -> tuple[str, str | None]:
+        """The source and the token of work on the pool, of leases that run where there are any; maybe no token."""
+        opens = [
+            each
+            for each in self.programs.requests
+            if (each.event["detail-type"], each.event["detail"]["pool"]) == ("open", step.pool)
+            and not each.forged
+        ]
+        known = self.truth.known(step.pool)
+        running = [each for each in opens if each.lease in known and known[each.lease].granted]
+        if not opens or step.number == 1:
+            return (running[-1].event["source"] if running else self.chance.choice((TRAINING, JOBS))), None
+        work = self.chance.choice(running or opens)
+        return work.event["source"], work.token
+
+    def _put(
+        self,
+        verb: str,
+        step: Step,
+        source: str,
+        token: str | None,
+        *,
+        ago: timedelta = timedelta(0),
+        **detail: Any,
+    ) -> Request:
+        named = {"token": token} if token else {}
+        request = self.programs.put(verb, {"pool": step.pool, **detail, **named}, source, ago=ago)
+        expires = self.world.now.replace(microsecond=0) - ago + GOOD_FOR
+        before = self.laws.expiries.get(request.command, expires)
+        self.laws.expiries[request.command] = max(before, expires)
+        return request
 
     def _keep(self, step: Step) -> None:
         """Somebody keeps a lease that may be idle."""
@@ -544,18 +630,19 @@ class Play:
         with self._in_trouble():
             rate = (0.1, 0.3, 0.6, 0.9)[step.number]
             self.world.functions.troubles = lambda function, _step: self._troubles(
-                rate, CALLS.get(function, 14)
+                rate,
+                CALLS.get(function, 14),
+                self.world.bus.chance if function in OF_THE_BUS else self.chance,
             )
             self._wait(step)
             self.world.functions.troubles = lambda _function, _step: ()
 
-    def _troubles(self, rate: float, calls: int) -> tuple[Trouble, ...]:
-        if self.chance.random() > rate:
+    def _troubles(self, rate: float, calls: int, chance: random.Random) -> tuple[Trouble, ...]:
+        if chance.random() > rate:
             return ()
-        kinds = [self.chance.choice(KINDS) for _ in range(self.chance.randint(1, 3))]
+        kinds = [chance.choice(KINDS) for _ in range(chance.randint(1, 3))]
         return tuple(
-            Trouble(self.chance.randint(1, calls), kind, self.chance.choice((2.0, 5.0, 9.0, 45.0)))
-            for kind in kinds
+            Trouble(chance.randint(1, calls), kind, chance.choice((2.0, 5.0, 9.0, 45.0))) for kind in kinds
         )
 
     @contextmanager

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.world.chat import SLACK
+from tests.world.programs import EVENTS
 
 Json = dict[str, Any]
 FIRST_SWEEP = timedelta(minutes=6)
@@ -22,6 +23,7 @@ LAB: Json = {
     ],
     "guard": {"budget": {"amount": "30", "period": "day"}, "longest_lease": "3h30m"},
     "slack": SLACK,
+    "events": EVENTS,
 }
 AROUND_NINE: list[Json] = [
     {"name": "evening", "pool": "gpu", "days": "daily", "start": "20:00", "end": "21:00", "nodes": 2},

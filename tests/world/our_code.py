@@ -44,6 +44,8 @@ def _caches(_modules: int) -> list[Any]:
 
 for _function in (
     "commands",
+    "events",
+    "lifecycle",
     "slack",
     "leases",
     "nodegroups",

@@ -27,11 +27,13 @@ from botocore.model import ServiceId
 import lamplighter.clock
 from lamplighter.adapters.aws import workflows
 from lamplighter.adapters.aws.ledger import table as ledger_table
+from lamplighter.application.events import receiving
 from lamplighter.lab import notice_kinds
 from lamplighter.lab.model import Lab
 from tests.world.aws.capacity import AutoScaling, Ec2, Eks
 from tests.world.aws.cloudformation import CloudFormation
 from tests.world.aws.dynamodb import DynamoDB
+from tests.world.aws.event_bus import EventBus
 from tests.world.aws.event_queue import EventQueue
 from tests.world.aws.functions import Functions
 from tests.world.aws.machines import Machines
@@ -69,6 +71,7 @@ class World:
         self.kubernetes.reachable = lambda: self.ec2.whole
         self.scheduler = Scheduler(self.event_queue, self.chance)
         self.functions = Functions(self.event_queue, self.chance)
+        self.bus = EventBus(self.lab.name, self.event_queue, self.functions, seed)
         self.workflows = StepFunctions(self.event_queue, workflows_of(self.lab.name))
         self.said: list[tuple[datetime, str, str]] = []
         self.swept: list[datetime] = []
@@ -86,6 +89,7 @@ class World:
             "eks": self.eks,
             "autoscaling": self.autoscaling,
             "ec2": self.ec2,
+            "events": self.bus,
             "scheduler": self.scheduler,
             "stepfunctions": self.workflows,
             "sns": SimpleNamespace(publish=self._publish),
@@ -157,6 +161,8 @@ class World:
         enter(patch.object(kubernetes.dynamic, "DynamicClient", lambda *_, **__: connection))
         for adapter in (ledger_table, workflows):
             enter(patch.object(adapter, "sleep", lambda _seconds: None))
+        # Nothing is decided while a function waits: what is not decided yet comes again.
+        enter(patch.object(receiving, "DECISION_SECONDS", -1))
         now = SimpleNamespace(now=lambda _zone: self.event_queue.now)
         enter(patch.object(lamplighter.clock, "datetime", now))
         logged = logging.root.manager.disable
@@ -167,6 +173,9 @@ class World:
         self.event_queue.every(SWEEP, lambda: self._rule("guard"), self.chance.uniform(1.0, SWEEP))
         self.event_queue.every(PLAN, lambda: self._rule("planner"), self.chance.uniform(1.0, PLAN))
         self._rule("planner")
+        if self.lab.events is not None:
+            self.dynamodb.listeners.append(self.bus.written)
+            self.event_queue.every(SWEEP, lambda: self.bus.tell({}), self.bus.chance.uniform(1.0, SWEEP))
         return self
 
     def __exit__(
@@ -204,6 +213,7 @@ class World:
             "LEDGER_TABLE": f"{lab}-ledger",
             "CLUSTER_NAME": self.lab.cluster_name,
             "SCHEDULE_GROUP": lab,
+            "EVENT_BUS": lab,
             "FAILSAFE_ROLE_ARN": role,
             "FAILSAFE_DLQ_ARN": self.arn("sqs", "failsafe-failed"),
             "SWEPT_TOPIC_ARN": self.arn("sns", "swept"),
@@ -216,7 +226,7 @@ class World:
             },
             **{
                 f"{name.upper()}_FUNCTION_ARN": self.arn("lambda", f"function:{lab}-{name}")
-                for name in ("notices", "planner", "cluster", "diagnosis", "experiments")
+                for name in ("notices", "planner", "cluster", "diagnosis", "experiments", "lifecycle")
             },
             "NOTICES_TOPIC_ARN": self.arn("sns", "notices"),
             "PAGES_TOPIC_ARN": self.arn("sns", "pages"),

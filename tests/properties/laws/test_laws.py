@@ -52,6 +52,57 @@ def shorter(told: History) -> History:
 
 
 STORIES = {
+    "a program opens, extends and closes by the name of its work, and everything comes twice": History(
+        (
+            Step("ci-opens", "gpu", number=3, minutes=40),
+            Step("wait", minutes=15),
+            Step("ci-extends", "gpu", number=2, minutes=7),
+            Step("ci-repeats", number=3),
+            Step("ci-closes", "gpu", number=2),
+            Step("ci-repeats", number=3),
+        ),
+        seed=4,
+    ),
+    # A close whose open was unknown ended the only other lease of its owner.
+    "a close comes before its open while other work of the same program runs": History(
+        (
+            Step("ci-opens", "gpu", number=2, minutes=40),
+            Step("wait", minutes=15),
+            Step("ci-reorders", "gpu", number=1, minutes=40),
+            Step("ci-extends", "gpu", number=1, minutes=15),
+            Step("ci-closes", "gpu", number=1),
+        ),
+        seed=1,
+    ),
+    "events come while the function that receives them is gone, and are answered late": History(
+        (
+            Step("ci-opens", "gpu", number=2, minutes=40),
+            Step("dead", "gpu", minutes=7, name="events"),
+            Step("ci-reorders", "gpu", number=0, minutes=40),
+            Step("dead", "gpu", minutes=40, name="events"),
+            Step("ci-opens", "big", number=1, minutes=40),
+            Step("dead", "gpu", minutes=90, name="lifecycle"),
+        ),
+    ),
+    "events come while functions die between any two calls": History(
+        (
+            Step("ci-opens", "gpu", number=3, minutes=40),
+            Step("trouble", "gpu", number=3, minutes=3),
+            Step("ci-reorders", "gpu", number=0, minutes=40),
+            Step("trouble", "gpu", number=3, minutes=3),
+            Step("ci-extends", "gpu", number=2, minutes=7),
+            Step("trouble", "gpu", number=2, minutes=7),
+            Step("ci-closes", "gpu", number=2),
+            Step("trouble", "gpu", number=3, minutes=15),
+        ),
+        seed=11,
+    ),
+    "events come that nobody who may has put": History(
+        (
+            *(Step("ci-forges", pool, number=3, minutes=15) for pool in ("gpu", "big") * 4),
+            Step("ci-late", "gpu"),
+        ),
+    ),
     # Both leases counted the pool's one missing node as theirs, and both freed money for it.
     "two leases of one node each on a pool that gets one node": History(
         (

@@ -21,12 +21,15 @@ from tests.world.world import World
 
 STORY = (
     Step("open", "gpu", number=2, minutes=40),
+    Step("ci-opens", "gpu", number=2, minutes=15),
     Step("working", "gpu", minutes=7),
     Step("extend", "gpu", minutes=15),
     Step("by-hand", "gpu", number=3, minutes=15),
     Step("stray", "big", minutes=15),
     Step("skip", "gpu", number=0, minutes=1),
     Step("open", "big", number=1, minutes=15),
+    Step("ci-closes", "gpu", number=2),
+    Step("ci-forges", "gpu", number=3, minutes=1),
     Step("close", "big", number=0, minutes=7),
     Step("wait", minutes=90),
 )
@@ -124,7 +127,7 @@ def test_the_table_answers_as_motos_does_all_through_a_story(monkeypatch: pytest
         world._services["dynamodb"] = shadowed
         played = Play(world, 0)
         with world:
-            for step in STORY[:5]:
+            for step in STORY[:6]:
                 played.step(step)
 
     assert shadowed.asked > 300

@@ -11,6 +11,7 @@ from lamplighter.adapters.aws.ledger.items import decoded
 from lamplighter.reasons.document import read
 from tests.properties.calendar.contract_reading import opening
 from tests.world.chat import STUDENTS, written
+from tests.world.judge import laws_of_events
 from tests.world.judge.laws_at_once import HAND_OVER, LawsAtOnce
 from tests.world.people import PEOPLE, lease_of
 
@@ -45,6 +46,9 @@ class Laws(LawsAtOnce):
         self._a_failure_closes_its_own()
         self._every_word_has_a_reason()
         self._steps_in_order()
+        if self.world.lab.events is not None:
+            for law, what in laws_of_events.broken(self.world, self.truth, self.requests):
+                self._break(law, what)
         self.broken += sorted({f"no name for an error: {each}" for each in self.world.functions.unnamed})
         return self.broken
 
@@ -195,7 +199,8 @@ class Laws(LawsAtOnce):
         for pool in self.truth.pools():
             for who, lease in self.truth.touched(pool):
                 own = (
-                    lease in {lease_of("cli", run), lease_of("slack", run)} or lease in run for run in failed
+                    lease in {lease_of(each, run) for each in ("cli", "slack", "event")} or lease in run
+                    for run in failed
                 )
                 if who == "OpenLab" and not any(own):
                     self._break(5, f"a failure closed {lease}, which none of {failed} had opened")

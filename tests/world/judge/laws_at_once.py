@@ -14,6 +14,9 @@ from tests.world.aws.machines import Group, Machine
 from tests.world.chat import LONGEST, MOST, TEACHER, written
 from tests.world.judge.laws_of_money import LawsOfMoney
 from tests.world.judge.truth import GRANTED, Order, Truth, Version
+from tests.world.programs import GIVERS, OWNERS, TRAINING, Request
+from tests.world.programs import LONGEST as LONGEST_BY_EVENT
+from tests.world.programs import MOST as MOST_BY_EVENT
 from tests.world.world import World
 
 ORDERED_WITHIN = timedelta(minutes=7)
@@ -29,6 +32,11 @@ AFTER = {
 }
 AFTER |= {state: {*GRANTED, "closing"} for state in GRANTED}
 AFTER |= {"refused": set(), "gone": {"planned", *GRANTED}}
+BOUNDED = {
+    frozenset({written(TEACHER)}): MOST,
+    frozenset({OWNERS[TRAINING], GIVERS[TRAINING]}): MOST_BY_EVENT,
+}
+"""The most nodes at once on a pool of those who may open a little, by their names."""
 #: Verdicts that need no GPU to run anything.
 SAID_BY_THE_NODE = {"allocatable", "labels", "ready", "xid"}
 
@@ -59,6 +67,8 @@ class LawsAtOnce(LawsOfMoney):
         """The Slack requests of people with a role, by their keys."""
         self.expiries: dict[str, datetime] = {}
         """By command: the time after which it must have no effect."""
+        self.requests: list[Request] = []
+        """What programs put on the bus."""
         world.dynamodb.listeners.append(self._written)
         world.eks.ordered = world.autoscaling.ordered = self._ordered
         self._faulty: dict[str, datetime] = {}
@@ -345,31 +355,37 @@ class LawsAtOnce(LawsOfMoney):
 
         An owner who extends a lease alone answers for the extension.
         """
-        who = written(TEACHER)
-        if who not in {lease.owner, lease.asked_by}:
-            return
-        theirs = [v for v in self.truth.known(pool).values() if v.granted and who in {v.owner, v.asked_by}]
-        instants = [lease.opens, *(v.opens for v in theirs if lease.opens <= v.opens < lease.closes)]
-        most = max(sum(v.nodes for v in theirs if v.opens <= at < v.closes) for at in instants)
-        if most > MOST:
-            self._break(3, f"{who} may have {MOST} nodes on {pool}, and answers for {most}")
+        for names, allowed in BOUNDED.items():
+            if not names & {lease.owner, lease.asked_by}:
+                continue
+            known = self.truth.known(pool).values()
+            theirs = [v for v in known if v.granted and names & {v.owner, v.asked_by}]
+            instants = [lease.opens, *(v.opens for v in theirs if lease.opens <= v.opens < lease.closes)]
+            most = max(sum(v.nodes for v in theirs if v.opens <= at < v.closes) for at in instants)
+            if most > allowed:
+                who = " or ".join(sorted(names))
+                self._break(3, f"{who} may have {allowed} nodes on {pool}, and answers for {most}")
 
     def _not_too_long(self, command: str, lease: str) -> None:
         """A lease that a person with a role opens, extends or approves is no longer than the role allows."""
         key = command.rpartition("-")[2]
+        bounded = any(each.command == command and each.event["source"] == TRAINING for each in self.requests)
         ask = self.world.dynamodb.items.get(("SLACK", f"ASK#{key}"))
-        if key not in self.of_the_role and (ask is None or ask["state"]["S"] != "approved"):
+        allowed = LONGEST_BY_EVENT if bounded else LONGEST
+        let_in = key in self.of_the_role or (ask is not None and ask["state"]["S"] == "approved")
+        if not let_in and not bounded:
             return
         version = next(
             known[lease] for pool in self.truth.pools() if lease in (known := self.truth.known(pool))
         )
-        if version.closes - version.opens > LONGEST:
+        if version.closes - version.opens > allowed:
             self._break(
-                3, f"{command} made a lease of {version.closes - version.opens}, a role allows {LONGEST}"
+                3, f"{command} made a lease of {version.closes - version.opens}, a role allows {allowed}"
             )
 
     def _decided(self, command: str, item: Any) -> None:
-        if command.startswith("slack-") and item["outcome"]["S"] in {"granted", "extended"}:
+        of_programs = any(each.command == command for each in self.requests)
+        if (command.startswith("slack-") or of_programs) and item["outcome"]["S"] in {"granted", "extended"}:
             self._not_too_long(command, item["lease"]["S"])
         if not str(read(decoded(item["reason"]))).strip():
             self._break(8, f"the decision on {command} has no reason")

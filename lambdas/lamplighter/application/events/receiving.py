@@ -6,6 +6,7 @@ The decision on a command is answered by telling.py, from the ledger. What is re
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from lamplighter.application.events.putting import put
 from lamplighter.application.events.services import EventServices
@@ -32,17 +33,11 @@ def receive(body: str, services: EventServices) -> None:
         _log(event)
         asked = request.read(event, services.lab, services.now())
         command = _command(asked, services)
+        _keep(asked, command, services)
     except (BadInput, Refused) as error:
         _turn_away(body, error.said, services)
         return
     logger().append_keys(command=command.id, pool=command.pool, lease=command.lease_id)
-    waiting = AskedByEvent.of(asked, command)
-    services.ledger.ask(waiting, services.now())
-    # After it is kept, so that of an open and its close at the same time one sees the other.
-    if command.verb is Verb.OPEN and services.ledger.close_noted(command.pool, command.id, services.now()):
-        _turn_away(body, reason("command.event.closed-before", token=asked.token or ""), services)
-        services.ledger.answered(waiting, None, services.now())
-        return
     services.start(command)
     logger().info("command started", extra={"event": asked.event, "entry": asked.entry})
     if services.ledger.command(command.pool, command.id) is not None:
@@ -75,8 +70,10 @@ def _decision(asked: EventRequest, opening: str, services: EventServices) -> Dec
     """
     until = monotonic() + DECISION_SECONDS
     while True:
+        waits = any(each.command == opening for each in services.ledger.asked(asked.pool))
+        # Read after it: a request that waits no more is decided.
         decision = services.ledger.command(asked.pool, opening)
-        if decision is not None or all(each.command != opening for each in services.ledger.asked(asked.pool)):
+        if decision is not None or not waits:
             return decision
         if monotonic() > until:
             raise TryLater(reason("command.event.not-decided-yet", token=asked.token or ""))
@@ -90,19 +87,38 @@ def _log(event: Mapping[str, object]) -> None:
         logger().info(log_line.RECEIVED, extra=received.keys())
 
 
+def _keep(asked: EventRequest, command: Command, services: EventServices) -> None:
+    """Keeps the request until it is answered. Raises Refused for an open whose close came before it."""
+    kept, ledger, now = AskedByEvent.of(asked, command), services.ledger, services.now()
+    if asked.verb is Verb.OPEN and asked.token and not _begun(command, services):
+        # Kept before the look at the note: a close that comes meanwhile sees that the open waits.
+        ledger.ask(replace(kept, held=True), now)
+        if ledger.close_noted(asked.pool, command.id, now):
+            ledger.forget(kept)
+            raise Refused(reason("command.event.closed-before", token=asked.token))
+    ledger.ask(kept, now)
+
+
+def _begun(command: Command, services: EventServices) -> bool:
+    """Whether the workflow of this command may have been started before."""
+    waiting = services.ledger.asked(command.pool)
+    return (
+        any(each.command == command.id and not each.held for each in waiting)
+        or services.ledger.command(command.pool, command.id) is not None
+    )
+
+
 def _event(body: str) -> Mapping[str, object]:
-    """The event as JSON; BadInput for one that is too large or that Python cannot read."""
+    """The event as JSON; BadInput for one that is too large, that Python cannot read, or that is no UTF-8."""
     try:
         event = json.loads(body, parse_int=_number, parse_constant=str)
+        # Half a character, which JSON may name, has no UTF-8: no answer could repeat it.
+        json.dumps(event, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise BadInput(reason("command.event.no-json")) from None
     if not isinstance(event, Mapping):
         raise BadInput(reason("command.event.no-json"))
-    try:
-        length = len(json.dumps(event.get("detail"), ensure_ascii=False).encode())
-    except UnicodeEncodeError:
-        # Half of a character: no text that could be quoted, kept or answered.
-        raise BadInput(reason("command.event.no-json")) from None
+    length = len(json.dumps(event.get("detail"), ensure_ascii=False).encode())
     if length > request.MOST_BYTES:
         raise BadInput(reason("command.event.too-large", kib=request.MOST_BYTES // 1024))
     return event

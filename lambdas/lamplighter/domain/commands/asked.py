@@ -158,7 +158,9 @@ def _only_known(body: Mapping[str, object], verb: Verb) -> None:
     unknown = [key for key in body if key not in takes]
     if unknown:
         raise BadInput(
-            reason("command.unknown-key", key=unknown[0][:80], verb=verb.value, keys=", ".join(takes))
+            reason(
+                "command.unknown-key", key=body_keys.shown(unknown[0]), verb=verb.value, keys=", ".join(takes)
+            )
         )
     if verb in _OF_A_LEASE - {Verb.CLOSE} and body.get("lease") is None:
         raise BadInput(reason("command.lease-needed", verb=verb.value))

@@ -14,8 +14,14 @@ LONGEST_TEXT = 500
 LONGEST_NAME = 100
 MOST_NODES = 100
 LONGEST = timedelta(days=366)
-_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+FIRST, LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 """The range of instants that every time zone can represent."""
+
+
+def shown(value: object) -> str:
+    """What somebody sent, short and in one line, for a reason."""
+    written = str(value)[:80]
+    return written if written and written.isprintable() else repr(written)
 
 
 def text(body: Mapping[str, object], key: str, longest: int = LONGEST_NAME) -> str | None:
@@ -56,13 +62,13 @@ def instant_of(body: Mapping[str, object], key: str) -> datetime | None:
         found = instant.read(written).replace(microsecond=0)
     except (BadInput, OverflowError) as error:
         raise BadInput(reason("command.instant-needed", key=key, value=repr(written[:80]))) from error
-    if not _FIRST <= found < _LAST:
+    if not FIRST <= found < LAST:
         raise BadInput(
             reason(
                 "command.instant-out-of-range",
                 key=key,
-                first=_FIRST.year,
-                last=_LAST.year,
+                first=FIRST.year,
+                last=LAST.year,
                 value=repr(written[:80]),
             )
         )

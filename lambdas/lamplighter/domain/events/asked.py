@@ -22,6 +22,8 @@ class AskedByEvent:
     lease: str
     """The lease that it opens, extends or closes."""
     expires: datetime
+    held: bool = False
+    """It is not known yet whether its close came before it, so nothing is started."""
 
     @classmethod
     def of(cls, request: EventRequest, command: Command) -> "AskedByEvent":

@@ -65,11 +65,14 @@ def closing(request: EventRequest, lab: Lab, lease: Lease) -> Command:
 def lease_of(
     request: EventRequest, lab: Lab, leases: Iterable[Lease], opened: Decision | None, now: datetime
 ) -> Lease:
-    """The lease to extend or close: that of the same piece of work, else the owner's only running one.
+    """The lease to extend or close: with a token that of the same piece of work, else the owner's only running one.
 
     `opened` is the decision on the open command with the same token, if there was one. Raises Refused or BadInput
     where no lease is meant, or several are.
     """
+    if request.token is not None and opened is None:
+        # Its open may still come. The owner's running lease is of another piece of work.
+        raise Refused(reason("command.event.nothing-opened", verb=request.verb.value, token=request.token))
     theirs = [lease for lease in leases if lease.owner == _owner(request, lab)]
     if opened is not None:
         lease = next((lease for lease in theirs if lease.id == opened.granted), None)

@@ -79,7 +79,9 @@ def read(event: Mapping[str, object], lab: Lab, now: datetime) -> EventRequest:
     unknown = next((key for key in detail if key not in KEYS[verb]), None)
     if unknown is not None:
         keys = ", ".join(KEYS[verb])
-        raise BadInput(reason("command.unknown-key", key=unknown[:80], verb=verb.value, keys=keys))
+        raise BadInput(
+            reason("command.unknown-key", key=body_keys.shown(unknown), verb=verb.value, keys=keys)
+        )
     lasting, until = body_keys.lasting(detail), body_keys.instant_of(detail, "until")
     if lasting is not None and until is not None:
         raise BadInput(reason("command.event.for-and-until"))
@@ -111,10 +113,12 @@ def _entry(event: Mapping[str, object], lab: Lab) -> tuple[str, EventEntry]:
     source = str(event.get("source"))
     name = lab.events.entry_of(source) if lab.events else None
     if lab.events is None or name is None:
-        raise Refused(reason("command.event.source-unknown", source=source[:80]))
+        raise Refused(reason("command.event.source-unknown", source=body_keys.shown(source)))
     entry, account = lab.events.allow[name], str(event.get("account"))
     if account not in {principal.split(":")[4] for principal in entry.principals}:
-        raise Refused(reason("command.event.account-not-allowed", account=account[:80], entry=name))
+        raise Refused(
+            reason("command.event.account-not-allowed", account=body_keys.shown(account), entry=name)
+        )
     return name, entry
 
 
@@ -135,6 +139,8 @@ def _issued(time: object, now: datetime) -> datetime:
         issued = instant.read(time if isinstance(time, str) else "")
     except (BadInput, OverflowError):
         raise BadInput(reason("command.event.no-time")) from None
+    if not body_keys.FIRST <= issued < body_keys.LAST:
+        raise BadInput(reason("command.event.no-time"))
     if now - issued > EXPIRES_AFTER:
         raise Refused(reason("command.event.too-old", put=issued, came=now, within=EXPIRES_AFTER))
     if issued - now > AHEAD:

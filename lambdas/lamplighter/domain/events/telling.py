@@ -252,9 +252,7 @@ _TELLS: Mapping[str, Callable[[Happened], LabEvent | None]] = {
     "extended": lambda it: events.Extended(**it.about(), closes=it.closes),
     "shortened": lambda it: events.Extended(**it.about(), closes=it.closes),
     "closing": lambda it: events.PoolClosing(**it.about()),
-    "closed": lambda it: events.PoolClosed(
-        **it.about(), nodes=taken_at(it.known.leases.values(), it.entry.at)
-    ),
+    "closed": lambda it: events.PoolClosed(**it.about(), nodes=it.others),
     "zero-proven": _zero_proven,
     "breach": _breach,
     "leaked": lambda it: events.Leaked(**it.about(), rule=it.entry.details.get("rule")),

@@ -41,6 +41,10 @@ class LedgerEvents(LedgerReads):
         if opened is not None:
             key, until = f"{OPENED}{opened}", now + KEEP_OPENED
             self._table.put(items.item(EVENT + asked.pool, key, {"event": asked.event}, until=until))
+        self.forget(asked)
+
+    def forget(self, asked: AskedByEvent) -> None:
+        """The request waits no more."""
         self._table.delete(EVENT + asked.pool, ASKED + asked.event)
 
     def opened_by(self, pool: str, lease: str) -> str | None:

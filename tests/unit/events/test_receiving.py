@@ -1,0 +1,393 @@
+"""Requests that the queue delivers: each becomes a command, or gets one answer and leaves the ledger as it is."""
+
+import json
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from lamplighter.application.events import receiving
+from lamplighter.application.events.receiving import receive
+from lamplighter.domain.commands.command import Verb
+from lamplighter.domain.events import orders
+from lamplighter.domain.events.asked import AskedByEvent
+from lamplighter.errors import OutsideFailed, TryLater
+from tests.unit.events.bus import ARNS, EIGHT, EVENT, MINUTE, LabWithBus, event, lease
+
+
+def close(detail: object = None, /, **more: object) -> str:
+    return json.dumps(event(detail, **{"detail-type": "close", "id": "close-1", **more}))
+
+
+def test_a_request_starts_the_workflow_once_and_waits_for_its_answer(bus: LabWithBus) -> None:
+    body = json.dumps(event({"nodes": 2}))
+    receive(body, bus.services)
+    receive(body, bus.services)
+
+    [start] = bus.workflows.started
+    assert (start.workflow, start.name) == (ARNS["OpenLab"], EVENT)
+    [asked] = bus.services.ledger.asked("gpu")
+    assert (asked.event, asked.command, asked.verb) == (EVENT, EVENT, Verb.OPEN)
+    assert asked.lease == start.command.lease_id
+    assert (bus.eventbridge.put, bus.woken) == ([], [])
+
+
+def test_a_repeated_request_that_is_decided_wakes_who_answers(bus: LabWithBus) -> None:
+    bus.workflows.decide = bus.grants
+    receive(json.dumps(event()), bus.services)
+
+    assert bus.woken == ["gpu"]
+
+
+def test_a_workflow_that_does_not_start_leaves_the_request_to_come_again(bus: LabWithBus) -> None:
+    bus.workflows.fails = TryLater("throttled")
+    with pytest.raises(TryLater):
+        receive(json.dumps(event()), bus.services)
+    bus.workflows.fails = None
+    receive(json.dumps(event()), bus.services)
+
+    assert [command.id for command in bus.workflows.commands] == [EVENT]
+    assert len(bus.services.ledger.asked("gpu")) == 1
+
+
+def refused(bus: LabWithBus, body: str) -> dict[str, Any]:
+    """The one answer to a request that changes nothing."""
+    before = bus.kept()
+    receive(body, bus.services)
+    assert bus.kept() == before
+    assert bus.workflows.started == []
+    [(kind, detail)] = bus.eventbridge.told
+    assert kind == "lease-refused"
+    bus.eventbridge.put.clear()
+    return detail
+
+
+def test_a_refused_request_is_answered_once_and_the_ledger_stays_as_it_is(bus: LabWithBus) -> None:
+    answer = refused(bus, json.dumps(event({"pool": "big"})))
+
+    assert answer["in_reply_to"] == EVENT
+    assert answer["version"] == "1"
+    assert (answer["lab"], answer["pool"], answer["lease"], answer["owner"]) == ("gpu-lab", None, None, None)
+    assert answer["at"] == "2026-11-20T20:00:00Z"
+    assert answer["reason"]["code"] == "command.event.pool-not-allowed"
+    assert answer["reason"]["text"] == "entry training may not use pool big; it may use gpu"
+
+
+def test_a_detail_of_256_kilobytes_is_refused(bus: LabWithBus) -> None:
+    answer = refused(bus, json.dumps(event({"because": "x" * 256 * 1024})))
+
+    assert answer["reason"]["code"] == "command.event.too-large"
+
+
+@pytest.mark.parametrize(
+    "written", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 5000, "-" + "9" * 19, "1E400"]
+)
+def test_a_number_that_no_ledger_keeps_is_refused(bus: LabWithBus, written: str) -> None:
+    body = json.dumps(event({"nodes": "?"})).replace('"?"', written)
+
+    assert refused(bus, body)["reason"]["code"] == "command.number-needed"
+
+
+@pytest.mark.parametrize("depth", [100, 1000, 3000, 5000, 7000, 8000])
+def test_a_detail_nested_deeply_is_refused(bus: LabWithBus, depth: int) -> None:
+    body = json.dumps(event({"pool": "?"})).replace('"?"', "[" * depth + "]" * depth)
+
+    answer = refused(bus, body)
+    assert answer["reason"]["code"] in {"command.text-needed", "command.event.no-json"}
+
+
+def test_json_that_python_cannot_read_is_answered_where_its_id_can_be(bus: LabWithBus) -> None:
+    nested = json.dumps(event({"pool": "?"})).replace('"?"', "[" * 100_000)
+
+    assert refused(bus, nested)["in_reply_to"] == EVENT
+    assert refused(bus, nested)["reason"]["code"] == "command.event.no-json"
+
+
+SURROGATE = "\ud800"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        event({SURROGATE: 1}),
+        event({"pool": SURROGATE}),
+        event({"token": "t" + SURROGATE}),
+        event({"because": SURROGATE * 3}),
+        event({"until": SURROGATE}),
+        event({"nodes": SURROGATE}),
+        event(SURROGATE),
+        event(source=SURROGATE),
+        event(account=SURROGATE),
+        event(time=SURROGATE),
+        event(**{"detail-type": SURROGATE}),
+    ],
+    ids=range(11),
+)
+def test_half_a_character_is_refused_and_the_answer_is_utf_8(bus: LabWithBus, sent: dict[str, Any]) -> None:
+    """JSON may name one half of a pair of UTF-16, which no UTF-8 has."""
+    answer = refused(bus, json.dumps(sent))
+
+    assert answer["in_reply_to"] == EVENT
+
+
+@pytest.mark.parametrize("time", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"])
+def test_an_instant_at_the_edge_of_the_calendar_is_answered(bus: LabWithBus, time: str) -> None:
+    """In Seoul the year 9999 is over by then."""
+    answer = refused(bus, json.dumps(event(time=time)))
+
+    assert answer["reason"]["code"] == "command.event.no-time"
+
+
+@pytest.mark.parametrize(
+    "body", ["", "{", "[]", "null", "7", '"text"', "{}", '{"id": 7}', "\x00", '{"id": "a b"}']
+)
+def test_what_nobody_could_hear_an_answer_to_gets_a_line_in_the_log_and_no_answer(
+    bus: LabWithBus, body: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        receive(body, bus.services)
+
+    assert bus.eventbridge.put == []
+    assert bus.kept() == {}
+
+
+def test_an_answer_that_the_bus_does_not_take_lets_the_request_come_again(bus: LabWithBus) -> None:
+    bus.eventbridge.refuses = lambda _: "ThrottlingException"
+    with pytest.raises(OutsideFailed, match="ThrottlingException"):
+        receive(json.dumps(event({"pool": "big"})), bus.services)
+    bus.eventbridge.refuses = lambda _: None
+
+    assert refused(bus, json.dumps(event({"pool": "big"})))["in_reply_to"] == EVENT
+
+
+# --- tokens --------------------------------------------------------------------------------------
+
+
+def open_(token: str, **more: object) -> str:
+    return json.dumps(event({"token": token}, **more))
+
+
+def test_extend_and_close_by_the_token_of_the_open_are_about_its_lease(bus: LabWithBus) -> None:
+    bus.workflows.decide = bus.grants
+    for token in ("run-7", "run-8"):
+        receive(open_(token, id=token), bus.services)
+    bus.workflows.decide = lambda _: None
+    first = bus.workflows.commands[0].lease_id
+
+    receive(json.dumps(event({"token": "run-7"}, **{"id": "e", "detail-type": "extend"})), bus.services)
+    receive(close({"token": "run-7"}), bus.services)
+
+    extended, closed = bus.workflows.commands[2:]
+    assert (extended.verb, extended.lease) == (Verb.EXTEND, first)
+    assert (closed.verb, closed.lease) == (Verb.CLOSE, first)
+
+
+def test_a_close_before_its_open_is_refused_and_the_open_opens_nothing(bus: LabWithBus) -> None:
+    receive(close({"token": "run-7"}), bus.services)
+    receive(open_("run-7"), bus.services)
+
+    assert bus.workflows.started == []
+    answers = [(detail["in_reply_to"], detail["reason"]["code"]) for _, detail in bus.eventbridge.told]
+    assert answers == [("close-1", "command.event.nothing-opened"), (EVENT, "command.event.closed-before")]
+
+
+def test_a_close_before_its_open_leaves_other_work_of_the_owner_alone(bus: LabWithBus) -> None:
+    bus.keep(lease("event-other"))
+
+    for verb in ("close", "extend"):
+        receive(json.dumps(event({"token": "run-7"}, **{"id": verb, "detail-type": verb})), bus.services)
+
+    assert bus.workflows.started == []
+    assert {detail["reason"]["code"] for _, detail in bus.eventbridge.told} == {
+        "command.event.nothing-opened"
+    }
+
+
+def test_a_close_while_the_open_is_undecided_comes_again(bus: LabWithBus) -> None:
+    receive(open_("run-7"), bus.services)
+    with pytest.raises(TryLater):
+        receive(close({"token": "run-7"}), bus.services)
+
+    assert bus.eventbridge.put == []
+    bus.grants(bus.workflows.commands[0])
+    receive(close({"token": "run-7"}), bus.services)
+    assert bus.workflows.commands[1].lease == bus.workflows.commands[0].lease_id
+
+
+def test_a_close_waits_a_little_for_the_decision_on_its_open(
+    bus: LabWithBus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receive(open_("run-7"), bus.services)
+    slept: list[float] = []
+
+    def decided_meanwhile(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            bus.grants(bus.workflows.commands[0])
+
+    monkeypatch.setattr(receiving, "sleep", decided_meanwhile)
+    monkeypatch.setattr(receiving, "DECISION_SECONDS", 10)
+    receive(close({"token": "run-7"}), bus.services)
+
+    assert bus.workflows.commands[1].lease == bus.workflows.commands[0].lease_id
+    assert len(slept) == 3
+
+
+def test_a_close_finds_the_decision_that_is_answered_while_it_looks(
+    bus: LabWithBus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receive(open_("run-7"), bus.services)
+    asks = bus.services.ledger.asked
+
+    def meanwhile(pool: str) -> list[AskedByEvent]:
+        found = asks(pool)
+        bus.grants(bus.workflows.commands[0])
+        patch.undo()
+        for each in found:
+            bus.services.ledger.answered(each, None, EIGHT)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bus.services.ledger, "asked", meanwhile)
+        receive(close({"token": "run-7"}), bus.services)
+
+    assert bus.workflows.commands[1].lease == bus.workflows.commands[0].lease_id
+
+
+def test_a_close_of_an_open_that_was_refused_has_nothing_to_close(bus: LabWithBus) -> None:
+    bus.keep(lease("event-other"))
+    receive(open_("run-7"), bus.services)
+    bus.decides(bus.workflows.commands[0], "refused")
+    receive(close({"token": "run-7"}), bus.services)
+
+    assert len(bus.workflows.started) == 1
+    [(kind, detail)] = bus.eventbridge.told
+    assert (kind, detail["reason"]["code"]) == ("lease-refused", "command.event.opened-nothing")
+
+
+def test_a_close_that_comes_while_its_open_is_being_read_keeps_the_open_from_opening(
+    bus: LabWithBus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The open has seen that no close was noted, and is not in the ledger yet, as the close looks for it."""
+    reads, closes = orders.opening, iter([close({"token": "run-7"})])
+
+    def meanwhile(*given: Any) -> Any:
+        for body in closes:
+            receive(body, bus.services)
+        return reads(*given)
+
+    monkeypatch.setattr(orders, "opening", meanwhile)
+    receive(open_("run-7"), bus.services)
+
+    assert bus.workflows.started == []
+    assert [detail["reason"]["code"] for _, detail in bus.eventbridge.told] == [
+        "command.event.nothing-opened",
+        "command.event.closed-before",
+    ]
+    assert bus.services.ledger.asked("gpu") == []
+
+
+def test_a_close_just_after_its_open_looked_for_it_waits_for_the_open(
+    bus: LabWithBus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = bus.services.ledger.close_noted
+
+    def meanwhile(pool: str, opening: str, now: datetime) -> bool:
+        found = looks(pool, opening, now)
+        with pytest.raises(TryLater):
+            receive(close({"token": "run-7"}), bus.services)
+        return found
+
+    monkeypatch.setattr(bus.services.ledger, "close_noted", meanwhile)
+    receive(open_("run-7"), bus.services)
+
+    assert [command.verb for command in bus.workflows.commands] == [Verb.OPEN]
+    assert bus.eventbridge.put == []
+
+
+@pytest.mark.parametrize("at", range(1, 8))
+def test_an_open_that_died_on_its_way_still_heeds_the_close_before_it(bus: LabWithBus, at: int) -> None:
+    receive(close({"token": "run-7"}), bus.services)
+    receive_and_die(bus, open_("run-7"), at)
+    receive(open_("run-7"), bus.services)
+
+    assert bus.workflows.started == []
+    assert bus.services.ledger.asked("gpu") == []
+    assert "command.event.closed-before" in {detail["reason"]["code"] for _, detail in bus.eventbridge.told}
+
+
+@pytest.mark.parametrize("at", range(1, 8))
+def test_a_close_that_comes_after_its_open_died_waits_for_it(bus: LabWithBus, at: int) -> None:
+    receive_and_die(bus, open_("run-7"), at)
+    with suppress(TryLater):
+        receive(close({"token": "run-7"}), bus.services)
+    for command in bus.workflows.commands:
+        bus.grants(command)
+    bus.workflows.decide = bus.grants
+    for body in (open_("run-7"), close({"token": "run-7"})):
+        receive(body, bus.services)
+
+    opened = [command for command in bus.workflows.commands if command.verb is Verb.OPEN]
+    closed = [command.lease for command in bus.workflows.commands if command.verb is Verb.CLOSE]
+    assert closed == [command.lease_id for command in opened]
+
+
+class Died(BaseException):
+    """The function's process is gone."""
+
+
+def receive_and_die(bus: LabWithBus, body: str, at: int) -> None:
+    """The function ends after its n-th call of the table, if it makes so many; the queue will deliver it again."""
+    left = iter(range(at - 1))
+
+    def deadly(act: Callable[..., Any]) -> Callable[..., Any]:
+        def call(**given: Any) -> Any:
+            answer = act(**given)
+            if next(left, None) is None:
+                raise Died
+            return answer
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch, suppress(Died):
+        for name in ("get_item", "query", "put_item", "delete_item"):
+            patch.setattr(bus.dynamodb, name, deadly(getattr(bus.dynamodb, name)))
+        receive(body, bus.services)
+
+
+def test_a_note_of_a_close_is_gone_once_no_open_command_is_good_any_more(bus: LabWithBus) -> None:
+    receive(close({"token": "run-7"}), bus.services)
+
+    [note] = bus.kept().values()
+    assert int(note["ttl"]["N"]) == (EIGHT + 60 * MINUTE).timestamp()
+
+
+# --- without a token -----------------------------------------------------------------------------
+
+
+def test_without_a_token_the_owners_only_running_lease_is_meant(bus: LabWithBus) -> None:
+    bus.keep(lease("cli-1", owner="alice"))
+    bus.keep(lease())
+    receive(close(), bus.services)
+
+    [command] = bus.workflows.commands
+    assert (command.verb, command.lease, command.owner) == (Verb.CLOSE, "event-1", "ci-training")
+
+
+def test_without_a_token_several_leases_are_refused_with_advice(bus: LabWithBus) -> None:
+    bus.keep(lease())
+    bus.keep(lease("event-2"))
+    answer = refused(bus, close())
+
+    assert "event-1 (ci-training), event-2 (ci-training)" in answer["reason"]["text"]
+    assert "the token of the open" in answer["reason"]["text"]
+
+
+def test_a_lease_of_somebody_else_is_never_meant(bus: LabWithBus) -> None:
+    bus.keep(lease("cli-1", owner="alice"))
+    for verb in ("close", "extend"):
+        answer = refused(bus, json.dumps(event(**{"detail-type": verb})))
+        assert answer["reason"]["code"] == "command.no-lease"

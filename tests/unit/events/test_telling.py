@@ -1,0 +1,305 @@
+"""What is told of each kind of entry of the audit trail, and in answer to each decision."""
+
+import dataclasses
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.data.texts import Texts
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Decision, Verb
+from lamplighter.domain.events import lab_event, telling
+from lamplighter.domain.events.asked import DECIDED_WITHIN, AskedByEvent
+from lamplighter.domain.events.telling import Known
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.notices.phrases import clock_and_date
+from lamplighter.reasons.reason import Sentences, reason
+from lamplighter.values import zones
+from tests.unit.events.bus import EIGHT, EVENT, MINUTE, lease
+
+LEASE = lease(nodes=2)
+WHY = reason("lease.closed-by", by="alice")
+ENGLISH = Texts("en")
+
+
+def known(*leases: Any, **more: Any) -> Known:
+    said: dict[str, Any] = {
+        "leases": {each.id: each for each in leases or (LEASE,)},
+        "replies": {LEASE.id: EVENT},
+    }
+    return Known("gpu-lab", ENGLISH, clock_and_date(ENGLISH, zones.zone("Asia/Seoul")), **(said | more))
+
+
+def entry(kind: str, **more: Any) -> Entry:
+    said: dict[str, Any] = {"who": "leases", "what": "it happened", "why": WHY, "lease": LEASE.id}
+    return Entry(EIGHT, "gpu", kind, **(said | more))
+
+
+def told(kind: str, of: Known | None = None, **more: Any) -> dict[str, Any] | None:
+    """The detail of the event of one entry, with its detail-type."""
+    [only] = telling.of_trail([("key", entry(kind, **more))], of or known())
+    assert only.keys == ("key",)
+    return None if only.event is None else {"type": only.event.TYPE, **only.event.detail()}
+
+
+COMMON = {
+    "version": "1",
+    "lab": "gpu-lab",
+    "pool": "gpu",
+    "at": "2026-11-20T20:00:00Z",
+    "lease": LEASE.id,
+    "owner": "ci-training",
+    "in_reply_to": EVENT,
+}
+ENDS, OPENS = "2026-11-20T21:00:00Z", "2026-11-20T19:59:00Z"
+
+
+@pytest.mark.parametrize(
+    ("kind", "details", "expected"),
+    [
+        ("lease-granted", {}, {"type": "lease-granted", "nodes": 2, "opens": OPENS, "closes": ENDS}),
+        ("refused", {}, {"type": "lease-refused", "earliest": None}),
+        ("announced", {"notice": "open"}, {"type": "pool-open", "nodes": 2, "closes": ENDS}),
+        ("announced", {"notice": "degraded"}, {"type": "pool-degraded", "nodes": 2, "closes": ENDS}),
+        ("announced", {"notice": "failed"}, {"type": "pool-degraded", "nodes": 2, "closes": ENDS}),
+        ("warned", {"notice": "warned"}, {"type": "warned", "closes": ENDS}),
+        ("extended", {}, {"type": "extended", "closes": ENDS}),
+        ("shortened", {}, {"type": "extended", "closes": ENDS}),
+        ("closing", {"from": ENDS}, {"type": "pool-closing"}),
+        (
+            "breach",
+            {"rule": "no-lease", "action": "close"},
+            {"type": "breach", "rule": "no-lease", "action": "close"},
+        ),
+        ("breach", {}, {"type": "breach", "rule": None, "action": None}),
+        ("leaked", {"rule": "leaked"}, {"type": "leaked", "rule": "leaked"}),
+    ],
+)
+def test_each_kind_is_told_as_its_event(kind: str, details: dict[str, str], expected: dict[str, Any]) -> None:
+    event = told(kind, details=details)
+
+    assert event is not None
+    assert event.pop("reason") == {
+        "text": "alice closed it",
+        "code": "lease.closed-by",
+        "values": {"by": "alice"},
+        "parts": [],
+    }
+    assert event == COMMON | expected
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "planned",
+        "answered",
+        "failsafe-armed",
+        "scaled",
+        "node-ready",
+        "drained",
+        "metered",
+        "kept",
+        "of-a-later-release",
+    ],
+)
+def test_what_only_explains_is_not_told(kind: str) -> None:
+    assert told(kind) is None
+
+
+@pytest.mark.parametrize("notice", ["closed", "checks", "of-a-later-release", None])
+def test_a_notice_of_another_kind_is_not_told(notice: str | None) -> None:
+    assert told("announced", details={"notice": notice} if notice else {}) is None
+
+
+@pytest.mark.parametrize("kind", ["lease-granted", "refused", "extended", "shortened", "closing"])
+def test_what_answers_a_request_is_told_by_the_answer_alone(kind: str) -> None:
+    assert told(kind, who="training (event)") is None
+    assert told(kind, who="alice") is not None
+
+
+@pytest.mark.parametrize("kind", ["announced", "warned", "closed", "breach", "leaked", "receipt"])
+def test_what_follows_a_request_is_told_whoever_it_names(kind: str) -> None:
+    assert told(kind, who="training (event)", details={"notice": "open"}) is not None
+
+
+def test_what_a_lease_is_not_known_for_is_told_without_it() -> None:
+    for kind in ("announced", "warned", "extended", "closing", "closed", "receipt", "refused"):
+        event = told(kind, known(lease("other")), details={"notice": "open"})
+        assert event is not None
+        assert (event["lease"], event["owner"]) == (LEASE.id, None)
+
+
+def test_a_pool_is_closed_with_the_nodes_that_granted_leases_still_have() -> None:
+    ended = lease(state=LeaseState.CLOSED, closes=EIGHT + 10 * MINUTE)
+    others = (
+        lease("event-2", nodes=1),
+        lease("planned", nodes=4, state=LeaseState.PLANNED),
+        lease("refused", nodes=4, state=LeaseState.REFUSED),
+        lease("later", nodes=4, opens=EIGHT + 30 * MINUTE),
+        lease("closing", nodes=4, state=LeaseState.CLOSING),
+    )
+
+    for leases, nodes in (((ended,), 0), ((ended, *others), 1)):
+        event = told("closed", known(*leases))
+        assert event is not None
+        assert (event["type"], event["nodes"]) == ("pool-closed", nodes)
+
+
+def test_a_proof_of_zero_of_a_whole_pool_is_told_and_one_of_a_lease_by_its_close() -> None:
+    event = told("zero-proven", lease=None, nodes=0)
+    assert event is not None
+    assert (event["type"], event["nodes"], event["lease"]) == ("pool-closed", 0, None)
+    assert told("zero-proven", nodes=0) is None
+
+
+def test_the_receipt_says_what_the_lease_cost() -> None:
+    receipt = {
+        "node_seconds": 7200,
+        "cost": {"amount": "2.474", "currency": "USD"},
+        "closed": "2026-11-20T21:05:00Z",
+    }
+    event = told("receipt", known(receipt=lambda _: receipt))
+
+    assert event is not None
+    assert (event["type"], event["nodes"], event["node_seconds"], event["cost"], event["closed"]) == (
+        "receipt",
+        2,
+        7200,
+        {"amount": "2.474", "currency": "USD"},
+        "2026-11-20T21:05:00Z",
+    )
+    without = told("receipt")
+    assert without is not None
+    assert (without["node_seconds"], without["cost"], without["closed"]) == (0, None, None)
+
+
+# --- verdicts ------------------------------------------------------------------------------------
+
+
+def verdict(check: str, node: str, came_to: str, **more: Any) -> Entry:
+    what = reason("audit.verdict", check=check, verdict=came_to, node=node)
+    return dataclasses.replace(entry("verdict", what=what), **more)
+
+
+def test_the_verdicts_of_one_run_are_one_event() -> None:
+    rows = [
+        ("a", verdict("vectoradd", "n1", "passed")),
+        ("b", verdict("vectoradd", "n2", "failed", why="no output")),
+        ("c", verdict("dcgm", "n1", "passed")),
+        ("d", verdict("dcgm", "n2", "not-proven")),
+    ]
+    [only] = telling.of_trail(rows, known())
+
+    assert only.keys == ("a", "b", "c", "d")
+    assert only.event is not None
+    detail = only.event.detail()
+    assert (only.event.TYPE, detail["reason"]["text"]) == ("verdict", "checks: 2, not passed: 2")  # type: ignore[index,call-overload]
+    assert detail["checks"] == [
+        {"check": "vectoradd", "passed": 1, "failed": 1, "not_proven": 0},
+        {"check": "dcgm", "passed": 1, "failed": 0, "not_proven": 1},
+    ]
+    failed: Any = detail["failed"]
+    assert [(each["check"], each["node"], each["verdict"], each["reason"]["text"]) for each in failed] == [
+        ("vectoradd", "n2", "failed", "no output"),
+        ("dcgm", "n2", "not-proven", "alice closed it"),
+    ]
+
+
+def test_verdicts_of_another_lease_or_another_run_are_another_event() -> None:
+    rows = [
+        ("a", verdict("dcgm", "n1", "passed")),
+        ("b", verdict("dcgm", "n1", "passed", lease="event-2")),
+        ("c", verdict("dcgm", "n1", "passed", at=EIGHT + MINUTE)),
+    ]
+    assert [each.keys for each in telling.of_trail(rows, known())] == [("a",), ("b",), ("c",)]
+
+
+def test_a_verdict_names_twenty_that_failed_and_counts_all() -> None:
+    rows = [(f"{number}", verdict("dcgm", f"n{number}", "failed")) for number in range(50)]
+    [only] = telling.of_trail(rows, known())
+
+    assert isinstance(only.event, lab_event.Verdict)
+    assert len(only.event.failed) == telling.MOST_FAILED
+    assert only.event.checks[0].failed == 50
+
+
+# --- reasons -------------------------------------------------------------------------------------
+
+
+def test_a_reason_is_drawn_by_the_labs_clock_and_has_its_values_for_programs() -> None:
+    event = told(
+        "refused", why=reason("lease.close-is-stale", closes=EIGHT, lease="it", until=EIGHT + MINUTE)
+    )
+    assert event is not None
+    assert "05:00 on 2026-11-21 (Asia/Seoul)" in event["reason"]["text"]
+    assert event["reason"]["code"] == "lease.close-is-stale"
+
+
+def test_several_reasons_are_parts_and_words_of_people_have_no_code() -> None:
+    several = told("refused", why=Sentences((WHY, "words")))
+    assert several is not None
+    assert (several["reason"]["code"], several["reason"]["text"]) == (None, "alice closed it; words")
+    assert [part if isinstance(part, str) else part["code"] for part in several["reason"]["parts"]] == [
+        "lease.closed-by",
+        "words",
+    ]
+    words = told("refused", why="x" * 5000)
+    assert words is not None
+    assert (words["reason"]["code"], len(words["reason"]["text"])) == (None, lab_event.LONGEST_TEXT)
+
+
+# --- answers -------------------------------------------------------------------------------------
+
+ASKED = AskedByEvent(EVENT, "command-1", Verb.OPEN, "gpu", "ci-training", LEASE.id, EIGHT + 15 * MINUTE)
+
+
+def answer(outcome: str, **more: Any) -> dict[str, Any]:
+    decision = Decision("command-1", outcome, WHY, EIGHT, **more)
+    event = telling.of_answer(ASKED, decision, LEASE, known(), EIGHT + MINUTE)
+    assert event is not None
+    detail = {"type": event.TYPE, **event.detail()}
+    detail.pop("reason")
+    return detail
+
+
+@pytest.mark.parametrize(
+    ("outcome", "more", "expected"),
+    [
+        (
+            "granted",
+            {"lease": LEASE.id},
+            {"type": "lease-granted", "nodes": 2, "opens": OPENS, "closes": ENDS},
+        ),
+        ("extended", {}, {"type": "extended", "closes": ENDS}),
+        ("shortened", {}, {"type": "extended", "closes": ENDS}),
+        ("closing", {}, {"type": "pool-closing"}),
+        ("over", {}, {"type": "lease-refused", "earliest": None}),
+        ("refused", {}, {"type": "lease-refused", "earliest": None, "lease": None}),
+        (
+            "refused",
+            {"earliest": EIGHT + 60 * MINUTE},
+            {"type": "lease-refused", "earliest": "2026-11-20T21:00:00Z", "lease": None},
+        ),
+    ],
+)
+def test_each_decision_has_its_answer(outcome: str, more: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert answer(outcome, **more) == COMMON | expected
+
+
+def test_what_is_not_decided_is_not_answered_until_no_decision_can_come() -> None:
+    last = ASKED.expires + DECIDED_WITHIN
+    assert telling.of_answer(ASKED, None, None, known(), last) is None
+    event = telling.of_answer(ASKED, None, None, known(), last + timedelta(seconds=1))
+
+    assert event is not None
+    assert (event.TYPE, event.reason.code, event.lease) == ("lease-refused", "command.event.undecided", None)
+
+
+def test_every_class_of_an_event_has_a_type_of_its_own() -> None:
+    types = [kind.TYPE for kind in lab_event.KINDS]
+
+    assert " ".join(sorted(types)) == (
+        "breach extended leaked lease-granted lease-refused pool-closed pool-closing pool-degraded pool-open"
+        " receipt verdict warned"
+    )
