@@ -243,7 +243,7 @@ def _ending(asked: request.EventRequest, deployed: Deployment) -> str:
                 "be refused"
             )
     try:
-        lease = lease_of(asked, deployed.lab, deployed.ledger.leases(asked.pool), opened, deployed.now)
+        lease = lease_of(asked, deployed.ledger.leases(asked.pool), opened, deployed.now)
     except (BadInput, Refused) as error:
         return f"would end nothing as things are: {printing.drawn_error(error)}"
     return agreed.ending(lease, deployed)

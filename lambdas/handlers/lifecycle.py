@@ -11,7 +11,6 @@ from lamplighter.application import logs
 from lamplighter.application.events.changed_pools import changed_pools
 from lamplighter.application.events.services import lifecycle_services
 from lamplighter.application.events.telling import tell
-from lamplighter.errors import LamplighterError
 
 
 def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
@@ -21,7 +20,7 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     for pool in changed_pools(event, services.lab.pools):
         try:
             told[pool] = tell(pool, services)
-        except LamplighterError as error:
+        except Exception as error:  # noqa: BLE001 -- whatever is wrong with one pool, the others are told
             logs.logger().warning("pool %s: %s", pool, error)
             failed.append(error)
     logs.logger().info("events told", extra={"told": told})

@@ -45,7 +45,7 @@ class EventEntry(Part):
         None,
         ge=1,
         le=100,
-        description="The most nodes at once; left out: as many as the pool has.",
+        description="The most nodes at once on one pool; left out: as many as the pool has.",
         examples=[2],
         json_schema_extra=unit("nodes"),
     )

@@ -95,7 +95,7 @@ MINE, MY_OTHER, ANOTHERS = lease(), lease("event-2"), lease("cli-1", owner="alic
 
 def test_with_a_token_the_lease_of_the_same_work_is_meant() -> None:
     for verb in ("extend", "close"):
-        meant = orders.lease_of(asked({"token": "t"}, verb), LAB, [MINE, MY_OTHER, ANOTHERS], OPENED, EIGHT)
+        meant = orders.lease_of(asked({"token": "t"}, verb), [MINE, MY_OTHER, ANOTHERS], OPENED, EIGHT)
         assert meant == MY_OTHER
 
 
@@ -111,7 +111,7 @@ def test_with_a_token_the_lease_of_the_same_work_is_meant() -> None:
 def test_with_a_token_no_other_lease_is_meant(opened: Decision | None, code: str) -> None:
     for verb in ("extend", "close"):
         with pytest.raises(Refused) as raised:
-            orders.lease_of(asked({"token": "t"}, verb), LAB, [MINE, ANOTHERS], opened, EIGHT)
+            orders.lease_of(asked({"token": "t"}, verb), [MINE, ANOTHERS], opened, EIGHT)
         assert getattr(raised.value.said, "code", "") == code
 
 
@@ -119,19 +119,19 @@ def test_without_a_token_the_owners_only_running_lease_is_meant() -> None:
     ahead = lease("event-3", opens=EIGHT + HOUR, closes=EIGHT + 2 * HOUR)
     over = lease("event-4", state=LeaseState.CLOSED)
 
-    assert orders.lease_of(asked(verb="close"), LAB, [ANOTHERS, ahead, over, MINE], None, EIGHT) == MINE
+    assert orders.lease_of(asked(verb="close"), [ANOTHERS, ahead, over, MINE], None, EIGHT) == MINE
 
 
 def test_a_close_again_means_the_lease_that_is_closing() -> None:
     closing = lease(state=LeaseState.CLOSING)
 
-    assert orders.lease_of(asked(verb="close"), LAB, [closing], None, EIGHT) == closing
+    assert orders.lease_of(asked(verb="close"), [closing], None, EIGHT) == closing
     with pytest.raises(Refused):
-        orders.lease_of(asked(verb="extend"), LAB, [closing], None, EIGHT)
+        orders.lease_of(asked(verb="extend"), [closing], None, EIGHT)
 
 
 def test_without_a_token_several_leases_or_none_are_refused() -> None:
     with pytest.raises(BadInput, match="by the token of the open"):
-        orders.lease_of(asked(verb="close"), LAB, [MINE, MY_OTHER], None, EIGHT)
+        orders.lease_of(asked(verb="close"), [MINE, MY_OTHER], None, EIGHT)
     with pytest.raises(Refused):
-        orders.lease_of(asked(verb="close"), LAB, [ANOTHERS], None, EIGHT)
+        orders.lease_of(asked(verb="close"), [ANOTHERS], None, EIGHT)

@@ -247,7 +247,7 @@ def test_a_close_finds_the_decision_that_is_answered_while_it_looks(
         bus.grants(bus.workflows.commands[0])
         patch.undo()
         for each in found:
-            bus.services.ledger.answered(each, None, EIGHT)
+            bus.services.ledger.forget(each)
         return found
 
     with monkeypatch.context() as patch:

@@ -40,7 +40,7 @@ def told(kind: str, of: Known | None = None, **more: Any) -> dict[str, Any] | No
     """The detail of the event of one entry, with its detail-type."""
     [only] = telling.of_trail([("key", entry(kind, **more))], of or known())
     assert only.keys == ("key",)
-    return None if only.event is None else {"type": only.event.TYPE, **only.event.detail()}
+    return None if not only.events else {"type": only.events[0].TYPE, **only.events[0].detail()}
 
 
 COMMON = {
@@ -192,9 +192,9 @@ def test_the_verdicts_of_one_run_are_one_event() -> None:
     [only] = telling.of_trail(rows, known())
 
     assert only.keys == ("a", "b", "c", "d")
-    assert only.event is not None
-    detail = only.event.detail()
-    assert (only.event.TYPE, detail["reason"]["text"]) == ("verdict", "checks: 2, not passed: 2")  # type: ignore[index,call-overload]
+    [event] = only.events
+    detail = event.detail()
+    assert (event.TYPE, detail["reason"]["text"]) == ("verdict", "checks: 2, not passed: 2")  # type: ignore[index,call-overload]
     assert detail["checks"] == [
         {"check": "vectoradd", "passed": 1, "failed": 1, "not_proven": 0},
         {"check": "dcgm", "passed": 1, "failed": 0, "not_proven": 1},
@@ -219,9 +219,10 @@ def test_a_verdict_names_twenty_that_failed_and_counts_all() -> None:
     rows = [(f"{number}", verdict("dcgm", f"n{number}", "failed")) for number in range(50)]
     [only] = telling.of_trail(rows, known())
 
-    assert isinstance(only.event, lab_event.Verdict)
-    assert len(only.event.failed) == telling.MOST_FAILED
-    assert only.event.checks[0].failed == 50
+    [event] = only.events
+    assert isinstance(event, lab_event.Verdict)
+    assert len(event.failed) == telling.MOST_FAILED
+    assert event.checks[0].failed == 50
 
 
 # --- reasons -------------------------------------------------------------------------------------

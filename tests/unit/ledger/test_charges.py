@@ -28,6 +28,9 @@ def usd(amount: str | int) -> Money:
     return Money.of(amount, "USD")
 
 
+WHY = Entry(EIGHT, "gpu", "receipt", "leases", "the time without a lease", "counted")
+
+
 def ran(minutes: int, cost: str | int = 1) -> NodeTime:
     return NodeTime(minutes * MINUTE, usd(cost))
 
@@ -48,8 +51,8 @@ def test_what_is_charged_adds_up_until_it_is_billed_as_it_was_read(ledger: Ledge
     assert (first, both, budget(ledger).unleased) == (ran(1), ran(3, 5), usd(5))
     assert first is not None
     assert both is not None
-    assert ledger.bill_unleased("gpu", EIGHT, {"lease": None}, first) is False
-    assert ledger.bill_unleased("gpu", EIGHT, {"pool": "gpu", "lease": None}, both) is True
+    assert ledger.bill_unleased("gpu", EIGHT, {"lease": None}, first, WHY) is False
+    assert ledger.bill_unleased("gpu", EIGHT, {"pool": "gpu", "lease": None}, both, WHY) is True
     [receipt] = ledger.receipts("gpu")
     assert (ledger.pool("gpu").unbilled, list(receipt.items())) == (None, [("lease", None), ("pool", "gpu")])
 
@@ -59,7 +62,7 @@ def test_what_is_unbilled_is_the_same_in_whatever_order_its_keys_come(ledger: Le
     text = json.dumps(dict(sorted(ran(1).to_json().items())))
     assert kept("POOL#gpu", "STATE")["unbilled"] == text
 
-    assert ledger.bill_unleased("gpu", EIGHT, {}, ran(1)) is True
+    assert ledger.bill_unleased("gpu", EIGHT, {}, ran(1), WHY) is True
 
 
 def test_an_overrun_is_unbilled_only_where_its_lease_has_its_receipt(ledger: Ledger) -> None:

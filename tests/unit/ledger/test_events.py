@@ -32,15 +32,14 @@ def test_a_request_is_kept_until_it_is_answered_and_again_it_is_the_same(bus: Le
     assert bus.asked("gpu") == [ASKED]
     assert bus.asked("big") == []
     assert ttl("ASKED#e-1") == (EIGHT + KEEP_ASKED).timestamp()
-    bus.answered(ASKED, None, EIGHT)
+    bus.forget(ASKED)
 
     assert bus.asked("gpu") == []
-    assert bus.opened_by("gpu", "event-1") is None
 
 
 def test_the_lease_that_a_request_opened_names_it(bus: LedgerEvents) -> None:
     bus.ask(ASKED, EIGHT)
-    bus.answered(ASKED, "event-1", EIGHT)
+    bus.forget(ASKED)
 
     assert bus.opened_by("gpu", "event-1") == "e-1"
     assert bus.opened_by("big", "event-1") is None
@@ -96,7 +95,7 @@ def test_the_trail_has_each_entry_by_its_own_key_oldest_first(bus: LedgerEvents,
 def test_nothing_of_the_bus_is_in_the_pools_own_partition(bus: LedgerEvents, dynamodb: Any) -> None:
     """The functions of the bus may write only here."""
     bus.ask(ASKED, EIGHT)
-    bus.answered(ASKED, "event-1", EIGHT)
+    bus.forget(ASKED)
     bus.note_close("gpu", "c-1", EIGHT)
     bus.move_cursor("gpu", Cursor(EIGHT))
 

@@ -16,6 +16,7 @@ from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.events import log_line, orders, request, telling
 from lamplighter.domain.events.asked import AskedByEvent
 from lamplighter.domain.events.request import EventRequest
+from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import BadInput, OutsideFailed, Refused, TryLater
 from lamplighter.reasons.reason import Said, reason
 
@@ -31,8 +32,14 @@ def receive(body: str, services: EventServices) -> None:
     try:
         event = _event(body)
         _log(event)
-        asked = request.read(event, services.lab, services.now())
-        command = _command(asked, services)
+        asked = request.of_any_age(event, services.lab)
+        waiting = services.ledger.waiting(asked.pool, asked.event)
+        if waiting is None and _answered_before(asked, services):
+            logger().info("answered before", extra={"event": asked.event, "entry": asked.entry})
+            return
+        if waiting is None:
+            asked = request.read(event, services.lab, services.now())
+        command = _command(asked, waiting, services)
         _keep(asked, command, services)
     except (BadInput, Refused) as error:
         _turn_away(body, error.said, services)
@@ -45,10 +52,25 @@ def receive(body: str, services: EventServices) -> None:
         services.wake(command.pool)
 
 
-def _command(asked: EventRequest, services: EventServices) -> Command:
-    """The command of a request, about the lease that it means."""
+def _answered_before(asked: EventRequest, services: EventServices) -> bool:
+    """Whether the queue hands out again an event that was answered: without a token its id is the command's."""
+    return asked.token is None and services.ledger.command(asked.pool, asked.command_id()) is not None
+
+
+def _command(asked: EventRequest, waiting: AskedByEvent | None, services: EventServices) -> Command:
+    """The command of a request, about the lease that it means; that of a `waiting` one is known already."""
     if asked.verb is Verb.OPEN:
         return orders.opening(asked, services.lab)
+    lease = services.ledger.lease(asked.pool, waiting.lease) if waiting else None
+    if lease is None:
+        lease = _lease(asked, services)
+    if asked.verb is Verb.EXTEND:
+        return orders.extending(asked, services.lab, lease)
+    return orders.closing(asked, services.lab, lease)
+
+
+def _lease(asked: EventRequest, services: EventServices) -> Lease:
+    """The lease that an extend or a close means."""
     opened = None
     if asked.token:
         opening = asked.command_id(Verb.OPEN)
@@ -56,11 +78,7 @@ def _command(asked: EventRequest, services: EventServices) -> Command:
             # Noted before the look at what was asked: an open that comes meanwhile sees the note.
             services.ledger.note_close(asked.pool, opening, services.now())
         opened = _decision(asked, opening, services)
-    leases = services.ledger.leases(asked.pool)
-    lease = orders.lease_of(asked, services.lab, leases, opened, services.now())
-    if asked.verb is Verb.EXTEND:
-        return orders.extending(asked, services.lab, lease)
-    return orders.closing(asked, services.lab, lease)
+    return orders.lease_of(asked, services.ledger.leases(asked.pool), opened, services.now())
 
 
 def _decision(asked: EventRequest, opening: str, services: EventServices) -> Decision | None:

@@ -26,7 +26,12 @@ def tell(pool: str, services: EventServices) -> list[str]:
 
     Raises OutsideFailed where it did not take all, after all were tried.
     """
-    told = [*_answer(pool, services), *_tell_trail(pool, services)]
+    try:
+        answered = _answer(pool, services)
+    finally:
+        # Whatever is wrong with a request, what happens is told.
+        trail = _tell_trail(pool, services)
+    told = [*answered, *trail]
     failed = [error for _, error in told if error]
     if failed:
         error = reason("command.event.not-told", count=len(failed), error=failed[0])
@@ -43,12 +48,12 @@ def _answer(pool: str, services: EventServices) -> list[tuple[str, str]]:
         lease = services.ledger.lease(pool, asked.lease)
         answer = telling.of_answer(asked, decision, lease, known, now)
         if answer is not None:
-            ready.append((asked, decision.granted if decision else None, answer))
-    failed = put([answer for *_, answer in ready], services)
-    for place, (asked, opened, _) in enumerate(ready):
+            ready.append((asked, answer))
+    failed = put([answer for _, answer in ready], services)
+    for place, (asked, _) in enumerate(ready):
         if place not in failed or now - asked.expires > GIVEN_UP_AFTER:
-            services.ledger.answered(asked, opened, now)
-    return [(answer.TYPE, failed.get(place, "")) for place, (*_, answer) in enumerate(ready)]
+            services.ledger.forget(asked)
+    return [(answer.TYPE, failed.get(place, "")) for place, (_, answer) in enumerate(ready)]
 
 
 def _tell_trail(pool: str, services: EventServices) -> list[tuple[str, str]]:
@@ -57,12 +62,21 @@ def _tell_trail(pool: str, services: EventServices) -> list[tuple[str, str]]:
     cursor = services.ledger.cursor(pool)
     begun = cursor or Cursor.first(now)
     read = services.ledger.trail(pool, begun.since)
-    new = [(key, entry) for key, entry in read if key not in begun.keys] if cursor else []
+    # Of a new bus, what is older than its beginning counts as told.
+    before = frozenset() if cursor else frozenset(key for key, entry in read if entry.at < begun.until)
+    tellable = [(key, entry) for key, entry in read if telling.is_told(entry)]
+    later = telling.unfinished(tellable, now)
+    new = [row for row in tellable if row[0] not in begun.keys | before | later]
     told = telling.of_trail(new, _known(pool, new, services))
-    events = [(each.keys, each.event) for each in told if each.event is not None]
+    events = [(each.keys, event) for each in told for event in each.events]
     failed = put([event for _, event in events], services)
-    untold = {key for place in failed for key in events[place][0]}
-    after = begun.moved(((key, entry.at) for key, entry in read), untold, now)
+    owed = later.union(*(events[place][0] for place in failed)) - begun.keys
+    after = begun.moved(
+        ((key, entry.at) for key, entry in read),
+        told=before.union(*(each.keys for each in told)) - owed,
+        owed=owed,
+        now=now,
+    )
     if cursor is None or new or after.until - begun.until > OVERLAP:
         # Where another run moved it meanwhile, that run has told the same.
         with suppress(Conflict):

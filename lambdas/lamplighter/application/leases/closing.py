@@ -69,7 +69,7 @@ def restore_experiments(run: Mapping[str, object], lease_services: LeaseServices
             what=_closes(pool, decided.leases),
             why=decided.reason,
             lease=decided.leases[0].id if decided.leases else None,
-            details={"from": instant.written(decided.leases[0].closes)} if decided.leases else {},
+            details=_details(decided.leases),
         )
         try:
             lease_services.ledger.begin_closing(decided.leases, state, now, why)
@@ -91,6 +91,13 @@ def restore_experiments(run: Mapping[str, object], lease_services: LeaseServices
         "over": decided.over is not None,
         "reason": document(decided.over or decided.reason),
     }
+
+
+def _details(leases: Sequence[Lease]) -> dict[str, str]:
+    if not leases:
+        return {}
+    several = {"leases": ",".join(lease.id for lease in leases)} if len(leases) > 1 else {}
+    return {"from": instant.written(leases[0].closes), **several}
 
 
 def _closes(pool: str, leases: Sequence[Lease]) -> Reason:
@@ -186,9 +193,27 @@ def receipt(run: Mapping[str, object], lease_services: LeaseServices) -> dict[st
     if ran is not None and ran.time:
         at = instant.read(str(proof["at"])) if proof.get("at") else lease_services.now()
         document = receipts.unleased_receipt(pool, at, ran, proof)
-        lease_services.ledger.bill_unleased(pool, at, document, ran)
+        lease_services.ledger.bill_unleased(
+            pool, at, document, ran, _unleased(pool, ran, at, lease_services.now())
+        )
         made.append(document)
     return receipts.named(pool, made)
+
+
+def _unleased(pool: str, ran: NodeTime, closed: datetime, now: datetime) -> Entry:
+    return Entry(
+        at=now,
+        pool=pool,
+        kind="receipt",
+        who="leases",
+        what=reason("audit.unleased-cost", cost=str(ran.cost)),
+        why=reason("audit.node-seconds", seconds=ran.seconds),
+        details={
+            "node_seconds": str(ran.seconds),
+            "closed": instant.written(closed),
+            **{name: value for name, value in ran.cost.to_json().items() if name != "exact"},
+        },
+    )
 
 
 def _lives(pool: str, lease_services: LeaseServices) -> tuple[NodeLife, ...]:

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+FIRST = timedelta(minutes=5)
+"""So much of the past is told when the lab gets its bus: until then nothing looks at the trail."""
 OVERLAP = timedelta(minutes=15)
 """No function runs longer (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
 GIVEN_UP_AFTER = timedelta(days=1)
@@ -24,18 +26,25 @@ class Cursor:
 
     @classmethod
     def first(cls, now: datetime) -> "Cursor":
-        """Of a pool of which nothing was told yet: what happened before is history."""
-        return cls(now)
+        """Of a pool of which nothing was told yet: what happened long before is history."""
+        return cls(now - FIRST)
 
     @property
     def since(self) -> datetime:
         """From when the trail has to be read."""
         return self.until - OVERLAP
 
-    def moved(self, read: Iterable[tuple[str, datetime]], untold: Collection[str], now: datetime) -> "Cursor":
-        """After telling what was read, (key, instant) each, without those that are still to be told."""
+    def moved(
+        self,
+        read: Iterable[tuple[str, datetime]],
+        *,
+        told: Collection[str],
+        owed: Collection[str],
+        now: datetime,
+    ) -> "Cursor":
+        """After a run that read these entries, (key, instant) each; some were told, and some are still to be told."""
         rows = list(read)
-        owed = [at for key, at in rows if key in untold and now - at < GIVEN_UP_AFTER]
-        until = max(self.until, min([now, *owed]))
-        keys = {key for key, at in rows if key not in untold and at >= until - OVERLAP}
+        waiting = [at for key, at in rows if key in owed and now - at < GIVEN_UP_AFTER]
+        until = max(self.until, min([now, *waiting]))
+        keys = {key for key, at in rows if (key in told or key in self.keys) and at >= until - OVERLAP}
         return Cursor(until, frozenset(keys), self.version)

@@ -1,7 +1,8 @@
 """The command that a request on the bus means, and which lease it is about.
 
-A request owns nothing by its own words: the lease belongs to the owner that the entry names. So an entry can extend and
-close only leases of its owner. Every open asks for nodes of its own, even where the pool is open for others.
+A request owns nothing by its own words: the lease belongs to the owner that the entry names. An entry can extend and
+close only leases that its own events opened. Every open asks for nodes of its own, even where the pool is open for
+others.
 """
 
 from collections.abc import Iterable
@@ -59,13 +60,12 @@ def extending(request: EventRequest, lab: Lab, lease: Lease) -> Command:
 def closing(request: EventRequest, lab: Lab, lease: Lease) -> Command:
     """The command to end this lease before its time."""
     given = _order(request, lab)
-    return replace(given, lease=lease.id, because=reason("lease.closed-by", by=given.by))
+    because = request.because or reason("lease.closed-by", by=given.by)
+    return replace(given, lease=lease.id, because=because)
 
 
-def lease_of(
-    request: EventRequest, lab: Lab, leases: Iterable[Lease], opened: Decision | None, now: datetime
-) -> Lease:
-    """The lease to extend or close: with a token that of the same piece of work, else the owner's only running one.
+def lease_of(request: EventRequest, leases: Iterable[Lease], opened: Decision | None, now: datetime) -> Lease:
+    """The lease to extend or close: with a token that of the same piece of work, else the entry's only running one.
 
     `opened` is the decision on the open command with the same token, if there was one. Raises Refused or BadInput
     where no lease is meant, or several are.
@@ -73,7 +73,7 @@ def lease_of(
     if request.token is not None and opened is None:
         # Its open may still come. The owner's running lease is of another piece of work.
         raise Refused(reason("command.event.nothing-opened", verb=request.verb.value, token=request.token))
-    theirs = [lease for lease in leases if lease.owner == _owner(request, lab)]
+    theirs = [lease for lease in leases if lease.source == SOURCE and lease.by == giver(request.entry)]
     if opened is not None:
         lease = next((lease for lease in theirs if lease.id == opened.granted), None)
         if lease is None:

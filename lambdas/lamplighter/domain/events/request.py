@@ -7,7 +7,7 @@ put events of its source. The detail never says who asks. orders.py in this fold
 import hashlib
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from lamplighter.domain.commands import body_keys
@@ -58,21 +58,35 @@ class EventRequest:
     because: str | None = None
 
     def command_id(self, verb: Verb | None = None) -> str:
-        """The id of the command; with a token the same source, token and verb always give the same id."""
+        """The id of the command; with a token the same source, pool, token and verb always give the same id."""
         if self.token is None:
             return self.event
-        known = hashlib.sha256(f"{self.source} {self.token}".encode()).hexdigest()[:16]
+        known = hashlib.sha256(f"{self.source} {self.pool} {self.token}".encode()).hexdigest()[:16]
         return f"event-{verb or self.verb}-{known}"
+
+    def check_age(self, now: datetime) -> None:
+        """Raises Refused for a request that comes too late, or from a clock that is too far ahead."""
+        if now - self.issued > EXPIRES_AFTER:
+            raise Refused(reason("command.event.too-old", put=self.issued, came=now, within=EXPIRES_AFTER))
+        if self.issued - now > AHEAD:
+            raise Refused(reason("command.event.ahead", put=self.issued, came=now, within=AHEAD))
 
 
 def read(event: Mapping[str, object], lab: Lab, now: datetime) -> EventRequest:
-    """The request of an event in EventBridge's form.
+    """The request of an event in EventBridge's form, put at its own time, or now where its clock goes ahead.
 
-    Raises BadInput, which names the key that is wrong, and Refused where the entry may not ask for it.
+    Raises BadInput, which names the key that is wrong, and Refused where the entry may not ask for it, or not any more.
     """
+    asked = of_any_age(event, lab)
+    asked.check_age(now)
+    return replace(asked, issued=min(asked.issued, now))
+
+
+def of_any_age(event: Mapping[str, object], lab: Lab) -> EventRequest:
+    """The same for an event that was let in before, and comes again."""
     entry, allowed = _entry(event, lab)
     verb = _verb(event.get("detail-type"), entry, allowed)
-    issued = _issued(event.get("time"), now)
+    issued = _issued(event.get("time"))
     detail = event.get("detail")
     if not isinstance(detail, Mapping):
         raise BadInput(reason("command.event.no-detail"))
@@ -133,19 +147,15 @@ def _verb(detail_type: object, entry: str, allowed: EventEntry) -> Verb:
     return Verb(str(detail_type))
 
 
-def _issued(time: object, now: datetime) -> datetime:
-    """The event's own time: neither too old nor ahead of ours by more than clocks differ."""
+def _issued(time: object) -> datetime:
+    """The event's own time."""
     try:
         issued = instant.read(time if isinstance(time, str) else "")
     except (BadInput, OverflowError):
         raise BadInput(reason("command.event.no-time")) from None
     if not body_keys.FIRST <= issued < body_keys.LAST:
         raise BadInput(reason("command.event.no-time"))
-    if now - issued > EXPIRES_AFTER:
-        raise Refused(reason("command.event.too-old", put=issued, came=now, within=EXPIRES_AFTER))
-    if issued - now > AHEAD:
-        raise Refused(reason("command.event.ahead", put=issued, came=now, within=AHEAD))
-    return min(issued, now)
+    return issued
 
 
 def _pool(named: str | None, entry: str, allowed: EventEntry, pools: Collection[str]) -> str:

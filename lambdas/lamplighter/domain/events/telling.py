@@ -1,8 +1,8 @@
 """Which events the lab tells: of what its audit trail says happened, and in answer to requests on the bus."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import TypedDict
 
@@ -55,13 +55,16 @@ class Known:
         return EventReason.of(said, self.texts, self.clock)
 
 
+ALL_WRITTEN = timedelta(minutes=2)
+
+
 @dataclass(frozen=True)
 class Told:
     """An event, and the entries of the trail that it tells, by their keys."""
 
     keys: tuple[str, ...]
-    event: LabEvent | None
-    """None for entries that no event tells."""
+    events: tuple[LabEvent, ...]
+    """None for entries that no event tells; one for each lease that a close of the whole pool ends."""
 
 
 def of_trail(entries: Sequence[tuple[str, Entry]], known: Known) -> list[Told]:
@@ -74,8 +77,33 @@ def of_trail(entries: Sequence[tuple[str, Entry]], known: Known) -> list[Told]:
     told = []
     for _, group in groupby(entries, together):
         rows = list(group)
-        told.append(Told(tuple(key for key, _ in rows), _event([entry for _, entry in rows], known)))
+        happened = _each_lease([entry for _, entry in rows])
+        events_of_it = (_event(entries_of_lease, known) for entries_of_lease in happened)
+        told.append(Told(tuple(key for key, _ in rows), tuple(event for event in events_of_it if event)))
     return told
+
+
+def _each_lease(entries: Sequence[Entry]) -> list[Sequence[Entry]]:
+    """A close of a whole pool is one entry, and ends several leases."""
+    named = entries[0].details.get("leases")
+    if entries[0].kind != "closing" or not named:
+        return [entries]
+    return [[replace(entries[0], lease=lease)] for lease in named.split(",")]
+
+
+def is_told(entry: Entry) -> bool:
+    """Whether an event may tell it."""
+    return entry.kind in _TELLS
+
+
+def unfinished(entries: Sequence[tuple[str, Entry]], now: datetime) -> frozenset[str]:
+    """The verdicts of which more may be on the way: they are written in parts, and the notice comes after them all."""
+    announced = {entry.lease for _, entry in entries if entry.kind == "announced"}
+    return frozenset(
+        key
+        for key, entry in entries
+        if entry.kind == "verdict" and entry.lease not in announced and now - entry.at < ALL_WRITTEN
+    )
 
 
 def of_answer(
@@ -231,7 +259,7 @@ def _value(entry: Entry, name: str) -> str:
 
 
 def _receipt(it: Happened) -> LabEvent:
-    found = (it.known.receipt(it.lease) if it.lease else None) or {}
+    found = (it.known.receipt(it.lease) if it.lease else None) or _unleased(it.entry.details)
     cost, closed, seconds = found.get("cost"), found.get("closed"), found.get("node_seconds")
     return events.Receipt(
         **it.about(),
@@ -242,6 +270,14 @@ def _receipt(it: Happened) -> LabEvent:
         else None,
         closed=instant.read(str(closed)) if closed else None,
     )
+
+
+def _unleased(details: Mapping[str, str]) -> Mapping[str, object]:
+    """The receipt of time without a lease, as its entry has it."""
+    if "node_seconds" not in details:
+        return {}
+    cost = {name: details.get(name, "") for name in ("amount", "currency")}
+    return {"cost": cost, "closed": details.get("closed"), "node_seconds": int(details["node_seconds"])}
 
 
 _TELLS: Mapping[str, Callable[[Happened], LabEvent | None]] = {

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from lamplighter.domain.events.bus_policy import MOST_CHARACTERS, characters
+from lamplighter.domain.events.orders import is_giver
 from lamplighter.lab.events import EventEntry
 from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
@@ -48,6 +49,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
                 "is longer than guard.longest_lease, which holds for everybody; write less, or leave it out",
                 (("guard", "longest_lease"),),
             )
+    yield from _owners(lab)
     needed = characters(lab)
     if needed > MOST_CHARACTERS:
         yield Misfit(
@@ -55,6 +57,19 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
             f"needs {needed} characters of the bus's policy, and EventBridge takes {MOST_CHARACTERS};"
             " write fewer entries or principals",
         )
+
+
+def _owners(lab: Lab) -> Iterator[Misfit]:
+    """No owner may have the name of one who gives commands by events."""
+    named: dict[Path, str] = {("owner",): lab.owner}
+    named |= {("windows", index, "owner"): lab.owner_of(window) for index, window in enumerate(lab.windows)}
+    entries = lab.events.allow if lab.events else {}
+    named |= {(*ALLOW, name, "owner"): entry.owner or name for name, entry in entries.items()}
+    for path, owner in named.items():
+        if is_giver(owner):
+            yield Misfit(
+                path, f"is {shown(owner)}, which is how the audit trail names an entry; write another"
+            )
 
 
 def _principals(entry: EventEntry, path: Path) -> Iterator[Misfit]:

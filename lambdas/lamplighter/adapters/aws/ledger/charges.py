@@ -69,7 +69,12 @@ class LedgerCharges(LedgerChanges):
             )
 
     def bill_unleased(
-        self, pool: str, closed: datetime, receipt: Mapping[str, object], billed: "NodeTime"
+        self,
+        pool: str,
+        closed: datetime,
+        receipt: Mapping[str, object],
+        billed: "NodeTime",
+        why: "Entry",
     ) -> bool:
         """Keeps the receipt of unleased node time; False if it is kept already, or more was counted since."""
         sort_key = f"{items.RECEIPT}{items.sortable(closed)}#unleased"
@@ -78,6 +83,7 @@ class LedgerCharges(LedgerChanges):
             self._table.transact(
                 [
                     self._table.put_in_transaction(items.item(items.pool_key(pool), sort_key, document)),
+                    self._table.put_in_transaction(items.audit_item(why)),
                     self._table.update_in_transaction(
                         items.pool_key(pool),
                         items.STATE,

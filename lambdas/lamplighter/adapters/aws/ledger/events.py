@@ -5,11 +5,14 @@ expires.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
+from lamplighter.adapters.aws.ledger.table import Conflict
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.events.asked import AskedByEvent
 from lamplighter.domain.events.cursor import Cursor
 from lamplighter.reasons.fields import from_document, to_document
@@ -30,18 +33,26 @@ class LedgerEvents(LedgerReads):
         """Keeps a request until it is answered; the same event again is the same item."""
         until = now + KEEP_ASKED
         self._table.put(items.item(EVENT + asked.pool, ASKED + asked.event, to_document(asked), until=until))
+        if asked.verb is Verb.OPEN and not asked.held:
+            self._note_opening(asked, now)
+
+    def _note_opening(self, asked: AskedByEvent, now: datetime) -> None:
+        """Of several events with one token the first counts: its sender waits for it."""
+        opened = items.item(
+            EVENT + asked.pool, OPENED + asked.lease, {"event": asked.event}, until=now + KEEP_OPENED
+        )
+        with suppress(Conflict):
+            self._table.put(opened, "attribute_not_exists(pk)")
 
     def asked(self, pool: str) -> list[AskedByEvent]:
         """The requests about a pool that wait for an answer."""
         found = self._table.query(EVENT + pool, ASKED, ASKED + _AFTER_ALL)
         return [from_document(AskedByEvent, items.values(item)) for item in found]
 
-    def answered(self, asked: AskedByEvent, opened: str | None, now: datetime) -> None:
-        """The request is answered; with the lease that it opened, if it opened one, its events name the request."""
-        if opened is not None:
-            key, until = f"{OPENED}{opened}", now + KEEP_OPENED
-            self._table.put(items.item(EVENT + asked.pool, key, {"event": asked.event}, until=until))
-        self.forget(asked)
+    def waiting(self, pool: str, event: str) -> AskedByEvent | None:
+        """The request of this event, where it waits for an answer."""
+        found = self._table.get(EVENT + pool, ASKED + event)
+        return None if found is None else from_document(AskedByEvent, items.values(found))
 
     def forget(self, asked: AskedByEvent) -> None:
         """The request waits no more."""
