@@ -483,7 +483,7 @@ BREAKAGES = (
         3,
         "an open does not heed the close that came before it",
         f"{APPLICATION}/events/receiving.py",
-        "if ledger.close_noted(asked.pool, command.id):",
+        "if ledger.close_noted(asked.pool, command.id, now):",
         "if False:",
     ),
     Breakage(

@@ -230,11 +230,8 @@ def test_only_two_requests_run_at_once_and_each_fails_alone(stack: Template) -> 
 
 def test_only_the_rule_may_put_requests_into_the_queue(stack: Template) -> None:
     """Who may send to every queue of the account could put there an event with any source."""
-    [(rule, _)] = [
-        (name, each)
-        for name, each in stack.of_type("AWS::Events::Rule").items()
-        if "EventPattern" in each["Properties"]
-    ]
+    rules = stack.of_type("AWS::Events::Rule")
+    [rule] = [name for name, each in rules.items() if "EventPattern" in each["Properties"]]
     [policy] = [
         each["PolicyDocument"]["Statement"]
         for each in stack.properties("AWS::SQS::QueuePolicy")
