@@ -6,7 +6,7 @@ moto's EKS does not move its groups, so a test says when EKS and Auto Scaling ca
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -146,6 +146,7 @@ class LabOnMoto:
         name: str = "cli-1",
         run: str | None = None,
         owner: str = "alice",
+        **more: Any,
     ) -> Lease:
         """Put a granted lease in the ledger."""
         lease = Lease(
@@ -160,6 +161,7 @@ class LabOnMoto:
             hold=Money.of(1, "USD"),
             run=run,
         )
+        lease = replace(lease, **more)
         planned = lease.moved_to(LeaseState.PLANNED)
         self.capacity.ledger.plan(planned)
         boto3.client("dynamodb").update_item(

@@ -211,6 +211,7 @@ def lease(name: str = "event-1", **more: Any) -> Lease:
         "nodes": 1,
         "owner": "ci-training",
         "source": "event",
+        "by": "training (event)",
         "state": LeaseState.OPEN,
         "opens": EIGHT - MINUTE,
         "closes": EIGHT + 60 * MINUTE,

@@ -10,7 +10,7 @@ Rows = list[tuple[str, datetime]]
 
 def after(cursor: Cursor, read: Rows, owed: set[str], now: datetime) -> Cursor:
     """After a run that told all that it read but what is still owed."""
-    return cursor.moved(read, told={key for key, _ in read} - owed, owed=owed, now=now)
+    return cursor.moved(read, done={key for key, _ in read} - owed, owed=owed, now=now)
 
 
 def test_a_new_bus_begins_a_while_before_its_first_look() -> None:
@@ -21,7 +21,7 @@ def test_a_new_bus_begins_a_while_before_its_first_look() -> None:
 
 
 def test_what_no_event_tells_is_not_kept() -> None:
-    cursor = Cursor(EIGHT).moved([("a", EIGHT), ("b", EIGHT)], told={"a"}, owed=(), now=EIGHT + MINUTE)
+    cursor = Cursor(EIGHT).moved([("a", EIGHT), ("b", EIGHT)], done={"a"}, owed=(), now=EIGHT + MINUTE)
 
     assert cursor.keys == {"a"}
 

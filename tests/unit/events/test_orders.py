@@ -90,7 +90,7 @@ def test_two_opens_by_one_token_are_one_lease_and_without_one_they_are_two() -> 
 # --- which lease ---------------------------------------------------------------------------------
 
 OPENED = Decision("c", "granted", "for a reason", EIGHT, lease="event-2")
-MINE, MY_OTHER, ANOTHERS = lease(), lease("event-2"), lease("cli-1", owner="alice")
+MINE, MY_OTHER, ANOTHERS = lease(), lease("event-2"), lease("cli-1", owner="alice", source="cli", by="alice")
 
 
 def test_with_a_token_the_lease_of_the_same_work_is_meant() -> None:

@@ -369,7 +369,7 @@ def test_a_note_of_a_close_is_gone_once_no_open_command_is_good_any_more(bus: La
 
 
 def test_without_a_token_the_owners_only_running_lease_is_meant(bus: LabWithBus) -> None:
-    bus.keep(lease("cli-1", owner="alice"))
+    bus.keep(lease("cli-1", owner="alice", source="cli", by="alice"))
     bus.keep(lease())
     receive(close(), bus.services)
 
@@ -387,7 +387,7 @@ def test_without_a_token_several_leases_are_refused_with_advice(bus: LabWithBus)
 
 
 def test_a_lease_of_somebody_else_is_never_meant(bus: LabWithBus) -> None:
-    bus.keep(lease("cli-1", owner="alice"))
+    bus.keep(lease("cli-1", owner="alice", source="cli", by="alice"))
     for verb in ("close", "extend"):
         answer = refused(bus, json.dumps(event(**{"detail-type": verb})))
         assert answer["reason"]["code"] == "command.no-lease"

@@ -27,8 +27,9 @@ def told(bus: LabWithBus) -> list[str]:
 
 
 def test_what_happened_before_the_bus_was_there_is_not_told(bus: LabWithBus) -> None:
-    bus.happens("breach", -5)
-    assert tell("gpu", bus.services) == []
+    bus.happens("breach", -6)
+    bus.happens("warned", -1)
+    assert tell("gpu", bus.services) == ["warned"]
     bus.happens("leaked", 1)
     bus.at(2)
 
@@ -110,6 +111,19 @@ def test_the_verdicts_of_a_run_are_one_event(bus: LabWithBus) -> None:
     for _ in range(12):
         bus.happens("verdict", 1, lease="event-1")
     bus.at(2)
+    # More of them may be on the way: the notice comes after all.
+    assert tell("gpu", bus.services) == []
+    bus.happens("verdict", 1, lease="event-1")
+    bus.happens("announced", 2, lease="event-1", details={"notice": "open"})
+
+    assert tell("gpu", bus.services) == ["verdict", "pool-open"]
+    assert tell("gpu", bus.services) == []
+
+
+def test_verdicts_without_a_notice_are_told_all_the_same(bus: LabWithBus) -> None:
+    tell("gpu", bus.services)
+    bus.happens("verdict", 1, lease="event-1")
+    bus.at(3)
 
     assert tell("gpu", bus.services) == ["verdict"]
 

@@ -143,7 +143,7 @@ def test_all_of_a_pool_closes_under_the_name_and_end_of_the_first_lease(lab: Lab
             leases=(reason("lease.of-owner", owner="alice"), reason("lease.of-owner", owner="bob")),
         ),
         "cli-1",
-        {"from": "2026-11-20T21:00:00Z"},
+        {"from": "2026-11-20T21:00:00Z", "leases": "cli-1,cli-2"},
     )
 
 

@@ -73,7 +73,7 @@ def _tell_trail(pool: str, services: EventServices) -> list[tuple[str, str]]:
     owed = later.union(*(events[place][0] for place in failed)) - begun.keys
     after = begun.moved(
         ((key, entry.at) for key, entry in read),
-        told=before.union(*(each.keys for each in told)) - owed,
+        done=before.union(*(each.keys for each in told)) - owed,
         owed=owed,
         now=now,
     )

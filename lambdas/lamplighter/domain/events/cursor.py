@@ -38,7 +38,7 @@ class Cursor:
         self,
         read: Iterable[tuple[str, datetime]],
         *,
-        told: Collection[str],
+        done: Collection[str],
         owed: Collection[str],
         now: datetime,
     ) -> "Cursor":
@@ -46,5 +46,7 @@ class Cursor:
         rows = list(read)
         waiting = [at for key, at in rows if key in owed and now - at < GIVEN_UP_AFTER]
         until = max(self.until, min([now, *waiting]))
-        keys = {key for key, at in rows if (key in told or key in self.keys) and at >= until - OVERLAP}
+        # The ledger keeps milliseconds, so the trail may be read from a little earlier.
+        oldest = until - OVERLAP - timedelta(seconds=1)
+        keys = {key for key, at in rows if (key in done or key in self.keys) and at >= oldest}
         return Cursor(until, frozenset(keys), self.version)

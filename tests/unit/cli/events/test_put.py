@@ -19,6 +19,9 @@ from tests.unit.lab_on_moto import EIGHT
 OTHER = {"source": "ops", "principals": ["arn:aws:iam::111122223333:user/people/ann"]}
 
 
+THEIRS: dict[str, Any] = {"source": "event", "by": "training (event)"}
+
+
 def run(*words: str, stdin: str = "") -> CompletedProcess[str]:
     return lamplighter("events", "put", *words, stdin=stdin)
 
@@ -230,7 +233,7 @@ def close(monkeypatch: pytest.MonkeyPatch, *words: str, answer: str | None = "n"
 def test_before_a_close_a_person_sees_which_lease_would_end(
     bus: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bus.made.lease(nodes=1, opens=-10, owner="ci-training", name="event-1")
+    bus.made.lease(nodes=1, opens=-10, owner="ci-training", name="event-1", **THEIRS)
 
     said = close(monkeypatch)
 
@@ -244,7 +247,7 @@ def test_before_a_close_by_token_the_lease_of_that_open_is_shown(
     bus: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("event-1", "event-2"):
-        bus.made.lease(nodes=1, opens=-10, owner="ci-training", name=name)
+        bus.made.lease(nodes=1, opens=-10, owner="ci-training", name=name, **THEIRS)
     opened = Decision(command="x", at=EIGHT, outcome="granted", reason="", lease="event-2")
     ledger = type(bus.made.capacity.ledger)
     monkeypatch.setattr(ledger, "command", lambda *_: opened)
