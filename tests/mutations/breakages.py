@@ -433,9 +433,9 @@ BREAKAGES = (
         3,
         "an event counts from when it comes",
         f"{DOMAIN}/events/request.py",
-        "    if now - issued > EXPIRES_AFTER:",
-        "    if False:",
-        more=((f"{DOMAIN}/events/request.py", "return min(issued, now)", "return now"),),
+        "        if now - self.issued > EXPIRES_AFTER:",
+        "        if False:",
+        more=((f"{DOMAIN}/events/request.py", "issued=min(asked.issued, now))", "issued=now)"),),
     ),
     Breakage(
         3,
@@ -469,7 +469,7 @@ BREAKAGES = (
         3,
         "an event may be about anybody's lease",
         f"{DOMAIN}/events/orders.py",
-        "if lease.owner == _owner(request, lab)]",
+        "if lease.source == SOURCE and lease.by == giver(request.entry)]",
         "]",
     ),
     Breakage(
@@ -490,9 +490,9 @@ BREAKAGES = (
         8,
         "what the bus did not take is forgotten",
         f"{DOMAIN}/events/cursor.py",
-        "if key in untold and now - at",
+        "if key in owed and now - at",
         "if False and now - at",
-        more=((f"{DOMAIN}/events/cursor.py", "if key not in untold and at", "if at"),),
+        more=((f"{DOMAIN}/events/cursor.py", "if (key in done or key in self.keys) and at", "if at"),),
     ),
     Breakage(
         8,

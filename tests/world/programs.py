@@ -75,23 +75,31 @@ class Request:
     forged: bool = False
 
     @property
+    def pool(self) -> str:
+        """The pool that it names."""
+        detail = self.event.get("detail")
+        return str(detail.get("pool")) if isinstance(detail, dict) else ""
+
+    @property
     def command(self) -> str:
         """The id of the command that it gives."""
-        return command(self.event["source"], self.event["detail-type"], self.token) or str(self.event["id"])
+        return command(self.event["source"], self.pool, self.event["detail-type"], self.token) or str(
+            self.event["id"]
+        )
 
     @property
     def lease(self) -> str:
         """The lease that an open of this makes; of other verbs the one that the open with its token made."""
-        opens = command(self.event["source"], "open", self.token) or self.command
+        opens = command(self.event["source"], self.pool, "open", self.token) or self.command
         return f"event-{hashlib.sha256(opens.encode()).hexdigest()[:8]}"
 
 
-def command(source: str, verb: str, token: str | None) -> str | None:
+def command(source: str, pool: str, verb: str, token: str | None) -> str | None:
     """The id of the command of a token."""
     return (
         None
         if token is None
-        else f"event-{verb}-{hashlib.sha256(f'{source} {token}'.encode()).hexdigest()[:16]}"
+        else f"event-{verb}-{hashlib.sha256(f'{source} {pool} {token}'.encode()).hexdigest()[:16]}"
     )
 
 
