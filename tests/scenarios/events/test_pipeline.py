@@ -1,4 +1,4 @@
-"""The pipeline of the how-to, deployed beside the lab: it opens, trains on a proven node, and closes on every path."""
+"""The pipeline and the CI job of the how-tos, beside a lab: they open, use the proven GPUs, and close on every path."""
 
 import json
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from local.assembly import StackTemplate
 from local.aws.stepfunctions.service import SEEN_AFTER
 from local.cloud import COMPLETE, Cloud
 from tests.scenarios.events.bus import LOOK_EVERY, Listener
+from tests.scenarios.events.ci_runner import CiRunner
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long
@@ -93,6 +94,11 @@ def listener(day: LabDay) -> Listener:
 
 
 @pytest.fixture(scope="module")
+def ci(day: LabDay, tmp_path_factory: pytest.TempPathFactory) -> CiRunner:
+    return CiRunner(day, tmp_path_factory.mktemp("programs"))
+
+
+@pytest.fixture(scope="module")
 def pipeline(day: LabDay) -> Pipeline:
     return Pipeline(day)
 
@@ -149,6 +155,59 @@ def test_a_run_whose_job_fails_closes_and_fails(day: LabDay, listener: Listener,
     assert listener.until("pool-closed", lease=lease.id)["nodes"] == 0
     listener.until("receipt", lease=lease.id)
     day.until_quiet()
+
+
+def test_the_script_of_the_ci_job_opens_waits_and_closes(
+    day: LabDay, listener: Listener, ci: CiRunner
+) -> None:
+    # when the job opens and waits, then the GPUs are proven when the wait ends
+    asked = ci.script("open", token="ci-1-1")
+    event = asked.stdout.strip()
+    waited = ci.script("await", event, token="ci-1-1")
+    assert (waited.code, waited.stdout) == (0, "the GPUs of gpu are proven\n"), waited
+    [opened] = listener.told("pool-open", in_reply_to=event)
+    assert day.look().kubernetes_nodes
+
+    # when another job asks for the same nodes, then its wait fails with the lab's answer
+    refused = ci.script("await", ci.script("open", token="ci-2-1").stdout.strip(), token="ci-2-1")
+    assert refused.code == 1
+    assert '"code":"lease.allowed-nodes"' in refused.stderr
+
+    # when the job closes, then its lease ends
+    closing = ci.script("close", token="ci-1-1").stdout.strip()
+    assert listener.until("pool-closing", in_reply_to=closing)["lease"] == opened["detail"]["lease"]
+    listener.until("receipt", lease=opened["detail"]["lease"])
+    day.until_quiet()
+
+
+def test_the_command_line_puts_and_shows_events_with_the_rights_of_the_how_tos(
+    day: LabDay, listener: Listener, ci: CiRunner
+) -> None:
+    put = ("--token", "try-1", "--json", "--wait")
+
+    opened = ci.command("events", "put", "open", "--pool", "gpu", "--for", "30m", *put)
+    assert opened.code == 0, opened
+    assert opened.document["source"] == "ci.training"
+    assert opened.document["answer"]["detail-type"] == "lease-granted"
+    assert opened.document["answer"]["detail"]["in_reply_to"] == opened.document["event"]
+    again = ci.command("events", "put", "open", "--pool", "gpu", "--for", "30m", "--token", "try-2", "--wait")
+    assert (again.code, "may have 1 nodes at once" in again.stdout) == (1, True), again
+    lease = opened.document["answer"]["detail"]["lease"]
+    listener.until("pool-open", lease=lease)
+    closed = ci.command("events", "put", "close", "--pool", "gpu", "--yes", *put)
+    assert closed.document["answer"]["detail-type"] == "pool-closing", closed
+    listener.until("receipt", lease=lease)
+    day.until_quiet()
+
+    # then it shows what was asked and told, each once, and no more than that
+    shown = ci.command("events", "tail", "--once", "--json", "--since", "1h")
+    assert shown.code == 0, shown
+    seen = [json.loads(line) for line in shown.stdout.splitlines()]
+    about = [each for each in seen if each["detail"].get("lease") == lease]
+    told = listener.told(lease=lease)
+    assert sorted(each["detail-type"] for each in about) == sorted(each["detail-type"] for each in told)
+    asked = {each["id"]: each["detail-type"] for each in seen if "id" in each}
+    assert (asked[opened.document["event"]], asked[closed.document["event"]]) == ("open", "close")
 
 
 def _waiting(day: LabDay) -> list[dict[str, Any]]:
