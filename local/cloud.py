@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -38,6 +39,7 @@ from local.kubernetes.aws_identities import AwsIdentities
 from local.kubernetes.charts import ChartRepository
 from local.kubernetes.control_plane import ControlPlane
 from local.kubernetes.gateway import Gateway
+from local.kubernetes.token_webhook import bind_access_policy
 from local.slack.installed import CHANNEL, Installed
 from local.slack.workspace import PATH, Workspace
 
@@ -246,7 +248,8 @@ class Cloud:
         """
         plane = self.control_plane
         session = boto3.Session(ACCESS_KEY_ID, SECRET_ACCESS_KEY, region_name=self.lab.region)
-        plane.authenticate_through(AwsIdentities(self.aws.endpoint, self.lab.cluster_name, session))
+        bind = partial(bind_access_policy, plane.admin())
+        plane.authenticate_through(AwsIdentities(self.aws.endpoint, self.lab.cluster_name, session, bind))
         authority = base64.b64encode(plane.ca_pem.encode()).decode()
         faults = self.aws.moto_additions.switches
         self._fleet = Fleet(plane.admin(), self.clock, self._work / "fleet", seed=self._seed, faults=faults)

@@ -31,6 +31,7 @@ from local.aws.functions.durations import Durations
 from local.aws.functions.runtime import Runtime
 from local.aws.functions.service import LambdaService
 from local.aws.functions.worker import FunctionSpec
+from local.aws.logs.log_groups import LogGroups
 from local.aws.moto_additions import MotoAdditions
 from local.aws.refusals import Refusals
 from local.clock import VirtualClock
@@ -65,6 +66,9 @@ class EmbeddedAws:
         self.runtime = Runtime(self.server, clock, work, durations)
         self.server.application.strand_of = self.runtime.fiber
         self.runtime.may_log = self._may_log
+        log_groups = LogGroups(lambda: self.server.locked("logs"))
+        log_groups.install()
+        self.runtime.keep_lines = log_groups.write
         self.refusals = Refusals(self.runtime.invocation)
         iam.enforce(self.around.state, self.refusals.refusal)
         destinations = Destinations(self.around)

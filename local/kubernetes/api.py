@@ -39,9 +39,9 @@ class ApiError(Exception):
 
 
 class KubernetesApi:
-    """A client with a bearer token, or an anonymous one. Threads may share it."""
+    """A client with a bearer token, or an anonymous one. Threads may share it. `authority` is a file, or a PEM."""
 
-    def __init__(self, endpoint: str, authority: Path, *, token: str | None = None) -> None:
+    def __init__(self, endpoint: str, authority: Path | str, *, token: str | None = None) -> None:
         self._endpoint = endpoint
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._pool = urllib3.PoolManager(

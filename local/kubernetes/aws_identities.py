@@ -7,6 +7,7 @@ AWS may be at another time.
 import base64
 import binascii
 import re
+from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
 import boto3
@@ -21,9 +22,19 @@ _ASSUMED_ROLE = re.compile(r"arn:aws:sts::(?P<account>\d+):assumed-role/(?P<role
 
 
 class AwsIdentities:
-    """The access entries of one cluster. `session` must be allowed to read them."""
+    """The access entries of one cluster. `session` must be allowed to read them.
 
-    def __init__(self, endpoint: str, cluster: str, session: boto3.Session) -> None:
+    `bind` gives the group of an access policy its rights in a namespace.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        cluster: str,
+        session: boto3.Session,
+        bind: Callable[[str, str], None] = lambda *_: None,
+    ) -> None:
+        self._bind = bind
         self._endpoint = endpoint
         self._cluster = cluster
         self._eks = session.client("eks", endpoint_url=endpoint)
@@ -95,12 +106,17 @@ class AwsIdentities:
             if error.response["Error"]["Code"] == "ResourceNotFoundException":
                 return []
             raise
-        # A policy for single namespaces is not supported: nothing of ours uses one, and too few rights are safer.
-        return [
-            policy_group(policy["policyArn"].rsplit("/", 1)[-1])
-            for policy in associated
-            if policy["accessScope"]["type"] == "cluster"
-        ]
+        groups: list[str] = []
+        for each in associated:
+            policy = each["policyArn"].rsplit("/", 1)[-1]
+            if each["accessScope"]["type"] == "cluster":
+                groups.append(policy_group(policy))
+                continue
+            for namespace in each["accessScope"]["namespaces"]:
+                if "*" not in namespace:  # a pattern is not supported: too few rights are safer
+                    self._bind(policy, namespace)
+                    groups.append(policy_group(policy, namespace))
+        return groups
 
 
 def _without_path(role: str) -> str:

@@ -33,9 +33,14 @@ class KeyPair:
         key.write_bytes(self.key)
 
 
-def trusting(authority: Path) -> ssl.SSLContext:
-    """A client's context for servers that the authority in a file signed, with key identifiers or without."""
-    context = ssl.create_default_context(cafile=str(authority))
+def trusting(authority: Path | str) -> ssl.SSLContext:
+    """A client's context for servers that the authority in a file, or in a PEM, signed, with key identifiers or
+    without.
+    """
+    if isinstance(authority, str):
+        context = ssl.create_default_context(cadata=authority)
+    else:
+        context = ssl.create_default_context(cafile=authority)
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
 

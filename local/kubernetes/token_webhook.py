@@ -6,12 +6,13 @@ access entries; `Identities` asks it.
 
 import json
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
 
-from local.kubernetes.api import KubernetesApi
+from local.kubernetes.api import ApiError, KubernetesApi
 
 #: EKS authorises access policies beside RBAC. Here each is a group that is bound to the most similar role.
 _POLICY_ROLES = {
@@ -21,6 +22,11 @@ _POLICY_ROLES = {
     "AmazonEKSAdminViewPolicy": "view",
 }
 CLUSTER_ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
+_RBAC = "/apis/rbac.authorization.k8s.io/v1"
+_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+_NOT_FOUND = 404
+#: Real seconds that the API server may need to see a new binding.
+_IN_EFFECT_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -103,19 +109,42 @@ class TokenWebhook:
         return {"apiVersion": review["apiVersion"], "kind": "TokenReview", "status": status}
 
 
-def policy_group(policy: str) -> str:
-    """The Kubernetes group of an access policy that is associated with the whole cluster."""
+def policy_group(policy: str, namespace: str = "") -> str:
+    """The Kubernetes group of an access policy that is associated with the whole cluster, or with a namespace."""
+    if namespace:
+        return f"eks:{policy}:{namespace}"
     return "system:masters" if policy == CLUSTER_ADMIN_POLICY else f"eks:{policy}"
 
 
 def bind_access_policies(api: KubernetesApi) -> None:
     """Gives the groups of the access policies the rights of those policies."""
     for policy, role in _POLICY_ROLES.items():
-        binding = {
-            "metadata": {"name": f"eks:{policy}"},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-            "subjects": [
-                {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": policy_group(policy)}
-            ],
-        }
-        api.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding)
+        api.create(f"{_RBAC}/clusterrolebindings", _binding(policy_group(policy), role))
+
+
+def bind_access_policy(api: KubernetesApi, policy: str, namespace: str) -> None:
+    """Gives the policy's group of a namespace its rights there, and returns when they are in effect.
+
+    A namespace that does not exist has nothing to give rights on.
+    """
+    group = policy_group(policy, namespace)
+    binding = _binding(group, _POLICY_ROLES.get(policy, "cluster-admin"))
+    try:
+        api.create(f"{_RBAC}/namespaces/{namespace}/rolebindings", binding)
+    except ApiError as error:
+        if error.status == _NOT_FOUND:
+            return
+        raise
+    asked = {"namespace": namespace, "verb": "get", "resource": "pods"}
+    review = {"spec": {"user": group, "groups": [group], "resourceAttributes": asked}}
+    deadline = time.monotonic() + _IN_EFFECT_SECONDS
+    while not api.request("POST", _REVIEWS, review)["status"]["allowed"] and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def _binding(group: str, role: str) -> dict[str, object]:
+    return {
+        "metadata": {"name": group},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": group}],
+    }

@@ -100,11 +100,18 @@ class LabDay:
 
     # what people do
 
-    def command(self, *words: str) -> Said:
-        """The command line, as a program of its own. Time passes only while it waits."""
+    def command(self, *words: str, **environment: str) -> Said:
+        """The command line, as a program of its own. Time passes only while it waits.
+
+        It has the credentials of the account, unless the environment names others.
+        """
+        return self.program(sys.executable, "-m", "cli.main", *words, **environment)
+
+    def program(self, *words: str, **environment: str) -> Said:
+        """Any program of the played lab, as `command`."""
         done = subprocess.run(
-            [sys.executable, "-m", "cli.main", *words],
-            env={**os.environ, **self._environment},
+            words,
+            env={**os.environ, **self._environment, **environment},
             capture_output=True,
             text=True,
             check=False,

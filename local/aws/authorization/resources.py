@@ -153,8 +153,11 @@ def _quota(members: Members, _: State) -> Named:
 
 
 def _log_group(members: Members, _: State) -> Named:
+    """With `:*`, as IAM policies name a log group for every action but tagging (CloudWatch Logs API reference,
+    LogGroup).
+    """
     if members.get("logGroupName"):
-        yield {"LogGroupName": members["logGroupName"]}
+        yield {"LogGroupName": f"{members['logGroupName']}:*"}
 
 
 def _log_stream(members: Members, _: State) -> Named:

@@ -7,7 +7,6 @@ It decides when a worker is started, reused and killed, and the result of a time
 import json
 import logging
 import math
-import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from local.aws import iam
 from local.aws.api.server import Request, Response, Server
 from local.aws.faults import Faults
 from local.aws.functions.durations import Durations, Modelled
+from local.aws.functions.log_files import LogFiles
 from local.aws.functions.worker import FunctionSpec, Invocation, Outcome, Worker
 from local.clock import VirtualClock
 from local.clock_fibers import Fiber
@@ -55,8 +55,7 @@ class Runtime:
         self._durations = durations or Modelled()
         self._server = server
         self._clock = clock
-        self._logs = work / "logs"
-        self._logs.mkdir(parents=True, exist_ok=True)
+        self._logs = LogFiles(work / "logs")
         self._scratch = work / "scratch"
         self._text = work / "clock.txt"
         self._variables = {
@@ -80,6 +79,8 @@ class Runtime:
         self.faults = Faults()
         #: Whether a function's role allows Lambda to write its log. Without it, Lambda silently keeps no log.
         self.may_log: Callable[[FunctionSpec], bool] = lambda _: True
+        #: Gets the new lines of a function for CloudWatch Logs: its ARN, the stream, the lines and their instant.
+        self.keep_lines: Callable[[str, str, list[str], float], None] = lambda *_: None
         server.page(PAGE, self._answer)
         server.application.heralds.append(self._calls)
         server.application.observers.append(self._called)
@@ -92,7 +93,7 @@ class Runtime:
                 return _exited(invocation.id, 1)
             worker = self._take(spec)
             self.faults.starts(spec.name, invocation.id, payload)
-            self._write(spec.name, f"START RequestId: {invocation.id} Version: {spec.version}")
+            self._logs.write(spec.name, f"START RequestId: {invocation.id} Version: {spec.version}")
             invocation.fiber = self._clock.fiber()
             init = self._initialise(worker, invocation)
             began = self._clock.time()
@@ -103,7 +104,8 @@ class Runtime:
             self._clock.recall()
             self._let_it_take(worker, invocation)
             report = _report(spec, invocation.id, self._clock.time() - began, init)
-            self._write(spec.name, f"END RequestId: {invocation.id}\n{report}")
+            self._logs.write(spec.name, f"END RequestId: {invocation.id}\n{report}")
+            self._keep(worker)
             self._give_back(worker)
             assert invocation.outcome is not None  # noqa: S101 (ended above)
             return invocation.outcome
@@ -137,8 +139,7 @@ class Runtime:
 
     def logs(self, function: str) -> str:
         """All lines that the function and the runtime have written, oldest first."""
-        path = self._logs / f"{function}.log"
-        return path.read_text("utf-8", errors="replace") if path.exists() else ""
+        return self._logs.everything(function)
 
     def close(self) -> None:
         """Kills every worker, and waits until they have ended."""
@@ -181,6 +182,7 @@ class Runtime:
         if not worker.new:
             return None
         worker.new = False
+        self._keep(worker)
         init = self._durations.init(worker)
         self._clock.sleep(self._durations.placing() + init)
         return init
@@ -205,6 +207,7 @@ class Runtime:
 
     def _let_it_take(self, worker: Worker, invocation: Invocation) -> None:
         """Lets the time of its work pass, without the time of its pauses."""
+        self._keep(worker)
         work = self._durations.rest(worker, invocation)
         left = invocation.deadline - self._clock.time()
         self._clock.sleep(max(0.0, min(work, left)))
@@ -224,6 +227,7 @@ class Runtime:
 
     def _let_pass(self, worker: Worker, invocation: Invocation, seconds: float) -> None:
         """Lets this much time pass with the event running, unless its time-out comes first."""
+        self._keep(worker)
         clock = self._clock
         until = clock.time() + seconds
         invocation.pauses += 1
@@ -241,7 +245,7 @@ class Runtime:
             spec,
             iam.assume(spec.role, spec.name, spec.region),
             variables=self._variables,
-            log=self._logs / f"{spec.name}.log" if self.may_log(spec) else Path(os.devnull),
+            log=self._logs.path(spec.name) if self.may_log(spec) else None,
             scratch=self._scratch,
             runtime_api=f"127.0.0.1:{self._server.port}{PAGE}",
             ended=self._ended,
@@ -260,6 +264,7 @@ class Runtime:
     def _ended(self, worker: Worker) -> None:
         if worker.current:
             worker.current.end(_exited(worker.current.id, worker.process.returncode))
+            self._keep(worker)
         with self._lock:
             self._workers.pop(worker.id, None)
             self._idle[worker.spec.name] = [
@@ -310,9 +315,14 @@ class Runtime:
                 invocation.end(Outcome(request.body, failed=path.endswith("error")))
         return Response(status=202)
 
-    def _write(self, function: str, line: str) -> None:
-        with (self._logs / f"{function}.log").open("a", encoding="utf-8") as log:
-            log.write(line + "\n")
+    def _keep(self, worker: Worker) -> None:
+        """Gives CloudWatch Logs what is new in the function's log, before time passes.
+
+        New lines are those of this worker: while it works, time stands still, so no other one of the function works.
+        """
+        lines = self._logs.fresh(worker.spec.name)
+        if lines and worker.keeps_log:
+            self.keep_lines(worker.spec.arn, worker.log_stream, lines, self._clock.time())
 
 
 def _event(worker: Worker) -> Response:

@@ -83,7 +83,7 @@ class Invocation:
 
 
 class Worker:
-    """A started worker process. `ended` is called once, when it has ended."""
+    """A started worker process. `ended` is called once, when it has ended. Without `log` its lines are kept nowhere."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Worker:
         credentials: Credentials,
         *,
         variables: Mapping[str, str],
-        log: Path,
+        log: Path | None,
         scratch: Path,
         runtime_api: str,
         ended: "Callable[[Worker], None]",
@@ -101,6 +101,8 @@ class Worker:
         self._scratch = Path(tempfile.mkdtemp(dir=scratch))
         self.id = self._scratch.name
         self.spec = spec
+        self.keeps_log = log is not None
+        self.log_stream = f"local/[{spec.version}]{self.id}"
         self.credentials = credentials
         self.current: Invocation | None = None
         #: Whether it has never had an event.
@@ -108,7 +110,7 @@ class Worker:
         self._killed = False
         self.ready = threading.Event()  # it has asked for its first invocation, or has ended
         self._waiting: queue.SimpleQueue[Invocation | None] = queue.SimpleQueue()
-        with log.open("ab") as output:
+        with (log or Path(os.devnull)).open("ab") as output:
             self.process = subprocess.Popen(
                 [
                     sys.executable,
@@ -181,7 +183,7 @@ class Worker:
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(spec.memory),
             "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
             "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{spec.name}",
-            "AWS_LAMBDA_LOG_STREAM_NAME": f"local/[{spec.version}]{self.id}",
+            "AWS_LAMBDA_LOG_STREAM_NAME": self.log_stream,
             "LAMBDA_TASK_ROOT": str(spec.code),
             "_HANDLER": spec.handler,
         }

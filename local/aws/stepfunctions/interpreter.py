@@ -204,17 +204,19 @@ class Run:
         )
         self._event(*events.scheduled())
         self._event(*events.started())
+        tried = Scope(self._clock, self._scope)
         call = BackgroundTask(
             self._clock,
             f"task-{self._execution.name}",
             lambda: self._tasks.run(
-                state["Resource"], parameters, self._execution, self._scope, Waits(token, heartbeat)
+                state["Resource"], parameters, self._execution, tried, Waits(token, heartbeat)
             ),
         )
         deadline = None if seconds == DEFAULT_TASK_SECONDS else self._clock.time() + float(seconds)
         ended = self._clock.wait_until(deadline, lambda: call.ended or self._scope.stopped())
         self._scope.check()
         if not ended:
+            tried.stop()
             self._event(*events.timed_out())
             raise StatesError("States.Timeout", "")
         try:

@@ -12,7 +12,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from local.aws.api.own_services import Document
 from local.aws.api.sdk_calls import BadCall, Call
 from local.aws.api.service_context import ServiceContext
-from local.aws.iam import Service
+from local.aws.iam import Service, refuse_untrusted
+from local.aws.stepfunctions import kubernetes_tasks
 from local.aws.stepfunctions.errors import StatesError
 from local.aws.stepfunctions.execution import Execution, Scope
 from local.aws.stepfunctions.task_tokens import SUFFIX, OpenTask, TaskTokens
@@ -28,6 +29,8 @@ TEXTS = {
 OPTIMISED = {"states": "sfn", "sqs": "sqs", "sns": "sns", "dynamodb": "dynamodb", "events": "eventbridge"}
 #: The prefix of the errors of optimised integrations, if it differs from aws-sdk's.
 OPTIMISED_PREFIXES = {"dynamodb": "DynamoDB", "sfn": "StepFunctions", "sns": "SNS", "sqs": "SQS"}
+#: The actions of EKS that reach the Kubernetes API of a cluster.
+KUBERNETES = {("eks", "runJob"), ("eks", "call")}
 SYNC_POLL_SECONDS = 2.0
 
 
@@ -72,9 +75,11 @@ class Tasks:
             _, service, action = integration.split(":", 2)
             return self._call(Call(service, action), parameters, role, "")
         service, action = integration.split(":", 1)
+        action, _, sync = action.partition(".")
+        if (service, action) in KUBERNETES:
+            return self._kubernetes(action, parameters, scope, role, sync=bool(sync))
         if service not in OPTIMISED:
             raise StatesError("States.Runtime", f"The embedded cloud does not know the resource {resource}")
-        action, _, sync = action.partition(".")
         if service == "events":
             return self._put_events(action, parameters, execution, role)
         result = self._optimised(OPTIMISED[service], action, parameters, role)
@@ -86,6 +91,18 @@ class Tasks:
         if member and member in given and not isinstance(given[member], str):
             given[member] = json.dumps(given[member], separators=(",", ":"))
         return self._call(Call(service, action), given, role, OPTIMISED_PREFIXES.get(service, ""))
+
+    def _kubernetes(self, action: str, parameters: Json, scope: Scope, role: _Role, *, sync: bool) -> Json:
+        try:
+            refuse_untrusted(role.arn, role.taken_by, self._service_context.state)
+        except ClientError as error:
+            raise StatesError("EKS.AccessDeniedException", str(error)) from error
+        session = {"RoleArn": role.arn, "RoleSessionName": "states"}
+        credentials = self._service_context.call("sts", "assume_role", session)["Credentials"]
+        cluster = kubernetes_tasks.Cluster(parameters, credentials, self._service_context.region)
+        if action == "call":
+            return kubernetes_tasks.call(cluster, parameters)
+        return kubernetes_tasks.run_job(cluster, parameters, scope, sync=sync)
 
     def _put_events(self, action: str, parameters: Json, execution: Execution, role: _Role) -> Json:
         """Each event names the execution and the state machine. An entry that EventBridge refuses fails the task.

@@ -229,6 +229,17 @@ def test_lambda_takes_no_role_that_does_not_trust_it(aws):
         aws.function("f", FUNCTION, role=role(aws, "taken", allow("logs:*"), trust=trust))
 
 
+def test_a_policy_names_a_log_group_with_a_star_at_its_end(aws):
+    group = f"arn:aws:logs:ap-northeast-2:{ACCOUNT}:log-group:/lab"
+    aws.call("logs", "create_log_group", logGroupName="/lab")
+    reads = role(aws, "reads", allow("logs:FilterLogEvents", f"{group}:*"))
+    misses = role(aws, "misses", allow("logs:FilterLogEvents", group))
+
+    assert aws.call("logs", "filter_log_events", role=reads, logGroupName="/lab")["events"] == []
+    with pytest.raises(ClientError, match="logs:FilterLogEvents"):
+        aws.call("logs", "filter_log_events", role=misses, logGroupName="/lab")
+
+
 def test_a_function_whose_role_may_not_write_logs_leaves_none(aws):
     speaks = "def handler(event, context):\n    print('seen')\n"
     for name, allowed in (("mute", []), ("heard", [allow("logs:*")])):

@@ -1,6 +1,7 @@
 """An EKS token is worth what the role's access entry and RBAC say, through the embedded AWS."""
 
 import base64
+from functools import partial
 
 import boto3
 import pytest
@@ -8,6 +9,7 @@ from botocore.signers import RequestSigner
 
 from local.kubernetes.api import ApiError, KubernetesApi
 from local.kubernetes.aws_identities import AwsIdentities
+from local.kubernetes.token_webhook import bind_access_policy
 from tests.local.cluster.lab import await_true
 
 CLUSTER = "gpu-lab"
@@ -42,6 +44,16 @@ def eks(aws, control_plane):
     moto_additions.control_plane(
         control_plane.endpoint, base64.b64encode(control_plane.ca_pem.encode()).decode()
     )
+    cluster_of(aws)
+    around = aws.embedded.around
+    session = boto3.Session(around.access_key_id, around.secret_access_key, region_name=REGION)
+    bind = partial(bind_access_policy, control_plane.admin())
+    control_plane.authenticate_through(AwsIdentities(aws.embedded.endpoint, CLUSTER, session, bind))
+    return aws
+
+
+def cluster_of(aws) -> None:
+    """EKS' cluster, with access entries."""
     vpc = aws.call("ec2", "create_vpc", CidrBlock="192.168.0.0/16")["Vpc"]["VpcId"]
     subnets = []
     for zone, block in (("a", "192.168.8.0/22"), ("b", "192.168.12.0/22")):
@@ -56,10 +68,6 @@ def eks(aws, control_plane):
         resourcesVpcConfig={"subnetIds": subnets},
         accessConfig={"authenticationMode": "API", "bootstrapClusterCreatorAdminPermissions": False},
     )
-    around = aws.embedded.around
-    session = boto3.Session(around.access_key_id, around.secret_access_key, region_name=REGION)
-    control_plane.authenticate_through(AwsIdentities(aws.embedded.endpoint, CLUSTER, session))
-    return aws
 
 
 @pytest.fixture
@@ -150,3 +158,22 @@ def test_a_viewer_sees_pods_but_no_secrets(eks, enter):
     # Which rights a viewer has, the controller manager puts together from other roles.
     await_true(lambda: status(client, "/api/v1/pods") == 200, "the binding acts")
     assert status(client, "/api/v1/secrets") == 403
+
+
+def test_an_editor_of_a_namespace_edits_there_and_nowhere_else(eks, enter, kubernetes):
+    role = eks.role("editor")
+    eks.call("eks", "create_access_entry", clusterName=CLUSTER, principalArn=role)
+    eks.call(
+        "eks",
+        "associate_access_policy",
+        clusterName=CLUSTER,
+        principalArn=role,
+        policyArn="arn:aws:eks::aws:cluster-access-policy/AmazonEKSEditPolicy",
+        accessScope={"type": "namespace", "namespaces": ["lessons", "not-there"]},
+    )
+    kubernetes.create("/api/v1/namespaces", {"metadata": {"name": "lessons"}})
+    client = enter(token_for(eks, role))
+
+    assert client.create("/api/v1/namespaces/lessons/configmaps", {"metadata": {"name": "made"}})
+    assert status(client, "/api/v1/namespaces/default/configmaps") == 403
+    assert status(client, "/api/v1/nodes") == 403

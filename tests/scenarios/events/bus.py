@@ -17,9 +17,9 @@ LOOK_EVERY = timedelta(seconds=5)
 
 
 class Sender:
-    """A role of the account that puts events, with a policy of its own that allows every event of every bus."""
+    """A role of the account that puts events. Its own policies allow every event of every bus, if none are given."""
 
-    def __init__(self, day: LabDay, name: str) -> None:
+    def __init__(self, day: LabDay, name: str, *policies: Mapping[str, object]) -> None:
         iam, account = day.api("iam"), "123456789012"
         trust = {
             "Effect": "Allow",
@@ -28,7 +28,9 @@ class Sender:
         }
         arn = iam.create_role(RoleName=name, AssumeRolePolicyDocument=_policy(trust))["Role"]["Arn"]
         allowed = {"Effect": "Allow", "Action": "events:PutEvents", "Resource": "*"}
-        iam.put_role_policy(RoleName=name, PolicyName="events", PolicyDocument=_policy(allowed))
+        for number, policy in enumerate(policies or [{"Version": "2012-10-17", "Statement": [allowed]}]):
+            document = json.dumps(policy)
+            iam.put_role_policy(RoleName=name, PolicyName=f"events-{number}", PolicyDocument=document)
         got = day.api("sts").assume_role(RoleArn=arn, RoleSessionName=name)["Credentials"]
         session = boto3.session.Session(
             aws_access_key_id=got["AccessKeyId"],
@@ -36,6 +38,12 @@ class Sender:
             aws_session_token=got["SessionToken"],
             region_name=day.lab.region,
         )
+        #: The variables with which a program has the role.
+        self.environment = {
+            "AWS_ACCESS_KEY_ID": got["AccessKeyId"],
+            "AWS_SECRET_ACCESS_KEY": got["SecretAccessKey"],
+            "AWS_SESSION_TOKEN": got["SessionToken"],
+        }
         self._bus = day.lab.name
         self._events = session.client("events", endpoint_url=day.cloud.endpoints().endpoint)
 

@@ -1,0 +1,1 @@
+"""CloudWatch Logs: what functions write, and the filter patterns that find it again."""
