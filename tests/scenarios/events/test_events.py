@@ -117,7 +117,7 @@ def test_a_close_that_comes_before_its_open_leaves_the_pool_closed(
     day: LabDay, listener: Listener, ci: Sender
 ) -> None:
     late = listener.until("lease-refused", in_reply_to=ci.put("ci.training", "close", token="run-2"))
-    assert late["reason"]["code"] == "command.no-lease"
+    assert late["reason"]["code"] == "command.event.nothing-opened"
 
     answer = listener.until("lease-refused", in_reply_to=ci.put("ci.training", "open", token="run-2"))
 
