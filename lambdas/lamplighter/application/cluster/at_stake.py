@@ -10,7 +10,7 @@ from lamplighter.domain.pool.drain import emptying
 from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
-from lamplighter.reasons.fields import to_document
+from lamplighter.reasons.fields import SHOWN, to_document
 from lamplighter.reasons.reason import reason
 
 
@@ -32,5 +32,6 @@ def at_stake(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
             nodes=tuple(node.name for node in leaving),
             pods=tuple(pod.called for pod in work),
             staying=len(here) - len(leaving),
-        )
+        ),
+        SHOWN,
     )
