@@ -20,7 +20,7 @@ from local.aws.authorization.record import RECORD
 LIST = Path(__file__).with_name("not_exercised.yaml")
 FOLDER = Path(__file__).parents[2] / ".build" / "judged"
 """What each process of a session judged."""
-_STACK = re.compile(r"(.+)-(?:cluster|controller|slack)")
+_STACK = re.compile(r"(.+)-(?:cluster|controller|slack|events)")
 _ARN = re.compile(r"arn:aws:([\w-]*):[\w-]*:\w*:")
 _REGION = re.compile(r"LAB-[a-z]{2}-[a-z]+-\d-")
 #: The part that AWS or CloudFormation adds to a name.

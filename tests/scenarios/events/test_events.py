@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from lamplighter.domain.events.lab_event import KINDS
+from lamplighter.values import instant
 from local.cloud import Cloud
 from tests.scenarios.events.bus import Listener, Sender
 from tests.scenarios.lab_day import LabDay
@@ -62,11 +63,15 @@ def test_a_pipeline_opens_runs_its_job_on_a_proven_node_and_closes(
     began = day.now
 
     # when it asks, twice with one token, then it gets one lease, and an answer to each event
-    asked = [ci.put("ci.training", "open", pool="gpu", for_seconds=7200, token="run-1") for _ in range(2)]
+    asked = [_put_open(ci) for _ in range(2)]
     granted = [listener.until("lease-granted", in_reply_to=event) for event in asked]
     [lease] = {each["lease"] for each in granted}
     assert day.lease(lease).owner == "ci-training"
     assert day.lease(lease).closes - day.lease(lease).opens == timedelta(hours=2)
+
+    # when it puts the open once more, then it hears of the same lease, although nothing is decided any more
+    again = listener.until("lease-granted", in_reply_to=_put_open(ci))
+    assert again["lease"] == lease
 
     # when the GPUs are proven, then it hears so, and its pod runs on that node
     opened = listener.until("pool-open", lease=lease)
@@ -99,6 +104,12 @@ def test_a_pipeline_opens_runs_its_job_on_a_proven_node_and_closes(
         answer = listener.until("lease-refused", in_reply_to=ci.put("ci.training", "open", **detail))
         assert answer["reason"]["code"] == code
     assert (day.ledger.pool("gpu").generation, day.ledger.leases("gpu")) == before
+
+    # when it asks for more time, then it gets it
+    later = ci.put("ci.training", "extend", for_seconds=1800, token="run-1")
+    extended = listener.until("extended", in_reply_to=later)
+    assert extended["closes"] == instant.written(day.lease(lease).closes)
+    assert day.lease(lease).closes - day.lease(lease).opens == timedelta(hours=2, minutes=30)
 
     # when it closes, then the pool is proven to be at zero, and the receipt is told
     closing = listener.until("pool-closing", in_reply_to=ci.put("ci.training", "close", token="run-1"))
@@ -159,6 +170,10 @@ def test_a_window_tells_what_it_does_and_every_event_is_as_its_schema_says(
         kinds[event["detail-type"]].validate(event["detail"])
     assert {event["detail-type"] for event in listener.told()} >= {"lease-refused", "lease-granted"}
     assert day.api("sqs").receive_message(QueueUrl=_dead_letters(day)).get("Messages", []) == []
+
+
+def _put_open(ci: Sender) -> str:
+    return ci.put("ci.training", "open", pool="gpu", for_seconds=7200, token="run-1")
 
 
 def _run(day: LabDay, pod: dict[str, Any]) -> str:
