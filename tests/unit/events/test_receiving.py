@@ -391,3 +391,44 @@ def test_a_lease_of_somebody_else_is_never_meant(bus: LabWithBus) -> None:
     for verb in ("close", "extend"):
         answer = refused(bus, json.dumps(event(**{"detail-type": verb})))
         assert answer["reason"]["code"] == "command.no-lease"
+
+
+# --- what the queue hands out again ----------------------------------------------------------------
+
+
+def test_a_token_is_of_one_pool(bus: LabWithBus) -> None:
+    entry = bus.services.lab.events
+    assert entry is not None
+    both = entry.model_copy(
+        update={"allow": {"training": entry.allow["training"].model_copy(update={"pools": None})}}
+    )
+    bus.services.lab = bus.services.lab.model_copy(update={"events": both})
+    for number, pool in enumerate(bus.services.lab.pools):
+        receive(json.dumps(event({"token": "run-7", "pool": pool}, id=f"open-{number}")), bus.services)
+
+    commands = bus.workflows.commands
+    assert len({command.id for command in commands}) == len(commands) == len(bus.services.lab.pools)
+
+
+def test_an_answered_event_that_comes_again_does_nothing(bus: LabWithBus) -> None:
+    bus.workflows.decide = bus.grants
+    bus.keep(lease())
+    receive(close(), bus.services)
+    [asked] = bus.services.ledger.asked("gpu")
+    bus.services.ledger.forget(asked)
+    started, before = len(bus.workflows.started), bus.kept()
+
+    receive(close(), bus.services)
+
+    assert (len(bus.workflows.started), bus.kept(), bus.eventbridge.put) == (started, before, [])
+
+
+def test_a_waiting_close_that_comes_again_late_is_about_the_same_lease(bus: LabWithBus) -> None:
+    bus.keep(lease())
+    receive(close(), bus.services)
+    bus.keep(lease("event-2"))
+    bus.at(20)
+    receive(close(), bus.services)
+
+    assert {command.lease for command in bus.workflows.commands} == {"event-1"}
+    assert bus.eventbridge.put == []

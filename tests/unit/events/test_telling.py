@@ -304,3 +304,24 @@ def test_every_class_of_an_event_has_a_type_of_its_own() -> None:
         "breach extended leaked lease-granted lease-refused pool-closed pool-closing pool-degraded pool-open"
         " receipt verdict warned"
     )
+
+
+def test_a_close_of_a_whole_pool_is_told_of_each_of_its_leases() -> None:
+    other = lease("event-2")
+    [only] = telling.of_trail(
+        [("key", entry("closing", details={"leases": f"{LEASE.id},{other.id}"}))], known(LEASE, other)
+    )
+
+    assert [(event.TYPE, event.lease) for event in only.events] == [
+        ("pool-closing", LEASE.id),
+        ("pool-closing", other.id),
+    ]
+
+
+def test_time_without_a_lease_has_a_receipt_too() -> None:
+    details = {"node_seconds": "25", "amount": "0.0086", "currency": "USD", "closed": ENDS}
+    detail = told("receipt", lease=None, details=details)
+
+    assert detail is not None
+    assert (detail["lease"], detail["node_seconds"], detail["closed"]) == (None, 25, ENDS)
+    assert detail["cost"] == {"amount": "0.0086", "currency": "USD"}
