@@ -116,7 +116,7 @@ def put_extend(
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Ask for more time on a lease of the entry's owner: that of the token, or the only one that runs.
+    """Ask for more time on a lease that the entry opened: that of the token, or the only one that runs.
 
     Exit code 0: put, and with --wait extended. 1: not allowed, or refused.
 
@@ -140,7 +140,7 @@ def put_close(
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """End a lease of the entry's owner before its time: that of the token, or the only one that runs.
+    """End a lease that the entry opened before its time: that of the token, or the only one that runs.
 
     A close whose open has not come yet makes that open refused.
 

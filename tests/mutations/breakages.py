@@ -435,7 +435,7 @@ BREAKAGES = (
         f"{DOMAIN}/events/request.py",
         "        if now - self.issued > EXPIRES_AFTER:",
         "        if False:",
-        more=((f"{DOMAIN}/events/request.py", "issued=min(asked.issued, now))", "issued=now)"),),
+        more=((f"{DOMAIN}/events/request.py", "issued=min(self.issued, now))", "issued=now)"),),
     ),
     Breakage(
         3,

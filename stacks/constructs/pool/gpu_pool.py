@@ -117,11 +117,12 @@ def _written(spec: NodeGroupSpec) -> str:
 
     A property that a later release added is left out where it has its default.
     """
-    added = [each for each in fields(spec) if each.name not in _WRITTEN_BY_0_1_0]
-    shown = [
-        each.name for each in fields(spec) if each not in added or getattr(spec, each.name) != each.default
-    ]
-    values = {name: repr(getattr(spec, name)) for name in shown}
+    given = {each: getattr(spec, each.name) for each in fields(spec)}
+    values = {
+        each.name: repr(value)
+        for each, value in given.items()
+        if each.name in _WRITTEN_BY_0_1_0 or value != each.default
+    }
     taints = [f"NodeTaint(key={t.key!r}, value={t.value!r}, effect={t.effect!r})" for t in spec.taints]
     values["taints"] = f"[{', '.join(taints)}]"
     return f"NodeGroupSpec({', '.join(f'{name}={value}' for name, value in values.items())})"

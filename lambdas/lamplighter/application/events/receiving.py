@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from lamplighter.application.events.putting import put
+from lamplighter.application.events.putting import check_taken, put
 from lamplighter.application.events.services import EventServices
 from lamplighter.application.logs import logger
 from lamplighter.clock import monotonic, sleep
@@ -17,7 +17,7 @@ from lamplighter.domain.events import log_line, orders, request, telling
 from lamplighter.domain.events.asked import AskedByEvent
 from lamplighter.domain.events.request import EventRequest
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.errors import BadInput, OutsideFailed, Refused, TryLater
+from lamplighter.errors import BadInput, Refused, TryLater
 from lamplighter.reasons.reason import Said, reason
 
 DECISION_SECONDS, POLL_SECONDS = 10, 0.5
@@ -38,7 +38,7 @@ def receive(body: str, services: EventServices) -> None:
             logger().info("answered before", extra={"event": asked.event, "entry": asked.entry})
             return
         if waiting is None:
-            asked = request.read(event, services.lab, services.now())
+            asked = asked.in_time(services.now())
         command = _command(asked, waiting, services)
         _keep(asked, command, services)
     except (BadInput, Refused) as error:
@@ -153,10 +153,4 @@ def _turn_away(body: str, why: Said, services: EventServices) -> None:
     if found is None:
         return
     answer = telling.refusal(why, services.known(), services.now(), event=found[1])
-    failed = put([answer], services)
-    if failed:
-        raise OutsideFailed(
-            reason("command.event.not-told", count=len(failed), error=failed[0]),
-            "events:PutEvents",
-            services.lab.name,
-        )
+    check_taken([*put([answer], services).values()], services)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from lamplighter import clock
 from lamplighter.adapters.aws.event_bus import EventBus
@@ -17,19 +17,13 @@ from lamplighter.domain.commands import orders
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.events.telling import Known
 from lamplighter.domain.notices.phrases import clock_and_date
-from lamplighter.domain.schedules.schedule import Start
+from lamplighter.domain.schedules.schedule import Start, Starts
 from lamplighter.values import zones
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
 PATIENCE_SECONDS = 4
-
-
-class Starts(Protocol):
-    """Starts workflows by name."""
-
-    def start(self, start: Start) -> bool: ...
 
 
 @dataclass

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from lamplighter.adapters.aws.ledger.table import Conflict
-from lamplighter.application.events.putting import put
+from lamplighter.application.events.putting import check_taken, put
 from lamplighter.application.events.services import EventServices
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.events import telling
@@ -17,8 +17,6 @@ from lamplighter.domain.events.cursor import GIVEN_UP_AFTER, OVERLAP, Cursor
 from lamplighter.domain.events.orders import SOURCE
 from lamplighter.domain.events.telling import Known
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.errors import OutsideFailed
-from lamplighter.reasons.reason import reason
 
 
 def tell(pool: str, services: EventServices) -> list[str]:
@@ -32,10 +30,7 @@ def tell(pool: str, services: EventServices) -> list[str]:
         # Whatever is wrong with a request, what happens is told.
         trail = _tell_trail(pool, services)
     told = [*answered, *trail]
-    failed = [error for _, error in told if error]
-    if failed:
-        error = reason("command.event.not-told", count=len(failed), error=failed[0])
-        raise OutsideFailed(error, "events:PutEvents", services.lab.name)
+    check_taken([error for _, error in told if error], services)
     return [kind for kind, _ in told]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger.ledger import Ledger
@@ -20,19 +20,13 @@ from lamplighter.domain.commands import orders
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.people.person import People, Person
-from lamplighter.domain.schedules.schedule import Start
+from lamplighter.domain.schedules.schedule import Start, Starts
 from lamplighter.domain.slack.answers import Speech
 from lamplighter.domain.slack.asked.request import Press, SlashCommand
 
 if TYPE_CHECKING:
     from lamplighter.lab.channels import Role
     from lamplighter.lab.model import Lab
-
-
-class Starts(Protocol):
-    """Starts workflows by name."""
-
-    def start(self, start: Start) -> bool: ...
 
 
 @dataclass

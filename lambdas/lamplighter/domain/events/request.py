@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Self
 
 from lamplighter.domain.commands import body_keys
 from lamplighter.domain.commands.command import Verb
@@ -64,22 +65,24 @@ class EventRequest:
         known = hashlib.sha256(f"{self.source} {self.pool} {self.token}".encode()).hexdigest()[:16]
         return f"event-{verb or self.verb}-{known}"
 
-    def check_age(self, now: datetime) -> None:
-        """Raises Refused for a request that comes too late, or from a clock that is too far ahead."""
+    def in_time(self, now: datetime) -> Self:
+        """The request as put at its own time, or now where its clock goes ahead.
+
+        Raises Refused where it comes too late, or from a clock that is too far ahead.
+        """
         if now - self.issued > EXPIRES_AFTER:
             raise Refused(reason("command.event.too-old", put=self.issued, came=now, within=EXPIRES_AFTER))
         if self.issued - now > AHEAD:
             raise Refused(reason("command.event.ahead", put=self.issued, came=now, within=AHEAD))
+        return replace(self, issued=min(self.issued, now))
 
 
 def read(event: Mapping[str, object], lab: Lab, now: datetime) -> EventRequest:
-    """The request of an event in EventBridge's form, put at its own time, or now where its clock goes ahead.
+    """The request of an event in EventBridge's form, in time.
 
     Raises BadInput, which names the key that is wrong, and Refused where the entry may not ask for it, or not any more.
     """
-    asked = of_any_age(event, lab)
-    asked.check_age(now)
-    return replace(asked, issued=min(asked.issued, now))
+    return of_any_age(event, lab).in_time(now)
 
 
 def of_any_age(event: Mapping[str, object], lab: Lab) -> EventRequest:

@@ -56,6 +56,7 @@ class Known:
 
 
 ALL_WRITTEN = timedelta(minutes=2)
+"""After so long no more verdicts of one run of the checks are on the way."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Told:
 
     keys: tuple[str, ...]
     events: tuple[LabEvent, ...]
-    """None for entries that no event tells; one for each lease that a close of the whole pool ends."""
+    """Empty for entries that no event tells; one for each lease that a close of the whole pool ends."""
 
 
 def of_trail(entries: Sequence[tuple[str, Entry]], known: Known) -> list[Told]:

@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Protocol
 
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease
@@ -64,6 +65,13 @@ class Start:
     def input(self) -> str:
         """The execution's input."""
         return json.dumps({"command": self.command.to_json()})
+
+
+class Starts(Protocol):
+    """Starts workflows by name."""
+
+    def start(self, start: Start) -> bool:
+        """Starts a workflow; False if it was started under this name before."""
 
 
 def start_name(name: str) -> str:
