@@ -39,6 +39,8 @@ EVENTS: Json = {
         },
     }
 }
+TOO_LONG: Json = {"detail": {"for_seconds": 5 * 3600}}
+"""Longer than LONGEST. Where a curfew ends the lease within LONGEST, it is granted until then, and rightly."""
 FORGED: tuple[Json, ...] = (
     {"source": "ci.unknown"},
     {"source": "lamplighter.gpu-lab"},
@@ -57,7 +59,7 @@ FORGED: tuple[Json, ...] = (
     {"detail": {"nodes": 99}},
     {"detail": {"nodes": 3}},
     {"detail": {"nodes": True}},
-    {"detail": {"for_seconds": 5 * 3600}},
+    TOO_LONG,
     {"detail": {"opens": "2026-11-01T00:00:00Z"}},
     {"detail": {"allowance": None}},
     {"detail": {"pool": "*"}},
@@ -133,7 +135,7 @@ class Programs:
             made[key] = wrong[key]
         if "time" in wrong:
             made["time"] = None if wrong["time"] is None else _written(self.world.now + wrong["time"])
-        return self._sent(Request(made, detail["token"], forged=True))
+        return self._sent(Request(made, detail["token"], forged=wrong is not TOO_LONG))
 
     def _event(self, verb: str, detail: Json, source: str, at: datetime) -> Json:
         return {

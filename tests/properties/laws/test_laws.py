@@ -103,6 +103,16 @@ STORIES = {
             Step("ci-late", "gpu"),
         ),
     ),
+    # The curfew ends the lease within what the source may ask, and the judge called it too long.
+    "a program asks for longer than it may, just before a curfew": History(
+        (
+            Step("plenty", number=3, minutes=90),
+            Step("deploy", "big", number=1, minutes=90),
+            Step("ci-forges", "gpu", number=3, minutes=15),
+        ),
+        seed=8855,
+        variant="curfew",
+    ),
     # Both leases counted the pool's one missing node as theirs, and both freed money for it.
     "two leases of one node each on a pool that gets one node": History(
         (

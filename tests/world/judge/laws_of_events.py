@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from lamplighter.domain.events.lab_event import Extended, LeaseGranted, LeaseRefused, PoolClosing
 from lamplighter.values import instant
 from tests.world.judge.truth import Truth, Version
-from tests.world.programs import GIVERS, MAY, OWNERS, POOLS, Request
+from tests.world.programs import GIVERS, LONGEST, MAY, OWNERS, POOLS, TRAINING, Request
 from tests.world.world import World
 
 Broken = Iterator[tuple[int, str]]
@@ -55,6 +55,9 @@ def _nobody_gets_what_is_not_theirs(requests: Sequence[Request], leases: dict[st
             yield 3, f"{request.lease} was granted to a forged event: {request.event}"
             continue
         source, last = request.event["source"], versions[-1]
+        first = next(version for version in versions if version.granted)
+        if source == TRAINING and first.closes - first.opens > LONGEST:
+            yield 3, f"{request.lease} lasts from {first.opens} to {first.closes}, longer than its source may ask"
         if (last.owner, last.asked_by) != (OWNERS[source], GIVERS[source]):
             yield 3, f"{request.lease} of {source} is {last.owner}'s by {last.asked_by}"
 
