@@ -83,7 +83,7 @@ class Deployment:
 
     @cached_property
     def capacity(self) -> "CapacityServices":
-        """The lab's pools in EKS, Auto Scaling and EC2."""
+        """The lab's pools in AWS."""
         from lamplighter.application.capacity.services import of_lab  # noqa: PLC0415 -- few verbs need it
 
         return of_lab(self.lab, self.ledger)

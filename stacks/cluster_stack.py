@@ -11,9 +11,9 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
+from lamplighter.domain.capacity.node_group.edit import NodeGroupSides
 from lamplighter.domain.gpu import device_plugin
 from lamplighter.domain.gpu.sharing import chart_values
-from lamplighter.domain.pool.node_group_edit import NodeGroupSides
 from lamplighter.lab.cluster import SystemNodes
 from lamplighter.lab.model import Lab
 from stacks.constructs.cluster.add_ons import AddOns

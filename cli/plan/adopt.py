@@ -19,7 +19,7 @@ from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.domain.pool.adoption import (
     Autoscalers,
     ExistingCluster,
-    ExistingNodeGroup,
+    ExistingPool,
     Obstacle,
     obstacles,
 )
@@ -98,7 +98,7 @@ def sharing_values(lab: Lab) -> str:
     return json.dumps({"devicePlugin": {"config": gpu_sharing.plugin_config(lab)}}, indent=2)
 
 
-def lab_file(cluster: ExistingCluster, group: ExistingNodeGroup) -> Iterator[str]:
+def lab_file(cluster: ExistingCluster, group: ExistingPool) -> Iterator[str]:
     """The lines of a lab file that adopts the group, with only the keys that a person may want to change."""
     kind = group.instance_types[0] if group.instance_types else None
     yield f"# Adopts node group {group.name} of cluster {cluster.name}, Kubernetes {cluster.version}."
@@ -128,8 +128,8 @@ def lab_name(cluster: str) -> str:
     return (plain if plain[:1].isalpha() else f"lab-{plain}")[:40].rstrip("-")
 
 
-def _read(cluster: str, nodegroup: str) -> tuple[ExistingCluster, ExistingNodeGroup, Autoscalers]:
-    from lamplighter.adapters.aws.capacity.adoption import Adoption  # noqa: PLC0415 -- help needs none of it
+def _read(cluster: str, nodegroup: str) -> tuple[ExistingCluster, ExistingPool, Autoscalers]:
+    from lamplighter.adapters.capacity.adoption import Adoption  # noqa: PLC0415 -- help needs none of it
     from lamplighter.adapters.kubernetes.autoscalers import autoscalers  # noqa: PLC0415
     from lamplighter.adapters.kubernetes.connection import connect  # noqa: PLC0415
 

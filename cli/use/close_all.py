@@ -10,8 +10,8 @@ from cli.deployment import Deployment
 from cli.use import agreed, changes, orders
 from lamplighter.application.leases.close_preview import ClosePreview, close_preview
 from lamplighter.clock import sleep
+from lamplighter.domain.capacity.zero import PROVEN
 from lamplighter.domain.commands.command import Verb
-from lamplighter.domain.pool.zero import PROVEN
 from lamplighter.values.counted import counted
 
 WAIT_POLL_SECONDS = 2

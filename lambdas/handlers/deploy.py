@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Mapping
 
 from lamplighter.application.deploy.event import Event, known_as, properties_of
-from lamplighter.application.deploy.group_steps import desired_size, edit, group, node_role, sizes, version
+from lamplighter.application.deploy.kinds import STEPS
 from lamplighter.application.deploy.response import CloudFormationResponse, answer
 from lamplighter.application.deploy.steps import (
     currency,
@@ -73,12 +73,7 @@ def _respond(event: Event) -> dict[str, object]:
 
 
 KINDS: Mapping[str, Callable[[Event], CloudFormationResponse | None]] = {
-    "Edit": edit,
-    "DesiredSize": desired_size,
-    "Sizes": sizes,
-    "Version": version,
-    "NodeRole": node_role,
-    "Group": group,
+    **STEPS,
     "Gate": gate,
     "Pools": pools,
     "Currency": currency,

@@ -1,4 +1,4 @@
-"""The guard function: a sweep every five minutes and on Auto Scaling's events, and two steps of CloseLab.
+"""The guard function: a sweep every five minutes and on AWS's events, and two steps of CloseLab.
 
 An event only starts a sweep. The sweep reads everything itself and believes nothing that the event says.
 """
@@ -72,7 +72,7 @@ def _connect() -> "Connection":
 
 def _connected() -> None:
     """Connect before the first event: each sweep reads instances."""
-    _guard_services().capacity.instances.connect()
+    _guard_services().capacity.connect()
 
 
 at_init.make(_connected)

@@ -1,4 +1,4 @@
-"""The node-group steps: Scale, AwaitNodes, Replace and Release (application/capacity/steps.py).
+"""The capacity steps: Scale, AwaitNodes, Replace and Release (application/capacity/steps.py).
 
 Only this function may raise a size.
 """
@@ -31,7 +31,7 @@ STEPS = {"Warm": warm, "Scale": scale, "AwaitNodes": await_nodes, "Replace": rep
 
 def _connected() -> None:
     """Make the EC2 client, which AwaitNodes needs."""
-    deployed().instances.connect()
+    deployed().connect()
 
 
 at_init.make(_connected)

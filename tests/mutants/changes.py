@@ -24,7 +24,8 @@ SOURCES = (
     "lambdas/lamplighter/application/guard/*.py",
     "lambdas/lamplighter/application/leases/*.py",
     "lambdas/lamplighter/adapters/aws/ledger/*.py",
-    "lambdas/lamplighter/adapters/aws/capacity/nodegroups.py",
+    "lambdas/lamplighter/adapters/capacity/node_group/nodegroups.py",
+    "lambdas/lamplighter/adapters/capacity/node_group/capacity.py",
     "lambdas/lamplighter/adapters/aws/schedules.py",
 )
 OPERATORS = tuple(

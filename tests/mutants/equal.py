@@ -14,7 +14,7 @@ _EDGES = "edges = sorted({{opens, *(lease.opens for lease in leases if opens {} 
 _SANDBOX = 'over = event.reason == "FailedCreatePodSandBox" and (runs or (made and made[-1] {} place))'
 _SUCCEEDED = 'return complete or (number(job, "status", "succeeded") or {}) >= wanted'
 _ONLY_NODE = 'spec = {{"nodeName": nodes[{}] if len(nodes) == 1 else "", "containers": containers}}'
-_SHOTS = "for name, minutes in zip(schedule_names(pool), MINUTES, strict={})"
+_SHOTS = "for name, call in zip(schedule_names(pool), calls, strict={})"
 _HALVES = "halves = [half for start in _HALVES if (half := _half(cells[start : start + {}]))]"
 _PLANNED = 'return f"the row of {{found.plans[{}]}} bytes, the largest announced, is not there"'
 _DOCUMENT = "document, _ = json.JSONDecoder(object_pairs_hook=_unique).raw_decode(text, begins[{}].start())"
@@ -25,12 +25,10 @@ _NOT_THERE = 'return f"not there after {{PULL_SECONDS // {}}} minutes ({{pod.wai
 _RETRY = "return min(timedelta(minutes=5 * 2 ** min(tries, {})), LONGEST_RETRY)"
 _GAP = "while high - low {} timedelta(seconds=1):"
 _ONE = "there is exactly one"
-_UNDER_WAY = "named = zip(schedule_names(pool), instants, strict={})"
+_UNDER_WAY = "named = zip(schedule_names(pool), instants(first), strict={})"
 _DESIRED = 'desired = number(daemonset, "status", "desiredNumberScheduled") or {}'
 _AROUND = 'return printed.rfind("\\n", {}, first) + 1, len(printed) if end == -1 else end'
-_BEFORE = "before = group.desired if group else nodegroup.desired if nodegroup else {}"
-_BOUND = "size = min(size, max(nodegroup.maximum if nodegroup else {}, before))"
-_LIVES = "lives = nodes_lives(lease_services.capacity, seen, until) if since {} until else ()"
+_LIVES = "lives = nodes_lives(lease_services.capacity, pool, seen, until) if since {} until else ()"
 _COUNTING = "lease_services.ledger.begin_counting(pool, now.replace(microsecond={}))"
 _END = "return instant.written(min(lease.closes, now.replace(microsecond={})))"
 _LATELY = "self._lately = [stay for stay in self._lately if stay.closing {} before - longest]"
@@ -102,21 +100,6 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "an empty line before it is stripped, and says nothing"
     ),
     (
-        f"{_APPLICATION}/capacity/sizes.py",
-        _BEFORE.format(0),
-        _BEFORE.format(1),
-    ): "where there is no group there is a node group",
-    (
-        f"{_APPLICATION}/capacity/sizes.py",
-        _BEFORE.format(0),
-        _BEFORE.format(-1),
-    ): "where there is no group there is a node group",
-    (
-        f"{_APPLICATION}/capacity/sizes.py",
-        _BOUND.format(0),
-        _BOUND.format(-1),
-    ): "what was there before is none below zero",
-    (
         f"{_APPLICATION}/capacity/metering.py",
         _LIVES.format("<"),
         _LIVES.format("<="),
@@ -156,7 +139,7 @@ EQUAL: dict[tuple[str, str, str], str] = {
         _RETRY.format("5"),
     ): "80 and 160 minutes are both cut to an hour",
     (
-        f"{_DOMAIN}/pool/shortage.py",
+        f"{_DOMAIN}/capacity/shortage.py",
         'return reason("pool.short.no-capacity.of-type", type=instance_type[1], zone=place)',
         'return reason("pool.short.no-capacity.of-type", type=instance_type[ 0], zone=place)',
     ): "the group is the whole match",

@@ -40,7 +40,7 @@ BREAKAGES = (
         1,
         "nobody ends EKS's own wait for a drained node",
         f"{APPLICATION}/guard/proof.py",
-        "            guard_services.capacity.autoscaling.end_drain(group.name, member.instance)\n",
+        "            capacity.remove(pool, (member.instance,), Removal.DRAINED, seen)\n",
         "",
     ),
     Breakage(
@@ -88,9 +88,9 @@ BREAKAGES = (
     Breakage(
         2,
         "the failsafe orders one node instead of none",
-        f"{DOMAIN}/schedules/failsafe.py",
-        '"ScalingConfig": {"MinSize": 0, "DesiredSize": 0}',
-        '"ScalingConfig": {"MinSize": 0, "DesiredSize": 1}',
+        f"{DOMAIN}/capacity/node_group/off_switch.py",
+        'sizes = {"MinSize": 0, "DesiredSize": 0}',
+        'sizes = {"MinSize": 0, "DesiredSize": 1}',
     ),
     Breakage(
         2,
@@ -209,7 +209,7 @@ BREAKAGES = (
         5,
         "Auto Scaling chooses which nodes go",
         f"{APPLICATION}/capacity/sizes.py",
-        "    for instance in leaving:\n        capacity.autoscaling.remove(instance)\n",
+        "    capacity.of(order.pool).remove(order.pool, leaving, Removal.FEWER, seen)\n",
         "",
     ),
     Breakage(
@@ -278,7 +278,7 @@ BREAKAGES = (
     Breakage(
         7,
         "zero is believed instead of seen",
-        f"{DOMAIN}/pool/zero.py",
+        f"{DOMAIN}/capacity/zero.py",
         "        if len(self.instances) > self.justified:\n",
         "        return tuple(found)\n        if len(self.instances) > self.justified:\n",
     ),
@@ -349,8 +349,8 @@ BREAKAGES = (
         1,
         "bounds are put back without the size",
         f"{APPLICATION}/capacity/sizes.py",
-        "max(capacity.lab.pools[pool].max_nodes, desired), desired)",
-        "max(capacity.lab.pools[pool].max_nodes, desired), nodegroup.desired)",
+        "order(pool, seen.size, seen, maximum=maximum)",
+        "order(pool, seen.ordered, seen, maximum=maximum)",
     ),
     Breakage(
         3,

@@ -5,14 +5,17 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamplighter.domain.capacity.calls import Call, timed
+from lamplighter.domain.capacity.evidence import Change, Changing, Controller, Instance, Member, Seen
+from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.guard.breach import GuardAction, Rule
 from lamplighter.domain.guard.facts import CLOSING_PATIENCE, PoolFacts
 from lamplighter.domain.guard.guard import OF_LEASES, sweep
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.pool.evidence import GroupMember, Instance, NodeGroup, NodeGroupUpdate, ScalingGroup
 from lamplighter.domain.schedules.failsafe import failsafe_schedules
+from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.reasons.reason import in_english
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -48,13 +51,17 @@ def leases(draw: st.DrawFn) -> tuple[Lease, ...]:
     )
 
 
+def shots(first: datetime) -> tuple[Schedule, ...]:
+    return failsafe_schedules("gpu", timed(first, [Call("zero", {})] * 4))
+
+
 @st.composite
 def worlds(draw: st.DrawFn) -> PoolFacts:
     """Anything a sweep may see, consistent or not."""
-    lifecycles = st.sampled_from(["Pending", "InService", "Terminating:Wait", "Terminating"])
+    ways = st.sampled_from([(False, False), (True, True), (True, False)])
     members = tuple(
-        GroupMember(f"i-{number}", "a", lifecycle)
-        for number, lifecycle in enumerate(draw(st.lists(lifecycles, max_size=6)))
+        Member(f"i-{number}", "a", leaving=leaving, waits_for_drain=waits)
+        for number, (leaving, waits) in enumerate(draw(st.lists(ways, max_size=6)))
     )
     states = st.sampled_from(["pending", "running", "shutting-down", "stopped", "terminated"])
     listed = [Instance(m.instance, "g5.xlarge", "a", "running", at(-60), None, "g", "") for m in members]
@@ -65,17 +72,17 @@ def worlds(draw: st.DrawFn) -> PoolFacts:
         )
     ]
     sizes = st.integers(0, 6)
-    nodegroup = NodeGroup(
-        "lab",
-        "gpu",
-        draw(st.sampled_from(["ACTIVE", "DEGRADED", "UPDATING", "CREATING"])),
-        draw(sizes),
-        draw(st.integers(1, 8)),
-        draw(sizes),
-        "g",
-    )
-    update = NodeGroupUpdate(
-        "u", "VersionUpdate", draw(st.sampled_from(["InProgress", "Successful"])), at(draw(minutes))
+    changes = st.none() | st.builds(Change, st.sampled_from(Changing), st.none() | minutes.map(at))
+    exists = draw(st.booleans())
+    seen = Seen(
+        NODE_GROUP,
+        exists=exists,
+        ordered=draw(sizes) if exists else 0,
+        minimum=draw(sizes) if exists else 0,
+        maximum=draw(st.integers(1, 8)) if exists else 0,
+        change=draw(changes),
+        controller=draw(st.none() | st.just(Controller("g", draw(sizes), 6, draw(sizes), members))),
+        instances=(*listed, *strays),
     )
     found_at = draw(st.none() | minutes)
     return PoolFacts(
@@ -86,13 +93,10 @@ def worlds(draw: st.DrawFn) -> PoolFacts:
         max_nodes=MAX_NODES,
         leases=draw(leases()),
         closing_since=draw(st.none() | st.integers(-30, 0).map(at)),
-        nodegroup=draw(st.none() | st.just(nodegroup)),
-        rolling=draw(st.none() | st.just(update)),
-        group=draw(st.none() | st.just(ScalingGroup("g", draw(sizes), 6, draw(sizes), members))),
-        instances=(*listed, *strays),
+        seen=seen,
         kubernetes_nodes=draw(st.none() | st.just(()) | st.just(("node",))),
-        failsafe_wanted=failsafe_schedules("gpu", at(130), "lab", "gpu", "g") if draw(st.booleans()) else (),
-        failsafe_found=() if found_at is None else failsafe_schedules("gpu", at(found_at), "lab", "gpu", "g"),
+        failsafe_wanted=shots(at(130)) if draw(st.booleans()) else (),
+        failsafe_found=() if found_at is None else shots(at(found_at)),
         incident=draw(st.none() | st.builds(Incident, st.integers(-600, 0).map(at))),
     )
 
@@ -124,13 +128,13 @@ def test_the_guard_never_grows_a_pool(facts: PoolFacts) -> None:
 
 @given(worlds())
 def test_ended_strays_leave_at_least_what_the_leases_justify(facts: PoolFacts) -> None:
-    alive = {each.id for each in facts.instances if each.alive}
-    listed = {member.instance for member in facts.group.members} if facts.group else set()
+    alive = {each.id for each in facts.seen.alive}
+    listed = {member.instance for member in facts.seen.members}
     for breach in sweep(facts):
         if breach.rule is Rule.LEAKED and breach.action is GuardAction.TERMINATE:
             # By force only where nothing is justified and nothing is ordered any more.
             assert justified(facts) == 0
-            assert facts.group is None or facts.group.desired == 0
+            assert facts.seen.controller is None or facts.seen.size == 0
         elif breach.action is GuardAction.TERMINATE:
             assert not set(breach.instances) & listed
             left = facts.staying + len(alive - listed - set(breach.instances))
@@ -165,8 +169,7 @@ def test_a_node_without_a_lease_is_closed_unless_somebody_is_at_it(facts: PoolFa
         return
     busy = (
         (facts.closing_since is not None and NOW - facts.closing_since < CLOSING_PATIENCE)
-        or (facts.nodegroup is not None and facts.nodegroup.status == "CREATING")
-        or (facts.rolling is not None and facts.rolling.in_progress)
+        or (facts.seen.change is not None and facts.seen.change.kind is not Changing.UPDATING)
         or any(each.granted and each.closes <= NOW for each in facts.leases)
     )
     if busy:

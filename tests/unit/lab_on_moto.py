@@ -17,18 +17,18 @@ import pytest
 from moto import mock_aws
 
 from lamplighter.adapters.aws import workflows
-from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
 from lamplighter.adapters.aws.capacity.claims import Claims
-from lamplighter.adapters.aws.capacity.instances import Instances
-from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.adapters.capacity.node_group.capacity import NodeGroupCapacity
+from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
 from lamplighter.adapters.kubernetes.connection import KubernetesResponse
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.leases.services import LeaseServices
+from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.schedule import WorkflowArns
@@ -109,7 +109,11 @@ class LabOnMoto:
 
     @cached_property
     def capacity(self) -> CapacityServices:
-        return CapacityServices(self.lab, Ledger(LEDGER), NodeGroups(LAB), AutoScaling(), Instances())
+        return CapacityServices(self.lab, Ledger(LEDGER), {NODE_GROUP: self.port})
+
+    @cached_property
+    def port(self) -> NodeGroupCapacity:
+        return NodeGroupCapacity(self.lab)
 
     @cached_property
     def guard_services(self) -> GuardServices:

@@ -11,8 +11,9 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from lamplighter.domain.capacity.calls import Call
+from lamplighter.domain.capacity.node_group.off_switch import past_eks, through_eks
 from lamplighter.domain.leases.curfew import KEPT_FREE, MINUTES_A_DAY, SECOND_RAIL, schedule_names
-from lamplighter.domain.schedules.failsafe import AUTO_SCALING_TARGET, EKS_TARGET
 from lamplighter.lab.model import Lab
 from stacks.constructs.deploy_steps import deploy_step
 from stacks.constructs.functions.functions import Function
@@ -55,30 +56,16 @@ class Curfew(Construct):
                 properties={"Pool": pool, "Cluster": names.cluster, "Nodegroup": nodegroup, "Digest": digest},
             )
             by_eks, by_group = schedule_names(pool)
-            sizes = {"MinSize": 0, "DesiredSize": 0}
-            self._rail(
-                by_eks,
-                pool,
-                minute,
-                target=EKS_TARGET,
-                sent={"ClusterName": names.cluster, "NodegroupName": nodegroup, "ScalingConfig": sizes},
-            )
+            self._rail(by_eks, pool, minute, call=through_eks(names.cluster, nodegroup))
             self._rail(
                 by_group,
                 pool,
                 minute,
                 later=SECOND_RAIL // timedelta(minutes=1),
-                target=AUTO_SCALING_TARGET,
-                sent={
-                    "AutoScalingGroupName": group.get_att_string("AutoScalingGroupName"),
-                    "MinSize": 0,
-                    "DesiredCapacity": 0,
-                },
+                call=past_eks(group.get_att_string("AutoScalingGroupName")),
             )
 
-    def _rail(
-        self, name: str, pool: str, minute: int, *, target: str, sent: dict[str, object], later: int = 0
-    ) -> None:
+    def _rail(self, name: str, pool: str, minute: int, *, call: Call, later: int = 0) -> None:
         hour, past = divmod((minute + later) % MINUTES_A_DAY, 60)
         good_for = int(KEPT_FREE.total_seconds()) - (later + MARGIN_MINUTES) * 60
         rail = scheduler.CfnSchedule(
@@ -93,9 +80,9 @@ class Curfew(Construct):
             # For a pool in mode watch the schedule is off until somebody arms the pool; the guard then enables it.
             state="ENABLED" if self._lab.mode(pool) == "enforce" else "DISABLED",
             target=scheduler.CfnSchedule.TargetProperty(
-                arn=target,
+                arn=call.target,
                 role_arn=self._schedules.failsafe_role.role_arn,
-                input=Stack.of(self).to_json_string(sent),
+                input=Stack.of(self).to_json_string(call.sent),
                 dead_letter_config=scheduler.CfnSchedule.DeadLetterConfigProperty(
                     arn=self._dead_letters.queue_arn
                 ),

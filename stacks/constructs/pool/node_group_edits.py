@@ -1,6 +1,6 @@
 """The properties of each node group, which the first step of a deploy compares with the deployed ones.
 
-EKS changes them by two calls (lamplighter.domain.pool.node_group_edit). For each call there is a digest of what
+EKS changes them by two calls (lamplighter.domain.capacity.node_group.edit). For each call there is a digest of what
 CloudFormation would send, and the keys of lab.yaml that it comes from.
 """
 
@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from lamplighter.domain.pool.node_group_edit import Keys, NodeGroupSides, Side
+from lamplighter.domain.capacity.node_group.edit import Keys, NodeGroupSides, Side
 from lamplighter.lab.model import Lab
 from stacks.constructs.pool.node_group import LaunchTemplate, NodeGroupSpec
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from lamplighter.application.deploy import edit as deploy_edit
-from lamplighter.domain.pool.node_group_edit import NodeGroupSides, Side
+from lamplighter.application.deploy.node_group import edit as deploy_edit
+from lamplighter.domain.capacity.node_group.edit import NodeGroupSides, Side
 from tests.infra.conftest import Assembly, Template
 from tests.scenarios.deploys import release
 

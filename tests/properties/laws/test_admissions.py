@@ -8,6 +8,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamplighter.domain.capacity.calls import AFTER_END
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.granting import extension, grant
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -15,7 +16,7 @@ from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.target import target_at
-from lamplighter.domain.schedules.failsafe import AFTER_END, failsafe_instant
+from lamplighter.domain.schedules.failsafe import failsafe_instant
 from lamplighter.values import zones
 
 # The last evening of a month in Seoul: leases fall into two budget periods.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from lamplighter.adapters.aws.calls import ATTEMPTS, CONNECT_SECONDS, READ_SECONDS, client, outside
-from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
+from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
 from lamplighter.errors import OutsideFailed
 
 BACK_OFF_SECONDS = 1

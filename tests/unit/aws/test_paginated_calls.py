@@ -23,7 +23,7 @@ NAMED = {"AutoScalingGroupNames", "GroupIds", "InstanceIds", "StackName", "Subne
 #: What reads page after page by itself, or a few of them only.
 BY_HAND = {
     (
-        "lambdas/lamplighter/adapters/aws/capacity/autoscaling.py",
+        "lambdas/lamplighter/adapters/capacity/node_group/autoscaling.py",
         "describe_scaling_activities",
     ): "the newest come first",
     ("lambdas/lamplighter/adapters/diagnosis/aws.py", "describe_scaling_activities"): "the newest come first",

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from lamplighter.domain.billing.metering import Grant, NodeLife, meter, runs
-from lamplighter.domain.pool.evidence import Instance, ScalingActivity
+from lamplighter.domain.capacity.evidence import Activity, Instance
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -14,17 +14,12 @@ def at(minutes: int) -> datetime:
     return EIGHT + minutes * MINUTE
 
 
-def launch(instance: str, start: int, *, status: str = "Successful") -> ScalingActivity:
-    return ScalingActivity(
-        f"l-{instance}", status, f"Launching a new EC2 instance: {instance}", "", at(start), at(start + 1)
-    )
+def launch(instance: str, start: int, *, status: str = "Successful") -> Activity:
+    return Activity(instance, True, at(start), at(start + 1), failed=status == "Failed")
 
 
-def termination(instance: str, start: int, end: int | None) -> ScalingActivity:
-    ended = None if end is None else at(end)
-    return ScalingActivity(
-        f"t-{instance}", "Successful", f"Terminating EC2 instance: {instance}", "", at(start), ended
-    )
+def termination(instance: str, start: int, end: int | None) -> Activity:
+    return Activity(instance, False, at(start), None if end is None else at(end))
 
 
 def instance(name: str, launched: int, *, state: str = "running", ended: int | None = None) -> Instance:
@@ -122,7 +117,10 @@ def test_an_end_that_nobody_recorded_is_no_later_than_ec2s_memory() -> None:
 
 def test_what_somebody_started_beside_the_group_is_no_lease_s() -> None:
     grants = [Grant("evening", 2, at(0), at(60))]
-    stray, member = replace(instance("i-0b", 10), group=None), replace(instance("i-0a", 10), group="eks-gpu")
+    stray, member = (
+        replace(instance("i-0b", 10), controller=None),
+        replace(instance("i-0a", 10), controller="eks-gpu"),
+    )
     running = runs([], [stray, member], at(40))
 
     assert [(run.instance, run.member) for run in running] == [("i-0a", True), ("i-0b", False)]
@@ -132,7 +130,7 @@ def test_what_somebody_started_beside_the_group_is_no_lease_s() -> None:
 
 
 def test_what_was_taken_out_of_its_group_was_started_by_it() -> None:
-    detached = replace(instance("i-0a", 0), group=None)
+    detached = replace(instance("i-0a", 0), controller=None)
 
     [run] = runs([launch("i-0a", 0)], [detached], at(30))
 
@@ -221,7 +219,7 @@ def test_lives_are_told_by_their_start_then_by_name_and_gaps_are_filled_from_ec2
 
 
 def test_an_activity_that_names_no_instance_is_passed_over() -> None:
-    nameless = ScalingActivity("a", "Successful", "Launching a new EC2 instance.", "", at(0), at(1))
+    nameless = Activity("", True, at(0), at(1))
 
     assert runs([nameless, launch("i-0a", 5)], [instance("i-0a", 5)], at(30)) == (
         NodeLife("i-0a", at(5), None),

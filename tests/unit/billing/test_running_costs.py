@@ -6,16 +6,16 @@ from datetime import timedelta
 
 import boto3
 
-from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
+from lamplighter.adapters.capacity.node_group.autoscaling import AutoScaling
 from lamplighter.application.capacity.lives import nodes_lives
 from lamplighter.application.guard.money import count
 from lamplighter.application.guard.overdrafts import overdrafts
 from lamplighter.domain.billing.charge import Charge
+from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.overdraft import Overdraft
-from lamplighter.domain.pool.evidence import ScalingActivity
 from tests.unit.billing.test_charges import budget, cost, started, sweep
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 from tests.unit.leases.test_closing_steps import of
@@ -128,10 +128,10 @@ def test_ten_pages_of_activities_tell_the_lives_of_nodes(lab: LabOnMoto) -> None
             asked.append(pages)
             return super().activities(group, pages)
 
-    lab.capacity.autoscaling = Pages()
+    lab.port.autoscaling = Pages()
     lab.scale(1)
 
     assert [
-        each.instance for each in nodes_lives(lab.capacity, lab.capacity.see("gpu"), EIGHT)
+        each.instance for each in nodes_lives(lab.capacity, "gpu", lab.capacity.see("gpu"), EIGHT)
     ] == lab.members
     assert asked == [10]

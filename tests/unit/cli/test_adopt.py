@@ -9,21 +9,21 @@ import pytest
 from moto import mock_aws
 
 from cli.plan import adopt
-from lamplighter.adapters.aws.capacity.adoption import Adoption
-from lamplighter.domain.pool.adoption import Autoscalers, ExistingCluster, ExistingNodeGroup, obstacles
+from lamplighter.adapters.capacity.adoption import Adoption
+from lamplighter.domain.pool.adoption import Autoscalers, ExistingCluster, ExistingPool, obstacles
 from lamplighter.errors import BadInput
 from lamplighter.labfile import file as labfile
 
 CLUSTER = ExistingCluster(
     "Team_A", "eu-central-1", "1.34", "API", public_endpoint=True, public_cidrs=("0.0.0.0/0",)
 )
-GROUP = ExistingNodeGroup("gpus", "ACTIVE", ("g5.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 3, 0, {})
+GROUP = ExistingPool("gpus", "ACTIVE", ("g5.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 3, 0, {})
 TAGGED = replace(GROUP, group_tags={"k8s.io/cluster-autoscaler/enabled": "true"})
 NONE = Autoscalers(asked=True)
 
 
 def said(
-    cluster: ExistingCluster = CLUSTER, group: ExistingNodeGroup = GROUP, autoscalers: Autoscalers = NONE
+    cluster: ExistingCluster = CLUSTER, group: ExistingPool = GROUP, autoscalers: Autoscalers = NONE
 ) -> list[tuple[bool, str]]:
     return [(found.blocks, str(found.text)) for found in obstacles(cluster, group, autoscalers)]
 
@@ -147,7 +147,7 @@ def test_running_nodes_are_no_obstacle_and_are_said() -> None:
     assert text.startswith("2 nodes are ordered in gpus now: they stay and are reported")
 
 
-def written(folder: Path, group: ExistingNodeGroup) -> Path:
+def written(folder: Path, group: ExistingPool) -> Path:
     file = folder / "lab.yaml"
     file.write_text("\n".join(adopt.lab_file(CLUSTER, group)), "utf-8")
     return file

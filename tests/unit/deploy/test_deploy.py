@@ -429,7 +429,7 @@ def test_an_edit_that_eks_takes_whole_passes(cloudformation: CloudFormation, old
 def updates(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """How EKS's updates stand, one answer after the other, the last for good: moto has no DescribeUpdate."""
     stand = ["InProgress", "Successful"]
-    monkeypatch.setattr("lamplighter.application.deploy.sizes.LOOK_SECONDS", 0)
+    monkeypatch.setattr("lamplighter.application.deploy.node_group.sizes.LOOK_SECONDS", 0)
 
     def answer(**_: object) -> tuple[object, dict[str, object]]:
         status = stand.pop(0) if len(stand) > 1 else stand[0]

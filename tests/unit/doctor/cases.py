@@ -9,7 +9,7 @@ from lamplighter.domain.doctor.checks import examine
 from lamplighter.domain.doctor.facts import AwsIdentity, ClusterFacts, Facts, PoolGroup, SlackSecret, Trail
 from lamplighter.domain.doctor.line import LineOutcome, Unread
 from lamplighter.domain.money.price import Price, Source
-from lamplighter.domain.pool.adoption import Autoscalers, ExistingCluster, ExistingNodeGroup
+from lamplighter.domain.pool.adoption import Autoscalers, ExistingCluster, ExistingPool
 from lamplighter.lab.model import Lab
 from tests.unit.doctor.told import ToldLine
 
@@ -27,7 +27,7 @@ CLUSTER = ExistingCluster(
     "lab", "ap-northeast-2", "1.35", "API", public_endpoint=True, public_cidrs=("0.0.0.0/0",)
 )
 TAG = {"k8s.io/cluster-autoscaler/enabled": "true"}
-GROUP = ExistingNodeGroup(
+GROUP = ExistingPool(
     name="lab-ng-gpu",
     status="ACTIVE",
     instance_types=("g5.xlarge",),

@@ -10,6 +10,7 @@ from typing import Any
 import botocore.client
 import pytest
 
+from lamplighter.adapters.capacity import kinds
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.leases.granting import admitted
 from lamplighter.application.leases.services import LeaseServices
@@ -51,9 +52,8 @@ def lease_services(lab: LabOnMoto) -> LeaseServices:
     }
     made: LeaseServices = lab.guard_services.lease_services
     there = made.capacity
-    capacity = CapacityServices(
-        Lab.model_validate(document), there.ledger, there.nodegroups, there.autoscaling, there.instances
-    )
+    six = Lab.model_validate(document)
+    capacity = CapacityServices(six, there.ledger, kinds.of_lab(six))
     return replace(made, capacity=capacity)
 
 

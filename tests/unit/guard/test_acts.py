@@ -120,7 +120,7 @@ def test_what_goes_on_is_paged_once_and_another_rule_or_lease_by_itself(lab: Lab
 
 def test_where_kubernetes_or_eks_cannot_be_asked_nothing_is_done_and_nothing_said(lab: LabOnMoto) -> None:
     seen = facts(lab)
-    lab.capacity.nodegroups = Busy(LAB)
+    lab.port.nodegroups = Busy(LAB)
 
     assert act(lab.guard_services, seen, Breach(Rule.SIZES_CHANGED, "", GuardAction.RESTORE_SIZES)) is False
     guard_services = replace(lab.guard_services, connect=silent)

@@ -7,12 +7,18 @@ import pytest
 
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.guard.proof import end_drains, prove_zero
-from lamplighter.domain.pool.evidence import GroupMember, ScalingActivity, ScalingGroup
+from lamplighter.domain.capacity.evidence import Controller, Member, Seen
+from lamplighter.domain.capacity.kinds import NODE_GROUP
+from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
 from lamplighter.errors import OutsideFailed, TryLater
 from tests.unit.guard.test_proof import IN_SERVICE, MINUTE, WAITS, draining, run
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
-LEFT = GroupMember("i-3", "a", "Terminating:Wait")
+LEFT = Member("i-3", "a", leaving=True, waits_for_drain=True)
+
+
+def listing(controller: Controller | None) -> Seen:
+    return Seen(NODE_GROUP, exists=True, controller=controller)
 
 
 def silent() -> Connection:
@@ -35,8 +41,8 @@ def test_only_what_waits_is_ended_and_beside_other_leases_only_what_this_close_e
 def test_where_nothing_waits_kubernetes_is_not_asked(lab: LabOnMoto) -> None:
     guard_services = replace(lab.guard_services, connect=silent)
 
-    assert end_drains(guard_services, "gpu", None) == []
-    assert end_drains(guard_services, "gpu", ScalingGroup("g", 0, 2, 1, (IN_SERVICE,))) == []
+    assert end_drains(guard_services, "gpu", Seen(NODE_GROUP)) == []
+    assert end_drains(guard_services, "gpu", listing(Controller("g", 0, 2, 1, (IN_SERVICE,)))) == []
     assert not guard_services.kubernetes_silent
 
 
@@ -62,7 +68,7 @@ def test_without_kubernetes_a_node_has_four_minutes_from_the_last_order_to_leave
     group = draining(lab, WAITS, activities=activities)
     lab.at(10)
 
-    assert end_drains(replace(lab.guard_services, connect=silent), "gpu", group.group("g")) == ended
+    assert end_drains(replace(lab.guard_services, connect=silent), "gpu", listing(group.group("g"))) == ended
     assert group.ended == ended
 
 
@@ -75,6 +81,6 @@ def test_a_cluster_that_lists_no_nodes_counts_as_silent(
     monkeypatch.setattr(lab.cluster, "list", refused)
     group = draining(lab, WAITS, activities=[leaving("i-2", 0)])
     lab.at(3)
-    assert end_drains(lab.guard_services, "gpu", group.group("g")) == []
+    assert end_drains(lab.guard_services, "gpu", listing(group.group("g"))) == []
     lab.at(4)
-    assert end_drains(lab.guard_services, "gpu", group.group("g")) == ["i-2"]
+    assert end_drains(lab.guard_services, "gpu", listing(group.group("g"))) == ["i-2"]

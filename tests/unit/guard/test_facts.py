@@ -10,7 +10,7 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.guard.nodes import strays, surplus
 from lamplighter.reasons.reason import reason
-from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
+from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool, seen
 
 SECOND = timedelta(seconds=1)
 
@@ -51,7 +51,7 @@ def test_an_instance_that_is_ending_already_is_no_stray(state: str) -> None:
 
 
 def test_without_a_group_nothing_stays_and_every_instance_is_a_stray() -> None:
-    facts = replace(pool(running=["i-1"]), group=None)
+    facts = seen(pool(running=["i-1"]), controller=None)
 
     assert facts.staying == 0
     assert [stray.id for stray in facts.strays] == ["i-1"]
@@ -81,14 +81,13 @@ def test_an_instance_costs_until_it_is_gone() -> None:
 
 def test_a_pool_is_proven_empty_only_where_everything_that_was_asked_says_so() -> None:
     facts = pool()
-    assert facts.nodegroup is not None
-    assert facts.group is not None
+    assert facts.seen.controller is not None
 
     assert facts.empty
-    assert replace(facts, group=None, nodegroup=None).empty
-    assert not replace(facts, nodegroup=replace(facts.nodegroup, desired=1)).empty
-    assert not replace(facts, group=replace(facts.group, desired=1)).empty
-    assert not replace(pool(leaving=["i-1"], desired=0), instances=(), kubernetes_nodes=()).empty
+    assert seen(facts, controller=None, exists=False).empty
+    assert not seen(facts, ordered=1).empty
+    assert not seen(facts, controller=replace(facts.seen.controller, size=1)).empty
+    assert not replace(seen(pool(leaving=["i-1"], desired=0), instances=()), kubernetes_nodes=()).empty
     assert not replace(facts, kubernetes_nodes=None).empty
     assert not replace(facts, kubernetes_nodes=("i-1.internal",)).empty
 

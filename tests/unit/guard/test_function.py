@@ -10,8 +10,9 @@ from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.guard.proof import end_drains, mark_leaked, prove_zero
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.capacity.evidence import Controller, Member, Seen
+from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.commands.command import Decision
-from lamplighter.domain.pool.evidence import GroupMember, ScalingGroup
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
@@ -213,11 +214,15 @@ class Hooked:
 @pytest.fixture
 def hooked(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> Hooked:
     made = Hooked()
-    monkeypatch.setattr(lab.capacity, "autoscaling", made)
+    monkeypatch.setattr(lab.port, "autoscaling", made)
     return made
 
 
-LEAVING = ScalingGroup("g", 0, 2, 0, (GroupMember("i-1", "a", "Terminating:Wait"),))
+LEAVING = Seen(
+    NODE_GROUP,
+    exists=True,
+    controller=Controller("g", 0, 2, 0, (Member("i-1", "a", leaving=True, waits_for_drain=True),)),
+)
 
 
 def test_an_empty_node_need_not_wait_for_ekss_drain(lab: LabOnMoto, hooked: Hooked) -> None:

@@ -7,13 +7,14 @@ from typing import Any
 import boto3
 import pytest
 
-from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
+from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
 from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.services import gather_lab
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.capacity.evidence import Change, Changing
+from lamplighter.domain.capacity.node_group.evidence import NodeGroup, NodeGroupUpdate
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
@@ -92,17 +93,22 @@ class Updating(NodeGroups):
 
 
 @pytest.mark.parametrize(
-    ("status", "nodes", "rolling"), [("UPDATING", 1, ROLLING), ("ACTIVE", 1, None), ("UPDATING", 0, None)]
+    ("status", "nodes", "change"),
+    [
+        ("UPDATING", 1, Change(Changing.REPLACING, ROLLING.created)),
+        ("ACTIVE", 1, None),
+        ("UPDATING", 0, Change(Changing.UPDATING)),
+    ],
 )
 def test_an_update_is_asked_for_where_eks_is_at_one_and_a_node_is_there(
-    lab: LabOnMoto, status: str, nodes: int, rolling: NodeGroupUpdate | None
+    lab: LabOnMoto, status: str, nodes: int, change: Change | None
 ) -> None:
     lab.scale(nodes)
     node_groups = Updating(LAB)
     node_groups.status = status
-    lab.capacity.nodegroups = node_groups
+    lab.port.nodegroups = node_groups
 
-    assert facts(lab).rolling == rolling
+    assert facts(lab).seen.change == change
 
 
 def test_only_who_extended_a_lease_means_to_use_it(lab: LabOnMoto) -> None:

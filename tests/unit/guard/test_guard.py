@@ -3,17 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
+from lamplighter.domain.capacity.calls import Call, timed
+from lamplighter.domain.capacity.evidence import Change, Changing, Controller, Instance, Member, Seen
+from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.guard.breach import GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.incident import Incident, next_page, retry_after
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.pool.evidence import GroupMember, Instance, NodeGroup, NodeGroupUpdate, ScalingGroup
 from lamplighter.domain.schedules.failsafe import failsafe_schedules
+from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.reasons.reason import Reason, Sentences, Value, reason
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -42,6 +46,12 @@ def lease(
     )
 
 
+def shots(first: datetime) -> tuple[Schedule, ...]:
+    """A failsafe whose first schedule runs at this instant."""
+    calls = Call("zero", {}), Call("zero", {}), Call("past", {}), Call("zero", {})
+    return failsafe_schedules("gpu", timed(first, calls))
+
+
 def instance(name: str, minutes: int = -30, group: str | None = "eks-gpu") -> Instance:
     return Instance(
         name, "g5.xlarge", "a", "running", EIGHT + minutes * MINUTE, None, group, f"{name}.internal"
@@ -56,11 +66,11 @@ def pool(
     desired: int | None = None,
 ) -> PoolFacts:
     """A healthy pool with these leases and nodes: the lab's own sizes, and the failsafe armed correctly."""
-    members = tuple(GroupMember(name, "a", "InService") for name in running)
-    members += tuple(GroupMember(name, "a", "Terminating:Wait") for name in leaving)
+    members = tuple(Member(name, "a") for name in running)
+    members += tuple(Member(name, "a", leaving=True, waits_for_drain=True) for name in leaving)
     wanted = desired if desired is not None else len(running)
     ends = [one.closes for one in leases if one.granted and one.opens <= EIGHT]
-    failsafe = failsafe_schedules("gpu", max(ends) + 10 * MINUTE, "lab", "gpu", "eks-gpu") if ends else ()
+    failsafe = shots(max(ends) + 10 * MINUTE) if ends else ()
     return PoolFacts(
         pool="gpu",
         now=EIGHT,
@@ -69,10 +79,14 @@ def pool(
         max_nodes=2,
         leases=leases,
         closing_since=None,
-        nodegroup=NodeGroup("lab", "gpu", "ACTIVE", 0, 2, wanted, "eks-gpu"),
-        rolling=None,
-        group=ScalingGroup("eks-gpu", 0, 2, wanted, members),
-        instances=(*(instance(name) for name in (*running, *leaving)), *strays),
+        seen=Seen(
+            NODE_GROUP,
+            exists=True,
+            ordered=wanted,
+            maximum=2,
+            controller=Controller("eks-gpu", 0, 2, wanted, members),
+            instances=(*(instance(name) for name in (*running, *leaving)), *strays),
+        ),
         kubernetes_nodes=tuple(f"{name}.internal" for name in (*running, *leaving)),
         failsafe_wanted=failsafe,
         failsafe_found=failsafe,
@@ -150,20 +164,21 @@ def test_a_close_under_way_is_waited_for_and_one_that_hangs_is_not() -> None:
     assert breach.action is GuardAction.CLOSE
 
 
-@pytest.mark.parametrize("status", ["CREATING", "DELETING"])
-def test_a_group_that_eks_makes_or_deletes_is_waited_for(status: str) -> None:
-    facts = pool(running=["i-1"])
-    assert facts.nodegroup is not None
-
-    assert sweep(replace(facts, nodegroup=replace(facts.nodegroup, status=status))) == ()
+def seen(facts: PoolFacts, **different: Any) -> PoolFacts:
+    """The same facts, with this seen differently."""
+    return replace(facts, seen=replace(facts.seen, **different))
 
 
-def test_nodes_that_eks_replaces_are_waited_for_a_quarter_of_an_hour() -> None:
+@pytest.mark.parametrize("kind", [Changing.CREATING, Changing.DELETING])
+def test_a_capacity_that_aws_makes_or_deletes_is_waited_for(kind: Changing) -> None:
+    assert sweep(seen(pool(running=["i-1"]), change=Change(kind))) == ()
+
+
+def test_nodes_that_aws_replaces_are_waited_for_a_quarter_of_an_hour() -> None:
     facts = pool(running=["i-1"])
 
     def rolled(minutes: int) -> PoolFacts:
-        update = NodeGroupUpdate("u", "VersionUpdate", "InProgress", EIGHT - minutes * MINUTE)
-        return replace(facts, rolling=update)
+        return seen(facts, change=Change(Changing.REPLACING, EIGHT - minutes * MINUTE))
 
     assert sweep(rolled(14)) == ()
     assert [breach.rule for breach in sweep(rolled(15))] == [Rule.NODE_WITHOUT_LEASE]
@@ -259,7 +274,7 @@ def test_a_pool_that_is_about_to_open_may_be_without_a_failsafe_yet() -> None:
 
 
 def test_a_failsafe_left_on_a_pool_at_zero_is_taken_away() -> None:
-    left = failsafe_schedules("gpu", EIGHT + 60 * MINUTE, "lab", "gpu", "eks-gpu")
+    left = shots(EIGHT + 60 * MINUTE)
 
     [breach] = sweep(replace(pool(), failsafe_found=left))
 
@@ -267,7 +282,7 @@ def test_a_failsafe_left_on_a_pool_at_zero_is_taken_away() -> None:
 
 
 def test_a_failsafe_stays_while_anything_may_be_left() -> None:
-    left = failsafe_schedules("gpu", EIGHT + 60 * MINUTE, "lab", "gpu", "eks-gpu")
+    left = shots(EIGHT + 60 * MINUTE)
 
     assert sweep(replace(pool(), failsafe_found=left, kubernetes_nodes=None)) == ()
     assert sweep(replace(pool(leaving=["i-1"], desired=0), failsafe_found=left)) == ()
@@ -275,8 +290,7 @@ def test_a_failsafe_stays_while_anything_may_be_left() -> None:
 
 def test_sizes_changed_behind_our_back_are_put_back_on_a_pool_we_own() -> None:
     facts = pool(lease(), running=["i-1", "i-2"])
-    assert facts.nodegroup is not None
-    changed = replace(facts, nodegroup=replace(facts.nodegroup, minimum=1, maximum=8))
+    changed = seen(facts, minimum=1, maximum=8)
 
     [breach] = sweep(changed)
 

@@ -7,10 +7,11 @@ from typing import Any
 import boto3
 import pytest
 
-from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
+from lamplighter.adapters.capacity.node_group.autoscaling import AutoScaling
 from lamplighter.application.guard.proof import mark_leaked, prove_zero
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.pool.evidence import GroupMember, ScalingActivity, ScalingGroup
+from lamplighter.domain.capacity.evidence import Controller, Member
+from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
@@ -19,19 +20,19 @@ from tests.unit.lab_on_moto import EIGHT, IMAGE, LAB, NODEGROUP, TAGS, LabOnMoto
 
 MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
 IN_SERVICE, WAITS = (
-    GroupMember("i-1", "a", "InService"),
-    GroupMember("i-2", "a", "Terminating:Wait"),
+    Member("i-1", "a"),
+    Member("i-2", "a", leaving=True, waits_for_drain=True),
 )
 
 
 class Draining(AutoScaling):
     """A group as it stands while EKS drains: moto's know no Terminating:Wait."""
 
-    def __init__(self, group: ScalingGroup, *activities: ScalingActivity) -> None:
+    def __init__(self, group: Controller, *activities: ScalingActivity) -> None:
         self.ended: list[str] = []
         self._group, self._activities = group, activities
 
-    def group(self, name: str) -> ScalingGroup | None:
+    def group(self, name: str) -> Controller | None:
         return replace(self._group, name=name)
 
     def activities(self, group: str, pages: int = 1) -> tuple[ScalingActivity, ...]:
@@ -42,9 +43,9 @@ class Draining(AutoScaling):
         return bool(group)
 
 
-def draining(lab: LabOnMoto, *members: GroupMember, desired: int = 0, activities: Any = ()) -> Draining:
-    made = Draining(ScalingGroup("g", 0, 2, desired, members), *activities)
-    lab.capacity.autoscaling = made
+def draining(lab: LabOnMoto, *members: Member, desired: int = 0, activities: Any = ()) -> Draining:
+    made = Draining(Controller("g", 0, 2, desired, members), *activities)
+    lab.port.autoscaling = made
     return made
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import boto3
 import pytest
 
-from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.adapters.aws.schedules import Schedules
+from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.leases.granting import admitted
+from lamplighter.domain.capacity.node_group.evidence import NodeGroup
 from lamplighter.domain.commands.command import Command
-from lamplighter.domain.pool.evidence import NodeGroup
 from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import OutsideFailed, TryLater
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, NODEGROUP, ROLE, Busy, LabOnMoto
@@ -68,7 +68,7 @@ def test_a_lease_that_is_granted_while_aws_is_read_is_no_breach(lab: LabOnMoto) 
                 lab.scale(2)
             return super().read(name)
 
-    lab.capacity.nodegroups = Slow(LAB)
+    lab.port.nodegroups = Slow(LAB)
 
     assert found(lab) == []
 
@@ -103,7 +103,7 @@ def test_while_eks_is_stuck_the_guard_takes_the_group_itself_after_a_quarter_of_
     lab: LabOnMoto,
 ) -> None:
     lab.scale(1)
-    lab.capacity.nodegroups = Busy(LAB)
+    lab.port.nodegroups = Busy(LAB)
     sizes = []
     for minutes in (0, 5, 10, 15, 20):
         lab.at(minutes)
@@ -131,8 +131,8 @@ def test_a_pool_that_never_comes_to_zero_is_leaked_though_no_close_says_so(
     lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.scale(1)
-    monkeypatch.setattr(lab.capacity.autoscaling, "lower", nothing)
-    lab.capacity.nodegroups = Busy(LAB)
+    monkeypatch.setattr(lab.port.autoscaling, "lower", nothing)
+    lab.port.nodegroups = Busy(LAB)
     lab.cluster.add_node(lab.members[0])
     for minutes in range(0, 50, 5):
         lab.at(minutes)
@@ -145,8 +145,8 @@ def test_closes_that_come_to_nothing_are_started_less_and_less_often(
     lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.scale(1)
-    lab.capacity.nodegroups = Busy(LAB)
-    monkeypatch.setattr(lab.capacity.autoscaling, "lower", nothing)
+    lab.port.nodegroups = Busy(LAB)
+    monkeypatch.setattr(lab.port.autoscaling, "lower", nothing)
     started = []
     for minutes in range(0, 40, 5):
         lab.at(minutes)

@@ -9,7 +9,7 @@ import pytest
 from handlers import guard, leases
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.leases.changes import change
-from lamplighter.domain.pool.evidence import GroupMember
+from lamplighter.domain.capacity.evidence import Member
 from lamplighter.errors import BadInput, TryLater
 from tests.unit.guard.test_proof import WAITS, draining
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
@@ -43,7 +43,7 @@ def test_a_sweep_ends_eks_s_wait_on_a_pool_that_it_may_empty(
     change({"command": lab.command(mode, lease=None)}, lab.guard_services.lease_services)
     if leased:
         lab.lease(nodes=1)
-    group = draining(lab, GroupMember("i-1", "a", "InService"), WAITS)
+    group = draining(lab, Member("i-1", "a"), WAITS)
 
     sweep_all(lab.guard_services)
 

@@ -7,13 +7,13 @@ import boto3
 import pytest
 from moto.backends import get_backend
 
-from lamplighter.application.capacity import missing as nodegroups_missing
-from lamplighter.application.capacity.services import PoolReading
+from lamplighter.application.capacity import missing as missing_nodes
 from lamplighter.application.capacity.steps import release
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.capacity.evidence import Controller, Instance, Member, Seen
+from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.pool.evidence import GroupMember, Instance, ScalingGroup
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document, one_line
 from lamplighter.reasons.reason import Sentences, reason
@@ -88,7 +88,7 @@ def test_a_shortage_that_a_step_kept_as_a_code_is_told_as_a_reason(lab: LabOnMot
 def test_eks_is_not_waited_for_where_it_finds_no_capacity(lab: LabOnMoto) -> None:
     one_of_two(lab)
     both_are_ordered(lab)
-    lab.capacity.nodegroups = Busy(LAB)
+    lab.port.nodegroups = Busy(LAB)
 
     released(lab)
 
@@ -117,7 +117,7 @@ def test_where_all_came_or_the_lease_is_over_nothing_is_missing(lab: LabOnMoto) 
         "missing": 0,
     }
     run: dict[str, object] = {"command": lab.command()}
-    assert nodegroups_missing.release(run, lab.capacity, command, lease) == 0
+    assert missing_nodes.release(run, lab.capacity, command, lease) == 0
     assert entries(lab, "scaled") == entries(lab, "degraded") == []
 
 
@@ -167,16 +167,16 @@ def test_nodes_are_there_that_run_or_boot_and_stay(
     found = (
         None
         if members is None
-        else ScalingGroup(
+        else Controller(
             "g",
             0,
             2,
             2,
             (
-                *(GroupMember(each, "a", "InService") for each in members),
-                GroupMember("i-3", "a", "Terminating"),
+                *(Member(each, "a") for each in members),
+                Member("i-3", "a", leaving=True),
             ),
         )
     )
 
-    assert nodegroups_missing.there(PoolReading(None, found, tuple(instances))) == there
+    assert missing_nodes.there(Seen(NODE_GROUP, controller=found, instances=tuple(instances))) == there

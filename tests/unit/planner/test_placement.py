@@ -7,15 +7,11 @@ import pytest
 
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
 from lamplighter.domain.calendar.planned_window import PlannedWindow
+from lamplighter.domain.capacity.evidence import Controller, Instance
+from lamplighter.domain.capacity.node_group.evidence import NodeGroupUpdate, ScalingActivity
+from lamplighter.domain.capacity.node_group.seen import member
 from lamplighter.domain.granting.admission import pool_full, with_nodes
 from lamplighter.domain.planner.placement import Placement, place
-from lamplighter.domain.pool.evidence import (
-    GroupMember,
-    Instance,
-    NodeGroupUpdate,
-    ScalingActivity,
-    ScalingGroup,
-)
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
 
@@ -150,10 +146,10 @@ def test_what_was_refused_holds_neither_nodes_nor_money() -> None:
     ],
 )
 def test_a_member_leaves_once_its_end_has_begun(lifecycle: str, leaving: bool, drains: bool) -> None:
-    member = GroupMember("i-1", "a", lifecycle)
+    found = member("i-1", "a", lifecycle)
 
-    assert (member.leaving, member.waits_for_drain) == (leaving, drains)
-    assert ScalingGroup("g", 0, 2, 1, (member,)).staying == (() if leaving else (member,))
+    assert (found.leaving, found.waits_for_drain) == (leaving, drains)
+    assert Controller("g", 0, 2, 1, (found,)).staying == (() if leaving else (found,))
 
 
 @pytest.mark.parametrize(

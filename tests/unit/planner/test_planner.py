@@ -11,6 +11,7 @@ import pytest
 
 from handlers.leases import STEPS
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.adapters.capacity import kinds
 from lamplighter.application.planner.announcements import PlannerNotices
 from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.domain.leases.lease import LeaseState
@@ -37,6 +38,7 @@ def deployed(world: LabOnMoto, *windows: dict[str, Any], **more: Any) -> Planner
     """The lab as a deploy with these windows leaves it."""
     document = {"name": "lab", "time_zone": "UTC", "windows": list(windows), **more}
     world.capacity.lab = Lab.model_validate(document)
+    world.capacity.capacities = kinds.of_lab(world.capacity.lab)
     topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
     return PlannerServices(
         world.guard_services.lease_services,

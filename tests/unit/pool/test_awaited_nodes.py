@@ -1,19 +1,21 @@
 """How long AwaitNodes waits for nodes, from which order on, and which cause it names for missing nodes."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
 import boto3
 import pytest
 
-from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
 from lamplighter.adapters.aws.capacity.instances import Instances
-from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
+from lamplighter.adapters.capacity.node_group.autoscaling import AutoScaling
+from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
 from lamplighter.application.capacity.steps import await_nodes
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.capacity.evidence import Instance
+from lamplighter.domain.capacity.node_group.evidence import NodeGroupUpdate, ScalingActivity
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.progress import Noted, Stage
-from lamplighter.domain.pool.evidence import Instance, NodeGroupUpdate, ScalingActivity
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import one_line, read_line
 from lamplighter.reasons.reason import reason
@@ -42,8 +44,8 @@ class Booting(Instances):
         super().__init__()
         self._number = number
 
-    def of_nodegroup(self, cluster: str, nodegroup: str) -> tuple[Instance, ...]:
-        found = super().of_nodegroup(cluster, nodegroup)
+    def tagged(self, tags: Mapping[str, str], subject: str) -> tuple[Instance, ...]:
+        found = super().tagged(tags, subject)
         return (*(replace(each, state="pending") for each in found[: self._number]), *found[self._number :])
 
 
@@ -70,7 +72,7 @@ class Failed(NodeGroups):
 
 def test_nodes_that_boot_are_awaited_for_ten_minutes(lab: LabOnMoto) -> None:
     lab.scale(2)
-    lab.capacity.instances = Booting(1)
+    lab.port.instances = Booting(1)
     for minutes in (0, 10 - SECOND):
         lab.at(minutes)
         with pytest.raises(TryLater, match=r"^1 of 2 nodes of pool gpu run, 1 are booting$"):
@@ -88,10 +90,10 @@ def test_nodes_that_boot_are_awaited_for_ten_minutes(lab: LabOnMoto) -> None:
 def test_a_cause_is_told_at_once_where_nothing_boots_and_else_after_two_and_a_half_minutes(
     lab: LabOnMoto,
 ) -> None:
-    lab.capacity.autoscaling = Refused(0)
+    lab.port.autoscaling = Refused(0)
     assert await_nodes(lab.run(), lab.capacity)["cause"] == "no-capacity"
     lab.scale(1)
-    lab.capacity.instances = Booting(1)
+    lab.port.instances = Booting(1)
     lab.at(2.5 - SECOND)
     with pytest.raises(TryLater, match="0 of 2 nodes of pool gpu run, 1 are booting"):
         await_nodes(lab.run(), lab.capacity)
@@ -110,7 +112,7 @@ def test_where_nothing_new_was_ordered_what_failed_since_the_first_order_tells_t
 ) -> None:
     if ordered:
         lab.capacity.ledger.advance("gpu", "cli-1", LeaseState.OPENING, EIGHT)
-    lab.capacity.autoscaling = Refused(1)
+    lab.port.autoscaling = Refused(1)
     lab.at(20)
 
     if told:
@@ -171,7 +173,7 @@ def test_a_lease_for_which_there_is_no_money_at_all_gets_nothing_and_is_told_so(
 
 
 def test_an_update_of_eks_that_failed_tells_the_cause(lab: LabOnMoto) -> None:
-    lab.capacity.nodegroups = Failed(LAB)
+    lab.port.nodegroups = Failed(LAB)
 
     done = await_nodes(lab.run(scale={"update_id": "u-1"}), lab.capacity)
 

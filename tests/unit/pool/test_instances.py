@@ -31,5 +31,5 @@ def test_an_instance_has_cost_until_its_termination_began(state: str, ended: dat
     }
     with Stubber(ec2) as stub:
         stub.add_response("describe_instances", {"Reservations": [{"Instances": [instance]}]})
-        (found,) = Instances(ec2).of_nodegroup("lab", "lab-ng-gpu")
+        (found,) = Instances(ec2).tagged({"eks:nodegroup-name": "lab-ng-gpu"}, "lab/lab-ng-gpu")
     assert found.ended == ended

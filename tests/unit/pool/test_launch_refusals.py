@@ -4,8 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, ScalingActivity
-from lamplighter.domain.pool.shortage import Shortage, explain
+from lamplighter.domain.capacity.evidence import HealthIssue
+from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
+from lamplighter.domain.capacity.node_group.shortage import explain
+from lamplighter.domain.capacity.shortage import Shortage
 from tests.diagnosis_cases import one_missing
 from tests.snapshots import causes, refused_launch, told
 
@@ -106,7 +108,8 @@ def waiting_lease(
     short = explain(
         wanted=2,
         have=1,
-        nodegroup=NodeGroup("lab", "gpu", "ACTIVE", 0, 2, 2, "eks-gpu", health),
+        desired=2,
+        health=health,
         activities=activities,
         update=None,
         ordered=ORDERED,

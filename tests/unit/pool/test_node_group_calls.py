@@ -8,8 +8,9 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
-from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, NodeGroupUpdate
+from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
+from lamplighter.domain.capacity.evidence import HealthIssue
+from lamplighter.domain.capacity.node_group.evidence import NodeGroup, NodeGroupUpdate
 from lamplighter.errors import OutsideFailed, TryLater
 
 MADE = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

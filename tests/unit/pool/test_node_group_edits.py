@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lamplighter.domain.pool.node_group_edit import RELEASE, NodeGroupSides, Side, TwoDeploys, two_deploys
+from lamplighter.domain.capacity.node_group.edit import RELEASE, NodeGroupSides, Side, TwoDeploys, two_deploys
 
 BEFORE = NodeGroupSides(
     replacing=Side("r1", {"pools.gpu.instance_type": "g5.xlarge", "cluster.kubernetes_version": "1.34"}),

@@ -47,7 +47,7 @@ def test_a_close_that_is_written_again_never_orders_more_than_it_found(
     lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.scale(1)
-    plain = lab.capacity.nodegroups.scale
+    plain = lab.port.nodegroups.scale
 
     def meanwhile(name: str, size: int) -> str:
         if not lab.capacity.ledger.leases("gpu"):
@@ -55,7 +55,7 @@ def test_a_close_that_is_written_again_never_orders_more_than_it_found(
             moved_on(lab)
         return plain(name, size)
 
-    monkeypatch.setattr(lab.capacity.nodegroups, "scale", meanwhile)
+    monkeypatch.setattr(lab.port.nodegroups, "scale", meanwhile)
     write(lab.capacity, Order("gpu", "guard 1", "guard", Direction.DOWN, EIGHT))
 
     assert lab.sizes["desiredSize"] == 1
@@ -162,7 +162,7 @@ def test_a_partial_shrink_that_emptied_no_node_takes_the_youngest_and_leaves_no_
     # An instance that has not joined Kubernetes yet cannot be drained; the oldest, which Auto Scaling
     # would take by itself, is the one that has work.
     lab.scale(2)
-    instances = lab.capacity.instances.of_nodegroup("lab", "lab-ng-gpu")
+    instances = lab.capacity.see("gpu").instances
     youngest = max(instances, key=lambda instance: (instance.launched, instance.id))
     lab.lease(nodes=1)
 
@@ -173,7 +173,7 @@ def test_a_partial_shrink_that_emptied_no_node_takes_the_youngest_and_leaves_no_
 
 def test_where_eks_lags_behind_the_group_is_lowered_itself(lab: LabOnMoto) -> None:
     lab.scale(2)
-    lab.capacity.nodegroups.scale("lab-ng-gpu", 0)  # EKS was told, and its group has not followed
+    lab.port.nodegroups.scale("lab-ng-gpu", 0)  # EKS was told, and its group has not followed
 
     scale({"command": lab.command("close", lease=None)}, lab.capacity)
 
@@ -194,7 +194,7 @@ def test_a_write_is_repeated_when_the_leases_changed_meanwhile(
 ) -> None:
     """A close that ends the lease while the open order is on its way: what holds last is written last."""
     lab.lease(nodes=2, closes=30)
-    order = lab.capacity.nodegroups.scale
+    order = lab.port.nodegroups.scale
     sent: list[int] = []
 
     def slow(name: str, target: int) -> str:
@@ -206,7 +206,7 @@ def test_a_write_is_repeated_when_the_leases_changed_meanwhile(
             lab.generation_moves()
         return update
 
-    monkeypatch.setattr(lab.capacity.nodegroups, "scale", slow)
+    monkeypatch.setattr(lab.port.nodegroups, "scale", slow)
     scale({"command": lab.command()}, lab.capacity)
 
     assert sent == [2, 0]

@@ -14,7 +14,7 @@ from lamplighter.domain.pool.adoption import (
     About,
     Autoscalers,
     ExistingCluster,
-    ExistingNodeGroup,
+    ExistingPool,
     Obstacle,
     obstacles,
 )
@@ -22,19 +22,19 @@ from tests.unit.granting.test_grants import HOUR, MINUTE, SECOND, lease
 from tests.unit.notices.drawing import drawn
 
 CLUSTER = ExistingCluster("lab", "eu-west-1", "1.35", "API", True, ("0.0.0.0/0",))
-GROUP = ExistingNodeGroup("gpu", "ACTIVE", ("g4dn.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 2, 0, {})
+GROUP = ExistingPool("gpu", "ACTIVE", ("g4dn.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 2, 0, {})
 TAGGED = replace(GROUP, group_tags={"k8s.io/cluster-autoscaler/enabled": "true"})
 NONE = Autoscalers(asked=True)
 
 
 def found(
-    cluster: ExistingCluster = CLUSTER, group: ExistingNodeGroup = GROUP, autoscalers: Autoscalers = NONE
+    cluster: ExistingCluster = CLUSTER, group: ExistingPool = GROUP, autoscalers: Autoscalers = NONE
 ) -> list[Obstacle]:
     return list(obstacles(cluster, group, autoscalers))
 
 
 @pytest.mark.parametrize("group", [GROUP, TAGGED, replace(GROUP, status="UPDATING")])
-def test_a_group_that_is_well_has_nothing_in_its_way(group: ExistingNodeGroup) -> None:
+def test_a_group_that_is_well_has_nothing_in_its_way(group: ExistingPool) -> None:
     assert found(group=group) == []
 
 
@@ -62,7 +62,7 @@ def test_a_group_that_is_well_has_nothing_in_its_way(group: ExistingNodeGroup) -
 )  # fmt: skip
 def test_each_obstacle_says_what_it_is_about_and_whether_it_blocks(  # noqa: PLR0917
     cluster: ExistingCluster,
-    group: ExistingNodeGroup,
+    group: ExistingPool,
     autoscalers: Autoscalers,
     about: About,
     blocks: bool,

@@ -32,7 +32,7 @@ def test_a_close_waits_for_eks_from_its_command_or_from_the_end_of_its_lease(
     lab.scale(2)
     if lease is None:
         forget("cli-1")
-    lab.capacity.nodegroups = Busy(LAB)
+    lab.port.nodegroups = Busy(LAB)
     lab.at(minutes)
     run: dict[str, object] = {"command": lab.command("close", lease=lease)}
 

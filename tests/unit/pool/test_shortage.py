@@ -4,9 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, NodeGroupUpdate, ScalingActivity
-from lamplighter.domain.pool.launch_cause import LaunchCause
-from lamplighter.domain.pool.shortage import Shortage, explain
+from lamplighter.domain.capacity.evidence import HealthIssue
+from lamplighter.domain.capacity.launch_cause import LaunchCause
+from lamplighter.domain.capacity.node_group.evidence import NodeGroupUpdate, ScalingActivity
+from lamplighter.domain.capacity.node_group.shortage import explain
+from lamplighter.domain.capacity.shortage import Shortage
 from lamplighter.reasons.reason import Reason, reason
 
 ORDERED = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -28,20 +30,18 @@ def launch(
     )
 
 
-def group(desired: int = 2, health: tuple[HealthIssue, ...] = ()) -> NodeGroup:
-    return NodeGroup("lab", "gpu", "ACTIVE", 0, 2, desired, "eks-gpu", health)
-
-
 def why(
     *activities: ScalingActivity,
     minutes: float = 2,
-    nodegroup: NodeGroup | None = None,
+    desired: int = 2,
+    health: tuple[HealthIssue, ...] = (),
     update: NodeGroupUpdate | None = None,
 ) -> Shortage | None:
     return explain(
         wanted=2,
         have=1,
-        nodegroup=nodegroup or group(),
+        desired=desired,
+        health=health,
         activities=activities,
         update=update,
         ordered=ORDERED,
@@ -118,10 +118,10 @@ def test_what_failed_before_the_order_is_history() -> None:
 
 
 def test_a_degraded_group_speaks_only_after_three_minutes_and_where_no_launch_names_a_cause() -> None:
-    sick = group(health=(HealthIssue("AsgInstanceLaunchFailures", NO_CAPACITY),))
+    sick = (HealthIssue("AsgInstanceLaunchFailures", NO_CAPACITY),)
 
     def cause(*activities: ScalingActivity, minutes: int) -> LaunchCause | None:
-        found = why(*activities, minutes=minutes, nodegroup=sick)
+        found = why(*activities, minutes=minutes, health=sick)
         return None if found is None else found.cause
 
     assert cause(minutes=1) is None
@@ -134,7 +134,7 @@ def test_a_degraded_group_speaks_only_after_three_minutes_and_where_no_launch_na
 def test_an_order_that_eks_reverted_is_said() -> None:
     update = NodeGroupUpdate("u", "ConfigUpdate", "Successful", ORDERED)
 
-    assert why(minutes=4, nodegroup=group(desired=1), update=update) == TAKEN_BACK
+    assert why(minutes=4, desired=1, update=update) == TAKEN_BACK
 
 
 def test_a_failed_update_is_quoted() -> None:
@@ -152,7 +152,8 @@ def test_a_pool_that_is_whole_has_no_shortage() -> None:
         explain(
             wanted=2,
             have=2,
-            nodegroup=group(),
+            desired=2,
+            health=(),
             activities=[launch(NO_CAPACITY)],
             update=None,
             ordered=ORDERED,
@@ -167,7 +168,8 @@ def test_as_many_launches_under_way_as_nodes_are_missing_are_waited_for() -> Non
         return explain(
             wanted=wanted,
             have=1,
-            nodegroup=group(3),
+            desired=3,
+            health=(),
             activities=activities,
             update=None,
             ordered=ORDERED,
@@ -185,7 +187,7 @@ def test_as_many_launches_under_way_as_nodes_are_missing_are_waited_for() -> Non
 def test_an_order_that_is_no_more_under_way_and_stands_lower_was_taken_back() -> None:
     def found(status: str | None) -> Shortage | None:
         update = None if status is None else NodeGroupUpdate("u-1", "ConfigUpdate", status, ORDERED, ())
-        return why(minutes=4, nodegroup=group(1), update=update)
+        return why(minutes=4, desired=1, update=update)
 
     assert found(None) == found("Successful") == TAKEN_BACK
     assert found("InProgress") == short(reason("pool.short.silent", minutes=4))
@@ -232,7 +234,7 @@ def test_a_zone_and_a_type_are_named_where_aws_names_them() -> None:
 
 def test_the_first_health_issue_speaks_with_its_message_or_its_code() -> None:
     def found(*issues: HealthIssue) -> Shortage | None:
-        return why(minutes=3, nodegroup=group(health=issues))
+        return why(minutes=3, health=issues)
 
     first, second = HealthIssue("FirstCode", "first"), HealthIssue("SecondCode", "second")
     assert found(first, second) == quoted("first")

@@ -132,7 +132,7 @@ def test_eks_has_a_quarter_of_an_hour_before_its_group_is_lowered(
     lab: LabOnMoto, waited: timedelta, size: int
 ) -> None:
     lab.scale(1)
-    lab.capacity.nodegroups = Busy(LAB)
+    lab.port.nodegroups = Busy(LAB)
     asked = order(since=EIGHT - waited)
 
     if size:
@@ -145,7 +145,7 @@ def test_eks_has_a_quarter_of_an_hour_before_its_group_is_lowered(
 
 def test_eks_is_waited_for_where_its_group_has_nothing_to_lower(lab: LabOnMoto) -> None:
     bounds(desiredSize=1)
-    lab.capacity.nodegroups = Busy(LAB)
+    lab.port.nodegroups = Busy(LAB)
 
     with pytest.raises(TryLater, match="EKS is busy"):
         write(lab.capacity, order(since=EIGHT - QUARTER))

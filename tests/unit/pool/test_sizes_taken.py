@@ -6,7 +6,7 @@ import pytest
 from lamplighter.application.capacity.sizes import Direction, write
 from lamplighter.errors import BadInput
 from tests.unit import aws_calls
-from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto
+from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.pool.test_sizes import bounds, no_group, no_node_group, order
 
 
@@ -48,10 +48,8 @@ def test_beside_the_emptied_node_the_youngest_of_the_others_goes_and_none_that_i
 ) -> None:
     bounds(maxSize=4)
     lab.scale(4)
-    oldest, second, third, youngest = [
-        each.id for each in lab.capacity.instances.of_nodegroup(LAB, NODEGROUP)
-    ]
-    lab.capacity.autoscaling.remove(youngest)
+    oldest, second, third, youngest = [each.id for each in lab.capacity.see("gpu").instances]
+    lab.port.autoscaling.remove(youngest)
     lab.lease(nodes=1)
 
     write(lab.capacity, order(leaving=(third,)))

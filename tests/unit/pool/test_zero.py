@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lamplighter.domain.pool.evidence import GroupMember, Instance, NodeGroup, ScalingGroup
-from lamplighter.domain.pool.zero import ZeroProof, zero_proof
+from lamplighter.domain.capacity.evidence import Controller, Instance, Member, Seen
+from lamplighter.domain.capacity.kinds import NODE_GROUP, zero
+from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.reasons.reason import Reason, Sentences, reason
 
 EIGHT = datetime(2026, 11, 20, 20, tzinfo=UTC)
 EMPTY = ZeroProof(EIGHT, kubernetes_nodes=())
-NODEGROUP = NodeGroup("lab", "gpu", "ACTIVE", 0, 2, 0, "eks-gpu")
-GROUP = ScalingGroup("eks-gpu", 0, 2, 0)
+GROUP = Controller("eks-gpu", 0, 2, 0)
 ORDERED = reason("guard.zero.ordered", nodes=1)
 NOT_READ = reason("guard.zero.not-read")
 
@@ -22,69 +22,67 @@ def instance(state: str) -> Instance:
 
 
 def read(
-    nodegroup: NodeGroup | None = NODEGROUP,
-    group: ScalingGroup | None = GROUP,
+    ordered: int | None = 0,
+    group: Controller | None = GROUP,
     instances: tuple[Instance, ...] = (),
     nodes: tuple[str, ...] | None = (),
     justified: int = 0,
 ) -> ZeroProof:
-    return zero_proof(
-        at=EIGHT,
-        nodegroup=nodegroup,
-        group=group,
+    seen = Seen(
+        NODE_GROUP,
+        exists=ordered is not None,
+        ordered=ordered or 0,
+        controller=group,
         instances=instances,
-        kubernetes_nodes=nodes,
-        justified=justified,
     )
+    return zero(seen, EIGHT, nodes, justified)
 
 
 @pytest.mark.parametrize(
-    "zero", [read(), read(nodegroup=None, group=None), read(instances=(instance("terminated"),))]
+    "proof", [read(), read(ordered=None, group=None), read(instances=(instance("terminated"),))]
 )
-def test_a_pool_of_which_nothing_is_left_is_proven(zero: ZeroProof) -> None:
-    assert zero == EMPTY
-    assert (zero.proven, zero.left) == (True, ())
-    assert zero.reason("gpu") == reason("guard.zero.proven", pool="gpu")
+def test_a_pool_of_which_nothing_is_left_is_proven(proof: ZeroProof) -> None:
+    assert proof == EMPTY
+    assert (proof.proven, proof.left) == (True, ())
+    assert proof.reason("gpu") == reason("guard.zero.proven", pool="gpu")
 
 
 @pytest.mark.parametrize(
-    ("zero", "left"),
+    ("proof", "left"),
     [
-        (read(nodegroup=replace(NODEGROUP, desired=1)), ORDERED),
-        (read(group=replace(GROUP, desired=1)), ORDERED),
+        (read(ordered=1), ORDERED),
+        (read(group=replace(GROUP, size=1)), ORDERED),
         (read(instances=(instance("running"),)), reason("guard.zero.instances", instances=("i-1",))),
         (read(instances=(instance("shutting-down"),)), reason("guard.zero.instances", instances=("i-1",))),
         (
-            read(group=replace(GROUP, members=(GroupMember("i-2", "a", "Terminating:Wait"),))),
+            read(group=replace(GROUP, members=(Member("i-2", "a", leaving=True, waits_for_drain=True),))),
             reason("guard.zero.members", instances=("i-2",)),
         ),
         (read(nodes=("node",)), reason("guard.zero.kubernetes", names=("node",))),
         (read(nodes=None), NOT_READ),
     ],
 )
-def test_each_thing_that_is_left_or_was_not_read_speaks_against_zero(zero: ZeroProof, left: Reason) -> None:
-    assert (zero.proven, zero.left, zero.reason("gpu")) == (False, (left,), left)
+def test_each_thing_that_is_left_or_was_not_read_speaks_against_zero(proof: ZeroProof, left: Reason) -> None:
+    assert (proof.proven, proof.left, proof.reason("gpu")) == (False, (left,), left)
 
 
 def test_everything_that_is_left_is_named_and_an_instance_only_once() -> None:
-    members = tuple(GroupMember(name, "a", "InService") for name in ("i-1", "i-2"))
-    zero = read(
-        group=replace(GROUP, desired=1, members=members), instances=(instance("running"),), nodes=None
-    )
+    members = tuple(Member(name, "a") for name in ("i-1", "i-2"))
+    proof = read(group=replace(GROUP, size=1, members=members), instances=(instance("running"),), nodes=None)
 
-    assert zero.left == (
+    assert proof.left == (
         ORDERED,
         reason("guard.zero.instances", instances=("i-1",)),
         reason("guard.zero.members", instances=("i-2",)),
         NOT_READ,
     )
-    assert zero.reason("gpu") == Sentences(zero.left)
+    assert proof.reason("gpu") == Sentences(proof.left)
 
 
 def test_as_many_nodes_as_leases_justify_may_stay() -> None:
     full = read(
-        replace(NODEGROUP, desired=1),
-        replace(GROUP, desired=1, members=(GroupMember("i-1", "a", "InService"),)),
+        1,
+        replace(GROUP, size=1, members=(Member("i-1", "a"),)),
         (instance("running"),),
         ("node",),
         justified=1,
@@ -104,10 +102,10 @@ def test_a_receipt_keeps_the_proof_in_the_contracts_words() -> None:
         "instances": ["i-1"],
         "kubernetes_nodes": ["node"],
     }
-    zero = ZeroProof(EIGHT, 1, ("i-1",), kubernetes_nodes=("node",))
+    proof = ZeroProof(EIGHT, 1, ("i-1",), kubernetes_nodes=("node",))
 
-    assert zero.to_json() == document
-    assert ZeroProof.from_json(document) == zero
+    assert proof.to_json() == document
+    assert ZeroProof.from_json(document) == proof
     assert ZeroProof.from_json(EMPTY.to_json()) == EMPTY
 
 

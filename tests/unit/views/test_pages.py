@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.pool.zero import ZeroProof
+from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.pages import frame, lab_page, receipt_page

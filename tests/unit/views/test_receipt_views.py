@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.leases.progress import BootStage, Noted, Progress, Stage
 from lamplighter.domain.leases.usual_times import Usual, UsualTimes
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.pool.zero import ZeroProof
 from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.lab_view import PastLease
 from lamplighter.domain.views.receipt_view import Bandwidth, Bar, ReceiptExtras, ReceiptView

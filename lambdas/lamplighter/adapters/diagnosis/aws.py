@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.data import instance_types
+from lamplighter.domain.capacity.identity import Identity
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
@@ -24,7 +25,7 @@ Json = dict[str, Any]
 ACTIVITY_PAGES = 5
 
 
-def read_aws(reading: Reading, cluster: str, nodegroup: str, instance_type: str, since: datetime) -> Json:
+def read_aws(reading: Reading, names: Identity, instance_type: str, since: datetime) -> Json:
     """The snapshot's `aws` part; `since` bounds how far back activities are read."""
     parts: Json = {}
 
@@ -32,7 +33,7 @@ def read_aws(reading: Reading, cluster: str, nodegroup: str, instance_type: str,
         if response is not None:
             parts[key] = _as_json(response)
 
-    group = reading.read("aws.nodegroup", lambda: _nodegroup(cluster, nodegroup))
+    group = reading.read("aws.nodegroup", lambda: _nodegroup(names.cluster, names.name))
     keep("nodegroup", group)
     scaling = _group_of(group)
     if scaling:
@@ -41,7 +42,7 @@ def read_aws(reading: Reading, cluster: str, nodegroup: str, instance_type: str,
         )
     else:
         reading.leave("aws.scaling_activities", reason("finding.unread.no-scaling-group"))
-    instances = reading.read("aws.instances", lambda: _instances(cluster, nodegroup))
+    instances = reading.read("aws.instances", lambda: _instances(names))
     keep("instances", instances)
     guarded_by = _ids(instances or (), "SecurityGroups", "GroupId")
     if guarded_by:
@@ -85,15 +86,12 @@ def _activities(group: str, since: datetime) -> list[Json]:
     return activities
 
 
-def _instances(cluster: str, nodegroup: str) -> list[Json]:
+def _instances(names: Identity) -> list[Json]:
     ec2: EC2Client = client("ec2")
     instances: list[Any] = []
-    with outside("ec2:DescribeInstances", f"{cluster}/{nodegroup}"):
+    with outside("ec2:DescribeInstances", f"{names.cluster}/{names.name}"):
         pages = ec2.get_paginator("describe_instances").paginate(
-            Filters=[
-                {"Name": "tag:eks:nodegroup-name", "Values": [nodegroup]},
-                {"Name": "tag:eks:cluster-name", "Values": [cluster]},
-            ]
+            Filters=[{"Name": f"tag:{key}", "Values": [value]} for key, value in names.tags.items()]
         )
         for page in pages:
             for reservation in page["Reservations"]:

@@ -13,6 +13,7 @@ from lamplighter.adapters.diagnosis.kubernetes import ClusterReads
 from lamplighter.adapters.diagnosis.logs import read_logs
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.domain.capacity.identity import Identity
 from lamplighter.domain.diagnosis.expected import Expected
 from lamplighter.domain.diagnosis.redaction import redacted
 from lamplighter.errors import OutsideFailed
@@ -29,8 +30,7 @@ SECONDS = 45.0
 class Subject:
     """The pool that the snapshot is about."""
 
-    cluster: str
-    nodegroup: str
+    names: Identity
     expected: Expected
 
 
@@ -43,8 +43,8 @@ def collect(
     """
     reading = Reading(seconds)
     wanted = subject.expected
-    aws = read_aws(reading, subject.cluster, subject.nodegroup, wanted.instance_type, wanted.since)
-    kubernetes, logs = _cluster(reading, subject.nodegroup, connect)
+    aws = read_aws(reading, subject.names, wanted.instance_type, wanted.since)
+    kubernetes, logs = _cluster(reading, subject.names.selector, connect)
     if not aws and not kubernetes:
         raise OutsideFailed(Sentences(tuple(dict.fromkeys(reading.not_read.values()))))
     document: Json = {"now": instant.written(now), "expected": wanted.to_json(), "aws": aws}
@@ -53,10 +53,10 @@ def collect(
     return redacted(document)
 
 
-def _cluster(reading: Reading, nodegroup: str, connect: Callable[[], Connection]) -> tuple[Json, Json]:
+def _cluster(reading: Reading, selector: str, connect: Callable[[], Connection]) -> tuple[Json, Json]:
     connection = reading.read("kubernetes", connect)
     if connection is None:
         return {}, {}
-    reads = ClusterReads(connection, reading, nodegroup)
+    reads = ClusterReads(connection, reading, selector)
     objects = reads.read()
     return objects, read_logs(reads.ask, reading, objects["pods"]) if "pods" in objects else {}

@@ -10,7 +10,6 @@ from typing import Any
 
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.adapters.kubernetes.connection import NOT_FOUND, Connection, KubernetesResponse
-from lamplighter.adapters.kubernetes.nodes import NODEGROUP_LABEL
 from lamplighter.domain.diagnosis.rules.pod import Pod, is_operand, is_operator
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import Said, reason
@@ -30,18 +29,16 @@ NODE_CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 class ClusterReads:
     """Reads the API of one cluster. After a request without any answer it asks no more."""
 
-    def __init__(self, connection: Connection, reading: Reading, nodegroup: str) -> None:
+    def __init__(self, connection: Connection, reading: Reading, selector: str) -> None:
         self._connection = connection
         self._reading = reading
-        self._nodegroup = nodegroup
+        self._selector = selector
         self._silent: Said = ""
         self.objects: Json = {}
 
     def read(self) -> Json:
         """The snapshot's `kubernetes` part."""
-        self._keep(
-            "nodes", lambda: self._list("/api/v1/nodes", labelSelector=f"{NODEGROUP_LABEL}={self._nodegroup}")
-        )
+        self._keep("nodes", lambda: self._list("/api/v1/nodes", labelSelector=self._selector))
         mine = {_name(node) for node in self.objects.get("nodes", ())} if "nodes" in self.objects else None
         self._keep("pods", lambda: self._list("/api/v1/pods", lambda item: _wanted(Pod(item), mine)))
         self._keep("daemonsets", lambda: self._list("/apis/apps/v1/daemonsets", _is_software))

@@ -8,8 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from lamplighter.adapters.aws.capacity.adoption import Adoption
 from lamplighter.adapters.aws.capacity.claims import Claims
+from lamplighter.adapters.capacity.adoption import Adoption
 from lamplighter.adapters.doctor import caller, inside
 from lamplighter.adapters.doctor.bootstrap import Bootstrap
 from lamplighter.adapters.doctor.quotas import AccountQuotas, Zones

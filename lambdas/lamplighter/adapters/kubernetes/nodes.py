@@ -1,4 +1,4 @@
-"""The cluster's nodes: read by node group as values, cordoned before they leave, and labelled."""
+"""The cluster's nodes: read by pool as values, cordoned before they leave, and labelled."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -6,7 +6,6 @@ from datetime import datetime
 from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, NOT_FOUND, Connection, Object
 from lamplighter.domain.pool.nodes import GPU_RESOURCES, MIG_RESOURCES, NodeFacts, NodeTaint
 
-NODEGROUP_LABEL = "eks.amazonaws.com/nodegroup"
 OURS = "lamplighter/"
 # What eks-node-monitoring-agent says of GPUs.
 HARDWARE = "AcceleratedHardwareReady"
@@ -14,9 +13,9 @@ HARDWARE = "AcceleratedHardwareReady"
 NOT_TO_BE_REMOVED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 
 
-def pool_nodes(connection: Connection, nodegroup: str) -> list[NodeFacts]:
-    """Every node of one EKS node group, by name."""
-    items = connection.list("/api/v1/nodes", labelSelector=f"{NODEGROUP_LABEL}={nodegroup}")
+def pool_nodes(connection: Connection, selector: str) -> list[NodeFacts]:
+    """Every node of one pool, by name. `selector` is that of the pool's identity."""
+    items = connection.list("/api/v1/nodes", labelSelector=selector)
     return sorted((node_facts(item) for item in items), key=lambda node: node.name)
 
 

@@ -1,4 +1,4 @@
-"""A pool's nodes: reads them from AWS, orders them as a whole size, meters and prices them.
+"""A pool's nodes: sees them through the port, orders them as a whole size, meters and prices them.
 
 services.py says what a second kind of capacity touches.
 """

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application import environment
-from lamplighter.application.capacity.services import CapacityServices, PoolReading
+from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.capacity.sizes import RAIL_AFTER, Direction, Order, write
 from lamplighter.application.run import pool_of, result
-from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.audit.entry import CAPACITY, Entry
 from lamplighter.domain.billing import holds
+from lamplighter.domain.capacity.evidence import Seen
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import terms
@@ -52,16 +53,16 @@ def missed(lease: Lease, capacity: CapacityServices) -> int:
     return lease.wanted - shares(claims, there(capacity.see(lease.pool))).get(lease.id, 0)
 
 
-def there(seen: PoolReading) -> int:
+def there(seen: Seen) -> int:
     """The number of nodes that run or boot and are not being removed."""
-    staying = {member.instance for member in seen.group.staying} if seen.group else set()
+    staying = {member.instance for member in seen.staying}
     return sum(instance.id in staying for instance in seen.alive)
 
 
 def _lower_again(capacity: CapacityServices, command: Command, lease: Lease) -> None:
     """Lower the size once more: another writer may have ordered the old target, which had the missing nodes."""
     seen = capacity.see(lease.pool)
-    if seen.group is not None and seen.group.desired > capacity.target(lease.pool, seen.nodegroup).nodes:
+    if seen.controller is not None and seen.size > capacity.target(lease.pool, seen).nodes:
         _order(capacity, command, lease, without=0)
 
 
@@ -71,9 +72,9 @@ def _order(capacity: CapacityServices, command: Command, lease: Lease, *, withou
         Order(
             pool=lease.pool,
             holder=f"Release {command.id}",
-            who="nodegroups",
+            who=CAPACITY,
             direction=Direction.DOWN,
-            # EKS still works on the order that finds no capacity, so this one does not wait for EKS.
+            # AWS still works on the order that finds no capacity, so this one does not wait for that.
             since=capacity.now() - RAIL_AFTER,
             lease=lease.id,
             without=without,
@@ -91,7 +92,7 @@ def _free(lease: Lease, missing: int, why: Said, capacity: CapacityServices) -> 
         at=now,
         pool=lease.pool,
         kind="degraded",
-        who="nodegroups",
+        who=CAPACITY,
         what=reason("capacity.missing", missing=after.missing, nodes=lease.nodes, lease=lease.called()),
         why=Sentences((why, reason("capacity.hold-free", money=str(lease.hold - after.hold)))),
         lease=lease.id,

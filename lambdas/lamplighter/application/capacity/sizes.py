@@ -1,6 +1,6 @@
 """The only writer of a pool's size: under the pool's lock, as a whole target.
 
-EKS has no generation numbers. So after each write the pool's generation is read again from the ledger; if it changed,
+AWS has no generation numbers. So after each write the pool's generation is read again from the ledger; if it changed,
 the write is repeated with the new target. The caller says whether the size may only grow or only shrink.
 """
 
@@ -11,7 +11,8 @@ from enum import Enum
 
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.pool.evidence import NodeGroup, ScalingGroup
+from lamplighter.domain.capacity.evidence import SIZES, Part, Seen
+from lamplighter.domain.capacity.port import Removal
 from lamplighter.domain.pool.pool import Fence
 from lamplighter.domain.pool.target import Target
 from lamplighter.errors import Stale, TryLater
@@ -20,7 +21,7 @@ from lamplighter.reasons.reason import reason
 # A pool whose generation changes at each of these writes is tried again later.
 ATTEMPTS = 4
 RAIL_AFTER = timedelta(minutes=15)
-"""How long EKS may be busy with an update before a lower size is written to the group itself."""
+"""How long AWS may be busy with another change before a smaller size is written past that."""
 
 
 class Direction(Enum):
@@ -40,7 +41,7 @@ class Order:
     who: str
     direction: Direction
     since: datetime
-    """Since when this size is wanted: after RAIL_AFTER the order no longer waits for EKS."""
+    """Since when this size is wanted: after RAIL_AFTER the order no longer waits for another change."""
     lease: str | None = None
     leaving: Sequence[str] = ()
     """The instances that a partial shrink has emptied."""
@@ -77,32 +78,31 @@ def _once(capacity: CapacityServices, order: Order, *, found: int | None) -> tup
     """One write; `found` is the size before the first write, where this one corrects it."""
     with capacity.ledger.writing(order.pool, order.holder, capacity.now()) as fence:
         generation = capacity.ledger.pool(order.pool).generation
-        nodegroup, group = _found(capacity, order)
+        seen = _seen(capacity, order)
         opens = order.direction is Direction.UP
         # Leave out leases that are not open yet or are paused: their own run orders their nodes.
-        target = capacity.target(order.pool, nodegroup, opening=order.lease if opens else None)
-        before = group.desired if group else nodegroup.desired if nodegroup else 0
-        size = _towards(order.direction, _without(order, target.nodes, group), before)
+        target = capacity.target(order.pool, seen, opening=order.lease if opens else None)
+        before = seen.size
+        size = _towards(order.direction, _without(order, target.nodes, seen), before)
         if found is not None:
-            whole = capacity.target(order.pool, nodegroup).nodes
+            whole = capacity.target(order.pool, seen).nodes
             # Nodes that the first write removed for an older target come back. A close never orders more than it found.
-            size = min(size, whole) if opens else min(_without(order, whole, group), found)
-        size = min(size, max(nodegroup.maximum if nodegroup else 0, before))
+            size = min(size, whole) if opens else min(_without(order, whole, seen), found)
+        size = min(size, max(seen.maximum, before))
         _still_writing(capacity, fence)
         if size > before:
             _wait_for_a_deploy(capacity, order)
-        update = _write(capacity, order, nodegroup, group, size)
+        update = _write(capacity, order, seen, size)
         return generation, Written(target, size, before, update, capacity.now())
 
 
 def put_bounds_back(capacity: CapacityServices, pool: str, holder: str) -> None:
     """Set minimum 0 and the lab's maximum; the size stays. TryLater while another writer or update is active."""
     with capacity.ledger.writing(pool, holder, capacity.now()) as fence:
-        nodegroup = capacity.nodegroup(pool)
-        group = capacity.group_of(nodegroup)
-        desired = group.desired if group else nodegroup.desired
+        seen = capacity.existing(pool, SIZES)
+        maximum = max(capacity.lab.pools[pool].max_nodes, seen.size)
         _still_writing(capacity, fence)
-        capacity.nodegroups.bound(nodegroup.name, max(capacity.lab.pools[pool].max_nodes, desired), desired)
+        capacity.of(pool).order(pool, seen.size, seen, maximum=maximum)
 
 
 def _still_writing(capacity: CapacityServices, fence: Fence) -> None:
@@ -137,66 +137,44 @@ def _wait_for_a_deploy(capacity: CapacityServices, order: Order) -> None:
     raise TryLater(reason("capacity.await-deploy", pool=order.pool, until=mark.until))
 
 
-def _found(capacity: CapacityServices, order: Order) -> tuple[NodeGroup | None, ScalingGroup | None]:
-    """The node group and its Auto Scaling group; a close needs the Auto Scaling group only."""
-    name = capacity.lab.nodegroup_name(order.pool)
-    nodegroup = capacity.nodegroups.read(name)
-    if nodegroup is not None:
-        return nodegroup, capacity.group_of(nodegroup)
-    left = capacity.autoscaling.group_of(capacity.lab.cluster_name, name)
-    if left is None or order.direction is Direction.UP:
-        capacity.nodegroup(order.pool)  # raises BadInput
-    return None, left
+def _seen(capacity: CapacityServices, order: Order) -> Seen:
+    """What is ordered now, and what its controller lists; a close needs only the controller."""
+    seen = capacity.see(order.pool, SIZES)
+    if not seen.exists and (seen.controller is None or order.direction is Direction.UP):
+        raise capacity.missing(order.pool)
+    return seen
 
 
-def _without(order: Order, target: int, group: ScalingGroup | None) -> int:
-    if not order.without or group is None:
+def _without(order: Order, target: int, seen: Seen) -> int:
+    if not order.without or seen.controller is None:
         return target
-    return max(target - order.without, min(target, len(group.staying)))
+    return max(target - order.without, min(target, len(seen.staying)))
 
 
 def _towards(direction: Direction, target: int, before: int) -> int:
     return max(target, before) if direction is Direction.UP else min(target, before)
 
 
-def _write(
-    capacity: CapacityServices,
-    order: Order,
-    nodegroup: NodeGroup | None,
-    group: ScalingGroup | None,
-    size: int,
-) -> str | None:
-    if group is not None and 0 < size < group.desired:
-        _remove(capacity, order, group, size)
-    behind = group is not None and group.desired < size
-    if nodegroup is not None and (nodegroup.desired != size or nodegroup.minimum > 0 or behind):
-        try:
-            return capacity.nodegroups.scale(nodegroup.name, size)
-        except TryLater:
-            if group is None or size >= group.desired or capacity.now() - order.since < RAIL_AFTER:
-                raise
-            capacity.autoscaling.lower(group, size)
-            return None
-    if group is not None:
-        capacity.autoscaling.lower(group, size)
-    return None
+def _write(capacity: CapacityServices, order: Order, seen: Seen, size: int) -> str | None:
+    if seen.controller is not None and 0 < size < seen.size:
+        _remove(capacity, order, seen, size)
+    insist = capacity.now() - order.since >= RAIL_AFTER
+    return capacity.of(order.pool).order(order.pool, size, seen, insist=insist)
 
 
-def _remove(capacity: CapacityServices, order: Order, group: ScalingGroup, size: int) -> None:
-    """Remove the emptied nodes, then the youngest; Auto Scaling would begin with the oldest.
+def _remove(capacity: CapacityServices, order: Order, seen: Seen, size: int) -> None:
+    """Remove the emptied nodes, then the youngest; left to itself, the controller might begin with the oldest.
 
     A node that has not joined Kubernetes yet cannot be emptied. It is young, and pods run on the older ones.
     """
-    staying = {member.instance for member in group.staying}
-    leaving = [instance for instance in order.leaving if instance in staying][: group.desired - size]
+    staying = {member.instance for member in seen.staying}
+    leaving = [instance for instance in order.leaving if instance in staying][: seen.size - size]
     surplus = len(staying) - len(leaving) - size
     if surplus > 0:
-        name = capacity.lab.nodegroup_name(order.pool)
-        by_age = capacity.instances.of_nodegroup(capacity.lab.cluster_name, name)
+        by_age = capacity.see(order.pool, {Part.INSTANCES}, seen).instances
         left = [node.id for node in by_age if node.id in staying and node.id not in leaving]
         leaving += left[-surplus:]
-    for instance in leaving:
-        capacity.autoscaling.remove(instance)
+    capacity.of(order.pool).remove(order.pool, leaving, Removal.FEWER, seen)
 
 
 def _entry(order: Order, written: Written) -> Entry:

@@ -1,4 +1,4 @@
-"""The node-group steps. Scale writes the size that the leases justify, AwaitNodes waits until the nodes run, Replace
+"""The capacity steps. Scale writes the size that the leases justify, AwaitNodes waits until the nodes run, Replace
 replaces nodes whose GPUs failed, Release stops ordering nodes that do not come.
 
 Only this function may raise a size. The drain chose the nodes that a partial shrink removes.
@@ -7,18 +7,19 @@ Only this function may raise a size. The drain chose the nodes that a partial sh
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from lamplighter.application.capacity import missing as nodegroups_missing
+from lamplighter.application.capacity import missing as missing_nodes
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.capacity.sizes import Direction, Order, Written, write
 from lamplighter.application.run import command_of, drained, pool_of, result
 from lamplighter.domain.audit import trail
-from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.audit.entry import CAPACITY, Entry
+from lamplighter.domain.capacity.evidence import Instance
+from lamplighter.domain.capacity.launch_cause import LaunchCause
+from lamplighter.domain.capacity.port import Removal
+from lamplighter.domain.capacity.shortage import Shortage, short_of
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Stage, share
-from lamplighter.domain.pool.evidence import Instance
-from lamplighter.domain.pool.launch_cause import LaunchCause
-from lamplighter.domain.pool.shortage import Shortage, explain, short_of
 from lamplighter.errors import Stale, TryLater
 from lamplighter.reasons.document import document, one_line, read_line
 from lamplighter.reasons.reason import Reason, reason
@@ -91,27 +92,24 @@ def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[s
     anew = int(str(order.get("desired_before", 0))) < wanted
     asked = ordered if anew else min(lease.ordered or ordered, ordered)
     seen = capacity.see(pool)
-    # Auto Scaling may still list a replaced instance as staying.
-    listed = {member.instance for member in seen.group.staying} if seen.group else set()
-    listed -= {*lease.replaced}
+    # A controller may still list a replaced instance as staying.
+    listed = {member.instance for member in seen.staying} - {*lease.replaced}
     members = [instance for instance in seen.alive if instance.id in listed]
     running = [instance for instance in members if instance.state == "running"]
     mine = share(lease.nodes, len(running), wanted)
     capacity.ledger.note_progress(pool, lease.id, Stage.NODES, mine, lease.nodes, now)
     if len(running) >= wanted:
         return _arrived(wanted, running, None)
-    shortage = None
-    if seen.nodegroup is not None:
-        update = order.get("update_id")
-        shortage = explain(
-            wanted=wanted,
-            have=len(members),
-            nodegroup=seen.nodegroup,
-            activities=capacity.autoscaling.activities(seen.group.name) if seen.group else (),
-            update=capacity.nodegroups.update(seen.nodegroup.name, str(update)) if update else None,
-            ordered=asked,
-            now=now,
-        )
+    update = order.get("update_id")
+    shortage = capacity.of(pool).troubles(
+        pool,
+        asked,
+        wanted=wanted,
+        have=len(members),
+        seen=seen,
+        now=now,
+        order=str(update) if update else None,
+    )
     booting = len(members) - len(running)
     going = [instance.id for instance in seen.existing if instance.id in lease.replaced]
     if going and now - ordered < NODES_PATIENCE:
@@ -149,14 +147,13 @@ def replace(run: Mapping[str, object], capacity: CapacityServices) -> dict[str, 
     with capacity.ledger.writing(pool, f"replace {command.id}", now) as fence:
         emptied = drained(run, "Empty")
         recorded = capacity.ledger.replace_once(lease, emptied, _replacing(lease, emptied, run, now))
-        group = capacity.see(pool).group
-        going = [member.instance for member in group.staying if member.instance in recorded] if group else []
+        seen = capacity.see(pool)
+        going = [member.instance for member in seen.staying if member.instance in recorded]
         try:
             capacity.ledger.still_writing(fence, capacity.now())
         except Stale as lost:
             raise TryLater(lost.said) from lost
-        for instance in going:
-            capacity.autoscaling.replace(instance)
+        capacity.of(pool).remove(pool, going, Removal.REPLACED, seen)
     return {"over": False, "replaced": list(recorded), "at": instant.written(now)}
 
 
@@ -167,13 +164,13 @@ def release(run: Mapping[str, object], capacity: CapacityServices) -> dict[str, 
     lease = _lease(run, command, pool, capacity)
     if lease is None or not lease.in_force(capacity.now()):
         return {"over": True, "reason": document(_over(lease, pool)), "missing": 0}
-    return {"over": False, "missing": nodegroups_missing.release(run, capacity, command, lease)}
+    return {"over": False, "missing": missing_nodes.release(run, capacity, command, lease)}
 
 
 def _replacing(lease: Lease, instances: Sequence[str], run: Mapping[str, object], now: datetime) -> Entry:
     what = reason("capacity.replaces", nodes=tuple(instances), lease=lease.called())
     why = read_line(result(run, "Validate").get("because")) or reason("capacity.gpus-failed")
-    return Entry(now, lease.pool, "replaced", "nodegroups", what, why, lease.id, len(instances))
+    return Entry(now, lease.pool, "replaced", CAPACITY, what, why, lease.id, len(instances))
 
 
 def _without_money(lease: Lease) -> Shortage:

@@ -14,6 +14,7 @@ from lamplighter.adapters.kubernetes.overrides import OwnedElsewhere
 from lamplighter.application.cluster import nodes as cluster_nodes
 from lamplighter.application.cluster.overrides import OverrideResult, borrow
 from lamplighter.application.cluster.run import Run, latest
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.gpu import operator as gpu_operator
 from lamplighter.domain.gpu.operator import OperatorState, OperatorStatus
 from lamplighter.domain.gpu.overrides import leaves
@@ -44,7 +45,7 @@ def apply_gpu_settings(run: Run, lab: Lab, connection: Connection) -> dict[str, 
         return {"state": "over", "differs": [], "over": True, "reason": document(over)}
     run.begin(Stage.SETTINGS, 1)
     shall, kept = cluster_nodes.wanted(run, lab, now)
-    here = nodes.pool_nodes(connection, lab.nodegroup_name(run.pool))
+    here = nodes.pool_nodes(connection, identity(lab, run.pool).selector)
     labels = cluster_nodes.labels_of(here, shall)
     kept_as_is = {node.name: cluster_nodes.label(node, shall, connection) for node in here}
     in_use = [why for why in kept_as_is.values() if why]

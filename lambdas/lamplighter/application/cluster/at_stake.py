@@ -4,6 +4,7 @@ from lamplighter.adapters.kubernetes import nodes, pods
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.cluster.drain import going
 from lamplighter.application.cluster.run import Run
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.checks.ladder import NAMESPACE
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.pool.drain import emptying
@@ -19,7 +20,7 @@ def at_stake(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     lease = next((known for known in run.leases() if known.id == run.lease), None)
     if lease is None:
         raise BadInput(reason("gpu.lease-unknown", lease=run.lease or ""))
-    here = nodes.pool_nodes(connection, lab.nodegroup_name(run.pool))
+    here = nodes.pool_nodes(connection, identity(lab, run.pool).selector)
     leaving = going(run, lab, connection, here, lease.closes)
     work: list[PodFacts] = []
     for node in leaving:

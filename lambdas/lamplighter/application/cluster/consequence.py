@@ -1,6 +1,6 @@
 """The consequence of a ladder's verdicts, and step Empty, which empties the nodes that are replaced.
 
-It reads which pods have GPUs. domain.checks.after_verdict decides, and the node-group step replaces.
+It reads which pods have GPUs. domain.checks.after_verdict decides, and step Replace removes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from lamplighter.adapters.kubernetes import evictions, nodes, pods
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.adapters.kubernetes.evictions import Eviction
 from lamplighter.application.cluster.run import Run
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.checks import after_verdict
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.checks.after_verdict import CheckDecision, JudgedNode
@@ -75,7 +76,9 @@ def empty(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     if over := run.over():
         return {"nodes": [], "over": True, "reason": document(over)}
     named = {str(each.get("name")) for each in run.found("Validate", "replace")}
-    here = [node for node in nodes.pool_nodes(connection, lab.nodegroup_name(run.pool)) if node.name in named]
+    here = [
+        node for node in nodes.pool_nodes(connection, identity(lab, run.pool).selector) if node.name in named
+    ]
     now, waiting, forced = clock.now(), list[str](), list[str]()
     for node in here:
         began = instant.read(node.annotations[LEAVING]) if LEAVING in node.annotations else now

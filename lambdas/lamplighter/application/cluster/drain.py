@@ -13,6 +13,7 @@ from lamplighter.adapters.kubernetes.evictions import Eviction
 from lamplighter.application.cluster.run import Run
 from lamplighter.application.cluster.validate import clean_up
 from lamplighter.domain.calendar.changes import paused_at
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.pool import shrink
 from lamplighter.domain.pool.drain import EVICTED, FORCED_GRACE_SECONDS, LEAVING, PATIENCE, emptying
@@ -32,7 +33,7 @@ def drain(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     """The nodes that are empty and may leave. Raises TryLater while pods may still end by themselves."""
     if run.lease:
         clean_up(connection, run.lease)
-    here = nodes.pool_nodes(connection, lab.nodegroup_name(run.pool))
+    here = nodes.pool_nodes(connection, identity(lab, run.pool).selector)
     leaving = going(run, lab, connection, here, clock.now())
     evicted, forced, waiting = 0, list[str](), list[str]()
     for node in leaving:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lamplighter import clock
-from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.domain.calendar.changes import Pause
@@ -98,9 +97,12 @@ class Run:
         return self.books().pauses()
 
     def staying(self, lab: Lab) -> frozenset[str]:
-        """The instances of the pool's Auto Scaling group that do not leave it."""
-        group = AutoScaling().group_of(lab.cluster_name, lab.nodegroup_name(self.pool))
-        return frozenset(member.instance for member in group.staying) if group else frozenset()
+        """The instances of the pool that its controller lists and does not remove."""
+        from lamplighter.adapters.capacity import kinds  # noqa: PLC0415 -- only where a pool keeps some of its nodes
+        from lamplighter.domain.capacity.evidence import Part  # noqa: PLC0415
+
+        seen = kinds.of_pool(lab, self.pool).see(self.pool, {Part.MEMBERS})
+        return frozenset(member.instance for member in seen.staying)
 
     def over(self) -> Reason | None:
         """Why the lease justifies nothing any more; None while it is in force."""

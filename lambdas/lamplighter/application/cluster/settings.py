@@ -9,6 +9,7 @@ from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.cluster.images import bring_ahead
 from lamplighter.application.cluster.nodes import not_offered_because
 from lamplighter.application.cluster.run import Run, latest
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.gpu import readiness
 from lamplighter.domain.gpu.boot import boot
 from lamplighter.domain.gpu.instance_types import gpu_type
@@ -41,7 +42,7 @@ def await_gpus(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     if over := run.over():
         return {"nodes": [], "not_ready": [], "over": True, "reason": document(over)}
     wanted = run.found("AwaitNodes", "instances")
-    here = {node.instance: node for node in nodes.pool_nodes(connection, lab.nodegroup_name(run.pool))}
+    here = {node.instance: node for node in nodes.pool_nodes(connection, identity(lab, run.pool).selector)}
     stack = _stack(run, lab, connection)
     offer = from_odd_document(Offer, run.result("ApplyGpuSettings").get("offer"))
     ready: list[dict[str, object]] = []

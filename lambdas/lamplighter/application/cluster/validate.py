@@ -15,6 +15,7 @@ from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.cluster.consequence import known_before, what_follows
 from lamplighter.application.cluster.judge import Endings, Judged, verdicts
 from lamplighter.application.cluster.run import Run
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.checks import manifests as checks_manifests
 from lamplighter.domain.checks.free_resources import room
@@ -113,7 +114,9 @@ def _nodes(
 ) -> tuple[list[GpuNode], list[Judged]]:
     """The ready nodes with their instance types; and a verdict for each node that cannot be judged."""
     ready = {str(each.get("name")) for each in run.found("AwaitGpus", "nodes")}
-    here = [node for node in nodes.pool_nodes(connection, lab.nodegroup_name(run.pool)) if node.name in ready]
+    here = [
+        node for node in nodes.pool_nodes(connection, identity(lab, run.pool).selector) if node.name in ready
+    ]
     unknown = [
         _unproven(str(node.get("name")), read(node.get("why")))
         for node in run.found("AwaitGpus", "not_ready")

@@ -9,9 +9,10 @@ from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.services import CapacityServices, deployed
+from lamplighter.domain.capacity.kinds import zero as zero_of
+from lamplighter.domain.capacity.zero import PROVEN
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.pool.zero import PROVEN
 from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 from lamplighter.values import instant
@@ -77,7 +78,7 @@ def _still_there(capacity: CapacityServices, pool: str, since: datetime) -> Said
     entries = capacity.ledger.audit(pool, since)
     proven = any(entry.kind == PROVEN and entry.nodes == 0 for entry in entries)
     # This function has no way into Kubernetes: the audit trail has what CloseLab read there.
-    zero = capacity.see(pool).zero(capacity.now(), kubernetes_nodes=() if proven else None)
+    zero = zero_of(capacity.see(pool), capacity.now(), () if proven else None)
     if not zero.proven:
         return zero.reason(pool)
     if any(_holds(lease) for lease in capacity.ledger.leases(pool)):

@@ -1,4 +1,4 @@
-"""The deploy mark: a deploy that changes a pool's node group and the leases of the pool exclude each other.
+"""The deploy mark: a deploy that changes a pool's capacity and the leases of the pool exclude each other.
 
 The deploy sets the mark before it reads the leases. A step that raises a size reads the mark after its lease was
 granted (sizes.py). So one of the two always sees the other.

@@ -8,11 +8,12 @@ from lamplighter import clock
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application.deploy import mark as deploy_mark
 from lamplighter.application.deploy.event import Event, known_as, properties_of
+from lamplighter.application.deploy.kinds import all_pools_are_reached
 from lamplighter.application.deploy.response import CloudFormationResponse
 from lamplighter.application.environment import ENVIRONMENT, lab
 from lamplighter.errors import BadInput, LamplighterError
 from lamplighter.reasons.document import read
-from lamplighter.reasons.reason import Sentences, reason
+from lamplighter.reasons.reason import Sentences
 
 _logger = logging.getLogger(__name__)
 
@@ -69,7 +70,7 @@ def currency(event: Event) -> CloudFormationResponse:
 def plan(event: Event) -> CloudFormationResponse:
     """Runs the planner to its end, so that changed windows are in force when the deploy ends.
 
-    A first deploy fails where a pool's node group is not there or nobody knows its price: the name is wrong.
+    A first deploy fails where a pool's capacity is not there or nobody knows its price: the name is wrong.
     """
     from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- only here
 
@@ -79,33 +80,13 @@ def plan(event: Event) -> CloudFormationResponse:
     name = f"plan-{properties_of(event)['Digest']}"
     # As with the gate, a rollback to the deployed state is not refused.
     if known != name:
-        _all_groups_are_reached()
+        all_pools_are_reached()
     _may_open_again()
     planned = Functions().run(os.environ["PLANNER_FUNCTION_ARN"], {"source": "deploy"})
     unknown = planned.get("unknown")
     if event["RequestType"] == "Create" and isinstance(unknown, list) and unknown:
         raise BadInput(Sentences(tuple(read(problem) for problem in unknown)))
     return CloudFormationResponse(name)
-
-
-def _all_groups_are_reached() -> None:
-    """Fails if our roles and rules do not name the group of an adopted pool: it would have half a failsafe."""
-    from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups  # noqa: PLC0415
-
-    for pool, settings in lab().pools.items():
-        if settings.existing is None:
-            continue
-        found = NodeGroups(lab().cluster_name).read(settings.existing)
-        if found is not None and found.group and not lab().reaches(pool, found.group):
-            raise BadInput(
-                reason(
-                    "deploy.other-scaling-group",
-                    pool=pool,
-                    given=settings.auto_scaling_group or reason("deploy.left-out"),
-                    group=settings.existing,
-                    scaling_group=found.group,
-                )
-            )
 
 
 def swept(event: Event) -> CloudFormationResponse:

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.diagnosis import Subject
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.diagnosis.expected import expected
 from lamplighter.lab.model import Lab
 
@@ -13,4 +14,4 @@ def subject_of(lab: Lab, ledger: Ledger, pool: str, now: datetime) -> Subject:
     found = lab.pools[pool]
     leases = ledger.leases(pool)
     wanted = expected(pool, leases, now, max_nodes=found.max_nodes, instance_type=found.instance_type)
-    return Subject(lab.cluster_name, lab.nodegroup_name(pool), wanted)
+    return Subject(identity(lab, pool), wanted)

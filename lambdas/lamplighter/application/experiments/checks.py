@@ -9,6 +9,7 @@ from datetime import timedelta
 from lamplighter.adapters.kubernetes import jobs, nodes, pods
 from lamplighter.application.cluster.judge import INDEX
 from lamplighter.application.experiments.services import ExperimentServices
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.checks import manifests as checks_manifests
 from lamplighter.domain.checks import node as checks_node
@@ -224,7 +225,7 @@ def _allocatable(
 def _gpu_nodes(run: ExperimentRun, services: ExperimentServices) -> list[GpuNode]:
     pool = services.lab.pools[run.pool]
     found = []
-    for node in nodes.pool_nodes(services.connect(), services.lab.nodegroup_name(run.pool)):
+    for node in nodes.pool_nodes(services.connect(), identity(services.lab, run.pool).selector):
         kind = gpu_type(node.instance_type or pool.instance_type)
         if kind is not None and node.ready and not node.cordoned:
             found.append(GpuNode(node, kind))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lamplighter.adapters.kubernetes.connection import Connection
     from lamplighter.lab.model import Lab
 
-NODE_GROUP, AUXILIARY_GROUP = "{lab}-node", "{lab}-node-group-sg"
+OF_NODES, AUXILIARY = "{lab}-node", "{lab}-node-group-sg"
 """The names that the cluster stack gives the two groups of the nodes."""
 
 
@@ -50,8 +50,8 @@ class ExperimentServices:
         return self.ledger.lease(run.pool, run.lease)
 
     def group_ids(self) -> tuple[str, str] | None:
-        """The ids of the node group's and the auxiliary security group; None where the lab has none."""
-        node, auxiliary = (name.format(lab=self.lab.name) for name in (NODE_GROUP, AUXILIARY_GROUP))
+        """The ids of the nodes' and the auxiliary security group; None where the lab has none."""
+        node, auxiliary = (name.format(lab=self.lab.name) for name in (OF_NODES, AUXILIARY))
         found = self.groups.named(self.lab.name, (node, auxiliary))
         return (found[node], found[auxiliary]) if {node, auxiliary} <= found.keys() else None
 

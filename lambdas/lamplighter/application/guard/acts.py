@@ -12,6 +12,8 @@ from lamplighter.application.capacity.sizes import Direction, Order, put_bounds_
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.guard.trail import earlier_breach
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.capacity.port import Removal
+from lamplighter.domain.capacity.zero import PROVEN
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.experiments.rails import restore
 from lamplighter.domain.guard import announcements
@@ -21,7 +23,6 @@ from lamplighter.domain.guard.failsafe import FAILSAFE_MARGIN
 from lamplighter.domain.guard.incident import PAGES_EVERY, QUIET, pages_again, retry_after
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.pool.pool import Phase
-from lamplighter.domain.pool.zero import PROVEN
 from lamplighter.domain.schedules.schedule import Start, start_name
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.reason import Reason, reason
@@ -108,8 +109,9 @@ def _bucket(now: datetime) -> str:
     return f"{start:%Y%m%dT%H%MZ}"
 
 
-def _terminate(guard_services: GuardServices, _facts: PoolFacts, breach: Breach) -> bool:
-    guard_services.capacity.instances.terminate(breach.instances)
+def _terminate(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
+    capacity = guard_services.capacity.of(facts.pool)
+    capacity.remove(facts.pool, breach.instances, Removal.STRAY, facts.seen)
     return True
 
 

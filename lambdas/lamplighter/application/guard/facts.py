@@ -1,4 +1,4 @@
-"""Gathers what one sweep knows of one pool: EKS, Auto Scaling, EC2, the failsafe, the ledger, and Kubernetes.
+"""Gathers what one sweep knows of one pool: its capacity, the failsafe, the ledger, and Kubernetes.
 
 Notes in the ledger how long the pool has had too many nodes or been idle. It makes a call only where a rule needs the
 answer. kubernetes.py reads Kubernetes, trail.py the audit trail.
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from lamplighter.application.capacity.services import CapacityServices, PoolReading
+from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.guard.known import known
 from lamplighter.application.guard.kubernetes import note_nothing_runs, with_kubernetes
 from lamplighter.application.guard.overdrafts import overdrafts
@@ -17,14 +17,14 @@ from lamplighter.application.guard.services import GuardServices, LabFacts
 from lamplighter.application.guard.trail import closing_since, earlier_breaches, incident
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.capacity.evidence import Changing, Part, Seen
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.granting.idleness import allowed
 from lamplighter.domain.guard.facts import MEMORY, PoolFacts
-from lamplighter.domain.guard.nodes import raised_by
 from lamplighter.domain.guard.runs import OPENING_PATIENCE, STARTING_PATIENCE
 from lamplighter.domain.leases.curfew import schedule_names as curfew_names
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.overdraft import Overdraft
-from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate, ScalingGroup
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.failsafe import failsafe_instant, failsafe_schedules, schedule_names
 from lamplighter.domain.schedules.of_leases import opens_at, unopened
@@ -38,25 +38,24 @@ _logger = logging.getLogger(__name__)
 def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> PoolFacts:
     """Everything that the rules need to know about a pool.
 
-    It reads AWS first, the group before EC2, then the ledger: so a lease that is granted meanwhile appears with its
-    nodes. It reads the audit trail last: so it has the entry of a lease that begins to close meanwhile.
+    It reads AWS first, then the ledger: so a lease that is granted meanwhile appears with its nodes.
+    It reads the audit trail last: so it has the entry of a lease that begins to close meanwhile.
     """
     capacity = guard_services.capacity
     lab = capacity.lab
-    reading = capacity.see(pool)
+    seen = capacity.see(pool)
     state = capacity.ledger.pool(pool)
     leases = tuple(capacity.ledger.leases(pool))
     now = capacity.now()
     trail = capacity.ledger.audit(pool, now - MEMORY)
-    wanted = _wanted_failsafe(leases, now, pool, reading.nodegroup, reading.group)
+    wanted = _wanted_failsafe(capacity, leases, now, pool, seen)
     failsafe = _found_failsafe(guard_services, pool, wanted, lab_facts)
     unread: list[str] = []
-    claimed = lab_facts.claims.get(lab.nodegroup_name(pool), lab.name)
+    claimed = lab_facts.claims.get(identity(lab, pool).name, lab.name)
     facts = replace(
-        known(capacity, pool, reading, leases, lab_facts.pauses or (), now=now),
+        known(capacity, pool, _with_change(capacity, pool, seen), leases, lab_facts.pauses or (), now=now),
         enforcing=(state.mode or lab.mode(pool)) == "enforce",
         closing_since=closing_since(trail),
-        rolling=_rolling(capacity, reading),
         kubernetes_nodes=(),
         failsafe_wanted=wanted,
         failsafe_found=failsafe,
@@ -74,7 +73,7 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
     facts = replace(
         facts, over_since=_over_since(guard_services, facts, state), raised_by=_raised_by(capacity, facts)
     )
-    if not (reading.existing or state.leaked_since or failsafe):
+    if not (seen.existing or state.leaked_since or failsafe):
         note_nothing_runs(guard_services, facts, state)
         return facts
     return with_kubernetes(guard_services, facts, state)
@@ -162,19 +161,19 @@ def _over_since(guard_services: GuardServices, facts: PoolFacts, state: PoolStat
 
 
 def _raised_by(capacity: CapacityServices, facts: PoolFacts) -> Reason | None:
-    if facts.group is None or facts.staying <= facts.target.nodes:
+    if facts.seen.controller is None or facts.staying <= facts.target.nodes:
         return None
-    return raised_by(facts.nodegroup, facts.group, capacity.autoscaling.activities(facts.group.name))
+    return capacity.see(facts.pool, {Part.LATEST}, facts.seen).raised_by
 
 
 def _wanted_failsafe(
-    leases: Iterable[Lease], now: datetime, pool: str, nodegroup: NodeGroup | None, group: ScalingGroup | None
+    capacity: CapacityServices, leases: Iterable[Lease], now: datetime, pool: str, seen: Seen
 ) -> tuple[Schedule, ...]:
-    """The failsafe that the leases need; none without leases or without an Auto Scaling group."""
+    """The failsafe that the leases need; none without leases or without a controller."""
     first = failsafe_instant(leases, now)
-    if first is None or nodegroup is None or group is None:
+    if first is None or not seen.exists or seen.controller is None:
         return ()
-    return failsafe_schedules(pool, first, nodegroup.cluster, nodegroup.name, group.name)
+    return failsafe_schedules(pool, capacity.of(pool).off_switch(pool, first, seen))
 
 
 def _found_failsafe(
@@ -192,7 +191,8 @@ def _found_failsafe(
     return tuple(schedule for schedule in read if schedule is not None)
 
 
-def _rolling(capacity: CapacityServices, reading: PoolReading) -> NodeGroupUpdate | None:
-    if reading.nodegroup is None or reading.nodegroup.status != "UPDATING" or not reading.alive:
-        return None
-    return capacity.nodegroups.rolling(reading.nodegroup.name)
+def _with_change(capacity: CapacityServices, pool: str, seen: Seen) -> Seen:
+    """With the change in progress, where there is one and it may replace nodes."""
+    if seen.change is None or seen.change.kind is not Changing.UPDATING or not seen.alive:
+        return seen
+    return capacity.see(pool, {Part.CHANGE}, seen)

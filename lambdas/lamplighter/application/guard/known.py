@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from lamplighter.application.capacity.services import CapacityServices, PoolReading
+from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.capacity.evidence import Seen
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.schedules.of_leases import held_back
@@ -13,7 +14,7 @@ from lamplighter.domain.schedules.of_leases import held_back
 def known(
     capacity: CapacityServices,
     pool: str,
-    reading: PoolReading,
+    seen: Seen,
     leases: tuple[Lease, ...],
     pauses: Iterable[Pause],
     *,
@@ -26,13 +27,10 @@ def known(
         now=now,
         enforcing=True,
         ours=lab.pools[pool].existing is None,
-        max_nodes=capacity.max_nodes(pool, reading.nodegroup),
+        max_nodes=capacity.max_nodes(pool, seen),
         leases=leases,
         closing_since=None,
-        nodegroup=reading.nodegroup,
-        rolling=None,
-        group=reading.group,
-        instances=reading.instances,
+        seen=seen,
         kubernetes_nodes=None,
         failsafe_wanted=(),
         failsafe_found=None,

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lamplighter.application.guard.services import GuardServices
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.granting.idleness import idle_since
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.pool.pool import PoolState, SeenGpus
@@ -49,7 +50,7 @@ def note_nothing_runs(guard_services: GuardServices, facts: PoolFacts, state: Po
 
 
 def _runs(facts: PoolFacts) -> bool:
-    return any(instance.alive for instance in facts.instances)
+    return bool(facts.seen.alive)
 
 
 def pool_nodes(guard_services: GuardServices, pool: str) -> "Sequence[NodeFacts] | None":
@@ -60,7 +61,7 @@ def pool_nodes(guard_services: GuardServices, pool: str) -> "Sequence[NodeFacts]
     if connection is None:
         return None
     try:
-        return nodes.pool_nodes(connection, guard_services.capacity.lab.nodegroup_name(pool))
+        return nodes.pool_nodes(connection, identity(guard_services.capacity.lab, pool).selector)
     except (OutsideFailed, TryLater) as error:
         guard_services.without_kubernetes(error)
         return None

@@ -57,10 +57,10 @@ def _running(lease_services: LeaseServices, pool: str, period: str, now: datetim
     try:
         today = lease_services.terms(pool).price_per_hour
     except BadInput as unknown:
-        # Another pool's node group may not exist any more: leases granted there keep their price.
+        # Another pool's capacity may not exist any more: leases granted there keep their price.
         _logger.warning("the present price of pool %s is not known: %s", pool, unknown)
         today = None
-    lives = nodes_lives(lease_services.capacity, lease_services.capacity.see(pool), now)
+    lives = nodes_lives(lease_services.capacity, pool, lease_services.capacity.see(pool), now)
     so_far = meter(lives, grants(leases), min(lease.opens for lease in unsettled), now).leased
     present = meter(lives, grants(leases), now - SECOND, now).leased
     nothing = timedelta()

@@ -14,11 +14,11 @@ CHANGES = frozenset({GuardAction.CLOSE, GuardAction.TERMINATE, GuardAction.RESTO
 def would_change(capacity: CapacityServices, pool: str, now: datetime) -> list[Breach]:
     """The breaches whose action changes the pool. Schedules and Kubernetes are not read, so their rules are left out.
 
-    BadInput where the pool's node group does not exist.
+    BadInput where the pool's capacity does not exist.
     """
     seen, ledger = capacity.see(pool), capacity.ledger
-    if seen.nodegroup is None:
-        capacity.nodegroup(pool)  # raises BadInput
+    if not seen.exists:
+        raise capacity.missing(pool)
     leases = tuple(ledger.leases(pool))
     facts = known(capacity, pool, seen, leases, ledger.pauses(), now=now)
     facts = replace(facts, over_since=ledger.pool(pool).over_since)

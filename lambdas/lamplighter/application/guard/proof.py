@@ -1,22 +1,26 @@
-"""The guard's steps in CloseLab: ProveZero, MarkLeaked, and ending EKS's own wait once a node is empty.
+"""The guard's steps in CloseLab: ProveZero, MarkLeaked, and ending AWS's own wait once a node is empty.
 
-domain/pool/zero.py says what counts as proof.
+domain/capacity/zero.py says what counts as proof.
 """
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lamplighter.application.guard.kubernetes import node_names
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.run import drained, pool_of, result
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.capacity.evidence import Member, Part, Seen
+from lamplighter.domain.capacity.kinds import identity
+from lamplighter.domain.capacity.kinds import zero as zero_of
+from lamplighter.domain.capacity.port import Removal
+from lamplighter.domain.capacity.zero import PROVEN, ZeroProof
 from lamplighter.domain.guard import announcements
 from lamplighter.domain.guard.breach import GuardAction, Rule
 from lamplighter.domain.pool.drain import LEAVING, PATIENCE, emptying
-from lamplighter.domain.pool.evidence import GroupMember, ScalingGroup
-from lamplighter.domain.pool.zero import PROVEN, ZeroProof
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import Reason, reason
@@ -40,10 +44,10 @@ def prove_zero(run: Mapping[str, object], guard_services: GuardServices) -> dict
     capacity = guard_services.capacity
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
-    reading = capacity.see(pool)
-    justified = capacity.target(pool, reading.nodegroup).nodes
-    end_drains(guard_services, pool, reading.group, drained(run) if justified else None)
-    zero = reading.zero(now, node_names(guard_services, pool), justified)
+    seen = capacity.see(pool)
+    justified = capacity.target(pool, seen).nodes
+    end_drains(guard_services, pool, seen, drained(run) if justified else None)
+    zero = zero_of(seen, now, node_names(guard_services, pool), justified)
     found: dict[str, object] = {
         "zero": zero.proven,
         "target": justified,
@@ -66,9 +70,9 @@ def mark_leaked(run: Mapping[str, object], guard_services: GuardServices) -> dic
     capacity = guard_services.capacity
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
-    reading = capacity.see(pool)
-    justified = capacity.target(pool, reading.nodegroup).nodes
-    zero = reading.zero(now, node_names(guard_services, pool), justified)
+    seen = capacity.see(pool)
+    justified = capacity.target(pool, seen).nodes
+    zero = zero_of(seen, now, node_names(guard_services, pool), justified)
     why = zero.reason(pool)
     if justified or zero.proven:
         return {"leaked": False, "since": None, "reason": document(why)}
@@ -91,24 +95,27 @@ def mark_leaked(run: Mapping[str, object], guard_services: GuardServices) -> dic
 
 
 def end_drains(
-    guard_services: GuardServices, pool: str, group: ScalingGroup | None, only: Collection[str] | None = None
+    guard_services: GuardServices, pool: str, seen: Seen, only: Collection[str] | None = None
 ) -> list[str]:
-    """End EKS's wait for every leaving node that is empty or had its time; evict the pods of the others.
+    """End AWS's wait for every leaving node that is empty or had its time; evict the pods of the others.
 
     With `only`, for these instances alone: other nodes may leave for other reasons than leases.
     """
-    members = group.members if group else ()
     waiting = [
-        member for member in members if member.waits_for_drain and (only is None or member.instance in only)
+        member
+        for member in seen.members
+        if member.waits_for_drain and (only is None or member.instance in only)
     ]
-    if group is None or not waiting:
+    if not waiting:
         return []
     connection = guard_services.kubernetes()
     nodes = _nodes(guard_services, pool, connection)
+    capacity = guard_services.capacity.of(pool)
     ended: list[str] = []
     for member in waiting:
-        if _may_end(guard_services, group, member, connection, nodes):
-            guard_services.capacity.autoscaling.end_drain(group.name, member.instance)
+        since = partial(_leaving_since, guard_services, pool, seen, member)
+        if _may_end(guard_services, member, connection, nodes, since):
+            capacity.remove(pool, (member.instance,), Removal.DRAINED, seen)
             ended.append(member.instance)
     return ended
 
@@ -121,7 +128,7 @@ def _nodes(
     if connection is None:
         return None
     try:
-        nodes = pool_nodes(connection, guard_services.capacity.lab.nodegroup_name(pool))
+        nodes = pool_nodes(connection, identity(guard_services.capacity.lab, pool).selector)
     except OutsideFailed as error:
         _logger.warning("the guard ends drains without Kubernetes: %s", error)
         return None
@@ -130,17 +137,17 @@ def _nodes(
 
 def _may_end(
     guard_services: GuardServices,
-    group: ScalingGroup,
-    member: GroupMember,
+    member: Member,
     connection: "Connection | None",
     nodes: "dict[str, NodeFacts] | None",
+    leaving_since: Callable[[], datetime | None],
 ) -> bool:
     from lamplighter.adapters.kubernetes import evictions, pods  # noqa: PLC0415 -- only while draining
     from lamplighter.adapters.kubernetes.nodes import cordon  # noqa: PLC0415
 
     now = guard_services.capacity.now()
     if connection is None or nodes is None:
-        since = _leaving_since(guard_services, group, member)
+        since = leaving_since()
         return since is not None and now - since >= PATIENCE
     node = nodes.get(member.instance)
     if node is None:
@@ -156,12 +163,10 @@ def _may_end(
     return False
 
 
-def _leaving_since(
-    guard_services: GuardServices, group: ScalingGroup, member: GroupMember
-) -> datetime | None:
-    for activity in guard_services.capacity.autoscaling.activities(group.name):
-        if not activity.launches and member.instance in activity.description:
-            return activity.started
+def _leaving_since(guard_services: GuardServices, pool: str, seen: Seen, member: Member) -> datetime | None:
+    for activity in guard_services.capacity.see(pool, {Part.LATEST}, seen).activities:
+        if not activity.launches and activity.instance == member.instance:
+            return activity.began
     return None
 
 

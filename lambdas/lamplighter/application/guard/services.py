@@ -14,6 +14,7 @@ from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.data.texts import Texts
 from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.notices import notification
 from lamplighter.domain.notices.announcement import Announcement
@@ -106,7 +107,7 @@ class LabFacts:
     listed: tuple[Listed, ...] | None = None
     """Every schedule in the lab's group; None where Scheduler did not answer."""
     claims: Mapping[str, str] = field(default_factory=dict)
-    """By node group: the lab that claims it."""
+    """By the name of a capacity: the lab that claims it."""
     pauses: tuple[Pause, ...] | None = None
     """The pauses that people ordered; None where the ledger could not be read."""
     failures: tuple[str, ...] = ()
@@ -136,7 +137,7 @@ def gather_lab(guard_services: GuardServices) -> LabFacts:
     return LabFacts(
         listed=read(lambda: tuple(guard_services.lease_services.failsafes.listed()), None),
         claims=read(
-            lambda: guard_services.claims.of([lab.nodegroup_name(pool) for pool in lab.pools]), nothing
+            lambda: guard_services.claims.of([identity(lab, pool).name for pool in lab.pools]), nothing
         ),
         pauses=read(lambda: tuple(ledger.pauses()), None),
         experiment=read(ledger.experiment_under_way, None),

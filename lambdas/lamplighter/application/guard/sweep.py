@@ -1,4 +1,4 @@
-"""A sweep: the guard judges every pool and acts on each breach, every five minutes and on Auto Scaling's events.
+"""A sweep: the guard judges every pool and acts on each breach, every five minutes and on AWS's events.
 
 An event only starts a sweep. The sweep reads everything itself and believes nothing that the event says.
 """
@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from lamplighter.application import metrics
-from lamplighter.application.capacity.services import PoolReading
 from lamplighter.application.guard.acts import act
 from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.money import count
@@ -105,7 +104,7 @@ def _put_right(
         )
     if facts.acting and not facts.target.nodes:
         with _going_on(failures, f"pool {facts.pool}, draining"):
-            end_drains(guard_services, facts.pool, facts.group)
+            end_drains(guard_services, facts.pool, facts.seen)
     if done_about:
         metrics.count(Metric.BREACHES, len(done_about), guard_services.capacity.lab.name, pool=facts.pool)
     _count(guard_services, facts, failures)
@@ -114,6 +113,5 @@ def _put_right(
 
 def _count(guard_services: GuardServices, facts: PoolFacts, failures: list[str]) -> None:
     """Count money last, so that counting never delays a close."""
-    reading = PoolReading(facts.nodegroup, facts.group, facts.instances)
     with _going_on(failures, f"pool {facts.pool}, counting"):
-        count(guard_services.lease_services, facts.pool, facts.leases, reading, facts.now)
+        count(guard_services.lease_services, facts.pool, facts.leases, facts.seen, facts.now)

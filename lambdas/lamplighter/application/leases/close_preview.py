@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lamplighter.application.capacity.services import CapacityServices
+from lamplighter.domain.capacity.evidence import Part
 from lamplighter.domain.leases.lease import Lease, LeaseState
 
 
@@ -20,11 +21,10 @@ def close_preview(capacity: CapacityServices, pool: str, now: datetime) -> Close
     """What an order to close the whole pool would find at this instant."""
     leases = capacity.ledger.leases(pool)
     ending = tuple(lease for lease in leases if lease.unfinished(now))
-    node_group = capacity.nodegroups.read(capacity.lab.nodegroup_name(pool))
-    desired = node_group.desired if node_group else 0
+    ordered = capacity.see(pool, {Part.SIZE}).ordered
     return ClosePreview(
         ending,
-        max(0, desired - sum(lease.nodes for lease in ending)),
+        max(0, ordered - sum(lease.nodes for lease in ending)),
         tuple(lease for lease in leases if _opens_later(lease, now)),
     )
 

@@ -219,7 +219,9 @@ def _unleased(pool: str, ran: NodeTime, closed: datetime, now: datetime) -> Entr
 def _lives(pool: str, lease_services: LeaseServices) -> tuple[NodeLife, ...]:
     """When each node started and ended. If AWS does not answer, the receipt goes without them."""
     try:
-        return nodes_lives(lease_services.capacity, lease_services.capacity.see(pool), lease_services.now())
+        return nodes_lives(
+            lease_services.capacity, pool, lease_services.capacity.see(pool), lease_services.now()
+        )
     except LamplighterError as error:
         _logger.warning("the receipt has no nodes' lives: %s", error)
         return ()

@@ -164,7 +164,7 @@ def _decide_opening(command: Command, lease_services: LeaseServices) -> Decision
             except Conflict:
                 continue
             except BadInput as unknown:
-                # The price or the node group is not known: waiting does not help.
+                # The price or the capacity is not known: waiting does not help.
                 answer = grant.GrantDecision("refused", unknown.said)
                 decision = _refuse(
                     command, answer, lease_services.ledger.leases(command.pool), lease_services

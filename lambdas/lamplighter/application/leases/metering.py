@@ -9,12 +9,12 @@ from datetime import datetime
 from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application import metrics
 from lamplighter.application.capacity.lives import nodes_lives
-from lamplighter.application.capacity.services import PoolReading
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.metrics import Metric
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.billing.charge import Charge, charge, counted_from, counted_to, grants
 from lamplighter.domain.billing.metering import Metered, meter
+from lamplighter.domain.capacity.evidence import Seen
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.errors import TryLater
@@ -25,12 +25,12 @@ def metered(
     pool: str, leases: Sequence[Lease], since: datetime, until: datetime, lease_services: LeaseServices
 ) -> Metered:
     """The node time of [since, until), split among the leases."""
-    lives = nodes_lives(lease_services.capacity, lease_services.capacity.see(pool), until)
+    lives = nodes_lives(lease_services.capacity, pool, lease_services.capacity.see(pool), until)
     return meter(lives, grants(leases), since, until)
 
 
 def count_beyond(
-    pool: str, until: datetime, lease_services: LeaseServices, who: str, seen: PoolReading | None = None
+    pool: str, until: datetime, lease_services: LeaseServices, who: str, seen: Seen | None = None
 ) -> None:
     """Count node time past or without a lease up to `until` as spent, in the period in which it ran."""
     terms = lease_services.terms(pool)
@@ -44,12 +44,12 @@ def count_beyond(
 
 
 def _count(  # noqa: PLR0917
-    pool: str, until: datetime, terms: Terms, lease_services: LeaseServices, who: str, seen: PoolReading
+    pool: str, until: datetime, terms: Terms, lease_services: LeaseServices, who: str, seen: Seen
 ) -> None:
     state, leases = lease_services.ledger.pool(pool), lease_services.ledger.leases(pool)
     until = counted_to(leases, until)
     since = counted_from(leases, state.metered_until, until)
-    lives = nodes_lives(lease_services.capacity, seen, until) if since < until else ()
+    lives = nodes_lives(lease_services.capacity, pool, seen, until) if since < until else ()
     while since < until:
         end = min(until, terms.period(since).ends)
         charged = charge(pool, leases, meter(lives, grants(leases), since, end), terms, end)

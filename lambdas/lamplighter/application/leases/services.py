@@ -14,6 +14,7 @@ from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.application.capacity.prices import known
 from lamplighter.application.capacity.services import CapacityServices, deployed
 from lamplighter.application.environment import ENVIRONMENT
+from lamplighter.domain.capacity.evidence import SIZES
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms, terms
 from lamplighter.domain.money.budget import BudgetPeriod
@@ -157,11 +158,8 @@ class LeaseServices:
                 self.failsafes.put_and_read_back(shot)
 
     def _shots(self, pool: str, first: datetime) -> tuple[Schedule, ...]:
-        nodegroup = self.capacity.nodegroup(pool)
-        group = self.capacity.group_of(nodegroup)
-        if group is None:
-            raise TryLater(reason("lease.no-scaling-group", group=nodegroup.name))
-        return failsafe_schedules(pool, first, nodegroup.cluster, nodegroup.name, group.name)
+        seen = self.capacity.existing(pool, SIZES)
+        return failsafe_schedules(pool, self.capacity.of(pool).off_switch(pool, first, seen))
 
 
 @cache

@@ -202,7 +202,7 @@ def _schedule(  # noqa: PLR0917
 def _terms(planner_services: PlannerServices) -> tuple["Lab", dict[str, Terms], list[str]]:
     """The lab as AWS completes it, the terms of its pools, and the problems of pools without terms.
 
-    A pool without a node group or a price gets no windows.
+    A pool that does not exist in AWS or has no price gets no windows.
     """
     capacity = planner_services.lease_services.capacity
     lab, found, unknown = capacity.lab, dict[str, Terms](), list[str]()

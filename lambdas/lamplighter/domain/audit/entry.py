@@ -29,6 +29,9 @@ TIMELINE = (
 )
 """The kinds that the timeline of `local demo` shows. Other kinds, such as planned and refused, only explain."""
 
+CAPACITY = "nodegroups"
+"""Who orders nodes. The word stands in the ledgers of all releases."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:

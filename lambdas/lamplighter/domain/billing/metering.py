@@ -4,19 +4,16 @@ Computes node time from launches and terminations and splits it into three parts
 lease, or a replaced node that still runs) and unleased. money.py prices it, the adapters read the records.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from lamplighter.domain.capacity.evidence import Activity, Instance
 from lamplighter.domain.money.shares import Claim, shares
-from lamplighter.domain.pool.evidence import Instance, ScalingActivity
 
 # EC2 lists an ended instance for about an hour (Amazon EC2 user guide, "Terminate instances").
 EC2_REMEMBERS = timedelta(hours=1)
-
-_INSTANCE = re.compile(r"\bi-[0-9a-f]+\b")
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,7 @@ class NodeLife:
     started: datetime
     ended: datetime | None
     member: bool = True
-    """Whether its Auto Scaling group started it. An instance that was started otherwise belongs to no lease."""
+    """Whether its controller started it. An instance that was started otherwise belongs to no lease."""
 
 
 @dataclass(frozen=True)
@@ -68,19 +65,18 @@ class Metered:
 
 
 def runs(
-    activities: Iterable[ScalingActivity], instances: Iterable[Instance], now: datetime
+    activities: Iterable[Activity], instances: Iterable[Instance], now: datetime
 ) -> tuple[NodeLife, ...]:
-    """The life of every node, from the group's activities and from EC2. Each fills the gaps of the other."""
+    """The life of every node, from its controller's activities and from EC2. Each fills the gaps of the other."""
     started: dict[str, datetime] = {}
     ended: dict[str, datetime] = {}
     for activity in activities:
-        instance_id = _INSTANCE.search(activity.description)
-        if instance_id is None or activity.failed:
+        if not activity.instance or activity.failed:
             continue
         if activity.launches:
-            started[instance_id[0]] = activity.started
+            started[activity.instance] = activity.began
         elif activity.ended is not None:
-            ended[instance_id[0]] = activity.ended
+            ended[activity.instance] = activity.ended
     launched = set(started)
     listed = {instance.id: instance for instance in instances}
     for instance in listed.values():
@@ -89,8 +85,8 @@ def runs(
             ended[instance.id] = instance.ended
         elif instance.exists:
             ended.pop(instance.id, None)
-    # Only AWS can set this tag, and it removes the tag from an instance that leaves its group.
-    members = launched | {instance.id for instance in listed.values() if instance.group is not None}
+    # Only AWS can set this tag, and it removes the tag from an instance that leaves its controller.
+    members = launched | {instance.id for instance in listed.values() if instance.controller is not None}
     return tuple(
         NodeLife(name, start, _end(start, ended.get(name), listed.get(name), now), name in members)
         for name, start in sorted(started.items(), key=lambda item: (item[1], item[0]))
@@ -109,7 +105,7 @@ def _end(start: datetime, ended: datetime | None, listed: Instance | None, now: 
 def meter(running: Sequence[NodeLife], grants: Sequence[Grant], since: datetime, until: datetime) -> Metered:
     """Split the node time of [since, until) among the grants.
 
-    At each instant the grants in force get the running nodes of the group, the earlier opening first. Of the other
+    At each instant the grants in force get the running nodes of the controller, the earlier opening first. Of the other
     nodes, replaced nodes that still run count for the grant that replaced them. Then nodes that ran before the end of a
     grant count as its overrun, the grant that ended last first. The rest is unleased.
     """

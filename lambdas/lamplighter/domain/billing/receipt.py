@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from lamplighter.domain.billing.metering import NodeLife
+from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
-from lamplighter.domain.pool.zero import ZeroProof
 from lamplighter.reasons.document import document
 from lamplighter.values import instant
 

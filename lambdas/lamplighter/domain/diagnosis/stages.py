@@ -10,7 +10,7 @@ from enum import Enum
 class ProvisioningStage(Enum):
     """A stage on the way to a working GPU, with its normal time. The comments give the source of each time."""
 
-    # The cause of a shortage must be named within 3 minutes. By then Auto Scaling has reported it.
+    # The cause of a shortage must be named within 3 minutes. By then AWS has reported it.
     LAUNCH = ("instance-launch", timedelta(seconds=180))
     # Boot and kubelet: published AL2023 figures 40 to 90 s, the NVIDIA image up to 2 minutes; with margin.
     JOIN = ("node-join", timedelta(seconds=300))

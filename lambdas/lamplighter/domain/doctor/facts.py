@@ -10,7 +10,7 @@ from datetime import datetime
 from lamplighter.domain.calendar.course import Course
 from lamplighter.domain.doctor.line import Unread
 from lamplighter.domain.money.price import Price
-from lamplighter.domain.pool.adoption import Autoscalers, ExistingCluster, ExistingNodeGroup
+from lamplighter.domain.pool.adoption import Autoscalers, ExistingCluster, ExistingPool
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
 
@@ -35,9 +35,9 @@ class NoAccess:
 
 @dataclass(frozen=True, slots=True)
 class PoolGroup:
-    """A pool's node group and the zones of its subnets."""
+    """What exists of a pool, and the zones of its subnets."""
 
-    found: ExistingNodeGroup
+    found: ExistingPool
     zones: tuple[str, ...]
 
 
@@ -88,7 +88,7 @@ class Facts:
     """By pool."""
     inside: ClusterFacts | Unread | None
     claims: Mapping[str, str] | Unread
-    """The lab that guards a node group, by node group."""
+    """The lab that guards a capacity, by the name of it."""
     trails: tuple[Trail, ...] | Unread
     slack: SlackSecret | Unread | None
     prices: Mapping[str, Price | None] | Unread
@@ -97,7 +97,7 @@ class Facts:
     """The calendars that windows follow, by window."""
 
     def instance_type(self, lab: Lab, pool: str) -> str | Unread:
-        """The instance type of a pool: from the lab, else from its node group."""
+        """The instance type of a pool: from the lab, else from AWS."""
         stated = lab.pools[pool].instance_type
         group = self.groups.get(pool)
         if stated:
@@ -109,7 +109,7 @@ class Facts:
         return group.found.instance_types[0]
 
     def most_nodes(self, lab: Lab, pool: str) -> int | Unread:
-        """How many nodes a pool may have: from the lab, else from its node group."""
+        """How many nodes a pool may have: from the lab, else from AWS."""
         stated = lab.pools[pool].max_nodes
         group = self.groups.get(pool)
         if stated:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.domain.money.price import Price, Source, known_price
@@ -24,7 +25,7 @@ _DAY = re.compile(r"-(20\d{6})$")
 def minimum(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     """Each pool can scale to zero."""
     for pool in lab.pools:
-        name, group = lab.nodegroup_name(pool), facts.groups.get(pool)
+        name, group = identity(lab, pool).name, facts.groups.get(pool)
         if isinstance(group, Unread):
             yield unknown(group)
         elif group is not None:
@@ -51,7 +52,7 @@ def claim(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
         yield unknown(facts.claims)
         return
     for pool in lab.pools:
-        name = lab.nodegroup_name(pool)
+        name = identity(lab, pool).name
         owner = facts.claims.get(name)
         if owner is None:
             yield well(reason("doctor.unclaimed", group=name, pool=pool))
@@ -67,7 +68,7 @@ def claim(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
 def image(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
     """New nodes start from an image that is not old."""
     for pool in lab.pools:
-        group, name = facts.groups.get(pool), lab.nodegroup_name(pool)
+        group, name = facts.groups.get(pool), identity(lab, pool).name
         if isinstance(group, Unread):
             yield unknown(group)
         elif group is None:

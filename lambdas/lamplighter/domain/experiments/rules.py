@@ -56,7 +56,7 @@ class TrafficRule:
 
 
 def ephemeral(rules: Iterable[TrafficRule], node: str) -> TrafficRule | None:
-    """The rule that lets the node group reach itself on its high ports."""
+    """The rule that lets the nodes reach each other on its high ports."""
     return next(
         (
             rule

@@ -5,6 +5,8 @@ Pure: the cluster stack installs the chart. The values are those of version 0.18
 
 from collections.abc import Iterator
 
+from lamplighter.domain.capacity.identity import Identity
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.gpu.sharing import config_map, default_key, sharings
 from lamplighter.lab.gpu_settings import over
 from lamplighter.lab.model import Lab
@@ -15,7 +17,6 @@ from lamplighter.values.json_value import JsonValue
 CHART = "nvidia-device-plugin"
 # The name of the release, from the project's documentation.
 RELEASE = "nvdp"
-NODEGROUP_LABEL = "eks.amazonaws.com/nodegroup"
 
 
 def chart_values(lab: Lab) -> dict[str, JsonValue]:
@@ -33,7 +34,7 @@ def chart_values(lab: Lab) -> dict[str, JsonValue]:
     if "affinity" not in values:
         # The chart selects nodes by labels of NFD, which is off without GFD. A pool whose image has a plugin must
         # not get a second one.
-        values["affinity"] = _only_on([lab.nodegroup_name(pool) for pool in pools(lab)])
+        values["affinity"] = _only_on([identity(lab, pool) for pool in pools(lab)])
     return over(values, {"config": plugin_config(lab)}) if sharings(lab) else values
 
 
@@ -67,7 +68,10 @@ def _worker(values: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return worker if isinstance(worker, dict) else {}
 
 
-def _only_on(groups: list[str]) -> JsonValue:
-    names: list[JsonValue] = [*groups]
-    term: JsonValue = {"matchExpressions": [{"key": NODEGROUP_LABEL, "operator": "In", "values": names}]}
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+def _only_on(pools: list[Identity]) -> JsonValue:
+    """A term for each label of pools; the terms are alternatives."""
+    terms: list[JsonValue] = []
+    for label in dict.fromkeys(pool.label for pool in pools):
+        names: list[JsonValue] = [pool.name for pool in pools if pool.label == label]
+        terms.append({"matchExpressions": [{"key": label, "operator": "In", "values": names}]})
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}

@@ -8,7 +8,7 @@ from lamplighter.reasons.reason import reason
 
 
 def claims(facts: PoolFacts) -> Iterator[Breach]:
-    """Another lab claims the node group: the guard reports it and does not fight."""
+    """Another lab claims the pool's capacity: the guard reports it and does not fight."""
     if facts.claimed_by is not None:
         yield Breach(
             Rule.SECOND_CLAIM,

@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from lamplighter.domain.capacity.evidence import Changing, Instance, Seen
+from lamplighter.domain.capacity.kinds import zero
+from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.overdraft import Overdraft
-from lamplighter.domain.pool.evidence import Instance, NodeGroup, NodeGroupUpdate, ScalingGroup
 from lamplighter.domain.pool.target import Target, target_at
-from lamplighter.domain.pool.zero import ZeroProof, zero_proof
 from lamplighter.domain.schedules.schedule import RunEnd, Schedule
 from lamplighter.reasons.reason import Reason
 
@@ -26,11 +27,11 @@ END_PATIENCE = timedelta(minutes=2)
 UNCLOSED_PATIENCE = timedelta(minutes=7)
 """How long after a lease's end the guard waits for its own close; then the guard orders the new size itself."""
 UPDATE_PATIENCE = timedelta(minutes=15)
-"""How long the guard waits for an update that EKS itself is doing."""
+"""How long the guard waits for a change that AWS itself is doing."""
 ROLLING_PATIENCE = timedelta(hours=1)
 """The same under a lease: replacing nodes with a drain each takes long, and needs surplus nodes."""
 STRAY_PATIENCE = timedelta(minutes=2)
-"""A new instance may be in EC2 before its group lists it."""
+"""A new instance may be in EC2 before its controller lists it."""
 NOTICE = timedelta(minutes=15)
 """How long before an early close the guard warns the people of a lease."""
 MEMORY = timedelta(hours=1)
@@ -48,10 +49,7 @@ class PoolFacts:
     max_nodes: int
     leases: tuple[Lease, ...]
     closing_since: datetime | None
-    nodegroup: NodeGroup | None
-    rolling: NodeGroupUpdate | None
-    group: ScalingGroup | None
-    instances: tuple[Instance, ...]
+    seen: Seen
     kubernetes_nodes: tuple[str, ...] | None
     failsafe_wanted: tuple[Schedule, ...]
     failsafe_found: tuple[Schedule, ...] | None
@@ -61,9 +59,9 @@ class PoolFacts:
     over_since: datetime | None = None
     """Since when the pool should be at zero and is not."""
     claimed_by: str | None = None
-    """The other lab that claims this node group as its own."""
+    """The other lab that claims this capacity as its own."""
     raised_by: Reason | None = None
-    """How somebody raised the group above the target, where the scaling activities tell."""
+    """How somebody raised the size above the target, where AWS tells."""
     longest_lease: timedelta | None = None
     idle_since: datetime | None = None
     """Since when no pod has held a GPU of this pool; read only where a lease may end for it."""
@@ -95,33 +93,27 @@ class PoolFacts:
     @property
     def staying(self) -> int:
         """Nodes that run or are ordered, without those that are leaving already."""
-        return max(self.group.desired, len(self.group.staying)) if self.group else 0
+        return max(self.seen.size, len(self.seen.staying)) if self.seen.controller else 0
 
     @property
     def strays(self) -> tuple[Instance, ...]:
-        """Instances with the pool's tags that its group does not list."""
-        listed = {member.instance for member in self.group.members} if self.group else set()
+        """Instances with the pool's tags that its controller does not list."""
+        listed = {member.instance for member in self.seen.members}
         return tuple(
             instance
-            for instance in self.instances
-            if instance.alive and instance.id not in listed and self.now - instance.launched >= STRAY_PATIENCE
+            for instance in self.seen.alive
+            if instance.id not in listed and self.now - instance.launched >= STRAY_PATIENCE
         )
 
     @property
     def costly(self) -> bool:
         """Whether anything that costs money runs or is ordered."""
-        return bool(self.staying) or any(instance.exists for instance in self.instances)
+        return bool(self.staying or self.seen.existing)
 
     @property
     def zero(self) -> ZeroProof:
         """Law 7: what this sweep proves about the pool being at zero."""
-        return zero_proof(
-            at=self.now,
-            nodegroup=self.nodegroup,
-            group=self.group,
-            instances=self.instances,
-            kubernetes_nodes=self.kubernetes_nodes,
-        )
+        return zero(self.seen, self.now, self.kubernetes_nodes)
 
     @property
     def empty(self) -> bool:
@@ -152,11 +144,10 @@ def waited_for(facts: PoolFacts) -> bool:
         for lease in facts.leases
     ):
         return True
-    if facts.nodegroup is not None and facts.nodegroup.status in {"CREATING", "DELETING"}:
+    change = facts.seen.change
+    if change is None or change.kind is Changing.UPDATING:
+        return False
+    if change.kind is not Changing.REPLACING:
         return True
-    rolling, patience = facts.rolling, ROLLING_PATIENCE if facts.target.nodes else UPDATE_PATIENCE
-    return (
-        rolling is not None
-        and rolling.in_progress
-        and (rolling.created is None or facts.now - rolling.created < patience)
-    )
+    patience = ROLLING_PATIENCE if facts.target.nodes else UPDATE_PATIENCE
+    return change.since is None or facts.now - change.since < patience

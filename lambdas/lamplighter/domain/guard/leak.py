@@ -73,8 +73,8 @@ def _begun(facts: PoolFacts) -> Iterator[Breach]:
 
 def _by_force(facts: PoolFacts, incident: Incident) -> Iterator[Breach]:
     """The group wants no instance and keeps some: scale-in protection, a suspended process, a stuck hook."""
-    alive = tuple(instance.id for instance in facts.instances if instance.alive)
-    wanted = facts.group.desired if facts.group else 0
+    alive = tuple(instance.id for instance in facts.seen.alive)
+    wanted = facts.seen.size if facts.seen.controller else 0
     if alive and not wanted and facts.now - incident.since >= BY_FORCE_AFTER:
         yield Breach(
             Rule.LEAKED,

@@ -3,16 +3,12 @@
 It takes no more than leases leave over. CloseLab decides how a close takes nodes away.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import END_PATIENCE, PoolFacts, waited_for
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.pool.evidence import NodeGroup, ScalingActivity, ScalingGroup
 from lamplighter.reasons.reason import Reason, Said, Sentences, reason
-
-# What Auto Scaling writes for SetDesiredCapacity; EKS changes the group's sizes by UpdateAutoScalingGroup.
-_SET_DIRECTLY = "explicitly set group desired capacity"
 
 
 def leases_past_their_end(facts: PoolFacts) -> Iterator[Breach]:
@@ -65,7 +61,7 @@ def surplus(facts: PoolFacts) -> Iterator[Breach]:
 
 
 def strays(facts: PoolFacts) -> Iterator[Breach]:
-    """Instances with the pool's tags outside its group, where the leases leave no room for them beside the group."""
+    """Instances with the pool's tags that its controller does not list, where the leases leave no room for them."""
     surplus = facts.staying + len(facts.strays) - facts.target.nodes
     taken = tuple(stray.id for stray in facts.strays)[: max(0, surplus)]
     if taken:
@@ -86,7 +82,12 @@ def shortfall(facts: PoolFacts) -> Iterator[Breach]:
         for lease in facts.leases
         if lease.in_force(facts.now)
     )
-    if settled and facts.group is not None and facts.staying < target.nodes and not waited_for(facts):
+    if (
+        settled
+        and facts.seen.controller is not None
+        and facts.staying < target.nodes
+        and not waited_for(facts)
+    ):
         yield Breach(
             Rule.FEWER_NODES_THAN_LEASES,
             reason(
@@ -98,21 +99,6 @@ def shortfall(facts: PoolFacts) -> Iterator[Breach]:
             ),
             GuardAction.SAY,
         )
-
-
-def raised_by(
-    nodegroup: NodeGroup | None, group: ScalingGroup, activities: Iterable[ScalingActivity]
-) -> Reason | None:
-    """How somebody raised the group; None where the scaling activities do not tell.
-
-    `activities` are the newest first.
-    """
-    launch = next((activity for activity in activities if activity.launches), None)
-    if launch is not None and _SET_DIRECTLY in launch.cause:
-        return reason("guard.raised.directly")
-    if nodegroup is not None and group.desired > nodegroup.desired:
-        return reason("guard.raised.past-eks")
-    return None
 
 
 def _last_end(facts: PoolFacts) -> Reason | None:

@@ -3,33 +3,31 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
+from lamplighter.domain.capacity.evidence import Seen
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts, waited_for
-from lamplighter.domain.pool.evidence import NodeGroup
 from lamplighter.reasons.reason import Reason, Sentences, reason
 
 DEPLOY_TAKES = timedelta(minutes=10)
-"""A deploy changes the node group first and tells the guard then. A larger maximum alone starts nothing."""
+"""A deploy changes the capacity first and tells the guard then. A larger maximum alone starts nothing."""
 FORGOTTEN_AFTER = timedelta(minutes=30)
 
 
 def sizes(facts: PoolFacts) -> Iterator[Breach]:
     """A minimum that would start nodes, or another maximum than the lab's."""
-    nodegroup = facts.nodegroup
-    if not facts.ours or nodegroup is None or waited_for(facts):
+    seen = facts.seen
+    if not facts.ours or not seen.exists or waited_for(facts):
         return
-    other_maximum = nodegroup.maximum != facts.max_nodes and nodegroup.desired <= facts.max_nodes
-    if nodegroup.minimum > 0:
+    other_maximum = seen.maximum != facts.max_nodes and seen.ordered <= facts.max_nodes
+    if seen.minimum > 0:
         yield Breach(
             Rule.SIZES_CHANGED,
-            _with_minimum(facts, nodegroup, other_maximum=other_maximum),
+            _with_minimum(facts, seen, other_maximum=other_maximum),
             GuardAction.RESTORE_SIZES,
         )
     elif other_maximum:
         noted = facts.last_reported(Rule.SIZES_CHANGED, GuardAction.NOTE)
-        changed = reason(
-            "guard.sizes.maximum", pool=facts.pool, maximum=nodegroup.maximum, most=facts.max_nodes
-        )
+        changed = reason("guard.sizes.maximum", pool=facts.pool, maximum=seen.maximum, most=facts.max_nodes)
         if noted is None or facts.now - noted >= FORGOTTEN_AFTER:
             may_be_a_deploy = Sentences((changed, reason("guard.sizes.deploy")))
             yield Breach(Rule.SIZES_CHANGED, may_be_a_deploy, GuardAction.NOTE)
@@ -37,13 +35,13 @@ def sizes(facts: PoolFacts) -> Iterator[Breach]:
             yield Breach(Rule.SIZES_CHANGED, changed, GuardAction.RESTORE_SIZES)
 
 
-def _with_minimum(facts: PoolFacts, nodegroup: NodeGroup, *, other_maximum: bool) -> Reason:
+def _with_minimum(facts: PoolFacts, seen: Seen, *, other_maximum: bool) -> Reason:
     if not other_maximum:
-        return reason("guard.sizes.minimum", pool=facts.pool, minimum=nodegroup.minimum)
+        return reason("guard.sizes.minimum", pool=facts.pool, minimum=seen.minimum)
     return reason(
         "guard.sizes.both",
         pool=facts.pool,
-        minimum=nodegroup.minimum,
-        maximum=nodegroup.maximum,
+        minimum=seen.minimum,
+        maximum=seen.maximum,
         most=facts.max_nodes,
     )

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 KEPT_FREE = timedelta(minutes=10)
 """For so long after the curfew no lease runs: the last retry of its schedules falls into that time."""
 SECOND_RAIL = timedelta(minutes=5)
-"""So long after the order to EKS, a second schedule orders the Auto Scaling group directly."""
+"""So long after the first schedule, a second one makes the call that passes the first one's service by."""
 MINUTES_A_DAY = 24 * 60
 _DAY = timedelta(days=1)
 
@@ -51,7 +51,7 @@ class Curfew:
 
 
 def schedule_names(pool: str) -> tuple[str, str]:
-    """The names of a pool's two rails in the lab's schedule group: by EKS, and by the Auto Scaling group."""
+    """The names of a pool's two schedules in the lab's schedule group, in their order."""
     return f"curfew-{pool}-eks", f"curfew-{pool}-group"
 
 

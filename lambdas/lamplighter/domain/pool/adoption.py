@@ -1,4 +1,4 @@
-"""Adopting a node group that exists: its problems, and what to do about each.
+"""Adopting a pool that exists: its problems, and what to do about each.
 
 Judges what the adapters read; the command line writes the lab file.
 """
@@ -34,8 +34,8 @@ class ExistingCluster:
 
 
 @dataclass(frozen=True)
-class ExistingNodeGroup:
-    """An existing managed node group and its Auto Scaling group, with what adopting needs to know of them."""
+class ExistingPool:
+    """What exists of a pool in AWS, with what adopting needs to know of it."""
 
     name: str
     status: str
@@ -50,7 +50,7 @@ class ExistingNodeGroup:
     """The release of its image, such as 1.35.4-20260714."""
     subnets: tuple[str, ...] = ()
     group: str = ""
-    """The name of the Auto Scaling group behind it."""
+    """The name of its controller, which holds the instances."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class About(StrEnum):
 
 @dataclass(frozen=True)
 class Obstacle:
-    """A problem of the cluster or the node group; one that blocks must be solved before the lab is deployed."""
+    """A problem of the cluster or the pool; one that blocks must be solved before the lab is deployed."""
 
     about: About
     blocks: bool
@@ -92,9 +92,7 @@ class Obstacle:
         return reason("pool.adopt.obstacle", problem=self.said, advice=self.advice)
 
 
-def obstacles(
-    cluster: ExistingCluster, group: ExistingNodeGroup, autoscalers: Autoscalers
-) -> Iterator[Obstacle]:
+def obstacles(cluster: ExistingCluster, group: ExistingPool, autoscalers: Autoscalers) -> Iterator[Obstacle]:
     """Every problem, those that block first."""
     found = [
         *of_cluster(cluster),
@@ -139,7 +137,7 @@ def of_cluster(cluster: ExistingCluster) -> Iterator[Obstacle]:
         )
 
 
-def of_group(group: ExistingNodeGroup) -> Iterator[Obstacle]:
+def of_group(group: ExistingPool) -> Iterator[Obstacle]:
     """A minimum above 0, which keeps a group from ever being at zero."""
     if group.minimum > 0:
         yield Obstacle(
@@ -150,7 +148,7 @@ def of_group(group: ExistingNodeGroup) -> Iterator[Obstacle]:
         )
 
 
-def of_gpus(group: ExistingNodeGroup) -> Iterator[Obstacle]:
+def of_gpus(group: ExistingPool) -> Iterator[Obstacle]:
     """Nodes without a GPU, or whose image cannot use one."""
     without = [name for name in group.instance_types if instance_types.has_no_gpu(name)]
     if without:
@@ -186,7 +184,7 @@ def of_gpus(group: ExistingNodeGroup) -> Iterator[Obstacle]:
         )
 
 
-def of_autoscalers(group: ExistingNodeGroup, autoscalers: Autoscalers) -> Iterator[Obstacle]:
+def of_autoscalers(group: ExistingPool, autoscalers: Autoscalers) -> Iterator[Obstacle]:
     """Other programs that may start or remove GPU nodes."""
     tagged = AUTOSCALER_TAG in group.group_tags
     for name in autoscalers.found:
@@ -223,7 +221,7 @@ def of_autoscalers(group: ExistingNodeGroup, autoscalers: Autoscalers) -> Iterat
         )
 
 
-def _notes(group: ExistingNodeGroup) -> Iterator[Obstacle]:
+def _notes(group: ExistingPool) -> Iterator[Obstacle]:
     name = group.name
     if group.desired > 0:
         yield Obstacle(

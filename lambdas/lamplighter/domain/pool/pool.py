@@ -66,7 +66,7 @@ class PoolState:
 
 @dataclass(frozen=True, slots=True)
 class DeployMark:
-    """The mark of a deploy that is about to write the pool's node group with the size that it read."""
+    """The mark of a deploy that is about to write the pool's capacity with the size that it read."""
 
     until: datetime
     """From then on the mark has no effect, so a failed deploy blocks nobody for longer."""

@@ -34,7 +34,7 @@ def choose(nodes: Sequence[ShrinkNode], surplus: int, ending: str | None) -> tup
     """The `surplus` nodes to remove, in order.
 
     A node without GPU pods comes first, then one with pods of the ending lease only, then any other. Among equals the
-    fullest zone comes first, so that Auto Scaling does not rebalance afterwards, and in a zone the youngest node.
+    fullest zone comes first, so that AWS does not rebalance afterwards, and in a zone the youngest node.
     """
     staying = list(nodes)
     removed: list[RemovedNode] = []

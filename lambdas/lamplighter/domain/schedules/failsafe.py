@@ -1,21 +1,16 @@
 """The failsafe: schedules that bring a pool to zero by AWS alone, without our code.
 
-This file says when they run and what they send: always size zero, so that they never add a node. The scheduler adapter
-creates them and reads them back.
+This file says from when on they run. What they call is the off switch of the pool's capacity: always size zero, so
+that they never add a node. The scheduler adapter creates them and reads them back.
 """
 
-import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
+from lamplighter.domain.capacity.calls import AFTER_END, MINUTES, TimedCall, instants
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.schedules.schedule import NEAREST, Schedule
 
-AFTER_END = timedelta(minutes=10)
-EKS_TARGET = "arn:aws:scheduler:::aws-sdk:eks:updateNodegroupConfig"
-AUTO_SCALING_TARGET = "arn:aws:scheduler:::aws-sdk:autoscaling:updateAutoScalingGroup"
-MINUTES = (10, 20, 30, 40)
-_AUTO_SCALING_MINUTES = 30
 RETRIED = timedelta(minutes=5)
 """So short that between two schedules there is time in which none may run, and a pool may open."""
 FIRES_WITHIN = timedelta(minutes=1)
@@ -36,27 +31,11 @@ def failsafe_instant(leases: Iterable[Lease], now: datetime) -> datetime | None:
     return max(ends).replace(microsecond=0) + AFTER_END if ends else None
 
 
-def failsafe_schedules(
-    pool: str, first: datetime, cluster: str, nodegroup: str, group: str
-) -> tuple[Schedule, ...]:
-    """The four schedules: EKS at +10, +20 and +40 minutes after the end, the Auto Scaling group at +30."""
-    to_zero_by_eks = json.dumps(
-        {
-            "ClusterName": cluster,
-            "NodegroupName": nodegroup,
-            "ScalingConfig": {"MinSize": 0, "DesiredSize": 0},
-        }
-    )
-    to_zero_by_group = json.dumps({"AutoScalingGroupName": group, "MinSize": 0, "DesiredCapacity": 0})
+def failsafe_schedules(pool: str, calls: Sequence[TimedCall]) -> tuple[Schedule, ...]:
+    """The four schedules of a pool, from the calls that its off switch gives."""
     return tuple(
-        Schedule(
-            name=name,
-            at=first + timedelta(minutes=minutes) - AFTER_END,
-            target=AUTO_SCALING_TARGET if minutes == _AUTO_SCALING_MINUTES else EKS_TARGET,
-            input=to_zero_by_group if minutes == _AUTO_SCALING_MINUTES else to_zero_by_eks,
-            retried=RETRIED,
-        )
-        for name, minutes in zip(schedule_names(pool), MINUTES, strict=True)
+        Schedule(name=name, at=call.at, target=call.target, input=call.input, retried=RETRIED)
+        for name, call in zip(schedule_names(pool), calls, strict=True)
     )
 
 
@@ -69,8 +48,7 @@ def schedule_under_way(pool: str, first: datetime | None, now: datetime) -> tupl
     """Name and instant of the schedule that may run at this moment, of a failsafe that begins at `first`."""
     if first is None:
         return None
-    instants = (first + timedelta(minutes=minutes) - AFTER_END for minutes in MINUTES)
-    named = zip(schedule_names(pool), instants, strict=True)
+    named = zip(schedule_names(pool), instants(first), strict=True)
     return next(((name, at) for name, at in named if may_still_run(at, now)), None)
 
 

@@ -120,7 +120,7 @@ class PoolView:
     """Windows that are open by the calendar and have no lease in force."""
     seats: Seats | None = None
     desired: int | None = None
-    """What the node group was told to have; None where nobody asked AWS."""
+    """The size that is ordered in AWS; None where nobody asked AWS."""
 
     @property
     def phase(self) -> Phase:

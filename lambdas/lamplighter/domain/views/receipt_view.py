@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.domain.checks.gpu_proof import BANDWIDTH, GpuProof, together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.leases.progress import IN_ORDER, Progress
 from lamplighter.domain.leases.usual_times import Usual, UsualTimes, usual
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.pool.zero import ZeroProof
 from lamplighter.domain.views.told import FindingView, VerdictRow
 from lamplighter.reasons.document import read
 from lamplighter.reasons.fields import from_odd_document

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
+from lamplighter.adapters.capacity import kinds
 from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.services import gather_lab
 from lamplighter.application.guard.sweep import sweep_all
@@ -133,6 +134,7 @@ def test_another_pool_whose_price_nobody_knows_keeps_no_pool_from_being_guarded(
             "guard": {"budget": {"amount": "0"}},
         }
     )
+    lab.capacity.capacities = kinds.of_lab(lab.capacity.lab)
     one = lab.lease(nodes=1, closes=240)
     started(lab, 1, 0)
     old = replace(one, id="cli-2", pool="old", price_per_hour=ONE_DOLLAR)

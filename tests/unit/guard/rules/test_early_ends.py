@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from lamplighter.domain.capacity.evidence import Seen
+from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.budget import reached
 from lamplighter.domain.guard.facts import PoolFacts
@@ -164,7 +166,7 @@ def test_idle_counts_from_the_last_of_use_opening_readiness_and_extension(later:
         {"leases": (lease(nodes=1, closes=300, state=LeaseState.CLOSING),)},
         {"idle_after": {}},
         {"idle_since": None},
-        {"group": None},
+        {"seen": Seen(NODE_GROUP)},
     ],
 )
 def test_a_lease_that_is_kept_over_or_of_an_empty_pool_is_not_idle(kept: dict[str, object]) -> None:

@@ -5,14 +5,14 @@ from datetime import timedelta
 
 import pytest
 
+from lamplighter.domain.capacity.evidence import Instance
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import judge, sweep
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.guard.leak import leak
-from lamplighter.domain.pool.evidence import Instance
 from lamplighter.reasons.reason import Reason, Sentences, reason
-from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
+from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool, seen
 
 SECOND = timedelta(seconds=1)
 KEPT = Sentences(
@@ -117,10 +117,10 @@ def test_a_pool_is_marked_as_leaked_after_forty_five_minutes_where_the_guard_act
             reason("guard.zero.kubernetes", names=("a.internal", "b.internal")),
         ),
         (
-            replace(pool(), group=None, instances=(replace(instance("i-1"), state="stopping"),)),
+            seen(pool(), controller=None, instances=(replace(instance("i-1"), state="stopping"),)),
             reason("guard.zero.instances", instances=("i-1",)),
         ),
-        (replace(pool(), nodegroup=pool(desired=1).nodegroup), reason("guard.zero.ordered", nodes=1)),
+        (seen(pool(), ordered=1), reason("guard.zero.ordered", nodes=1)),
     ],
 )
 def test_what_is_left_of_a_leaked_pool_is_named(facts: PoolFacts, left: Reason) -> None:
@@ -131,10 +131,10 @@ def test_what_is_left_of_a_leaked_pool_is_named(facts: PoolFacts, left: Reason) 
 
 def test_a_pool_whose_group_is_gone_has_its_instances_ended_by_force() -> None:
     dead: Instance = replace(instance("i-2"), state="shutting-down")
-    facts = replace(kept(Incident(EIGHT, closed_at=EIGHT, pages=9), now=EIGHT + 15 * MINUTE), group=None)
+    facts = seen(kept(Incident(EIGHT, closed_at=EIGHT, pages=9), now=EIGHT + 15 * MINUTE), controller=None)
 
     ended = [
-        each for each in sweep(replace(facts, instances=(instance("i-1"), dead))) if each.rule is Rule.LEAKED
+        each for each in sweep(seen(facts, instances=(instance("i-1"), dead))) if each.rule is Rule.LEAKED
     ]
 
     assert [(each.action, each.instances) for each in ended if each.instances] == [

@@ -4,6 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from lamplighter.domain.capacity.evidence import Change, Changing, Controller
+from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
+from lamplighter.domain.capacity.node_group.seen import raised_by
 from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.experiments import experiments
 from lamplighter.domain.guard.facts import PoolFacts
@@ -11,14 +14,13 @@ from lamplighter.domain.guard.failsafe import failsafe
 from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.guard.leak import leak
-from lamplighter.domain.guard.nodes import leases_past_their_end, raised_by, shortfall, strays, surplus
+from lamplighter.domain.guard.nodes import leases_past_their_end, shortfall, strays, surplus
 from lamplighter.domain.guard.sizes import sizes
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate, ScalingActivity, ScalingGroup
 from lamplighter.reasons.reason import Reason, reason
-from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
+from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool, seen
 
-ROLLING = NodeGroupUpdate("u", "VersionUpdate", "InProgress", EIGHT)
+ROLLING = Change(Changing.REPLACING, EIGHT)
 READY = replace(lease(), ready=EIGHT - 30 * MINUTE)
 LOWERED = Breach(
     Rule.FEWER_NODES_THAN_LEASES,
@@ -55,8 +57,8 @@ def test_a_pool_is_lowered_where_nodes_that_were_ready_are_not_even_ordered() ->
         pool(replace(READY, state=LeaseState.OPENING), running=["i-1"]),
         pool(replace(READY, nodes=3, missing=1), running=["i-1"]),
         pool(READY, lease("other", nodes=1), running=["i-1"]),
-        replace(pool(READY, running=["i-1"]), group=None),
-        replace(pool(READY, running=["i-1"]), rolling=ROLLING),
+        seen(pool(READY, running=["i-1"]), controller=None),
+        seen(pool(READY, running=["i-1"]), change=ROLLING),
     ],
 )
 def test_nobody_lowered_a_pool_that_is_still_at_it_or_that_nobody_can_see(facts: PoolFacts) -> None:
@@ -103,7 +105,7 @@ def activity(description: str, cause: str) -> ScalingActivity:
     ],
 )
 def test_the_newest_launch_tells_who_asked_for_it(activities: list[ScalingActivity], directly: bool) -> None:
-    assert raised_by(None, ScalingGroup("eks-gpu", 0, 2, 1), activities) == (
+    assert raised_by(None, Controller("eks-gpu", 0, 2, 1), activities) == (
         reason("guard.raised.directly") if directly else None
     )
 
@@ -113,11 +115,11 @@ def test_the_newest_launch_tells_who_asked_for_it(activities: list[ScalingActivi
 
 def test_sizes_of_a_group_that_is_not_there_or_that_eks_is_at_are_left() -> None:
     facts = pool()
-    raised = replace(facts, nodegroup=NodeGroup("lab", "gpu", "ACTIVE", 1, 2, 0, "eks-gpu"))
+    raised = seen(facts, minimum=1)
 
     assert [each.action for each in judge(sizes, raised)] == [GuardAction.RESTORE_SIZES]
-    assert judge(sizes, replace(raised, rolling=ROLLING)) == ()
-    assert judge(sizes, replace(raised, nodegroup=None)) == ()
+    assert judge(sizes, seen(raised, change=ROLLING)) == ()
+    assert judge(sizes, seen(raised, exists=False)) == ()
 
 
 # --- the failsafe --------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from lamplighter.domain.capacity.evidence import Change, Changing
 from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts, waited_for
 from lamplighter.domain.guard.guard import judge
@@ -13,10 +14,9 @@ from lamplighter.domain.guard.nodes import leases_past_their_end, surplus
 from lamplighter.domain.guard.runs import closings, openings
 from lamplighter.domain.guard.sizes import sizes
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.pool.evidence import NodeGroupUpdate
 from lamplighter.domain.schedules.schedule import RunEnd
 from lamplighter.reasons.reason import Reason, Sentences, reason
-from tests.unit.guard.test_guard import EIGHT, MINUTE, lease, pool
+from tests.unit.guard.test_guard import EIGHT, MINUTE, lease, pool, seen
 
 SECOND = timedelta(seconds=1)
 EVENING = reason("lease.of-window", window="evening")
@@ -53,24 +53,24 @@ def test_only_a_granted_lease_has_a_close_to_wait_for(state: LeaseState) -> None
 
 @pytest.mark.parametrize(("age", "waits"), [(15 * MINUTE - SECOND, True), (15 * MINUTE, False)])
 def test_an_update_of_an_unleased_pool_has_a_quarter_of_an_hour(age: timedelta, waits: bool) -> None:
-    rolling = NodeGroupUpdate("u", "VersionUpdate", "InProgress", EIGHT)
+    rolling = Change(Changing.REPLACING, EIGHT)
 
-    assert waited_for(after(replace(pool(), rolling=rolling), age)) is waits
+    assert waited_for(after(seen(pool(), change=rolling), age)) is waits
 
 
 @pytest.mark.parametrize(("age", "waits"), [(60 * MINUTE - SECOND, True), (60 * MINUTE, False)])
 def test_an_update_of_a_leased_pool_has_an_hour(age: timedelta, waits: bool) -> None:
-    rolling = NodeGroupUpdate("u", "VersionUpdate", "InProgress", EIGHT)
+    rolling = Change(Changing.REPLACING, EIGHT)
 
-    assert waited_for(after(replace(pool(lease()), rolling=rolling), age)) is waits
+    assert waited_for(after(seen(pool(lease()), change=rolling), age)) is waits
 
 
-def test_an_update_whose_beginning_is_not_known_is_waited_for_and_one_that_is_over_is_not() -> None:
-    begun = NodeGroupUpdate("u", "VersionUpdate", "InProgress", None)
+def test_an_update_whose_beginning_is_not_known_is_waited_for_and_one_that_replaces_nothing_is_not() -> None:
+    begun = Change(Changing.REPLACING, None)
 
-    assert waited_for(replace(pool(), rolling=begun))
-    assert not waited_for(replace(pool(), rolling=replace(begun, status="Successful")))
-    assert not waited_for(replace(pool(), rolling=None, nodegroup=None))
+    assert waited_for(seen(pool(), change=begun))
+    assert not waited_for(seen(pool(), change=Change(Changing.UPDATING)))
+    assert not waited_for(seen(pool(), change=None, exists=False))
 
 
 def test_a_lease_past_its_end_has_two_minutes_for_its_own_schedule() -> None:
@@ -180,9 +180,8 @@ def test_a_changed_maximum_is_put_back_ten_minutes_after_it_was_noted_and_noted_
     age: timedelta, action: GuardAction | None
 ) -> None:
     facts = pool()
-    assert facts.nodegroup is not None
     noted = EarlierBreach(Rule.SIZES_CHANGED, GuardAction.NOTE, None, EIGHT)
-    changed = replace(facts, nodegroup=replace(facts.nodegroup, maximum=4), earlier=(noted,))
+    changed = replace(seen(facts, maximum=4), earlier=(noted,))
 
     assert [breach.action for breach in judge(sizes, after(changed, age))] == ([action] if action else [])
 
@@ -202,9 +201,8 @@ def test_what_somebody_changed_of_the_sizes_is_named(
     minimum: int, maximum: int, desired: int, drift: Reason | None
 ) -> None:
     facts = pool(lease())
-    assert facts.nodegroup is not None
-    changed = replace(facts.nodegroup, minimum=minimum, maximum=maximum, desired=desired)
+    changed = seen(facts, minimum=minimum, maximum=maximum, ordered=desired)
 
-    assert [(breach.reason, breach.action) for breach in judge(sizes, replace(facts, nodegroup=changed))] == (
+    assert [(breach.reason, breach.action) for breach in judge(sizes, changed)] == (
         [(drift, GuardAction.RESTORE_SIZES)] if drift else []
     )

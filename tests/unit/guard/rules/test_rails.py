@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from lamplighter.domain.capacity.calls import timed
+from lamplighter.domain.capacity.node_group.off_switch import calls
 from lamplighter.domain.experiments.catalogue import NCCL_BLOCKED
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
@@ -18,13 +20,13 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.failsafe import failsafe_schedules, may_still_run, schedule_under_way
 from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.reasons.reason import Reason, reason
-from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
+from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool, seen
 
 SECOND = timedelta(seconds=1)
 
 
 def shots(first: datetime = EIGHT + 60 * MINUTE) -> tuple[Schedule, ...]:
-    return failsafe_schedules("gpu", first, "lab", "gpu", "eks-gpu")
+    return failsafe_schedules("gpu", timed(first, calls("lab", "gpu", "eks-gpu")))
 
 
 # --- the failsafe --------------------------------------------------------------------------------
@@ -87,7 +89,7 @@ def test_a_pool_without_nodes_or_strays_may_be_unarmed() -> None:
     facts = replace(pool(lease()), failsafe_found=())
 
     assert judge(failsafe, facts) == ()
-    assert [each.action for each in judge(failsafe, replace(facts, instances=(instance("i-9"),)))] == [
+    assert [each.action for each in judge(failsafe, seen(facts, instances=(instance("i-9"),)))] == [
         GuardAction.REARM
     ]
 

@@ -5,15 +5,16 @@ from datetime import timedelta
 
 import pytest
 
+from lamplighter.domain.capacity.evidence import Change, Changing, Controller
+from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
+from lamplighter.domain.capacity.node_group.seen import raised_by
 from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.incident import Incident, pages_again
-from lamplighter.domain.guard.nodes import raised_by
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.pool.evidence import NodeGroup, NodeGroupUpdate, ScalingActivity, ScalingGroup
 from lamplighter.domain.schedules.schedule import RunEnd
 from lamplighter.reasons.reason import Reason, Sentences, in_english, reason
-from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
+from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool, seen
 
 HOUR = 60 * MINUTE
 
@@ -94,11 +95,11 @@ def test_who_extends_a_lease_that_was_warned_about_means_to_use_it() -> None:
 
 
 def test_an_update_that_replaces_leased_nodes_is_waited_for_longer() -> None:
-    rolling = NodeGroupUpdate("u", "VersionUpdate", "InProgress", EIGHT - 40 * MINUTE)
-    leased = replace(pool(lease(nodes=1), running=["i-1", "i-2"]), rolling=rolling)
+    rolling = Change(Changing.REPLACING, EIGHT - 40 * MINUTE)
+    leased = seen(pool(lease(nodes=1), running=["i-1", "i-2"]), change=rolling)
 
     assert sweep(leased) == ()
-    assert sweep(replace(pool(running=["i-1"]), rolling=rolling)) != ()
+    assert sweep(seen(pool(running=["i-1"]), change=rolling)) != ()
 
 
 @pytest.mark.parametrize(
@@ -174,16 +175,14 @@ def test_who_asked_for_the_surplus_is_named_where_auto_scaling_says_so(
     cause: str, ordered: int, said: Reason | None
 ) -> None:
     activity = ScalingActivity("1", "Successful", LAUNCHED, "", EIGHT, EIGHT, cause)
-    nodegroup = NodeGroup("lab", "gpu", "ACTIVE", 0, 2, ordered, "eks-gpu")
 
-    assert raised_by(nodegroup, ScalingGroup("eks-gpu", 0, 2, 1), [activity]) == said
+    assert raised_by(ordered, Controller("eks-gpu", 0, 2, 1), [activity]) == said
 
 
 def test_another_maximum_is_put_back_only_once_no_deploy_explains_it() -> None:
     """A deploy changes the node group first, and the guard learns of it minutes later."""
     facts = pool(lease(), running=["i-1", "i-2"])
-    assert facts.nodegroup is not None
-    facts = replace(facts, nodegroup=replace(facts.nodegroup, maximum=4))
+    facts = seen(facts, maximum=4)
 
     def noted(minutes: int) -> EarlierBreach:
         return EarlierBreach(Rule.SIZES_CHANGED, GuardAction.NOTE, None, EIGHT + minutes * MINUTE)
@@ -197,8 +196,7 @@ def test_another_maximum_is_put_back_only_once_no_deploy_explains_it() -> None:
 
 def test_a_maximum_below_the_lab_s_is_put_back_too() -> None:
     facts = pool()
-    assert facts.nodegroup is not None
-    lowered = replace(facts, nodegroup=replace(facts.nodegroup, maximum=1))
+    lowered = seen(facts, maximum=1)
 
     [breach] = sweep(lowered)
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.pool.zero import ZeroProof
 from lamplighter.domain.slack.message import MessageExtras, receipt_lines
 from lamplighter.domain.slack.thread import ThreadFacts, posts
 from lamplighter.domain.views import receipt_view

@@ -1,13 +1,13 @@
-"""EC2 instances of a pool, found by the tags of EKS, and the instance type of a launch template."""
+"""EC2 instances of a pool, found by the tags that prove them, and the instance type of a launch template."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
-from lamplighter.domain.pool.evidence import Instance
+from lamplighter.domain.capacity.evidence import Instance
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -33,15 +33,12 @@ class Instances:
         """Make the client now."""
         self._ec2  # noqa: B018 -- cached_property keeps it
 
-    def of_nodegroup(self, cluster: str, nodegroup: str) -> tuple[Instance, ...]:
-        """Every instance with the pool's tags, those that ended in the last hour included."""
+    def tagged(self, tags: Mapping[str, str], subject: str) -> tuple[Instance, ...]:
+        """Every instance with all of these tags, those that ended in the last hour included."""
         found: list[Instance] = []
-        with outside("ec2:DescribeInstances", f"{cluster}/{nodegroup}"):
+        with outside("ec2:DescribeInstances", subject):
             pages = self._ec2.get_paginator("describe_instances").paginate(
-                Filters=[
-                    {"Name": "tag:eks:nodegroup-name", "Values": [nodegroup]},
-                    {"Name": "tag:eks:cluster-name", "Values": [cluster]},
-                ]
+                Filters=[{"Name": f"tag:{key}", "Values": [value]} for key, value in tags.items()]
             )
             for page in pages:
                 for reservation in page["Reservations"]:
@@ -88,6 +85,6 @@ def _instance(found: "InstanceTypeDef") -> Instance:
             if ended and state in {"shutting-down", "terminated", "stopped"}
             else None
         ),
-        group=tags.get("aws:autoscaling:groupName"),
+        controller=tags.get("aws:autoscaling:groupName"),
         private_dns=found.get("PrivateDnsName", ""),
     )

@@ -9,12 +9,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lamplighter.data import instance_types
+from lamplighter.domain.capacity.evidence import HealthIssue
+from lamplighter.domain.capacity.launch_cause import (
+    NEVER_JOINED,
+    LaunchAttempt,
+    LaunchCause,
+    cause_of,
+    refusals,
+)
 from lamplighter.domain.diagnosis.document import Doc, at, condition, docs, instant, number, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import ProvisioningStage
-from lamplighter.domain.pool.evidence import HealthIssue
-from lamplighter.domain.pool.launch_cause import NEVER_JOINED, LaunchAttempt, LaunchCause, cause_of, refusals
 from lamplighter.reasons.reason import Said, Sentences, reason
 
 _KARPENTER = re.compile(

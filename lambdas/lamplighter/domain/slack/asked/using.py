@@ -1,25 +1,24 @@
 """How people use an open pool: a pod that gets a GPU there when they apply it unchanged.
 
-The taints and the node group are the pool's, the resource is what its GPUs are offered as.
+The taints and the node selector are the pool's, the resource is what its GPUs are offered as.
 """
 
 import json
 from typing import TYPE_CHECKING
 
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.gpu.sharing import GPU, mig_strategy
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
-NODEGROUP_LABEL = "eks.amazonaws.com/nodegroup"
-"""EKS puts it on every node of a managed group."""
 IMAGE = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0"
 
 
 def pod_snippet(lab: "Lab", pool: str, offer: Offer, window: str | None = None) -> str:
     """The YAML of a pod that shows the GPU it got; for `kubectl apply -f -`."""
-    spec = lab.pools[pool]
+    spec, names = lab.pools[pool], identity(lab, pool)
     tolerations = [
         f"    - {{key: {taint.key}, operator: Exists, effect: {taint.effect}}}" for taint in spec.taints
     ]
@@ -29,7 +28,7 @@ def pod_snippet(lab: "Lab", pool: str, offer: Offer, window: str | None = None) 
         "metadata: {name: my-gpu-pod}",
         "spec:",
         "  restartPolicy: Never",
-        f"  nodeSelector: {{{NODEGROUP_LABEL}: {lab.nodegroup_name(pool)}}}",
+        f"  nodeSelector: {{{names.label}: {names.name}}}",
         *(["  tolerations:", *tolerations] if tolerations else []),
         "  containers:",
         "    - name: main",

@@ -6,7 +6,9 @@ Works while EKS is stuck in an update. Never raises a size.
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
-from lamplighter.domain.pool.evidence import GroupMember, ScalingActivity, ScalingGroup
+from lamplighter.domain.capacity.evidence import Controller
+from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
+from lamplighter.domain.capacity.node_group.seen import member
 
 if TYPE_CHECKING:
     from mypy_boto3_autoscaling import AutoScalingClient
@@ -22,13 +24,13 @@ class AutoScaling:
     def __init__(self, autoscaling: "AutoScalingClient | None" = None) -> None:
         self._asg: AutoScalingClient = autoscaling or client("autoscaling")
 
-    def group(self, name: str) -> ScalingGroup | None:
+    def group(self, name: str) -> Controller | None:
         """The group of that name, or None."""
         with outside("autoscaling:DescribeAutoScalingGroups", name):
             found = self._asg.describe_auto_scaling_groups(AutoScalingGroupNames=[name])["AutoScalingGroups"]
         return _group(found[0]) if found else None
 
-    def group_of(self, cluster: str, nodegroup: str) -> ScalingGroup | None:
+    def group_of(self, cluster: str, nodegroup: str) -> Controller | None:
         """The group that EKS made for a node group, by the tags of EKS, or None."""
         with outside("autoscaling:DescribeAutoScalingGroups", f"{cluster}/{nodegroup}"):
             pages = self._asg.get_paginator("describe_auto_scaling_groups").paginate(
@@ -109,15 +111,15 @@ class AutoScaling:
                     ended = True
         return ended
 
-    def lower(self, group: ScalingGroup, target: int) -> None:
+    def lower(self, group: Controller, target: int) -> None:
         """Set the group's desired size to `target` at most, and its minimum to 0. Never raises the size."""
-        if group.desired <= target and group.minimum == 0:
+        if group.size <= target and group.minimum == 0:
             return
         with outside("autoscaling:UpdateAutoScalingGroup", group.name):
             self._asg.update_auto_scaling_group(
                 AutoScalingGroupName=group.name,
                 MinSize=0,
-                DesiredCapacity=min(group.desired, target),
+                DesiredCapacity=min(group.size, target),
             )
 
     def _terminate_hooks(self, group: str) -> list[str]:
@@ -130,14 +132,14 @@ class AutoScaling:
         ]
 
 
-def _group(found: "AutoScalingGroupTypeDef") -> ScalingGroup:
-    return ScalingGroup(
+def _group(found: "AutoScalingGroupTypeDef") -> Controller:
+    return Controller(
         name=found["AutoScalingGroupName"],
         minimum=found["MinSize"],
         maximum=found["MaxSize"],
-        desired=found["DesiredCapacity"],
+        size=found["DesiredCapacity"],
         members=tuple(
-            GroupMember(member["InstanceId"], member["AvailabilityZone"], member["LifecycleState"])
-            for member in found.get("Instances", [])
+            member(one["InstanceId"], one["AvailabilityZone"], one["LifecycleState"])
+            for one in found.get("Instances", [])
         ),
     )

@@ -6,7 +6,8 @@ Writes whole targets only, and always with a minimum of 0.
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
-from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, NodeGroupUpdate
+from lamplighter.domain.capacity.evidence import HealthIssue
+from lamplighter.domain.capacity.node_group.evidence import NodeGroup, NodeGroupUpdate
 from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import reason
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from lamplighter.adapters.aws import cluster_authority
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client, error_code, outside
 from lamplighter.adapters.aws.capacity.instances import Instances
-from lamplighter.domain.pool.adoption import ExistingCluster, ExistingNodeGroup
+from lamplighter.domain.pool.adoption import ExistingCluster, ExistingPool
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.reasons.reason import reason
 
@@ -64,7 +64,7 @@ class Adoption:
             names_its_key=_names_its_key(found),
         )
 
-    def group(self, cluster: str, name: str) -> ExistingNodeGroup:
+    def group(self, cluster: str, name: str) -> ExistingPool:
         """The node group; BadInput with the names of the existing ones when there is none of that name."""
         found = self.group_if_there(cluster, name)
         if found is None:
@@ -76,7 +76,7 @@ class Adoption:
             raise BadInput(reason("capacity.no-such-node-group", group=name, cluster=cluster, names=names))
         return found
 
-    def group_if_there(self, cluster: str, name: str) -> ExistingNodeGroup | None:
+    def group_if_there(self, cluster: str, name: str) -> ExistingPool | None:
         """The node group; None where there is none of that name."""
         with outside("eks:DescribeNodegroup", f"{cluster}/{name}"):
             try:
@@ -86,7 +86,7 @@ class Adoption:
                     raise
                 return None
         scaling = found.get("scalingConfig", {})
-        return ExistingNodeGroup(
+        return ExistingPool(
             name=name,
             status=found.get("status", "ACTIVE"),
             instance_types=self._instance_types(found),

@@ -12,10 +12,10 @@ import re
 from collections.abc import Mapping
 
 from lamplighter import clock
-from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
-from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
+from lamplighter.adapters.capacity.node_group.autoscaling import AutoScaling
+from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
 from lamplighter.application.deploy.response import CloudFormationResponse
-from lamplighter.domain.pool.evidence import NodeGroup
+from lamplighter.domain.capacity.node_group.evidence import NodeGroup
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.reason import Said, Sentences, reason
 
@@ -32,7 +32,7 @@ Properties = Mapping[str, str]
 def present_size(found: NodeGroup) -> int:
     """The number of nodes that the node group asks for now."""
     group = AutoScaling().group_of(found.cluster, found.name)
-    return group.desired if group else found.desired
+    return group.size if group else found.desired
 
 
 def sizes(

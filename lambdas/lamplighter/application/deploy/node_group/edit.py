@@ -8,7 +8,7 @@ import json
 
 from lamplighter.application.deploy import mark as deploy_mark
 from lamplighter.application.environment import lab
-from lamplighter.domain.pool.node_group_edit import NodeGroupSides, Side, two_deploys
+from lamplighter.domain.capacity.node_group.edit import NodeGroupSides, Side, two_deploys
 from lamplighter.errors import Refused
 from lamplighter.reasons.reason import reason
 

@@ -1,14 +1,13 @@
 """Law 7: a pool counts as closed only when it is proven that nothing of it is left.
 
-This is the only definition. CloseLab's step ProveZero, the guard, a destroy and the receipts use it; what they read,
-and what they do about the rest, is theirs.
+This is the only definition. CloseLab's step ProveZero, the guard, a destroy and the receipts use it; what they do
+about the rest is theirs. Each kind of capacity fills the proof from what was seen.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from lamplighter.domain.pool.evidence import Instance, NodeGroup, ScalingGroup
 from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 from lamplighter.values import instant
 
@@ -18,15 +17,15 @@ PROVEN = "zero-proven"
 
 @dataclass(frozen=True, slots=True)
 class ZeroProof:
-    """What EC2, Auto Scaling, EKS and Kubernetes had of a pool at one instant."""
+    """What AWS and Kubernetes had of a pool at one instant."""
 
     at: datetime | None = None
     desired: int = 0
-    """The ordered size: EKS's or the Auto Scaling group's, whichever is larger."""
+    """The ordered size: the largest, where more than one place keeps it."""
     instances: tuple[str, ...] = ()
     """Instances that are not terminated yet."""
     members: tuple[str, ...] = ()
-    """Instances in the Auto Scaling group."""
+    """Instances that the controller lists."""
     kubernetes_nodes: tuple[str, ...] | None = None
     """None where Kubernetes was not read: that proves nothing."""
     justified: int = 0
@@ -83,26 +82,6 @@ class ZeroProof:
             instances=_names(document.get("instances")),
             kubernetes_nodes=nodes if at or nodes else None,
         )
-
-
-def zero_proof(
-    *,
-    at: datetime,
-    nodegroup: NodeGroup | None,
-    group: ScalingGroup | None,
-    instances: Sequence[Instance],
-    kubernetes_nodes: tuple[str, ...] | None,
-    justified: int = 0,
-) -> ZeroProof:
-    """The proof from what was read; a node group or Auto Scaling group that does not exist has nothing."""
-    return ZeroProof(
-        at=at,
-        desired=max(group.desired if group else 0, nodegroup.desired if nodegroup else 0),
-        instances=tuple(instance.id for instance in instances if instance.exists),
-        members=tuple(member.instance for member in group.members) if group else (),
-        kubernetes_nodes=kubernetes_nodes,
-        justified=justified,
-    )
 
 
 def _names(kept: object) -> tuple[str, ...]:

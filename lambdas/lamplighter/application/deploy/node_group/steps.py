@@ -1,6 +1,6 @@
 """The deploy steps about a node group: they check an edit, and return its sizes, version, role and group."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from lamplighter.application.deploy import mark as deploy_mark
 from lamplighter.application.deploy.event import Event, before, known_as, properties_of
@@ -15,8 +15,8 @@ def desired_size(event: Event) -> CloudFormationResponse:
 
     Nobody raises it from here on. What leases justify counts too: a node may be ordered at this moment.
     """
-    from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups  # noqa: PLC0415 -- on first use
-    from lamplighter.application.deploy.sizes import present_size  # noqa: PLC0415 -- only here
+    from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups  # noqa: PLC0415 -- on first use
+    from lamplighter.application.deploy.node_group.sizes import present_size  # noqa: PLC0415 -- only here
 
     properties = properties_of(event)
     cluster, nodegroup = properties["Cluster"], properties["Nodegroup"]
@@ -32,7 +32,7 @@ def desired_size(event: Event) -> CloudFormationResponse:
 
 def edit(event: Event) -> CloudFormationResponse:
     """Fails an edit that EKS takes only in two updates, before anything changes."""
-    from lamplighter.application.deploy.edit import checked  # noqa: PLC0415 -- only here
+    from lamplighter.application.deploy.node_group.edit import checked  # noqa: PLC0415 -- only here
 
     known = known_as(event)
     if event["RequestType"] == "Delete":
@@ -43,7 +43,7 @@ def edit(event: Event) -> CloudFormationResponse:
 
 def sizes(event: Event) -> CloudFormationResponse:
     """The sizes that CloudFormation writes to a pool's node group."""
-    from lamplighter.application.deploy.sizes import sizes  # noqa: PLC0415 -- only here
+    from lamplighter.application.deploy.node_group.sizes import sizes  # noqa: PLC0415 -- only here
 
     known = known_as(event)
     return (
@@ -55,7 +55,7 @@ def sizes(event: Event) -> CloudFormationResponse:
 
 def version(event: Event) -> CloudFormationResponse:
     """The version of the launch template for a node group."""
-    from lamplighter.application.deploy.version import version as version_from_here  # noqa: PLC0415 -- only here
+    from lamplighter.application.deploy.node_group.version import version as version_from_here  # noqa: PLC0415 -- only here
 
     known, given = known_as(event), event.get("ResourceProperties")
     if event["RequestType"] == "Delete" or not isinstance(given, Mapping):
@@ -68,7 +68,7 @@ def node_role(event: Event) -> CloudFormationResponse:
 
     A group of another role would be another group, and its name is taken: roles of older releases keep theirs.
     """
-    from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups  # noqa: PLC0415 -- on first use
+    from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups  # noqa: PLC0415 -- on first use
 
     properties = properties_of(event)
     cluster, nodegroup = properties["Cluster"], properties["Nodegroup"]
@@ -86,8 +86,8 @@ def _pool_of(nodegroup: str) -> str | None:
 
 def group(event: Event) -> CloudFormationResponse:
     """The Auto Scaling group behind a pool's node group, which only EKS can name."""
-    from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling  # noqa: PLC0415 -- on first use
-    from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups  # noqa: PLC0415
+    from lamplighter.adapters.capacity.node_group.autoscaling import AutoScaling  # noqa: PLC0415 -- on first use
+    from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups  # noqa: PLC0415
 
     properties = properties_of(event)
     pool, cluster, nodegroup = properties["Pool"], properties["Cluster"], properties["Nodegroup"]
@@ -102,3 +102,13 @@ def group(event: Event) -> CloudFormationResponse:
     if group is None:
         raise BadInput(reason("deploy.no-node-group", pool=pool, group=nodegroup, cluster=cluster))
     return CloudFormationResponse(name, data={"AutoScalingGroupName": group})
+
+
+STEPS: Mapping[str, Callable[[Event], CloudFormationResponse]] = {
+    "Edit": edit,
+    "DesiredSize": desired_size,
+    "Sizes": sizes,
+    "Version": version,
+    "NodeRole": node_role,
+    "Group": group,
+}

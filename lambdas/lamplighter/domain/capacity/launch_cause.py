@@ -1,7 +1,7 @@
 """Why AWS refuses to launch instances: the one decision, for a lease that waits for nodes and for a diagnosis.
 
-Judges what Auto Scaling's activities, a node group's health and Karpenter say. The text decides and not the code
-around it: EKS files quota and permission failures under one health code, and Karpenter calls every refusal
+Judges what AWS and Karpenter say about launches and about a pool's health. The text decides and not the code around
+it: EKS files quota and permission failures under one health code, and Karpenter calls every refusal
 InsufficientCapacityError.
 """
 
@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from lamplighter.domain.pool.evidence import HealthIssue
+from lamplighter.domain.capacity.evidence import HealthIssue
 
 
 class LaunchCause(StrEnum):
@@ -26,7 +26,7 @@ class LaunchCause(StrEnum):
 
 
 class LaunchAttempt(NamedTuple):
-    """A launch as Auto Scaling records it."""
+    """A launch as AWS records it."""
 
     started: datetime | None
     status: str
@@ -40,7 +40,7 @@ class LaunchAttempt(NamedTuple):
 
 
 class LaunchRefusal(NamedTuple):
-    """A refused launch, or an issue of the node group's health that speaks of one."""
+    """A refused launch, or an issue of the pool's health that speaks of one."""
 
     cause: LaunchCause
     text: str
@@ -50,7 +50,7 @@ class LaunchRefusal(NamedTuple):
 NEVER_JOINED = frozenset(
     {"NodeCreationFailure", "AccessDenied", "Ec2SubnetInvalidConfiguration", "ClusterUnreachable"}
 )
-"""Codes of a node group's health about instances that run and did not join: no launch was refused."""
+"""Codes of a pool's health about instances that run and did not join: no launch was refused."""
 
 # The first match wins: of a text with several codes the inner, more particular one counts.
 _TEXTS = (
@@ -58,7 +58,7 @@ _TEXTS = (
         LaunchCause.VCPU_QUOTA,
         re.compile(
             r"VcpuLimitExceeded|more vCPU capacity than your current vCPU limit|InstanceLimitExceeded"
-            # The texts of these codes, as Auto Scaling passes them on without the code.
+            # The texts of these codes, as AWS passes them on without the code.
             r"|MaxSpotInstanceCountExceeded|Max spot instance count exceeded"
             r"|more instances \(\d+\) than your current instance limit|\d+ instance\(s\) are already running"
             r"|quota allows for \d+ more running instance",
@@ -100,7 +100,7 @@ _TEXTS = (
 def refusals(attempts: Iterable[LaunchAttempt], issues: Iterable[HealthIssue]) -> tuple[LaunchRefusal, ...]:
     """The refusals whose cause is known, in the order of the attempts.
 
-    The node group's health counts only where no attempt names a cause: EKS keeps an issue until a launch succeeds.
+    The pool's health counts only where no attempt names a cause: EKS keeps an issue until a launch succeeds.
     Callers leave out attempts and issues that are history.
     """
     named = tuple(
@@ -121,7 +121,7 @@ def cause_of(text: str) -> LaunchCause:
 
 
 def cause_of_health(issue: HealthIssue) -> LaunchCause:
-    """The cause that an issue of a node group's health names: its message counts before its code."""
+    """The cause that an issue of a pool's health names: its message counts before its code."""
     if issue.code in NEVER_JOINED:
         return LaunchCause.UNKNOWN
     cause = cause_of(issue.message)

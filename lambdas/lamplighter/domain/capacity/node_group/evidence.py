@@ -1,23 +1,9 @@
-"""What AWS says about a pool's nodes, as values.
-
-The adapters fill them. The guard, the meter and the steps decide by them.
-"""
+"""What EKS and Auto Scaling say about a node group, as values. capacity/evidence.py has what fits every kind."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
-
-@dataclass(frozen=True)
-class HealthIssue:
-    """One entry of a node group's health, in EKS's own words."""
-
-    code: str
-    message: str
-
-    @property
-    def text(self) -> str:
-        """Code and message in one line."""
-        return ": ".join(part for part in (self.code, self.message) if part)
+from lamplighter.domain.capacity.evidence import HealthIssue
 
 
 @dataclass(frozen=True)
@@ -64,38 +50,6 @@ class NodeGroupUpdate:
 
 
 @dataclass(frozen=True)
-class GroupMember:
-    """An instance in its Auto Scaling group."""
-
-    instance: str
-    zone: str
-    lifecycle: str
-
-    @property
-    def leaving(self) -> bool:
-        return self.lifecycle.startswith("Terminat")
-
-    @property
-    def waits_for_drain(self) -> bool:
-        return self.lifecycle == "Terminating:Wait"
-
-
-@dataclass(frozen=True)
-class ScalingGroup:
-    """The Auto Scaling group behind a node group."""
-
-    name: str
-    minimum: int
-    maximum: int
-    desired: int
-    members: tuple[GroupMember, ...] = ()
-
-    @property
-    def staying(self) -> tuple[GroupMember, ...]:
-        return tuple(member for member in self.members if not member.leaving)
-
-
-@dataclass(frozen=True)
 class ScalingActivity:
     """A scaling activity: a launch or a termination of the group, done or failed, with AWS's own words."""
 
@@ -115,27 +69,3 @@ class ScalingActivity:
     @property
     def launches(self) -> bool:
         return self.description.startswith("Launching")
-
-
-@dataclass(frozen=True)
-class Instance:
-    """An EC2 instance with a pool's tags. `ended` is when it stopped costing money, if it has."""
-
-    id: str
-    type: str
-    zone: str
-    state: str
-    launched: datetime
-    ended: datetime | None
-    group: str | None
-    private_dns: str
-
-    @property
-    def alive(self) -> bool:
-        """Whether it costs money, or will soon."""
-        return self.state not in {"terminated", "shutting-down"}
-
-    @property
-    def exists(self) -> bool:
-        """Whether EC2 still has it: proof of zero needs that none exists."""
-        return self.state != "terminated"

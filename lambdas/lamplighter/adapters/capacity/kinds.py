@@ -1,0 +1,30 @@
+"""The capacity of a lab's pools, by kind: the one place that knows the implementations which call AWS."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.capacity.node_group.capacity import NodeGroupCapacity
+from lamplighter.domain.capacity.kinds import NODE_GROUP, kind_of
+
+if TYPE_CHECKING:
+    from lamplighter.domain.capacity.port import Capacity
+    from lamplighter.lab.model import Lab
+
+IMPLEMENTATIONS: "dict[str, Callable[[Lab], Capacity]]" = {NODE_GROUP: NodeGroupCapacity}
+
+
+def of_lab(lab: "Lab") -> "Mapping[str, Capacity]":
+    """The capacity of each kind that a pool of the lab has."""
+    return {kind: IMPLEMENTATIONS[kind](lab) for kind in {kind_of(lab, pool) for pool in lab.pools}}
+
+
+def of_pool(lab: "Lab", pool: str) -> "Capacity":
+    """The capacity of one pool, for who needs no other."""
+    return IMPLEMENTATIONS[kind_of(lab, pool)](lab)
+
+
+def connect(capacities: "Mapping[str, Capacity]", *, instances: bool) -> None:
+    """Make the clients now, while a function starts; with `instances` that of EC2 too, which loads slowest."""
+    for capacity in capacities.values():
+        if isinstance(capacity, NodeGroupCapacity):
+            capacity.connect(instances=instances)

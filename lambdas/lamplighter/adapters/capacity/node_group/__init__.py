@@ -1,0 +1,1 @@
+"""EKS managed node groups and the Auto Scaling groups behind them."""

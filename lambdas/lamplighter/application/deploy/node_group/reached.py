@@ -1,0 +1,24 @@
+"""Whether the lab's roles and rules name the Auto Scaling group behind each adopted node group."""
+
+from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
+from lamplighter.application.environment import lab
+from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
+
+
+def all_groups_are_reached() -> None:
+    """Fails if our roles and rules do not name the group of an adopted pool: it would have half a failsafe."""
+    for pool, settings in lab().pools.items():
+        if settings.existing is None:
+            continue
+        found = NodeGroups(lab().cluster_name).read(settings.existing)
+        if found is not None and found.group and not lab().reaches(pool, found.group):
+            raise BadInput(
+                reason(
+                    "deploy.other-scaling-group",
+                    pool=pool,
+                    given=settings.auto_scaling_group or reason("deploy.left-out"),
+                    group=settings.existing,
+                    scaling_group=found.group,
+                )
+            )

@@ -1,0 +1,184 @@
+"""What is seen of a pool, as values that fit every kind of capacity.
+
+Each kind's implementation fills them. The guard, the meter and the steps decide by them.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, auto
+
+from lamplighter.reasons.reason import Reason
+
+
+class Part(Enum):
+    """A part of what can be seen of a pool. Each costs calls, so a caller names what it needs."""
+
+    SIZE = auto()
+    """Whether it exists, its size and bounds, its health, and whether it changes."""
+    MEMBERS = auto()
+    """What its controller lists."""
+    INSTANCES = auto()
+    """The instances in EC2 that carry its tags, those that ended in the last hour included."""
+    MAKE = auto()
+    """What its nodes are made of; only an adopted pool leaves that to AWS."""
+    CHANGE = auto()
+    """Which change is in progress, where SIZE shows that there is one."""
+    LATEST = auto()
+    """The latest starts and ends of instances, and who raised the size where they tell."""
+    HISTORY = auto()
+    """All starts and ends that AWS remembers: the meter needs them."""
+
+
+SIZES = frozenset({Part.SIZE, Part.MEMBERS})
+NOW = frozenset({Part.SIZE, Part.MEMBERS, Part.INSTANCES})
+"""What runs and what is ordered. The controller is read before the instances."""
+
+
+@dataclass(frozen=True)
+class HealthIssue:
+    """One thing that AWS reports as wrong with a pool, in its own words."""
+
+    code: str
+    message: str
+
+    @property
+    def text(self) -> str:
+        """Code and message in one line."""
+        return ": ".join(part for part in (self.code, self.message) if part)
+
+
+class Changing(Enum):
+    """What is being done to the thing that holds a pool's size."""
+
+    CREATING = auto()
+    DELETING = auto()
+    UPDATING = auto()
+    """By an update that was not read further, or that replaces no node."""
+    REPLACING = auto()
+    """By an update that replaces its nodes: for a while more nodes run than are ordered."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change in progress. `since` is None where AWS does not say."""
+
+    kind: Changing
+    since: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Member:
+    """An instance as its controller lists it."""
+
+    instance: str
+    zone: str = ""
+    leaving: bool = False
+    waits_for_drain: bool = False
+    """Leaves as soon as somebody says that it is empty."""
+
+
+@dataclass(frozen=True)
+class Controller:
+    """What starts and ends a pool's instances, and lists them. Its size may be newer than the ordered one."""
+
+    name: str
+    minimum: int
+    maximum: int
+    size: int
+    members: tuple[Member, ...] = ()
+
+    @property
+    def staying(self) -> tuple[Member, ...]:
+        return tuple(member for member in self.members if not member.leaving)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An EC2 instance with a pool's tags. `ended` is when it stopped costing money, if it has."""
+
+    id: str
+    type: str
+    zone: str
+    state: str
+    launched: datetime
+    ended: datetime | None
+    controller: str | None
+    """The controller that started it, by a tag that only AWS can set; None where something else did."""
+    private_dns: str
+
+    @property
+    def alive(self) -> bool:
+        """Whether it costs money, or will soon."""
+        return self.state not in {"terminated", "shutting-down"}
+
+    @property
+    def exists(self) -> bool:
+        """Whether EC2 still has it: proof of zero needs that none exists."""
+        return self.state != "terminated"
+
+
+@dataclass(frozen=True)
+class Activity:
+    """A start or an end of an instance, as the controller recorded it. `ended` is None while it goes on."""
+
+    instance: str
+    """Empty where a failed start made no instance."""
+    launches: bool
+    began: datetime
+    ended: datetime | None = None
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Make:
+    """What a pool's nodes are made of, by AWS. What AWS does not say is empty or 0."""
+
+    instance_type: str = ""
+    ami_type: str = ""
+    disk_gib: int = 0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A pool as it was seen. A part that was not read has its default here."""
+
+    kind: str
+    """The kind of its capacity, by which kinds.py finds what proves zero."""
+    exists: bool = False
+    """Whether the thing exists that a size is ordered at."""
+    ordered: int = 0
+    """The size that was ordered there."""
+    minimum: int = 0
+    maximum: int = 0
+    change: Change | None = None
+    health: tuple[HealthIssue, ...] = ()
+    controller: Controller | None = None
+    """None where it does not exist: then nobody lists the instances, and no failsafe can be made."""
+    instances: tuple[Instance, ...] = ()
+    make: Make = Make()
+    activities: tuple[Activity, ...] = ()
+    """Newest first."""
+    raised_by: Reason | None = None
+    """How somebody raised the size past the order, where AWS tells."""
+
+    @property
+    def size(self) -> int:
+        """The size that the nodes follow: the controller's, else the ordered one."""
+        return self.controller.size if self.controller else self.ordered
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        return self.controller.members if self.controller else ()
+
+    @property
+    def staying(self) -> tuple[Member, ...]:
+        """The members that are not being removed."""
+        return self.controller.staying if self.controller else ()
+
+    @property
+    def alive(self) -> tuple[Instance, ...]:
+        return tuple(instance for instance in self.instances if instance.alive)
+
+    @property
+    def existing(self) -> tuple[Instance, ...]:
+        return tuple(instance for instance in self.instances if instance.exists)

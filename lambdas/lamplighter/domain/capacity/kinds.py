@@ -1,0 +1,48 @@
+"""Which kind of capacity a pool has, and the pure part of each kind. Nothing else names one.
+
+adapters/capacity/kinds.py chooses the part that calls AWS.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+from lamplighter.domain.capacity.evidence import Seen
+from lamplighter.domain.capacity.identity import Identity
+from lamplighter.domain.capacity.node_group.kind import NodeGroupKind
+from lamplighter.domain.capacity.zero import ZeroProof
+
+if TYPE_CHECKING:
+    from lamplighter.lab.model import Lab
+
+NODE_GROUP = "node-group"
+
+
+class Kind(Protocol):
+    """What is pure about a kind of capacity, and needed by those who have no AWS client."""
+
+    def identity(self, lab: "Lab", pool: str) -> Identity:
+        """What the pool's capacity is called."""
+
+    def zero(
+        self, seen: Seen, at: datetime, kubernetes_nodes: tuple[str, ...] | None, justified: int = 0
+    ) -> ZeroProof:
+        """The port's `zero`."""
+
+
+KINDS: Mapping[str, Kind] = {NODE_GROUP: NodeGroupKind(NODE_GROUP)}
+
+
+def kind_of(_lab: "Lab", _pool: str) -> str:
+    """The kind of a pool's capacity."""
+    return NODE_GROUP
+
+
+def identity(lab: "Lab", pool: str) -> Identity:
+    """What the capacity of a pool is called."""
+    return KINDS[kind_of(lab, pool)].identity(lab, pool)
+
+
+def zero(seen: Seen, at: datetime, kubernetes_nodes: tuple[str, ...] | None, justified: int = 0) -> ZeroProof:
+    """Law 7: what was seen, with the pool's nodes in Kubernetes, proves about the pool being at zero."""
+    return KINDS[seen.kind].zero(seen, at, kubernetes_nodes, justified)
