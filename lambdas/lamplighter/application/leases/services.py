@@ -14,6 +14,7 @@ from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.application.capacity.prices import known
 from lamplighter.application.capacity.services import CapacityServices, deployed
 from lamplighter.application.environment import ENVIRONMENT
+from lamplighter.domain.capacity.calls import AFTER_END
 from lamplighter.domain.capacity.evidence import SIZES
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms, terms
@@ -81,7 +82,7 @@ class LeaseServices:
         also: Lease | None = None,
         read: tuple[PoolState, Sequence[Lease]] | None = None,
     ) -> tuple[datetime | None, tuple[str, ...]]:
-        """Sets the failsafe as the pool's leases need it, `also` included, and reads it back.
+        """Sets the failsafe and the bar as the pool's leases need them, `also` included, and reads the failsafe back.
 
         The caller is the pool's writer; `read` is what it has read already, the pool before its leases. Gives the
         first instant and the names of the schedules. TryLater while a shot of the one that stands is in the air.
@@ -99,6 +100,7 @@ class LeaseServices:
                 self.failsafes.delete(names)
             else:
                 self._put_failsafe(pool, first, now, armed=first == state.failsafe_at)
+            self.capacity.of(pool).bar(pool, now if first is None else first - AFTER_END)
             # Schedules know no generation: check again that the leases are the same.
             noted = first is not None and first == state.failsafe_at
             after = self.ledger.pool(pool) if noted else self.ledger.set_failsafe(pool, first)

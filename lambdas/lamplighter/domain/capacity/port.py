@@ -56,7 +56,11 @@ class Capacity(Protocol):
         """
 
     def remove(self, pool: str, instances: Sequence[str], why: Removal, seen: Seen) -> None:
-        """Remove these very instances. It never adds a node of its own; an instance that is gone is fine."""
+        """Remove these very instances. It never adds a node of its own; an instance that is gone is fine.
+
+        `seen` has SIZES, read under the pool's lock. FEWER and REPLACED pass over what it does not list as staying, so
+        that a second try takes none twice.
+        """
 
     def troubles(
         self,

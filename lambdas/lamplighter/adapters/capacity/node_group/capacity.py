@@ -104,12 +104,14 @@ class NodeGroupCapacity:
         seen: Seen,
     ) -> None:
         """Remove instances through their Auto Scaling group, strays through EC2."""
+        listed = {member.instance for member in seen.staying}
+        staying = [instance for instance in instances if instance in listed]
         match why:
             case Removal.FEWER:
-                for instance in instances:
+                for instance in staying:
                     self.autoscaling.remove(instance)
             case Removal.REPLACED:
-                for instance in instances:
+                for instance in staying:
                     self.autoscaling.replace(instance)
             case Removal.STRAY:
                 self.instances.terminate(instances)

@@ -1,0 +1,102 @@
+"""Node groups on the embedded AWS do what every kind of capacity does."""
+
+import json
+from contextlib import suppress
+from datetime import datetime
+
+import boto3
+import pytest
+
+from lamplighter.adapters.capacity.node_group.capacity import NodeGroupCapacity
+from lamplighter.domain.capacity.calls import TimedCall
+from lamplighter.domain.capacity.launch_cause import LaunchCause
+from lamplighter.lab.model import Lab as LabFile
+from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY
+from tests.local.aws.eks_lab import Lab
+from tests.unit.capacity.conformance import Conformance
+
+READS = ("Describe", "List", "Get")
+
+
+class NodeGroupStage:
+    """A lab whose pool `gpu` is a node group on the embedded AWS, and whose pool `other` has none."""
+
+    pool, absent = "gpu", "other"
+
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
+        self.capacity = NodeGroupCapacity(
+            LabFile.model_validate({"name": "lab", "pools": {"gpu": {}, "other": {}}})
+        )
+        self._changes = 0
+        for client in (
+            self.capacity.nodegroups._eks,
+            self.capacity.autoscaling._asg,
+            self.capacity.instances._ec2,
+        ):
+            client.meta.events.register("before-call", self._count)
+
+    def _count(self, model, **_more) -> None:
+        self._changes += not model.name.startswith(READS)
+
+    def changes(self) -> int:
+        return self._changes
+
+    def now(self) -> datetime:
+        return self._lab.clock.now()
+
+    def settle(self) -> None:
+        self._lab.clock.sleep(20 * 60)
+
+    def stray(self) -> str:
+        tags = [
+            {"Key": "eks:cluster-name", "Value": "lab"},
+            {"Key": "eks:nodegroup-name", "Value": "lab-ng-gpu"},
+        ]
+        made = self._lab.aws.call(
+            "ec2",
+            "run_instances",
+            LaunchTemplate={"LaunchTemplateName": "gpu"},
+            SubnetId=self._lab.subnets[0],
+            MinCount=1,
+            MaxCount=1,
+            TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],
+        )
+        return made["Instances"][0]["InstanceId"]
+
+    def refuse(self, cause: LaunchCause) -> None:
+        self._lab.moto_additions.switches.on(cause.value)
+
+    def call(self, call: TimedCall) -> None:
+        service, operation = call.target.rsplit(":", 2)[-2:]
+        client = boto3.client(service)
+        names = {name.replace("_", ""): name for name in dir(client)}
+        # EKS is busy with another update: Scheduler tries again, and then the next call comes.
+        with suppress(*([client.exceptions.ResourceInUseException] if service == "eks" else [])):
+            getattr(client, names[operation.lower()])(**_as_the_sdk_writes(service, json.loads(call.input)))
+
+
+def _as_the_sdk_writes(service: str, sent: dict) -> dict:
+    """Scheduler writes every name with a capital; boto3's EKS does not."""
+    if service != "eks":
+        return sent
+    return {
+        name[0].lower() + name[1:]: _as_the_sdk_writes(service, value) if isinstance(value, dict) else value
+        for name, value in sent.items()
+    }
+
+
+class TestNodeGroups(Conformance):
+    @pytest.fixture
+    def stage(self, aws, tmp_path, monkeypatch: pytest.MonkeyPatch) -> NodeGroupStage:
+        lab = Lab(aws)
+        lab.ready()
+        for name, value in {
+            "AWS_ENDPOINT_URL": aws.embedded.endpoint,
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY_ID,
+            "AWS_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
+            "AWS_DEFAULT_REGION": "ap-northeast-2",
+            "LAMPLIGHTER_INSTANT": str(tmp_path / "clock"),
+        }.items():
+            monkeypatch.setenv(name, value)
+        return NodeGroupStage(lab)
