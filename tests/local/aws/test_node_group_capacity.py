@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 
 import boto3
@@ -13,7 +14,7 @@ from lamplighter.domain.capacity.launch_cause import LaunchCause
 from lamplighter.lab.model import Lab as LabFile
 from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY
 from tests.local.aws.eks_lab import Lab
-from tests.unit.capacity.conformance import Conformance
+from tests.unit.capacity.conformance import Conformance, opened
 
 READS = ("Describe", "List", "Get")
 
@@ -69,7 +70,7 @@ class NodeGroupStage:
 
     def call(self, call: TimedCall) -> None:
         service, operation = call.target.rsplit(":", 2)[-2:]
-        client = boto3.client(service)
+        client = boto3.client(service)  # type: ignore[call-overload]  # by its name
         names = {name.replace("_", ""): name for name in dir(client)}
         # EKS is busy with another update: Scheduler tries again, and then the next call comes.
         with suppress(*([client.exceptions.ResourceInUseException] if service == "eks" else [])):
@@ -100,3 +101,14 @@ class TestNodeGroups(Conformance):
         }.items():
             monkeypatch.setenv(name, value)
         return NodeGroupStage(lab)
+
+    def test_a_member_speaks_against_zero_though_ec2_does_not_show_it(self, stage: NodeGroupStage) -> None:
+        seen = opened(stage)
+        assert seen.controller is not None
+        unseen = replace(
+            seen, ordered=0, controller=replace(seen.controller, size=0), instances=seen.instances[:1]
+        )
+
+        proof = stage.capacity.zero(unseen, stage.now(), (), justified=1)
+
+        assert (proof.proven, len(proof.members)) == (False, 2)

@@ -24,10 +24,13 @@ MINUTES = [0, 10, 20, 30]
 class Stage(Protocol):
     """A capacity with a pool at zero whose maximum is 2, and what a test may do around it."""
 
-    capacity: Capacity
     pool: str
     absent: str
     """Another pool, whose capacity does not exist."""
+
+    @property
+    def capacity(self) -> Capacity:
+        """The capacity under test."""
 
     def now(self) -> datetime:
         """The present instant of the stage, in UTC."""
