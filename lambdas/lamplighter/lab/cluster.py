@@ -5,9 +5,18 @@ The defaults are those of the Terraform lab. labfile/rules checks whether the va
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from lamplighter.lab.names import ADD_ON, AMI_TYPE, CLUSTER_NAME, INSTANCE_TYPE, KUBERNETES_VERSION
+from lamplighter.lab.images import ImageFamily, family, image_family_field, image_field
+from lamplighter.lab.names import (
+    ADD_ON,
+    AMI_TYPE,
+    CLUSTER_NAME,
+    INSTANCE_TYPE,
+    KUBERNETES_VERSION,
+    POOL_NAME,
+)
+from lamplighter.lab.node_groups import NodeGroup
 from lamplighter.lab.pools import PACKAGES, Taint
 from lamplighter.lab.types import Part, Version, unit
 
@@ -23,6 +32,9 @@ ADDONS = [
 ]
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 LOGS: list[LogType] = ["api", "scheduler"]
+
+
+GroupName = Annotated[str, StringConstraints(pattern=POOL_NAME)]
 
 
 class Vpc(Part):
@@ -70,8 +82,12 @@ class SystemNodes(Part):
         json_schema_extra=unit("pods"),
     )
     ami_type: str = Field(
-        "AL2023_x86_64_STANDARD", pattern=AMI_TYPE, description="The kind of EKS-optimised image."
+        "AL2023_x86_64_STANDARD",
+        pattern=AMI_TYPE,
+        description="The kind of EKS-optimised image; CUSTOM for one of yours.",
     )
+    image: str | None = image_field()
+    image_family: ImageFamily | None = image_family_field()
     labels: dict[str, str] = Field(
         default_factory=lambda: {"tier": "primary"}, description="Labels on its nodes."
     )
@@ -87,6 +103,11 @@ class SystemNodes(Part):
     packages: list[str] = Field(
         default_factory=lambda: list(PACKAGES), description="Packages to install when a node starts."
     )
+
+    @property
+    def family(self) -> ImageFamily:
+        """The family of its image."""
+        return family(self.ami_type, self.image_family)
 
 
 class Cluster(Part):
@@ -130,10 +151,20 @@ class Cluster(Part):
     system_nodes: SystemNodes = Field(
         default_factory=SystemNodes, description="The node group for everything but GPU work."
     )
+    node_groups: dict[GroupName, NodeGroup] = Field(
+        default_factory=dict,
+        description="More node groups, by name; they are always on, and the guard leaves them alone.",
+        examples=[{"linux": {"ami_type": "BOTTLEROCKET_x86_64"}}],
+    )
 
     def hop_limit(self, stated: int) -> int:
         """The hop limit of instance metadata: 1 if pods have permissions of their own."""
         return 1 if self.workload_identity == "pod" else stated
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether a node group of the lab runs Windows."""
+        return any(group.family == "windows" for group in self.node_groups.values())
 
     @property
     def installed_addons(self) -> list[str]:

@@ -6,7 +6,7 @@ together, and labfile reads the file with its lines.
 
 from datetime import date
 from decimal import Decimal
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, JsonValue, StringConstraints, model_validator
 
@@ -173,8 +173,14 @@ class Lab(Part):
         return cls.model_validate_json(text)
 
     def to_json(self) -> str:
-        """The normalised lab: every key with its value, but what is left to AWS."""
-        left_out = {"pools": {name: set(pool.unstated) for name, pool in self.pools.items()}}
+        """The normalised lab: every key with its value, but what is left to AWS.
+
+        A lab without node groups is the text that releases before them wrote: deploy steps have a digest of it.
+        """
+        left_out: dict[str, Any] = {
+            "pools": {name: set(pool.unstated) for name, pool in self.pools.items()},
+            "cluster": {"node_groups"} if not self.cluster.node_groups else set(),
+        }
         return self.model_dump_json(by_alias=True, exclude_none=True, exclude=left_out)
 
     @property
@@ -185,6 +191,10 @@ class Lab(Part):
     def nodegroup_name(self, pool: str) -> str:
         """The node group behind a pool."""
         return self.pools[pool].existing or f"{self.name}-ng-{pool}"
+
+    def always_on_name(self, group: str) -> str:
+        """The EKS name of a node group that is always on."""
+        return f"{self.name}-{group}"
 
     def group_prefix(self, pool: str) -> str:
         """How EKS begins the name of the Auto Scaling group behind a pool, since spring 2021.

@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from lamplighter.lab.images import CUSTOM, ImageFamily, family, image_family_field, image_field
 from lamplighter.lab.names import AMI_TYPE, AUTO_SCALING_GROUP, INSTANCE_TYPE, NODEGROUP_NAME
 from lamplighter.lab.types import Amount, Part, Start, unit
 
@@ -70,8 +71,11 @@ class Pool(Part):
     ami_type: str = Field(
         "AL2023_x86_64_NVIDIA",
         pattern=AMI_TYPE,
-        description="The kind of EKS-optimised image; it brings the NVIDIA driver and container toolkit.",
+        description="The kind of EKS-optimised image; it brings the NVIDIA driver and container toolkit. CUSTOM for one"
+        " of yours.",
     )
+    image: str | None = image_field()
+    image_family: ImageFamily | None = image_family_field()
     disk_gib: int = Field(
         100,
         ge=20,
@@ -149,7 +153,14 @@ class Pool(Part):
     @property
     def brings_plugin(self) -> bool:
         """Whether its image has its own device plugin, which announces whole GPUs."""
+        if self.ami_type == CUSTOM:
+            return self.family == "bottlerocket"
         return self.ami_type.startswith("BOTTLEROCKET") and "NVIDIA" in self.ami_type
+
+    @property
+    def family(self) -> ImageFamily:
+        """The family of its image."""
+        return family(self.ami_type, self.image_family)
 
     @property
     def autoscaler_tags(self) -> dict[str, str]:

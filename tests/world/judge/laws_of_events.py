@@ -57,7 +57,10 @@ def _nobody_gets_what_is_not_theirs(requests: Sequence[Request], leases: dict[st
         source, last = request.event["source"], versions[-1]
         first = next(version for version in versions if version.granted)
         if source == TRAINING and first.closes - first.opens > LONGEST:
-            yield 3, f"{request.lease} lasts from {first.opens} to {first.closes}, longer than its source may ask"
+            yield (
+                3,
+                f"{request.lease} lasts from {first.opens} to {first.closes}, longer than its source may ask",
+            )
         if (last.owner, last.asked_by) != (OWNERS[source], GIVERS[source]):
             yield 3, f"{request.lease} of {source} is {last.owner}'s by {last.asked_by}"
 
