@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from lamplighter.application.deploy.event import Event, known_as, properties_of
 from lamplighter.application.deploy.group_steps import desired_size, edit, group, node_role, sizes, version
 from lamplighter.application.deploy.response import CloudFormationResponse, answer
+from lamplighter.application.deploy.service_cidr import service_cidr
 from lamplighter.application.deploy.steps import (
     currency,
     emptied,
@@ -77,6 +78,7 @@ KINDS: Mapping[str, Callable[[Event], CloudFormationResponse | None]] = {
     "DesiredSize": desired_size,
     "Sizes": sizes,
     "Version": version,
+    "ServiceCidr": service_cidr,
     "NodeRole": node_role,
     "Group": group,
     "Gate": gate,

@@ -192,6 +192,16 @@ class Lab(Part):
         """The node group behind a pool."""
         return self.pools[pool].existing or f"{self.name}-ng-{pool}"
 
+    @property
+    def has_own_images(self) -> bool:
+        """Whether a group that the lab creates has an image of the user's."""
+        images = [
+            self.cluster.system_nodes.image,
+            *(group.image for group in self.cluster.node_groups.values()),
+            *(pool.image for pool in self.pools.values()),
+        ]
+        return any(images)
+
     def always_on_name(self, group: str) -> str:
         """The EKS name of a node group that is always on."""
         return f"{self.name}-{group}"

@@ -1,0 +1,47 @@
+"""How the curfew brings a node group to zero: through EKS, and five minutes later on the Auto Scaling group itself."""
+
+from datetime import timedelta
+
+from constructs import Construct
+
+from lamplighter.domain.leases.curfew import SECOND_RAIL, schedule_names
+from lamplighter.domain.schedules.failsafe import AUTO_SCALING_TARGET, EKS_TARGET
+from lamplighter.lab.model import Lab
+from stacks.constructs.deploy_steps import deploy_step
+from stacks.constructs.functions.functions import Function
+from stacks.constructs.pool.kind import Rail
+from stacks.names import Names
+
+
+def node_group_rails(
+    scope: Construct, *, lab: Lab, names: Names, pool: str, deploy: Function, digest: str
+) -> tuple[Rail, ...]:
+    """Both calls. EKS names the group behind a node group, so a step reads it again whenever the lab changes."""
+    nodegroup = lab.nodegroup_name(pool)
+    group = deploy_step(
+        scope,
+        f"GroupOf-{pool}",
+        kind="Group",
+        function=deploy,
+        properties={"Pool": pool, "Cluster": names.cluster, "Nodegroup": nodegroup, "Digest": digest},
+    )
+    by_eks, by_group = schedule_names(pool)
+    sizes = {"MinSize": 0, "DesiredSize": 0}
+    return (
+        Rail(
+            by_eks,
+            timedelta(0),
+            EKS_TARGET,
+            {"ClusterName": names.cluster, "NodegroupName": nodegroup, "ScalingConfig": sizes},
+        ),
+        Rail(
+            by_group,
+            SECOND_RAIL,
+            AUTO_SCALING_TARGET,
+            {
+                "AutoScalingGroupName": group.get_att_string("AutoScalingGroupName"),
+                "MinSize": 0,
+                "DesiredCapacity": 0,
+            },
+        ),
+    )
