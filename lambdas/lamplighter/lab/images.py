@@ -10,6 +10,7 @@ from pydantic import Field
 
 from lamplighter.data import versions
 from lamplighter.lab.names import IMAGE_ID
+from lamplighter.lab.types import change
 
 CUSTOM = "CUSTOM"
 ImageFamily = versions.Family
@@ -25,6 +26,7 @@ def image_field() -> Any:  # noqa: ANN401 -- as pydantic's Field
         description="The id of your own image, with ami_type: CUSTOM. EKS then adds nothing to the nodes' user data,"
         " so the lab writes all of it.",
         examples=["ami-0123456789abcdef0"],
+        json_schema_extra=change("rolled"),
     )
 
 
@@ -35,6 +37,7 @@ def image_family_field() -> Any:  # noqa: ANN401 -- as pydantic's Field
         description="What your own image was made from, with ami_type: CUSTOM: it decides the form of the user data."
         " Left out: al2023.",
         examples=["bottlerocket"],
+        json_schema_extra=change("rolled"),
     )
 
 

@@ -23,7 +23,7 @@ from lamplighter.lab.guard import Guard, Mode
 from lamplighter.lab.names import ADMIN_ARN, CALENDAR_FILE, LAB_NAME, POOL_NAME
 from lamplighter.lab.observability import Observability
 from lamplighter.lab.pools import Pool
-from lamplighter.lab.types import Day, OneOrMore, Part, unit
+from lamplighter.lab.types import Day, OneOrMore, Part, change, unit
 from lamplighter.lab.windows import Window
 
 GpuStack = Literal["operator", "device-plugin", "built-in"]
@@ -148,6 +148,7 @@ class Lab(Part):
     tags: dict[str, str] = Field(
         default_factory=lambda: dict(DEFAULT_TAGS),
         description="Tags on every resource, added to the default ones.",
+        json_schema_extra=change("in place"),
     )
 
     @model_validator(mode="before")

@@ -8,6 +8,7 @@ import botocore.session
 import pytest
 from botocore.validate import ParamValidator
 
+from lamplighter.application.deploy import edit as deploy_edit
 from tests.infra.conftest import Assembly, Template
 from tests.infra.nodes.deployed import group, launch_template
 
@@ -145,6 +146,23 @@ def test_another_kubernetes_version_leaves_an_image_of_the_user_s_alone(
     assert before.one("Custom::LamplighterGate") == now.one("Custom::LamplighterGate")
     assert group(before, "gpu-lab-ng-gpu") == group(now, "gpu-lab-ng-gpu")
     assert group(before, "gpu-lab-ng-1") != group(now, "gpu-lab-ng-1")
+
+
+def test_the_edit_step_knows_which_call_each_key_of_a_group_needs(every_image: Template) -> None:
+    """With an image of the user's, taints are in the user data: a change of them replaces nodes."""
+    [step] = every_image.properties("Custom::LamplighterEdit")
+    edits = deploy_edit.read(step["Groups"])
+
+    assert edits.keys() == set(names(every_image))
+    of_eks, own = edits["gpu-lab-rocket"], edits["gpu-lab-own-rocket"]
+    part = "cluster.node_groups.rocket"
+    assert f"{part}.taints" in of_eks.settings.keys
+    assert f"{part}.taints" not in of_eks.replacing.keys
+    part = "cluster.node_groups.own-rocket"
+    assert {f"{part}.taints", f"{part}.image"} <= own.replacing.keys.keys()
+    assert f"{part}.taints" not in own.settings.keys
+    assert {f"{part}.labels", f"{part}.nodes"} <= own.settings.keys.keys()
+    assert "pools.own.taints" in edits["gpu-lab-ng-own"].replacing.keys
 
 
 def policies_of_the_cluster(template: Template) -> str:
