@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from lamplighter.data import versions
-from lamplighter.lab.images import ImageFamily
 from lamplighter.lab.model import Lab
+from lamplighter.lab.nodes.images import ImageFamily
 
 
 def notes(lab: Lab) -> Iterator[str]:

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from lamplighter.lab.channels import Slack
 from lamplighter.lab.keys import bare, fields
 from lamplighter.lab.model import Lab
-from lamplighter.lab.node_groups import NodeGroup
+from lamplighter.lab.nodes.node_groups import NodeGroup
 from lamplighter.lab.types import Part
 from lamplighter.lab.windows import Window
 

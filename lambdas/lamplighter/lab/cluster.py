@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from lamplighter.lab.images import ImageFamily, family, image_family_field, image_field
 from lamplighter.lab.names import (
     ADD_ON,
     AMI_TYPE,
@@ -16,7 +15,8 @@ from lamplighter.lab.names import (
     KUBERNETES_VERSION,
     POOL_NAME,
 )
-from lamplighter.lab.node_groups import NodeGroup
+from lamplighter.lab.nodes.images import ImageFamily, family, image_family_field, image_field
+from lamplighter.lab.nodes.node_groups import NodeGroup
 from lamplighter.lab.pools import PACKAGES, Taint
 from lamplighter.lab.types import Part, Version, change, unit
 

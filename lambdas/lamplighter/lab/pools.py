@@ -9,8 +9,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from lamplighter.lab.images import CUSTOM, ImageFamily, family, image_family_field, image_field
 from lamplighter.lab.names import AMI_TYPE, AUTO_SCALING_GROUP, INSTANCE_TYPE, NODEGROUP_NAME
+from lamplighter.lab.nodes.images import CUSTOM, ImageFamily, family, image_family_field, image_field
 from lamplighter.lab.types import Amount, Part, Start, change, unit
 
 GPU_LABELS = {"tier": "gpu", "nvidia.com/gpu": "true"}

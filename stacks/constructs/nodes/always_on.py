@@ -10,7 +10,7 @@ from constructs import Construct
 from lamplighter.domain.pool.node_group_edit import NodeGroupSides
 from lamplighter.lab.cluster import SystemNodes
 from lamplighter.lab.model import Lab
-from lamplighter.lab.node_groups import NodeGroup as Group
+from lamplighter.lab.nodes.node_groups import NodeGroup as Group
 from stacks.constructs.deploy_steps import node_role_step
 from stacks.constructs.nodes.edits import sides
 from stacks.constructs.nodes.node_group import LaunchTemplate, NodeGroup, version_of

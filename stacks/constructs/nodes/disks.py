@@ -5,7 +5,7 @@ Bottlerocket has two: the first has the system and keeps the size of the image, 
 
 from aws_cdk import aws_ec2 as ec2
 
-from lamplighter.lab.images import ImageFamily
+from lamplighter.lab.nodes.images import ImageFamily
 from stacks.constructs.nodes.spec import NodeGroupSpec
 
 DEVICES: dict[ImageFamily, str] = {

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lamplighter.lab.images import CUSTOM, ImageFamily, family
+from lamplighter.lab.nodes.images import CUSTOM, ImageFamily, family
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ it: a pool with another digest would look changed.
 
 from collections.abc import Sequence
 
-from lamplighter.lab.images import ImageFamily
+from lamplighter.lab.nodes.images import ImageFamily
 
 
 def start_script(family: ImageFamily, packages: Sequence[str], *, update: bool = False) -> str | None:

@@ -15,7 +15,7 @@ import pytest
 from lamplighter.lab.cluster import Cluster, SystemNodes
 from lamplighter.lab.keys import fields
 from lamplighter.lab.model import Lab
-from lamplighter.lab.node_groups import NodeGroup
+from lamplighter.lab.nodes.node_groups import NodeGroup
 from lamplighter.lab.pools import Pool
 from lamplighter.lab.types import Part
 from tests.infra.conftest import Assembly, Resource, Template

@@ -1,12 +1,13 @@
 """Images of pools, system nodes and node groups that are always on: what fits, and what is refused in one line."""
 
 import pytest
+from botocore.model import StringShape
 from botocore.session import get_session
 
 from cli.plan.check import notes, summary
 from lamplighter.data import versions
-from lamplighter.lab.images import CUSTOM
 from lamplighter.lab.model import Lab
+from lamplighter.lab.nodes.images import CUSTOM
 from lamplighter.labfile.file import parse
 
 DOCUMENT = """
@@ -34,9 +35,10 @@ def group(keys: str, more: str = "") -> str:
 
 
 def test_every_image_type_of_eks_is_one_of_ours() -> None:
-    of_eks = get_session().get_service_model("eks").shape_for("AMITypes").enum
+    of_eks = get_session().get_service_model("eks").shape_for("AMITypes")
 
-    assert {*versions.ami_types(), CUSTOM} == set(of_eks)
+    assert isinstance(of_eks, StringShape)
+    assert {*versions.ami_types(), CUSTOM} == set(of_eks.enum)
 
 
 @pytest.mark.parametrize("ami_type", versions.ami_types())

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from lamplighter.data import instance_types, versions
 from lamplighter.lab.cluster import SystemNodes
-from lamplighter.lab.images import CUSTOM, WITH_PACKAGES
 from lamplighter.lab.keys import Path, nearest
 from lamplighter.lab.model import Lab
-from lamplighter.lab.node_groups import WINDOWS_DISK_GIB, NodeGroup
+from lamplighter.lab.nodes.images import CUSTOM, WITH_PACKAGES
+from lamplighter.lab.nodes.node_groups import WINDOWS_DISK_GIB, NodeGroup
 from lamplighter.lab.pools import Pool
 from lamplighter.lab.types import shown
 from lamplighter.labfile.rules.parts import Misfit

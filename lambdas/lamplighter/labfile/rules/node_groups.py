@@ -9,7 +9,7 @@ from lamplighter.data import instance_types
 from lamplighter.lab.cluster import SystemNodes
 from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
-from lamplighter.lab.node_groups import NodeGroup
+from lamplighter.lab.nodes.node_groups import NodeGroup
 from lamplighter.lab.pools import Pool
 from lamplighter.labfile.rules.parts import LONGEST_NODEGROUP_NAME, Misfit
 

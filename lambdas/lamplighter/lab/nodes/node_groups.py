@@ -5,8 +5,8 @@ The defaults are those of the node groups of document 003; labfile/rules/node_gr
 
 from pydantic import Field, model_validator
 
-from lamplighter.lab.images import ImageFamily, family, image_family_field, image_field
 from lamplighter.lab.names import AMI_TYPE, INSTANCE_TYPE
+from lamplighter.lab.nodes.images import ImageFamily, family, image_family_field, image_field
 from lamplighter.lab.pools import Taint
 from lamplighter.lab.types import Part, change, unit
 
