@@ -106,6 +106,25 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
             ),
         ),
         (
+            (
+                "cluster: {existing: c}\n"
+                "pools: {gpu: {existing: n, instance_type: g5.xlarge, ami_type: WINDOWS_CORE_2022_x86_64}}"
+            ),
+            (
+                "pools.gpu.ami_type: is for Windows, which has no image with the NVIDIA driver, so a pool of it would"
+                " offer no GPU; write a type such as AL2023_x86_64_NVIDIA"
+            ),
+        ),
+        (
+            (
+                'cluster: {kubernetes_version: "1.32"}\n'
+                "pools: {gpu: {ami_type: AL2_x86_64_GPU, instance_type: g5g.xlarge, price_per_hour: 1}}"
+            ),
+            (
+                "pools.gpu.ami_type: is AL2_x86_64_GPU for x86_64, but g5g.xlarge is arm64; write AL2023_ARM_64_NVIDIA"
+            ),
+        ),
+        (
             "cluster: {system_nodes: {ami_type: WINDOWS_CORE_2025_x86_64, disk_gib: 50}}",
             (
                 "cluster.system_nodes.ami_type: is for Windows, but the system nodes run CoreDNS and other add-ons,"

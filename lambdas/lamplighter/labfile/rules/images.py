@@ -140,12 +140,15 @@ def _architecture(nodes: Nodes, image: versions.AmiType) -> Iterator[Misfit]:
 
 
 def _alike(image: versions.AmiType, architecture: str) -> Sequence[str]:
-    """The images of the same family for another architecture: with the driver, if this one has it."""
-    return [
-        name
+    """The images for another architecture, with the driver if this one has it: of the same family before others."""
+    alike = {
+        name: other.family == image.family
         for name, other in versions.ami_types().items()
-        if (other.family, other.architecture, other.nvidia) == (image.family, architecture, image.nvidia)
-    ]
+        if (other.architecture, other.nvidia) == (architecture, image.nvidia)
+    }
+    of_family = [name for name, same in alike.items() if same]
+    # Nobody who wants Windows is helped by Linux.
+    return of_family if of_family or image.family == "windows" else list(alike)
 
 
 def _packages(nodes: Nodes) -> Iterator[Misfit]:

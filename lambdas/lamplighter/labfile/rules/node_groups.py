@@ -19,6 +19,10 @@ SYSTEM: Path = ("cluster", "system_nodes")
 
 def misfits(lab: Lab) -> Iterator[Misfit]:
     """The mistakes in the groups beside the pools, and Windows where only Linux works."""
+    for name, pool in lab.pools.items():
+        if pool.family == "windows":
+            text = "is for Windows, which has no image with the NVIDIA driver, so a pool of it would offer no GPU"
+            yield _linux(("pools", name), pool, f"{text}; write a type such as AL2023_x86_64_NVIDIA")
     if lab.cluster.existing is not None:
         if lab.cluster.node_groups:
             text = "are to be created, but nothing is created in an existing cluster; leave them out"
@@ -28,10 +32,6 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
     if lab.cluster.system_nodes.family == "windows":
         text = "is for Windows, but the system nodes run CoreDNS and other add-ons, which need Linux"
         yield _linux(SYSTEM, lab.cluster.system_nodes, f"{text}; write a type such as AL2023_x86_64_STANDARD")
-    for name, pool in lab.pools.items():
-        if pool.existing is None and pool.family == "windows":
-            text = "is for Windows, which has no image with the NVIDIA driver, so a pool of it would offer no GPU"
-            yield _linux(("pools", name), pool, f"{text}; write a type such as AL2023_x86_64_NVIDIA")
     for name, group in lab.cluster.node_groups.items():
         yield from _group(lab, name, group)
 
