@@ -7,14 +7,12 @@ created first, then the nodes, then the resources that need nodes.
 from collections.abc import Mapping, Sequence
 
 from aws_cdk import Annotations, CfnOutput, Stack
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from lamplighter.domain.capacity.node_group.edit import NodeGroupSides
 from lamplighter.domain.gpu import device_plugin
 from lamplighter.domain.gpu.sharing import chart_values
-from lamplighter.lab.cluster import SystemNodes
 from lamplighter.lab.model import Lab
 from stacks.constructs.cluster.add_ons import AddOns
 from stacks.constructs.cluster.control_plane import ControlPlane
@@ -22,28 +20,21 @@ from stacks.constructs.cluster.kubectl import Kubectl
 from stacks.constructs.cluster.network import Network
 from stacks.constructs.cluster.security_groups import SecurityGroups
 from stacks.constructs.cluster.workload_identity import WORKLOADS, PodIdentities, policy
-from stacks.constructs.deploy_steps import deploy_step, node_role_step, pools_step
+from stacks.constructs.deploy_steps import deploy_step, pools_step
 from stacks.constructs.functions.functions import LOG_RETENTION, Function, FunctionCode
+from stacks.constructs.nodes.always_on import node_group, system_nodes
+from stacks.constructs.nodes.edits import written
+from stacks.constructs.nodes.spec import ClusterAddress
+from stacks.constructs.nodes.surroundings import Surroundings
 from stacks.constructs.pool.denied_sizing import deny_sizing
 from stacks.constructs.pool.gatekeeper import gatekeeper
-from stacks.constructs.pool.gpu_pool import GpuPool
-from stacks.constructs.pool.node_group import (
-    LaunchTemplate,
-    NodeGroup,
-    NodeGroupSpec,
-    NodeGroupTaint,
-    version_of,
-)
-from stacks.constructs.pool.node_group_edits import sides, written
+from stacks.constructs.pool.kinds import pool_construct
 from stacks.manifests import RBAC, documents
 from stacks.names import Names
 
 AMI_PARAMETER = (
     "/aws/service/eks/optimized-ami/{version}/amazon-linux-2023/x86_64/{kind}/recommended/image_id"
 )
-# A node takes one device plugin. If its image brings one, the GPU Operator must not add another.
-OPERANDS_OFF = {"nvidia.com/gpu.deploy.operands": "false"}
-
 # The step that checks an edit needs these, so they cannot depend on it.
 BEFORE_THE_EDIT = ("Code", "Gatekeeper")
 
@@ -88,13 +79,20 @@ class ClusterStack(Stack):
             private_endpoint=cluster.endpoint.private,
             admins=lab.admins,
             log_retention=LOG_RETENTION,
+            windows=cluster.has_windows,
         )
         if not lab.admins:
             Annotations.of(self).add_info(
                 "admins is empty: only CloudFormation's role administers the cluster. Name your role in"
                 " lab.yaml (admins: [arn:aws:iam::…:role/…]) to use kubectl."
             )
-        add_ons = AddOns(self, "AddOns", cluster_name=control_plane.name, names=cluster.installed_addons)
+        add_ons = AddOns(
+            self,
+            "AddOns",
+            cluster_name=control_plane.name,
+            names=cluster.installed_addons,
+            windows=cluster.has_windows,
+        )
 
         policies = [policy(self, names, workload) for workload in WORKLOADS]
         identities = None
@@ -114,20 +112,27 @@ class ClusterStack(Stack):
         keeper = gatekeeper(
             self, "Gatekeeper", lab=lab, names=names, code=FunctionCode(self, "Code", lab=lab)
         )
-        system, system_sides = self._system_nodes(
-            network, groups, control_plane, keeper, () if identities else policies
+        around = Surroundings(
+            lab=lab,
+            names=names,
+            cluster_name=control_plane.name,
+            subnets=network.private_subnets,
+            security_groups=groups.of_nodes,
+            gatekeeper=keeper,
+            address=self._address(control_plane, keeper),
         )
-        system.resource.node.add_dependency(network.way_out, *add_ons.before_nodes)
+        system = system_nodes(self, around, () if identities else policies)
         for add_on in add_ons.after_nodes:
-            add_on.node.add_dependency(system.resource)
-
+            add_on.node.add_dependency(system.group.resource)
+        others = [node_group(self, around, name) for name in cluster.node_groups]
+        for group in (system, *others):
+            group.group.resource.node.add_dependency(network.way_out, *add_ons.before_nodes)
         pools = {
-            pool: self._pool(pool, network, groups, control_plane, keeper)
-            for pool in lab.pools
-            if lab.pools[pool].existing is None
+            pool: pool_construct(self, pool, around) for pool in lab.pools if lab.pools[pool].existing is None
         }
         of_pods = identities.roles if identities else ()
-        for role in (system.role, *(pool.group.role for pool in pools.values()), *of_pods):
+        of_nodes = [role for pool in pools.values() for role in pool.roles]
+        for role in (system.group.role, *(group.group.role for group in others), *of_nodes, *of_pods):
             deny_sizing(role, lab, names)
         own = pools_step(self, {pool: lab.pools[pool] for pool in pools}, function=keeper)
         for pool in pools.values():
@@ -135,6 +140,16 @@ class ClusterStack(Stack):
 
         kubectl = Kubectl(self, "Kubectl", control_plane=control_plane)
         kubectl.manifest("Rbac", documents(RBAC))
+        self._gpu_software(kubectl, [system.group.resource, *add_ons.after_nodes])
+        self._outputs(network, groups, control_plane)
+        edits = {group.name: group.edit for group in (system, *others)}
+        for pool in pools.values():
+            edits.update(pool.edits())
+        self._edit_first(edits, keeper)
+
+    def _gpu_software(self, kubectl: Kubectl, after: Sequence[Construct]) -> None:
+        """The GPU Operator, or the device plugin by itself."""
+        lab = self._lab
         if lab.gpu_operator.enabled:
             kubectl.chart(
                 "GpuOperator",
@@ -144,7 +159,7 @@ class ClusterStack(Stack):
                 version=lab.gpu_operator.version,
                 namespace=lab.gpu_operator.namespace,
                 values=chart_values(lab),
-                after=[system.resource, *add_ons.after_nodes],
+                after=after,
             )
         if lab.device_plugin.enabled:
             kubectl.chart(
@@ -155,13 +170,8 @@ class ClusterStack(Stack):
                 version=lab.device_plugin.version,
                 namespace=lab.device_plugin.namespace,
                 values=device_plugin.chart_values(lab),
-                after=[system.resource, *add_ons.after_nodes],
+                after=after,
             )
-        self._outputs(network, groups, control_plane)
-        of_pools = {
-            pool.spec.name: sides(lab, pool.spec, pool.template, pool=name) for name, pool in pools.items()
-        }
-        self._edit_first({f"{lab.name}-ng-1": system_sides, **of_pools}, keeper)
 
     def _edit_first(self, groups: Mapping[str, NodeGroupSides], keeper: Function) -> None:
         """The edit is checked before any resource of the stack changes: a newer control plane cannot go back."""
@@ -170,90 +180,22 @@ class ClusterStack(Stack):
             if other is not edit and other.node.id not in BEFORE_THE_EDIT:
                 other.node.add_dependency(edit)
 
-    def _system_nodes(
-        self,
-        network: Network,
-        groups: SecurityGroups,
-        control_plane: ControlPlane,
-        keeper: Function,
-        policies: Sequence[iam.ManagedPolicy],
-    ) -> tuple[NodeGroup, NodeGroupSides]:
-        nodes = self._lab.cluster.system_nodes
-        spec = NodeGroupSpec(
-            name=self._names.system_nodegroup,
-            lab=self._lab.name,
-            kubernetes_version=self._lab.cluster.kubernetes_version,
-            instance_type=nodes.instance_type,
-            ami_type=nodes.ami_type,
-            disk_gib=nodes.disk_gib,
-            min_size=nodes.min_nodes,
-            max_size=nodes.max_nodes,
-            hop_limit=self._lab.cluster.hop_limit(nodes.metadata_hop_limit),
-            max_pods=nodes.max_pods,
-            start_script=_system_script(nodes),
-            labels=nodes.labels,
-            taints=[NodeGroupTaint(taint.key, taint.value, taint.effect) for taint in nodes.taints],
-        )
-        template = LaunchTemplate(self, "SystemLaunchTemplate", spec=spec, security_groups=groups.of_nodes)
-        role = node_role_step(
-            template,
-            cluster_name=control_plane.name,
-            nodegroup=spec.name,
-            new=self._names.role("ng-1"),
+    def _address(self, control_plane: ControlPlane, keeper: Function) -> ClusterAddress | None:
+        """Nodes with an image of the user's are told how to join; CloudFormation does not know the service network."""
+        if not self._lab.has_own_images:
+            return None
+        network = deploy_step(
+            self,
+            "ServiceCidr",
+            kind="ServiceCidr",
             function=keeper,
+            properties={"Cluster": control_plane.name},
         )
-        group = NodeGroup(
-            self,
-            "SystemNodes",
-            spec=spec,
-            cluster_name=control_plane.name,
-            subnets=network.private_subnets,
-            template=template,
-            version=version_of(
-                template, cluster_name=control_plane.name, nodegroup=spec.name, function=keeper
-            ),
-            desired=nodes.nodes,
-            role_name=role.get_att_string("RoleName"),
-            policies=policies,
-        )
-        return group, sides(self._lab, spec, template, desired=nodes.nodes)
-
-    def _pool(
-        self,
-        name: str,
-        network: Network,
-        groups: SecurityGroups,
-        control_plane: ControlPlane,
-        keeper: Function,
-    ) -> GpuPool:
-        pool = self._lab.pools[name]
-        spec = NodeGroupSpec(
-            name=self._lab.nodegroup_name(name),
-            lab=self._lab.name,
-            kubernetes_version=self._lab.cluster.kubernetes_version,
-            instance_type=pool.instance_type,
-            ami_type=pool.ami_type,
-            disk_gib=pool.disk_gib,
-            min_size=0,
-            max_size=pool.max_nodes,
-            hop_limit=self._lab.cluster.hop_limit(pool.metadata_hop_limit),
-            start_script=_script(_install(pool.ami_type, pool.packages)),
-            labels={**pool.labels, **(OPERANDS_OFF if pool.brings_plugin else {})},
-            taints=[NodeGroupTaint(taint.key, taint.value, taint.effect) for taint in pool.taints],
-            tags=pool.autoscaler_tags,
-            update_strategy="MINIMAL",
-        )
-        return GpuPool(
-            self,
-            f"Pool-{name}",
-            pool=name,
-            spec=spec,
-            cluster_name=control_plane.name,
-            subnet=network.private_subnets[pool.zone_index],
-            security_groups=groups.of_nodes,
-            gatekeeper=keeper,
-            role_name=self._names.role(f"ng-{name}"),
-            lab_tags=self._lab.tags,
+        return ClusterAddress(
+            name=self._lab.cluster_name,
+            endpoint=control_plane.cluster.attr_endpoint,
+            certificate_authority=control_plane.cluster.attr_certificate_authority_data,
+            service_cidr=network.get_att_string("ServiceCidr"),
         )
 
     def _outputs(self, network: Network, groups: SecurityGroups, control_plane: ControlPlane) -> None:
@@ -279,23 +221,6 @@ class ClusterStack(Stack):
     def _ami(self, construct_id: str, kind: str) -> str:
         path = AMI_PARAMETER.format(version=self._lab.cluster.kubernetes_version, kind=kind)
         return ssm.StringParameter.from_string_parameter_name(self, construct_id, path).string_value
-
-
-def _install(ami_type: str, packages: list[str]) -> str:
-    return f"{_installer(ami_type)} install -y {' '.join(packages)}\n" if packages else ""
-
-
-def _system_script(nodes: SystemNodes) -> str | None:
-    update = f"{_installer(nodes.ami_type)} update -y\n" if nodes.update_packages else ""
-    return _script(update + _install(nodes.ami_type, nodes.packages))
-
-
-def _script(commands: str) -> str | None:
-    return f"#!/bin/bash\n{commands}" if commands else None
-
-
-def _installer(ami_type: str) -> str:
-    return "yum" if ami_type.startswith("AL2_") else "dnf"
 
 
 def _pascal(name: str) -> str:

@@ -16,7 +16,8 @@ from lamplighter.lab.model import Lab
 from stacks.constructs.event_bus import EventBus
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.ledger_listener import LedgerListener
-from stacks.constructs.functions.permissions import Grants, Permissions
+from stacks.constructs.functions.permissions import Permissions
+from stacks.constructs.grants import Grants
 from stacks.names import Names
 
 MIB = 512

@@ -10,7 +10,7 @@ import typer
 
 from cli import printing
 from cli.options import AsJson
-from cli.plan import check_year
+from cli.plan import check_year, images
 from lamplighter import clock
 from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.lab.model import Lab
@@ -78,6 +78,11 @@ def summary(lab: Lab) -> Iterator[str]:
             f"  pool {name}: up to {pool.max_nodes} x {pool.instance_type}, {price}, "
             f"guard: {lab.mode(name)}{curfew}"
         )
+    for name, group in lab.cluster.node_groups.items():
+        yield (
+            f"  node group {lab.always_on_name(name)}: {counted(group.nodes, 'node')} of {group.instance_type}"
+            f" with {group.image or group.ami_type}, always on"
+        )
     yield (
         f"  guard: {write_amount(budget.amount)} {budget.currency} a {budget.period}{_parts(lab)},"
         f" no lease longer than {write_duration(lab.guard.longest_lease)}{_curfew(lab)}"
@@ -125,6 +130,7 @@ def notes(lab: Lab) -> Iterator[str]:
                 f"nothing that this lab installs announces the GPUs of pool {name}: enable gpu_operator or"
                 " device_plugin, or install a device plugin yourself"
             )
+    yield from images.notes(lab)
     for window in lab.windows:
         if window.from_ and window.until and window.until < window.from_:
             yield f"window {window.name} never opens, its until is before its from"

@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from lamplighter.lab.channels import Slack
 from lamplighter.lab.keys import bare, fields
 from lamplighter.lab.model import Lab
+from lamplighter.lab.nodes.node_groups import NodeGroup
 from lamplighter.lab.types import Part
 from lamplighter.lab.windows import Window
 
@@ -107,6 +108,8 @@ def _sample(part: type[Part]) -> dict[str, object]:
         values["roles"] = {}
     if part is Window:
         del values["dates"], values["calendar"]
+    if part is NodeGroup:
+        del values["image"], values["image_family"]
     return values
 
 

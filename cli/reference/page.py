@@ -32,6 +32,17 @@ How the file is read:
   default list.
 - Money is read exactly as it is written, never as a binary float. Durations are written `8h`, `90m` or `1h30m`.
 - A pool with `existing` takes nothing from the default lab: Lamplighter reads from AWS what it leaves out.
+
+What a deploy does to nodes when you change a key, by the column *a change*:
+
+- *in place*: EKS changes the group, and its nodes stay.
+- *rolled*: EKS replaces the nodes one by one, and evicts their pods first. The deploy fails if a pod cannot be evicted.
+  A pool at zero has nothing to replace, and a deploy that would roll a leased pool is refused.
+- *replaced*: EKS cannot change it. A new group would need the name of the old one, so the deploy fails and is rolled
+  back. Add a pool or group with another name, and remove the old one.
+
+With an image of your own (`ami_type: CUSTOM`) taints are part of the user data: a change of them rolls the nodes, and
+another `kubernetes_version` does not, because the image has its own.
 """
 
 
@@ -48,10 +59,12 @@ def _sections(part: type[Part], path: str, told: set[type[Part]]) -> Iterator[st
     yield ""
     yield " ".join((part.__doc__ or "").split())
     yield ""
-    yield "| key | what | value | default |"
-    yield "|---|---|---|---|"
+    of_groups = any(_change(field) for field in fields(part).values())
+    yield "| key | what | value | default |" + (" a change |" if of_groups else "")
+    yield "|---|---|---|---|" + ("---|" if of_groups else "")
     for key, field in fields(part).items():
-        yield f"| `{key}` | {_what(field)} | {_value(field)} | {_default(field)} |"
+        row = f"| `{key}` | {_what(field)} | {_value(field)} | {_default(field)} |"
+        yield row + (f" {_change(field)} |" if of_groups else "")
     yield ""
     for key, field in fields(part).items():
         kind = bare(field.annotation)
@@ -63,6 +76,12 @@ def _sections(part: type[Part], path: str, told: set[type[Part]]) -> Iterator[st
 
 def _what(field: FieldInfo) -> str:
     return (field.description or "").replace("|", "\\|")
+
+
+def _change(field: FieldInfo) -> str:
+    """What a change of a key does to the nodes of a group that exists."""
+    extra = field.json_schema_extra
+    return str(extra.get("change", "")) if isinstance(extra, dict) else ""
 
 
 def _value(field: FieldInfo) -> str:

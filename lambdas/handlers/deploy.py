@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from lamplighter.application.deploy.event import Event, known_as, properties_of
 from lamplighter.application.deploy.kinds import STEPS
 from lamplighter.application.deploy.response import CloudFormationResponse, answer
+from lamplighter.application.deploy.service_cidr import service_cidr
 from lamplighter.application.deploy.steps import (
     currency,
     emptied,
@@ -74,6 +75,7 @@ def _respond(event: Event) -> dict[str, object]:
 
 KINDS: Mapping[str, Callable[[Event], CloudFormationResponse | None]] = {
     **STEPS,
+    "ServiceCidr": service_cidr,
     "Gate": gate,
     "Pools": pools,
     "Currency": currency,

@@ -131,6 +131,29 @@ WITHOUT_OPERATOR = {
     ],
 }
 
+OWN = {"ami_type": "CUSTOM", "image": "ami-0123456789abcdef0"}
+TAINTED = {"taints": [{"key": "team", "value": "a", "effect": "NoExecute"}], "labels": {"role": "web"}}
+OF_WINDOWS = {"taints": [{"key": "os", "value": "windows"}]}
+#: Each family of images by EKS's own image and by one of the user's; the version is the last with Amazon Linux 2.
+EVERY_IMAGE = {
+    "name": "gpu-lab",
+    "cluster": {
+        "kubernetes_version": "1.32",
+        "node_groups": {
+            "plain": {},
+            "al2023": {"max_pods": 40, "packages": ["htop"]},
+            "al2": {"ami_type": "AL2_x86_64", "max_pods": 40, "packages": ["htop"]},
+            "rocket": {"ami_type": "BOTTLEROCKET_x86_64", "max_pods": 40, **TAINTED},
+            "windows": {"ami_type": "WINDOWS_FULL_2022_x86_64", "disk_gib": 80, **OF_WINDOWS},
+            "own-al2023": {**OWN, "max_pods": 40, **TAINTED},
+            "own-al2": {**OWN, "image_family": "al2", "max_pods": 40, **TAINTED},
+            "own-rocket": {**OWN, "image_family": "bottlerocket", "max_pods": 40, **TAINTED},
+            "own-windows": {**OWN, "image_family": "windows", **OF_WINDOWS},
+        },
+    },
+    "pools": {"own": OWN, "own-rocket": {**OWN, "image_family": "bottlerocket"}},
+}
+
 
 Synthesis = Callable[[Mapping[str, object], bool], Assembly]
 
@@ -178,6 +201,17 @@ def assembly(synthesis: Synthesis) -> Assembly:
 def without_operator(synthesis: Synthesis) -> Assembly:
     """One pool whose plugin a chart of its own brings, one with a plugin in its image, under cdk-nag."""
     return synthesis(WITHOUT_OPERATOR, True)
+
+
+@pytest.fixture(scope="session")
+def images(synthesis: Synthesis) -> Assembly:
+    """Node groups and pools with every family of images, under cdk-nag."""
+    return synthesis(EVERY_IMAGE, True)
+
+
+@pytest.fixture(scope="session")
+def every_image(images: Assembly) -> Template:
+    return images.template("gpu-lab-cluster")
 
 
 @pytest.fixture(scope="session")

@@ -20,20 +20,21 @@ NOT_FOLLOWED = {
 }
 
 
-@pytest.mark.parametrize("lab", ["assembly", "without_operator"])
+@pytest.mark.parametrize("lab", ["assembly", "without_operator", "images"])
 def test_cdk_nag_and_the_built_in_rules_find_nothing_unexplained(
     lab: str, request: pytest.FixtureRequest
 ) -> None:
     assert request.getfixturevalue(lab).violations() == []
 
 
-def test_cfn_lint_finds_nothing(assembly: Assembly, without_operator: Assembly) -> None:
+def test_cfn_lint_finds_nothing(assembly: Assembly, without_operator: Assembly, images: Assembly) -> None:
     checked = subprocess.run(
         [
             *(str(Path(sys.executable).parent / "cfn-lint"), "--regions", "ap-northeast-2"),
             *("--ignore-checks", *NOT_FOLLOWED, "--template"),
             *(assembly.folder / f"{stack}.template.json" for stack in assembly.stacks),
             without_operator.folder / "gpu-lab-cluster.template.json",
+            images.folder / "gpu-lab-cluster.template.json",
         ],
         capture_output=True,
         text=True,

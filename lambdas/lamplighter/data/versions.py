@@ -4,6 +4,9 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal, cast
+
+Family = Literal["al2023", "al2", "bottlerocket", "windows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class AmiType:
     architecture: str
     nvidia: bool
     fit: Fit
+    family: Family
 
 
 @cache
@@ -43,7 +47,12 @@ def _document() -> dict[str, dict[str, dict[str, str]]]:
 def ami_types() -> dict[str, AmiType]:
     """Every image type that our node groups may have."""
     return {
-        name: AmiType(row["architecture"], bool(row["nvidia"]), Fit(row.get("from"), row.get("until")))
+        name: AmiType(
+            row["architecture"],
+            bool(row["nvidia"]),
+            Fit(row.get("from"), row.get("until")),
+            cast("Family", row["family"]),
+        )
         for name, row in _document()["ami_types"].items()
     }
 

@@ -5,11 +5,20 @@ The defaults are those of the Terraform lab. labfile/rules checks whether the va
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from lamplighter.lab.names import ADD_ON, AMI_TYPE, CLUSTER_NAME, INSTANCE_TYPE, KUBERNETES_VERSION
+from lamplighter.lab.names import (
+    ADD_ON,
+    AMI_TYPE,
+    CLUSTER_NAME,
+    INSTANCE_TYPE,
+    KUBERNETES_VERSION,
+    POOL_NAME,
+)
+from lamplighter.lab.nodes.images import ImageFamily, family, image_family_field, image_field
+from lamplighter.lab.nodes.node_groups import NodeGroup
 from lamplighter.lab.pools import PACKAGES, Taint
-from lamplighter.lab.types import Part, Version, unit
+from lamplighter.lab.types import Part, Version, change, unit
 
 NODE_MONITORING = "eks-node-monitoring-agent"
 ADDONS = [
@@ -23,6 +32,9 @@ ADDONS = [
 ]
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 LOGS: list[LogType] = ["api", "scheduler"]
+
+
+GroupName = Annotated[str, StringConstraints(pattern=POOL_NAME)]
 
 
 class Vpc(Part):
@@ -53,40 +65,71 @@ class Endpoint(Part):
 class SystemNodes(Part):
     """The node group for everything but GPU work; the guard leaves it alone."""
 
-    instance_type: str = Field("t3.medium", pattern=INSTANCE_TYPE, description="The EC2 instance type.")
-    min_nodes: int = Field(1, ge=0, description="The least number of nodes.", json_schema_extra=unit("nodes"))
-    nodes: int = Field(2, ge=1, description="The number of nodes at first.", json_schema_extra=unit("nodes"))
+    instance_type: str = Field(
+        "t3.medium",
+        pattern=INSTANCE_TYPE,
+        description="The EC2 instance type.",
+        json_schema_extra=change("rolled"),
+    )
+    min_nodes: int = Field(
+        1, ge=0, description="The least number of nodes.", json_schema_extra=unit("nodes", "in place")
+    )
+    nodes: int = Field(
+        2, ge=1, description="The number of nodes at first.", json_schema_extra=unit("nodes", "in place")
+    )
     max_nodes: int = Field(
-        4, ge=1, description="The greatest number of nodes.", json_schema_extra=unit("nodes")
+        4, ge=1, description="The greatest number of nodes.", json_schema_extra=unit("nodes", "in place")
     )
     disk_gib: int = Field(
-        30, ge=20, le=16384, description="The size of a node's root volume.", json_schema_extra=unit("GiB")
+        30,
+        ge=20,
+        le=16384,
+        description="The size of a node's root volume.",
+        json_schema_extra=unit("GiB", "rolled"),
     )
     max_pods: int = Field(
         50,
         ge=4,
         le=250,
         description="The most pods of a node; vpc-cni delegates prefixes, because the node has fewer addresses.",
-        json_schema_extra=unit("pods"),
+        json_schema_extra=unit("pods", "rolled"),
     )
     ami_type: str = Field(
-        "AL2023_x86_64_STANDARD", pattern=AMI_TYPE, description="The kind of EKS-optimised image."
+        "AL2023_x86_64_STANDARD",
+        pattern=AMI_TYPE,
+        description="The kind of EKS-optimised image; CUSTOM for one of yours.",
+        json_schema_extra=change("replaced"),
     )
+    image: str | None = image_field()
+    image_family: ImageFamily | None = image_family_field()
     labels: dict[str, str] = Field(
-        default_factory=lambda: {"tier": "primary"}, description="Labels on its nodes."
+        default_factory=lambda: {"tier": "primary"},
+        description="Labels on its nodes.",
+        json_schema_extra=change("in place"),
     )
-    taints: list[Taint] = Field(default_factory=list, description="Taints on its nodes.")
+    taints: list[Taint] = Field(
+        default_factory=list, description="Taints on its nodes.", json_schema_extra=change("in place")
+    )
     metadata_hop_limit: int = Field(
         2,
         ge=1,
         le=64,
         description="The hop limit of instance metadata (IMDSv2 only).",
-        json_schema_extra=unit("hops"),
+        json_schema_extra=unit("hops", "rolled"),
     )
-    update_packages: bool = Field(True, description="Update all packages when a node starts.")
+    update_packages: bool = Field(
+        True, description="Update all packages when a node starts.", json_schema_extra=change("rolled")
+    )
     packages: list[str] = Field(
-        default_factory=lambda: list(PACKAGES), description="Packages to install when a node starts."
+        default_factory=lambda: list(PACKAGES),
+        description="Packages to install when a node starts.",
+        json_schema_extra=change("rolled"),
     )
+
+    @property
+    def family(self) -> ImageFamily:
+        """The family of its image."""
+        return family(self.ami_type, self.image_family)
 
 
 class Cluster(Part):
@@ -99,7 +142,9 @@ class Cluster(Part):
         examples=["my-cluster"],
     )
     kubernetes_version: Annotated[Version, Field(pattern=KUBERNETES_VERSION)] = Field(
-        "1.35", description="The Kubernetes version of the control plane and the nodes."
+        "1.35",
+        description="The Kubernetes version of the control plane and the nodes.",
+        json_schema_extra=change("rolled"),
     )
     zones: list[str] = Field(
         default_factory=list,
@@ -126,14 +171,25 @@ class Cluster(Part):
         "node",
         description="Who has the AWS rights of load-balancer controller, external-dns and autoscaler. node: the role"
         " of the system nodes. pod: their own service accounts; the hop limit of metadata is then 1.",
+        json_schema_extra=change("rolled"),
     )
     system_nodes: SystemNodes = Field(
         default_factory=SystemNodes, description="The node group for everything but GPU work."
+    )
+    node_groups: dict[GroupName, NodeGroup] = Field(
+        default_factory=dict,
+        description="More node groups, by name; they are always on, and the guard leaves them alone.",
+        examples=[{"linux": {"ami_type": "BOTTLEROCKET_x86_64"}}],
     )
 
     def hop_limit(self, stated: int) -> int:
         """The hop limit of instance metadata: 1 if pods have permissions of their own."""
         return 1 if self.workload_identity == "pod" else stated
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether a node group of the lab runs Windows."""
+        return any(group.family == "windows" for group in self.node_groups.values())
 
     @property
     def installed_addons(self) -> list[str]:

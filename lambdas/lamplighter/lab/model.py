@@ -6,7 +6,7 @@ together, and labfile reads the file with its lines.
 
 from datetime import date
 from decimal import Decimal
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, JsonValue, StringConstraints, model_validator
 
@@ -23,7 +23,7 @@ from lamplighter.lab.guard import Guard, Mode
 from lamplighter.lab.names import ADMIN_ARN, CALENDAR_FILE, LAB_NAME, POOL_NAME
 from lamplighter.lab.observability import Observability
 from lamplighter.lab.pools import Pool
-from lamplighter.lab.types import Day, OneOrMore, Part, unit
+from lamplighter.lab.types import Day, OneOrMore, Part, change, unit
 from lamplighter.lab.windows import Window
 
 GpuStack = Literal["operator", "device-plugin", "built-in"]
@@ -148,6 +148,7 @@ class Lab(Part):
     tags: dict[str, str] = Field(
         default_factory=lambda: dict(DEFAULT_TAGS),
         description="Tags on every resource, added to the default ones.",
+        json_schema_extra=change("in place"),
     )
 
     @model_validator(mode="before")
@@ -173,8 +174,14 @@ class Lab(Part):
         return cls.model_validate_json(text)
 
     def to_json(self) -> str:
-        """The normalised lab: every key with its value, but what is left to AWS."""
-        left_out = {"pools": {name: set(pool.unstated) for name, pool in self.pools.items()}}
+        """The normalised lab: every key with its value, but what is left to AWS.
+
+        A lab without node groups is the text that releases before them wrote: deploy steps have a digest of it.
+        """
+        left_out: dict[str, Any] = {
+            "pools": {name: set(pool.unstated) for name, pool in self.pools.items()},
+            "cluster": {"node_groups"} if not self.cluster.node_groups else set(),
+        }
         return self.model_dump_json(by_alias=True, exclude_none=True, exclude=left_out)
 
     @property
@@ -185,6 +192,20 @@ class Lab(Part):
     def nodegroup_name(self, pool: str) -> str:
         """The node group behind a pool."""
         return self.pools[pool].existing or f"{self.name}-ng-{pool}"
+
+    @property
+    def has_own_images(self) -> bool:
+        """Whether a group that the lab creates has an image of the user's."""
+        images = [
+            self.cluster.system_nodes.image,
+            *(group.image for group in self.cluster.node_groups.values()),
+            *(pool.image for pool in self.pools.values()),
+        ]
+        return any(images)
+
+    def always_on_name(self, group: str) -> str:
+        """The EKS name of a node group that is always on."""
+        return f"{self.name}-{group}"
 
     def group_prefix(self, pool: str) -> str:
         """How EKS begins the name of the Auto Scaling group behind a pool, since spring 2021.

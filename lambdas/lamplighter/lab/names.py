@@ -17,6 +17,7 @@ CLUSTER_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 INSTANCE_TYPE = r"^[a-z][a-z0-9-]*\.[a-z0-9-]+$"
 ADD_ON = "^[a-z0-9][a-z0-9_-]{0,99}$"
 AMI_TYPE = "^[A-Za-z0-9_]+$"
+IMAGE_ID = "^ami-[0-9a-f]{8}([0-9a-f]{9})?$"
 KUBERNETES_VERSION = r"^1\.[0-9]{2}$"
 # NVIDIA's own names, with or without the prefix all- of the MIG manager's list.
 MIG_PROFILE = r"^(all-)?([1-7]g\.[0-9]{1,3}gb(\.me)?(\+gfx|\+me)?|balanced|disabled)$"

@@ -10,7 +10,8 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from lamplighter.lab.names import AMI_TYPE, AUTO_SCALING_GROUP, INSTANCE_TYPE, NODEGROUP_NAME
-from lamplighter.lab.types import Amount, Part, Start, unit
+from lamplighter.lab.nodes.images import CUSTOM, ImageFamily, family, image_family_field, image_field
+from lamplighter.lab.types import Amount, Part, Start, change, unit
 
 GPU_LABELS = {"tier": "gpu", "nvidia.com/gpu": "true"}
 PACKAGES = ["tree", "bind-utils", "tcpdump", "nvme-cli", "links", "sysstat", "ipset", "htop"]
@@ -53,13 +54,14 @@ class Pool(Part):
         "g5.xlarge",
         pattern=INSTANCE_TYPE,
         description="The EC2 instance type of its nodes.",
+        json_schema_extra=change("rolled"),
     )
     max_nodes: int = Field(
         2,
         ge=1,
         le=100,
         description="The most nodes; the default fits a quota of 8 vCPUs.",
-        json_schema_extra=unit("nodes"),
+        json_schema_extra=unit("nodes", "in place"),
     )
     price_per_hour: Amount | None = Field(
         None,
@@ -70,39 +72,46 @@ class Pool(Part):
     ami_type: str = Field(
         "AL2023_x86_64_NVIDIA",
         pattern=AMI_TYPE,
-        description="The kind of EKS-optimised image; it brings the NVIDIA driver and container toolkit.",
+        description="The kind of EKS-optimised image; it brings the NVIDIA driver and container toolkit. CUSTOM for one"
+        " of yours.",
+        json_schema_extra=change("replaced"),
     )
+    image: str | None = image_field()
+    image_family: ImageFamily | None = image_family_field()
     disk_gib: int = Field(
         100,
         ge=20,
         le=16384,
         description="The size of a node's root volume; GPU images are large.",
-        json_schema_extra=unit("GiB"),
+        json_schema_extra=unit("GiB", "rolled"),
     )
     zone_index: int = Field(
         0,
         ge=0,
         description="The zone of its nodes, as an index of cluster.zones from 0: one zone keeps NCCL traffic local.",
-        json_schema_extra=unit("index"),
+        json_schema_extra=unit("index", "replaced"),
     )
     labels: dict[str, str] = Field(
         default_factory=lambda: dict(GPU_LABELS),
         description="Labels on its nodes, added to the default ones.",
+        json_schema_extra=change("in place"),
     )
     taints: list[Taint] = Field(
         default_factory=lambda: [Taint(key="nvidia.com/gpu", value="true", effect="NoSchedule")],
         description="Taints on its nodes: they keep other work away from GPUs.",
+        json_schema_extra=change("in place"),
     )
     metadata_hop_limit: int = Field(
         2,
         ge=1,
         le=64,
         description="The hop limit of instance metadata (IMDSv2 only).",
-        json_schema_extra=unit("hops"),
+        json_schema_extra=unit("hops", "rolled"),
     )
     packages: list[str] = Field(
         default_factory=lambda: [*PACKAGES, "pciutils"],
         description="Packages to install when a node starts.",
+        json_schema_extra=change("rolled"),
     )
     curfew: Start | None = Field(
         None,
@@ -149,7 +158,14 @@ class Pool(Part):
     @property
     def brings_plugin(self) -> bool:
         """Whether its image has its own device plugin, which announces whole GPUs."""
+        if self.ami_type == CUSTOM:
+            return self.family == "bottlerocket"
         return self.ami_type.startswith("BOTTLEROCKET") and "NVIDIA" in self.ami_type
+
+    @property
+    def family(self) -> ImageFamily:
+        """The family of its image."""
+        return family(self.ami_type, self.image_family)
 
     @property
     def autoscaler_tags(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -50,9 +50,18 @@ class Number(Decimal):
         return number
 
 
-def unit(name: str) -> JsonDict:
+Change = Literal["in place", "rolled", "replaced"]
+"""What a deploy does for a changed key: nodes stay, EKS replaces nodes, or only a new group has the new value."""
+
+
+def unit(name: str, changed: Change | None = None) -> JsonDict:
     """The unit of a field, beside its description in the schema and the reference."""
-    return {"unit": name}
+    return {"unit": name} | (change(changed) if changed else {})
+
+
+def change(changed: Change) -> JsonDict:
+    """What a change of the field does to the nodes of a group that exists."""
+    return {"change": changed}
 
 
 def shown(value: object) -> str:

@@ -15,6 +15,7 @@ from lamplighter.lab.types import Number
 
 VALUES: Path = ("gpu_operator", "values")
 CLUSTER_POLICY: Path = ("gpu", "cluster_policy")
+GROUPS_BY_NAME: tuple[Path, ...] = (("pools",), ("cluster", "node_groups"))
 HARMLESS: dict[str, object] = {
     "name": "x",
     "start": "00:00",
@@ -34,9 +35,9 @@ def cleaned(value: object, path: Path = ()) -> object:
         return [cleaned(item, (*path, index)) for index, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
-    if path == ("pools",):
-        # A pool without a value is a pool without keys.
-        value = {name: {} if pool is None else pool for name, pool in value.items()}
+    if path in GROUPS_BY_NAME:
+        # A pool or node group without a value is one without keys.
+        value = {name: {} if group is None else group for name, group in value.items()}
     return {key: cleaned(item, (*path, key)) for key, item in value.items() if item is not None}
 
 

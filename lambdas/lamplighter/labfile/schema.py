@@ -4,7 +4,7 @@ from pydantic import JsonValue
 
 from lamplighter.lab.model import Lab
 
-SAID = ("description", "unit", "default", "examples")
+SAID = ("description", "unit", "change", "default", "examples")
 SCHEMA = "https://json-schema.org/draft/2020-12/schema"
 
 

@@ -15,6 +15,11 @@ from constructs import Construct
 from stacks.constructs.accepted import accept_managed_policies
 
 ADMIN_POLICY = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
+POLICIES = {"AmazonEKSClusterPolicy": "EKS requires this policy on a cluster's role."}
+# https://docs.aws.amazon.com/eks/latest/userguide/windows-support.html
+OF_WINDOWS = {
+    "AmazonEKSVPCResourceController": "EKS gives pods on Windows nodes their addresses with this policy."
+}
 
 
 class ControlPlane(Construct):
@@ -34,17 +39,17 @@ class ControlPlane(Construct):
         private_endpoint: bool,
         admins: Sequence[str],
         log_retention: logs.RetentionDays,
+        windows: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
+        policies = POLICIES | (OF_WINDOWS if windows else {})
         role = iam.Role(
             self,
             "Role",
             assumed_by=iam.ServicePrincipal("eks.amazonaws.com"),
-            managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("AmazonEKSClusterPolicy")],
+            managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name(name) for name in policies],
         )
-        accept_managed_policies(
-            role, {"AmazonEKSClusterPolicy": "EKS requires this policy on a cluster's role."}
-        )
+        accept_managed_policies(role, policies)
         # Otherwise EKS creates it, keeps its logs for ever and does not delete it.
         log_group = logs.LogGroup(
             self,

@@ -18,7 +18,7 @@ from constructs import Construct
 from lamplighter.lab.model import Lab
 from stacks import built_folder, layer
 from stacks.constructs.accepted import accept
-from stacks.constructs.functions.permissions import Grants, give
+from stacks.constructs.grants import Grants, give
 from stacks.function_code import stage
 from stacks.names import Names
 

@@ -14,8 +14,9 @@ from constructs import Construct
 
 from stacks.constructs.channels import Channels
 from stacks.constructs.functions.functions import Function, FunctionCode
-from stacks.constructs.functions.permissions import Grants, Permissions, on_pages
+from stacks.constructs.functions.permissions import Permissions, on_pages
 from stacks.constructs.functions.schedules import FAILSAFE, RESTORES, WINDOWS
+from stacks.constructs.grants import Grants
 from stacks.names import Names
 
 # Chosen by measured cost and time: docs/reference/performance.md, "Memory". A person, or a node that costs money,
@@ -66,7 +67,7 @@ class LabFunctions(Construct):
                 p.keeping_the_ledger(),
                 p.keeping_rows(),
                 *p.keeping_schedules(FAILSAFE, WINDOWS),
-                *p.seeing_capacity(),
+                *p.capacity.seeing(),
                 p.invoking("experiments"),
                 p.starting("open"),
                 p.counting_events("open"),
@@ -80,8 +81,8 @@ class LabFunctions(Construct):
             {},
             [
                 p.keeping_the_ledger(),
-                *p.seeing_capacity(),
-                *p.sizing(),
+                *p.capacity.seeing(),
+                *p.capacity.sizing(),
             ],
             memory_mib=WAITED_FOR,
             # Its events start workers ahead; after a minute such an event is useless, and its failure does not matter.
@@ -129,9 +130,9 @@ class LabFunctions(Construct):
             [
                 p.keeping_the_ledger(),
                 *p.keeping_schedules(FAILSAFE),
-                *p.seeing_capacity(),
-                *p.sizing(),
-                p.ending_strays(),
+                *p.capacity.seeing(),
+                *p.capacity.sizing(),
+                *p.capacity.ending_strays(),
                 p.reaching_the_cluster(),
                 p.starting("close", "experiment"),
                 p.invoking("planner", "cluster", "notices"),
@@ -174,7 +175,7 @@ class LabFunctions(Construct):
                 p.keeping_the_ledger(),
                 *p.keeping_schedules(WINDOWS),
                 # Bounds and instance type that an adopted pool leaves out are read from its node group.
-                p.on_nodegroups("DescribeNodegroup"),
+                *p.capacity.describing(),
                 p.reading_templates(),
                 p.reading_prices(),
                 p.starting("open", "close", "extend"),
@@ -219,7 +220,7 @@ class LabFunctions(Construct):
             },
             [
                 p.keeping_the_ledger(),
-                *p.seeing_capacity(),
+                *p.capacity.seeing(),
                 p.starting("last-close"),
                 p.invoking("guard", "planner"),
                 Grants(

@@ -3,18 +3,13 @@
 A resource with a `*` has a reason, which cdk-nag's finding is accepted with.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-
-from aws_cdk import aws_iam as iam
-from constructs import Construct
-
 from lamplighter.adapters.doctor import bootstrap
 from lamplighter.data.instance_types import QUOTA_CODES
 from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.domain.events.lab_event import source
 from lamplighter.lab.model import Lab
-from stacks.constructs.accepted import accept_wildcard
+from stacks.constructs.capacity.kinds import rights
+from stacks.constructs.grants import Grants
 from stacks.names import Names
 
 LEDGER_READS = ("dynamodb:GetItem", "dynamodb:Query")
@@ -25,46 +20,6 @@ LEDGER_WRITES = (
     "dynamodb:PutItem",
     "dynamodb:UpdateItem",
 )
-SEEING_CAPACITY = (
-    "autoscaling:DescribeAutoScalingGroups",
-    "autoscaling:DescribeLifecycleHooks",
-    "autoscaling:DescribeScalingActivities",
-    "ec2:DescribeInstances",
-    "ec2:DescribeLaunchTemplateVersions",
-)
-
-
-@dataclass(frozen=True)
-class Grants:
-    """An IAM statement: actions on resources; `wide` says why a resource has a `*`."""
-
-    actions: Sequence[str]
-    resources: Sequence[str]
-    conditions: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    wide: str = ""
-
-
-def give(scope: Construct, construct_id: str, role: iam.IRole, leaves: Iterable[Grants]) -> iam.Policy:
-    """Gives a role these statements, as one inline policy."""
-    leaves = list(leaves)
-    policy = iam.Policy(
-        scope,
-        construct_id,
-        roles=[role],
-        statements=[
-            iam.PolicyStatement(
-                actions=list(leave.actions),
-                resources=list(leave.resources),
-                conditions=dict(leave.conditions),
-            )
-            for leave in leaves
-        ],
-    )
-    for leave in leaves:
-        for resource in leave.resources:
-            if "*" in resource:
-                accept_wildcard(policy, resource, leave.wide)
-    return policy
 
 
 def on_pages(bucket_arn: str, *actions: str) -> Grants:
@@ -83,38 +38,18 @@ class Permissions:
         self._names = names
         self._adopted = lab.cluster.existing is not None
         self.nodegroup_names = [lab.nodegroup_name(pool) for pool in lab.pools]
-        self._group_names = [
-            lab.pools[pool].auto_scaling_group or f"{lab.group_prefix(pool)}*" for pool in lab.pools
+        self._always_on = [
+            names.system_nodegroup,
+            *(lab.always_on_name(group) for group in lab.cluster.node_groups),
         ]
-        self._nodegroups = [names.nodegroup_arn(name) for name in self.nodegroup_names]
+        self.capacity = rights(lab, names)
+        """The statements about pools, by their kind of capacity."""
 
-    def reading_system_nodes(self) -> Grants:
-        """Reading the node group of the system nodes."""
-        system = self._names.nodegroup_arn(self._names.system_nodegroup)
+    def reading_node_groups(self) -> Grants:
+        """Reading the node groups that are no pools: the system nodes and those that are always on."""
+        groups = [self._names.nodegroup_arn(name) for name in self._always_on]
         wide = "An ARN of a node group ends in an id that EKS gives; cluster and group are named."
-        return Grants(["eks:DescribeNodegroup"], [system], wide=wide)
-
-    def on_nodegroups(self, *actions: str) -> Grants:
-        """Actions on the pools' own node groups."""
-        return Grants(
-            [f"eks:{action}" for action in actions],
-            self._nodegroups,
-            wide="The ARN of a node group ends in an id that EKS chooses; cluster and group are named.",
-        )
-
-    def on_groups(self, *actions: str) -> Grants:
-        """Actions on the pools' Auto Scaling groups, by their names or EKS's prefix, and by EKS's tags."""
-        return Grants(
-            [f"autoscaling:{action}" for action in actions],
-            [self._names.autoscaling_group_arn(name) for name in self._group_names],
-            {
-                "StringEquals": {
-                    "autoscaling:ResourceTag/eks:cluster-name": self._names.cluster,
-                    "autoscaling:ResourceTag/eks:nodegroup-name": self.nodegroup_names,
-                }
-            },
-            wide="The ARN of a group contains a generated id; the condition on EKS's tags names the pool.",
-        )
+        return Grants(["eks:DescribeNodegroup"], groups, wide=wide)
 
     def reading_the_ledger(self) -> Grants:
         return Grants(LEDGER_READS, [self._names.ledger_arn])
@@ -206,14 +141,6 @@ class Permissions:
             ),
         ]
 
-    def seeing_capacity(self) -> list[Grants]:
-        """Reading node groups, the Auto Scaling groups behind them, and instances."""
-        return [
-            self.on_nodegroups("DescribeNodegroup", "DescribeUpdate", "ListUpdates"),
-            Grants(["eks:DescribeUpdate", "eks:ListUpdates"], [self._names.cluster_arn]),
-            Grants(SEEING_CAPACITY, ["*"], wide="EC2 and Auto Scaling take no resource for reading."),
-        ]
-
     def reading_templates(self) -> Grants:
         """Reading the launch template of an adopted node group, which may name the instance type."""
         return Grants(
@@ -223,37 +150,6 @@ class Permissions:
     def reading_prices(self) -> Grants:
         """Reading the price of a node from AWS's price list."""
         return Grants(["pricing:GetProducts"], ["*"], wide="The price list takes no resource.")
-
-    def sizing(self) -> list[Grants]:
-        """Writing a size through EKS, and through the Auto Scaling group if EKS is stuck."""
-        return [
-            self.on_nodegroups("UpdateNodegroupConfig", "DescribeUpdate", "ListUpdates"),
-            Grants(["eks:DescribeUpdate", "eks:ListUpdates"], [self._names.cluster_arn]),
-            self.on_groups(
-                "CompleteLifecycleAction", "TerminateInstanceInAutoScalingGroup", "UpdateAutoScalingGroup"
-            ),
-        ]
-
-    def bounding(self) -> list[Grants]:
-        """Reading the pools' node groups, and writing their bounds through EKS alone."""
-        return [
-            self.on_nodegroups("DescribeNodegroup", "DescribeUpdate", "UpdateNodegroupConfig"),
-            Grants(["eks:DescribeUpdate"], [self._names.cluster_arn]),
-        ]
-
-    def ending_strays(self) -> Grants:
-        """Ending instances with a pool's tags that are in no group any more."""
-        return Grants(
-            ["ec2:TerminateInstances"],
-            [self._names.arn("ec2", "instance/*")],
-            {
-                "StringEquals": {
-                    "ec2:ResourceTag/eks:cluster-name": self._names.cluster,
-                    "ec2:ResourceTag/eks:nodegroup-name": self.nodegroup_names,
-                }
-            },
-            wide="Instances come and go; the condition on EKS's tags names the pool they belong to.",
-        )
 
     def reaching_the_cluster(self) -> Grants:
         """Reading the address of the cluster's API; RBAC says what a function may do there (data/rbac.yaml)."""
@@ -286,7 +182,7 @@ class Permissions:
     def diagnosing(self) -> list[Grants]:
         """Reading the parts of a snapshot: node groups, launches, instances, their networks and the vCPU quota."""
         return [
-            self.on_nodegroups("DescribeNodegroup"),
+            *self.capacity.describing(),
             Grants(
                 [
                     "autoscaling:DescribeScalingActivities",
@@ -311,7 +207,7 @@ class Permissions:
             Grants(["ssm:GetParameter"], [self._names.arn("ssm", f"parameter{bootstrap.VERSION}")]),
             Grants(["servicequotas:GetServiceQuota"], quotas),
             self.reaching_the_cluster(),
-            self.on_nodegroups("DescribeNodegroup"),
+            *self.capacity.describing(),
             Grants(
                 [
                     "autoscaling:DescribeAutoScalingGroups",

@@ -11,7 +11,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
-from stacks.constructs.functions.permissions import Grants, Permissions, give
+from stacks.constructs.functions.permissions import Permissions
+from stacks.constructs.grants import Grants, give
 from stacks.names import Names
 
 FAILSAFE = "failsafe"
@@ -40,8 +41,7 @@ class Schedules(Construct):
             names,
             FAILSAFE,
             [
-                permissions.on_nodegroups("UpdateNodegroupConfig"),
-                permissions.on_groups("UpdateAutoScalingGroup"),
+                *permissions.capacity.off_switch(),
                 # Schedules of an earlier release use the other queue.
                 Grants(["sqs:SendMessage"], [failsafe_failed_arn, dead_letters_arn]),
             ],

@@ -11,13 +11,12 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from lamplighter.domain.capacity.calls import Call
-from lamplighter.domain.capacity.node_group.off_switch import past_eks, through_eks
-from lamplighter.domain.leases.curfew import KEPT_FREE, MINUTES_A_DAY, SECOND_RAIL, schedule_names
+from lamplighter.domain.leases.curfew import KEPT_FREE, MINUTES_A_DAY
 from lamplighter.lab.model import Lab
-from stacks.constructs.deploy_steps import deploy_step
 from stacks.constructs.functions.functions import Function
 from stacks.constructs.functions.schedules import Schedules
+from stacks.constructs.pool import kinds
+from stacks.constructs.pool.kind import Rail
 from stacks.names import Names
 
 # A schedule fires within its minute, and one minute is a margin: the last retry comes before any lease opens.
@@ -26,7 +25,7 @@ RETRY_ATTEMPTS = 20
 
 
 class Curfew(Construct):
-    """Two schedules for each pool with a curfew: through EKS, and five minutes later on the Auto Scaling group."""
+    """The schedules for each pool with a curfew; its kind of capacity says which calls they make."""
 
     def __init__(
         self,
@@ -46,32 +45,17 @@ class Curfew(Construct):
             minute = lab.curfew(pool)
             if minute is None:
                 continue
-            nodegroup = lab.nodegroup_name(pool)
-            # EKS names the group behind a node group. The step runs again whenever the lab changes.
-            group = deploy_step(
-                self,
-                f"GroupOf-{pool}",
-                kind="Group",
-                function=deploy,
-                properties={"Pool": pool, "Cluster": names.cluster, "Nodegroup": nodegroup, "Digest": digest},
-            )
-            by_eks, by_group = schedule_names(pool)
-            self._rail(by_eks, pool, minute, call=through_eks(names.cluster, nodegroup))
-            self._rail(
-                by_group,
-                pool,
-                minute,
-                later=SECOND_RAIL // timedelta(minutes=1),
-                call=past_eks(group.get_att_string("AutoScalingGroupName")),
-            )
+            for rail in kinds.rails(self, lab=lab, names=names, pool=pool, deploy=deploy, digest=digest):
+                self._rail(rail, pool, minute)
 
-    def _rail(self, name: str, pool: str, minute: int, *, call: Call, later: int = 0) -> None:
+    def _rail(self, rail: Rail, pool: str, minute: int) -> None:
+        later = rail.later // timedelta(minutes=1)
         hour, past = divmod((minute + later) % MINUTES_A_DAY, 60)
         good_for = int(KEPT_FREE.total_seconds()) - (later + MARGIN_MINUTES) * 60
-        rail = scheduler.CfnSchedule(
+        schedule = scheduler.CfnSchedule(
             self,
-            name,
-            name=name,
+            rail.name,
+            name=rail.name,
             group_name=self._schedules.group.ref,
             description=f"The curfew of pool {pool}: to zero, whatever becomes of us",
             schedule_expression=f"cron({past} {hour} * * ? *)",
@@ -80,9 +64,9 @@ class Curfew(Construct):
             # For a pool in mode watch the schedule is off until somebody arms the pool; the guard then enables it.
             state="ENABLED" if self._lab.mode(pool) == "enforce" else "DISABLED",
             target=scheduler.CfnSchedule.TargetProperty(
-                arn=call.target,
+                arn=rail.call.target,
                 role_arn=self._schedules.failsafe_role.role_arn,
-                input=Stack.of(self).to_json_string(call.sent),
+                input=Stack.of(self).to_json_string(dict(rail.call.sent)),
                 dead_letter_config=scheduler.CfnSchedule.DeadLetterConfigProperty(
                     arn=self._dead_letters.queue_arn
                 ),
@@ -92,4 +76,4 @@ class Curfew(Construct):
             ),
         )
         # Scheduler verifies the role and its permissions when a schedule is created.
-        rail.node.add_dependency(self._schedules)
+        schedule.node.add_dependency(self._schedules)

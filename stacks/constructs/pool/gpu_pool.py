@@ -10,12 +10,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
 from aws_cdk import Token
-from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from constructs import Construct, IDependable
 
+from lamplighter.domain.capacity.node_group.edit import NodeGroupSides
+from lamplighter.lab.model import Lab
 from stacks.constructs.deploy_steps import deploy_step, node_role_step
-from stacks.constructs.functions.functions import Function
-from stacks.constructs.pool.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec, version_of
+from stacks.constructs.nodes.edits import sides
+from stacks.constructs.nodes.node_group import LaunchTemplate, NodeGroup, version_of
+from stacks.constructs.nodes.spec import NodeGroupSpec, NodeGroupTaint
+from stacks.constructs.nodes.start_script import start_script
+from stacks.constructs.nodes.surroundings import Surroundings
+
+# A node takes one device plugin. If its image brings one, the GPU Operator must not add another.
+OPERANDS_OFF = {"nvidia.com/gpu.deploy.operands": "false"}
 
 _WRITTEN_BY_0_1_0 = frozenset({
     "name", "lab", "kubernetes_version", "instance_type", "ami_type", "disk_gib", "min_size", "max_size", "hop_limit",
@@ -26,25 +34,24 @@ _WRITTEN_BY_0_1_0 = frozenset({
 class GpuPool(Construct):
     """The launch template, gate, present size and node group of one pool."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        pool: str,
-        spec: NodeGroupSpec,
-        cluster_name: str,
-        subnet: ec2.CfnSubnet,
-        security_groups: Sequence[str],
-        gatekeeper: Function,
-        role_name: str,
-        lab_tags: Mapping[str, str],
-    ) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, pool: str, around: Surroundings) -> None:
         super().__init__(scope, construct_id)
-        template = LaunchTemplate(self, "LaunchTemplate", spec=spec, security_groups=security_groups)
-        digest = _digest(spec, template.resolved, lab_tags)
+        self._lab, self._pool = around.lab, pool
+        spec, gatekeeper, cluster_name = _spec(around.lab, pool), around.gatekeeper, around.cluster_name
+        template = LaunchTemplate(
+            self,
+            "LaunchTemplate",
+            spec=spec,
+            security_groups=around.security_groups,
+            cluster=around.address,
+        )
+        digest = _digest(spec, template.resolved, around.lab.tags)
         role = node_role_step(
-            self, cluster_name=cluster_name, nodegroup=spec.name, new=role_name, function=gatekeeper
+            self,
+            cluster_name=cluster_name,
+            nodegroup=spec.name,
+            new=around.names.role(f"ng-{pool}"),
+            function=gatekeeper,
         )
         gate = deploy_step(
             self,
@@ -65,7 +72,7 @@ class GpuPool(Construct):
             function=gatekeeper,
             properties={"Cluster": cluster_name, "Nodegroup": spec.name, "Digest": digest},
         )
-        self.spec, self.template = spec, template
+        self._spec, self._template = spec, template
         gate.node.add_dependency(role)
         template.node.add_dependency(gate)
         # Right before the change: while the gate is closed, nobody can open the pool.
@@ -83,16 +90,16 @@ class GpuPool(Construct):
                 "MaxSize": spec.max_size,
                 "DesiredSize": size.get_att("DesiredSize"),
                 "LaunchTemplateVersion": version,
-                "KubernetesVersion": spec.kubernetes_version,
+                "KubernetesVersion": spec.node_version,
             },
         )
         self._gate = gate
-        self.group = NodeGroup(
+        self._group = NodeGroup(
             self,
             "NodeGroup",
             spec=spec,
             cluster_name=cluster_name,
-            subnets=[subnet],
+            subnets=[around.subnets[around.lab.pools[pool].zone_index]],
             template=template,
             version=version,
             desired=Token.as_number(sizes.get_att("DesiredSize")),
@@ -100,10 +107,42 @@ class GpuPool(Construct):
             role_name=role.get_att_string("RoleName"),
         )
 
+    @property
+    def roles(self) -> Sequence[iam.Role]:
+        """The role of its nodes."""
+        return [self._group.role]
+
+    def edits(self) -> Mapping[str, NodeGroupSides]:
+        """Both sides of its node group."""
+        owner, part = self._lab.pools[self._pool], f"pools.{self._pool}"
+        return {self._spec.name: sides(self._lab, self._spec, self._template, part=part, owner=owner)}
+
     def comes_after(self, *others: IDependable) -> None:
         """The pool and its gate come after all these, so that the gate is closed for a short time only."""
         self._gate.node.add_dependency(*others)
-        self.group.resource.node.add_dependency(*others)
+        self._group.resource.node.add_dependency(*others)
+
+
+def _spec(lab: Lab, name: str) -> NodeGroupSpec:
+    pool = lab.pools[name]
+    return NodeGroupSpec(
+        name=lab.nodegroup_name(name),
+        lab=lab.name,
+        kubernetes_version=lab.cluster.kubernetes_version,
+        instance_type=pool.instance_type,
+        ami_type=pool.ami_type,
+        disk_gib=pool.disk_gib,
+        min_size=0,
+        max_size=pool.max_nodes,
+        hop_limit=lab.cluster.hop_limit(pool.metadata_hop_limit),
+        start_script=start_script(pool.family, pool.packages),
+        labels={**pool.labels, **(OPERANDS_OFF if pool.brings_plugin else {})},
+        taints=[NodeGroupTaint(taint.key, taint.value, taint.effect) for taint in pool.taints],
+        tags=pool.autoscaler_tags,
+        update_strategy="MINIMAL",
+        image=pool.image,
+        image_family=pool.image_family,
+    )
 
 
 def _digest(spec: NodeGroupSpec, template: object, lab_tags: Mapping[str, str]) -> str:
@@ -118,6 +157,8 @@ def _written(spec: NodeGroupSpec) -> str:
     A property that a later release added is left out where it has its default.
     """
     given = {each: getattr(spec, each.name) for each in fields(spec)}
+    # Of an image of the user's EKS is told no version: another one changes nothing.
+    given |= {each: spec.node_version for each in given if each.name == "kubernetes_version"}
     values = {
         each.name: repr(value)
         for each, value in given.items()

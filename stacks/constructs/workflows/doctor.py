@@ -11,7 +11,8 @@ from constructs import Construct
 from lamplighter.lab.model import Lab
 from stacks.constructs.channels import Channels
 from stacks.constructs.functions.functions import Function, FunctionCode
-from stacks.constructs.functions.permissions import Grants, Permissions
+from stacks.constructs.functions.permissions import Permissions
+from stacks.constructs.grants import Grants
 from stacks.names import Names
 
 VISIT = Duration.days(30)

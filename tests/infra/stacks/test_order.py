@@ -258,3 +258,10 @@ def test_a_pool_as_the_first_release_deployed_it_is_no_change(synthesise: Callab
 
     for kind in ("Custom::LamplighterGate", "Custom::LamplighterDesiredSize"):
         assert now.one(kind)["Digest"] == of_then.one(kind)["Digest"]
+
+
+def test_a_bottlerocket_pool_as_it_was_before_images_had_families_is_no_change(
+    without_operator: Assembly,
+) -> None:
+    """Its digest had a start script that Bottlerocket never ran: without it, a leased pool would refuse a deploy."""
+    assert digests(without_operator)["rocket"] == "66cfdc74b8533e31"

@@ -186,6 +186,21 @@ def test_a_group_that_is_there_keeps_its_role(cloudformation: CloudFormation) ->
     assert cloudformation.answer["Status"] == "SUCCESS"
 
 
+@pytest.mark.usefixtures("lab")
+def test_nodes_with_an_image_of_the_user_s_are_told_the_network_of_services(
+    cloudformation: CloudFormation,
+) -> None:
+    network = boto3.client("eks").describe_cluster(name=LAB)["cluster"]["kubernetesNetworkConfig"]
+
+    cloudformation.asks("Create", "ServiceCidr", Cluster=LAB)
+
+    assert cloudformation.answer["Data"] == {"ServiceCidr": network["serviceIpv4Cidr"]}
+    cloudformation.asks("Create", "ServiceCidr", Cluster="nobody")
+    assert cloudformation.answer["Status"] == "FAILED"
+    cloudformation.asks("Delete", "ServiceCidr", Cluster="nobody")
+    assert cloudformation.answer["Status"] == "SUCCESS"
+
+
 def test_a_pool_that_nobody_holds_may_be_changed(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
     lab.lease(opens=60)
 

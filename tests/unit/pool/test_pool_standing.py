@@ -255,6 +255,19 @@ def test_what_stands_beside_the_pools_of_an_own_cluster_is_named_with_its_price(
     assert (unknown.to_json()["price"], str(unknown.cost)) == (None, "not known here")
 
 
+def test_node_groups_that_are_always_on_are_named_and_windows_has_no_price_here() -> None:
+    groups = {"linux": {"nodes": 3}, "windows": {"ami_type": "WINDOWS_FULL_2022_x86_64"}}
+    lab = Lab.model_validate({"name": "lab", "cluster": {"node_groups": groups}})
+
+    found = {str(item.what): item for item in unguarded(lab)}
+
+    linux, windows = found["node group linux"], found["node group windows"]
+    assert (str(linux.counted), linux.price) == ("3 x m5.large", prices.on_demand(lab.region, "m5.large"))
+    assert str(found["volumes of node group windows"].counted) == "2 x 50 GiB"
+    # The table of prices is for Linux; Windows costs its licence as well.
+    assert windows.price is None
+
+
 def test_of_a_cluster_that_was_there_before_only_its_control_plane_is_named() -> None:
     document = {"name": "lab", "cluster": {"existing": "school"}, "pools": {"gpu": {}}}
 

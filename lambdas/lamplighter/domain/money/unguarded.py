@@ -72,6 +72,7 @@ def unguarded(lab: "Lab") -> Iterator[UnguardedCost]:
             gib,
             _GIB_MONTH,
         )
+        yield from _node_groups(lab, gib)
     else:
         of_cluster = reason("money.counted.of-cluster", number=1, cluster=lab.cluster.existing)
         yield hourly(control_plane, of_cluster, "eks_cluster_hour")
@@ -86,3 +87,21 @@ def unguarded(lab: "Lab") -> Iterator[UnguardedCost]:
     yield hourly(
         reason("money.standing.load-balancers"), reason("money.counted.your-services"), "load_balancer_hour"
     )
+
+
+def _node_groups(lab: "Lab", gib: Decimal | None) -> Iterator[UnguardedCost]:
+    """The groups that are always on. Windows nodes also pay for its licence, which the table of prices leaves out."""
+    for name, group in lab.cluster.node_groups.items():
+        windows = group.family == "windows"
+        yield UnguardedCost(
+            reason("money.standing.node-group", group=name),
+            reason("money.counted.nodes", nodes=group.nodes, type=group.instance_type),
+            None if windows else prices.on_demand(lab.region, group.instance_type),
+            _HOUR,
+        )
+        yield UnguardedCost(
+            reason("money.standing.node-group-volumes", group=name),
+            reason("money.counted.volumes", nodes=group.nodes, gib=group.disk_gib),
+            gib,
+            _GIB_MONTH,
+        )

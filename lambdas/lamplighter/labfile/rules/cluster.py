@@ -1,4 +1,4 @@
-"""Mistakes that would fail a deploy only after a quarter of an hour: network, zones, images, versions, taints, quotas.
+"""Mistakes that would fail a deploy only after a quarter of an hour: network, zones, drivers, versions, taints, quotas.
 
 Only for resources that we create: AWS knows an adopted cluster and its node groups better.
 """
@@ -8,7 +8,7 @@ from ipaddress import IPv4Network, ip_network
 from string import ascii_lowercase
 
 from lamplighter.data import instance_types, versions
-from lamplighter.lab.keys import Path, nearest
+from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
 from lamplighter.lab.operator import tolerated
 from lamplighter.lab.pools import Pool
@@ -25,7 +25,6 @@ LETTERS = tuple(ascii_lowercase)
 
 VERSION: Path = ("cluster", "kubernetes_version")
 ZONES: Path = ("cluster", "zones")
-SYSTEM: Path = ("cluster", "system_nodes")
 OPERATOR: Path = ("gpu_operator", "version")
 
 
@@ -48,7 +47,6 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
             " or write workload_identity: node"
         )
         yield Misfit(("cluster", "addons"), said, (("cluster", "workload_identity"),))
-    yield from _system_nodes(lab)
     if lab.gpu_operator.enabled:
         yield from _operator(lab)
 
@@ -119,49 +117,6 @@ def _endpoint(lab: Lab) -> Iterator[Misfit]:
         yield Misfit(("cluster", "endpoint", "public"), said)
 
 
-def _system_nodes(lab: Lab) -> Iterator[Misfit]:
-    nodes = lab.cluster.system_nodes
-    if not nodes.min_nodes <= nodes.nodes <= nodes.max_nodes:
-        yield Misfit(
-            (*SYSTEM, "nodes"),
-            f"is {nodes.nodes}, write a number from min_nodes {nodes.min_nodes} to max_nodes {nodes.max_nodes}",
-            ((*SYSTEM, "min_nodes"), (*SYSTEM, "max_nodes")),
-        )
-    yield from _image(lab, SYSTEM, nodes.ami_type, nodes.instance_type)
-
-
-def _image(lab: Lab, path: Path, ami_type: str, instance_type: str) -> Iterator[Misfit]:
-    known = versions.ami_types()
-    image = known.get(ami_type)
-    if image is None:
-        closest = nearest(ami_type, list(known))
-        yield Misfit(
-            (*path, "ami_type"), f"is {shown(ami_type)}, no image type we know; the nearest is {closest}"
-        )
-        return
-    architecture = instance_types.architecture(instance_type)
-    if architecture is not None and architecture != image.architecture:
-        alike = [
-            name
-            for name, other in known.items()
-            if other.architecture == architecture and other.nvidia == image.nvidia
-        ]
-        yield Misfit(
-            (*path, "ami_type"),
-            f"is {ami_type} for {image.architecture}, but {instance_type} is {architecture};"
-            f" write {nearest(ami_type, alike)}",
-            ((*path, "instance_type"),),
-        )
-    version = lab.cluster.kubernetes_version
-    stated = lab.cluster.existing is None or "kubernetes_version" in lab.cluster.model_fields_set
-    if stated and not image.fit.holds(version):
-        yield Misfit(
-            (*path, "ami_type"),
-            f"is {ami_type}, which EKS has for Kubernetes {image.fit}, not for {version}; write an AL2023 type",
-            (VERSION,),
-        )
-
-
 def _pool(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
     if pool.instance_type and instance_types.has_no_gpu(pool.instance_type):
         said = f"is {pool.instance_type}, which has no NVIDIA GPU; write a type such as g5.xlarge"
@@ -173,9 +128,8 @@ def _pool(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
         most = len(lab.cluster.zones) - 1
         said = f"is {pool.zone_index}, but cluster.zones counts from 0 to {most}"
         yield Misfit((*path, "zone_index"), said, (ZONES,))
-    yield from _image(lab, path, pool.ami_type, pool.instance_type)
     image = versions.ami_types().get(pool.ami_type)
-    if image is not None and not image.nvidia and not _operator_brings_driver(lab):
+    if image is not None and not image.nvidia and not _driver_comes_otherwise(lab, pool):
         said = f"is {pool.ami_type}, which has no NVIDIA driver; write one with NVIDIA, such as AL2023_x86_64_NVIDIA"
         yield Misfit((*path, "ami_type"), said)
     for index, taint in enumerate(pool.taints):
@@ -192,7 +146,10 @@ def _pool(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
             )
 
 
-def _operator_brings_driver(lab: Lab) -> bool:
+def _driver_comes_otherwise(lab: Lab, pool: Pool) -> bool:
+    """The operator brings it; a Windows pool is refused for another reason (node_groups.py)."""
+    if pool.family == "windows":
+        return True
     driver = lab.gpu_operator.values.get("driver")
     return lab.gpu_operator.enabled and isinstance(driver, dict) and driver.get("enabled") is True
 

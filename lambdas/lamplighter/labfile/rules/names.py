@@ -17,6 +17,8 @@ from lamplighter.labfile.rules.parts import Misfit
 MOST_TAGS = 40
 LONGEST_TAG_KEY, LONGEST_TAG = 128, 256
 LONGEST_LABEL = 63
+# EKS user guide, taints of managed node groups.
+MOST_TAINTS = 50
 _TAG = re.compile(r"[\w +\-=.:/@]*")
 TAG_LETTERS = "letters, digits, spaces or any of + - = . _ : / @"
 _NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
@@ -37,9 +39,15 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
     if lab.cluster.existing is None:
         nodes = lab.cluster.system_nodes
         places.append((("cluster", "system_nodes"), nodes.labels, nodes.taints))
+        places += [
+            (("cluster", "node_groups", name), group.labels, group.taints)
+            for name, group in lab.cluster.node_groups.items()
+        ]
     for path, labels, taints in places:
         for key, value in labels.items():
             yield from _label(key, value, (*path, "labels", key))
+        if len(taints) > MOST_TAINTS:
+            yield Misfit((*path, "taints"), f"are {len(taints)}, EKS takes at most {MOST_TAINTS}")
         for index, taint in enumerate(taints):
             yield from _label(taint.key, taint.value, (*path, "taints", index))
 
@@ -81,6 +89,14 @@ def _node_groups(lab: Lab) -> Iterator[Misfit]:
             yield Misfit(path, problem, (("name",), ("pools", name, "existing")))
         else:
             taken[known] = f"pool {name}"
+    for name in lab.cluster.node_groups if ours else ():
+        group = lab.always_on_name(name)
+        known = _alike(group)
+        if known in taken:
+            problem = f"makes the node group {group}, but for case, - and _ that of {taken[known]}; write another name"
+            yield Misfit(("cluster", "node_groups", name), problem, (("name",),))
+        else:
+            taken[known] = f"cluster.node_groups.{name}"
 
 
 def _alike(name: str) -> str:

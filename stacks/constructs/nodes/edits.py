@@ -11,34 +11,47 @@ from dataclasses import asdict
 
 from lamplighter.domain.capacity.node_group.edit import Keys, NodeGroupSides, Side
 from lamplighter.lab.model import Lab
-from stacks.constructs.pool.node_group import LaunchTemplate, NodeGroupSpec
+from lamplighter.lab.types import Part
+from stacks.constructs.nodes.node_group import LaunchTemplate
+from stacks.constructs.nodes.spec import NodeGroupSpec
 
 REPLACING = ("disk_gib", "instance_type", "max_pods", "metadata_hop_limit", "packages", "update_packages")
 SETTINGS = ("labels", "taints")
 SIZES = ("max_nodes", "min_nodes", "nodes")
+# With an image of the user's, taints are in the user data (NodeGroupSpec.group_taints).
+OF_OWN_IMAGE = ("image", "taints")
 
 
 def sides(
-    lab: Lab, spec: NodeGroupSpec, template: LaunchTemplate, *, pool: str | None = None, desired: int = 0
+    lab: Lab,
+    spec: NodeGroupSpec,
+    template: LaunchTemplate,
+    *,
+    part: str,
+    owner: Part,
+    desired: int | None = None,
 ) -> NodeGroupSides:
-    """Both sides of one group. A pool has no sizes here, because another step writes them."""
-    part = f"pools.{pool}" if pool else "cluster.system_nodes"
-    owner = lab.pools[pool] if pool else lab.cluster.system_nodes
+    """Both sides of the group that the lab has at `part`. A pool's sizes are not here: another step writes them."""
     given: Mapping[str, object] = owner.model_dump(mode="json")
     cluster = {
         "cluster.kubernetes_version": lab.cluster.kubernetes_version,
         "cluster.workload_identity": lab.cluster.workload_identity,
     }
-    bounds = [] if pool else [spec.min_size, spec.max_size, desired]
-    sent = [dict(spec.labels), list(map(asdict, spec.taints)), dict(spec.tags), spec.update_strategy]
+    replacing = (*REPLACING, *OF_OWN_IMAGE) if spec.custom else REPLACING
+    settings = [name for name in SETTINGS if name not in replacing]
+    bounds = [] if desired is None else [spec.min_size, spec.max_size, desired]
+    sent = [dict(spec.labels), list(map(asdict, spec.group_taints)), dict(spec.tags), spec.update_strategy]
     return NodeGroupSides(
         replacing=Side(
-            _digest([spec.kubernetes_version, template.resolved]),
-            {**_keys(part, given, REPLACING), **cluster},
+            _digest([spec.node_version, template.resolved]),
+            {**_keys(part, given, replacing), **cluster},
         ),
         settings=Side(
             _digest([bounds, sent, lab.tags]),
-            {**_keys(part, given, SETTINGS if pool else (*SETTINGS, *SIZES)), "tags": _text(lab.tags)},
+            {
+                **_keys(part, given, settings if desired is None else (*settings, *SIZES)),
+                "tags": _text(lab.tags),
+            },
         ),
     )
 

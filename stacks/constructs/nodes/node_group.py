@@ -1,14 +1,14 @@
 """A managed node group: its role, its launch template and its size.
 
 Instance type and disk are in the launch template. On the group itself a change of them would replace the group, and a
-group with a fixed name cannot be replaced. The template has no tag that a lab may change: EKS refuses an update of
-template and tags together, and a new template replaces every node.
+group with a fixed name cannot be replaced. An image of the user's is in the template too: EKS then takes neither
+image type nor version. The template has no tag that a lab may change: EKS refuses an update of template and tags
+together, and a new template replaces every node.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from aws_cdk import Fn, Stack, Tags
+from aws_cdk import Stack, Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
@@ -17,6 +17,9 @@ from constructs import Construct
 from stacks.constructs.accepted import accept_managed_policies
 from stacks.constructs.deploy_steps import deploy_step
 from stacks.constructs.functions.functions import Function
+from stacks.constructs.nodes.disks import disks
+from stacks.constructs.nodes.spec import ClusterAddress, NodeGroupSpec
+from stacks.constructs.nodes.user_data import user_data
 
 # EKS has its own names for the taint effects of Kubernetes.
 EFFECTS = {
@@ -30,47 +33,19 @@ NODE_POLICIES = {
     "AmazonEKS_CNI_Policy": "The default lab gives it to its nodes, as the Terraform module does.",
     "AmazonSSMManagedInstanceCore": "SSM instead of SSH: no key pair, no open port, sessions under a role.",
 }
-# The volume with images and containers: on Bottlerocket it is the second one.
-DISK, BOTTLEROCKET_DISK = "/dev/xvda", "/dev/xvdb"
-
-
-@dataclass(frozen=True)
-class NodeGroupTaint:
-    """A taint, with the values of Kubernetes."""
-
-    key: str
-    value: str
-    effect: str
-
-
-@dataclass(frozen=True)
-class NodeGroupSpec:
-    """The properties of a node group that do not depend on other resources."""
-
-    name: str
-    lab: str
-    kubernetes_version: str
-    instance_type: str
-    ami_type: str
-    disk_gib: int
-    min_size: int
-    max_size: int
-    hop_limit: int = 2
-    max_pods: int | None = None
-    start_script: str | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
-    taints: Sequence[NodeGroupTaint] = ()
-    tags: Mapping[str, str] = field(default_factory=dict)
-    # How EKS replaces nodes: MINIMAL stops a node before it starts another, so that a pool never needs more
-    # instances than its quota has. DEFAULT starts one first.
-    update_strategy: str = "DEFAULT"
 
 
 class LaunchTemplate(Construct):
-    """The launch template of a node group."""
+    """The launch template of a node group; a group with its own image needs the cluster that it joins."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, spec: NodeGroupSpec, security_groups: Sequence[str]
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        spec: NodeGroupSpec,
+        security_groups: Sequence[str],
+        cluster: ClusterAddress | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         tags = [
@@ -80,22 +55,13 @@ class LaunchTemplate(Construct):
         ]
         data = ec2.CfnLaunchTemplate.LaunchTemplateDataProperty(
             instance_type=spec.instance_type,
-            block_device_mappings=[
-                ec2.CfnLaunchTemplate.BlockDeviceMappingProperty(
-                    device_name=BOTTLEROCKET_DISK if _is_bottlerocket(spec) else DISK,
-                    ebs=ec2.CfnLaunchTemplate.EbsProperty(
-                        volume_size=spec.disk_gib,
-                        volume_type="gp3",
-                        encrypted=True,
-                        delete_on_termination=True,
-                    ),
-                )
-            ],
+            image_id=spec.image,
+            block_device_mappings=disks(spec),
             metadata_options=ec2.CfnLaunchTemplate.MetadataOptionsProperty(
                 http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=spec.hop_limit
             ),
             security_group_ids=list(security_groups),
-            user_data=_user_data(spec),
+            user_data=user_data(spec, cluster),
             tag_specifications=[
                 ec2.CfnLaunchTemplate.TagSpecificationProperty(resource_type=kind, tags=tags)
                 for kind in ("instance", "volume")
@@ -140,10 +106,10 @@ class NodeGroup(Construct):
             "Group",
             cluster_name=cluster_name,
             nodegroup_name=spec.name,
-            version=spec.kubernetes_version,
+            version=spec.node_version,
             node_role=self.role.role_arn,
             subnets=[subnet.ref for subnet in subnets],
-            ami_type=spec.ami_type,
+            ami_type=None if spec.custom else spec.ami_type,
             capacity_type="ON_DEMAND",
             launch_template=eks.CfnNodegroup.LaunchTemplateSpecificationProperty(
                 id=template.resource.ref, version=version
@@ -161,7 +127,7 @@ class NodeGroup(Construct):
             labels=dict(spec.labels),
             taints=[
                 eks.CfnNodegroup.TaintProperty(key=taint.key, value=taint.value, effect=EFFECTS[taint.effect])
-                for taint in spec.taints
+                for taint in spec.group_taints
             ]
             or None,
             tags=dict(spec.tags) or None,
@@ -184,35 +150,3 @@ def version_of(template: LaunchTemplate, *, cluster_name: str, nodegroup: str, f
         },
     )
     return step.get_att_string("Version")
-
-
-def _is_bottlerocket(spec: NodeGroupSpec) -> bool:
-    return spec.ami_type.startswith("BOTTLEROCKET")
-
-
-def _user_data(spec: NodeGroupSpec) -> str | None:
-    """The user data that EKS merges into its own: nodeadm's settings, then a script."""
-    if _is_bottlerocket(spec):
-        # Bottlerocket takes settings in TOML only, runs no script and has no packages.
-        settings = f"[settings.kubernetes]\nmax-pods = {spec.max_pods}\n"
-        return Fn.base64(settings) if spec.max_pods is not None else None
-    parts = ec2.MultipartUserData()
-    if spec.max_pods is not None:
-        parts.add_part(
-            ec2.MultipartBody.from_raw_body(
-                content_type="application/node.eks.aws",
-                body=(
-                    "---\napiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n"
-                    f"    config:\n      maxPods: {spec.max_pods}\n"
-                ),
-            )
-        )
-    if spec.start_script is not None:
-        parts.add_part(
-            ec2.MultipartBody.from_raw_body(
-                content_type='text/x-shellscript; charset="us-ascii"', body=spec.start_script
-            )
-        )
-    if spec.max_pods is None and spec.start_script is None:
-        return None
-    return Fn.base64(parts.render())

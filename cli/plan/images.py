@@ -1,0 +1,37 @@
+"""Notes of `check` on images: what a lab may have, but what ends or surprises."""
+
+from collections.abc import Iterator
+
+from lamplighter.data import versions
+from lamplighter.lab.model import Lab
+from lamplighter.lab.nodes.images import ImageFamily
+
+
+def notes(lab: Lab) -> Iterator[str]:
+    """The end of Amazon Linux 2, drivers without a GPU, and Linux pods on Windows nodes."""
+    if lab.cluster.existing is not None:
+        return
+    old = [key for key, family in _families(lab) if family == "al2"]
+    if old:
+        yield (
+            f"AWS ended Amazon Linux 2 for EKS on 2025-11-26: {' and '.join(old)} get no new images, and Kubernetes"
+            " 1.33 has none; move to an AL2023 type before you upgrade"
+        )
+    for name, group in lab.cluster.node_groups.items():
+        known = versions.ami_types().get(group.ami_type)
+        if known is not None and known.nvidia:
+            yield f"node group {name} has an image with the NVIDIA driver, but {group.instance_type} has no GPU"
+        if group.family == "windows" and not any(
+            taint.effect != "PreferNoSchedule" for taint in group.taints
+        ):
+            yield (
+                f"node group {name} runs Windows without a taint: a pod that does not select kubernetes.io/os may land"
+                " there and never start; add a taint such as {key: os, value: windows}"
+            )
+
+
+def _families(lab: Lab) -> Iterator[tuple[str, ImageFamily]]:
+    """The family of each group that the lab creates, by its key."""
+    yield "cluster.system_nodes", lab.cluster.system_nodes.family
+    yield from ((f"pools.{name}", pool.family) for name, pool in lab.pools.items())
+    yield from ((f"cluster.node_groups.{name}", one.family) for name, one in lab.cluster.node_groups.items())
