@@ -264,6 +264,7 @@ class Cloud:
         self._undo.callback(gateway.stop)
         self.aws.moto_additions.control_plane(gateway.endpoint, authority)
         self._fleet.network.allows = self.aws.moto_additions.paths.allows
+        self._fleet.network.windows_right = self.aws.moto_additions.windows_right
         self._fleet.start()
         self._undo.callback(self._fleet.stop)
         self.aws.moto_additions.fleet(self._fleet)
