@@ -4,8 +4,8 @@ With the strategy DEFAULT it first adds nodes, two for each zone or as many as m
 none. Then it replaces the old nodes, as many at a time as may be unavailable, and restores the sizes. With MINIMAL it
 adds none: each old node goes before its successor comes, so an empty group starts nothing.
 
-What a failed update leaves behind is not published. Here EKS takes its additional nodes away, opens the old nodes
-again, and the group keeps its version [est].
+What a failed update leaves behind is not published. Here EKS takes its additional nodes away and opens the old nodes
+again, and the group keeps its version. Pods that stayed are an issue of its health until an update succeeds [est].
 """
 
 from collections.abc import Callable, Iterator
@@ -26,6 +26,7 @@ STEP_SECONDS = 25 * 60.0
 AFTER_EVICTION_SECONDS = 60.0
 #: The quota of nodes that are replaced at a time.
 MOST_AT_A_TIME = 100
+EVICTION = "PodEvictionFailure"
 
 
 @dataclass
@@ -85,8 +86,11 @@ class Rolling:
             ]
             self._take_back(group, old)
             self._undo()
+            if failure.code == EVICTION:
+                self._nodegroup.degrade(failure.code, failure.message, failure.resources)
             status = "Failed"
         else:
+            self._nodegroup.issues = [one for one in self._nodegroup.issues if one["code"] != EVICTION]
             status = "Successful"
         self._resize(*before)
         self._update.status = status
@@ -117,7 +121,7 @@ class Rolling:
         stayed = [instance for instance in batch if not self._evict(instance)]
         if stayed:
             raise _Failure(
-                "PodEvictionFailure",
+                EVICTION,
                 # aws/containers-roadmap 1282
                 f"Reached max retries while trying to evict pods from nodes in node group {self._nodegroup.name}",
                 [self._name(instance) for instance in stayed],

@@ -3,7 +3,7 @@
 Then what keeps the pods of a node where they are: the update of its group fails by name, and is repeated.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -69,28 +69,45 @@ def test_a_leased_pool_is_not_rolled(lab: LabDay, first: Lease, tmp_path: Path) 
     assert lab.lease(first.id).closes == first.closes
 
 
-def test_the_control_plane_moves_first_and_an_empty_pool_starts_no_node(
+def test_pods_that_stay_stop_the_upgrade_after_the_control_plane(
     lab: LabDay, first: Lease, tmp_path: Path
 ) -> None:
-    # given that the lease has ended
+    # given that the lease has ended, and a pod on the system nodes whose budget allows no eviction
     lab.until_state(first.id, LeaseState.CLOSED, within=timedelta(hours=4))
     lab.until_quiet()
-    begun, old = lab.now, names(lab)
+    guard(lab)
+    holder = node_of_the_pod(lab)
 
-    # when the lab is deployed with 1.35
-    ended = lab.cloud.redeploy(written(tmp_path, "1.35"))
+    # when the lab is deployed with 1.35, without a rollback that could not take the control plane back
+    ended = lab.cloud.redeploy(written(tmp_path, "1.35"), roll_back=False)
 
-    # then all is of that version, and the control plane was the first
+    # then EKS's error is said, the control plane is of the new version, and its nodes may be of the old one
+    assert ended[-1].status == "UPDATE_FAILED", told(ended)
+    assert TOO_LONG in ended[-1].failure()
+    assert state(lab)["cluster"] == "1.35"
+    assert nodegroup(lab, SYSTEM)["version"] == "1.34"
+    assert (ready(lab), node_of_the_pod(lab)) == (True, holder)
+
+
+def test_the_groups_follow_the_control_plane_and_an_empty_pool_starts_no_node(
+    lab: LabDay, first: Lease, tmp_path: Path
+) -> None:
+    # given that the pod and its budget are gone
+    release(lab)
+
+    # when the same deploy is repeated
+    ended = lab.cloud.redeploy(written(tmp_path, "1.35"), roll_back=False)
+
+    # then all is of the new version, and the control plane was the first
     assert complete(ended), told(ended)
     assert state(lab) == {"cluster": "1.35", SYSTEM: "1.35", POOL: "1.35"}
-    assert next(whose for whose, _ in updates(lab)) == "cluster"
-    assert {whose for whose, _ in updates(lab)} == {"cluster", SYSTEM, POOL}
-    assert {status for _, status in updates(lab)} == {"Successful"}
+    done = [whose for whose, status in updates(lab) if status == "Successful"]
+    assert done[0] == "cluster"
+    assert sorted(done) == sorted(["cluster", SYSTEM, POOL])
 
-    # and the system nodes are others, and the pool never had one
-    assert versions(lab, SYSTEM) == {"v1.35"}
-    assert not old & names(lab)
-    assert launches(lab, POOL, begun) == []
+    # and the system nodes are of it, and the pool had no node since the lease
+    lab.until("the system nodes are new", lambda _: versions(lab, SYSTEM) == {"v1.35"}, timedelta(minutes=30))
+    assert launches(lab, POOL, first.closes) == []
     assert lab.live() == ()
 
 
@@ -105,12 +122,36 @@ def test_the_next_lease_is_proven_on_the_new_version(lab: LabDay, first: Lease) 
     lab.until_quiet()
 
 
-def test_pods_that_cannot_be_evicted_fail_the_update_by_name(lab: LabDay, tmp_path: Path) -> None:
+def test_diagnose_names_the_pods_that_stopped_an_update_by_hand(lab: LabDay) -> None:
+    # given a lease, and on its node a student's pod whose budget allows no eviction
+    lease = lab.open(1, "2h")
+    lab.until_state(lease.id, LeaseState.OPEN)
+    proven(lab, lease)
+    there, [node] = lab.live(), nodes(lab, POOL)
+    name = str(node["metadata"]["name"])
+    tolerated = [{"key": "nvidia.com/gpu", "operator": "Exists"}]
+    guard(lab, nodeSelector={"kubernetes.io/hostname": name}, tolerations=tolerated)
+
+    # when somebody updates the node group by hand
+    hand = lab.api("eks").update_nodegroup_version(clusterName=lab.pool.cluster, nodegroupName=POOL)["update"]
+    lab.until("EKS gives up", lambda _: details(lab, POOL)[-1]["status"] == "Failed", timedelta(minutes=40))
+
+    # then the diagnosis names it and the node, and the lease has its node still
+    assert details(lab, POOL)[-1]["id"] == hand["id"]
+    said = lab.command("diagnose", "gpu", "--json", "-")
+    found = [(each["cause"], each["object"]) for each in said.document["findings"]]
+    assert found == [("pods-not-evicted", name)], said
+    assert (lab.live(), lab.lease(lease.id).state) == (there, LeaseState.OPEN)
+    release(lab)
+    lab.until_state(lease.id, LeaseState.CLOSED, within=timedelta(hours=4))
+    lab.until_quiet()
+
+
+def test_what_an_edit_of_the_nodes_began_is_taken_back_if_their_pods_stay(
+    lab: LabDay, tmp_path: Path
+) -> None:
     # given a pod on the system nodes whose budget allows no eviction
-    admin = lab.cloud.control_plane.admin()
-    admin.create(DEPLOYMENTS, DEPLOYMENT)
-    admin.create(BUDGETS, BUDGET)
-    lab.until("the pod is there", lambda _: ready(lab), timedelta(minutes=10))
+    guard(lab)
     before, there, holder = nodegroup(lab, SYSTEM), names(lab), node_of_the_pod(lab)
 
     # when a deploy replaces the system nodes
@@ -119,13 +160,14 @@ def test_pods_that_cannot_be_evicted_fail_the_update_by_name(lab: LabDay, tmp_pa
     # then that fails with EKS's error
     assert ended[-1].status == "UPDATE_ROLLBACK_COMPLETE", told(ended)
     assert TOO_LONG in ended[-1].failure()
-    [failed] = [update for update in details(lab, SYSTEM) if update["status"] == "Failed"]
+    failed = details(lab, SYSTEM)[-1]
     assert failed["errors"][0]["errorCode"] == "PodEvictionFailure"
     assert failed["errors"][0]["resourceIds"] == [holder]
 
     # and nothing is half done: the pod runs where it was, as many nodes take pods, the group and its disk are as before
     now = nodegroup(lab, SYSTEM)
-    assert (now["status"], now["scalingConfig"]) == ("ACTIVE", before["scalingConfig"])
+    assert now["health"]["issues"][0]["code"] == "PodEvictionFailure"
+    assert now["scalingConfig"] == before["scalingConfig"]
     assert disk(lab) == 30
     lab.until("the nodes are as many", lambda _: len(names(lab)) == len(there), timedelta(minutes=30))
     assert not any(node["spec"].get("unschedulable") for node in nodes(lab, SYSTEM))
@@ -141,25 +183,47 @@ def test_when_the_budget_allows_it_the_same_deploy_is_done(lab: LabDay, tmp_path
 
     # then it is done
     assert complete(ended), told(ended)
-    assert disk(lab) == 40
+    assert (disk(lab), nodegroup(lab, SYSTEM)["status"]) == (40, "ACTIVE")
     lab.until("the pod runs again", lambda _: ready(lab), timedelta(minutes=10))
 
 
-DEPLOYMENT: Object = {
-    "metadata": {"name": "guarded"},
-    "spec": {
-        "replicas": 1,
-        "selector": {"matchLabels": {"app": "guarded"}},
-        "template": {
-            "metadata": {"labels": {"app": "guarded"}},
-            "spec": {"containers": [{"name": "main", "image": "busybox", "command": ["sleep", "infinity"]}]},
-        },
-    },
-}
 BUDGET: Object = {
     "metadata": {"name": "guarded"},
     "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "guarded"}}},
 }
+
+
+def guard(lab: LabDay, **spec: object) -> None:
+    """A pod, on the system nodes unless the spec says otherwise, and a budget that keeps it there."""
+    admin = lab.cloud.control_plane.admin()
+    if admin.find(f"{DEPLOYMENTS}/guarded") is None:
+        admin.create(DEPLOYMENTS, deployment(spec))
+    admin.create(BUDGETS, BUDGET)
+    lab.until("the pod is there", lambda _: ready(lab), timedelta(minutes=10))
+
+
+def release(lab: LabDay) -> None:
+    """Takes both away."""
+    admin = lab.cloud.control_plane.admin()
+    for address in (BUDGETS, DEPLOYMENTS):
+        admin.delete(f"{address}/guarded")
+    gone = "/api/v1/namespaces/default/pods?labelSelector=app=guarded"
+    lab.until("the pod is gone", lambda _: not admin.get(gone)["items"], timedelta(minutes=10))
+
+
+def deployment(spec: Mapping[str, object]) -> Object:
+    main = {"name": "main", "image": "busybox", "command": ["sleep", "infinity"]}
+    return {
+        "metadata": {"name": "guarded"},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": {"app": "guarded"}},
+            "template": {
+                "metadata": {"labels": {"app": "guarded"}},
+                "spec": {"containers": [main], **spec},
+            },
+        },
+    }
 
 
 def written(folder: Path, version: str, disk: int = 30) -> Path:
