@@ -77,7 +77,7 @@ class Nodegroups:
         #: Called with a node group that is gone and the groups that are left.
         self.removed: list[Callable[[Nodegroup, list[Nodegroup]], None]] = []
         self._lock = threading.RLock()
-        self._health = Health(timers, scaling, self.behind)
+        self._health = Health(timers, scaling, self.behind, self._joined)
         scaling.listeners.gone.append(self._gone)
         clusters.node_versions = self._versions
 
@@ -88,6 +88,9 @@ class Nodegroups:
     def known(self) -> list[Nodegroup]:
         """All node groups."""
         return list(self._nodegroups.values())
+
+    def _joined(self, instance: str) -> bool:
+        return self.fleet is None or self.fleet.joined(instance)
 
     def _versions(self, cluster: str) -> dict[str, str]:
         return {one.name: one.version for one in self.known() if one.cluster == cluster}

@@ -3,34 +3,30 @@
 Only the cluster's name is required: bootstrap.sh asks EKS for the rest (amazon-eks-ami, templates/al2).
 """
 
+import re
 import shlex
 
 from local.fleet.boot.mime import parts
 from local.fleet.boot.settings import BadUserData, NodeSettings, kubelet_flags
 
 SCRIPT = "/etc/eks/bootstrap.sh"
+#: A call begins its line; a line that only names the script, such as one of sed, is no call.
+_CALL = re.compile(rf"^\s*(?:exec\s+|bash\s+)?{re.escape(SCRIPT)}(?=\s|$)(.*)$", re.MULTILINE)
+#: A script of the template may append a flag to those of bootstrap.sh; of two flags the last one counts.
+_APPENDED = re.compile(r'KUBELET_EXTRA_ARGS\+=\\?"\s*--max-pods=(\d+)')
 
 
 def read(text: str) -> NodeSettings:
     """The settings of the last call. Raises BadUserData if no script calls bootstrap.sh."""
     scripts = [body for kind, body in parts(text) if kind == "text/x-shellscript"] or [text]
-    calls = [words for script in scripts for words in _calls(script)]
+    calls = [shlex.split(call) for each in scripts for call in _CALL.findall(each.replace("\\\n", " "))]
     if not calls:
         raise BadUserData(f"no script of the user data calls {SCRIPT}")
-    return _settings(calls[-1])
+    appended = [pods for each in scripts for pods in _APPENDED.findall(each)]
+    return _settings(calls[-1], int(appended[-1]) if appended else None)
 
 
-def _calls(script: str) -> list[list[str]]:
-    """The words of each call, after the script's name."""
-    calls = []
-    for line in script.replace("\\\n", " ").splitlines():
-        if SCRIPT in line and not line.lstrip().startswith("#"):
-            words = shlex.split(line.partition(SCRIPT)[2])
-            calls.append(words)
-    return calls
-
-
-def _settings(words: list[str]) -> NodeSettings:
+def _settings(words: list[str], appended_pods: int | None) -> NodeSettings:
     options: dict[str, str] = {}
     names: list[str] = []
     left = iter(words)
@@ -46,6 +42,6 @@ def _settings(words: list[str]) -> NodeSettings:
         authority=options.get("b64-cluster-ca", ""),
         labels=labels,
         taints=taints,
-        max_pods=pods,
+        max_pods=appended_pods or pods,
         required=("cluster",),
     )

@@ -115,6 +115,18 @@ def test_a_custom_image_is_told_by_the_form_of_its_data_and_starts_from_it(famil
     assert (found.labels, list(found.taints), found.max_pods) == ({"mine": "yes"}, [TAINT], 20)
 
 
+def test_a_script_may_append_to_the_flags_of_bootstrap() -> None:
+    sed = (
+        "#!/bin/bash\nsed -i 's/^KUBELET_EXTRA_ARGS=.*/&\\nKUBELET_EXTRA_ARGS+=\" --max-pods=70\"/' "
+        "/etc/eks/bootstrap.sh\n"
+    )
+    part = NODE_CONFIG.replace("#!/bin/bash\ndnf install -y htop\n", sed)
+
+    found = user_data.read(Family.AL2, merged(Family.AL2, START, part))
+
+    assert (found.cluster, found.max_pods) == ("lab", 70)
+
+
 @pytest.mark.parametrize(
     ("family", "without", "problem"),
     [
