@@ -201,7 +201,10 @@ class Nodegroups:
             undo = partial(self._restore, nodegroup, replace(nodegroup))
             if template:
                 nodegroup.launch_template = {**(nodegroup.launch_template or {}), **_completed(template)}
-            nodegroup.image_id = (data or {}).get("ImageId") or nodegroup.image_id
+            image_id = (data or {}).get("ImageId") or nodegroup.image_id
+            if image_id != nodegroup.image_id:
+                # Nobody knows what is in a custom image: its owner has made it for the cluster as it is now.
+                nodegroup.image_id, nodegroup.version = image_id, cluster["version"]
             nodegroup.version = request.get("version") or nodegroup.version
             params: dict[str, object] = {"Version": nodegroup.version}
             if template:

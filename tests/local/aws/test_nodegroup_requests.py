@@ -112,6 +112,31 @@ def test_into_the_data_of_a_custom_image_eks_writes_nothing(lab):
     assert "releaseVersion when using custom AMIs" in refused(update, releaseVersion="1.35.4-20260714")[1]
 
 
+def test_another_custom_image_is_of_the_version_of_the_cluster(aws):
+    lab = Lab(aws, version="1.34")
+    named = template(lab, CUSTOM)
+    lab.ready(launchTemplate=named, amiType="CUSTOM")
+    finished(lab, lab.aws.call("eks", "update_cluster_version", name="lab", version="1.35")["update"])
+    assert lab.nodegroup()["version"] == "1.34"
+
+    other = {**CUSTOM, "ImageId": "ami-0fedcba9876543210"}
+    lab.aws.call(
+        "ec2", "create_launch_template_version", LaunchTemplateId=named["id"], LaunchTemplateData=other
+    )
+    roll = lambda **more: lab.aws.call("eks", "update_nodegroup_version", **GPU, **more)  # noqa: E731
+    rolled = roll(launchTemplate={**named, "version": "2"})["update"]
+    lab.until(lambda: lab.update(rolled["id"])["status"] == "Successful")
+
+    assert (lab.nodegroup()["version"], lab.nodegroup()["releaseVersion"]) == ("1.35", other["ImageId"])
+    # and a group with an image of its owner cannot become one without
+    plain = {"InstanceType": "m5.large"}
+    lab.aws.call(
+        "ec2", "create_launch_template_version", LaunchTemplateId=named["id"], LaunchTemplateData=plain
+    )
+    found = refused(roll, launchTemplate={**named, "version": "3"})
+    assert "cannot switch between specifying an image id" in found[1]
+
+
 def derived_versions(lab):
     named = lab.group()["LaunchTemplate"]["LaunchTemplateId"]
     found = lab.aws.call("ec2", "describe_launch_template_versions", LaunchTemplateId=named)
