@@ -92,7 +92,9 @@ class Rolling:
         else:
             self._nodegroup.issues = [one for one in self._nodegroup.issues if one["code"] != EVICTION]
             status = "Successful"
-        self._resize(*before)
+        # Somebody else may have made it smaller meanwhile.
+        desired = min(before[2], group.desired)
+        self._resize(min(before[0], desired), before[1], desired)
         self._update.status = status
         self._nodegroup.seen_resize = self._clock.time()
         self._nodegroup.status = "DEGRADED" if self._nodegroup.issues else "ACTIVE"
@@ -129,10 +131,11 @@ class Rolling:
         self._clock.sleep(AFTER_EVICTION_SECONDS)
         there = set(group.members)
         surplus = max(0, group.desired - desired)
-        for number, instance in enumerate(batch):
-            if instance in group.members:
-                self._terminate(instance, decrement=number < surplus)
-        self._await_new(group, there, len(batch) - surplus)
+        # Somebody else may have ended one of them meanwhile.
+        left = [instance for instance in batch if instance in there and group.members[instance].counts()]
+        for number, instance in enumerate(left):
+            self._terminate(instance, decrement=number < surplus)
+        self._await_new(group, there, len(left) - surplus)
         self._wait(group, lambda: not set(batch) & set(group.members))
 
     def _evict(self, instance: str) -> bool:

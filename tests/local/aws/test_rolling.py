@@ -124,6 +124,18 @@ def test_pods_that_stay_fail_the_update_by_name_and_nothing_is_half_done(lab, ma
     assert (lab.nodegroup()["status"], lab.nodegroup()["health"]["issues"]) == ("ACTIVE", [])
 
 
+def test_a_group_that_is_emptied_meanwhile_stays_empty(lab, machines):
+    with_strategy(lab, MINIMAL).opened(1)
+    group = {"AutoScalingGroupName": lab.group()["AutoScalingGroupName"]}
+    none = {**group, "MinSize": 0, "DesiredCapacity": 0}
+    machines.before_eviction = [lambda: lab.aws.call("autoscaling", "update_auto_scaling_group", **none)]
+
+    assert rolled(lab)["status"] == "Successful"
+
+    lab.until(lambda: not lab.group()["Instances"])
+    assert lab.group()["DesiredCapacity"] == 0
+
+
 def test_force_takes_the_nodes_whose_pods_stay(lab, machines):
     old = with_strategy(lab, MINIMAL).opened(2).members()
     machines.stuck = set(old)
