@@ -97,6 +97,10 @@ RULES = {
         "a pod that failed with UnexpectedAdmissionError, without a new pod of its owner",
         "kubelet's device manager",
     ),
+    "pods-not-evicted": Rule(
+        "PodEvictionFailure in the node group's health, or in an update of its version that no later one made history",
+        "EKS user guide, managed-node-update-behavior; EKS service model",
+    ),
     "driver-mismatch": Rule(
         '"Driver/library version mismatch" from the device plugin, the validator, the runtime or a pod '
         "that holds a GPU",

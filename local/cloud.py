@@ -196,27 +196,31 @@ class Cloud:
             "LAMPLIGHTER_SLEEP": f"{self.aws.endpoint}{ClockPage.SLEEP}",
         }
 
-    def redeploy(self, lab_path: Path | None = None, *, import_existing: bool = False) -> list[Stack]:
+    def redeploy(
+        self, lab_path: Path | None = None, *, import_existing: bool = False, roll_back: bool = True
+    ) -> list[Stack]:
         """Deploys the lab again, from another file if given, while everything runs. Returns how each stack ended."""
         self._lab_path = lab_path or self._lab_path
         self.lab = labfile.load(self._lab_path)
-        return self.deploy(self._lab_path, import_existing=import_existing)
+        return self.deploy(self._lab_path, import_existing=import_existing, roll_back=roll_back)
 
-    def deploy(self, lab_path: Path, *, import_existing: bool = False) -> list[Stack]:
+    def deploy(self, lab_path: Path, *, import_existing: bool = False, roll_back: bool = True) -> list[Stack]:
         """Deploys a lab, this one or another beside it, while everything runs. Returns how each stack ended.
 
         Like `cdk deploy --all`, it stops at a stack that fails. Only with `import_existing` does it import what an
-        earlier deploy left behind.
+        earlier deploy left behind, and without `roll_back` a failed update stays as far as it came.
         """
         assembly = synthesise(lab_path, slack=self._slack_channel)
-        return self.deploy_assembly(assembly, import_existing=import_existing)
+        return self.deploy_assembly(assembly, import_existing=import_existing, roll_back=roll_back)
 
-    def deploy_assembly(self, assembly: Assembly, *, import_existing: bool = False) -> list[Stack]:
+    def deploy_assembly(
+        self, assembly: Assembly, *, import_existing: bool = False, roll_back: bool = True
+    ) -> list[Stack]:
         """The same as `deploy`, for a synthesised assembly, such as one of another release."""
         self.aws.assets.read(assembly.folder)
         ended: list[Stack] = []
         for template in assembly.stacks():
-            ended.append(self.aws.deploy(template, import_existing=import_existing))
+            ended.append(self.aws.deploy(template, import_existing=import_existing, roll_back=roll_back))
             if ended[-1].status not in COMPLETE:
                 break
             self._installed.fill_in(self.aws.around, template.name)
@@ -264,6 +268,7 @@ class Cloud:
         self._undo.callback(gateway.stop)
         self.aws.moto_additions.control_plane(gateway.endpoint, authority)
         self._fleet.network.allows = self.aws.moto_additions.paths.allows
+        self._fleet.network.windows_right = self.aws.moto_additions.windows_right
         self._fleet.start()
         self._undo.callback(self._fleet.stop)
         self.aws.moto_additions.fleet(self._fleet)

@@ -99,12 +99,12 @@ class EmbeddedAws:
         """Starts to answer."""
         self.server.start()
 
-    def deploy(self, stack: StackTemplate, *, import_existing: bool = False) -> Stack:
+    def deploy(self, stack: StackTemplate, *, import_existing: bool = False, roll_back: bool = True) -> Stack:
         """Creates or updates a stack, and waits until that has ended, successfully or not. An unchanged stack is no
         error.
 
         `import_existing`: imports resources that an earlier stack retained, as `cdk deploy --import-existing-resources`
-        does.
+        does. Without `roll_back` a failed update stays as far as it came, as with `cdk deploy --no-rollback`.
         """
         RECORD.stacks.add(stack.name)
         request = {
@@ -122,7 +122,9 @@ class EmbeddedAws:
             if error.response["Error"]["Code"] != "AlreadyExistsException":
                 raise
             try:
-                self.around.call("cloudformation", "update_stack", request)
+                self.around.call(
+                    "cloudformation", "update_stack", {**request, "DisableRollback": not roll_back}
+                )
             except ClientError as refusal:
                 if "No updates are to be performed" not in str(refusal):
                     raise

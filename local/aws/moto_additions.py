@@ -66,7 +66,7 @@ class MotoAdditions:
             seed=seed,
         )
         self.nodegroups = nodegroups
-        self._nodes = Nodes(service_context, scaling, nodegroups.behind)
+        self._nodes = Nodes(service_context, scaling, nodegroups.behind, self.clusters.described)
         lives.listen(self._nodes.instance_changed)
         NodegroupFaults(
             self.switches,
@@ -78,7 +78,9 @@ class MotoAdditions:
         ).install()
         NetworkFaults(self.switches, service_context, scaling)
         self.paths = NetworkPaths(service_context)
-        access = Access(service_context, self.clusters)
+        self._access = access = Access(service_context, self.clusters)
+        nodegroups.created.append(access.let_nodes_in)
+        nodegroups.removed.append(access.forget_nodes)
         self.addons = Addons(service_context, self._timers, self.clusters, updates)
         tags = Tags(self.clusters.tagged, nodegroups.tagged, self.addons.tagged, access.tagged)
         self.workflow_limits = Limits()
@@ -104,7 +106,12 @@ class MotoAdditions:
 
     def fleet(self, fleet: Fleet) -> None:
         """The simulator of the machines behind the instances of node groups."""
-        self._nodes.fleet = fleet
+        self._nodes.fleet = self.nodegroups.fleet = fleet
+
+    def windows_right(self, instance: str) -> bool:
+        """Whether the role of a node's instance has an access entry for Windows."""
+        nodegroup = self._nodes.nodegroup_of_instance(instance)
+        return nodegroup is None or self._access.lets_windows_in(nodegroup.cluster, nodegroup.node_role)
 
     def transitions(self) -> dict[str, int]:
         """State transitions of every execution so far, by its ARN."""

@@ -1,4 +1,4 @@
-"""What EKS does with a node that a scale-in removes: cordon, evict, and in the end delete the pods that stayed.
+"""What EKS does with the pods of a node that goes: cordon and evict, and where it may, delete the pods that stayed.
 
 The real API server answers evictions, so PodDisruptionBudgets apply until EKS's time limit.
 """
@@ -7,25 +7,43 @@ from local.clock import VirtualClock
 from local.fleet.world import TERMINAL, World, key, path
 from local.kubernetes.api import ApiError, Object
 
-#: The time limit of a drain. After it EKS continues, whatever a budget says.
+#: The time limit of a drain.
 PATIENCE_SECONDS = 15 * 60.0
 _ROUND_SECONDS = 5.0
 _NOT_NOW = (404, 409, 429)
 
 
+def cordon(world: World, node: str, *, closed: bool = True) -> None:
+    """Sets whether the node takes new pods."""
+    world.api.merge(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": closed}})
+
+
 def drain(world: World, clock: VirtualClock, node: str) -> None:
-    """Returns when only pods of DaemonSets are left on the node."""
-    world.api.merge(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": True}})
-    impatient = clock.time() + PATIENCE_SECONDS
-    while pods := [pod for pod in world.pods_on(node) if _must_leave(pod)]:
+    """Empties the node for a scale-in. After the time limit EKS deletes the pods that stayed, budgets or not."""
+    cordon(world, node)
+    if not evicted(world, clock, node):
+        while pods := _to_leave(world, node):
+            for pod in pods:
+                if "deletionTimestamp" not in pod["metadata"]:
+                    world.api.delete(path(pod))
+            clock.sleep(_ROUND_SECONDS)
+
+
+def evicted(world: World, clock: VirtualClock, node: str) -> bool:
+    """Evicts until only pods of DaemonSets are left on the node. False if that takes longer than the time limit."""
+    deadline = clock.time() + PATIENCE_SECONDS
+    while pods := _to_leave(world, node):
+        if clock.time() >= deadline:
+            return False
         for pod in pods:
-            if "deletionTimestamp" in pod["metadata"]:
-                continue
-            if clock.time() < impatient:
+            if "deletionTimestamp" not in pod["metadata"]:
                 _evict(world, pod)
-            else:
-                world.api.delete(path(pod))
         clock.sleep(_ROUND_SECONDS)
+    return True
+
+
+def _to_leave(world: World, node: str) -> list[Object]:
+    return [pod for pod in world.pods_on(node) if _must_leave(pod)]
 
 
 def _must_leave(pod: Object) -> bool:

@@ -11,11 +11,10 @@ from pathlib import Path
 
 from local.clock import VirtualClock
 from local.faults.switches import Switches
-from local.fleet import jobs, timings
+from local.fleet import draining, jobs, timings
 from local.fleet.controllers import unfinished
 from local.fleet.convergence import Convergence
 from local.fleet.coroutines import Coroutines, Pause
-from local.fleet.draining import drain
 from local.fleet.faults.policy import policy_fault
 from local.fleet.gpus.operator import POLICIES, Operator
 from local.fleet.kubelet import Kubelet
@@ -131,7 +130,30 @@ class Fleet:
         """Cordons and empties the node, as EKS does before a scale-in. Returns when it is empty or unknown."""
         kubelet = self._kubelets.get(instance_id)
         if kubelet and kubelet.registered:
-            drain(self._world, self._clock, kubelet.name)
+            draining.drain(self._world, self._clock, kubelet.name)
+
+    def cordon(self, instance_id: str, *, closed: bool = True) -> None:
+        """Sets whether the node takes new pods."""
+        kubelet = self._kubelets.get(instance_id)
+        if kubelet and kubelet.registered:
+            draining.cordon(self._world, kubelet.name, closed=closed)
+
+    def evict(self, instance_id: str) -> bool:
+        """Evicts the pods of the node, as EKS does in an update of its group; False if some stay too long."""
+        kubelet = self._kubelets.get(instance_id)
+        if kubelet is None or not kubelet.registered:
+            return True
+        return draining.evicted(self._world, self._clock, kubelet.name)
+
+    def node_name(self, instance_id: str) -> str:
+        """The name of the machine's node; the instance's id if nobody knows the machine."""
+        kubelet = self._kubelets.get(instance_id)
+        return kubelet.name if kubelet else instance_id
+
+    def ready(self, instance_id: str) -> bool:
+        """Whether the machine is a Ready node."""
+        kubelet = self._kubelets.get(instance_id)
+        return kubelet is not None and kubelet.registered and kubelet.ready
 
     def _clear_away(self, kubelet: Kubelet) -> Iterator[Pause]:
         yield kubelet.delay(timings.CLOUD_CONTROLLER, "remove")

@@ -1,6 +1,7 @@
 """The kubelet of one machine: registers the node, sends heartbeats, announces devices, runs its pods."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from local.fleet import timings
 from local.fleet.coroutines import Pause, Until
@@ -25,7 +26,7 @@ class Kubelet:
     def __init__(self, machine: Machine, world: World) -> None:
         self.machine = machine
         self.world = world
-        self.hardware: Hardware = hardware(machine.instance_type)
+        self.hardware: Hardware = _hardware(machine)
         self.missing = int(self.suffers("gpu-count-short"))
         self.dead: set[int] = set()
         """GPUs, by index, that fell off the bus. Nothing brings them back."""
@@ -127,9 +128,10 @@ class Kubelet:
         self.world.coroutines.tell(self._fall_silent())
 
     def _join(self) -> Iterator[Pause]:
-        yield self.delay(timings.REGISTER, "register")
+        boot = timings.REGISTER_WINDOWS if self.machine.image.windows else timings.REGISTER
+        yield self.delay(boot, "register")
         yield Until(lambda: not self.suffers("node-not-joined"))
-        if self.stopped:
+        if self.stopped or self.machine.cannot_join:
             return
         taints = node_faults.taints(self)
         self.world.api.create(
@@ -141,7 +143,9 @@ class Kubelet:
             for coroutine in (*node_faults.coroutines(self), *built_in_plugin.coroutines(self))
         ]
         yield self.delay(timings.CLOUD_CONTROLLER, "initialize")
-        self.retaint(lambda taint: taint["key"] != UNINITIALIZED)
+        self.retaint(lambda taint: taint["key"] != UNINITIALIZED, *map(dict, self.machine.later_taints))
+        if self.machine.later_labels:
+            self.label(self.machine.later_labels)
         yield self.delay(timings.CNI, "cni")
         yield Until(lambda: not self.suffers("node-not-ready"))
         self.ready = self.was_ready = True
@@ -187,6 +191,12 @@ class Kubelet:
                     raise
             else:
                 return
+
+
+def _hardware(machine: Machine) -> Hardware:
+    """No driver and no device plugin for GPUs exists in AWS's Windows images."""
+    found = hardware(machine.instance_type)
+    return replace(found, gpus=0, gpu=None) if machine.image.windows else found
 
 
 def _confirm(world: World, pod: Object) -> Iterator[Pause]:

@@ -5,14 +5,18 @@ switches its faults.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from local.fleet.boot.images import Family, Image, image_of
 
 
 @dataclass(frozen=True)
 class Machine:
-    """One running instance. `labels` and `taints` are those of its node group, in Kubernetes' form.
+    """One running instance. `labels` and `taints` are those of its user data, in Kubernetes' form.
 
-    `launched` is the virtual epoch of its launch. `private_dns` becomes the node's name, as on EKS.
+    `launched` is the virtual epoch of its launch. `private_dns` becomes the node's name, as on EKS. `ami_type` is the
+    amiType of its image, or for a custom image the one that it is like. `cannot_join` says why its kubelet never
+    starts; "" if it does. EKS itself sets `later_labels` and `later_taints` when the node has joined.
     """
 
     instance_id: str
@@ -27,6 +31,10 @@ class Machine:
     ami_type: str
     max_pods: int
     launched: float
+    kubernetes_version: str = "1.35"
+    cannot_join: str = ""
+    later_labels: Mapping[str, str] = field(default_factory=dict)
+    later_taints: Sequence[Mapping[str, str]] = ()
 
     @property
     def node_name(self) -> str:
@@ -37,11 +45,15 @@ class Machine:
         return self.zone[:-1]
 
     @property
+    def image(self) -> Image:
+        return image_of(self.ami_type)
+
+    @property
     def nvidia_image(self) -> bool:
         """Whether its image contains driver and container toolkit."""
-        return "NVIDIA" in self.ami_type
+        return self.image.nvidia
 
     @property
     def brings_plugin(self) -> bool:
         """Whether its image contains a device plugin."""
-        return self.nvidia_image and self.ami_type.startswith("BOTTLEROCKET")
+        return self.nvidia_image and self.image.family is Family.BOTTLEROCKET

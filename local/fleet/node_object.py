@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable
 
+from local.fleet.boot.images import Family, minor, node_info, windows_build
 from local.fleet.gpus.hardware import hardware
 from local.fleet.machine import Machine
 from local.kubernetes.api import Object
 
-KUBELET_VERSION = "v1.35.4-eks-1a2b3c4"
 #: The cloud controller removes it when it has found the instance.
 UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized"
 GPU_PRESENT = "nvidia.com/gpu.present"
+#: The minor version from which nodeadm labels a node with GPUs.
+NODEADM_LABELS = 35
 _NO_NETWORK = (
     "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady "
     "message:Network plugin returns error: cni plugin not initialized"
@@ -82,8 +84,8 @@ def stamped(conditions: Iterable[Object], at: str) -> list[Object]:
 
 def _labels(machine: Machine) -> dict[str, str]:
     labels = {
-        "kubernetes.io/os": "linux",
-        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/os": "windows" if machine.image.windows else "linux",
+        "kubernetes.io/arch": machine.image.node_architecture,
         "kubernetes.io/hostname": machine.private_dns,
         "node.kubernetes.io/instance-type": machine.instance_type,
         "topology.kubernetes.io/region": machine.region,
@@ -91,10 +93,17 @@ def _labels(machine: Machine) -> dict[str, str]:
         "k8s.io/cloud-provider-aws": "5e2c3c4f7d1a0b9e8f6d5c4b3a291807",
         **machine.labels,
     }
-    if machine.nvidia_image:
-        # nodeadm itself writes this from Kubernetes 1.35 on; it proves nothing.
+    if machine.image.windows:
+        labels["node.kubernetes.io/windows-build"] = windows_build(machine.image)
+    if machine.nvidia_image and not _before_nodeadm_labels(machine):
+        # It proves nothing.
         labels[GPU_PRESENT] = "true"
     return labels
+
+
+def _before_nodeadm_labels(machine: Machine) -> bool:
+    """nodeadm itself writes the label from Kubernetes 1.35 on."""
+    return machine.image.family is Family.AL2023 and minor(machine.kubernetes_version) < NODEADM_LABELS
 
 
 def _resources(machine: Machine) -> Object:
@@ -122,19 +131,10 @@ def _resources(machine: Machine) -> Object:
 
 
 def _info(machine: Machine) -> Object:
-    bottlerocket = machine.ami_type.startswith("BOTTLEROCKET")
-    variant = "-nvidia" if machine.nvidia_image else ""
     return {
-        "architecture": "amd64",
         "bootID": f"boot-{machine.instance_id}",
-        "containerRuntimeVersion": "containerd://2.1.4",
-        "kernelVersion": "6.12.40-63.114.amzn2023.x86_64",
         "kubeProxyVersion": "",
-        "kubeletVersion": KUBELET_VERSION,
         "machineID": machine.instance_id,
-        "operatingSystem": "linux",
-        "osImage": f"Bottlerocket OS 1.50.0 (aws-k8s-1.35{variant})"
-        if bottlerocket
-        else "Amazon Linux 2023.8.20260714",
         "systemUUID": machine.instance_id,
+        **node_info(machine.image, machine.kubernetes_version),
     }

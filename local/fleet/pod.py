@@ -12,6 +12,7 @@ from local.fleet.coroutines import Coroutine, Pause, Until
 from local.fleet.faults import container as container_faults
 from local.fleet.images import duration, pull_seconds, size_bytes
 from local.fleet.interfaces import Node
+from local.fleet.windows_pods import no_address, wrong_platform
 from local.fleet.world import TERMINAL, gpus_of, path
 from local.kubernetes.api import Object
 
@@ -92,6 +93,11 @@ class PodRun:
             self.world.event(self.pod, "Pulled", f'Container image "{image}" already present on machine')
             return ""
         self.world.event(self.pod, "Pulling", f'Pulling image "{image}"')
+        why = wrong_platform(self, image)
+        if why:
+            yield self.kubelet.delay(timings.REFUSED_PULL, "refused", image)
+            self.world.event(self.pod, "Failed", f'Failed to pull image "{image}": {why}', warning=True)
+            return why
         slow = self.kubelet.suffers("image-pull-slow")
         seconds = self.kubelet.delay(pull_seconds(image, slow=slow), "pull", image)
         if self.kubelet.suffers("image-pull-failed"):
@@ -160,7 +166,7 @@ class PodRun:
 
     def _sandbox(self) -> Iterator[Pause]:
         """Creates the sandbox. The kubelet retries at the interval at which it checks its pods."""
-        while why := container_faults.no_sandbox(self):
+        while why := container_faults.no_sandbox(self) or no_address(self):
             yield self.kubelet.delay(timings.START_CONTAINER, "sandbox", self.base_name)
             self.world.event(self.pod, "FailedCreatePodSandBox", why, warning=True)
             yield timings.RESYNC

@@ -8,6 +8,8 @@ import random
 
 #: From instance `running` to the kubelet's registration: cloud-init, nodeadm, containerd, kubelet.
 REGISTER = 32.0
+#: The same on Windows, which is slower to start (container images of IIS alone take a minute and a half more).
+REGISTER_WINDOWS = 150.0
 #: Until the VPC CNI has its first addresses and the node becomes Ready.
 CNI = 9.0
 #: The interval at which the cloud controller finds a new or a terminated instance.

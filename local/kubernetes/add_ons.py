@@ -1,12 +1,17 @@
-"""The programs of an EKS add-on in the cluster. Only the node monitoring agent has any here.
+"""What an EKS add-on has in the cluster: the DaemonSet of the node monitoring agent, and the VPC CNI's ConfigMap.
 
-Its DaemonSet is a real object on every node. local/fleet/faults/node.py writes what its pods report about a node.
+The DaemonSet is a real object on every Linux node. local/fleet/faults/node.py writes what its pods report about a node.
+local/fleet/windows_pods.py reads the ConfigMap. The other programs of the add-ons have no pods here.
 """
+
+import yaml
 
 from local.kubernetes.api import KubernetesApi, Object
 
 NODE_MONITORING = "eks-node-monitoring-agent"
 _NAMESPACE = "kube-system"
+VPC_CNI = "vpc-cni"
+_CNI_SETTINGS = f"/api/v1/namespaces/{_NAMESPACE}/configmaps/amazon-vpc-cni"
 _DAEMONSETS = f"/apis/apps/v1/namespaces/{_NAMESPACE}/daemonsets"
 _MANAGER = "eks"
 
@@ -17,15 +22,32 @@ class AddOnPods:
     def __init__(self, api: KubernetesApi) -> None:
         self._api = api
 
-    def changed(self, name: str, *, there: bool) -> None:
-        """Creates the add-on's objects in the cluster, or deletes them."""
-        if name != NODE_MONITORING:
+    def changed(self, name: str, *, there: bool, configuration: str = "") -> None:
+        """Creates or changes the add-on's objects in the cluster, or deletes them."""
+        objects = {
+            NODE_MONITORING: (f"{_DAEMONSETS}/{NODE_MONITORING}", _daemonset(NODE_MONITORING)),
+            VPC_CNI: (_CNI_SETTINGS, _cni_settings(configuration)),
+        }
+        if name not in objects:
             return
-        address = f"{_DAEMONSETS}/{name}"
+        address, manifest = objects[name]
         if there:
-            self._api.apply(address, _daemonset(name), _MANAGER)
+            self._api.apply(address, manifest, _MANAGER)
         else:
             self._api.delete(address)
+
+
+def _cni_settings(configuration: str) -> Object:
+    """The add-on owns this ConfigMap, and writes the setting for Windows from its own configuration
+    (aws/containers-roadmap 2341).
+    """
+    given = yaml.safe_load(configuration) or {}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "amazon-vpc-cni", "namespace": _NAMESPACE},
+        "data": {"enable-windows-ipam": str(given.get("enableWindowsIpam", False)).lower()},
+    }
 
 
 def _daemonset(name: str) -> Object:
@@ -39,6 +61,7 @@ def _daemonset(name: str) -> Object:
             "template": {
                 "metadata": {"labels": marked},
                 "spec": {
+                    "nodeSelector": {"kubernetes.io/os": "linux"},
                     "priorityClassName": "system-node-critical",
                     "tolerations": [{"operator": "Exists"}],
                     "containers": [

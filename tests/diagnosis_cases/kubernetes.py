@@ -135,6 +135,37 @@ def _young_and_short(document: Document) -> None:
     document["kubernetes"]["daemonsets"] = [daemonset()]
 
 
+def _update(minute: float, status: str, *nodes: str) -> Document:
+    """An update of the group's version; with nodes, one that failed because their pods stayed."""
+    error = {
+        "errorCode": "PodEvictionFailure",
+        "errorMessage": "Reached max retries while trying to evict pods from nodes in node group gpu-lab-ng-gpu",
+        "resourceIds": list(nodes),
+    }
+    return {
+        "type": "VersionUpdate",
+        "status": status,
+        "createdAt": at(minute),
+        "errors": [error] if nodes else [],
+    }
+
+
+def _pods_stayed(document: Document, number: int) -> None:
+    document["aws"]["updates"] = [_update(3, "Failed", NODES[number])]
+
+
+def _evicts_still(document: Document) -> None:
+    document["aws"]["updates"] = [_update(10, "InProgress")]
+
+
+def _replaced_in_the_end(document: Document) -> None:
+    document["aws"]["updates"] = [
+        _update(9, "Successful"),
+        _update(3, "Failed", NODES[0]),
+        _update(-30, "Failed", NODES[1]),
+    ]
+
+
 CASES = (
     Case("node-not-ready", _not_ready, lambda document: _not_ready(document, 1, minute=19), _was_not_ready),
     Case("untolerated-taint", _not_tolerated, _tolerated_and_full, _starting),
@@ -146,5 +177,6 @@ CASES = (
         lambda document: _pulled(document, "9m3s", minute=-5),
     ),
     Case("admission-refused", _refused, _evicted, _refused_and_replaced),
+    Case("pods-not-evicted", _pods_stayed, _evicts_still, _replaced_in_the_end),
     Case("unknown", _strange, _young_and_short, _of_no_concern),
 )

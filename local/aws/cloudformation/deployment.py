@@ -31,6 +31,8 @@ class Deployment:
     kind_of: KindOf
     #: Whether a retained resource that already exists is imported, as a change set can ask.
     import_existing: bool = False
+    #: Whether a failed update is undone. Otherwise the next update goes on from what this one changed.
+    roll_back: bool = True
     before: dict[str, Installed] = field(default_factory=dict)  # when the operation began
     outdated: list[Installed] = field(default_factory=list)  # deleted at the end of a success
     attempted: dict[str, Properties] = field(default_factory=dict)  # of failed changes in place
@@ -53,6 +55,9 @@ class Deployment:
                 outputs, exports = self._outputs(template, scope)
             except (Failed, InvalidTemplate, KeyError) as error:
                 failures = {"Outputs": error}
+        if failures and verb == "UPDATE" and not self.roll_back:
+            stack.becomes("UPDATE_FAILED", _summary(failures))
+            return
         if failures:
             self._roll_back(verb, _summary(failures))
             return

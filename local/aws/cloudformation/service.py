@@ -21,7 +21,9 @@ from local.aws.cloudformation.template_environment import parameters, surface
 from local.aws.functions.assets import Assets
 
 LOG = logging.getLogger(__name__)
-CHANGEABLE = {"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"}
+#: After a failed update without a rollback, the same template is a retry.
+RETRIED = "UPDATE_FAILED"
+CHANGEABLE = {"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", RETRIED}
 
 
 class CloudFormation:
@@ -91,7 +93,8 @@ class CloudFormation:
         with self._lock:
             if stack.status not in CHANGEABLE:
                 raise _invalid(f"Stack:{stack.id} is in {stack.status} state and can not be updated.")
-            if (template.text, given, tags) == (stack.template.text, stack.parameters, stack.tags):
+            same = (template.text, given, tags) == (stack.template.text, stack.parameters, stack.tags)
+            if same and stack.status != RETRIED:
                 raise _invalid("No updates are to be performed.")
             before = stack.template, stack.parameters, stack.tags
             values = self._values(template, given)
@@ -100,8 +103,12 @@ class CloudFormation:
             stack.becomes("UPDATE_IN_PROGRESS", "User Initiated")
 
         def update() -> None:
-            importing = bool(request.get("ImportExistingResources"))
-            self._deployment(stack, import_existing=importing).apply(template, values)
+            deployment = self._deployment(
+                stack,
+                import_existing=bool(request.get("ImportExistingResources")),
+                roll_back=not request.get("DisableRollback"),
+            )
+            deployment.apply(template, values)
             if "ROLLBACK" in stack.status:
                 stack.template, stack.parameters, stack.tags = before
 
@@ -173,13 +180,16 @@ class CloudFormation:
         ]
         return {"Exports": exports}
 
-    def _deployment(self, stack: Stack, *, import_existing: bool = False) -> Deployment:
+    def _deployment(
+        self, stack: Stack, *, import_existing: bool = False, roll_back: bool = True
+    ) -> Deployment:
         return Deployment(
             stack,
             self._around,
             surface(self._around, stack, self._stacks),
             lambda kind, properties: kind_of(kind, properties, self._custom.kind),
             import_existing,
+            roll_back,
         )
 
     def _begin(self, stack: Stack, operation: Callable[[], None]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from local.aws.api.own_services import AwsError, Document
 from local.aws.api.service_context import ServiceContext
 from local.aws.eks.clusters import Clusters
+from local.aws.eks.nodegroup import Nodegroup
 
 POLICIES = (
     "AmazonEKSClusterAdminPolicy",
@@ -15,6 +16,8 @@ POLICIES = (
     "AmazonEKSViewPolicy",
     "AmazonEKSAdminViewPolicy",
 )
+#: The type of an entry that gives nodes the group eks:kube-proxy-windows.
+WINDOWS = "EC2_WINDOWS"
 POLICY_ARN = "arn:aws:eks::aws:cluster-access-policy/"
 
 
@@ -33,6 +36,8 @@ class Access:
         self._service_context = service_context
         self._clusters = clusters
         self._entries: dict[tuple[str, str], Entry] = {}
+        #: Entries that EKS made for the roles of node groups.
+        self._of_nodes: set[tuple[str, str]] = set()
         self._pod_identities: dict[tuple[str, str], Document] = {}
         clusters.removed.append(self._forget)
 
@@ -47,6 +52,7 @@ class Access:
             )
         groups = request.get("kubernetesGroups") or []
         _check_groups(groups)
+        kind_of_entry = request.get("type") or "STANDARD"
         kind, _, name = principal.rpartition(":")[2].partition("/")
         identity = secrets.token_hex(8)
         now = self._service_context.clock.now()
@@ -60,8 +66,8 @@ class Access:
             "createdAt": now,
             "modifiedAt": now,
             "tags": request.get("tags") or {},
-            "username": request.get("username") or _username(principal),
-            "type": request.get("type") or "STANDARD",
+            "username": request.get("username") or _username(principal, kind_of_entry),
+            "type": kind_of_entry,
         }
         self._entries[cluster, principal] = Entry(document)
         return {"accessEntry": document}
@@ -72,6 +78,32 @@ class Access:
             yield entry.document["accessEntryArn"], entry.document["tags"]
         for known in list(self._pod_identities.values()):
             yield known["associationArn"], known["tags"]
+
+    def let_nodes_in(self, nodegroup: Nodegroup) -> None:
+        """Gives the role of a new node group its access entry, as EKS does where entries exist and it has none yet.
+
+        A custom image counts as Linux (EKS user guide, access-entries and launch-templates).
+        """
+        key = (nodegroup.cluster, nodegroup.node_role)
+        if self._mode(nodegroup.cluster) == "CONFIG_MAP" or key in self._entries:
+            return
+        kind = WINDOWS if nodegroup.ami_type.startswith("WINDOWS") else "EC2_LINUX"
+        self.create_access_entry({"clusterName": key[0], "principalArn": key[1], "type": kind})
+        self._of_nodes.add(key)
+
+    def forget_nodes(self, nodegroup: Nodegroup, left: list[Nodegroup]) -> None:
+        """Removes an entry that EKS made, when no node group has its role any more."""
+        key = (nodegroup.cluster, nodegroup.node_role)
+        if key in self._of_nodes and key not in {(one.cluster, one.node_role) for one in left}:
+            self._of_nodes.discard(key)
+            self._entries.pop(key, None)
+
+    def lets_windows_in(self, cluster: str, role: str) -> bool:
+        """Whether the role's nodes have the group eks:kube-proxy-windows. aws-auth is not read: it counts as right."""
+        if self._mode(cluster) == "CONFIG_MAP":
+            return True
+        entry = self._entries.get((cluster, role))
+        return entry is not None and entry.document["type"] == WINDOWS
 
     def describe_access_entry(self, request: Document) -> Document:
         return {"accessEntry": self._entry(request).document}
@@ -190,14 +222,17 @@ class Access:
                 table.pop(key, None)
 
     def _check_mode(self, name: str) -> None:
-        access = self._clusters.cluster(name).document["accessConfig"]
-        if access["authenticationMode"] == "CONFIG_MAP":
+        if self._mode(name) == "CONFIG_MAP":
             raise AwsError(
                 "InvalidRequestException",
                 "The cluster's authentication mode must be set to one of [API,"
                 " API_AND_CONFIG_MAP] to perform this operation.",
                 clusterName=name,
             )
+
+    def _mode(self, name: str) -> str:
+        mode: str = self._clusters.cluster(name).document["accessConfig"]["authenticationMode"]
+        return mode
 
     def _entry(self, request: Document) -> Entry:
         self._check_mode(request["clusterName"])
@@ -227,8 +262,10 @@ def _check_groups(groups: list[str]) -> None:
             )
 
 
-def _username(principal: str) -> str:
+def _username(principal: str, kind: str) -> str:
     """EKS's user name for a principal whose entry names no user."""
+    if kind in (WINDOWS, "EC2_LINUX"):
+        return "system:node:{{EC2PrivateDNSName}}"
     if ":role/" not in principal:
         return principal
     account, name = principal.split(":")[4], principal.rpartition("/")[2]

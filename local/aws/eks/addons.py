@@ -26,9 +26,9 @@ CREATE_SECONDS = 3.0
 
 
 class Listener(Protocol):
-    """Starts and removes the programs of an add-on in a cluster."""
+    """Starts, changes and removes what an add-on has in a cluster. `configuration` is JSON or YAML, or empty."""
 
-    def __call__(self, name: str, *, there: bool) -> None: ...
+    def __call__(self, name: str, *, there: bool, configuration: str) -> None: ...
 
 
 class Addons:
@@ -93,7 +93,12 @@ class Addons:
         owner = Owner(addon["clusterName"], addon=addon["addonName"])
         params: dict[str, object] = {key[0].upper() + key[1:]: value for key, value in changed.items()}
         update = self._updates.start(owner, "AddonUpdate", params)
-        self._timers.after(CREATE_SECONDS, lambda: setattr(update, "status", "Successful"))
+
+        def finish() -> None:
+            self._come(addon)
+            update.status = "Successful"
+
+        self._timers.after(CREATE_SECONDS, finish)
         return {"update": update.document()}
 
     def delete_addon(self, request: Document) -> Document:
@@ -131,16 +136,16 @@ class Addons:
         }
 
     def _come(self, addon: Document) -> None:
-        self._tell(addon["addonName"], there=True)
+        self._tell(addon["addonName"], there=True, configuration=addon["configurationValues"] or "")
         addon.update(status="ACTIVE")
 
     def _remove(self, key: tuple[str, str]) -> None:
         self._addons.pop(key, None)
         self._tell(key[1], there=False)
 
-    def _tell(self, name: str, *, there: bool) -> None:
+    def _tell(self, name: str, *, there: bool, configuration: str = "") -> None:
         for listener in self.listeners:
-            listener(name, there=there)
+            listener(name, there=there, configuration=configuration)
 
     def _forget(self, cluster: str) -> None:
         for key in [key for key in self._addons if key[0] == cluster]:

@@ -16,10 +16,15 @@ from local.aws.api.own_services import AwsError, Document
 from local.aws.api.service_context import ServiceContext
 from local.aws.eks.updates import Owner, Updates
 from local.aws.timers import Timers
+from local.fleet.boot.images import minor
 
 SUPPORTED_VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35")
 #: Virtual seconds; on AWS these are minutes, but nothing of ours waits for them.
 CREATE_SECONDS, DELETE_SECONDS, UPDATE_SECONDS = 2.0, 2.0, 5.0
+#: An update of the version takes some minutes (EKS API reference, UpdateClusterVersion) [est].
+VERSION_SECONDS = 8 * 60.0
+#: A kubelet may be three minor versions older than the API server (EKS user guide, update-cluster).
+SKEW = 3
 CHANGEABLE = ("logging", "accessConfig", "upgradePolicy", "deletionProtection", "zonalShiftConfig")
 
 
@@ -44,6 +49,8 @@ class Clusters:
         self._clusters: dict[str, Cluster] = {}
         self._endpoint = self._authority = ""
         self._lock = threading.RLock()
+        #: The Kubernetes version of each node group of a cluster.
+        self.node_versions: Callable[[str], dict[str, str]] = lambda _: {}
         #: Called with the name of a deleted cluster.
         self.removed: list[Callable[[str], None]] = []
 
@@ -79,7 +86,11 @@ class Clusters:
         return {"cluster": self._described(cluster)}
 
     def describe_cluster(self, request: Document) -> Document:
-        return {"cluster": self._described(self.cluster(request["name"]))}
+        return {"cluster": self.described(request["name"])}
+
+    def described(self, name: str) -> Document:
+        """A cluster as DescribeCluster returns it."""
+        return self._described(self.cluster(name))
 
     def tagged(self) -> Iterator[tuple[str, dict[str, str]]]:
         """ARN and tags of each cluster."""
@@ -119,8 +130,29 @@ class Clusters:
                 f" {cluster.document['version']} to {version}",
                 clusterName=cluster.name,
             )
-        cluster.document["version"] = version
-        return self._update(cluster, "VersionUpdate", {"Version": version})
+        self._check_skew(cluster, version)
+        update = self._updates.start(Owner(cluster.name), "VersionUpdate", {"Version": version})
+        cluster.status = "UPDATING"
+
+        def finish() -> None:
+            cluster.document["version"], cluster.status = version, "ACTIVE"
+            update.status = "Successful"
+
+        self._timers.after(VERSION_SECONDS, finish)
+        return {"update": update.document()}
+
+    def _check_skew(self, cluster: Cluster, version: str) -> None:
+        """Whether the new version leaves no node group too far behind."""
+        oldest = minor(version) - SKEW
+        behind = [name for name, its in self.node_versions(cluster.name).items() if minor(its) < oldest]
+        if behind:
+            # hashicorp/terraform-provider-aws 19478
+            raise AwsError(
+                "InvalidRequestException",
+                f"Nodegroups {', '.join(behind)} must be updated to match cluster version"
+                f" {cluster.document['version']} before updating cluster version",
+                clusterName=cluster.name,
+            )
 
     def delete_cluster(self, request: Document) -> Document:
         cluster = self.cluster(request["name"])

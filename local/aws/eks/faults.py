@@ -11,6 +11,7 @@ from moto.ec2.models.subnets import Subnet
 from local.aws.autoscaling.group import Group, Member
 from local.aws.autoscaling.scaling import Scaling
 from local.aws.ec2.ec2_faults import Faults, gpu_vcpus
+from local.aws.eks.health import NEVER_JOINED
 from local.aws.eks.nodegroup import Nodegroup
 from local.aws.eks.nodegroups import Nodegroups
 from local.aws.timers import Timers
@@ -19,7 +20,6 @@ from local.fleet.gpus.hardware import has_gpus
 
 #: After this time EKS reports an instance that did not become a node [est], and it checks again at this interval.
 JOIN_LIMIT_SECONDS, LOOK_AGAIN_SECONDS = 15 * 60.0, 60.0
-NEVER_JOINED = "NodeCreationFailure"
 PLAIN_IMAGE = "AL2023_x86_64_STANDARD"
 
 _addresses = vars(Subnet)["available_ip_address_count"].fget

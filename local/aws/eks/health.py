@@ -1,7 +1,7 @@
 """The health of a node group: ACTIVE, DEGRADED or CREATE_FAILED.
 
-It is ACTIVE when all its first nodes are in service, and DEGRADED after a refused launch until a scale-out succeeds. It
-is CREATE_FAILED when its first nodes do not come.
+It is ACTIVE when all its first nodes have joined, and DEGRADED after a refused launch until a scale-out succeeds. It is
+CREATE_FAILED when its first nodes do not come or do not join.
 """
 
 from collections.abc import Callable
@@ -12,18 +12,31 @@ from local.aws.eks.nodegroup import Nodegroup
 from local.aws.timers import Timers
 
 SETTLE_SECONDS = 1.0
+#: How often EKS looks for nodes that have not joined [est].
+LOOK_SECONDS = 5.0
 #: A creation whose nodes do not come fails after this time.
 CREATE_LIMIT_SECONDS = 20 * 60.0
+NEVER_JOINED = "NodeCreationFailure"
 _NO_ADDRESS = "not enough free addresses in subnet"
 
 
 class Health:
-    """Listens to the Auto Scaling groups. `behind` gives the node group of an Auto Scaling group."""
+    """Listens to the Auto Scaling groups. `behind` gives the node group of an Auto Scaling group.
 
-    def __init__(self, timers: Timers, scaling: Scaling, behind: Callable[[Group], Nodegroup | None]) -> None:
+    `joined` says whether an instance has become a node.
+    """
+
+    def __init__(
+        self,
+        timers: Timers,
+        scaling: Scaling,
+        behind: Callable[[Group], Nodegroup | None],
+        joined: Callable[[str], bool],
+    ) -> None:
         self._timers = timers
         self._scaling = scaling
         self._behind = behind
+        self._joined = joined
         scaling.listeners.launched.append(self._launched)
         scaling.listeners.refused.append(self._refused)
 
@@ -47,10 +60,19 @@ class Health:
         group = self._scaling.groups.get(nodegroup.group)
         if group is None or nodegroup.status != "CREATING":
             return
-        ready = [member for member in group.members.values() if member.state == "InService"]
-        if len(ready) >= group.desired:
+        running = [member for member in group.members.values() if member.state == "InService"]
+        if len(running) < group.desired:
+            return
+        if all(self._joined(member.id) for member in running):
             nodegroup.status = "ACTIVE"
+        else:
+            self._timers.after(LOOK_SECONDS, lambda: self._settle(nodegroup))
 
     def _give_up(self, nodegroup: Nodegroup) -> None:
-        if nodegroup.status == "CREATING":
-            nodegroup.status = "CREATE_FAILED"
+        if nodegroup.status != "CREATING":
+            return
+        group = self._scaling.groups.get(nodegroup.group)
+        absent = [member for member in (group.members if group else {}) if not self._joined(member)]
+        if absent:
+            nodegroup.degrade(NEVER_JOINED, "Instances failed to join the kubernetes cluster", absent)
+        nodegroup.status = "CREATE_FAILED"

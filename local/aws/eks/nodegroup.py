@@ -44,6 +44,8 @@ class Nodegroup:
     seen_resize: float = 0.0
     #: The launch template that EKS derives from the user's one: id and latest version.
     derived_template: str = ""
+    #: The custom image of its launch template.
+    image_id: str = ""
     #: The image while a fault pretends that the group was made with another one.
     played_image: str | None = None
     #: The release date of its image.
@@ -79,7 +81,7 @@ class Nodegroup:
             "nodegroupArn": self.arn,
             "clusterName": self.cluster,
             "version": self.version,
-            "releaseVersion": f"{self.version}.4-{self.released}",
+            "releaseVersion": self.image_id or f"{self.version}.4-{self.released}",
             "createdAt": self.created,
             "modifiedAt": self.modified,
             "status": self.status,

@@ -5,7 +5,8 @@ health.py has their health, and nodes.py their nodes.
 
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from local.aws.api.own_services import AwsError, Document
@@ -24,7 +25,8 @@ from local.aws.eks.nodegroup import (
     checked,
     sizes_at_creation,
 )
-from local.aws.eks.nodes import HOOKS
+from local.aws.eks.nodes import HOOKS, Fleet
+from local.aws.eks.requests import check_creation, check_update
 from local.aws.eks.rolling import Rolling
 from local.aws.eks.template import DerivedTemplates
 from local.aws.eks.updates import Owner, Update, Updates
@@ -68,9 +70,16 @@ class Nodegroups:
         self._nodegroups: dict[tuple[str, str], Nodegroup] = {}
         #: By node group, its Auto Scaling group, for groups made before spring 2021: eks-<uuid>.
         self.older_groups: dict[str, str] = {}
+        #: The simulated machines, if there are any.
+        self.fleet: Fleet | None = None
+        #: Called with a new node group.
+        self.created: list[Callable[[Nodegroup], None]] = []
+        #: Called with a node group that is gone and the groups that are left.
+        self.removed: list[Callable[[Nodegroup, list[Nodegroup]], None]] = []
         self._lock = threading.RLock()
-        self._health = Health(timers, scaling, self.behind)
+        self._health = Health(timers, scaling, self.behind, self._joined)
         scaling.listeners.gone.append(self._gone)
+        clusters.node_versions = self._versions
 
     def behind(self, group: Group) -> Nodegroup | None:
         """The node group of an Auto Scaling group."""
@@ -80,14 +89,20 @@ class Nodegroups:
         """All node groups."""
         return list(self._nodegroups.values())
 
+    def _joined(self, instance: str) -> bool:
+        return self.fleet is None or self.fleet.joined(instance)
+
+    def _versions(self, cluster: str) -> dict[str, str]:
+        return {one.name: one.version for one in self.known() if one.cluster == cluster}
+
     def create_nodegroup(self, request: Document) -> Document:
         cluster = self._clusters.cluster(request["clusterName"])
         name = request["nodegroupName"]
         if cluster.status != "ACTIVE":
             raise AwsError("InvalidRequestException", f"Cluster '{cluster.name}' is not in ACTIVE status")
         template = request.get("launchTemplate")
-        given = self._templates.user_data_of(template) if template else {}
-        _check_template(request, given)
+        given = self._templates.data_of(template) if template else {}
+        ami_type = check_creation(request, given, cluster.document["version"])
         now = self._clock.now()
         nodegroup = Nodegroup(
             cluster=cluster.name,
@@ -97,10 +112,11 @@ class Nodegroups:
             node_role=request["nodeRole"],
             subnets=request["subnets"],
             sizes=sizes_at_creation(request.get("scalingConfig")),
-            ami_type=request.get("amiType") or "AL2023_x86_64_STANDARD",
+            ami_type=ami_type,
+            image_id=given.get("ImageId", ""),
             instance_types=request.get("instanceTypes") or ([] if template else ["t3.medium"]),
             launch_template=_completed(template) if template else None,
-            disk_size=None if template else request.get("diskSize") or 20,
+            disk_size=None if template else request.get("diskSize") or _disk(ami_type),
             labels=request.get("labels") or {},
             taints=request.get("taints") or [],
             tags=request.get("tags") or {},
@@ -126,6 +142,8 @@ class Nodegroups:
         except BaseException:
             self._forget(nodegroup)
             raise
+        for told in self.created:
+            told(nodegroup)
         self._health.watch_creation(nodegroup)
         return {"nodegroup": nodegroup.document()}
 
@@ -161,6 +179,8 @@ class Nodegroups:
             nodegroup.seen_resize = self._clock.time()
         if given:
             self._resize_group(nodegroup, sizes)
+        if request.get("labels") or request.get("taints"):
+            self._renew_template(nodegroup)
         duration = self._chance.uniform(*UPDATE_SECONDS)
         self._timers.after(duration, lambda: self._finish(nodegroup, update, before))
         return {"update": update.document()}
@@ -170,25 +190,38 @@ class Nodegroups:
         with self._lock:
             self._check_idle(nodegroup)
             template = request.get("launchTemplate")
+            data = self._templates.data_of(template) if template else None
+            cluster = self._clusters.cluster(nodegroup.cluster).document
+            check_update(nodegroup.ami_type, request, data, cluster["version"])
             if template and not nodegroup.launch_template:
                 raise AwsError(
                     "InvalidRequestException",
                     "You cannot add a launch template to a nodegroup that was created without one",
                 )
+            undo = partial(self._restore, nodegroup, replace(nodegroup))
             if template:
                 nodegroup.launch_template = {**(nodegroup.launch_template or {}), **_completed(template)}
+            image_id = (data or {}).get("ImageId") or nodegroup.image_id
+            if image_id != nodegroup.image_id:
+                # Nobody knows what is in a custom image: its owner has made it for the cluster as it is now.
+                nodegroup.image_id, nodegroup.version = image_id, cluster["version"]
             nodegroup.version = request.get("version") or nodegroup.version
             params: dict[str, object] = {"Version": nodegroup.version}
             if template:
                 params["LaunchTemplateVersion"] = template.get("version", "")
             update = self._updates.start(Owner(nodegroup.cluster, nodegroup.name), "VersionUpdate", params)
             nodegroup.status = "UPDATING"
-        version = self._templates.renew(nodegroup, self._security_group(nodegroup))
-        derived = {"LaunchTemplateId": nodegroup.derived_template, "Version": version}
-        self._autoscaling.update_auto_scaling_group(
-            {"AutoScalingGroupName": nodegroup.group, "LaunchTemplate": derived}
-        )
-        Rolling(self._clock, self._autoscaling, self._scaling, nodegroup, update).start()
+        self._renew_template(nodegroup)
+        Rolling(
+            self._clock,
+            nodegroup,
+            update,
+            autoscaling=self._autoscaling,
+            scaling=self._scaling,
+            fleet=self.fleet,
+            force=bool(request.get("force")),
+            undo=undo,
+        ).start()
         return {"update": update.document()}
 
     def delete_nodegroup(self, request: Document) -> Document:
@@ -207,7 +240,7 @@ class Nodegroups:
         yield from ((nodegroup.arn, nodegroup.tags) for nodegroup in self.known())
 
     def _build(self, nodegroup: Nodegroup) -> None:
-        self._templates.create(nodegroup, self._security_group(nodegroup))
+        self._templates.create(nodegroup, self._described(nodegroup))
         cluster = nodegroup.cluster
         # The tags of the instances come from the launch template; the tags of a node group are passed to nothing.
         propagated = {f"kubernetes.io/cluster/{cluster}": "owned"}
@@ -235,10 +268,22 @@ class Nodegroups:
         )
         nodegroup.seen_resize = self._clock.time()
 
-    def _security_group(self, nodegroup: Nodegroup) -> str:
-        cluster = self._clusters.cluster(nodegroup.cluster).document
-        group: str = cluster["resourcesVpcConfig"]["clusterSecurityGroupId"]
-        return group
+    def _described(self, nodegroup: Nodegroup) -> Document:
+        return self._clusters.described(nodegroup.cluster)
+
+    def _renew_template(self, nodegroup: Nodegroup) -> None:
+        """New nodes start from a new version of the derived template."""
+        version = self._templates.renew(nodegroup, self._described(nodegroup))
+        derived = {"LaunchTemplateId": nodegroup.derived_template, "Version": version}
+        self._autoscaling.update_auto_scaling_group(
+            {"AutoScalingGroupName": nodegroup.group, "LaunchTemplate": derived}
+        )
+
+    def _restore(self, nodegroup: Nodegroup, before: Nodegroup) -> None:
+        """After a failed update the group is of its former version."""
+        nodegroup.version, nodegroup.image_id = before.version, before.image_id
+        nodegroup.launch_template = before.launch_template
+        self._renew_template(nodegroup)
 
     def _resize_group(self, nodegroup: Nodegroup, sizes: dict[str, int]) -> None:
         self._autoscaling.update_auto_scaling_group(
@@ -326,16 +371,13 @@ class Nodegroups:
         with self._lock:
             self._nodegroups.pop((nodegroup.cluster, nodegroup.name), None)
             self._clusters.cluster(nodegroup.cluster).nodegroups.discard(nodegroup.name)
+        for told in self.removed:
+            told(nodegroup, self.known())
 
 
-def _check_template(request: Document, data: Document) -> None:
-    if data.get("InstanceType") and request.get("instanceTypes"):
-        raise AwsError(
-            "InvalidRequestException",
-            "Instance types in the request and in the launch template cannot both be given",
-        )
-    if request.get("launchTemplate") and request.get("diskSize"):
-        raise AwsError("InvalidRequestException", "Disk size must be specified within the launch template.")
+def _disk(ami_type: str) -> int:
+    """EKS's default in GiB."""
+    return 50 if ami_type.startswith("WINDOWS") else 20
 
 
 def _completed(template: Document) -> Document:

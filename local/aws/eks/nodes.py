@@ -4,8 +4,6 @@ It drains a node before it removes it, for at most 15 minutes. It tells the simu
 groups run, stop and are terminated.
 """
 
-import base64
-import re
 from collections.abc import Callable
 from typing import Protocol
 
@@ -13,7 +11,9 @@ from local.aws.api.own_services import Document
 from local.aws.api.service_context import ServiceContext
 from local.aws.autoscaling.group import Group, Hook, Member
 from local.aws.autoscaling.scaling import Scaling
+from local.aws.eks.booting import boot, labels_of, pods_of, taints_of
 from local.aws.eks.nodegroup import Nodegroup
+from local.fleet.boot.images import CUSTOM, image_of
 from local.fleet.machine import Machine
 
 #: EKS waits this long for pods to leave; PodDisruptionBudgets do not delay it further.
@@ -23,13 +23,6 @@ HOOKS = (
     {"LifecycleHookName": "Launch-LC-Hook", "LifecycleTransition": "autoscaling:EC2_INSTANCE_LAUNCHING"},
     {"LifecycleHookName": DRAIN_HOOK, "LifecycleTransition": "autoscaling:EC2_INSTANCE_TERMINATING"},
 )
-#: Addresses of an instance type without prefix delegation, as the VPC CNI counts them; other types get 29.
-MAX_PODS = {"t3.medium": 17, "g4dn.xlarge": 29, "g5.xlarge": 58, "g6.xlarge": 58, "g6e.xlarge": 58}
-EFFECTS = {
-    "NO_SCHEDULE": "NoSchedule",
-    "NO_EXECUTE": "NoExecute",
-    "PREFER_NO_SCHEDULE": "PreferNoSchedule",
-}
 
 
 class Fleet(Protocol):
@@ -45,20 +38,33 @@ class Fleet(Protocol):
 
     def joined(self, instance_id: str) -> bool: ...
 
+    def ready(self, instance_id: str) -> bool: ...
+
+    def cordon(self, instance_id: str, *, closed: bool = True) -> None: ...
+
+    def evict(self, instance_id: str) -> bool: ...
+
+    def node_name(self, instance_id: str) -> str: ...
+
 
 class Nodes:
-    """`fleet` may be set at any time before the first node. Without it, nodes are only instances."""
+    """`fleet` may be set at any time before the first node. Without it, nodes are only instances.
+
+    `cluster_of` returns what DescribeCluster returns.
+    """
 
     def __init__(
         self,
         service_context: ServiceContext,
         scaling: Scaling,
         nodegroup_of: Callable[[Group], Nodegroup | None],
+        cluster_of: Callable[[str], Document],
     ) -> None:
         self.fleet: Fleet | None = None
         self._service_context = service_context
         self._scaling = scaling
         self._nodegroup_of = nodegroup_of
+        self._cluster_of = cluster_of
         scaling.listeners.launched.append(self._launched)
         scaling.listeners.waiting.append(self._waiting)
         scaling.listeners.gone.append(self._gone)
@@ -71,6 +77,11 @@ class Nodes:
     def joined(self, instance: str) -> bool:
         """Whether it has become a node; True if nobody simulates its machine."""
         return self.fleet is None or self.fleet.joined(instance)
+
+    def nodegroup_of_instance(self, instance: str) -> Nodegroup | None:
+        """The node group that the instance belongs to."""
+        groups = (group for group in self._scaling.groups.values() if instance in group.members)
+        return next((found for group in groups if (found := self._nodegroup_of(group))), None)
 
     def _launched(self, group: Group, member: Member) -> None:
         nodegroup = self._nodegroup_of(group)
@@ -102,6 +113,11 @@ class Nodes:
     def _machine(self, nodegroup: Nodegroup, member: Member) -> Machine:
         found = self._service_context.call("ec2", "describe_instances", {"InstanceIds": [member.id]})
         instance = found["Reservations"][0]["Instances"][0]
+        start = boot(
+            self._service_context, nodegroup, self._template(member), self._cluster_of(nodegroup.cluster)
+        )
+        custom = nodegroup.ami_type == CUSTOM
+        windows = image_of(start.ami_type).windows
         return Machine(
             instance_id=member.id,
             instance_type=member.type,
@@ -110,37 +126,24 @@ class Nodes:
             private_dns=instance["PrivateDnsName"],
             cluster=nodegroup.cluster,
             nodegroup=nodegroup.name,
-            labels=self._labels(nodegroup, instance["ImageId"]),
-            taints=[_taint(taint) for taint in nodegroup.taints],
-            ami_type=nodegroup.image,
-            max_pods=self._max_pods(nodegroup, member.type),
+            labels=start.settings.labels,
+            taints=start.settings.taints,
+            ami_type=nodegroup.played_image or start.ami_type,
+            max_pods=start.settings.max_pods or pods_of(member.type, windows=windows),
             launched=instance["LaunchTime"].timestamp(),
+            kubernetes_version=start.kubernetes_version,
+            cannot_join=start.problem,
+            # Into a custom image EKS writes nothing: it labels and taints the node when it has joined.
+            later_labels=labels_of(nodegroup, instance["ImageId"]) if custom else {},
+            later_taints=taints_of(nodegroup) if custom else (),
         )
 
-    def _labels(self, nodegroup: Nodegroup, image: str) -> dict[str, str]:
-        labels = {
-            "eks.amazonaws.com/capacityType": nodegroup.capacity_type,
-            "eks.amazonaws.com/nodegroup": nodegroup.name,
-            "eks.amazonaws.com/nodegroup-image": image,
+    def _template(self, member: Member) -> Document:
+        """The data of the very version of the launch template from which the machine was started."""
+        named = {
+            "LaunchTemplateId": member.template["LaunchTemplateId"],
+            "Versions": [member.template["Version"]],
         }
-        template = nodegroup.launch_template
-        if template:
-            labels["eks.amazonaws.com/sourceLaunchTemplateId"] = template["id"]
-            labels["eks.amazonaws.com/sourceLaunchTemplateVersion"] = str(template["version"])
-        return {**nodegroup.labels, **labels}
-
-    def _max_pods(self, nodegroup: Nodegroup, instance_type: str) -> int:
-        """The number of pods from the nodeadm configuration in the user data, if it has one."""
-        found = self._service_context.call(
-            "ec2",
-            "describe_launch_template_versions",
-            {"LaunchTemplateId": nodegroup.derived_template, "Versions": ["$Latest"]},
-        )["LaunchTemplateVersions"][0]["LaunchTemplateData"]
-        text = base64.b64decode(found.get("UserData") or "").decode("utf-8", "replace")
-        stated = re.search(r"maxPods['\"]?\s*:\s*(\d+)", text)
-        return int(stated[1]) if stated else MAX_PODS.get(instance_type, 29)
-
-
-def _taint(taint: Document) -> dict[str, str]:
-    """A taint as Kubernetes writes it."""
-    return {"key": taint["key"], "value": taint.get("value", ""), "effect": EFFECTS[taint["effect"]]}
+        found = self._service_context.call("ec2", "describe_launch_template_versions", named)
+        data: Document = found["LaunchTemplateVersions"][0]["LaunchTemplateData"]
+        return data

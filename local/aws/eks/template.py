@@ -1,10 +1,14 @@
-"""The launch template that EKS derives from a node group's: image by AMI type, tags, and the rest unchanged."""
+"""The launch template that EKS derives from a node group's: image by AMI type, tags, its part of the user data."""
 
+import base64
 import threading
 
 from local.aws.api.own_services import AwsError, Document
 from local.aws.api.service_context import ServiceContext
+from local.aws.eks.booting import start_of, text_of
 from local.aws.eks.nodegroup import Nodegroup
+from local.aws.eks.start_data import merged
+from local.fleet.boot.images import CUSTOM, image_of
 
 RELEASE = "v20260714"
 DEFAULT_INSTANCE_TYPE = "t3.medium"
@@ -18,8 +22,9 @@ class DerivedTemplates:
         self._images: dict[tuple[str, str], str] = {}
         self._lock = threading.Lock()
 
-    def create(self, nodegroup: Nodegroup, cluster_security_group: str) -> None:
-        data = self._data(nodegroup, cluster_security_group)
+    def create(self, nodegroup: Nodegroup, cluster: Document) -> None:
+        """`cluster` is what DescribeCluster returns."""
+        data = self._data(nodegroup, cluster)
         reply = self._service_context.call(
             "ec2",
             "create_launch_template",
@@ -27,14 +32,14 @@ class DerivedTemplates:
         )
         nodegroup.derived_template = reply["LaunchTemplate"]["LaunchTemplateId"]
 
-    def renew(self, nodegroup: Nodegroup, cluster_security_group: str) -> str:
+    def renew(self, nodegroup: Nodegroup, cluster: Document) -> str:
         """A new version after the user's template or the release changed."""
         reply = self._service_context.call(
             "ec2",
             "create_launch_template_version",
             {
                 "LaunchTemplateId": nodegroup.derived_template,
-                "LaunchTemplateData": self._data(nodegroup, cluster_security_group),
+                "LaunchTemplateData": self._data(nodegroup, cluster),
             },
         )
         return str(reply["LaunchTemplateVersion"]["VersionNumber"])
@@ -43,7 +48,7 @@ class DerivedTemplates:
         template = {"LaunchTemplateId": nodegroup.derived_template}
         self._service_context.call("ec2", "delete_launch_template", template)
 
-    def user_data_of(self, template: Document) -> Document:
+    def data_of(self, template: Document) -> Document:
         """The data of the user's launch template."""
         key = "LaunchTemplateId" if template.get("id") else "LaunchTemplateName"
         named = template.get("id") or template["name"]
@@ -57,13 +62,17 @@ class DerivedTemplates:
         data: Document = found[0]["LaunchTemplateData"]
         return data
 
-    def _data(self, nodegroup: Nodegroup, cluster_security_group: str) -> Document:
-        given = self.user_data_of(nodegroup.launch_template) if nodegroup.launch_template else {}
+    def _data(self, nodegroup: Nodegroup, cluster: Document) -> Document:
+        given = self.data_of(nodegroup.launch_template) if nodegroup.launch_template else {}
         data = dict(given)
         data.setdefault("InstanceType", (nodegroup.instance_types or [DEFAULT_INSTANCE_TYPE])[0])
-        data.setdefault("ImageId", self._image(nodegroup.ami_type, nodegroup.version))
+        if nodegroup.ami_type != CUSTOM:
+            data["ImageId"] = self._image(nodegroup.ami_type, nodegroup.version)
+            start = start_of(nodegroup, data["ImageId"], data["InstanceType"], cluster)
+            text = merged(image_of(nodegroup.ami_type).family, start, text_of(given))
+            data["UserData"] = base64.b64encode(text.encode()).decode()
         if not data.get("SecurityGroupIds") and not data.get("NetworkInterfaces"):
-            data["SecurityGroupIds"] = [cluster_security_group]
+            data["SecurityGroupIds"] = [cluster["resourcesVpcConfig"]["clusterSecurityGroupId"]]
         tags = {"eks:cluster-name": nodegroup.cluster, "eks:nodegroup-name": nodegroup.name}
         own = [{"Key": key, "Value": value} for key, value in tags.items()]
         specifications = [dict(spec) for spec in given.get("TagSpecifications") or []]

@@ -7,7 +7,7 @@ SIZES = {"minSize": 0, "maxSize": 2, "desiredSize": 0}
 class Lab:
     """A cluster with one GPU node group at zero, and what a test asks about it."""
 
-    def __init__(self, aws):
+    def __init__(self, aws, version="1.35"):
         self.aws = aws
         self.moto_additions = aws.embedded.moto_additions
         self.clock = aws.clock
@@ -28,6 +28,7 @@ class Lab:
             "eks",
             "create_cluster",
             name="lab",
+            version=version,
             roleArn=self.role,
             resourcesVpcConfig=network,
             accessConfig={"authenticationMode": "API_AND_CONFIG_MAP"},

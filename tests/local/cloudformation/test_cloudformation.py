@@ -48,9 +48,10 @@ class Stacks:
         return self.reasons()
 
     def _deploy(self, operation: str, resources: dict, sections: dict) -> dict:
-        tags = sections.pop("tags", {})
+        tags, more = sections.pop("tags", {}), sections.pop("more", {})
         template = json.dumps({"Resources": resources, **sections})
         request = {"Tags": [{"Key": key, "Value": value} for key, value in tags.items()]} if tags else {}
+        request |= more
         self.aws.call("cloudformation", operation, StackName="lab", TemplateBody=template, **request)
         self.aws.embedded.stacks.await_settled("lab")
         return self.describe()
@@ -161,6 +162,25 @@ def test_a_failed_update_goes_back(stacks):
         stacks.update({"Queue": QUEUE, "Topic": {"Type": "AWS::SNS::Topic"}})["StackStatus"]
         == "UPDATE_COMPLETE"
     )
+
+
+def test_a_failed_update_without_a_rollback_stays_and_is_repeated(stacks):
+    stacks.create({"Queue": QUEUE})
+    changed = {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "q", "VisibilityTimeout": 77}}
+    # The name is taken until somebody deletes the other log group.
+    stacks.aws.call("logs", "create_log_group", logGroupName="new")
+    new = {"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": "new"}, "DependsOn": "Queue"}
+    template, kept = {"Queue": changed, "New": new}, {"DisableRollback": True}
+
+    assert stacks.update(template, more=kept)["StackStatus"] == "UPDATE_FAILED"
+    attributes = {"QueueUrl": stacks.physical()["Queue"], "AttributeNames": ["VisibilityTimeout"]}
+    there = stacks.aws.call("sqs", "get_queue_attributes", **attributes)["Attributes"]
+    assert there == {"VisibilityTimeout": "77"}
+
+    # the same template again is a retry
+    stacks.aws.call("logs", "delete_log_group", logGroupName="new")
+    assert stacks.update(template, more=kept)["StackStatus"] == "UPDATE_COMPLETE"
+    assert set(stacks.physical()) == {"Queue", "New"}
 
 
 def test_an_update_that_changes_nothing_is_refused(stacks):

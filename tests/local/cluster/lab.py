@@ -69,7 +69,7 @@ class Lab:
         self.gpu: Machine
 
     def machine(
-        self, instance_type: str, nodegroup: str, ami_type: str, *, taints=(), labels=None
+        self, instance_type: str, nodegroup: str, ami_type: str, *, taints=(), labels=None, **more
     ) -> Machine:
         number = next(self._numbers)
         machine = Machine(
@@ -85,6 +85,7 @@ class Lab:
             ami_type=ami_type,
             max_pods=50,
             launched=self.clock.time(),
+            **more,
         )
         self.fleet.machine_started(machine)
         return machine

@@ -108,6 +108,13 @@ _ALL = (
         takes_supply=False,
     ),
     Cause(
+        "pods-not-evicted",
+        "kubernetes",
+        reason("finding.pods-not-evicted"),
+        reason("finding.pods-not-evicted.advice"),
+        takes_supply=False,
+    ),
+    Cause(
         "driver-mismatch",
         "nvidia",
         reason("finding.driver-mismatch"),

@@ -4,7 +4,7 @@ Pure and total: it answers for any snapshot. A symptom without a known cause bec
 """
 
 from lamplighter.domain.diagnosis.findings import Diagnosis, Gathered
-from lamplighter.domain.diagnosis.rules import gpus, hardware, launch, network, nodes, pods, software
+from lamplighter.domain.diagnosis.rules import gpus, hardware, launch, network, nodes, pods, software, updates
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 
 
@@ -23,5 +23,6 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     network.blocked(snapshot, gathered)
     network.throttled(snapshot, gathered)
     software.operator_healthy(snapshot, gathered)
+    updates.stopped(snapshot, gathered)
     pods.unexplained(snapshot, gathered)
     return gathered.diagnosis(snapshot.name)

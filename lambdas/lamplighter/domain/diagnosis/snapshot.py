@@ -25,7 +25,7 @@ NAMELESS = "GPU pool"
 _NETWORK_FAILS = {"Failed", "BackOff", "Unhealthy", "FailedCreatePodSandBox"}
 
 _LISTS = {
-    "aws": ("scaling_activities", "instances", "security_groups", "subnets", "quotas"),
+    "aws": ("scaling_activities", "instances", "security_groups", "subnets", "quotas", "updates"),
     "kubernetes": (
         "nodes",
         "pods",

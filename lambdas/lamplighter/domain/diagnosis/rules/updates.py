@@ -1,0 +1,68 @@
+"""Updates of the node group that stopped because pods stayed on a node that EKS wanted to replace.
+
+EKS says so in the group's health, and in the update itself (DescribeUpdate, `aws.updates` of a snapshot). A later
+update that succeeded makes it history.
+"""
+
+from collections.abc import Iterator
+
+from lamplighter.domain.diagnosis.document import Doc, at, docs, instant, text
+from lamplighter.domain.diagnosis.findings import Gathered
+from lamplighter.domain.diagnosis.snapshot import Snapshot
+from lamplighter.reasons.reason import Said, reason
+
+EVICTION = "PodEvictionFailure"
+SHOWN = 5
+"""The most pods that one sentence names."""
+
+
+def stopped(snapshot: Snapshot, gathered: Gathered) -> None:
+    """The nodes whose pods EKS could not evict, and the pods on them that come back to any node."""
+    for failure in _failures(snapshot):
+        named = at(failure, "resourceIds")
+        nodes = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+        mine = [name for name in nodes if name in {node.name for node in snapshot.nodes}]
+        for about in mine or [snapshot.name]:
+            evidence = reason("finding.evidence.aws-says", words=f"{EVICTION}: {_message(failure)}")
+            gathered.found("pods-not-evicted", about, evidence, *_returning(snapshot, mine))
+
+
+def _failures(snapshot: Snapshot) -> Iterator[Doc]:
+    """The errors and health issues about pods that stayed, if no later update succeeded."""
+    updates = [each for each in snapshot.listed("aws", "updates") if text(each, "type") == "VersionUpdate"]
+    began = {id(each): instant(each, "createdAt") or snapshot.since for each in updates}
+    done = [began[id(each)] for each in updates if text(each, "status") == "Successful"]
+    for update in updates:
+        at_first = began[id(update)]
+        if at_first < snapshot.since or any(other > at_first for other in done):
+            continue
+        yield from (each for each in docs(update, "errors") if text(each, "errorCode") == EVICTION)
+    if not done:
+        issues = docs(snapshot.nodegroup, "health", "issues")
+        yield from (issue for issue in issues if text(issue, "code") == EVICTION)
+
+
+def _message(failure: Doc) -> str:
+    return text(failure, "errorMessage") or text(failure, "message")
+
+
+def _returning(snapshot: Snapshot, nodes: list[str]) -> Iterator[Said]:
+    """Pods that tolerate every taint: once evicted, they are placed on the same node again."""
+    names = sorted(
+        f"{text(pod, 'metadata', 'namespace') or 'default'}/{text(pod, 'metadata', 'name')}"
+        for pod in snapshot.listed("kubernetes", "pods")
+        if text(pod, "spec", "nodeName") in nodes and _tolerates_all(pod) and not _of_a_daemon(pod)
+    )
+    if names:
+        yield reason("finding.evidence.tolerates-all", pods=", ".join(names[:SHOWN]))
+
+
+def _tolerates_all(pod: Doc) -> bool:
+    return any(
+        text(one, "operator") == "Exists" and not text(one, "key") and not text(one, "effect")
+        for one in docs(pod, "spec", "tolerations")
+    )
+
+
+def _of_a_daemon(pod: Doc) -> bool:
+    return any(text(owner, "kind") == "DaemonSet" for owner in docs(pod, "metadata", "ownerReferences"))

@@ -1,0 +1,206 @@
+"""What EKS refuses of node groups of any image, and what stands in the launch template that it derives."""
+
+import base64
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.local.aws.eks_lab import GPU, Lab
+
+INVALID, REFUSED = "InvalidParameterException", "InvalidRequestException"
+TYPE = {"instanceTypes": ["m5.large"], "launchTemplate": None}
+CUSTOM = {"InstanceType": "m5.large", "ImageId": "ami-0123456789abcdef0"}
+
+
+@pytest.fixture
+def lab(aws):
+    return Lab(aws)
+
+
+def refused(call, **request):
+    with pytest.raises(ClientError) as refusal:
+        call(**request)
+    return refusal.value.response["Error"]["Code"], refusal.value.response["Error"]["Message"]
+
+
+def template(lab, data, name="other"):
+    made = lab.aws.call("ec2", "create_launch_template", LaunchTemplateName=name, LaunchTemplateData=data)
+    return {"id": made["LaunchTemplate"]["LaunchTemplateId"], "version": "1"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "code", "message"),
+    [
+        ({**TYPE, "amiType": "AL2023_x86_64_NVIDA"}, INVALID, "failed to satisfy constraint"),
+        (
+            {**TYPE, "amiType": "AL2_x86_64"},
+            INVALID,
+            "is only supported for kubernetes versions 1.32 or earlier",
+        ),
+        ({**TYPE, "amiType": "CUSTOM"}, INVALID, "must specify an image id in your launch template"),
+        ({**TYPE, "version": "1.34"}, INVALID, "must be the version of the cluster, 1.35"),
+        (
+            {**TYPE, "amiType": "BOTTLEROCKET_ARM_64"},
+            INVALID,
+            "[m5.large] is not a valid instance type for requested amiType BOTTLEROCKET_ARM_64",
+        ),
+        (
+            {**TYPE, "instanceTypes": ["t4g.medium"]},
+            INVALID,
+            "[t4g.medium] is not a valid instance type for requested amiType AL2023_x86_64_NVIDIA",
+        ),
+        ({**TYPE, "instanceTypes": ["m5.larg"]}, INVALID, "instance types do not exist: [m5.larg]"),
+        ({"amiType": "AL2023_ARM_64_NVIDIA"}, REFUSED, "does not match the architecture 'arm64'"),
+        ({"diskSize": 100}, REFUSED, "Disk size must be specified within the launch template."),
+        ({"remoteAccess": {"ec2SshKey": "key"}}, REFUSED, "Remote access configuration"),
+    ],
+)
+def test_a_group_that_eks_refuses(lab, request_, code, message):
+    found = refused(lab.create, **request_)
+    assert (found[0], message in found[1]) == (code, True), found
+    assert lab.aws.call("eks", "list_nodegroups", clusterName="lab")["nodegroups"] == []
+
+
+@pytest.mark.parametrize(
+    ("data", "request_", "code", "message"),
+    [
+        (CUSTOM, {"amiType": "AL2023_x86_64_STANDARD"}, INVALID, "an AMI Type other than CUSTOM"),
+        (CUSTOM, {"amiType": "CUSTOM", "version": "1.35"}, INVALID, "cannot specify a kubernetes version"),
+        (CUSTOM, {"amiType": "CUSTOM", "releaseVersion": "1.35.4-20260714"}, INVALID, "a release version"),
+        ({"IamInstanceProfile": {"Name": "nodes"}}, {}, REFUSED, "an IAM instance profile"),
+        ({"InstanceInitiatedShutdownBehavior": "stop"}, {}, REFUSED, "a shutdown behavior"),
+        ({"HibernationOptions": {"Configured": True}}, {}, REFUSED, "a hibernate behavior"),
+        ({"NetworkInterfaces": [{"DeviceIndex": 0, "SubnetId": "subnet-1"}]}, {}, REFUSED, "subnets"),
+        ({"UserData": base64.b64encode(b"#!/bin/bash\n").decode()}, {}, REFUSED, "MIME multipart format"),
+    ],
+)
+def test_a_launch_template_that_eks_refuses(lab, data, request_, code, message):
+    named = template(lab, {"InstanceType": "m5.large", **data})
+    found = refused(lab.create, launchTemplate=named, **{"amiType": None, **request_})
+    assert (found[0], message in found[1]) == (code, True), found
+    assert lab.aws.call("eks", "list_nodegroups", clusterName="lab")["nodegroups"] == []
+
+
+def test_the_derived_template_has_the_image_and_the_merged_data(lab):
+    lab.ready(amiType="AL2023_x86_64_NVIDIA", labels={"tier": "gpu"})
+    [derived] = [one for one in derived_versions(lab) if one["VersionNumber"] == 1]
+    data = derived["LaunchTemplateData"]
+    [image] = lab.aws.call("ec2", "describe_images", ImageIds=[data["ImageId"]])["Images"]
+    assert image["Name"] == "amazon-eks-node-al2023-x86_64-nvidia-1.35-v20260714"
+    text = base64.b64decode(data["UserData"]).decode()
+    assert "application/node.eks.aws" in text
+    assert "tier=gpu" in text
+    assert f"nodegroup-image={data['ImageId']}" in text
+
+    # other labels act on nodes that come later: EKS writes another version
+    lab.aws.call("eks", "update_nodegroup_config", **GPU, labels={"addOrUpdateLabels": {"tier": "two"}})
+    newest = max(derived_versions(lab), key=lambda one: one["VersionNumber"])
+    assert "tier=two" in base64.b64decode(newest["LaunchTemplateData"]["UserData"]).decode()
+
+
+def test_into_the_data_of_a_custom_image_eks_writes_nothing(lab):
+    given = base64.b64encode(b"#!/bin/bash\n/etc/eks/bootstrap.sh lab\n").decode()
+    lab.ready(launchTemplate=template(lab, {**CUSTOM, "UserData": given}), amiType="CUSTOM")
+    [derived] = derived_versions(lab)
+    assert derived["LaunchTemplateData"]["UserData"] == given
+    assert derived["LaunchTemplateData"]["ImageId"] == CUSTOM["ImageId"]
+    assert (lab.nodegroup()["amiType"], lab.nodegroup()["releaseVersion"]) == ("CUSTOM", CUSTOM["ImageId"])
+
+    # and its versions are its owner's
+    update = lambda **more: lab.aws.call("eks", "update_nodegroup_version", **GPU, **more)  # noqa: E731
+    assert "kubernetesVersion when using custom AMIs" in refused(update, version="1.35")[1]
+    assert "releaseVersion when using custom AMIs" in refused(update, releaseVersion="1.35.4-20260714")[1]
+
+
+def test_another_custom_image_is_of_the_version_of_the_cluster(aws):
+    lab = Lab(aws, version="1.34")
+    named = template(lab, CUSTOM)
+    lab.ready(launchTemplate=named, amiType="CUSTOM")
+    finished(lab, lab.aws.call("eks", "update_cluster_version", name="lab", version="1.35")["update"])
+    assert lab.nodegroup()["version"] == "1.34"
+
+    other = {**CUSTOM, "ImageId": "ami-0fedcba9876543210"}
+    lab.aws.call(
+        "ec2", "create_launch_template_version", LaunchTemplateId=named["id"], LaunchTemplateData=other
+    )
+    roll = lambda **more: lab.aws.call("eks", "update_nodegroup_version", **GPU, **more)  # noqa: E731
+    rolled = roll(launchTemplate={**named, "version": "2"})["update"]
+    lab.until(lambda: lab.update(rolled["id"])["status"] == "Successful")
+
+    assert (lab.nodegroup()["version"], lab.nodegroup()["releaseVersion"]) == ("1.35", other["ImageId"])
+    # and a group with an image of its owner cannot become one without
+    plain = {"InstanceType": "m5.large"}
+    lab.aws.call(
+        "ec2", "create_launch_template_version", LaunchTemplateId=named["id"], LaunchTemplateData=plain
+    )
+    found = refused(roll, launchTemplate={**named, "version": "3"})
+    assert "cannot switch between specifying an image id" in found[1]
+
+
+def derived_versions(lab):
+    named = lab.group()["LaunchTemplate"]["LaunchTemplateId"]
+    found = lab.aws.call("ec2", "describe_launch_template_versions", LaunchTemplateId=named)
+    return found["LaunchTemplateVersions"]
+
+
+def test_a_control_plane_moves_one_minor_version_at_a_time(aws):
+    lab = Lab(aws, version="1.32")
+    update = lambda version: lab.aws.call("eks", "update_cluster_version", name="lab", version=version)  # noqa: E731
+    assert refused(update, version="1.34")[0] == INVALID
+    assert refused(update, version="1.31")[0] == INVALID
+    begun = update("1.33")["update"]
+    assert (lab.cluster()["status"], lab.cluster()["version"]) == ("UPDATING", "1.32")
+    assert refused(update, version="1.33")[0] == "ResourceInUseException"
+    finished(lab, begun)
+    assert (lab.cluster()["status"], lab.cluster()["version"]) == ("ACTIVE", "1.33")
+
+
+def test_nodes_may_be_three_versions_behind_and_no_more(aws):
+    lab = Lab(aws, version="1.31")
+    lab.ready()
+    update = lambda version: lab.aws.call("eks", "update_cluster_version", name="lab", version=version)  # noqa: E731
+    for version in ("1.32", "1.33", "1.34"):
+        finished(lab, update(version)["update"])
+    found = refused(update, version="1.35")
+    assert found == (
+        REFUSED,
+        "Nodegroups lab-ng-gpu must be updated to match cluster version 1.34 before updating cluster version",
+    )
+    # a node is never newer than the control plane
+    roll = lambda version: lab.aws.call("eks", "update_nodegroup_version", **GPU, version=version)  # noqa: E731
+    assert "must not be newer" in refused(roll, version="1.35")[1]
+    rolled = roll("1.34")["update"]
+    lab.until(lambda: lab.update(rolled["id"])["status"] == "Successful")
+    finished(lab, update("1.35")["update"])
+    assert lab.cluster()["version"] == "1.35"
+
+
+def test_amazon_linux_2_ends_with_1_32(aws):
+    lab = Lab(aws, version="1.32")
+    lab.ready(amiType="AL2_x86_64_GPU")
+    finished(lab, lab.aws.call("eks", "update_cluster_version", name="lab", version="1.33")["update"])
+    roll = lambda **more: lab.aws.call("eks", "update_nodegroup_version", **GPU, **more)  # noqa: E731
+    assert "AMI Type AL2_x86_64_GPU is only supported" in refused(roll, version="1.33")[1]
+    assert lab.nodegroup()["version"] == "1.32"
+
+
+def finished(lab, update):
+    def done():
+        found = lab.aws.call("eks", "describe_update", name="lab", updateId=update["id"])["update"]
+        return found["status"] == "Successful"
+
+    lab.until(done)
+
+
+def test_the_role_of_nodes_gets_an_access_entry_of_their_system(lab):
+    entry = lambda: lab.aws.call(  # noqa: E731
+        "eks", "describe_access_entry", clusterName="lab", principalArn=lab.role
+    )["accessEntry"]
+    lab.ready(amiType="WINDOWS_FULL_2022_x86_64", instanceTypes=["m5.large"], launchTemplate=None)
+    assert (entry()["type"], entry()["username"]) == ("EC2_WINDOWS", "system:node:{{EC2PrivateDNSName}}")
+    assert lab.nodegroup()["diskSize"] == 50
+
+    # and it goes with the last group of the role
+    lab.aws.call("eks", "delete_nodegroup", **GPU)
+    lab.until(lambda: lab.aws.call("eks", "list_nodegroups", clusterName="lab")["nodegroups"] == [])
+    assert lab.aws.call("eks", "list_access_entries", clusterName="lab")["accessEntries"] == []
