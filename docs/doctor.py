@@ -103,6 +103,11 @@ DESCRIPTIONS = {
         "another lab guards it",
         "ssm:GetParameters",
     ),
+    "unguarded": CheckDescription(
+        "the groups of the cluster's nodes that no pool of the lab has",
+        "one may start or runs an instance type with an NVIDIA GPU: the guard does not close its nodes",
+        "autoscaling:DescribeAutoScalingGroups, ec2:DescribeLaunchTemplateVersions",
+    ),
     "autoscalers": CheckDescription(
         "Cluster Autoscaler and Karpenter in the cluster",
         "one may start or remove GPU nodes: Cluster Autoscaler by the tag on the pool's Auto Scaling group, a"

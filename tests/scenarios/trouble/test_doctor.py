@@ -198,7 +198,7 @@ def test_the_verb_looks_at_the_deployed_lab_where_there_is_no_file(account: Acco
 
     assert (well.code, well.stderr) == (0, "")
     assert well.stdout.startswith("lab gpu-lab in ap-northeast-2, as it is deployed\n")
-    assert well.stdout.rstrip().endswith("21 ok, 0 not ok, 0 not known")
+    assert well.stdout.rstrip().endswith("22 ok, 0 not ok, 0 not known")
     assert broken.code == 1
     assert {row["check"] for row in broken.rows if row["outcome"] == "not-ok"} == {"bootstrap", "trail"}
     assert set(broken.rows[0]) == {"check", "outcome", "said", "advice"}
