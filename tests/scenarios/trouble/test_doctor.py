@@ -241,7 +241,7 @@ def test_the_monthly_visit_sees_the_same_with_its_own_rights_and_says_it_once(ac
     assert again == first
     told = [text for text in notices(account) if "lamplighter doctor --deployed" in text]
     assert told == [
-        "21 ok, 0 not ok, 0 not known. `lamplighter doctor --deployed` says the same at any time."
+        "22 ok, 0 not ok, 0 not known. `lamplighter doctor --deployed` says the same at any time."
     ]
     entries = account.day.ledger.audit("*", NOON)
     assert [str(entry.why) for entry in entries if entry.kind == "examined"] == [

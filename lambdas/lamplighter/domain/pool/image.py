@@ -13,8 +13,6 @@ from lamplighter.reasons.reason import Reason, reason
 
 # _FIPS ends the names of images with approved cryptography.
 _NVIDIA = re.compile(r"NVIDIA|_GPU$|^CUSTOM", re.IGNORECASE)
-_OWN_PLUGIN = re.compile(r"^BOTTLEROCKET_.*_NVIDIA")
-_ARM = re.compile(r"_ARM_64")
 _AMI = re.compile(r"^ami-[0-9a-f]+$")
 
 
@@ -25,7 +23,8 @@ def may_have_driver(ami_type: str) -> bool:
 
 def has_own_plugin(ami_type: str) -> bool:
     """Whether the image has a device plugin of its own, as those of Bottlerocket with NVIDIA."""
-    return bool(_OWN_PLUGIN.search(ami_type))
+    image = versions.ami_types().get(ami_type)
+    return image is not None and image.family == "bottlerocket" and image.nvidia
 
 
 class Weight(StrEnum):
@@ -55,14 +54,25 @@ def remarks(group: str, ami_type: str, types: tuple[str, ...], release: str) -> 
 
     `release` is EKS's releaseVersion: of a CUSTOM group it is the id of the image.
     """
-    if ami_type.startswith("WINDOWS"):
+    image = versions.ami_types().get(ami_type)
+    if image is not None and image.family == "windows":
         yield ImageRemark(
             Weight.REFUSED,
             reason("pool.image.windows", group=group, image=ami_type),
             reason("pool.image.windows.advice"),
         )
         return
-    yield from _amazon_linux_2(group, ami_type, types)
+    arm = _is_arm(image, types)
+    if image is not None and image.family == "al2" and image.fit.last is not None:
+        yield ImageRemark(
+            Weight.ENDED,
+            reason("pool.image.al2", group=group, image=ami_type, day=lifecycle.amazon_linux_2()),
+            reason(
+                "pool.image.al2.advice",
+                last=image.fit.last,
+                image=f"AL2023_{'ARM_64' if arm else 'x86_64'}_NVIDIA",
+            ),
+        )
     yield from _driver(group, ami_type, release)
     if has_own_plugin(ami_type):
         yield ImageRemark(
@@ -70,27 +80,12 @@ def remarks(group: str, ami_type: str, types: tuple[str, ...], release: str) -> 
             reason("pool.image.own-plugin", group=group, image=ami_type),
             reason("pool.image.own-plugin.advice"),
         )
-    if _is_arm(ami_type, types):
+    if arm:
         yield ImageRemark(
             Weight.DIFFERENT,
             reason("pool.image.arm", group=group),
             reason("pool.image.arm.advice"),
         )
-
-
-def _amazon_linux_2(group: str, ami_type: str, types: tuple[str, ...]) -> Iterator[ImageRemark]:
-    image = versions.ami_types().get(ami_type)
-    if not ami_type.startswith("AL2_") or image is None or image.fit.last is None:
-        return
-    yield ImageRemark(
-        Weight.ENDED,
-        reason("pool.image.al2", group=group, image=ami_type, day=lifecycle.amazon_linux_2()),
-        reason(
-            "pool.image.al2.advice",
-            last=image.fit.last,
-            image=f"AL2023_{'ARM_64' if _is_arm(ami_type, types) else 'x86_64'}_NVIDIA",
-        ),
-    )
 
 
 def _driver(group: str, ami_type: str, release: str) -> Iterator[ImageRemark]:
@@ -116,6 +111,8 @@ def _driver(group: str, ami_type: str, release: str) -> Iterator[ImageRemark]:
         )
 
 
-def _is_arm(ami_type: str, types: tuple[str, ...]) -> bool:
+def _is_arm(image: versions.AmiType | None, types: tuple[str, ...]) -> bool:
     """An image is for one architecture; of a custom one the instance types tell it."""
-    return bool(_ARM.search(ami_type)) or any(instance_types.architecture(name) == "arm64" for name in types)
+    if image is not None:
+        return image.architecture == "arm64"
+    return any(instance_types.architecture(name) == "arm64" for name in types)
