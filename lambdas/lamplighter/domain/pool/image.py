@@ -1,4 +1,4 @@
-"""The image of a node group, by EKS's amiType, and what follows from it for a pool of its nodes.
+"""The image of a group's nodes, by EKS's amiType, and what follows from it for a pool of such nodes.
 
 `check` judges the images of the groups that a lab creates; this judges any group that exists.
 """
@@ -50,7 +50,7 @@ class ImageRemark:
 
 
 def remarks(group: str, ami_type: str, types: tuple[str, ...], release: str) -> Iterator[ImageRemark]:
-    """What is to be known of the image of a node group before it is a pool.
+    """What is to be known of the image of a group before it is a pool.
 
     `release` is EKS's releaseVersion: of a CUSTOM group it is the id of the image.
     """
