@@ -237,7 +237,7 @@ def test_the_monthly_visit_sees_the_same_with_its_own_rights_and_says_it_once(ac
     first = visit(account)
     again = visit(account)
 
-    assert first == {"ok": 21, "not_ok": [], "not_known": []}
+    assert first == {"ok": 22, "not_ok": [], "not_known": []}
     assert again == first
     told = [text for text in notices(account) if "lamplighter doctor --deployed" in text]
     assert told == [
