@@ -103,6 +103,11 @@ DESCRIPTIONS = {
         "another lab guards it",
         "ssm:GetParameters",
     ),
+    "unguarded": CheckDescription(
+        "the groups of the cluster's nodes that no pool of the lab has",
+        "one may start or runs an instance type with an NVIDIA GPU: the guard does not close its nodes",
+        "autoscaling:DescribeAutoScalingGroups, ec2:DescribeLaunchTemplateVersions",
+    ),
     "autoscalers": CheckDescription(
         "Cluster Autoscaler and Karpenter in the cluster",
         "one may start or remove GPU nodes: Cluster Autoscaler by the tag on the pool's Auto Scaling group, a"
@@ -130,8 +135,9 @@ DESCRIPTIONS = {
         "deployments of the cluster",
     ),
     "image": CheckDescription(
-        "the age of the image for each pool's new nodes",
-        f"it is older than {pools.OLD_IMAGE.days} days",
+        "the image for each pool's new nodes: what follows from it, and its age",
+        f"it is older than {pools.OLD_IMAGE.days} days; it is Amazon Linux 2, which AWS ended; or it is Windows,"
+        " which no pool can have",
         "eks:DescribeNodegroup",
     ),
     "price": CheckDescription(
@@ -175,5 +181,6 @@ def _dates() -> Iterator[str]:
     yield "| Lambda runtime | supported until |\n|---|---|"
     for runtime, ends in document["runtimes"].items():
         yield f"| {runtime} | {ends} |"
+    yield f"\nEKS publishes no new image of Amazon Linux 2 since {document['amazon_linux_2']}."
     yield "\nSources:\n"
     yield from (f"- {what}: {where}" for what, where in document["sources"].items())

@@ -16,6 +16,7 @@ from lamplighter import data
 from lamplighter.data import prices
 from lamplighter.domain.gpu import device_plugin
 from lamplighter.domain.gpu import sharing as gpu_sharing
+from lamplighter.domain.pool import image as images
 from lamplighter.domain.pool.adoption import (
     Autoscalers,
     ExistingCluster,
@@ -115,11 +116,23 @@ def lab_file(cluster: ExistingCluster, group: ExistingPool) -> Iterator[str]:
         yield f"    auto_scaling_group: {group.group}"
     if kind:
         yield f"    instance_type: {kind}"
+    yield from _image(group)
     yield f"    max_nodes: {max(1, group.maximum)}"
     if kind is None or prices.on_demand(cluster.region, kind, CURRENCY) is None:
         yield f'    # price_per_hour: "1.00"  # {CURRENCY}; needed: no price of {kind or "its nodes"} is known here'
     yield "guard:"
     yield "  mode: watch"
+
+
+def _image(group: ExistingPool) -> Iterator[str]:
+    """The image, where `check` must know it: it refuses settings that a plugin in the image does not take."""
+    if images.has_own_plugin(group.ami_type):
+        yield f"    ami_type: {group.ami_type}"
+    elif group.ami_type == "CUSTOM":
+        yield (
+            "    # ami_type: BOTTLEROCKET_x86_64_NVIDIA  # only if its own image is Bottlerocket with NVIDIA's device"
+            " plugin"
+        )
 
 
 def lab_name(cluster: str) -> str:

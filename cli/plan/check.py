@@ -75,7 +75,7 @@ def summary(lab: Lab) -> Iterator[str]:
         price = f"{write_amount(lab.price(name))} {budget.currency} for a node and hour"
         curfew = f", curfew {write_time(pool.curfew)}" if pool.curfew is not None else ""
         yield (
-            f"  pool {name}: up to {pool.max_nodes} x {pool.instance_type}, {price}, "
+            f"  pool {name}: up to {pool.max_nodes} x {pool.instance_type}{images.told(pool)}, {price}, "
             f"guard: {lab.mode(name)}{curfew}"
         )
     for name, group in lab.cluster.node_groups.items():

@@ -2,9 +2,21 @@
 
 from collections.abc import Iterator
 
-from lamplighter.data import versions
+from lamplighter.data import instance_types, versions
 from lamplighter.lab.model import Lab
 from lamplighter.lab.nodes.images import ImageFamily
+from lamplighter.lab.pools import Pool
+
+DEFAULT: str = Pool.model_fields["ami_type"].default
+
+
+def told(pool: Pool) -> str:
+    """The image of a pool and what differs by it; empty for the default image."""
+    if pool.ami_type == DEFAULT:
+        return ""
+    plugin = ", its own plugin announces the GPUs" if pool.brings_plugin else ""
+    arm = ", arm64" if instance_types.architecture(pool.instance_type) == "arm64" else ""
+    return f" with {pool.image or pool.ami_type} ({pool.family}{arm}{plugin})"
 
 
 def notes(lab: Lab) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Until when AWS supports Kubernetes versions and Lambda runtimes; see lifecycle.json.
+"""Until when AWS supports Kubernetes versions, images and Lambda runtimes; see lifecycle.json.
 
 A version that is not in the table is unknown. That is no error of the lab: new versions appear.
 """
@@ -51,6 +51,11 @@ def newest_kubernetes() -> str:
 def extended_support_hour() -> Decimal:
     """The extra cost of a cluster in extended support for an hour, in USD."""
     return Decimal(_document()["extended_support_hour"])
+
+
+def amazon_linux_2() -> date:
+    """The last day on which AWS publishes EKS-optimised images of Amazon Linux 2."""
+    return date.fromisoformat(_document()["amazon_linux_2"])
 
 
 def runtime(name: str) -> date | None:

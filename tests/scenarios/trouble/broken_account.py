@@ -147,6 +147,20 @@ def another_labs_claim(account: Account) -> Iterator[None]:
 
 
 @contextmanager
+def nodes_of_their_own(account: Account) -> Iterator[None]:
+    """GPU nodes that somebody manages without EKS, as eksctl makes them with --managed=false."""
+    data = {"ImageId": "ami-12345678", "InstanceType": "g5.xlarge"}
+    account.call("ec2", "create_launch_template", LaunchTemplateName="theirs", LaunchTemplateData=data)
+    subnet = account.call("ec2", "describe_subnets")["Subnets"][0]["SubnetId"]
+    group = {"AutoScalingGroupName": "theirs", "MinSize": 0, "MaxSize": 2, "VPCZoneIdentifier": subnet}
+    tag = {"Key": "kubernetes.io/cluster/gpu-lab", "Value": "owned", "PropagateAtLaunch": True}
+    template = {"LaunchTemplateName": "theirs", "Version": "1"}
+    account.call("autoscaling", "create_auto_scaling_group", **group, Tags=[tag], LaunchTemplate=template)
+    yield
+    account.call("autoscaling", "delete_auto_scaling_group", AutoScalingGroupName="theirs")
+
+
+@contextmanager
 def no_trail(account: Account) -> Iterator[None]:
     account.call("cloudtrail", "stop_logging", Name=TRAIL)
     yield
@@ -251,6 +265,16 @@ BROKEN: dict[str, tuple[Break, Mapping[str, LineOutcome], str]] = {
         "has minimum 1",
     ),
     "another lab's claim": (another_labs_claim, {"claim": NOT_OK}, "lab rival guards"),
+    "GPU nodes that no pool has": (
+        nodes_of_their_own,
+        {"unguarded": NOT_OK},
+        "Auto Scaling group theirs may start g5.xlarge, has 0 nodes ordered, and EKS does not manage it",
+    ),
+    "an image that ended": (
+        partial(nodegroup, ami_type="AL2_x86_64_GPU"),
+        {"image": NOT_OK},
+        "is AL2_x86_64_GPU, and Amazon Linux 2 ended",
+    ),
     "cluster autoscaler": (
         partial(running, name="cluster-autoscaler", image=AUTOSCALER),
         {"autoscalers": NOT_OK},

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import boto3
+import botocore.session
 import pytest
 from moto import mock_aws
 
@@ -93,21 +95,83 @@ def test_instances_of_which_nobody_here_knows_whether_they_have_gpus_are_said(
     assert text.startswith(f"it is not known here whether {named} of node group gpus have an NVIDIA GPU")
 
 
+@pytest.mark.parametrize("ami_type", ["AL2023_x86_64_NVIDIA", ""])
+def test_an_image_of_which_nothing_follows_is_not_said(ami_type: str) -> None:
+    assert said(group=replace(GROUP, ami_type=ami_type)) == []
+
+
 @pytest.mark.parametrize(
-    ("ami_type", "notes"),
+    ("more", "words"),
     [
-        ("AL2023_x86_64_STANDARD", 1),
-        ("AL2_x86_64_GPU", 0),
-        ("BOTTLEROCKET_x86_64_NVIDIA", 0),
-        ("CUSTOM", 0),
-        ("", 0),
+        ({"ami_type": "AL2023_x86_64_STANDARD"}, "is AL2023_x86_64_STANDARD, which has no NVIDIA driver"),
+        ({"ami_type": "AL2023_x86_64_NEURON"}, "is AL2023_x86_64_NEURON, which has no NVIDIA driver"),
+        ({"ami_type": "BOTTLEROCKET_x86_64_FIPS"}, "is BOTTLEROCKET_x86_64_FIPS, which has no NVIDIA driver"),
+        (
+            {"ami_type": "AL2_x86_64_GPU"},
+            (
+                "is AL2_x86_64_GPU, and Amazon Linux 2 ended: EKS publishes no new image of it since 2025-11-26; make a"
+                " node group with AL2023_x86_64_NVIDIA and adopt that one before the cluster leaves Kubernetes 1.32"
+            ),
+        ),
+        (
+            {"ami_type": "BOTTLEROCKET_x86_64_NVIDIA", "release": "1.62.0-5d9ac849"},
+            "has its own device plugin: no window can share its GPUs",
+        ),
+        ({"ami_type": "BOTTLEROCKET_x86_64_NVIDIA_FIPS"}, "has its own device plugin"),
+        (
+            {"ami_type": "AL2023_ARM_64_NVIDIA", "instance_types": ("g5g.xlarge",)},
+            "are arm64: a container image for x86_64 alone fails there with 'exec format error'",
+        ),
+        (
+            {"ami_type": "CUSTOM", "release": "ami-0c0c53d11a3f898ea"},
+            "has an image of its own, ami-0c0c53d11a3f898ea: it is not known here whether it has the NVIDIA driver",
+        ),
+        ({"ami_type": "CUSTOM"}, "has an image of its own, which EKS does not name"),
     ],
 )
-def test_an_image_without_a_driver_is_said(ami_type: str, notes: int) -> None:
-    found = said(group=replace(GROUP, ami_type=ami_type))
+def test_what_follows_from_an_image_is_said_and_is_not_in_the_way(more: dict[str, Any], words: str) -> None:
+    [(blocks, text)] = said(group=replace(GROUP, **more))
 
-    assert [blocks for blocks, _ in found] == [False] * notes
-    assert all("has no NVIDIA driver" in text for _, text in found)
+    assert not blocks
+    assert words in text
+
+
+def test_an_image_may_have_several_consequences() -> None:
+    old = replace(GROUP, ami_type="AL2_ARM_64", instance_types=("g5g.xlarge",))
+
+    found = said(group=old)
+
+    assert [blocks for blocks, _ in found] == [False] * 3
+    ended, driver, arm = [text for _, text in found]
+    assert "make a node group with AL2023_ARM_64_NVIDIA" in ended
+    assert "which has no NVIDIA driver" in driver
+    assert "are arm64" in arm
+    [(_, custom), (_, arm)] = said(
+        group=replace(GROUP, ami_type="CUSTOM", release="ami-0abc", instance_types=("g5g.xlarge",))
+    )
+    assert "aws ec2 describe-images --query 'Images[].[Name,Description]' --image-ids ami-0abc" in custom
+    assert "are arm64" in arm
+
+
+@pytest.mark.parametrize("instance_type", ["g4dn.xlarge", "m5.large"])
+def test_a_windows_group_is_refused_by_name_whatever_its_instances(instance_type: str) -> None:
+    windows = replace(GROUP, ami_type="WINDOWS_FULL_2022_x86_64", instance_types=(instance_type,))
+
+    [(blocks, text)] = said(group=windows)
+
+    assert blocks
+    assert text.startswith("node group gpus is WINDOWS_FULL_2022_x86_64: no pool can be Windows")
+    assert "name a node group with a Linux image, such as AL2023_x86_64_NVIDIA" in text
+
+
+def test_each_image_type_of_eks_is_judged() -> None:
+    """Only images with the NVIDIA driver that AWS still publishes for x86_64 need no word."""
+    model = botocore.session.get_session().get_service_model("eks")
+    known: list[str] = model.shape_for("AMITypes").enum  # type: ignore[attr-defined]
+
+    silent = {ami_type for ami_type in known if not said(group=replace(GROUP, ami_type=ami_type))}
+
+    assert silent == {"AL2023_x86_64_NVIDIA"}
 
 
 def test_an_autoscaler_is_in_the_way() -> None:
@@ -174,6 +238,24 @@ def test_an_old_group_is_named_and_a_new_one_is_not(tmp_path: Path) -> None:
     by_prefix = labfile.load(written(tmp_path, replace(GROUP, group=new)))
     assert by_prefix.pools["gpu"].auto_scaling_group is None
     assert (by_prefix.reaches("gpu", old), by_prefix.reaches("gpu", new)) == (False, True)
+
+
+def test_an_image_with_its_own_plugin_is_written_so_that_check_knows(tmp_path: Path) -> None:
+    rocket = written(tmp_path, replace(GROUP, ami_type="BOTTLEROCKET_x86_64_NVIDIA"))
+
+    assert labfile.load(rocket).gpu_stack("gpu") == "built-in"
+    rocket.write_text(f"{rocket.read_text('utf-8')}\ngpu: {{share: 4}}\n", "utf-8")
+    with pytest.raises(BadInput, match=r"gpu\.share: "):
+        labfile.load(rocket)
+
+
+def test_of_an_image_of_its_own_the_lab_file_asks_what_it_is(tmp_path: Path) -> None:
+    custom = written(tmp_path, replace(GROUP, ami_type="CUSTOM", release="ami-0c0c53d11a3f898ea"))
+    text = custom.read_text("utf-8")
+
+    assert labfile.load(custom).gpu_stack("gpu") == "operator"
+    custom.write_text(text.replace("# ami_type", "ami_type"), "utf-8")
+    assert labfile.load(custom).gpu_stack("gpu") == "built-in"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,15 @@ from decimal import Decimal
 from typing import Any
 
 from lamplighter.domain.doctor.checks import examine
-from lamplighter.domain.doctor.facts import AwsIdentity, ClusterFacts, Facts, PoolGroup, SlackSecret, Trail
+from lamplighter.domain.doctor.facts import (
+    AwsIdentity,
+    ClusterFacts,
+    Facts,
+    OtherNodes,
+    PoolGroup,
+    SlackSecret,
+    Trail,
+)
 from lamplighter.domain.doctor.line import LineOutcome, Unread
 from lamplighter.domain.money.price import Price, Source
 from lamplighter.domain.pool.adoption import Autoscalers, ExistingCluster, ExistingPool
@@ -39,6 +47,7 @@ GROUP = ExistingPool(
     group_tags=TAG,
     release="1.35.4-20260714",
 )
+SYSTEM = OtherNodes("lab-ng-1", ("t3.medium",), 2, managed=True)
 FACTS = Facts(
     caller=AwsIdentity("123456789012", "arn:aws:iam::123456789012:user/alice"),
     region="ap-northeast-2",
@@ -50,6 +59,7 @@ FACTS = Facts(
     cluster=CLUSTER,
     groups={"gpu": PoolGroup(GROUP, ("ap-northeast-2a",))},
     inside=ClusterFacts(Autoscalers(asked=True), "v26.3.1"),
+    others=(SYSTEM,),
     claims={"lab-ng-gpu": "lab"},
     trails=(Trail("all", logging=True, changes=True),),
     slack=SlackSecret("lab-slack", ()),
@@ -63,6 +73,7 @@ BEFORE = replace(
     cluster=None,
     groups={"gpu": None},
     inside=None,
+    others=(),
     claims={},
     slack=None,
     prices={},
@@ -147,6 +158,21 @@ WRONG: list[tuple[str, Facts, str, str]] = [
     ),
     ("minimum", replace(FACTS, groups=group(minimum=1)), "has minimum 1", "set the minimum to 0"),
     ("claim", replace(FACTS, claims={"lab-ng-gpu": "rival"}), "lab rival guards", "out of lab rival"),
+    (
+        "unguarded",
+        replace(
+            FACTS,
+            others=(SYSTEM, OtherNodes("windows", ("m5.large", "g4dn.xlarge", "g5.xlarge"), 2, managed=True)),
+        ),
+        "node group windows may start g4dn.xlarge and g5.xlarge, has 2 nodes ordered, and is no pool of this lab",
+        "lamplighter adopt lab windows",
+    ),
+    (
+        "unguarded",
+        replace(FACTS, others=(OtherNodes("eksctl-nodes", ("g5.xlarge",), 1, managed=False),)),
+        "Auto Scaling group eksctl-nodes may start g5.xlarge, has 1 node ordered, and EKS does not manage it",
+        "replace it by a managed node group",
+    ),
     (
         "autoscalers",
         replace(FACTS, inside=ClusterFacts(AUTOSCALER, "v26.3.1")),
@@ -239,13 +265,22 @@ UNKNOWN: list[tuple[Facts, set[str]]] = [
     (replace(FACTS, concurrency=REFUSED), {"concurrency"}),
     (replace(FACTS, offered=REFUSED), {"offering"}),
     (
-        replace(FACTS, cluster=REFUSED, groups={"gpu": REFUSED}, inside=REFUSED),
+        replace(FACTS, cluster=REFUSED, groups={"gpu": REFUSED}, inside=REFUSED, others=REFUSED),
         {
-            *("cluster", "authentication", "endpoint", "minimum", "autoscalers", "kubernetes-version"),
+            *(
+                "unguarded",
+                "cluster",
+                "authentication",
+                "endpoint",
+                "minimum",
+                "autoscalers",
+                "kubernetes-version",
+            ),
             *("operator", "image", "offering"),
         },
     ),
     (replace(FACTS, groups={"gpu": REFUSED}), {"minimum", "image", "offering"}),
+    (replace(FACTS, others=REFUSED), {"unguarded"}),
     (replace(FACTS, claims=REFUSED), {"claim"}),
     (replace(FACTS, trails=REFUSED), {"trail"}),
     (replace(FACTS, slack=REFUSED), {"slack"}),

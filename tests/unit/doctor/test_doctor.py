@@ -210,7 +210,7 @@ def test_a_visit_speaks_the_labs_language() -> None:
 def test_the_answer_is_counted_aloud_and_as_json_has_four_keys() -> None:
     lines = examine(replace(FACTS, bootstrap=None, claims=REFUSED), lab(), NOW)
 
-    assert verb.counts(lines) == "19 ok, 1 not ok, 1 not known"
+    assert verb.counts(lines) == "20 ok, 1 not ok, 1 not known"
     assert json.loads(json.dumps([to_document(line, SHOWN) for line in lines]))[2] == {
         "check": "bootstrap",
         "outcome": "not-ok",
@@ -227,7 +227,9 @@ def test_the_dates_of_support_are_in_order_and_the_file_says_where_they_are_from
         support = lifecycle.kubernetes(version)
         assert support is not None
         assert support.standard < support.extended
-    assert set(document["sources"]) == {"kubernetes", "runtimes", "extended_support_hour"}
+    assert set(document["sources"]) == {
+        *("kubernetes", "runtimes", "extended_support_hour", "amazon_linux_2"),
+    }
     assert lifecycle.newest_kubernetes() == "1.35"
     assert lifecycle.runtime("python3.6") is None
 

@@ -271,6 +271,21 @@ def test_the_operator_that_runs_counts_before_the_one_that_the_lab_names(
     assert line.said.startswith(found)
 
 
+def test_an_adopted_pool_whose_image_has_a_plugin_needs_no_operator() -> None:
+    facts = replace(FACTS, inside=ClusterFacts(Autoscalers(asked=True), None))
+
+    def judged(ami_type: str) -> Judgement:
+        pool = {**ADOPTS["pools"]["gpu"], "ami_type": ami_type}
+        (line,) = cluster.operator(facts, lab(**{**ADOPTS, "pools": {"gpu": pool}}), NOW)
+        return line
+
+    assert judged("BOTTLEROCKET_x86_64_NVIDIA") == well("the lab has no GPU Operator")
+    assert (
+        judged("AL2023_x86_64_NVIDIA").said
+        == "no GPU Operator runs in cluster theirs, and the lab needs one for its GPUs"
+    )
+
+
 def test_an_operator_that_is_to_be_installed_is_the_lab_s() -> None:
     wanted = lab().gpu_operator.version
     (line,) = cluster.operator(BEFORE, lab(), NOW)

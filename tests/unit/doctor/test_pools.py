@@ -62,6 +62,42 @@ def test_a_release_that_names_no_day_is_not_known(release: str) -> None:
     assert found == unknown(f"the image of pool gpu, release '{release}', has no date")
 
 
+def images(*, adopted: bool = True, **more: Any) -> list[Judgement]:
+    the_lab = lab(**ADOPTS) if adopted else lab()
+    return list(pools.image(replace(FACTS, groups=group(**more)), the_lab, NOW))
+
+
+def test_an_image_that_aws_ended_or_no_pool_can_have_is_not_ok() -> None:
+    (ended,) = images(ami_type="AL2_x86_64_GPU")
+    (refused,) = images(ami_type="WINDOWS_CORE_2025_x86_64")
+
+    assert (ended.outcome, refused.outcome) == (NOT_OK, NOT_OK)
+    assert "Amazon Linux 2 ended" in str(ended.said)
+    assert "before the cluster leaves Kubernetes 1.32" in str(ended.advice)
+    assert "no pool can be Windows" in str(refused.said)
+
+
+def test_what_an_adopted_image_cannot_tell_is_not_known_and_what_a_lab_states_is() -> None:
+    custom: dict[str, Any] = {"ami_type": "CUSTOM", "release": "ami-0c0c53d11a3f898ea"}
+
+    (found,) = images(**custom)
+
+    assert found.outcome is LineOutcome.NOT_KNOWN
+    assert "has an image of its own, ami-0c0c53d11a3f898ea" in str(found.said)
+    assert "--image-ids ami-0c0c53d11a3f898ea" in str(found.advice)
+    assert images(adopted=False, **custom) == [
+        unknown("the image of pool gpu, release 'ami-0c0c53d11a3f898ea', has no date")
+    ]
+
+
+def test_an_image_that_differs_is_ok_and_says_how() -> None:
+    arm, age = images(ami_type="AL2023_ARM_64_NVIDIA", instance_types=("g5g.xlarge",))
+
+    assert (arm.outcome, age.outcome) == (OK, OK)
+    assert "are arm64" in str(arm.said)
+    assert "is 140 days old" in str(age.said)
+
+
 @pytest.mark.parametrize(
     ("seconds", "outcome"), [(0, OK), (7 * 86400, OK), (7 * 86400 + 1, NOT_OK), (8 * 86400, NOT_OK)]
 )

@@ -11,10 +11,11 @@ from moto import mock_aws
 from lamplighter.adapters.doctor import caller
 from lamplighter.adapters.doctor.bootstrap import VERSION, Bootstrap
 from lamplighter.adapters.doctor.inside import seen
+from lamplighter.adapters.doctor.other_nodes import OtherNodesReading
 from lamplighter.adapters.doctor.quotas import AccountQuotas, Zones
 from lamplighter.adapters.doctor.slack_secret import SlackSecrets
 from lamplighter.adapters.doctor.trails import Trails
-from lamplighter.domain.doctor.facts import AwsIdentity, NoAccess, Trail
+from lamplighter.domain.doctor.facts import AwsIdentity, NoAccess, OtherNodes, Trail
 from lamplighter.errors import OutsideFailed
 
 REGION = "eu-central-1"
@@ -60,6 +61,47 @@ def test_credentials_that_are_refused_are_an_answer_and_a_failure_is_not(
     assert isinstance(found, NoAccess)
     assert "The security token is expired" in str(found.why)
     assert str(found.advice).startswith("log in again")
+
+
+def group(name: str, *types: str, template: str = "", **tags: str) -> None:
+    """An Auto Scaling group of cluster lab whose template may be overridden by instance types."""
+    named = {"LaunchTemplateName": template, "Version": "$Latest"}
+    policy = {
+        "LaunchTemplate": {
+            "LaunchTemplateSpecification": named,
+            "Overrides": [{"InstanceType": kind} for kind in types],
+        }
+    }
+    zone = boto3.client("ec2").describe_availability_zones()["AvailabilityZones"][0]["ZoneName"]
+    boto3.client("autoscaling").create_auto_scaling_group(
+        AutoScalingGroupName=name,
+        MinSize=0,
+        MaxSize=4,
+        DesiredCapacity=0,
+        AvailabilityZones=[zone],
+        Tags=[{"Key": key, "Value": value} for key, value in tags.items()],
+        **({"MixedInstancesPolicy": policy} if types else {"LaunchTemplate": named}),
+    )
+
+
+def test_nodes_that_no_pool_has_are_those_of_the_clusters_other_groups() -> None:
+    ours = {"kubernetes.io/cluster/lab": "owned"}
+    boto3.client("ec2").create_launch_template(
+        LaunchTemplateName="big", LaunchTemplateData={"ImageId": "ami-1", "InstanceType": "g5.xlarge"}
+    )
+    group("pool", "g5.xlarge", template="big", **ours, **{"eks:nodegroup-name": "lab-ng-gpu"})
+    group(
+        "eks-windows", "m5.large", "g4dn.xlarge", template="big", **ours, **{"eks:nodegroup-name": "windows"}
+    )
+    group("by-hand", template="big", **ours)
+    group("elsewhere", template="big", **{"kubernetes.io/cluster/other": "owned"})
+
+    found = OtherNodesReading().of("lab", ["lab-ng-gpu"])
+
+    assert found == (
+        OtherNodes("windows", ("g4dn.xlarge", "m5.large"), 0, managed=True),
+        OtherNodes("by-hand", ("g5.xlarge",), 0, managed=False),
+    )
 
 
 def test_the_bootstrap_has_a_version_or_is_not_there() -> None:

@@ -83,6 +83,30 @@ def test_the_groups_of_document_003_are_good_and_told() -> None:
     assert Lab.from_json(found.to_json()) == found
 
 
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ("{}", "x g5.xlarge, 1.237"),
+        (
+            "{ami_type: BOTTLEROCKET_x86_64_NVIDIA}",
+            "with BOTTLEROCKET_x86_64_NVIDIA (bottlerocket, its own plugin announces the GPUs), 1.237",
+        ),
+        (
+            "{ami_type: AL2023_ARM_64_NVIDIA, instance_type: g5g.xlarge}",
+            "x g5g.xlarge with AL2023_ARM_64_NVIDIA (al2023, arm64), 0.",
+        ),
+        (
+            "{ami_type: CUSTOM, image: ami-0123456789abcdef0}",
+            "x g5.xlarge with ami-0123456789abcdef0 (al2023), 1.237",
+        ),
+    ],
+)
+def test_check_tells_an_image_that_is_not_the_default_and_what_differs_by_it(keys: str, told: str) -> None:
+    [pool] = [line for line in summary(lab(f"pools: {{gpu: {keys}}}")) if line.startswith("  pool ")]
+
+    assert told in pool
+
+
 def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None:
     assert "node_groups" not in Lab(name="x").to_json()
     assert "node_groups" in lab(DOCUMENT).to_json()

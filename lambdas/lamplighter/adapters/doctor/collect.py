@@ -12,11 +12,20 @@ from lamplighter.adapters.aws.capacity.claims import Claims
 from lamplighter.adapters.capacity.adoption import Adoption
 from lamplighter.adapters.doctor import caller, inside
 from lamplighter.adapters.doctor.bootstrap import Bootstrap
+from lamplighter.adapters.doctor.other_nodes import OtherNodesReading
 from lamplighter.adapters.doctor.quotas import AccountQuotas, Zones
 from lamplighter.adapters.doctor.slack_secret import SlackSecrets
 from lamplighter.adapters.doctor.trails import Trails
 from lamplighter.data.instance_types import QUOTA_CODES
-from lamplighter.domain.doctor.facts import AwsIdentity, ClusterFacts, Facts, NoAccess, PoolGroup, SlackSecret
+from lamplighter.domain.doctor.facts import (
+    AwsIdentity,
+    ClusterFacts,
+    Facts,
+    NoAccess,
+    OtherNodes,
+    PoolGroup,
+    SlackSecret,
+)
 from lamplighter.domain.doctor.line import Unread
 from lamplighter.domain.pool.adoption import ExistingCluster
 from lamplighter.errors import LamplighterError
@@ -64,6 +73,7 @@ class Examination:
         lab = self._lab
         bootstrap, quotas, zones, trails = Bootstrap(), AccountQuotas(), Zones(), Trails()
         adoption, claims, secrets = Adoption(), Claims(lab.cluster_name), SlackSecrets()
+        others = OtherNodesReading()
         groups = [lab.nodegroup_name(pool) for pool in lab.pools]
         with ThreadPoolExecutor(max_workers=12) as threads:
 
@@ -78,6 +88,7 @@ class Examination:
             kept, followed = ask(self._prices), ask(self._courses)
             found = _read(lambda: adoption.cluster_if_there(lab.cluster_name))
             within = ask(lambda: _within(lab.cluster_name, found))
+            beside = ask(lambda: _beside(others, found, groups))
             nodes = {pool: _read(partial(self._group, adoption, zones, found, pool)) for pool in lab.pools}
             offered = _read(lambda: zones.offering(self._types(nodes)))
             return Facts(
@@ -91,6 +102,7 @@ class Examination:
                 cluster=found,
                 groups=nodes,
                 inside=within.result(),
+                others=beside.result(),
                 claims=guarded.result(),
                 trails=recorded.result(),
                 slack=filled.result(),
@@ -136,6 +148,7 @@ class Examination:
             cluster=why,
             groups=dict.fromkeys(self._lab.pools, why),
             inside=why,
+            others=why,
             claims=why,
             trails=why,
             slack=why if self._secret else None,
@@ -150,6 +163,14 @@ def _within(name: str, cluster: ExistingCluster | Unread | None) -> ClusterFacts
     if not cluster.public_endpoint:
         return Unread(reason("doctor.endpoint-private", cluster=name))
     return inside.read(name)
+
+
+def _beside(
+    others: OtherNodesReading, cluster: ExistingCluster | Unread | None, pools: list[str]
+) -> tuple[OtherNodes, ...] | Unread:
+    if isinstance(cluster, Unread):
+        return cluster
+    return () if cluster is None else others.of(cluster.name, pools)
 
 
 def _read(call: Callable[[], T]) -> T | Unread:

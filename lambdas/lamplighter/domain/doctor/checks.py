@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from lamplighter.domain.doctor import account, cluster, deployed_lab, instance_capacity, pools
+from lamplighter.domain.doctor import account, cluster, deployed_lab, instance_capacity, pools, unguarded
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import DoctorLine, Judgement
 from lamplighter.lab.model import Lab
@@ -34,6 +34,7 @@ CHECKS = (
     DoctorCheck("endpoint", cluster.endpoint),
     DoctorCheck("minimum", pools.minimum),
     DoctorCheck("claim", pools.claim),
+    DoctorCheck("unguarded", unguarded.unguarded),
     DoctorCheck("autoscalers", cluster.autoscalers),
     DoctorCheck("trail", account.trail),
     DoctorCheck("slack", deployed_lab.slack),

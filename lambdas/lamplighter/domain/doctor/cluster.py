@@ -150,7 +150,7 @@ def operator(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     inside = facts.inside
     if isinstance(inside, ClusterFacts) and (inside.operator or inside.autoscalers.asked):
         runs = inside.operator
-        if runs is None and lab.gpu_operator.enabled:
+        if runs is None and _needs_operator(lab):
             yield unwell(
                 reason("doctor.operator-absent", cluster=lab.cluster_name),
                 reason("doctor.operator-advice", off="{enabled: false}"),
@@ -163,6 +163,13 @@ def operator(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     else:
         runs = lab.gpu_operator.version if lab.gpu_operator.enabled else None
     yield _fits(runs, version)
+
+
+def _needs_operator(lab: Lab) -> bool:
+    """A cluster of the lab gets the operator; in an adopted one it is missing only if it has to announce GPUs."""
+    if lab.cluster.existing is None:
+        return lab.gpu_operator.enabled
+    return any(lab.gpu_stack(pool) == "operator" for pool in lab.pools)
 
 
 def _fits(runs: str | None, version: str) -> Judgement:

@@ -42,6 +42,18 @@ class PoolGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherNodes:
+    """A group of the cluster's nodes that no pool of the lab has."""
+
+    name: str
+    types: tuple[str, ...]
+    """The instance types that it may start, and those that run in it, as far as they are known."""
+    ordered: int
+    managed: bool
+    """Whether EKS manages it, so that a lab can adopt it."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterFacts:
     """Facts from the cluster's own API; only the reason where it could not be asked."""
 
@@ -87,6 +99,8 @@ class Facts:
     groups: Mapping[str, PoolGroup | Unread | None]
     """By pool."""
     inside: ClusterFacts | Unread | None
+    others: tuple[OtherNodes, ...] | Unread
+    """Empty where there is no cluster yet."""
     claims: Mapping[str, str] | Unread
     """The lab that guards a capacity, by the name of it."""
     trails: tuple[Trail, ...] | Unread

@@ -1,4 +1,4 @@
-"""The doctor's checks of each pool: its minimum, its guard, and the age of its image and its price."""
+"""The doctor's checks of each pool: its minimum, its guard, its image, and the age of image and price."""
 
 import re
 from collections.abc import Iterator
@@ -6,9 +6,10 @@ from datetime import UTC, date, datetime, timedelta
 
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.doctor.facts import Facts
-from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
+from lamplighter.domain.doctor.line import Judgement, LineOutcome, Unread, unknown, unwell, well
 from lamplighter.domain.money.price import Price, Source, known_price
-from lamplighter.domain.pool.adoption import of_group
+from lamplighter.domain.pool.adoption import image_remarks, of_group
+from lamplighter.domain.pool.image import ImageRemark, Weight
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
 
@@ -66,7 +67,7 @@ def claim(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
 
 
 def image(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
-    """New nodes start from an image that is not old."""
+    """New nodes start from an image that a pool can have, that AWS maintains, and that is not old."""
     for pool in lab.pools:
         group, name = facts.groups.get(pool), identity(lab, pool).name
         if isinstance(group, Unread):
@@ -74,7 +75,29 @@ def image(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
         elif group is None:
             yield well(reason("doctor.image-to-come", pool=pool))
         else:
-            yield _image(lab, pool, name, group.found.release, now)
+            adopted = lab.pools[pool].existing is not None
+            found = [
+                _remark(remark) for remark in image_remarks(group.found) if _matters(remark, adopted=adopted)
+            ]
+            yield from found
+            # Of an image that is not right, its age does not matter.
+            if all(judgement.outcome is LineOutcome.OK for judgement in found):
+                yield _image(lab, pool, name, group.found.release, now)
+
+
+def _matters(remark: ImageRemark, *, adopted: bool) -> bool:
+    """What the image of an adopted group cannot tell, a lab states for a group that it creates."""
+    return adopted or remark.weight is not Weight.UNKNOWN
+
+
+def _remark(remark: ImageRemark) -> Judgement:
+    match remark.weight:
+        case Weight.REFUSED | Weight.ENDED:
+            return unwell(remark.said, remark.advice)
+        case Weight.UNKNOWN:
+            return unknown(remark.said, remark.advice)
+        case Weight.DIFFERENT:
+            return well(remark.said)
 
 
 def _image(lab: Lab, pool: str, name: str, release: str, now: datetime) -> Judgement:

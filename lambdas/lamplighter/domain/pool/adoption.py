@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lamplighter.data import instance_types
-from lamplighter.domain.pool.image import may_have_driver
+from lamplighter.domain.pool import image as images
 from lamplighter.reasons.reason import Reason, Said, reason
 
 # A list of allowed addresses cannot name the functions: their addresses change.
@@ -74,6 +74,7 @@ class About(StrEnum):
     MINIMUM = "minimum"
     AUTOSCALERS = "autoscalers"
     GPUS = "gpus"
+    IMAGE = "image"
     GROUP = "group"
 
 
@@ -94,10 +95,13 @@ class Obstacle:
 
 def obstacles(cluster: ExistingCluster, group: ExistingPool, autoscalers: Autoscalers) -> Iterator[Obstacle]:
     """Every problem, those that block first."""
+    image = list(of_image(group))
     found = [
         *of_cluster(cluster),
         *of_group(group),
-        *of_gpus(group),
+        # Of an image that no pool can have, it does not matter which GPUs its nodes have.
+        *([] if any(obstacle.blocks for obstacle in image) else of_gpus(group)),
+        *image,
         *of_autoscalers(group, autoscalers),
         *_notes(group),
     ]
@@ -149,7 +153,7 @@ def of_group(group: ExistingPool) -> Iterator[Obstacle]:
 
 
 def of_gpus(group: ExistingPool) -> Iterator[Obstacle]:
-    """Nodes without a GPU, or whose image cannot use one."""
+    """Nodes without a GPU, or of which it is not known here."""
     without = [name for name in group.instance_types if instance_types.has_no_gpu(name)]
     if without:
         yield Obstacle(
@@ -175,13 +179,20 @@ def of_gpus(group: ExistingPool) -> Iterator[Obstacle]:
             reason("pool.adopt.unknown-types", group=group.name),
             reason("pool.adopt.unknown-types.advice"),
         )
-    if not without and not may_have_driver(group.ami_type):
-        yield Obstacle(
-            About.GPUS,
-            False,
-            reason("pool.adopt.no-driver", group=group.name, image=group.ami_type),
-            reason("pool.adopt.no-driver.advice"),
-        )
+
+
+def image_remarks(group: ExistingPool) -> Iterator[images.ImageRemark]:
+    """What is to be known of the group's image."""
+    yield from images.remarks(group.name, group.ami_type, group.instance_types, group.release)
+
+
+def of_image(group: ExistingPool) -> Iterator[Obstacle]:
+    """What follows from the group's image. Of nodes without a GPU, only whether any pool can have the image."""
+    without = any(instance_types.has_no_gpu(name) for name in group.instance_types)
+    for remark in image_remarks(group):
+        refused = remark.weight is images.Weight.REFUSED
+        if refused or not without:
+            yield Obstacle(About.IMAGE, refused, remark.said, remark.advice)
 
 
 def of_autoscalers(group: ExistingPool, autoscalers: Autoscalers) -> Iterator[Obstacle]:

@@ -1,0 +1,40 @@
+"""One day of an example: deployed as it is, its pool opened by the command line, proven, closed, and at zero again."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lamplighter.domain.leases.lease import LeaseState
+from local.cloud import Cloud
+from stacks.layer import CHECKOUT
+from tests.scenarios.lab_day import LabDay
+
+NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
+EXAMPLES = CHECKOUT / "examples"
+
+
+@contextmanager
+def deployed(example: Path) -> Iterator[LabDay]:
+    """The lab of an example on a cloud of its own."""
+    with Cloud(example, start=NOON, progress=print) as cloud:
+        cloud.up()
+        yield LabDay(cloud)
+
+
+def open_prove_and_close(lab: LabDay, nodes: int) -> set[str]:
+    """The checks that passed on nodes of the pool; every check passed, and the pool is proven to be at zero."""
+    lease = lab.open(nodes, "30m")
+    lab.until_state(lease.id, LeaseState.OPEN)
+    assert len(lab.live()) == nodes
+    closed = lab.command("close", "gpu", "--json")
+    assert closed.code == 0, closed
+    lab.until_state(lease.id, LeaseState.CLOSED)
+    lab.until_quiet()
+
+    receipt = lab.receipt(lease.id)
+    zero = receipt["proof_of_zero"]
+    assert (zero["desired"], zero["instances"], zero["kubernetes_nodes"]) == (0, [], [])
+    assert lab.live() == ()
+    assert {verdict["verdict"] for verdict in receipt["verdicts"]} == {"passed"}, receipt["verdicts"]
+    return {str(verdict["check"]) for verdict in receipt["verdicts"]}
