@@ -11,7 +11,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from lamplighter.domain.gpu import device_plugin
+from lamplighter.domain.gpu import dcgm_exporter, device_plugin
 from lamplighter.domain.gpu.sharing import chart_values
 from lamplighter.domain.pool.node_group_edit import NodeGroupSides
 from lamplighter.lab.cluster import SystemNodes
@@ -135,6 +135,16 @@ class ClusterStack(Stack):
 
         kubectl = Kubectl(self, "Kubectl", control_plane=control_plane)
         kubectl.manifest("Rbac", documents(RBAC))
+        self._gpu_charts(kubectl, [system.resource, *add_ons.after_nodes])
+        self._outputs(network, groups, control_plane)
+        of_pools = {
+            pool.spec.name: sides(lab, pool.spec, pool.template, pool=name) for name, pool in pools.items()
+        }
+        self._edit_first({f"{lab.name}-ng-1": system_sides, **of_pools}, keeper)
+
+    def _gpu_charts(self, kubectl: Kubectl, after: Sequence[Construct]) -> None:
+        """The charts that turn nodes with GPUs into nodes that pods can use."""
+        lab = self._lab
         if lab.gpu_operator.enabled:
             kubectl.chart(
                 "GpuOperator",
@@ -144,7 +154,7 @@ class ClusterStack(Stack):
                 version=lab.gpu_operator.version,
                 namespace=lab.gpu_operator.namespace,
                 values=chart_values(lab),
-                after=[system.resource, *add_ons.after_nodes],
+                after=after,
             )
         if lab.device_plugin.enabled:
             kubectl.chart(
@@ -155,13 +165,19 @@ class ClusterStack(Stack):
                 version=lab.device_plugin.version,
                 namespace=lab.device_plugin.namespace,
                 values=device_plugin.chart_values(lab),
-                after=[system.resource, *add_ons.after_nodes],
+                after=after,
             )
-        self._outputs(network, groups, control_plane)
-        of_pools = {
-            pool.spec.name: sides(lab, pool.spec, pool.template, pool=name) for name, pool in pools.items()
-        }
-        self._edit_first({f"{lab.name}-ng-1": system_sides, **of_pools}, keeper)
+        if lab.dcgm_exporter.enabled:
+            kubectl.chart(
+                "DcgmExporter",
+                release=dcgm_exporter.RELEASE,
+                repository=lab.dcgm_exporter.repository,
+                chart=dcgm_exporter.CHART,
+                version=lab.dcgm_exporter.version,
+                namespace=lab.dcgm_exporter.namespace,
+                values=dcgm_exporter.chart_values(lab),
+                after=after,
+            )
 
     def _edit_first(self, groups: Mapping[str, NodeGroupSides], keeper: Function) -> None:
         """The edit is checked before any resource of the stack changes: a newer control plane cannot go back."""

@@ -21,19 +21,19 @@ NODEGROUP_LABEL = "eks.amazonaws.com/nodegroup"
 def chart_values(lab: Lab) -> dict[str, JsonValue]:
     """The chart's Helm values: the lab's, its pools as the nodes to run on, their taints, its sharing."""
     values = lab.device_plugin.values
-    tolerations = _tolerations(lab, values.get("tolerations"))
+    tolerations = tolerating(lab, values.get("tolerations"))
     worker = _worker(values)
     values = over(
         values,
         {
             "tolerations": tolerations,
-            "nfd": {"worker": {"tolerations": _tolerations(lab, worker.get("tolerations"))}},
+            "nfd": {"worker": {"tolerations": tolerating(lab, worker.get("tolerations"))}},
         },
     )
     if "affinity" not in values:
         # The chart selects nodes by labels of NFD, which is off without GFD. A pool whose image has a plugin must
         # not get a second one.
-        values["affinity"] = _only_on([lab.nodegroup_name(pool) for pool in pools(lab)])
+        values["affinity"] = only_on(lab)
     return over(values, {"config": plugin_config(lab)}) if sharings(lab) else values
 
 
@@ -47,13 +47,20 @@ def pools(lab: Lab) -> list[str]:
     return [pool for pool in lab.pools if lab.gpu_stack(pool) == "device-plugin"]
 
 
-def _tolerations(lab: Lab, given: JsonValue) -> list[JsonValue]:
+def tolerating(lab: Lab, given: JsonValue) -> list[JsonValue]:
     """The given tolerations, and one for each taint of the pools that they do not tolerate."""
     tolerations = list(given) if isinstance(given, list) else []
     for taint in _taints(lab):
         if not any(matches(taint, one) for one in tolerations):
             tolerations.append({"key": taint.key, "operator": "Exists", "effect": taint.effect})
     return tolerations
+
+
+def only_on(lab: Lab) -> JsonValue:
+    """The affinity of a pod that runs only on the nodes of these pools."""
+    names: list[JsonValue] = [lab.nodegroup_name(pool) for pool in pools(lab)]
+    term: JsonValue = {"matchExpressions": [{"key": NODEGROUP_LABEL, "operator": "In", "values": names}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
 
 
 def _taints(lab: Lab) -> Iterator[Taint]:
@@ -65,9 +72,3 @@ def _worker(values: dict[str, JsonValue]) -> dict[str, JsonValue]:
     discovery = values.get("nfd")
     worker = discovery.get("worker") if isinstance(discovery, dict) else None
     return worker if isinstance(worker, dict) else {}
-
-
-def _only_on(groups: list[str]) -> JsonValue:
-    names: list[JsonValue] = [*groups]
-    term: JsonValue = {"matchExpressions": [{"key": NODEGROUP_LABEL, "operator": "In", "values": names}]}
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
