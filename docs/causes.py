@@ -82,8 +82,9 @@ RULES = {
     ),
     "untolerated-taint": Rule(
         "a DaemonSet that the GPUs need, or a pod that asks for one, without a toleration for a taint of "
-        "the pool's nodes; the ClusterPolicy may still be ready",
-        "kube-scheduler; gpu-operator v26.3.1",
+        "the pool's nodes; the ClusterPolicy may still be ready. Also the worker of Node Feature Discovery in "
+        "the device-plugin chart, beside a GPU feature discovery whose labels are missing",
+        "kube-scheduler; gpu-operator v26.3.1; values.yaml of nvidia-device-plugin 0.18.2",
     ),
     "image-pull-failed": Rule(
         "ErrImagePull or ImagePullBackOff of a container, with no later success",

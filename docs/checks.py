@@ -21,7 +21,8 @@ every other case: the output is missing, incomplete, or from another tool or ver
 the time budget was over. If a tool reports a failure, its figures never overrule that. Such reports are its own
 `FAILED`, its warning about a GPU, and a crash of one of its processes. The overall verdict is `failed` if one check
 failed, and `passed` if all passed. A check that cannot run is listed as not judged and changes nothing. An example is a
-collective with only one node.
+collective with only one node. Another is `validator`, the validation of the GPU Operator: with the operator, a node
+takes no check before it. On a pool without the operator it is listed as *not proven: no GPU Operator*.
 """
 
 #: The condition of each check; checks without a pod first.

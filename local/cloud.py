@@ -20,6 +20,7 @@ from typing import Self
 import boto3
 
 from lamplighter.errors import OutsideFailed
+from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile
 from local.adopted_cluster import made_by_others, older_groups
 from local.assembly import Assembly, StackTemplate, synthesise
@@ -36,7 +37,8 @@ from local.faults_page import FaultsPage
 from local.fleet.fleet import Fleet
 from local.kubernetes.add_ons import AddOnPods
 from local.kubernetes.aws_identities import AwsIdentities
-from local.kubernetes.charts import ChartRepository
+from local.kubernetes.charts.published import find_device_plugin_chart
+from local.kubernetes.charts.repository import ChartRepository
 from local.kubernetes.control_plane import ControlPlane
 from local.kubernetes.gateway import Gateway
 from local.kubernetes.token_webhook import bind_access_policy
@@ -159,6 +161,7 @@ class Cloud:
         self.charts.start()
         self._undo.callback(self.charts.stop)
         self.aws.functions.tools.chart_repository = self.charts.url
+        self._offer_charts(self.lab)
         self._progress("starting Kubernetes and synthesising the stacks")
         built = self._release(assembly.result())
         kubernetes.result()
@@ -210,6 +213,7 @@ class Cloud:
         Like `cdk deploy --all`, it stops at a stack that fails. Only with `import_existing` does it import what an
         earlier deploy left behind, and without `roll_back` a failed update stays as far as it came.
         """
+        self._offer_charts(labfile.load(lab_path))
         assembly = synthesise(lab_path, slack=self._slack_channel)
         return self.deploy_assembly(assembly, import_existing=import_existing, roll_back=roll_back)
 
@@ -234,6 +238,11 @@ class Cloud:
         """Ends every process and thread, frees the ports, and deletes the files. It may be called at any moment."""
         self.clock.stop()
         self._undo.close()
+
+    def _offer_charts(self, lab: Lab) -> None:
+        """Fetches the chart that a lab without the GPU Operator installs. Raises OutsideFailed without it."""
+        if lab.device_plugin.enabled and lab.cluster.existing is None:
+            self.charts.add(find_device_plugin_chart(self._progress))
 
     def _stop_kubernetes(self, start: BackgroundThread[None]) -> None:
         """Stops Kubernetes, also while it starts.

@@ -11,7 +11,7 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from lamplighter.domain.capacity.node_group.edit import NodeGroupSides
-from lamplighter.domain.gpu import device_plugin
+from lamplighter.domain.gpu import dcgm_exporter, device_plugin
 from lamplighter.domain.gpu.sharing import chart_values
 from lamplighter.lab.model import Lab
 from stacks.constructs.cluster.add_ons import AddOns
@@ -140,15 +140,15 @@ class ClusterStack(Stack):
 
         kubectl = Kubectl(self, "Kubectl", control_plane=control_plane)
         kubectl.manifest("Rbac", documents(RBAC))
-        self._gpu_software(kubectl, [system.group.resource, *add_ons.after_nodes])
+        self._gpu_charts(kubectl, [system.group.resource, *add_ons.after_nodes])
         self._outputs(network, groups, control_plane)
         edits = {group.name: group.edit for group in (system, *others)}
         for pool in pools.values():
             edits.update(pool.edits())
         self._edit_first(edits, keeper)
 
-    def _gpu_software(self, kubectl: Kubectl, after: Sequence[Construct]) -> None:
-        """The GPU Operator, or the device plugin by itself."""
+    def _gpu_charts(self, kubectl: Kubectl, after: Sequence[Construct]) -> None:
+        """The charts that turn nodes with GPUs into nodes that pods can use."""
         lab = self._lab
         if lab.gpu_operator.enabled:
             kubectl.chart(
@@ -170,6 +170,17 @@ class ClusterStack(Stack):
                 version=lab.device_plugin.version,
                 namespace=lab.device_plugin.namespace,
                 values=device_plugin.chart_values(lab),
+                after=after,
+            )
+        if lab.dcgm_exporter.enabled:
+            kubectl.chart(
+                "DcgmExporter",
+                release=dcgm_exporter.RELEASE,
+                repository=lab.dcgm_exporter.repository,
+                chart=dcgm_exporter.CHART,
+                version=lab.dcgm_exporter.version,
+                namespace=lab.dcgm_exporter.namespace,
+                values=dcgm_exporter.chart_values(lab),
                 after=after,
             )
 

@@ -22,6 +22,7 @@ _BORNE = (
         for name in ("disk-pressure", "memory-pressure", "pid-pressure", "unschedulable")
     ),
 )
+_HOOK = "helm.sh/hook"
 _TEMPLATE = "deprecated.daemonset.template.generation"
 _Owned = dict[str, list[Object]]
 
@@ -50,8 +51,13 @@ def owed(world: World) -> list[str]:
 def unfinished(world: World) -> bool:
     """Whether anything that a program such as helm may be waiting for is still changing.
 
-    A chart's pods have controllers and ask for no GPU. A notebook that waits for a window is no such pod.
+    A chart's pods have controllers and ask for no GPU. A notebook that waits for a window is no such pod. A chart's
+    hook is a Job that helm waits for.
     """
+    if any(
+        _HOOK in (job["metadata"].get("annotations") or {}) and not _over(job) for job in world.jobs.all()
+    ):
+        return True
     pods = [pod for pod in world.pods.all() if any(_controllers(pod)) and not gpus_of(pod)]
     if any(_leaving(pod) or not (ready(pod) or _ended(pod)) for pod in pods):
         return True
@@ -240,6 +246,11 @@ def _observed(item: Object) -> bool:
 
 def _leaving(item: Object) -> bool:
     return "deletionTimestamp" in item["metadata"]
+
+
+def _over(job: Object) -> bool:
+    conditions = job.get("status", {}).get("conditions") or []
+    return any(one["type"] in ("Complete", "Failed") and one["status"] == "True" for one in conditions)
 
 
 def _ended(pod: Object) -> bool:

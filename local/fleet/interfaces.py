@@ -18,6 +18,7 @@ class Node(Protocol):
     hardware: Hardware
     dead: set[int]
     slices: dict[str, int]
+    feature_file: dict[str, str]
     ready: bool
     was_ready: bool
     allocatable: dict[str, int]

@@ -32,6 +32,8 @@ class Kubelet:
         """GPUs, by index, that fell off the bus. Nothing brings them back."""
         self.slices: dict[str, int] = {}
         """The MIG slices of each of its GPUs, and how many of each; empty if GPUs are whole."""
+        self.feature_file: dict[str, str] = {}
+        """The labels in the file on this node in which GPU feature discovery leaves them for NFD."""
         self.images: set[str] = set()
         self.ready = self.was_ready = False
         self.registered = False

@@ -72,6 +72,8 @@ class World:
     deployments: Objects = field(default_factory=Objects)
     jobs: Objects = field(default_factory=Objects)
     budgets: Objects = field(default_factory=Objects)
+    node_features: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """By node, the labels of its NodeFeature object, as the master of NFD has seen them."""
     events: Events = field(init=False)
 
     def __post_init__(self) -> None:

@@ -229,6 +229,16 @@ def test_a_notebook_that_waits_for_a_window_is_nothing_that_a_chart_waits_for(cl
     assert unfinished(cluster.world)
 
 
+def test_a_hook_of_a_chart_is_awaited_until_its_job_is_over(cluster: Cluster) -> None:
+    cluster.add("jobs", "training")
+    assert not unfinished(cluster.world)
+    hook = {"annotations": {"helm.sh/hook": "post-delete"}}
+    cluster.add("jobs", "prune", metadata=hook)
+    assert unfinished(cluster.world)
+    cluster.add("jobs", "prune", metadata=hook, status=DONE)
+    assert not unfinished(cluster.world)
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [

@@ -12,6 +12,7 @@ from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from local.cloud import Cloud
+from tests.device_plugin_chart import chart_or_skip
 from tests.scenarios import judged
 from tests.scenarios.lab_day import LabDay
 
@@ -132,6 +133,12 @@ def _turn(item: pytest.Item) -> int:
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
     if _STARTED and (nextitem is None or _cloud(nextitem.path) != "started"):
         _STARTED.pop().down()
+
+
+@pytest.fixture(scope="session")
+def device_plugin_chart() -> Path:
+    """For a scenario whose lab installs the chart: skipped where the chart cannot be had."""
+    return chart_or_skip()
 
 
 @pytest.fixture(scope="session")

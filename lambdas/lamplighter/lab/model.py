@@ -15,6 +15,7 @@ from lamplighter.errors import BadInput
 from lamplighter.lab.channels import Notify, Slack
 from lamplighter.lab.checks import Checks
 from lamplighter.lab.cluster import Cluster
+from lamplighter.lab.dcgm_exporter import DcgmExporter
 from lamplighter.lab.device_plugin import DevicePlugin
 from lamplighter.lab.events import Events
 from lamplighter.lab.gpu import GpuOperator
@@ -118,6 +119,9 @@ class Lab(Part):
     device_plugin: DevicePlugin = Field(
         default_factory=DevicePlugin, description="The NVIDIA device plugin by itself, without the operator."
     )
+    dcgm_exporter: DcgmExporter = Field(
+        default_factory=DcgmExporter, description="The NVIDIA DCGM exporter by itself, without the operator."
+    )
     gpu: GpuSettings = Field(
         default_factory=GpuSettings,
         description="How GPUs are offered to pods, unless a window has its own settings.",
@@ -176,11 +180,13 @@ class Lab(Part):
     def to_json(self) -> str:
         """The normalised lab: every key with its value, but what is left to AWS.
 
-        A lab without node groups is the text that releases before them wrote: deploy steps have a digest of it.
+        A lab without node groups or an exporter is the text that releases before them wrote: deploy steps have a digest
+        of it.
         """
         left_out: dict[str, Any] = {
             "pools": {name: set(pool.unstated) for name, pool in self.pools.items()},
             "cluster": {"node_groups"} if not self.cluster.node_groups else set(),
+            "dcgm_exporter": self.dcgm_exporter == DcgmExporter() or set(),
         }
         return self.model_dump_json(by_alias=True, exclude_none=True, exclude=left_out)
 

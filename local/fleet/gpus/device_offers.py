@@ -4,8 +4,10 @@ The plugin's config-manager watches the label of the node and restarts the plugi
 same.
 """
 
+from dataclasses import dataclass
+
 from local.fleet.faults import device as device_faults
-from local.fleet.gpus.gpu_sharing import UNSHARED, Sharing, sharing_of
+from local.fleet.gpus.gpu_sharing import Sharing, sharing_of
 from local.fleet.interfaces import Container, Node
 from local.fleet.world import labels
 
@@ -13,19 +15,14 @@ CONFIG = "nvidia.com/device-plugin.config"
 
 
 def told(container: Container) -> tuple[str, ...]:
-    """Everything that decides the offer, cheap to read: the chosen configuration, and the slices."""
+    """Everything that decides the offer, cheap to read: the label of the node, and the slices."""
     kubelet = container.pod.kubelet
-    return _picked(container), *(f"{slice_}={count}" for slice_, count in sorted(kubelet.slices.items()))
+    return asked(container), *(f"{slice_}={count}" for slice_, count in sorted(kubelet.slices.items()))
 
 
 def sharing(container: Container) -> Sharing:
     """The sharing in the plugin's configuration for this node."""
-    name, _ = _configurations(container)
-    if not name:
-        return UNSHARED
-    world = container.pod.kubelet.world
-    found = world.api.find(f"/api/v1/namespaces/{container.pod.namespace}/configmaps/{name}")
-    return sharing_of((found or {}).get("data", {}).get(_picked(container), ""))
+    return sharing_of(configurations(container).get(picked(container), ""))
 
 
 def mig_strategy(kubelet: Node) -> str:
@@ -57,19 +54,56 @@ def _slices(kubelet: Node, shared: Sharing) -> dict[str, int]:
     return {shared.resource: together * kubelet.gpus * shared.replicas} if together else {}
 
 
-def _picked(container: Container) -> str:
+def asked(container: Container) -> str:
+    """The configuration that the node's label names; "" without the label."""
     kubelet = container.pod.kubelet
     node = kubelet.world.nodes.find("", kubelet.name) or {"metadata": {}}
-    return labels(node).get(CONFIG) or _configurations(container)[1]
+    return labels(node).get(CONFIG, "")
 
 
-def _configurations(container: Container) -> tuple[str, str]:
-    """The ConfigMap with the plugin's configurations ("" if there is none), and the name of the default one."""
+def picked(container: Container) -> str:
+    """The configuration of this node: by its label, the default, or what the chart falls back to."""
+    return asked(container) or _source(container).default or _fallback(container)
+
+
+def configurations(container: Container) -> dict[str, str]:
+    """Every configuration by its name."""
+    name = _source(container).config_map
+    if not name:
+        return {}
+    path = f"/api/v1/namespaces/{container.pod.namespace}/configmaps/{name}"
+    found: dict[str, str] = (container.pod.world.api.find(path) or {}).get("data", {})
+    return found
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The ConfigMap with the plugin's configurations ("" if there is none), the default one, and the fallbacks."""
+
+    config_map: str
+    default: str
+    fallbacks: tuple[str, ...] = ()
+
+
+def _source(container: Container) -> _Source:
     environment = container.environment
     if "CONFIG_MAP" in environment:
-        return environment["CONFIG_MAP"], environment.get("DEFAULT", "")
+        return _Source(environment["CONFIG_MAP"], environment.get("DEFAULT", ""))
     # The chart without the operator mounts it, and tells the container that watches the label.
     volumes = container.pod.pod["spec"].get("volumes", [])
     name = next((one["configMap"]["name"] for one in volumes if one["name"] == "available-configs"), "")
-    told = (one.environment.get("DEFAULT_CONFIG", "") for one in container.pod.containers)
-    return name, next(filter(None, told), "")
+    told = [one.environment for one in container.pod.containers if "DEFAULT_CONFIG" in one.environment]
+    default = next(filter(None, (one["DEFAULT_CONFIG"] for one in told)), "")
+    fallbacks = told[0].get("FALLBACK_STRATEGIES", "").split(",") if told else []
+    return _Source(name, default, tuple(fallbacks))
+
+
+def _fallback(container: Container) -> str:
+    """Without a label and a default: the one named `default`, or the only one, in the order of the chart's value."""
+    fallbacks = _source(container).fallbacks
+    if not fallbacks:
+        return ""
+    known = configurations(container)
+    single = next(iter(known)) if len(known) == 1 else ""
+    choices = {"named": "default" if "default" in known else "", "single": single}
+    return next(filter(None, (choices.get(one, "") for one in fallbacks)), "")

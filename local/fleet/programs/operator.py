@@ -3,7 +3,7 @@
 The pods are real objects, and the real DaemonSet controller and scheduler place them. This file has their programs.
 """
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 
 from local.fleet import timings
 from local.fleet.coroutines import Pause, Until
@@ -43,8 +43,10 @@ def _discover_features(container: Container) -> Program:
     return (yield from _serve(container))
 
 
-def plug_devices(container: Container) -> Program:
-    """The device plugin, both of the operator and of the chart."""
+def plug_devices(
+    container: Container, before: Callable[[Container], Iterator[Pause]] = lambda _: iter(())
+) -> Program:
+    """The device plugin, both of the operator and of the chart; `before` comes before each offer."""
     kubelet = container.pod.kubelet
     yield kubelet.delay(timings.REGISTER_DEVICES, "devices")
     if kubelet.suffers("device-plugin-missing"):
@@ -57,6 +59,7 @@ def plug_devices(container: Container) -> Program:
         return 1
     container.pod.at_end(lambda: _withdraw(kubelet))
     while not kubelet.suffers("device-plugin-missing"):
+        yield from before(container)
         told = device_offers.told(container)
         for resource in device_offers.announce(container):
             container.say(f"I server.go:197] Starting GRPC server for '{resource}'")
@@ -85,16 +88,17 @@ def _withdraw(kubelet: Node) -> None:
         kubelet.withdraw(resource)
 
 
-def discover_gpus(container: Container) -> Program:
-    """GPU feature discovery, both of the operator and of the chart."""
+def discover_gpus(container: Container, tell: Callable[[Mapping[str, str]], None] | None = None) -> Program:
+    """GPU feature discovery, both of the operator and of the chart. It labels the node, or tells its labels."""
     kubelet = container.pod.kubelet
+    tell = tell or kubelet.label
     yield kubelet.delay(timings.DISCOVER, "gpus")
     while kubelet.machine.nvidia_image and kubelet.hardware.gpu:
         told = device_offers.told(container)
         strategy = device_offers.mig_strategy(kubelet)
         shared = device_offers.sharing(container)
         found = discovered(kubelet.hardware, kubelet.gpus, shared, strategy, kubelet.slices)
-        kubelet.label(found | {"nvidia.com/gpu.machine": kubelet.machine.instance_type})
+        tell(found | {"nvidia.com/gpu.machine": kubelet.machine.instance_type})
         container.say("I main.go:205] Creating Labels")
         yield Until(lambda told=told: device_offers.told(container) != told)  # type: ignore[misc]
         yield kubelet.delay(timings.DISCOVER, "gpus", *device_offers.told(container))

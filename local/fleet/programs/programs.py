@@ -12,6 +12,7 @@ from local.fleet.interfaces import Container
 from local.fleet.programs import broken as programs_broken
 from local.fleet.programs import cuda as programs_cuda
 from local.fleet.programs import device_plugin as programs_device_plugin
+from local.fleet.programs import feature_discovery as programs_feature_discovery
 from local.fleet.programs import nccl as programs_nccl
 from local.fleet.programs import operator as programs_operator
 from local.fleet.world import labels
@@ -32,14 +33,23 @@ _TOOLS: tuple[tuple[str, Callable[[Container], Program]], ...] = (
 def program_of(container: Container) -> Program:
     """The program of a container that starts now."""
     metadata = labels(container.pod.pod)
-    operand = programs_operator.find(metadata, container.name)
+    operand = programs_feature_discovery.find(metadata) or programs_operator.find(metadata, container.name)
     operand = operand or programs_device_plugin.find(metadata, container.name)
     if operand:
         return operand(container)
     for sign, tool in _TOOLS:
         if sign in container.words or (not container.words and sign in container.image):
-            return programs_broken.find(container, tool)(container)
+            return _then_sleeps(container, programs_broken.find(container, tool)(container))
     return _plain(container)
+
+
+def _then_sleeps(container: Container, tool: Program) -> Program:
+    """A tool and, in a shell's line, the `&& sleep` after it."""
+    status = yield from tool
+    nap = re.search(r"&&\s*sleep\s+(\d+)", container.words)
+    if status == 0 and nap:
+        yield float(nap[1])
+    return status
 
 
 def _plain(container: Container) -> Program:

@@ -4,7 +4,9 @@ import json
 from collections.abc import Callable
 
 import pytest
+import yaml
 
+from stacks.layer import CHECKOUT
 from tests.infra.conftest import WITHOUT_OPERATOR, Assembly, Template
 
 
@@ -26,6 +28,37 @@ def test_the_device_plugin_s_chart_stands_in_for_the_operator(cluster: Template)
     assert values["nfd"]["worker"]["tolerations"] == values["tolerations"]
     kinds = {cluster.resources[needed]["Type"] for needed in cluster.needs(name)}
     assert {"AWS::EKS::Nodegroup", "AWS::EKS::Addon"} <= kinds
+
+
+def test_the_exporter_s_chart_comes_by_its_own_key(synthesise: Callable[..., Assembly]) -> None:
+    lab = {**WITHOUT_OPERATOR, "dcgm_exporter": {"enabled": True}}
+    charts = synthesise(**lab).template("gpu-lab-cluster").properties("Custom::AWSCDK-EKS-HelmChart")
+    [said] = [chart for chart in charts if chart["Chart"] == "dcgm-exporter"]
+    assert (said["Version"], said["Release"], said["Namespace"]) == (
+        "4.8.2",
+        "dcgm-exporter",
+        "dcgm-exporter",
+    )
+    assert said["Repository"] == "https://nvidia.github.io/dcgm-exporter/helm-charts"
+    assert json.loads(said["Values"])["serviceMonitor"] == {"enabled": False}
+
+
+def test_the_lab_of_the_device_plugin_document_installs_what_the_document_installs(
+    synthesise: Callable[..., Assembly],
+) -> None:
+    lab = yaml.safe_load((CHECKOUT / "examples" / "002-device-plugin.yaml").read_text("utf-8"))
+    cluster = synthesise(**lab).template("training-on-eks-cluster")
+    [chart] = cluster.properties("Custom::AWSCDK-EKS-HelmChart")
+    assert (chart["Chart"], chart["Version"], chart["Release"]) == ("nvidia-device-plugin", "0.18.2", "nvdp")
+    assert chart["Namespace"] == "nvidia"
+    assert json.loads(chart["Values"])["gfd"] == {"enabled": True}
+    [pool] = [
+        group
+        for group in cluster.properties("AWS::EKS::Nodegroup")
+        if group["NodegroupName"] == "training-on-eks-ng-gpu"
+    ]
+    assert pool["Taints"] == [{"Key": "nvidia.com/gpu", "Value": "present", "Effect": "NO_SCHEDULE"}]
+    assert pool["AmiType"] == "AL2023_x86_64_NVIDIA"
 
 
 def test_a_node_gets_one_plugin(cluster: Template) -> None:

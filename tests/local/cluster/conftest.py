@@ -15,9 +15,10 @@ import pytest
 from lamplighter.adapters.kubernetes.connection import Connection
 from local.clock import VirtualClock
 from local.fleet.fleet import Fleet
-from local.kubernetes.charts import ChartRepository
+from local.kubernetes.charts.repository import ChartRepository
 from local.kubernetes.control_plane import ControlPlane
 from local.kubernetes.gateway import Gateway
+from tests.device_plugin_chart import chart_or_skip
 from tests.local.cluster.functions import Functions, Token, apply_rbac
 from tests.local.cluster.lab import Lab, await_true, keep_time_by
 
@@ -74,6 +75,13 @@ def charts():
     repository.start()
     yield repository
     repository.stop()
+
+
+@pytest.fixture(scope="session")
+def plugin_charts(charts) -> ChartRepository:
+    """The repository with NVIDIA's own chart of the device plugin as well."""
+    charts.add(chart_or_skip())
+    return charts
 
 
 @pytest.fixture(scope="session")

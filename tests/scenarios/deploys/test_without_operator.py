@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ time_zone: UTC
 cluster: {node_monitoring: true}
 gpu_operator: {enabled: false}
 device_plugin: {enabled: true}
+dcgm_exporter: {enabled: true}
 pools:
   gpu: {max_nodes: 1}
   rocket: {max_nodes: 1, ami_type: BOTTLEROCKET_x86_64_NVIDIA}
@@ -32,8 +34,9 @@ PROVEN = {"allocatable", "nvidia-smi", "vectoradd"}
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
+def plain(device_plugin_chart: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
     """The lab, deployed, with both pools open."""
+    del device_plugin_chart  # only its presence counts
     path = tmp_path_factory.mktemp("lab") / "lab.yaml"
     path.write_text(LAB, "utf-8")
     with Cloud(path, start=NOON, progress=print) as cloud:
@@ -76,6 +79,28 @@ def test_both_pools_open_to_proven_gpus(plain: LabDay, leases: dict[str, Lease])
 
     seats = {pool["pool"]: pool["seats"] for pool in plain.command("status", "--json").document["pools"]}
     assert seats["gpu"]["count"] == 4
+
+
+def test_the_exporter_shows_metrics_of_the_gpus_that_the_chart_announces(
+    plain: LabDay, leases: dict[str, Lease]
+) -> None:
+    admin = plain.cloud.control_plane.admin()
+    groups = {
+        node["metadata"]["name"]: node["metadata"]["labels"]["eks.amazonaws.com/nodegroup"]
+        for node in admin.get("/api/v1/nodes")["items"]
+    }
+    exporters = "/api/v1/namespaces/dcgm-exporter/pods"
+
+    def working() -> set[str]:
+        return {
+            groups[pod["spec"]["nodeName"]]
+            for pod in admin.get(exporters)["items"]
+            if all(one["ready"] for one in pod["status"].get("containerStatuses", [{"ready": False}]))
+        }
+
+    plain.until("an exporter is ready", lambda _: bool(working()), timedelta(minutes=10))
+    assert working() == {"plain-ng-gpu"}
+    assert set(leases) == {"gpu", "rocket"}
 
 
 def test_that_there_is_no_operator_is_no_finding(plain: LabDay, leases: dict[str, Lease]) -> None:

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from lamplighter.adapters.kubernetes.nodes import node_facts
-from lamplighter.domain.checks.node import allocatable, labels, xid
+from lamplighter.domain.checks.node import allocatable, labels, validator, xid
 from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
 from lamplighter.domain.gpu.instance_types import GpuType, figures, gpu_type, types
 from lamplighter.domain.pool.nodes import NodeFacts
+from lamplighter.lab.model import GpuStack
 from lamplighter.reasons.reason import Said, reason
 
 NOW = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
@@ -95,6 +96,14 @@ def test_a_sliced_gpu_is_known_by_its_model_and_its_slices_are_not_counted() -> 
     assert other.reason == reason(
         "check.node.other-model", model="Tesla-T4", type="p4d.24xlarge", expected="NVIDIA A100-SXM4-40GB"
     )
+
+
+@pytest.mark.parametrize("stack", ["device-plugin", "built-in"])
+def test_what_needs_the_operator_is_not_proven_without_it(stack: GpuStack) -> None:
+    why = validator(stack)
+    assert why == reason("check.node.no-operator")
+    assert str(why) == "not proven: no GPU Operator"
+    assert validator("operator") is None
 
 
 def test_without_discovery_labels_are_not_judged() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import JsonValue
 
-from lamplighter.domain.gpu import device_plugin
+from lamplighter.domain.gpu import dcgm_exporter, device_plugin
 from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.domain.gpu.offer import Offer, in_receipt, kept
 from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
@@ -106,6 +106,26 @@ def test_the_chart_of_the_plugin_tolerates_what_keeps_pods_away_and_runs_on_its_
         }
     }
     assert "config" not in found
+
+
+def test_the_chart_of_the_exporter_runs_where_the_plugin_s_does_and_tolerates_the_same() -> None:
+    taints = [
+        {"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"},
+        {"key": "lab", "value": "true", "effect": "NoExecute"},
+    ]
+    pools = {"gpu": {"taints": taints}, "rocket": {"ami_type": "BOTTLEROCKET_x86_64_NVIDIA"}}
+    stack = {"gpu_operator": {"enabled": False}, "device_plugin": {"enabled": True}, "pools": pools}
+
+    found = dcgm_exporter.chart_values(lab({}, dcgm_exporter={"enabled": True}, **stack))
+
+    gpu_taint = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+    lab_taint = {"key": "lab", "operator": "Exists", "effect": "NoExecute"}
+    assert found["tolerations"] == [gpu_taint, lab_taint]
+    assert "lab-ng-gpu" in str(found["affinity"])
+    assert "rocket" not in str(found["affinity"])
+    assert found["serviceMonitor"] == {"enabled": False}
+    mine = {"enabled": True, "values": {"affinity": {}}}
+    assert dcgm_exporter.chart_values(lab({}, dcgm_exporter=mine, **stack))["affinity"] == {}
 
 
 def test_seats_are_counted_from_what_the_nodes_show_and_kept_for_people() -> None:

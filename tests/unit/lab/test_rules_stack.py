@@ -64,6 +64,28 @@ def test_what_announces_a_pool_s_gpus(text: str, stack: GpuStack, discovers: boo
             ),
         ),
         (
+            "dcgm_exporter: {enabled: true}",
+            (
+                "dcgm_exporter.enabled: is true, but the GPU Operator has an exporter of its own (dcgmExporter in"
+                " gpu_operator.values); leave this out"
+            ),
+        ),
+        (
+            "gpu_operator: {enabled: false}\ndcgm_exporter: {enabled: true}",
+            (
+                "dcgm_exporter.enabled: is true, but it runs only on pools whose GPUs the device-plugin chart"
+                " announces; write device_plugin: {enabled: true}, or leave this out"
+            ),
+        ),
+        (
+            CHART
+            + "cluster: {existing: theirs}\npools: {gpu: {existing: gpus}}\ndcgm_exporter: {enabled: true}",
+            (
+                "dcgm_exporter.enabled: is true, but nothing is installed in an existing cluster; install the chart"
+                " there yourself and leave this out"
+            ),
+        ),
+        (
             "device_plugin: {version: v0.18.2}",
             'device_plugin.version: is "v0.18.2", write a version such as 0.18.2',
         ),
@@ -193,3 +215,11 @@ def test_what_a_lab_says_of_its_own_stands() -> None:
     values = device_plugin.chart_values(lab(CHART.replace("true}", f"true, values: {mine}}}")))
     assert values["affinity"] == {}
     assert values["resources"] == {"limits": {"memory": "64Mi"}}
+
+
+def test_a_lab_without_the_exporter_is_kept_in_the_words_of_the_release_before() -> None:
+    assert "dcgm_exporter" not in json.loads(lab("").to_json())
+    kept = lab(CHART + "dcgm_exporter: {enabled: true}")
+    assert json.loads(kept.to_json())["dcgm_exporter"]["enabled"] is True
+    assert Lab.from_json(kept.to_json()) == kept
+    assert Lab.from_json(lab("").to_json()) == lab("")

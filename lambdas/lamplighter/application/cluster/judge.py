@@ -84,6 +84,8 @@ def verdicts(
     for node in nodes:
         add("allocatable", node, checks_node.allocatable(node.facts, node.kind, node.slices, node.replicas))
         add("labels", node, checks_node.labels(node.facts, node.kind, discovery=discovery))
+    if without := checks_node.validator(lab.gpu_stack(run.pool)):
+        not_judged["validator", without.code] = NotJudged("validator", without)
     pulls = _pulls(come, run.lease or run.pool)
     for ending in come.in_order():
         judged += _judged(connection, ending, {node.name: node for node in nodes}, pulls)

@@ -1,4 +1,4 @@
-"""The GPU checks that need no pod: allocatable GPUs, labels of GPU feature discovery, and fatal XIDs.
+"""The GPU checks that need no pod: allocatable GPUs, labels of GPU feature discovery, the operator, and fatal XIDs.
 
 The caller reads the node and the log of its device plugin.
 """
@@ -16,6 +16,7 @@ from lamplighter.domain.checks.verdicts.verdict import (
 from lamplighter.domain.diagnosis.rules.symptoms import FATAL_XIDS, condition_xid, xids
 from lamplighter.domain.gpu.instance_types import GpuType
 from lamplighter.domain.pool.nodes import NodeFacts
+from lamplighter.lab.model import GpuStack
 from lamplighter.reasons.reason import Reason, reason
 
 COUNT, REPLICAS, PRODUCT = "nvidia.com/gpu.count", "nvidia.com/gpu.replicas", "nvidia.com/gpu.product"
@@ -60,6 +61,14 @@ def labels(node: NodeFacts, kind: GpuType, *, discovery: bool) -> Verdict | Reas
     if not any(key in node.labels for key in DRIVER):
         return not_proven(reason("check.node.no-driver"), shown)
     return passed(reason("check.node.labelled", counted=node.labels[COUNT][:20], model=kind.names[0]), shown)
+
+
+def validator(stack: GpuStack) -> Reason | None:
+    """Why the validation of the GPU Operator proves nothing; None with the operator.
+
+    With the operator, a node is ready for the ladder only after this validation (domain/gpu/readiness.py).
+    """
+    return None if stack == "operator" else reason("check.node.no-operator")
 
 
 def xid(node: NodeFacts, printed: str | None, now: datetime) -> Verdict | Reason:

@@ -5,7 +5,6 @@ Pure: the cluster stack installs the chart. The values are those of version 0.18
 
 from collections.abc import Iterator
 
-from lamplighter.domain.capacity.identity import Identity
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.gpu.sharing import config_map, default_key, sharings
 from lamplighter.lab.gpu_settings import over
@@ -22,19 +21,19 @@ RELEASE = "nvdp"
 def chart_values(lab: Lab) -> dict[str, JsonValue]:
     """The chart's Helm values: the lab's, its pools as the nodes to run on, their taints, its sharing."""
     values = lab.device_plugin.values
-    tolerations = _tolerations(lab, values.get("tolerations"))
+    tolerations = tolerating(lab, values.get("tolerations"))
     worker = _worker(values)
     values = over(
         values,
         {
             "tolerations": tolerations,
-            "nfd": {"worker": {"tolerations": _tolerations(lab, worker.get("tolerations"))}},
+            "nfd": {"worker": {"tolerations": tolerating(lab, worker.get("tolerations"))}},
         },
     )
     if "affinity" not in values:
         # The chart selects nodes by labels of NFD, which is off without GFD. A pool whose image has a plugin must
         # not get a second one.
-        values["affinity"] = _only_on([identity(lab, pool) for pool in pools(lab)])
+        values["affinity"] = only_on(lab)
     return over(values, {"config": plugin_config(lab)}) if sharings(lab) else values
 
 
@@ -48,13 +47,23 @@ def pools(lab: Lab) -> list[str]:
     return [pool for pool in lab.pools if lab.gpu_stack(pool) == "device-plugin"]
 
 
-def _tolerations(lab: Lab, given: JsonValue) -> list[JsonValue]:
+def tolerating(lab: Lab, given: JsonValue) -> list[JsonValue]:
     """The given tolerations, and one for each taint of the pools that they do not tolerate."""
     tolerations = list(given) if isinstance(given, list) else []
     for taint in _taints(lab):
         if not any(matches(taint, one) for one in tolerations):
             tolerations.append({"key": taint.key, "operator": "Exists", "effect": taint.effect})
     return tolerations
+
+
+def only_on(lab: Lab) -> JsonValue:
+    """The affinity of a pod that runs only on the nodes of these pools: a term for each label that such nodes have."""
+    identities = [identity(lab, pool) for pool in pools(lab)]
+    terms: list[JsonValue] = []
+    for label in dict.fromkeys(each.label for each in identities):
+        names: list[JsonValue] = [each.name for each in identities if each.label == label]
+        terms.append({"matchExpressions": [{"key": label, "operator": "In", "values": names}]})
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
 
 def _taints(lab: Lab) -> Iterator[Taint]:
@@ -66,12 +75,3 @@ def _worker(values: dict[str, JsonValue]) -> dict[str, JsonValue]:
     discovery = values.get("nfd")
     worker = discovery.get("worker") if isinstance(discovery, dict) else None
     return worker if isinstance(worker, dict) else {}
-
-
-def _only_on(pools: list[Identity]) -> JsonValue:
-    """A term for each label of pools; the terms are alternatives."""
-    terms: list[JsonValue] = []
-    for label in dict.fromkeys(pool.label for pool in pools):
-        names: list[JsonValue] = [pool.name for pool in pools if pool.label == label]
-        terms.append({"matchExpressions": [{"key": label, "operator": "In", "values": names}]})
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}

@@ -14,6 +14,7 @@ from lamplighter.labfile.rules.parts import Misfit
 
 PLUGIN: Path = ("device_plugin", "enabled")
 OPERATOR: Path = ("gpu_operator", "enabled")
+EXPORTER: Path = ("dcgm_exporter", "enabled")
 MONITORING: Path = ("cluster", "node_monitoring")
 CONFIG: Path = ("device_plugin", "values", "config")
 
@@ -34,6 +35,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
             "is true, but the image of every pool has its own device plugin; leave it out",
             (("pools",),),
         )
+    yield from _exporter(lab)
     if lab.cluster.node_monitoring and lab.cluster.existing is not None:
         yield Misfit(
             MONITORING,
@@ -60,6 +62,30 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
                 " which does not read it; leave it out",
                 (("pools", pool, "ami_type"),),
             )
+
+
+def _exporter(lab: Lab) -> Iterator[Misfit]:
+    """The DCGM exporter's own chart: only for nodes of the device-plugin chart, in a cluster that the lab creates."""
+    if not lab.dcgm_exporter.enabled:
+        return
+    if lab.gpu_operator.enabled:
+        text = (
+            "is true, but the GPU Operator has an exporter of its own (dcgmExporter in gpu_operator.values);"
+            " leave this out"
+        )
+        yield Misfit(EXPORTER, text, (OPERATOR,))
+    elif lab.cluster.existing is not None:
+        text = (
+            "is true, but nothing is installed in an existing cluster; install the chart there yourself and leave"
+            " this out"
+        )
+        yield Misfit(EXPORTER, text, (("cluster", "existing"),))
+    elif not of_the_chart(lab):
+        text = (
+            "is true, but it runs only on pools whose GPUs the device-plugin chart announces; write device_plugin:"
+            " {enabled: true}, or leave this out"
+        )
+        yield Misfit(EXPORTER, text, (PLUGIN, ("pools",)))
 
 
 def _settings(lab: Lab, said: GpuSettings, path: Path, pools: list[str]) -> Iterator[Misfit]:

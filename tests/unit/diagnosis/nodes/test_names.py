@@ -25,6 +25,8 @@ from tests.snapshots import NODES, Document, at, causes, event, healthy, node, p
         ("nvidia-gpu-device-plugin-x", "plugin"),
         ("nvidia-device-plugin-validator-x", "operand"),
         ("nvdp-nvidia-device-plugin-gpu-feature-discovery-x", "operand"),
+        ("nvidia-device-plugin-node-feature-discovery-worker-x", "operand"),
+        ("dcgm-exporter-x", "operand"),
         ("nvidia-device-plugin-mps-control-daemon-x", "operand"),
         ("nvidia-operator-validator-x", "validator operand"),
         ("gpu-operator-5d9-x", "operator operand"),

@@ -1,5 +1,7 @@
 """Diagnosis of a cluster without a GPU Operator by design: its absence is no finding."""
 
+import pytest
+
 from tests.snapshots import (
     NODES,
     Document,
@@ -11,6 +13,7 @@ from tests.snapshots import (
     pod,
     policy,
     stages,
+    told,
 )
 
 PLUGIN = "nvdp-nvidia-device-plugin"
@@ -62,6 +65,110 @@ def gpu_node(document: Document) -> Document:
         each for each in document["kubernetes"]["nodes"] if each["metadata"]["name"] == NODES[0]
     )
     return found
+
+
+def chart_values(value: str) -> list[Document]:
+    """The tolerations of the chart 0.18.2 for the worker of Node Feature Discovery, by its value of the taint."""
+    master = {
+        "key": "node-role.kubernetes.io/master",
+        "operator": "Equal",
+        "value": "",
+        "effect": "NoSchedule",
+    }
+    return [master, {"key": "nvidia.com/gpu", "operator": "Equal", "value": value, "effect": "NoSchedule"}]
+
+
+def by_the_whole_chart(
+    release: str = "nvdp", *, tolerated: str = "present", placed: bool = False
+) -> Document:
+    """The chart with GPU feature discovery, as document 002 installs it, on one node with the taint of the lab.
+
+    `placed`: nodeadm has labelled the node, so that the plugin and GPU feature discovery run without NFD.
+    """
+    document = by_the_chart()
+    chart = release if PLUGIN[5:] in release else f"{release}-{PLUGIN[5:]}"
+    worker = f"{release}-node-feature-discovery-worker"
+    discovery = f"{chart}-gpu-feature-discovery"
+    by_label = [chart, discovery]
+    found = [*(daemonset(name, int(placed)) for name in by_label), daemonset(worker, 1)]
+    for each in found:
+        each["metadata"]["namespace"] = "nvidia"
+        spec = each["spec"]["template"]["spec"]
+        del spec["nodeSelector"]
+        if each["metadata"]["name"] != worker:
+            spec["affinity"] = AFFINITY
+    found[-1]["spec"]["template"]["spec"]["tolerations"] = chart_values(tolerated)
+    labels = gpu_node(document)["metadata"]["labels"]
+    labels.pop("nvidia.com/gpu.present", None)
+    pods = [pod(f"{worker}-s", "nvidia", None, owner=f"DaemonSet/{worker}")]
+    pods[0]["spec"]["nodeName"] = "the-system-node"
+    if placed:
+        labels["nvidia.com/gpu.present"] = "true"
+        pods += [pod(f"{name}-0", "nvidia", owner=f"DaemonSet/{name}") for name in by_label]
+    else:
+        no_gpus(document)
+    document["kubernetes"]["daemonsets"], document["kubernetes"]["pods"] = found, pods
+    return document
+
+
+AFFINITY = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [
+                {"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}
+                for key, value in (
+                    ("feature.node.kubernetes.io/pci-10de.present", "true"),
+                    ("feature.node.kubernetes.io/cpu-model.vendor_id", "NVIDIA"),
+                    ("nvidia.com/gpu.present", "true"),
+                )
+            ]
+        }
+    }
+}
+ONE_LINE = (
+    "set in the values of the device-plugin chart nfd.worker.tolerations:"
+    " [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]"
+)
+
+
+@pytest.mark.parametrize("release", ["nvdp", "nvidia-device-plugin"])
+@pytest.mark.parametrize("placed", [False, True])
+def test_a_worker_that_does_not_tolerate_the_taint_is_named_with_the_line_that_mends_it(
+    release: str, *, placed: bool
+) -> None:
+    document = by_the_whole_chart(release, placed=placed)
+    [(cause, about, evidence)] = told(document)
+    worker = f"nvidia/{release}-node-feature-discovery-worker"
+    assert (cause, about) == ("untolerated-taint", worker)
+    assert f"{worker} does not tolerate nvidia.com/gpu=true:NoSchedule" in evidence[0]
+    assert evidence[-1] == ONE_LINE
+
+
+@pytest.mark.parametrize("release", ["nvdp", "nvidia-device-plugin"])
+def test_a_worker_that_tolerates_the_taint_is_no_cause(release: str) -> None:
+    document = by_the_whole_chart(release, tolerated="true", placed=True)
+    gpu_node(document)["metadata"]["labels"]["nvidia.com/gpu.count"] = "1"
+    worker = f"{release}-node-feature-discovery-worker"
+    document["kubernetes"]["pods"].append(pod(f"{worker}-0", "nvidia", owner=f"DaemonSet/{worker}"))
+    assert told(document) == []
+
+
+def test_a_plugin_that_does_not_tolerate_the_taint_is_named_although_its_discovery_does() -> None:
+    document = by_the_whole_chart("nvidia-device-plugin", tolerated="true")
+    for each in document["kubernetes"]["daemonsets"][:2]:
+        each["spec"]["template"]["spec"]["tolerations"] = []
+    worker = "nvidia-device-plugin-node-feature-discovery-worker"
+    document["kubernetes"]["pods"].append(pod(f"{worker}-0", "nvidia", owner=f"DaemonSet/{worker}"))
+    [(cause, about, _)] = told(document)
+    assert (cause, about) == ("untolerated-taint", "nvidia/nvidia-device-plugin")
+
+
+def test_a_plugin_whose_affinity_fits_no_label_of_the_node_says_which_label_is_missing() -> None:
+    document = by_the_whole_chart(tolerated="true")
+    document["kubernetes"]["daemonsets"] = document["kubernetes"]["daemonsets"][:1]
+    [(cause, _, evidence)] = told(document)
+    assert cause == "device-plugin-missing"
+    assert evidence[-1] == f"{NODES[0]} lacks the label feature.node.kubernetes.io/pci-10de.present=true"
 
 
 def test_a_healthy_pool_of_either_kind_has_no_finding() -> None:

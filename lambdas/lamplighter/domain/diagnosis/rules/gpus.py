@@ -6,8 +6,9 @@ A finding on a node explains everything that is missing on it, so the first rule
 from collections.abc import Callable
 from datetime import datetime
 
-from lamplighter.domain.diagnosis.document import Doc, at, doc, docs, number, text
+from lamplighter.domain.diagnosis.document import Doc, at, docs, number, text
 from lamplighter.domain.diagnosis.findings import Gathered
+from lamplighter.domain.diagnosis.rules import daemonsets as rules_daemonsets
 from lamplighter.domain.diagnosis.rules import hardware, software, workloads
 from lamplighter.domain.diagnosis.rules.node import Node
 from lamplighter.domain.diagnosis.rules.pod import is_plugin, untolerated, written
@@ -37,6 +38,9 @@ def announced(snapshot: Snapshot, gathered: Gathered) -> None:
         if short is None:
             if fault := hardware.other_fault(node):
                 gathered.unknown(fault)
+            if unlabelled := rules_daemonsets.unlabelling_worker(snapshot, node):
+                about, *evidence = unlabelled
+                gathered.found("untolerated-taint", str(about), *evidence)
             continue
         _explain(snapshot, gathered, node, short, counted=mismatch is not None)
 
@@ -121,19 +125,15 @@ def _tainted(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
         name = text(daemonset, "metadata", "name")
         if not software.needed_for_gpus(name):
             continue
-        taint = _not_tolerated(snapshot, daemonset, node)
+        taint = rules_daemonsets.not_tolerated(snapshot, daemonset, node)
         if taint:
-            called = f"{text(daemonset, 'metadata', 'namespace')}/{name}"
-            desired = number(daemonset, "status", "desiredNumberScheduled")
-            refused = reason(
-                "finding.evidence.daemonset-intolerant",
-                daemonset=called,
-                taint=written(taint),
-                node=node.name,
+            gathered.found(
+                "untolerated-taint",
+                rules_daemonsets.named(daemonset),
+                rules_daemonsets.refusal(daemonset, taint, node),
+                _policy_ready(snapshot),
+                rules_daemonsets.mended(snapshot, daemonset, node),
             )
-            if desired is not None:
-                refused = reason("finding.evidence.desired-pods", evidence=refused, desired=desired)
-            gathered.found("untolerated-taint", called, refused, _policy_ready(snapshot))
             return True
     if not snapshot.was_read("kubernetes", "daemonsets"):
         given = at(snapshot.policy, "spec", "daemonsets", "tolerations")
@@ -153,21 +153,6 @@ def _policy_ready(snapshot: Snapshot) -> Said:
     """That the ClusterPolicy is ready although GPUs are missing; "" where it is not."""
     ready = text(snapshot.policy, "status", "state") == "ready"
     return reason("finding.evidence.policy-ready") if ready else ""
-
-
-def _not_tolerated(snapshot: Snapshot, daemonset: Doc, node: Node) -> Doc:
-    name = text(daemonset, "metadata", "name")
-    desired = number(daemonset, "status", "desiredNumberScheduled")
-    if is_plugin(name) and desired is not None and desired >= len(snapshot.nodes):
-        return {}
-    if any(pod.name.startswith(name) for pod in snapshot.pods_on(node)):
-        return {}
-    template = doc(daemonset, "spec", "template", "spec")
-    if template:
-        return untolerated(docs(template, "tolerations"), node.taints)
-    # Without a template, a desired number of 0 beside a labelled, tainted node is evidence enough.
-    given = docs(snapshot.policy, "spec", "daemonsets", "tolerations")
-    return untolerated(given, node.taints) if desired == 0 else {}
 
 
 def _plugin_here(snapshot: Snapshot, node: Node) -> bool:
@@ -279,18 +264,9 @@ def _plugin_absent(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
             node=node.name,
             desired="?" if desired is None else str(desired),
         ),
-        _missing_label(daemonsets[0], node),
+        rules_daemonsets.missing_label(daemonsets[0], node),
     )
     return True
-
-
-def _missing_label(daemonset: Doc, node: Node) -> Said:
-    """The label that the DaemonSet selects nodes by and that this node lacks; "" where it lacks none."""
-    wanted = doc(daemonset, "spec", "template", "spec", "nodeSelector")
-    lacking = [f"{key}={value}" for key, value in wanted.items() if node.labels.get(key) != value]
-    if not lacking:
-        return ""
-    return reason("finding.evidence.label-missing", node=node.name, labels=", ".join(lacking))
 
 
 def _plugin_daemonsets(snapshot: Snapshot) -> list[Doc]:

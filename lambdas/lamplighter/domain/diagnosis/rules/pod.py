@@ -10,11 +10,13 @@ from lamplighter.reasons.reason import Said, Sentences, reason
 
 # The parts of NVIDIA's software, by the names that the operator and the charts give their pods.
 _OPERAND = re.compile(
-    r"nvidia-device-plugin|nvidia-operator-validator|gpu-feature-discovery|nvidia-dcgm|nvidia-driver-daemonset"
+    r"nvidia-device-plugin|nvidia-operator-validator|gpu-feature-discovery|dcgm-exporter|nvidia-dcgm|nvidia-driver-daemonset"
     r"|nvidia-container-toolkit|nvidia-mig-manager|nvidia-mps|node-feature-discovery|nvidia-cuda-validator"
     r"|nvidia-node-status-exporter|^gpu-operator"
 )
-_PLUGIN = re.compile(r"nvidia-device-plugin(?!-validator|-mps|-gpu-feature)|^nvidia-gpu-device-plugin")
+_PLUGIN = re.compile(
+    r"nvidia-device-plugin(?!-validator|-mps|-gpu-feature|-node-feature)|^nvidia-gpu-device-plugin"
+)
 _OPERATOR = re.compile(r"^gpu-operator-(?!node-feature)|node-feature-discovery-master")
 _VALIDATOR = re.compile(r"nvidia-operator-validator")
 # The pods that the validator starts. The one for CUDA sees all GPUs and requests none.

@@ -59,13 +59,20 @@ class Told(Run):
 
 
 @pytest.fixture
-def chart(lab, helm, charts) -> Iterator[Callable[[LabFile], None]]:
+def chart(lab, helm, plugin_charts) -> Iterator[Callable[[LabFile], None]]:
     """Installs the chart as a lab has it; gone afterwards."""
     release = (device_plugin.RELEASE, "--namespace", WITHOUT_OPERATOR.device_plugin.namespace)
 
     def install(lab_file: LabFile) -> None:
         installed = helm(
-            *("upgrade", "--install", device_plugin.RELEASE, device_plugin.CHART, "--repo", charts.url),
+            *(
+                "upgrade",
+                "--install",
+                device_plugin.RELEASE,
+                device_plugin.CHART,
+                "--repo",
+                plugin_charts.url,
+            ),
             *("--version", lab_file.device_plugin.version, *release[1:], "--create-namespace"),
             *("--wait", "--timeout", "4m"),
             values=device_plugin.chart_values(lab_file),

@@ -6,7 +6,7 @@ import tarfile
 import requests
 import yaml
 
-from local.kubernetes.charts import package
+from local.kubernetes.charts.repository import package
 from tests.local.cluster.lab import POLICY, await_true
 
 

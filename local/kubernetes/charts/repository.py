@@ -1,7 +1,8 @@
-"""A Helm chart repository on loopback with replacements for the published charts.
+"""A Helm chart repository on loopback.
 
-It packages the folders beside this file as `helm package` would, and answers like any chart repository. The program
-that runs helm decides which address leads here.
+It has replacements for published charts, from the folders beside this file, and each chart that it is given. It
+packages them as `helm package` would, and answers like any chart repository. The program that runs helm decides which
+address leads here.
 """
 
 import gzip
@@ -14,27 +15,33 @@ from pathlib import Path
 
 import yaml
 
-_CHARTS = Path(__file__).parent / "charts"
+_REPLACEMENTS = Path(__file__).parent
 
 
 class ChartRepository:
-    """Serves every chart of `folder` until it is stopped, at the address `url`."""
+    """Serves every chart of `folder`, and those that are added, until it is stopped, at the address `url`."""
 
-    def __init__(self, folder: Path = _CHARTS) -> None:
+    def __init__(self, folder: Path = _REPLACEMENTS) -> None:
         self._files: dict[str, bytes] = {}
-        entries: dict[str, list[dict[str, object]]] = {}
-        for chart in sorted(path.parent for path in folder.glob("*/Chart.yaml")):
-            description = yaml.safe_load((chart / "Chart.yaml").read_text("utf-8"))
-            archive = package(chart)
-            name = f"{description['name']}-{description['version']}.tgz"
-            self._files[f"/{name}"] = archive
-            digest = hashlib.sha256(archive).hexdigest()
-            entry = {**description, "urls": [name], "digest": digest, "created": "2026-01-01T00:00:00Z"}
-            entries.setdefault(description["name"], []).append(entry)
-        index = {"apiVersion": "v1", "generated": "2026-01-01T00:00:00Z", "entries": entries}
-        self._files["/index.yaml"] = yaml.safe_dump(index).encode()
+        self._entries: dict[str, list[dict[str, object]]] = {}
+        for description in sorted(folder.glob("*/Chart.yaml")):
+            self.add(description.parent)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
+
+    def add(self, chart: Path) -> None:
+        """Serves one more chart. The same chart again changes nothing."""
+        description = yaml.safe_load((chart / "Chart.yaml").read_text("utf-8"))
+        name = f"{description['name']}-{description['version']}.tgz"
+        if f"/{name}" in self._files:
+            return
+        archive = package(chart)
+        digest = hashlib.sha256(archive).hexdigest()
+        entry = {**description, "urls": [name], "digest": digest, "created": "2026-01-01T00:00:00Z"}
+        self._entries.setdefault(description["name"], []).append(entry)
+        self._files[f"/{name}"] = archive
+        index = {"apiVersion": "v1", "generated": "2026-01-01T00:00:00Z", "entries": self._entries}
+        self._files["/index.yaml"] = yaml.safe_dump(index).encode()
 
     @property
     def url(self) -> str:

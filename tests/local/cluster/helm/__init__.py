@@ -1,0 +1,1 @@
+"""Charts that the real helm installs on the simulated cluster."""

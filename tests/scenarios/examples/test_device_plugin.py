@@ -1,0 +1,134 @@
+"""Document 002 without Karpenter: NVIDIA's own chart announces the GPUs, and a student runs the document's pod."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from local.cloud import Cloud
+from stacks.layer import CHECKOUT
+from tests.scenarios.lab_day import LabDay
+
+NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
+EXAMPLE = CHECKOUT / "examples" / "002-device-plugin.yaml"
+PODS = "/api/v1/namespaces/default/pods"
+SELECTED = "/api/v1/nodes?labelSelector=nodeType=nvidia"
+#: The document's pod, with its image, tolerations and command.
+GPU_POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "gpu-pod"},
+    "spec": {
+        "restartPolicy": "Never",
+        "containers": [
+            {
+                "name": "cuda-container",
+                "image": "nvidia/cuda:13.0.2-runtime-ubuntu22.04",
+                "command": ["/bin/sh", "-c"],
+                "args": ["nvidia-smi && sleep 300"],
+                "resources": {"limits": {"nvidia.com/gpu": 1}},
+            }
+        ],
+        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def example(device_plugin_chart: Path) -> Iterator[LabDay]:
+    """The lab of the document, deployed. Its pool is at zero."""
+    del device_plugin_chart  # only its presence counts
+    with Cloud(EXAMPLE, start=NOON, progress=print) as cloud:
+        cloud.up()
+        yield LabDay(cloud)
+
+
+@pytest.fixture(scope="module")
+def lease(example: LabDay) -> Lease:
+    """A lease of one node whose GPUs are proven."""
+    opened = example.open(1, "2h")
+    return example.until_state(opened.id, LeaseState.OPEN)
+
+
+@pytest.mark.usefixtures("lease")
+def test_the_chart_s_daemonsets_are_those_of_the_document(example: LabDay) -> None:
+    listed = example.cloud.control_plane.admin().get("/apis/apps/v1/namespaces/nvidia/daemonsets")["items"]
+
+    placed = {one["metadata"]["name"]: one["status"]["desiredNumberScheduled"] for one in listed}
+    # The document has four other nodes, and no GPU node yet. Here are one GPU node and two system nodes.
+    assert placed == {
+        "nvdp-node-feature-discovery-worker": 3,
+        "nvdp-nvidia-device-plugin": 1,
+        "nvdp-nvidia-device-plugin-gpu-feature-discovery": 1,
+        "nvdp-nvidia-device-plugin-mps-control-daemon": 0,
+    }
+
+
+@pytest.mark.usefixtures("lease")
+def test_discovery_labels_the_node_and_the_plugin_offers_its_gpu(example: LabDay) -> None:
+    admin = example.cloud.control_plane.admin()
+    [node] = admin.get(SELECTED)["items"]
+
+    labels = node["metadata"]["labels"]
+    assert labels["feature.node.kubernetes.io/pci-10de.present"] == "true"
+    assert labels["nvidia.com/gpu.product"] == "Tesla-T4"
+    assert node["status"]["allocatable"]["nvidia.com/gpu"] == "1"
+    taints = [(one["key"], one.get("value"), one["effect"]) for one in node["spec"]["taints"]]
+    assert taints == [("nvidia.com/gpu", "present", "NoSchedule")]
+
+
+@pytest.mark.usefixtures("lease")
+def test_a_student_runs_the_document_s_pod(example: LabDay) -> None:
+    student = example.cloud.control_plane.admin()
+    student.create(PODS, GPU_POD)
+
+    def phase() -> str:
+        return str(student.get(f"{PODS}/gpu-pod")["status"].get("phase"))
+
+    example.until("the pod runs", lambda _: phase() == "Running", timedelta(minutes=5))
+    example.until("it has printed", lambda _: bool(student.text(f"{PODS}/gpu-pod/log")), timedelta(minutes=2))
+
+    printed = student.text(f"{PODS}/gpu-pod/log")
+    assert "NVIDIA-SMI" in printed
+    assert "Tesla T4" in printed
+    assert phase() == "Running"
+    example.until("it has ended", lambda _: phase() == "Succeeded", timedelta(minutes=10))
+
+
+@pytest.mark.usefixtures("lease")
+def test_every_check_passes_and_what_needs_the_operator_is_not_proven(example: LabDay) -> None:
+    verdicts = [str(entry.what) for entry in example.entries(NOON, "verdict")]
+    passed = {verdict.partition(" ")[0] for verdict in verdicts if " passed on " in verdict}
+    assert passed == {"allocatable", "labels", "nvidia-smi", "vectoradd", "xid"}
+    assert len(verdicts) == len(passed)
+
+    example.until(
+        "the lease is announced",
+        lambda _: any(entry.details.get("notice") for entry in example.entries(NOON, "announced")),
+        timedelta(minutes=5),
+    )
+    announced = " ".join(f"{entry.what} {entry.why}" for entry in example.entries(NOON, "announced"))
+    assert "Not judged: validator (not proven: no GPU Operator)." in announced
+
+
+def test_the_pool_closes_and_is_proven_to_be_at_zero(example: LabDay, lease: Lease) -> None:
+    closed = example.command("close", "gpu", "--json")
+    assert closed.code == 0, closed
+    example.until_state(lease.id, LeaseState.CLOSED)
+    example.until_quiet()
+
+    receipt = example.receipt(lease.id)
+    zero = receipt["proof_of_zero"]
+    assert (zero["desired"], zero["instances"], zero["kubernetes_nodes"]) == (0, [], [])
+    assert {verdict["verdict"] for verdict in receipt["verdicts"]} == {"passed"}, receipt["verdicts"]
+    # The garbage collector of discovery has forgotten the node.
+    features = "/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/nvidia/nodefeatures"
+    system = {
+        node["metadata"]["name"] for node in example.cloud.control_plane.admin().get("/api/v1/nodes")["items"]
+    }
+    assert {
+        one["metadata"]["name"] for one in example.cloud.control_plane.admin().get(features)["items"]
+    } == system
