@@ -8,7 +8,7 @@ import botocore.session
 import pytest
 from botocore.validate import ParamValidator
 
-from lamplighter.application.deploy import edit as deploy_edit
+from lamplighter.application.deploy.node_group import edit as deploy_edit
 from tests.infra.conftest import Assembly, Template
 from tests.infra.nodes.deployed import group, launch_template
 
