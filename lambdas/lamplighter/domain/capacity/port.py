@@ -51,8 +51,8 @@ class Capacity(Protocol):
         """Order exactly this size, with a minimum of 0, and with `maximum` a new maximum as well.
 
         `seen` has SIZES, read under the pool's lock. Without a maximum, where all of it is so already, nothing is
-        called. Returns what `troubles` may ask for, None where nothing was begun. TryLater while the capacity is busy with another change;
-        with `insist` a smaller size is written past that.
+        called. Returns what `troubles` may ask for, None where nothing was begun. TryLater while the capacity is busy
+        with another change; with `insist` a smaller size is written past that.
         """
 
     def remove(self, pool: str, instances: Sequence[str], why: Removal, seen: Seen) -> None:
