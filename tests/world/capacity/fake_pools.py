@@ -237,6 +237,7 @@ class FakePools:
     def _start(self, found: FakePool) -> bool:
         now = self._queue.now
         if found.not_after is None or now >= found.not_after:
+            self.heard.kept_back(found.pool)
             return False
         if not self.machines.available:
             found.refused.insert(0, now)

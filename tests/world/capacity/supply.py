@@ -35,6 +35,8 @@ class Heard:
     """A machine that was listed leaves."""
     started: Callable[[str, Machine], None] = lambda _pool, _machine: None
     """A machine was started by its controller."""
+    kept_back: Callable[[str], None] = lambda _pool: None
+    """The launch bar kept a machine from starting that the size asks for."""
     terminated: Callable[[Sequence[str], Callable[[], None]], None] = lambda _ids, end: end()
     """Our code ends instances past their controller: called with the ids, and with what ends them."""
     event: Callable[[], None] = lambda: None

@@ -76,7 +76,7 @@ class LawsAtOnce(LawsOfMoney):
         world.kubernetes.asked_to_go = self._asked_to_go
         heard = world.supply.heard
         heard.ordered, heard.retired = self._ordered, self._retired
-        heard.terminated, heard.started = self._terminated, self._started
+        heard.terminated, heard.started, heard.kept_back = self._terminated, self._started, self._kept_from
 
     def look(self) -> None:
         """Checks regularly that each pool with leased nodes has its money, and its failsafe within one sweep."""
@@ -196,6 +196,13 @@ class LawsAtOnce(LawsOfMoney):
         # The bar of a lease that ends early moves with its close, which may have failed.
         if self.late(pool, max(ended, default=self.begun), now) > ONE_CALL:
             self._break(1, f"{machine.id} started on {pool} without a lease")
+
+    def _kept_from(self, pool: str) -> None:
+        """The launch bar keeps no node from a lease for which somebody of ours has ordered it."""
+        orders = [order for order in self.truth.orders if order.pool == pool]
+        justified = self.truth.justified(pool, self.world.now) - self._kept_back(pool)
+        if orders and orders[-1].by != "outside" and justified > 0:
+            self._break(5, f"the launch bar kept a node from the leases of {pool}")
 
     def _armed_before(self, order: Order) -> None:
         """Before a node may start, four failsafe schedules exist, none earlier than the end of the last lease."""
