@@ -72,6 +72,8 @@ class Troubles:
 
     capacity: int | None = None
     """At most this many machines are available; None: no limit."""
+    refusal: str = NO_CAPACITY
+    """How EC2 refuses more than these."""
     immortal: bool = False
     """Instances do not end although they were ordered to."""
     events_lost: bool = False

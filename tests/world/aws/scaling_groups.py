@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tests.world.aws.machines import NO_CAPACITY, NOTICED, Machine, Machines
+from tests.world.aws.machines import NOTICED, Machine, Machines
 
 HOOK = "Terminate-LC-Hook"
 COUNTED = ("Pending", "InService")
@@ -174,12 +174,13 @@ class Groups:
             self.event("EC2 Instance Terminate Successful", group.name)
 
     def _refuse(self, group: Group) -> None:
-        activity = self._activity(group, f"Launching a new EC2 instance.  Status Reason: {NO_CAPACITY}")
-        activity.status, activity.message, activity.ended = "Failed", NO_CAPACITY, self.event_queue.now
+        refusal = self.machines.troubles.refusal
+        activity = self._activity(group, f"Launching a new EC2 instance.  Status Reason: {refusal}")
+        activity.status, activity.message, activity.ended = "Failed", refusal, self.event_queue.now
         group.failures += 1
         first, most = TRY_AGAIN
         self.event_queue.after(min(first * 2 ** (group.failures - 1), most), lambda: self.reconcile(group))
-        self.refused(group, NO_CAPACITY)
+        self.refused(group, refusal)
         self.event("EC2 Instance Launch Unsuccessful", group.name)
 
     def _activity(self, group: Group, description: str) -> Activity:

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, TypeVar
 from lamplighter.adapters.aws.calls import outside
 from lamplighter.domain.capacity import kinds
 from lamplighter.domain.capacity.calls import Call, TimedCall, timed
-from lamplighter.domain.capacity.evidence import NOW, Controller, Instance, Make, Member, Part, Seen
+from lamplighter.domain.capacity.evidence import NOW, Activity, Controller, Instance, Make, Member, Part, Seen
 from lamplighter.domain.capacity.identity import Identity
-from lamplighter.domain.capacity.launch_cause import LaunchCause, LaunchRefusal
+from lamplighter.domain.capacity.launch_cause import LaunchCause, refusals
 from lamplighter.domain.capacity.port import Removal
 from lamplighter.domain.capacity.shortage import Shortage, of_refusal, short_of
 from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
-from tests.world.aws.machines import NO_CAPACITY, ZONE, Machine
+from tests.world.aws.machines import ZONE, Machine
 from tests.world.outside import Passage
 
 if TYPE_CHECKING:
     from tests.world.capacity.fake_pools import FakePool, FakePools
 
 FAKE, LABEL, TAG = "fake", "fake.world/pool", "fake:pool"
-SIZE, END_ALL = "arn:fake:scheduler:::set-size", "arn:fake:scheduler:::end-all"
+SIZE, END_ALL = "arn:aws:scheduler:::fake:setSize", "arn:aws:scheduler:::fake:endAll"
 """What Scheduler can call. The first is refused while the pool is busy, the second never."""
 SILENCE = timedelta(minutes=3)
 T = TypeVar("T")
@@ -72,7 +72,6 @@ class FakeCapacity:
     lab: Lab
     pools: "FakePools"
     cross: Passage
-    now: Callable[[], datetime]
 
     def see(self, pool: str, parts: Collection[Part] = NOW, known: Seen | None = None) -> Seen:
         """The pool first, then its instances, then its history."""
@@ -82,9 +81,7 @@ class FakeCapacity:
         if Part.INSTANCES in parts:
             seen = replace(seen, instances=self._ask("instances", pool, lambda: self._instances(pool)))
         if Part.LATEST in parts or Part.HISTORY in parts:
-            seen = replace(
-                seen, activities=self._ask("history", pool, lambda: tuple(self._found(pool).history))
-            )
+            seen = replace(seen, activities=self._ask("history", pool, lambda: self._history(pool)))
         return seen
 
     def bar(self, pool: str, until: datetime) -> None:
@@ -131,15 +128,13 @@ class FakeCapacity:
         now: datetime,
         order: str | None,
     ) -> Shortage | None:
-        """No capacity, where the pool was refused since then; else, after three minutes, nobody knows."""
-        refusals = self._ask(
-            "refusals", pool, lambda: [at for at in self._found(pool).refused if at >= since]
-        )
+        """As EC2 refused since then; else, after three minutes, nobody knows."""
+        refused = self._ask("refusals", pool, lambda: self._found(pool).refused)
         if have >= wanted:
             return None
-        if refusals:
-            refusal = LaunchRefusal(LaunchCause.NO_CAPACITY, NO_CAPACITY)
-            return short_of(LaunchCause.NO_CAPACITY, have, wanted, of_refusal(refusal))
+        named = refusals([each for each in refused if each.started and each.started >= since], ())
+        if named:
+            return short_of(named[0].cause, have, wanted, of_refusal(named[0]))
         if now - since < SILENCE:
             return None
         silent = reason("pool.short.silent", minutes=(now - since) // timedelta(minutes=1))
@@ -177,6 +172,10 @@ class FakeCapacity:
     def _instances(self, pool: str) -> tuple[Instance, ...]:
         known = [each for each in self.pools.machines.machines.values() if each.pool == pool]
         return tuple(sorted(map(_instance, known), key=lambda each: (each.launched, each.id)))
+
+    def _history(self, pool: str) -> tuple[Activity, ...]:
+        found = self.pools.pools.get(pool)
+        return tuple(found.history) if found else ()
 
     def _found(self, pool: str) -> "FakePool":
         return self.pools.pools[pool]

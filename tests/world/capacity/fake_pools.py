@@ -13,6 +13,8 @@ from unittest.mock import patch
 from lamplighter.adapters.capacity import kinds as implementations
 from lamplighter.domain.capacity import kinds
 from lamplighter.domain.capacity.evidence import Activity
+from lamplighter.domain.capacity.launch_cause import LaunchAttempt
+from lamplighter.lab.model import Lab
 from lamplighter.lab.pools import Pool as LabPool
 from tests.world.aws.cluster import Cluster
 from tests.world.aws.machines import NOTICED, Machine
@@ -59,8 +61,8 @@ class FakePool:
     members: dict[str, Member] = field(default_factory=dict)
     history: list[Activity] = field(default_factory=list)
     """Starts and ends, newest first."""
-    refused: list[datetime] = field(default_factory=list)
-    """When AWS had no capacity for a start."""
+    refused: list[LaunchAttempt] = field(default_factory=list)
+    """Starts that EC2 refused, newest first."""
     failures: int = 0
 
     def staying(self) -> list[Member]:
@@ -80,6 +82,8 @@ class FakePools:
         self.heard = Heard()
         self.pools: dict[str, FakePool] = {}
         self._waits = 0
+        self.bars_moved = 0
+        """How often a launch bar was moved."""
         vpc = site.lab.cluster.vpc
         self.security_groups = SecurityGroups(site.lab.name, vpc.cidr, lambda: self._queue.now)
         # The cluster, and the groups that experiments change: no call that has to do with a pool.
@@ -96,6 +100,7 @@ class FakePools:
         found = self.pools[pool]
         if found.not_after != until:
             found.not_after = until
+            self.bars_moved += 1
             self._soon(found)
 
     def set_size(
@@ -178,9 +183,12 @@ class FakePools:
         stack = ExitStack()
         stack.enter_context(patch.object(LabPool, "kind", FAKE))
         stack.enter_context(patch.dict(kinds.KINDS, {FAKE: FakeKind()}))
-        made = {FAKE: lambda lab: FakeCapacity(lab, self, self._site.cross, lambda: self._queue.now)}
-        stack.enter_context(patch.dict(implementations.IMPLEMENTATIONS, made))
+        stack.enter_context(patch.dict(implementations.IMPLEMENTATIONS, {FAKE: self.capacity}))
         return stack
+
+    def capacity(self, lab: Lab) -> FakeCapacity:
+        """The port for these pools."""
+        return FakeCapacity(lab, self, self._site.cross)
 
     def create(self, pool: str, maximum: int) -> None:
         if pool not in self.pools:
@@ -240,7 +248,7 @@ class FakePools:
             self.heard.kept_back(found.pool)
             return False
         if not self.machines.available:
-            found.refused.insert(0, now)
+            found.refused.insert(0, LaunchAttempt(now, "Failed", self.machines.troubles.refusal))
             found.failures += 1
             first, most = TRY_AGAIN
             wait = min(first * 2 ** (found.failures - 1), most)
