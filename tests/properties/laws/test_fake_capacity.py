@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.lengths import SEED, examples
 from tests.properties.laws.test_laws import STORIES
 from tests.world.capacity.fake_pools import FakePools
-from tests.world.history import FIRST_SWEEP, History, Play, Step, history, play
-from tests.world.labs import LAB, START
+from tests.world.history import History, Play, Step, history, play
+from tests.world.labs import FIRST_SWEEP, LAB, START
 from tests.world.outside import NotInTheWorld
 from tests.world.world import World
 

@@ -326,6 +326,13 @@ STORIES = {
         seed=5029,
         variant="spring",
     ),
+    "a lease ends while the API server does not answer, and nobody can see its nodes": History(
+        (
+            Step("open", "gpu", number=2, minutes=15),
+            Step("wait", minutes=7),
+            Step("silent", "gpu", minutes=40),
+        )
+    ),
     "nodes start without a lease, and nobody hears of it": History(
         (Step("events-lost", minutes=1), Step("by-hand", "gpu", number=3, minutes=40))
     ),

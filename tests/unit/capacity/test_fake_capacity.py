@@ -45,7 +45,8 @@ class FakeStage:
         self._changes = 0
         self.capacity.bar("gpu", START + timedelta(days=1))
 
-    def _cross(self, _service: str, operation: str, act: Callable[[], Any]) -> Any:
+    def _cross(self, service: str, operation: str, act: Callable[[], Any]) -> Any:
+        assert service == "fake"
         before = self.pools.bars_moved
         answer = act()
         # A bar that stands already is no change; every other call is one that tried to.

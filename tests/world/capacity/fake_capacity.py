@@ -6,6 +6,7 @@ Like every implementation it calls the outside in few calls, each of which can f
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from lamplighter.adapters.aws.calls import outside
@@ -76,7 +77,7 @@ class FakeCapacity:
     def see(self, pool: str, parts: Collection[Part] = NOW, known: Seen | None = None) -> Seen:
         """The pool first, then its instances, then its history."""
         seen = known or Seen(FAKE)
-        if parts & {Part.SIZE, Part.MEMBERS, Part.MAKE}:
+        if not {Part.SIZE, Part.MEMBERS, Part.MAKE}.isdisjoint(parts):
             seen = self._ask("pool", pool, lambda: self._pool(pool, seen))
         if Part.INSTANCES in parts:
             seen = replace(seen, instances=self._ask("instances", pool, lambda: self._instances(pool)))
@@ -115,7 +116,7 @@ class FakeCapacity:
             Removal.DRAINED: self.pools.drained,
         }[why]
         for instance in instances:
-            self._ask("remove", pool, lambda instance=instance: act(pool, instance))
+            self._ask("remove", pool, partial(act, pool, instance))
 
     def troubles(
         self,

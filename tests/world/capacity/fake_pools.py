@@ -200,8 +200,8 @@ class FakePools:
     def staying(self, pool: str) -> list[Machine]:
         return [member.machine for member in self.pools[pool].staying()]
 
-    def listed(self, instance: str) -> bool:
-        return any(instance in found.members for found in self.pools.values())
+    def listed(self, pool: str) -> list[Machine]:
+        return [member.machine for member in self.pools[pool].members.values()]
 
     def node_labels(self, machine: Machine) -> dict[str, str]:
         return {LABEL: self.pools[machine.pool].name}

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from tests.world.aws.capacity import AutoScaling, Ec2, Eks, Nodegroup
 from tests.world.aws.machines import Machine
 from tests.world.aws.scaling_groups import Group, Groups
+from tests.world.aws.security_groups import SecurityGroups
 from tests.world.capacity.supply import Heard, Json, Rail, Site
 
 EKS = "arn:aws:scheduler:::aws-sdk:eks:updateNodegroupConfig"
@@ -25,7 +26,8 @@ class NodeGroups:
         self.groups = Groups(site.machines)
         self.eks = Eks(site.event_queue, site.chance, self.groups, site.lab.cluster_name)
         self.autoscaling = AutoScaling(self.groups, site.lab.cluster_name)
-        self.ec2 = self.security_groups = Ec2(site.machines, site.lab, lambda: site.event_queue.now)
+        self.ec2 = Ec2(site.machines, site.lab, lambda: site.event_queue.now)
+        self.security_groups: SecurityGroups = self.ec2
         # The laws put themselves there later.
         self.ec2.ends = lambda ids, end: self.heard.terminated(ids, end)  # noqa: PLW0108
         self.groups.retired = lambda group, machine: self.heard.retired(group.pool, machine)
@@ -56,9 +58,9 @@ class NodeGroups:
         """The group's counted members."""
         return [member.machine for member in self._group(pool).counted()]
 
-    def listed(self, instance: str) -> bool:
-        """Whether any group has it."""
-        return any(instance in group.members for group in self.groups.groups.values())
+    def listed(self, pool: str) -> list[Machine]:
+        """The group's members."""
+        return [member.machine for member in self._group(pool).members.values()]
 
     def node_labels(self, machine: Machine) -> dict[str, str]:
         """EKS's label of a managed group."""

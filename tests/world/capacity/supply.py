@@ -59,14 +59,20 @@ class Supply(Protocol):
     """The capacity of all pools of a world, as the outside has it."""
 
     heard: Heard
-    services: Mapping[str, object]
-    """The services of AWS that exist with this kind."""
-    targets: Mapping[str, Callable[[Json], object]]
-    """What Scheduler can call, by ARN."""
     security_groups: SecurityGroups
     """EC2's groups, which only experiments change."""
     barred: bool
     """Whether AWS starts nothing outside of the instants that our code has allowed."""
+    reads_size: bool
+    """Whether a deploy asks our code which size it is to write."""
+
+    @property
+    def services(self) -> Mapping[str, object]:
+        """The services of AWS that exist with this kind."""
+
+    @property
+    def targets(self) -> Mapping[str, Callable[[Json], object]]:
+        """What Scheduler can call, by ARN."""
 
     def install(self) -> AbstractContextManager[object]:
         """Makes our code find this kind, in the port's own registry."""
@@ -80,8 +86,8 @@ class Supply(Protocol):
     def staying(self, pool: str) -> list[Machine]:
         """The machines that its controller lists and keeps."""
 
-    def listed(self, instance: str) -> bool:
-        """Whether a controller lists this instance."""
+    def listed(self, pool: str) -> list[Machine]:
+        """All that its controller lists, those that leave included."""
 
     def node_labels(self, machine: Machine) -> dict[str, str]:
         """The labels of its node that tell its pool."""
@@ -103,6 +109,3 @@ class Supply(Protocol):
 
     def rewrite(self, pool: str, size: int, maximum: int) -> None:
         """A deploy writes the pool with these sizes. Raises ClientError while it is busy."""
-
-    reads_size: bool
-    """Whether a deploy asks our code which size it is to write."""

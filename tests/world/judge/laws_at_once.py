@@ -177,8 +177,8 @@ class LawsAtOnce(LawsOfMoney):
     def _terminated(self, instances: Sequence[str], end: Callable[[], None]) -> None:
         machines = self.world.machines.machines
         # A machine that no controller lists belongs to no lease, however few nodes a shortage leaves.
-        listed = [name for name in instances if name in machines and self.world.supply.listed(name)]
-        pools = {machines[name].pool for name in listed}
+        ended = [machines[name] for name in instances if name in machines]
+        pools = {each.pool for each in ended if each in self.world.supply.listed(each.pool)}
         end()
         for pool in pools:
             left = sum(1 for machine in self.world.machines.of_pool(pool) if machine.alive)
@@ -416,6 +416,7 @@ class LawsAtOnce(LawsOfMoney):
         soon = self.world.now - timedelta(minutes=1)
         left = [m.id for m in self.world.machines.of_pool(pool) if m.launched < soon]
         left += [m.node for m in self.world.kubernetes.nodes() if m.pool == pool]
+        left += [f"{m.id}, listed" for m in self.world.supply.listed(pool) if m.launched < soon]
         ordered = [order for order in self.truth.orders if order.pool == pool and order.at > soon]
         size = self.world.supply.size(pool)
         if left or (size and not ordered):
