@@ -36,7 +36,9 @@ Mechanisms that stand twice are not in the table either; with one of them gone n
   condition of the ledger's write.
 - The address of people takes no window for an opening, and the leases function knows none that is not planned.
 - A lease stops counting at its end, by its instant; and its close takes it out by its state.
-- A size that somebody set at the Auto Scaling group is lowered there at once, and by EKS as soon as EKS has taken it over.
+- A size that somebody set at the Auto Scaling group is lowered there at once, and by EKS once EKS has taken it over.
+- What an Auto Scaling group lists speaks against zero, and so does the instance in EC2. tests/unit/capacity has the
+  member alone.
 - An experiment that its own workflow does not undo is undone by its schedules, by the guard and by the close of its
   lease. So one that begins too late, that is changed after it was undone, or that keeps its schedules as its lease is
   shortened, is undone in time all the same.

@@ -167,13 +167,6 @@ BREAKAGES = (
     ),
     Breakage(
         7,
-        "of a node group members do not speak against zero",
-        f"{DOMAIN}/capacity/node_group/kind.py",
-        "members=tuple(member.instance for member in seen.members)",
-        "members=()",
-    ),
-    Breakage(
-        7,
         "of a node group instances do not speak against zero",
         f"{DOMAIN}/capacity/node_group/kind.py",
         "instances=tuple(instance.id for instance in seen.existing)",
