@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.lengths import SEED, examples
 from tests.properties.laws.test_laws import STORIES
 from tests.world.capacity.fake_pools import FakePools
-from tests.world.history import History, Play, Step, history, play
+from tests.world.history import FUNCTIONS, History, Play, Step, history, play
 from tests.world.labs import FIRST_SWEEP, LAB, START
 from tests.world.outside import NotInTheWorld
 from tests.world.world import World
@@ -98,3 +98,17 @@ def test_after_the_first_of_two_leases_the_second_still_gets_a_node_in_the_place
 
         assert len(world.supply.staying("gpu")) == 1
         assert played.laws.broken == []
+
+
+def test_with_every_function_deleted_the_off_switch_alone_brings_a_pool_to_zero() -> None:
+    played = Play(World(ALONE, START, 1, FakePools), 1)
+    with played.world as world:
+        world.run(FIRST_SWEEP)
+        played.step(Step("open", "gpu", number=2, minutes=20))
+        world.run(timedelta(minutes=10))
+        assert len(world.supply.staying("gpu")) == 2
+        world.functions.deleted |= set(FUNCTIONS) | {"diagnosis", "experiments", "commands"}
+        world.supply.keep_busy("gpu", 4 * 3600.0)
+        world.run(timedelta(hours=2))
+
+        assert (world.supply.size("gpu"), world.machines.of_pool("gpu")) == (0, [])
