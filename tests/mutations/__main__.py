@@ -89,7 +89,12 @@ def _hunt(folder: Path, *arguments: str) -> dict[str, str]:
             "histories": "0",
             "broken": f"the product does not start: {done.stderr.strip().splitlines()[-1]}",
         }
-    found = json.loads(done.stdout)
+    return told(done.stdout)
+
+
+def told(printed: str) -> dict[str, str]:
+    """What a hunt found: its last line. The product prints its metrics before that."""
+    found = json.loads(printed.splitlines()[-1])
     return {"histories": str(found["histories"]), "broken": str(found["broken"])}
 
 
