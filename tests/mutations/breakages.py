@@ -6,6 +6,7 @@ Each text stands exactly once in its file; `law` is the law that must be found b
 from dataclasses import dataclass
 
 APPLICATION, DOMAIN = "lambdas/lamplighter/application", "lambdas/lamplighter/domain"
+NODE_GROUPS = "lambdas/lamplighter/adapters/capacity/node_group"
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class Breakage:
     instead: str
     more: tuple[tuple[str, str, str], ...] = ()
     """Where the same mechanism stands again: file, text, what takes its place."""
+    fake: bool = False
+    """Whether the histories are those of the fake: only it has a launch bar."""
 
 
 BREAKAGES = (
@@ -98,6 +101,106 @@ BREAKAGES = (
         f"{DOMAIN}/guard/guard.py",
         "    failsafe,\n    curfew,",
         "    curfew,",
+    ),
+    Breakage(
+        1,
+        "a node group is never ordered to zero",
+        f"{NODE_GROUPS}/capacity.py",
+        "                return self.nodegroups.scale(name, size)\n",
+        "                return self.nodegroups.scale(name, size) if size else None\n",
+    ),
+    Breakage(
+        1,
+        "a node group's strays are left to their group",
+        f"{NODE_GROUPS}/capacity.py",
+        "                self.instances.terminate(instances)\n",
+        "                return\n",
+    ),
+    Breakage(
+        2,
+        "the failsafe names another Auto Scaling group",
+        f"{DOMAIN}/capacity/node_group/off_switch.py",
+        '{"AutoScalingGroupName": group,',
+        '{"AutoScalingGroupName": f"{group}-2",',
+    ),
+    Breakage(
+        2,
+        "the failsafe names another node group",
+        f"{DOMAIN}/capacity/node_group/off_switch.py",
+        '"NodegroupName": name,',
+        '"NodegroupName": cluster,',
+    ),
+    Breakage(
+        2,
+        "the failsafe leaves one node in the Auto Scaling group",
+        f"{DOMAIN}/capacity/node_group/off_switch.py",
+        '"DesiredCapacity": 0}',
+        '"DesiredCapacity": 1}',
+    ),
+    Breakage(
+        2,
+        "no rail of the failsafe goes past EKS",
+        f"{DOMAIN}/capacity/node_group/off_switch.py",
+        "return eks, eks, scaling, eks",
+        "return eks, eks, eks, eks",
+    ),
+    Breakage(
+        2,
+        "the failsafe comes ten minutes later",
+        f"{DOMAIN}/capacity/calls.py",
+        "first + timedelta(minutes=minutes) - AFTER_END",
+        "first + timedelta(minutes=minutes)",
+    ),
+    Breakage(
+        5,
+        "of a node group the oldest go, whoever was chosen",
+        f"{NODE_GROUPS}/capacity.py",
+        "staying = [instance for instance in instances if instance in listed]",
+        "staying = sorted(listed)[: len(instances)]",
+    ),
+    Breakage(
+        5,
+        "EKS is ordered one node fewer",
+        f"{NODE_GROUPS}/capacity.py",
+        "                return self.nodegroups.scale(name, size)\n",
+        "                return self.nodegroups.scale(name, max(0, size - 1))\n",
+    ),
+    Breakage(
+        7,
+        "of a node group instances do not speak against zero",
+        f"{DOMAIN}/capacity/node_group/kind.py",
+        "instances=tuple(instance.id for instance in seen.existing)",
+        "instances=()",
+    ),
+    Breakage(
+        7,
+        "of a node group nodes that nobody read do not speak against zero",
+        f"{DOMAIN}/capacity/node_group/kind.py",
+        "kubernetes_nodes=kubernetes_nodes,",
+        "kubernetes_nodes=kubernetes_nodes or (),",
+    ),
+    Breakage(
+        4,
+        "a node group is seen without its history",
+        f"{NODE_GROUPS}/capacity.py",
+        "activities=tuple(map(neutral.activity, found))",
+        "activities=()",
+    ),
+    Breakage(
+        5,
+        "nobody lifts the launch bar",
+        f"{APPLICATION}/leases/services.py",
+        "            self.capacity.of(pool).bar(pool, now if first is None else first - AFTER_END)\n",
+        "            pass\n",
+        fake=True,
+    ),
+    Breakage(
+        1,
+        "the launch bar never comes down again",
+        f"{APPLICATION}/leases/services.py",
+        "bar(pool, now if first is None else first - AFTER_END)",
+        "bar(pool, now.replace(year=now.year + 1))",
+        fake=True,
     ),
     Breakage(
         3,

@@ -43,7 +43,7 @@ class Judge:
     @property
     def as_before(self) -> bool:
         """Whether every rule exists, and no field is changed."""
-        return self.world.ec2.whole and MANAGER not in self.world.kubernetes.policy.managers
+        return self.world.security_groups.whole and MANAGER not in self.world.kubernetes.policy.managers
 
     def broken(self, closes: datetime, planned: datetime, well: datetime | None = None) -> list[str]:
         """Breaches of law 10, as sentences. A lease that is closed early must wait for a running change.

@@ -5,8 +5,8 @@
 
 import json
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,6 +14,8 @@ from typing import Any
 from tests.world.aws.cloudformation import DIES, MARKED
 from tests.world.aws.functions import KINDS, Trouble
 from tests.world.aws.scheduler import LATE
+from tests.world.capacity.node_groups import NodeGroups
+from tests.world.capacity.supply import Site, Supply
 from tests.world.chat import STUDENTS, TEACHER, Chat, written
 from tests.world.judge.laws import Laws
 from tests.world.judge.truth import Truth
@@ -497,28 +499,14 @@ class Play:
         self._wait(Step("wait", minutes=self.chance.choice((0, 2))))
 
     def _by_hand(self, step: Step) -> None:
-        """Somebody sets the size of a pool, at EKS or at the group itself."""
-        nodegroup = self.world.eks.nodegroups[self.world.lab.nodegroup_name(step.pool)]
+        """Somebody sets the size of a pool, at one of two places."""
         self.laws.by_hand.setdefault(step.pool, []).append(self.world.now)
-        most = nodegroup.sizes["maxSize"]
-        size = min(step.number, most)
-        try:
-            if step.minutes % 2:
-                sizes = {"minSize": size // 2, "desiredSize": size}
-                self.world.eks.update_nodegroup_config(
-                    clusterName=self.world.eks.cluster, nodegroupName=nodegroup.name, scalingConfig=sizes
-                )
-            else:
-                self.world.autoscaling.update_auto_scaling_group(
-                    AutoScalingGroupName=nodegroup.group.name, MinSize=0, DesiredCapacity=size
-                )
-        except Exception:  # noqa: BLE001, S110 -- refused: then nobody set anything
-            pass
+        with suppress(Exception):  # refused: then nobody set anything
+            self.world.supply.resize(step.pool, step.number, otherwise=bool(step.minutes % 2))
         self._wait(step)
 
     def _stray(self, step: Step) -> None:
-        name = self.world.eks.nodegroups[self.world.lab.nodegroup_name(step.pool)].group.name
-        self.world.machines.stray(step.pool, name)
+        self.world.supply.stray(step.pool)
         self.laws.excused.setdefault(step.pool, []).append(self.world.now)
         self._wait(step)
 
@@ -599,13 +587,9 @@ class Play:
         self._wait(step)
 
     def _stuck_update(self, step: Step) -> None:
-        """An EKS update takes this long. With `meanwhile` in its name, the next steps happen during it."""
+        """Another change of the pool takes this long. With `meanwhile` in its name, the next steps happen during it."""
         self.laws.troubled.append((self.world.now, self.world.now + timedelta(minutes=step.minutes)))
-        self.world.eks.update_lasts = step.minutes * 60.0
-        self.world.eks.update(
-            self.world.eks.nodegroups[self.world.lab.nodegroup_name(step.pool)], "ConfigUpdate"
-        )
-        self.world.eks.update_lasts = None
+        self.world.supply.keep_busy(step.pool, step.minutes * 60.0)
         if step.name != "meanwhile":
             self._wait(step)
 
@@ -705,9 +689,9 @@ class Play:
         self.world.give(workflow, command)
 
 
-def play(told: History) -> list[str]:
-    """What is broken at the end of a history."""
-    world = World(told.lab(), told.start, told.seed)
+def play(told: History, kind: Callable[[Site], Supply] = NodeGroups) -> list[str]:
+    """What is broken at the end of a history, with this kind of capacity."""
+    world = World(told.lab(), told.start, told.seed, kind)
     played = Play(world, told.seed)
     with world:
         world.event_queue.every(120.0, played.laws.look, 60.0)

@@ -9,6 +9,7 @@ import logging
 import os
 import random
 import urllib.request
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -30,7 +31,6 @@ from lamplighter.adapters.aws.ledger import table as ledger_table
 from lamplighter.application.events import receiving
 from lamplighter.lab import notice_kinds
 from lamplighter.lab.model import Lab
-from tests.world.aws.capacity import AutoScaling, Ec2, Eks
 from tests.world.aws.cloudformation import CloudFormation
 from tests.world.aws.dynamodb import DynamoDB
 from tests.world.aws.event_bus import EventBus
@@ -39,6 +39,8 @@ from tests.world.aws.functions import Functions
 from tests.world.aws.machines import Machines
 from tests.world.aws.scheduler import Scheduler
 from tests.world.aws.workflows import StepFunctions
+from tests.world.capacity.node_groups import NodeGroups
+from tests.world.capacity.supply import Site, Supply
 from tests.world.kubernetes.cluster_policy import ClusterPolicy
 from tests.world.kubernetes.kubernetes import Kubernetes
 from tests.world.our_code import WORKFLOWS, forget_workers, workflows_of
@@ -48,29 +50,29 @@ Json = dict[str, Any]
 UNFINISHED = frozenset({"admitted", "opening", "open", "closing"})
 SWEEP, PLAN = 300.0, 3600.0
 SCHEDULER_SFN = "arn:aws:scheduler:::aws-sdk:sfn:startExecution"
-SCHEDULER_EKS = "arn:aws:scheduler:::aws-sdk:eks:updateNodegroupConfig"
 SCHEDULER_EC2 = "arn:aws:scheduler:::aws-sdk:ec2:authorizeSecurityGroupIngress"
-SCHEDULER_ASG = "arn:aws:scheduler:::aws-sdk:autoscaling:updateAutoScalingGroup"
 
 
 class World:
-    """`lab` is a lab document as a person writes it, with a name and its pools."""
+    """`lab` is a lab document as a person writes it, with a name and its pools; `kind` is their kind of capacity."""
 
-    def __init__(self, lab: Json, start: datetime, seed: int = 0) -> None:
+    def __init__(
+        self, lab: Json, start: datetime, seed: int = 0, kind: Callable[[Site], Supply] = NodeGroups
+    ) -> None:
         self.chance = random.Random(seed)
         self.event_queue = EventQueue(start)
         self.document = lab
         self.lab = Lab.model_validate(lab)
         self.dynamodb = DynamoDB()
         self.machines = Machines(self.event_queue, self.chance)
-        self.eks = Eks(self.event_queue, self.chance, self.machines, self.lab.cluster_name)
-        self.autoscaling = AutoScaling(self.machines, self.lab.cluster_name)
-        self.ec2 = Ec2(self.machines, self.lab, lambda: self.event_queue.now)
-        self.kubernetes = Kubernetes(self.event_queue, self.chance, self.machines)
-        self.kubernetes.policy = ClusterPolicy(self.lab.gpu_operator.values)
-        self.kubernetes.reachable = lambda: self.ec2.whole
-        self.scheduler = Scheduler(self.event_queue, self.chance)
         self.functions = Functions(self.event_queue, self.chance)
+        self.supply = kind(Site(self.event_queue, self.chance, self.machines, self.lab, self.functions.cross))
+        self.security_groups = self.supply.security_groups
+        self.kubernetes = Kubernetes(self.event_queue, self.chance, self.machines)
+        self.kubernetes.labels_of = self.supply.node_labels
+        self.kubernetes.policy = ClusterPolicy(self.lab.gpu_operator.values)
+        self.kubernetes.reachable = lambda: self.security_groups.whole
+        self.scheduler = Scheduler(self.event_queue, self.chance)
         self.bus = EventBus(self.lab.name, self.event_queue, self.functions, seed)
         self.workflows = StepFunctions(self.event_queue, workflows_of(self.lab.name))
         self.said: list[tuple[datetime, str, str]] = []
@@ -82,13 +84,12 @@ class World:
         """Whether a sweep is played even if it can find nothing."""
         self._rested = (-1, -1)
         self._by_scheduler = False
+        self._created: set[str] = set()
         self.cloudformation = CloudFormation(self)
         self._stack = ExitStack()
         self._services: dict[str, object] = {
             "dynamodb": self.dynamodb,
-            "eks": self.eks,
-            "autoscaling": self.autoscaling,
-            "ec2": self.ec2,
+            **self.supply.services,
             "events": self.bus,
             "scheduler": self.scheduler,
             "stepfunctions": self.workflows,
@@ -137,8 +138,7 @@ class World:
         self._write_lab()
         self._rule("planner")
         for pool in self.lab.pools:
-            if self.lab.nodegroup_name(pool) not in self.eks.nodegroups:
-                self._create(pool)
+            self._create(pool)
 
     def arn(self, service: str, what: str) -> str:
         return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{what}"
@@ -149,6 +149,7 @@ class World:
         enter = self._stack.enter_context
         self._folder = Path(enter(TemporaryDirectory()))
         enter(patch.dict(os.environ, self._environment()))
+        enter(self.supply.install())
         os.environ.pop("LAMPLIGHTER_INSTANT", None)
         enter(patch.object(boto3, "client", self._client))
         enter(patch.object(boto3, "Session", self._session))
@@ -241,39 +242,32 @@ class World:
         self.workflows.invoke = self.functions.invoke
         self.workflows.invoke_async = self.functions.invoke_async
         self.scheduler.deliver = self._deliver
-        self.machines.event = self._auto_scaling_event
+        self.supply.heard.event = self._event_of_capacity
 
     def _create(self, pool: str) -> None:
-        name = self.lab.nodegroup_name(pool)
-        self.eks.create(pool, name, self.lab.pools[pool].max_nodes)
-        group = self.eks.nodegroups[name].group.name
-        for api in (self.autoscaling, self.ec2, self.kubernetes):
-            api.nodegroup_of[group] = name
+        if pool in self._created:
+            return
+        self._created.add(pool)
+        self.supply.create(pool, self.lab.pools[pool].max_nodes)
+        minute = self.lab.curfew(pool)
+        if minute is not None:
+            self._stand_curfew(pool, minute)
 
-        if self.lab.curfew(pool) is not None:
-            self._stand_curfew(pool, name, group)
-
-    def _stand_curfew(self, pool: str, nodegroup: str, group: str) -> None:
+    def _stand_curfew(self, pool: str, minute: int) -> None:
         """The two schedules of the controller's template for a pool with a curfew."""
-        minute = self.lab.curfew(pool) or 0
-        by_eks = {"ClusterName": self.lab.cluster_name, "NodegroupName": nodegroup}
-        rails = (
-            ("eks", 0, SCHEDULER_EKS, {**by_eks, "ScalingConfig": {"MinSize": 0, "DesiredSize": 0}}),
-            ("group", 5, SCHEDULER_ASG, {"AutoScalingGroupName": group, "MinSize": 0, "DesiredCapacity": 0}),
-        )
-        for rail, later, arn, sent in rails:
+        for rail, later in zip(self.supply.curfew(pool), (0, 5), strict=True):
             hour, past = divmod((minute + later) % 1440, 60)
             self.scheduler.create_schedule(
                 GroupName=self.lab.name,
-                Name=f"curfew-{pool}-{rail}",
+                Name=f"curfew-{pool}-{rail.name}",
                 ScheduleExpression=f"cron({past} {hour} * * ? *)",
                 ScheduleExpressionTimezone=self.lab.time_zone,
                 FlexibleTimeWindow={"Mode": "OFF"},
                 State="ENABLED",
                 Target={
-                    "Arn": arn,
+                    "Arn": rail.target,
                     "RoleArn": self.arn("iam", "role/failsafe"),
-                    "Input": json.dumps(sent),
+                    "Input": json.dumps(rail.sent),
                     "RetryPolicy": {"MaximumEventAgeInSeconds": (8 - later) * 60, "MaximumRetryAttempts": 20},
                 },
             )
@@ -292,13 +286,13 @@ class World:
         now = (self.dynamodb.version, self.scheduler.version)
         still = now == self._rested and not self.workflows.running and not self.functions.in_flight
         self._rested = now
-        groups = self.machines.groups.values()
-        there = any(m.exists for m in self.machines.machines.values()) or any(g.desired for g in groups)
+        there = any(m.exists for m in self.machines.machines.values())
+        there = there or any(self.supply.size(pool) for pool in self._created)
         leased = any(sort.startswith("LEASE#") and item["state"]["S"] in UNFINISHED
                      for (_, sort), item in self.dynamodb.items.items())  # fmt: skip
         return still and not there and not leased
 
-    def _auto_scaling_event(self, _kind: str, _group: str) -> None:
+    def _event_of_capacity(self) -> None:
         if not self.machines.troubles.events_lost:
             self.event_queue.after(self.chance.uniform(0.5, 10.0), lambda: self._rule("guard"))
 
@@ -321,15 +315,10 @@ class World:
             self.workflows.start_execution(
                 stateMachineArn=sent["StateMachineArn"], name=sent["Name"], input=sent["Input"]
             )
-        elif arn == SCHEDULER_EKS:
-            sizes = {key[0].lower() + key[1:]: value for key, value in sent["ScalingConfig"].items()}
-            self.eks.update_nodegroup_config(
-                clusterName=sent["ClusterName"], nodegroupName=sent["NodegroupName"], scalingConfig=sizes
-            )
         elif arn == SCHEDULER_EC2:
-            self.ec2.authorize_security_group_ingress(**sent)
-        elif arn == SCHEDULER_ASG:
-            self.autoscaling.update_auto_scaling_group(**sent)
+            self.security_groups.authorize_security_group_ingress(**sent)
+        elif arn in self.supply.targets:
+            self.supply.targets[arn](sent)
         else:
             raise NotInTheWorld(f"the world's Scheduler has no target {arn} yet: add it to tests/world")
 

@@ -5,7 +5,7 @@ application/capacity/services.py says what a second kind of capacity touches.
 The defaults are those of the GPU node group of the Terraform lab.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -37,6 +37,8 @@ class Taint(Part):
 class Pool(Part):
     """GPU capacity under guard: a managed node group with zero nodes unless a lease justifies more."""
 
+    kind: ClassVar[str] = "node-group"
+    """The kind of its capacity, by which domain/capacity/kinds.py finds the implementation. There is one."""
     existing: str | None = Field(
         None,
         pattern=NODEGROUP_NAME,

@@ -133,11 +133,7 @@ def test_the_last_minutes_of_a_day_are_counted_before_the_currency_changes(
     watched = {**LAB["guard"], "mode": "watch"}
     with World({**LAB, "windows": [], "guard": watched}, late, 1) as world:
         world.run(FIRST_SWEEP)
-        world.autoscaling.update_auto_scaling_group(
-            AutoScalingGroupName=next(g.name for g in world.machines.groups.values() if g.pool == "gpu"),
-            MinSize=0,
-            DesiredCapacity=2,
-        )
+        world.supply.resize("gpu", 2)
         world.run(datetime(2026, 11, 21, 0, minutes_past_midnight, tzinfo=UTC) - world.now)
         assert not world.cloudformation.changes_currency("USD", "EUR")
         assert (
@@ -149,11 +145,8 @@ def test_what_ran_without_a_lease_is_on_a_receipt_before_the_currency_changes() 
     watched = {**LAB["guard"], "mode": "watch"}
     with World({**LAB, "windows": [], "guard": watched}, START, 1) as world:
         world.run(FIRST_SWEEP)
-        group = next(g.name for g in world.machines.groups.values() if g.pool == "gpu")
         for size in (1, 0):
-            world.autoscaling.update_auto_scaling_group(
-                AutoScalingGroupName=group, MinSize=0, DesiredCapacity=size
-            )
+            world.supply.resize("gpu", size)
             world.run(timedelta(hours=1))
         world.run(datetime(2026, 11, 21, 10, tzinfo=UTC) - world.now)
         assert not world.cloudformation.changes_currency("USD", "EUR")

@@ -45,13 +45,10 @@ def test_what_is_raised_again_and_again_is_lowered_as_soon_each_time() -> None:
         world = played.world
         ask(world, "alice", {"verb": "open", "pool": "gpu", "token": "x", "nodes": 1, "for_seconds": 9000})
         world.run(timedelta(minutes=12))
-        group = next(each for each in world.machines.groups.values() if each.pool == "gpu")
         for _ in range(5):
-            world.autoscaling.update_auto_scaling_group(
-                AutoScalingGroupName=group.name, MinSize=0, DesiredCapacity=2
-            )
+            world.supply.resize("gpu", 2)
             begun = world.now
-            while group.desired > 1 and world.now - begun < timedelta(minutes=15):
+            while world.supply.size("gpu") > 1 and world.now - begun < timedelta(minutes=15):
                 world.run(timedelta(minutes=1))
             assert world.now - begun <= timedelta(minutes=8)
             world.run(timedelta(minutes=2))

@@ -23,7 +23,7 @@ def play() -> Iterator[Play]:
 
 
 def ordered(play: Play) -> int:
-    return play.world.eks.nodegroups[play.world.lab.nodegroup_name("gpu")].group.desired
+    return play.world.supply.size("gpu")
 
 
 def told(play: Play, kind: str) -> list[str]:

@@ -98,10 +98,10 @@ def test_with_every_function_of_ours_deleted_ec2_gives_the_rules_back_itself() -
     def happens(world: World, _lease: str) -> None:
         begin(world, NCCL_BLOCKED.name)
         world.run(timedelta(minutes=1))
-        assert not world.ec2.whole
+        assert not world.security_groups.whole
         world.functions.deleted |= {"experiments", "leases", "guard", "notices", "cluster", "nodegroups"}
         world.run(NCCL_BLOCKED.lasts + timedelta(minutes=4))
-        assert world.ec2.whole
+        assert world.security_groups.whole
         world.functions.deleted.clear()
 
     broken, judge, _ = judged(happens)
@@ -146,10 +146,10 @@ def test_a_person_may_end_it_at_any_time() -> None:
     def happens(world: World, _lease: str) -> None:
         begin(world, NCCL_BLOCKED.name)
         world.run(timedelta(seconds=30))
-        assert not world.ec2.whole
+        assert not world.security_groups.whole
         world.give("experiment", command(world, "restore"))
         world.run(timedelta(seconds=20))
-        assert world.ec2.whole
+        assert world.security_groups.whole
 
     assert judged(happens)[0] == []
 

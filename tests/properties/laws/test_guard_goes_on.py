@@ -20,10 +20,7 @@ def leased(world: World, pool: str = "gpu") -> None:
 
 
 def by_hand(world: World, pool: str, size: int) -> None:
-    group = next(each for each in world.machines.groups.values() if each.pool == pool)
-    world.autoscaling.update_auto_scaling_group(
-        AutoScalingGroupName=group.name, MinSize=0, DesiredCapacity=size
-    )
+    world.supply.resize(pool, size)
 
 
 def told(world: World) -> list[str]:

@@ -329,6 +329,23 @@ STORIES = {
     "nodes start without a lease, and nobody hears of it": History(
         (Step("events-lost", minutes=1), Step("by-hand", "gpu", number=3, minutes=40))
     ),
+    "a lease ends while the API server does not answer, and nobody can see its nodes": History(
+        (
+            Step("open", "gpu", number=2, minutes=15),
+            Step("wait", minutes=7),
+            Step("silent", "gpu", minutes=40),
+        )
+    ),
+    # Neither the group nor Kubernetes had it yet, so only EC2 spoke against zero.
+    "somebody starts a machine beside a group whose lease is being closed": History(
+        (
+            Step("open", "gpu", number=1, minutes=60),
+            Step("wait", minutes=7),
+            Step("stray", "gpu", minutes=0),
+            Step("close", "gpu", number=1),
+        ),
+        seed=4,
+    ),
 }
 
 

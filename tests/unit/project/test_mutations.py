@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutations.__main__ import told
 from tests.mutations.breakages import BREAKAGES, Breakage
 from tests.mutations.experiments import stories
 
@@ -21,3 +22,11 @@ def test_every_law_has_a_breakage() -> None:
 
 def test_what_is_tried_on_experiments_breaks_nothing_while_nothing_is_taken_out() -> None:
     assert [broken for let in stories() for broken in let()] == []
+
+
+def test_what_a_hunt_found_stands_below_the_metrics_that_the_product_prints() -> None:
+    printed = (
+        '{"_aws":{"Timestamp":1}}\n{"_aws":{"Timestamp":2}}\n{"histories": 3, "broken": "law 1: too long"}\n'
+    )
+
+    assert told(printed) == {"histories": "3", "broken": "law 1: too long"}

@@ -1,16 +1,16 @@
 """The APIs of EKS, Auto Scaling and EC2 over the world's machines, with the operations that our code calls."""
 
-import base64
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from lamplighter.lab.model import Lab
-from tests.world.aws import authority
+from tests.world.aws.cluster import Cluster
 from tests.world.aws.event_queue import EventQueue
-from tests.world.aws.machines import COUNTED, HOOK, ZONE, Group, Machines
+from tests.world.aws.machines import ZONE, Machines
+from tests.world.aws.scaling_groups import COUNTED, HOOK, Group, Groups
 from tests.world.aws.security_groups import SecurityGroups
 from tests.world.outside import NotInTheWorld, refused
 
@@ -45,37 +45,24 @@ class Nodegroup:
 Ordered = Callable[[str, int, int], None]
 
 
-class Eks:
+class Eks(Cluster):
     """One cluster with a node group for each pool."""
 
-    def __init__(
-        self, event_queue: EventQueue, chance: random.Random, machines: Machines, cluster: str
-    ) -> None:
-        self._event_queue, self._chance, self._machines = event_queue, chance, machines
-        self.cluster = cluster
+    def __init__(self, event_queue: EventQueue, chance: random.Random, groups: Groups, cluster: str) -> None:
+        super().__init__(cluster)
+        self._event_queue, self._chance, self._groups = event_queue, chance, groups
         self.nodegroups: dict[str, Nodegroup] = {}
         self.ordered: Ordered = lambda _pool, _before, _after: None
         self.update_lasts: float | None = None
         """The seconds that every update takes, if not the usual time."""
-        machines.refused = self._was_refused
-        machines.launched = self._was_launched
+        groups.refused = self._was_refused
+        groups.launched = self._was_launched
 
     def create(self, pool: str, name: str, maximum: int) -> None:
         """Makes a node group at zero, and its Auto Scaling group."""
         group = Group(f"eks-{name}-world", pool, 0, maximum)
-        self._machines.groups[group.name] = group
+        self._groups.groups[group.name] = group
         self.nodegroups[name] = Nodegroup(name, group, {"minSize": 0, "maxSize": maximum, "desiredSize": 0})
-
-    def describe_cluster(self, *, name: str) -> Json:
-        data = base64.b64encode(authority.pem()).decode()
-        return {
-            "cluster": {
-                "name": name,
-                "status": "ACTIVE",
-                "endpoint": "https://kubernetes.world",
-                "certificateAuthority": {"data": data},
-            }
-        }
 
     def describe_nodegroup(self, *, clusterName: str, nodegroupName: str) -> Json:
         found = self._found(clusterName, nodegroupName)
@@ -110,7 +97,7 @@ class Eks:
         update = self.update(found, "ConfigUpdate")
         before = found.group.desired
         found.sizes, found.seen = sizes, self._event_queue.now
-        self._machines.resize(found.group, sizes["minSize"], sizes["maxSize"], sizes["desiredSize"])
+        self._groups.resize(found.group, sizes["minSize"], sizes["maxSize"], sizes["desiredSize"])
         found.seen = found.group.resized
         self.ordered(found.group.pool, before, sizes["desiredSize"])
         return {"update": {"id": update.id, "status": update.status, "type": update.kind}}
@@ -186,15 +173,15 @@ class Eks:
 class AutoScaling:
     """The Auto Scaling groups behind the node groups, with their own API."""
 
-    def __init__(self, machines: Machines, cluster: str) -> None:
-        self._machines, self._cluster = machines, cluster
+    def __init__(self, groups: Groups, cluster: str) -> None:
+        self._groups, self._cluster = groups, cluster
         self.ordered: Ordered = lambda _pool, _before, _after: None
         self.nodegroup_of: dict[str, str] = {}
 
     def describe_auto_scaling_groups(
         self, *, AutoScalingGroupNames: list[str] | None = None, Filters: list[Json] | None = None
     ) -> Json:
-        groups = list(self._machines.groups.values())
+        groups = list(self._groups.groups.values())
         if AutoScalingGroupNames is not None:
             groups = [group for group in groups if group.name in AutoScalingGroupNames]
         for each in Filters or []:
@@ -223,7 +210,7 @@ class AutoScaling:
     ) -> Json:
         group = self._group(AutoScalingGroupName)
         member = group.members.get(InstanceId)
-        if member is None or not self._machines.proceed(member):
+        if member is None or not self._groups.proceed(member):
             raise refused(
                 "ValidationError",
                 f"No active Lifecycle Action found with instance ID {InstanceId}",
@@ -234,7 +221,7 @@ class AutoScaling:
     def terminate_instance_in_auto_scaling_group(
         self, *, InstanceId: str, ShouldDecrementDesiredCapacity: bool
     ) -> Json:
-        for group in self._machines.groups.values():
+        for group in self._groups.groups.values():
             member = group.members.get(InstanceId)
             if member is None or member.state not in COUNTED:
                 continue
@@ -247,11 +234,11 @@ class AutoScaling:
                         "TerminateInstanceInAutoScalingGroup",
                     )
                 before, group.desired = group.desired, group.desired - 1
-                group.resized = self._machines.event_queue.now
+                group.resized = self._groups.event_queue.now
                 self.ordered(group.pool, before, group.desired)
-            self._machines.retire(group, member)
+            self._groups.retire(group, member)
             if not ShouldDecrementDesiredCapacity:
-                self._machines.replenish(group)
+                self._groups.replenish(group)
             return {"Activity": {}}
         raise refused(
             "ValidationError",
@@ -274,14 +261,14 @@ class AutoScaling:
         if not minimum <= desired <= maximum:
             raise refused("ValidationError", "desired capacity is out of bounds", "UpdateAutoScalingGroup")
         before = group.desired
-        self._machines.resize(group, minimum, maximum, desired)
+        self._groups.resize(group, minimum, maximum, desired)
         self.ordered(group.pool, before, desired)
         return {}
 
     def _group(self, name: str) -> Group:
-        if name not in self._machines.groups:
+        if name not in self._groups.groups:
             raise refused("ValidationError", f"AutoScalingGroup name not found - {name}", "AutoScaling")
-        return self._machines.groups[name]
+        return self._groups.groups[name]
 
     def _tags(self, group: Group) -> dict[str, str]:
         return {
@@ -310,6 +297,8 @@ class Ec2(SecurityGroups):
         super().__init__(lab.name, lab.cluster.vpc.cidr, now)
         self._machines, self._cluster = machines, lab.cluster_name
         self.nodegroup_of: dict[str, str] = {}
+        self.ends: Callable[[Sequence[str], Callable[[], None]], None] = lambda _ids, end: end()
+        """Called with the ids that are terminated, and with what ends them."""
 
     def describe_instances(self, *, Filters: list[Json]) -> Json:
         found = []
@@ -342,6 +331,10 @@ class Ec2(SecurityGroups):
         for name in InstanceIds:
             if name not in self._machines.machines:
                 raise refused("InvalidInstanceID.NotFound", f"{name} does not exist", "TerminateInstances")
-        for name in InstanceIds:
-            self._machines.shut_down(self._machines.machines[name])
+
+        def end() -> None:
+            for name in InstanceIds:
+                self._machines.shut_down(self._machines.machines[name])
+
+        self.ends(InstanceIds, end)
         return {}

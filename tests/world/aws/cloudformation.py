@@ -1,4 +1,4 @@
-"""CloudFormation for a pool's node group: the steps before the write, the write, and the cleaning up.
+"""CloudFormation for a pool: the steps before the write, the write, and the cleaning up.
 
 The steps call our real function, as the cluster stack's template does (stacks/constructs/pool/gpu_pool.py).
 """
@@ -46,21 +46,19 @@ class CloudFormation:
 
     def read_again(self, pool: str) -> int | None:
         """Reads only the size, as on the way back from a deploy that failed late."""
+        if not self._world.supply.reads_size:
+            return None
         now = self._digests.get(pool, 0)
         size = {"Digest": str(now), **self._names(pool)}
         answer = self._ask("Update", "DesiredSize", "size-of-any", size, {**size, "Digest": str(now - 1)})
         return None if answer is None else int(answer["Data"]["DesiredSize"])
 
     def write(self, pool: str, size: int) -> None:
-        """Writes all sizes of a node group that a deploy changes."""
+        """Writes all sizes of a pool that a deploy changes."""
         most = self._world.lab.pools[pool].max_nodes
-        sizes = {"minSize": 0, "maxSize": most, "desiredSize": size}
-        name = self._world.lab.nodegroup_name(pool)
         self.writing = True
         try:
-            self._world.eks.update_nodegroup_config(
-                clusterName=self._world.eks.cluster, nodegroupName=name, scalingConfig=sizes
-            )
+            self._world.supply.rewrite(pool, size, most)
         except ClientError as busy:
             # Then the deploy fails and rolls back, which changes nothing of the node group.
             self.reason = str(busy)
@@ -86,7 +84,7 @@ class CloudFormation:
         return nullcontext()
 
     def _names(self, pool: str) -> Json:
-        return {"Cluster": self._world.eks.cluster, "Nodegroup": self._world.lab.nodegroup_name(pool)}
+        return {"Cluster": self._world.lab.cluster_name, "Nodegroup": self._world.lab.nodegroup_name(pool)}
 
     def _ask(
         self, request: str, kind: str, known: str, properties: Json, old: Json | None = None

@@ -171,11 +171,11 @@ class Laws(LawsAtOnce):
 
     def _closed_is_zero(self, pool: str) -> None:
         left = [machine.id for machine in self.world.machines.of_pool(pool)]
-        group = next(g for g in self.world.machines.groups.values() if g.pool == pool)
+        ordered = self.world.supply.size(pool)
         if self.world.lab.mode(pool) == "watch":
             return
-        if left or group.desired:
-            self._break(1, f"at the end {left} are left on {pool}, {group.desired} ordered")
+        if left or ordered:
+            self._break(1, f"at the end {left} are left on {pool}, {ordered} ordered")
 
     def _nobody_is_somebody_else(self) -> None:
         """The lease and the audit trail name the real caller. Only people who run the lab change another's lease."""

@@ -4,13 +4,14 @@ It also keeps facts for the end: when there were failures, and what somebody did
 """
 
 import json
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from lamplighter.adapters.aws.ledger.items import decoded
 from lamplighter.domain.pool.drain import LEAVING
 from lamplighter.reasons.document import read
-from tests.world.aws.machines import Group, Machine
+from tests.world.aws.machines import Machine
 from tests.world.chat import LONGEST, MOST, TEACHER, written
 from tests.world.judge.laws_of_money import LawsOfMoney
 from tests.world.judge.truth import GRANTED, Order, Truth, Version
@@ -70,13 +71,12 @@ class LawsAtOnce(LawsOfMoney):
         self.requests: list[Request] = []
         """What programs put on the bus."""
         world.dynamodb.listeners.append(self._written)
-        world.eks.ordered = world.autoscaling.ordered = self._ordered
         self._faulty: dict[str, datetime] = {}
         """By pool: since when its failsafe is wrong."""
-        world.machines.retired = self._retired
         world.kubernetes.asked_to_go = self._asked_to_go
-        self._terminates = world.ec2.terminate_instances
-        world.ec2.terminate_instances = self._terminated  # type: ignore[method-assign]
+        heard = world.supply.heard
+        heard.ordered, heard.retired = self._ordered, self._retired
+        heard.terminated, heard.started, heard.kept_back = self._terminated, self._started, self._kept_from
 
     def look(self) -> None:
         """Checks regularly that each pool with leased nodes has its money, and its failsafe within one sweep."""
@@ -124,8 +124,8 @@ class LawsAtOnce(LawsOfMoney):
     def _gives_up_what_never_came(self, pool: str, after: int) -> bool:
         """The step Release no longer orders nodes that a shortage keeps away. It removes no existing node."""
         current = self.world.functions.current
-        group = next(each for each in self.world.machines.groups.values() if each.pool == pool)
-        return current is not None and current.step == "Release" and after >= len(group.counted())
+        staying = self.world.supply.staying(pool)
+        return current is not None and current.step == "Release" and after >= len(staying)
 
     def _surely_justified(self, pool: str) -> int:
         now = self.world.now
@@ -143,16 +143,17 @@ class LawsAtOnce(LawsOfMoney):
             if any(begin <= lease.opens <= (end or self.world.now) for begin, end in self.paused)
         )
 
-    def _retired(self, group: Group, machine: Machine) -> None:
+    def _retired(self, pool: str, machine: Machine) -> None:
         """A node on which people work is removed last, as long as any lease exists."""
-        idle = sum(1 for each in group.counted() if not each.machine.working)
+        staying = self.world.supply.staying(pool)
+        idle = sum(1 for each in staying if not each.working)
         functions = self.world.functions
         if "cluster" in functions.unheard | functions.deleted:
             # Nobody else knows which nodes are idle, so the youngest is removed.
             return
         ours = self.truth.orders and self.truth.orders[-1].by != "outside"
-        enough = 0 < len(group.counted()) - group.desired <= idle
-        if ours and machine.working and enough and self._surely_justified(group.pool):
+        enough = 0 < len(staying) - self.world.supply.size(pool) <= idle
+        if ours and machine.working and enough and self._surely_justified(pool):
             self._break(5, f"{machine.id} was taken, on which people work, and {idle} idle ones stayed")
 
     def _asked_to_go(self, machine: Machine) -> None:
@@ -163,8 +164,7 @@ class LawsAtOnce(LawsOfMoney):
         chosen = datetime.fromisoformat(leaving)
         if self.world.now - chosen > ONE_CALL:
             return
-        group = next(each for each in self.world.machines.groups.values() if each.pool == machine.pool)
-        members = {member.machine.id for member in group.counted()}
+        members = {each.id for each in self.world.supply.staying(machine.pool)}
         there = [each for each in self.world.kubernetes.nodes() if each.id in members]
         idle = [each for each in there if not each.working]
         needed = self._surely_justified(machine.pool)
@@ -174,17 +174,35 @@ class LawsAtOnce(LawsOfMoney):
         if left < needed:
             self._break(5, f"people were asked to leave {machine.id}, and {left} nodes are left of {needed}")
 
-    def _terminated(self, *, InstanceIds: list[str]) -> Any:
+    def _terminated(self, instances: Sequence[str], end: Callable[[], None]) -> None:
         machines = self.world.machines.machines
-        # A machine outside the group belongs to no lease, however few nodes a shortage leaves.
-        members = {name for group in self.world.machines.groups.values() for name in group.members}
-        pools = {machines[name].pool for name in InstanceIds if name in machines and name in members}
-        done = self._terminates(InstanceIds=InstanceIds)
+        # A machine that no controller lists belongs to no lease, however few nodes a shortage leaves.
+        ended = [machines[name] for name in instances if name in machines]
+        pools = {each.pool for each in ended if each in self.world.supply.listed(each.pool)}
+        end()
         for pool in pools:
             left = sum(1 for machine in self.world.machines.of_pool(pool) if machine.alive)
             if self.world.actor() != "outside" and left < self._surely_justified(pool):
-                self._break(5, f"{InstanceIds} were ended on {pool}, its leases justify more than {left}")
-        return done
+                self._break(5, f"{list(instances)} were ended on {pool}, its leases justify more than {left}")
+
+    def _started(self, pool: str, machine: Machine) -> None:
+        """Where there is a launch bar, nothing starts outside of a lease, whatever size somebody orders."""
+        if not self.world.supply.barred:
+            return
+        now = self.world.now
+        if self.truth.justified(pool, now) or self.truth.justified(pool, now - ONE_CALL):
+            return
+        ended = [version.at for version in self.truth.known(pool).values() if not version.granted]
+        # The bar of a lease that ends early moves with its close, which may have failed.
+        if self.late(pool, max(ended, default=self.begun), now) > ONE_CALL:
+            self._break(1, f"{machine.id} started on {pool} without a lease")
+
+    def _kept_from(self, pool: str) -> None:
+        """The launch bar keeps no node from a lease for which somebody of ours has ordered it."""
+        orders = [order for order in self.truth.orders if order.pool == pool]
+        justified = self.truth.justified(pool, self.world.now) - self._kept_back(pool)
+        if orders and orders[-1].by != "outside" and justified > 0:
+            self._break(5, f"the launch bar kept a node from the leases of {pool}")
 
     def _armed_before(self, order: Order) -> None:
         """Before a node may start, four failsafe schedules exist, none earlier than the end of the last lease."""
@@ -219,7 +237,8 @@ class LawsAtOnce(LawsOfMoney):
 
         It may be later than it must be only while a lease is granted or extended.
         """
-        for minutes in FAILSAFE_MINUTES:
+        rails = zip(FAILSAFE_MINUTES, self.world.supply.rails(pool), strict=True)
+        for minutes, rail in rails:
             entry = self.world.scheduler.entries.get(f"failsafe-{pool}-{minutes}")
             due = end + timedelta(minutes=minutes)
             taken = self.taken_away.get(f"failsafe-{pool}-{minutes}")
@@ -229,11 +248,10 @@ class LawsAtOnce(LawsOfMoney):
                 if due > self.world.now + timedelta(seconds=90):
                     return f"failsafe-{pool}-{minutes} is not there"
                 continue
-            sent = json.loads(entry.asked["Target"]["Input"])
-            sizes = sent.get("ScalingConfig") or sent
-            desired = sizes.get("DesiredSize", sizes.get("DesiredCapacity"))
-            if entry.asked["State"] != "ENABLED" or (sizes["MinSize"], desired) != (0, 0):
-                return f"failsafe-{pool}-{minutes} does {sent}"
+            target = entry.asked["Target"]
+            calls = target["Arn"], json.loads(target["Input"])
+            if entry.asked["State"] != "ENABLED" or calls != (rail.target, rail.sent):
+                return f"failsafe-{pool}-{minutes} does {calls}"
             if entry.at < due - timedelta(seconds=1):
                 return f"failsafe-{pool}-{minutes} fires at {entry.at:%H:%M:%S}, before {due:%H:%M:%S}"
             if exact and entry.at > due + timedelta(seconds=1):
@@ -398,10 +416,11 @@ class LawsAtOnce(LawsOfMoney):
         soon = self.world.now - timedelta(minutes=1)
         left = [m.id for m in self.world.machines.of_pool(pool) if m.launched < soon]
         left += [m.node for m in self.world.kubernetes.nodes() if m.pool == pool]
+        left += [f"{m.id}, listed" for m in self.world.supply.listed(pool) if m.launched < soon]
         ordered = [order for order in self.truth.orders if order.pool == pool and order.at > soon]
-        group = next(g for g in self.world.machines.groups.values() if g.pool == pool)
-        if left or (group.desired and not ordered):
-            self._break(7, f"zero was proven on {pool} with {left} there and {group.desired} ordered")
+        size = self.world.supply.size(pool)
+        if left or (size and not ordered):
+            self._break(7, f"zero was proven on {pool} with {left} there and {size} ordered")
 
     def _judged(self, verdicts: list[dict[str, Any]]) -> None:
         for row in verdicts:

@@ -60,9 +60,8 @@ class LawsOfMoney:
 
     def _shares(self, pool: str, **instead: Version) -> Iterator[tuple[str, Version, int]]:
         """The leases in force by opening, each with the number of its own machines in the pool."""
-        # A machine that left the group, or is ordered to end, belongs to no lease.
-        group = next(each for each in self.world.machines.groups.values() if each.pool == pool)
-        left = sum(1 for member in group.counted() if member.machine.alive)
+        # A machine that leaves, or is ordered to end, belongs to no lease.
+        left = sum(1 for machine in self.world.supply.staying(pool) if machine.alive)
         in_force = {**self.truth.known(pool), **instead}.items()
         for name, lease in sorted(in_force, key=lambda each: (each[1].opens, each[0])):
             if lease.justifies(self.world.now):

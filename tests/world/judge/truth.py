@@ -86,7 +86,7 @@ class Truth:
     def __post_init__(self) -> None:
         self.world.dynamodb.listeners.append(self._written)
         self.world.machines.changed.append(self._machine)
-        self.world.eks.ordered = self.world.autoscaling.ordered = self._ordered
+        self.world.supply.heard.ordered = self._ordered
 
     def pools(self) -> Iterator[str]:
         return iter(self.world.lab.pools)

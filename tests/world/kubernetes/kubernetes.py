@@ -82,7 +82,8 @@ class Kubernetes:
 
     def __init__(self, event_queue: EventQueue, chance: random.Random, machines: Machines) -> None:
         self._event_queue, self._chance, self._machines = event_queue, chance, machines
-        self.nodegroup_of: dict[str, str] = {}
+        self.labels_of: Callable[[Machine], dict[str, str]] = lambda _machine: {}
+        """The labels of a node that tell its pool."""
         self.pods: dict[tuple[str, str], Pod] = {}
         self.health = Health()
         self.check_runs = CHECK_RUNS
@@ -118,12 +119,12 @@ class Kubernetes:
 
         return SimpleNamespace(request=request)
 
-    def nodes(self, nodegroup: str | None = None) -> list[Machine]:
-        """The machines that are nodes now."""
+    def nodes(self, label: tuple[str, str] | None = None) -> list[Machine]:
+        """The machines that are nodes now, with this label of a pool."""
         return [
             machine
             for machine in self._machines.machines.values()
-            if self._joined(machine) and nodegroup in {None, self.nodegroup_of[machine.group]}
+            if self._joined(machine) and (label is None or label in self.labels_of(machine).items())
         ]
 
     def _joined(self, machine: Machine) -> bool:
@@ -163,8 +164,8 @@ class Kubernetes:
         parts = path.strip("/").split("/")
         match (method, parts):
             case ("GET", ["api", "v1", "nodes"]):
-                wanted = query["labelSelector"].rpartition("=")[2]
-                return 200, {"items": [self._node(machine) for machine in self.nodes(wanted)]}
+                key, _, value = query["labelSelector"].partition("=")
+                return 200, {"items": [self._node(machine) for machine in self.nodes((key, value))]}
             case ("PATCH", ["api", "v1", "nodes", name]):
                 return self._patch(name, body)
             case ("GET", ["api", "v1", "pods"]):
@@ -250,11 +251,14 @@ class Kubernetes:
         shares = int(machine.labels.get(CONFIG, "shared-1").removeprefix("shared-").replace("whole", "1"))
         gpus = {"nvidia.com/gpu": str(shares)} if self._gpus(machine) else {}
         offered = gpus if self._plugged() else dict.fromkeys(gpus, "0")
-        labels = machine.labels | {
-            "node.kubernetes.io/instance-type": "g4dn.xlarge",
-            "topology.kubernetes.io/zone": ZONE,
-            "eks.amazonaws.com/nodegroup": self.nodegroup_of[machine.group],
-        }
+        labels = (
+            machine.labels
+            | self.labels_of(machine)
+            | {
+                "node.kubernetes.io/instance-type": "g4dn.xlarge",
+                "topology.kubernetes.io/zone": ZONE,
+            }
+        )
         if gpus:
             labels |= {
                 "nvidia.com/gpu.count": "1",

@@ -14,6 +14,7 @@ from lamplighter.adapters.diagnosis.logs import read_logs
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.capacity.identity import Identity
+from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.diagnosis.expected import Expected
 from lamplighter.domain.diagnosis.redaction import redacted
 from lamplighter.errors import OutsideFailed
@@ -26,10 +27,15 @@ SECONDS = 45.0
 """For all reads together. A snapshot takes 3 to 6 seconds [est] where everything answers."""
 
 
+AWS = {NODE_GROUP: read_aws}
+"""What reads the snapshot's `aws` part, by kind of capacity. A part that nothing reads is absent."""
+
+
 @dataclass(frozen=True)
 class Subject:
-    """The pool that the snapshot is about."""
+    """The pool that the snapshot is about, and the kind of its capacity."""
 
+    kind: str
     names: Identity
     expected: Expected
 
@@ -43,7 +49,8 @@ def collect(
     """
     reading = Reading(seconds)
     wanted = subject.expected
-    aws = read_aws(reading, subject.names, wanted.instance_type, wanted.since)
+    read = AWS.get(subject.kind)
+    aws = read(reading, subject.names, wanted.instance_type, wanted.since) if read else {}
     kubernetes, logs = _cluster(reading, subject.names.selector, connect)
     if not aws and not kubernetes:
         raise OutsideFailed(Sentences(tuple(dict.fromkeys(reading.not_read.values()))))

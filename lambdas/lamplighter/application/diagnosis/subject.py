@@ -4,7 +4,7 @@ from datetime import datetime
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.diagnosis import Subject
-from lamplighter.domain.capacity.kinds import identity
+from lamplighter.domain.capacity.kinds import identity, kind_of
 from lamplighter.domain.diagnosis.expected import expected
 from lamplighter.lab.model import Lab
 
@@ -14,4 +14,4 @@ def subject_of(lab: Lab, ledger: Ledger, pool: str, now: datetime) -> Subject:
     found = lab.pools[pool]
     leases = ledger.leases(pool)
     wanted = expected(pool, leases, now, max_nodes=found.max_nodes, instance_type=found.instance_type)
-    return Subject(identity(lab, pool), wanted)
+    return Subject(kind_of(lab, pool), identity(lab, pool), wanted)

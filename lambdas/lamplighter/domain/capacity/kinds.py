@@ -33,9 +33,9 @@ class Kind(Protocol):
 KINDS: Mapping[str, Kind] = {NODE_GROUP: NodeGroupKind(NODE_GROUP)}
 
 
-def kind_of(_lab: "Lab", _pool: str) -> str:
+def kind_of(lab: "Lab", pool: str) -> str:
     """The kind of a pool's capacity."""
-    return NODE_GROUP
+    return lab.pools[pool].kind
 
 
 def identity(lab: "Lab", pool: str) -> Identity:

@@ -1,0 +1,26 @@
+"""EKS's cluster: its endpoint and its certificate authority. Every kind of capacity has one."""
+
+import base64
+from typing import Any
+
+from tests.world.aws import authority
+
+Json = dict[str, Any]
+
+
+class Cluster:
+    """One cluster, and nothing in it."""
+
+    def __init__(self, cluster: str) -> None:
+        self.cluster = cluster
+
+    def describe_cluster(self, *, name: str) -> Json:
+        data = base64.b64encode(authority.pem()).decode()
+        return {
+            "cluster": {
+                "name": name,
+                "status": "ACTIVE",
+                "endpoint": "https://kubernetes.world",
+                "certificateAuthority": {"data": data},
+            }
+        }
