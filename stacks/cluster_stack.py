@@ -149,40 +149,23 @@ class ClusterStack(Stack):
 
     def _gpu_charts(self, kubectl: Kubectl, after: Sequence[Construct]) -> None:
         """The charts that turn nodes with GPUs into nodes that pods can use."""
-        lab = self._lab
-        if lab.gpu_operator.enabled:
-            kubectl.chart(
-                "GpuOperator",
-                release="gpu-operator",
-                repository=lab.gpu_operator.repository,
-                chart="gpu-operator",
-                version=lab.gpu_operator.version,
-                namespace=lab.gpu_operator.namespace,
-                values=chart_values(lab),
-                after=after,
-            )
-        if lab.device_plugin.enabled:
-            kubectl.chart(
-                "DevicePlugin",
-                release=device_plugin.RELEASE,
-                repository=lab.device_plugin.repository,
-                chart=device_plugin.CHART,
-                version=lab.device_plugin.version,
-                namespace=lab.device_plugin.namespace,
-                values=device_plugin.chart_values(lab),
-                after=after,
-            )
-        if lab.dcgm_exporter.enabled:
-            kubectl.chart(
-                "DcgmExporter",
-                release=dcgm_exporter.RELEASE,
-                repository=lab.dcgm_exporter.repository,
-                chart=dcgm_exporter.CHART,
-                version=lab.dcgm_exporter.version,
-                namespace=lab.dcgm_exporter.namespace,
-                values=dcgm_exporter.chart_values(lab),
-                after=after,
-            )
+        lab, plugin, exporter = self._lab, device_plugin, dcgm_exporter
+        for name, stated, release, chart, values in (
+            ("GpuOperator", lab.gpu_operator, "gpu-operator", "gpu-operator", chart_values),
+            ("DevicePlugin", lab.device_plugin, plugin.RELEASE, plugin.CHART, plugin.chart_values),
+            ("DcgmExporter", lab.dcgm_exporter, exporter.RELEASE, exporter.CHART, exporter.chart_values),
+        ):
+            if stated.enabled:
+                kubectl.chart(
+                    name,
+                    release=release,
+                    repository=stated.repository,
+                    chart=chart,
+                    version=stated.version,
+                    namespace=stated.namespace,
+                    values=values(lab),
+                    after=after,
+                )
 
     def _edit_first(self, groups: Mapping[str, NodeGroupSides], keeper: Function) -> None:
         """The edit is checked before any resource of the stack changes: a newer control plane cannot go back."""

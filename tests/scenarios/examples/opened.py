@@ -27,12 +27,17 @@ def open_prove_and_close(lab: LabDay, nodes: int) -> set[str]:
     lease = lab.open(nodes, "30m")
     lab.until_state(lease.id, LeaseState.OPEN)
     assert len(lab.live()) == nodes
+    return close(lab, lease.id)
+
+
+def close(lab: LabDay, lease: str) -> set[str]:
+    """The checks that passed in a lease, which is closed: every check passed, and the pool is proven to be at zero."""
     closed = lab.command("close", "gpu", "--json")
     assert closed.code == 0, closed
-    lab.until_state(lease.id, LeaseState.CLOSED)
+    lab.until_state(lease, LeaseState.CLOSED)
     lab.until_quiet()
 
-    receipt = lab.receipt(lease.id)
+    receipt = lab.receipt(lease)
     zero = receipt["proof_of_zero"]
     assert (zero["desired"], zero["instances"], zero["kubernetes_nodes"]) == (0, [], [])
     assert lab.live() == ()

@@ -1,19 +1,16 @@
 """Document 002 without Karpenter: NVIDIA's own chart announces the GPUs, and a student runs the document's pod."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from local.cloud import Cloud
-from stacks.layer import CHECKOUT
+from tests.scenarios.examples.opened import EXAMPLES, NOON, close, deployed
 from tests.scenarios.lab_day import LabDay
 
-NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
-EXAMPLE = CHECKOUT / "examples" / "002-device-plugin.yaml"
 PODS = "/api/v1/namespaces/default/pods"
 SELECTED = "/api/v1/nodes?labelSelector=nodeType=nvidia"
 #: The document's pod, with its image, tolerations and command.
@@ -41,9 +38,8 @@ GPU_POD: dict[str, Any] = {
 def example(device_plugin_chart: Path) -> Iterator[LabDay]:
     """The lab of the document, deployed. Its pool is at zero."""
     del device_plugin_chart  # only its presence counts
-    with Cloud(EXAMPLE, start=NOON, progress=print) as cloud:
-        cloud.up()
-        yield LabDay(cloud)
+    with deployed(EXAMPLES / "002-device-plugin.yaml") as lab:
+        yield lab
 
 
 @pytest.fixture(scope="module")
@@ -115,15 +111,7 @@ def test_every_check_passes_and_what_needs_the_operator_is_not_proven(example: L
 
 
 def test_the_pool_closes_and_is_proven_to_be_at_zero(example: LabDay, lease: Lease) -> None:
-    closed = example.command("close", "gpu", "--json")
-    assert closed.code == 0, closed
-    example.until_state(lease.id, LeaseState.CLOSED)
-    example.until_quiet()
-
-    receipt = example.receipt(lease.id)
-    zero = receipt["proof_of_zero"]
-    assert (zero["desired"], zero["instances"], zero["kubernetes_nodes"]) == (0, [], [])
-    assert {verdict["verdict"] for verdict in receipt["verdicts"]} == {"passed"}, receipt["verdicts"]
+    assert "nvidia-smi" in close(example, lease.id)
     # The garbage collector of discovery has forgotten the node.
     features = "/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/nvidia/nodefeatures"
     system = {

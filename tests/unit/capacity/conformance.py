@@ -13,7 +13,7 @@ import pytest
 from lamplighter.domain.capacity.calls import TimedCall
 from lamplighter.domain.capacity.evidence import NOW, SIZES, Part, Seen
 from lamplighter.domain.capacity.launch_cause import LaunchCause
-from lamplighter.domain.capacity.port import Capacity, Removal
+from lamplighter.domain.capacity.port import Awaited, Capacity, Removal
 from lamplighter.domain.capacity.shortage import Shortage
 
 MINUTE = timedelta(minutes=1)
@@ -249,12 +249,8 @@ class Conformance:
         stage.settle()
         seen = stage.capacity.see(stage.pool)
 
-        assert (
-            stage.capacity.troubles(
-                stage.pool, since, wanted=2, have=2, seen=seen, now=stage.now(), order=update
-            )
-            is None
-        )
+        awaited = Awaited(wanted=2, have=2, since=since, now=stage.now(), order=update)
+        assert stage.capacity.troubles(stage.pool, awaited, seen) is None
 
     def test_what_failed_before_the_order_is_history(self, stage: Stage) -> None:
         stage.refuse(LaunchCause.NO_CAPACITY)
@@ -262,11 +258,8 @@ class Conformance:
         stage.settle()
         seen, now = stage.capacity.see(stage.pool), stage.now()
 
-        shortage = stage.capacity.troubles(
-            stage.pool, now + MINUTE, wanted=2, have=0, seen=seen, now=now + MINUTE, order=None
-        )
-
-        assert shortage is None
+        awaited = Awaited(wanted=2, have=0, since=now + MINUTE, now=now + MINUTE, order=None)
+        assert stage.capacity.troubles(stage.pool, awaited, seen) is None
 
     # --- off switch ------------------------------------------------------------------------------
 
@@ -388,6 +381,5 @@ def troubles_of(stage: Stage, wait: Callable[[], None]) -> Shortage | None:
     update = order(stage, 2)
     wait()
     seen = stage.capacity.see(stage.pool)
-    return stage.capacity.troubles(
-        stage.pool, since, wanted=2, have=len(seen.alive), seen=seen, now=stage.now(), order=update
-    )
+    awaited = Awaited(wanted=2, have=len(seen.alive), since=since, now=stage.now(), order=update)
+    return stage.capacity.troubles(stage.pool, awaited, seen)

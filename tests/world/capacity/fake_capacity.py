@@ -15,7 +15,7 @@ from lamplighter.domain.capacity.calls import Call, TimedCall, timed
 from lamplighter.domain.capacity.evidence import NOW, Activity, Controller, Instance, Make, Member, Part, Seen
 from lamplighter.domain.capacity.identity import Identity
 from lamplighter.domain.capacity.launch_cause import LaunchCause, refusals
-from lamplighter.domain.capacity.port import Removal
+from lamplighter.domain.capacity.port import Awaited, Removal
 from lamplighter.domain.capacity.shortage import Shortage, of_refusal, short_of
 from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.errors import TryLater
@@ -118,27 +118,18 @@ class FakeCapacity:
         for instance in instances:
             self._ask("remove", pool, partial(act, pool, instance))
 
-    def troubles(
-        self,
-        pool: str,
-        since: datetime,
-        *,
-        wanted: int,
-        have: int,
-        seen: Seen,
-        now: datetime,
-        order: str | None,
-    ) -> Shortage | None:
+    def troubles(self, pool: str, awaited: Awaited, seen: Seen) -> Shortage | None:
         """As EC2 refused since then; else, after three minutes, nobody knows."""
         refused = self._ask("refusals", pool, lambda: self._found(pool).refused)
+        have, wanted, waited = awaited.have, awaited.wanted, awaited.now - awaited.since
         if have >= wanted:
             return None
-        named = refusals([each for each in refused if each.started and each.started >= since], ())
+        named = refusals([each for each in refused if each.started and each.started >= awaited.since], ())
         if named:
             return short_of(named[0].cause, have, wanted, of_refusal(named[0]))
-        if now - since < SILENCE:
+        if waited < SILENCE:
             return None
-        silent = reason("pool.short.silent", minutes=(now - since) // timedelta(minutes=1))
+        silent = reason("pool.short.silent", minutes=waited // timedelta(minutes=1))
         return short_of(LaunchCause.UNKNOWN, have, wanted, silent)
 
     def off_switch(self, pool: str, first: datetime, seen: Seen) -> tuple[TimedCall, ...]:

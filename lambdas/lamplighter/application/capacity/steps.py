@@ -15,7 +15,7 @@ from lamplighter.domain.audit import trail
 from lamplighter.domain.audit.entry import CAPACITY, Entry
 from lamplighter.domain.capacity.evidence import Instance
 from lamplighter.domain.capacity.launch_cause import LaunchCause
-from lamplighter.domain.capacity.port import Removal
+from lamplighter.domain.capacity.port import Awaited, Removal
 from lamplighter.domain.capacity.shortage import Shortage, short_of
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -101,15 +101,8 @@ def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[s
     if len(running) >= wanted:
         return _arrived(wanted, running, None)
     update = order.get("update_id")
-    shortage = capacity.of(pool).troubles(
-        pool,
-        asked,
-        wanted=wanted,
-        have=len(members),
-        seen=seen,
-        now=now,
-        order=str(update) if update else None,
-    )
+    awaited = Awaited(wanted, len(members), since=asked, now=now, order=str(update) if update else None)
+    shortage = capacity.of(pool).troubles(pool, awaited, seen)
     booting = len(members) - len(running)
     going = [instance.id for instance in seen.existing if instance.id in lease.replaced]
     if going and now - ordered < NODES_PATIENCE:

@@ -5,6 +5,7 @@ whole sizes here. tests/unit/capacity/conformance.py states what every implement
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
@@ -28,6 +29,19 @@ class Removal(Enum):
     """The controller does not list them, or keeps them although its size is zero: EC2 ends them."""
     DRAINED = "drained"
     """They are leaving already, and are empty or had their time: nobody waits for them any longer."""
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """An order that is waited for, and what came of it by now."""
+
+    wanted: int
+    have: int
+    since: datetime
+    """When it was ordered: what failed before is history."""
+    now: datetime
+    order: str | None
+    """What the order returned."""
 
 
 class Capacity(Protocol):
@@ -62,21 +76,8 @@ class Capacity(Protocol):
         that a second try takes none twice.
         """
 
-    def troubles(
-        self,
-        pool: str,
-        since: datetime,
-        *,
-        wanted: int,
-        have: int,
-        seen: Seen,
-        now: datetime,
-        order: str | None,
-    ) -> "Shortage | None":
-        """Why fewer than `wanted` nodes came of an order since an instant; None while it is too early to say.
-
-        `order` is what the order returned.
-        """
+    def troubles(self, pool: str, awaited: Awaited, seen: Seen) -> Shortage | None:
+        """Why fewer nodes came of an order than it wanted; None while it is too early to say."""
 
     def off_switch(self, pool: str, first: datetime, seen: Seen) -> "tuple[TimedCall, ...]":
         """The four calls, from `first` on, that bring the pool to zero with none of our code. Pure.

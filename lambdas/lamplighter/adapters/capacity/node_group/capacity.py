@@ -20,6 +20,7 @@ from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
+    from lamplighter.domain.capacity.port import Awaited
     from lamplighter.domain.capacity.shortage import Shortage
     from lamplighter.domain.capacity.zero import ZeroProof
     from lamplighter.lab.model import Lab
@@ -121,17 +122,7 @@ class NodeGroupCapacity:
             case Removal.DRAINED:
                 return
 
-    def troubles(
-        self,
-        pool: str,
-        since: datetime,
-        *,
-        wanted: int,
-        have: int,
-        seen: Seen,
-        now: datetime,
-        order: str | None,
-    ) -> "Shortage | None":
+    def troubles(self, pool: str, awaited: "Awaited", seen: Seen) -> "Shortage | None":
         """Why fewer nodes came, by the scaling activities, EKS's update and the group's health."""
         from lamplighter.domain.capacity.node_group.shortage import explain  # noqa: PLC0415 -- only while nodes come
 
@@ -139,14 +130,14 @@ class NodeGroupCapacity:
             return None
         activities = self.autoscaling.activities(seen.controller.name) if seen.controller else ()
         return explain(
-            wanted=wanted,
-            have=have,
+            wanted=awaited.wanted,
+            have=awaited.have,
             desired=seen.ordered,
             health=seen.health,
             activities=activities,
-            update=self.nodegroups.update(self._name(pool), order) if order else None,
-            ordered=since,
-            now=now,
+            update=self.nodegroups.update(self._name(pool), awaited.order) if awaited.order else None,
+            ordered=awaited.since,
+            now=awaited.now,
         )
 
     def off_switch(self, pool: str, first: datetime, seen: Seen) -> tuple[TimedCall, ...]:
