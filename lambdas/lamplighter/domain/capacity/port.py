@@ -76,7 +76,7 @@ class Capacity(Protocol):
         that a second try takes none twice.
         """
 
-    def troubles(self, pool: str, awaited: Awaited, seen: Seen) -> Shortage | None:
+    def troubles(self, pool: str, awaited: Awaited, seen: Seen) -> "Shortage | None":
         """Why fewer nodes came of an order than it wanted; None while it is too early to say."""
 
     def off_switch(self, pool: str, first: datetime, seen: Seen) -> "tuple[TimedCall, ...]":
