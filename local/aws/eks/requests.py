@@ -12,6 +12,8 @@ from local.fleet.boot.images import AMI_TYPES, CUSTOM, Family, image_of, minor
 DEFAULT_AMI_TYPE = "AL2023_x86_64_STANDARD"
 #: The newest Kubernetes for which EKS has images of Amazon Linux 2.
 LAST_AL2 = 32
+#: The first one for which it has images of Windows Server 2025 (EKS user guide, eks-ami-versions-windows).
+FIRST_WINDOWS_2025 = 35
 #: The user guide's table of settings that a launch template must not have, by their names in the API.
 _PROHIBITED = {
     "IamInstanceProfile": "an IAM instance profile",
@@ -86,10 +88,14 @@ def check_update(ami_type: str, request: Document, template: Document | None, cl
 
 def check_image(ami_type: str, version: str) -> None:
     """Whether EKS has images of this type for a version of Kubernetes."""
-    old = ami_type != CUSTOM and image_of(ami_type).family is Family.AL2
-    if old and minor(version) > LAST_AL2:
+    if ami_type == CUSTOM:
+        return
+    image = image_of(ami_type)
+    if image.family is Family.AL2 and minor(version) > LAST_AL2:
         # scylladb/scylla-cluster-tests 12524
         raise _invalid(f"AMI Type {ami_type} is only supported for kubernetes versions 1.32 or earlier")
+    if image.windows and image.edition.endswith("2025") and minor(version) < FIRST_WINDOWS_2025:
+        raise _invalid(f"AMI Type {ami_type} is only supported for kubernetes versions 1.35 or later")
 
 
 def check_types(ami_type: str, given: list[str], template: Document) -> None:

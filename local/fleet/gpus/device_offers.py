@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from local.fleet.faults import device as device_faults
 from local.fleet.gpus.gpu_sharing import Sharing, sharing_of
-from local.fleet.interfaces import Container, Node
+from local.fleet.interfaces import Container
 from local.fleet.world import labels
 
 CONFIG = "nvidia.com/device-plugin.config"
+#: The label app.kubernetes.io/name of the pods of the chart without the operator.
+CHART = "nvidia-device-plugin"
 
 
 def told(container: Container) -> tuple[str, ...]:
@@ -25,16 +27,21 @@ def sharing(container: Container) -> Sharing:
     return sharing_of(configurations(container).get(picked(container), ""))
 
 
-def mig_strategy(kubelet: Node) -> str:
-    """The MIG strategy of the operator's policy: the resource names of slices."""
-    policy = next(iter(kubelet.world.policies.all()), {})
+def mig_strategy(container: Container) -> str:
+    """The MIG strategy, which decides the resource names of slices: of the operator's policy, or of the chart's values.
+
+    The chart leaves it out by default, which is none.
+    """
+    if container.pod.pod["metadata"].get("labels", {}).get("app.kubernetes.io/name") == CHART:
+        return container.environment.get("MIG_STRATEGY") or "none"
+    policy = next(iter(container.pod.world.policies.all()), {})
     return str(policy.get("spec", {}).get("mig", {}).get("strategy", "single"))
 
 
 def announce(container: Container) -> list[str]:
     """Tells the kubelet which devices exist, and returns their resource names. It replaces the earlier offer."""
     kubelet, shared = container.pod.kubelet, sharing(container)
-    offered = _slices(kubelet, shared)
+    offered = _slices(container, shared)
     for resource in list(kubelet.allocatable):
         if resource not in (offered or [shared.resource]):
             kubelet.withdraw(resource)
@@ -46,9 +53,10 @@ def announce(container: Container) -> list[str]:
     return list(offered)
 
 
-def _slices(kubelet: Node, shared: Sharing) -> dict[str, int]:
+def _slices(container: Container, shared: Sharing) -> dict[str, int]:
     """The offered slices, by resource; empty if GPUs are whole."""
-    if mig_strategy(kubelet) == "mixed":
+    kubelet = container.pod.kubelet
+    if mig_strategy(container) == "mixed":
         return {f"nvidia.com/mig-{name}": count * kubelet.gpus for name, count in kubelet.slices.items()}
     together = sum(kubelet.slices.values())
     return {shared.resource: together * kubelet.gpus * shared.replicas} if together else {}

@@ -27,7 +27,8 @@ def discovered(
     shown = sharing.replicas > 1 and not sharing.renamed
     alike = next(iter(slices)) if len(slices) == 1 and mig_strategy == "single" else ""
     product = gpu.product + (f"-MIG-{alike}" if alike else "")
-    return {
+    strategy = {} if mig_strategy == "none" else {"nvidia.com/mig.strategy": mig_strategy}
+    return strategy | {
         "nvidia.com/gpu.count": str(gpus * (slices[alike] if alike else 1)),
         "nvidia.com/gpu.replicas": str(sharing.replicas),
         "nvidia.com/gpu.product": product + ("-SHARED" if shown else ""),
@@ -45,6 +46,5 @@ def discovered(
         "nvidia.com/cuda.runtime-version.major": cuda[0],
         "nvidia.com/cuda.runtime-version.minor": cuda[1],
         CAPABLE: str(capable(gpu.name)).lower(),
-        "nvidia.com/mig.strategy": mig_strategy,
         "nvidia.com/mps.capable": str(sharing.strategy == "mps").lower(),
     }

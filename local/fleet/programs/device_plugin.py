@@ -15,7 +15,6 @@ from local.fleet.interfaces import Container, Node
 from local.fleet.programs import operator as programs_operator
 
 Program = Generator[Pause, None, int]
-NAME = "nvidia-device-plugin"
 EXPORTER = "dcgm-exporter"
 _MPS_DAEMON = "mps-control-daemon-ctr"
 
@@ -25,7 +24,7 @@ def find(metadata: Mapping[str, str], container: str) -> Callable[[Container], P
     name = metadata.get("app.kubernetes.io/name")
     if name == EXPORTER:
         return _export_metrics
-    return _PROGRAMS.get(container) if name == NAME else None
+    return _PROGRAMS.get(container) if name == device_offers.CHART else None
 
 
 def _plug_devices(container: Container) -> Program:

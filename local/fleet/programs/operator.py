@@ -95,7 +95,7 @@ def discover_gpus(container: Container, tell: Callable[[Mapping[str, str]], None
     yield kubelet.delay(timings.DISCOVER, "gpus")
     while kubelet.machine.nvidia_image and kubelet.hardware.gpu:
         told = device_offers.told(container)
-        strategy = device_offers.mig_strategy(kubelet)
+        strategy = device_offers.mig_strategy(container)
         shared = device_offers.sharing(container)
         found = discovered(kubelet.hardware, kubelet.gpus, shared, strategy, kubelet.slices)
         tell(found | {"nvidia.com/gpu.machine": kubelet.machine.instance_type})

@@ -175,6 +175,13 @@ def test_nodes_may_be_three_versions_behind_and_no_more(aws):
     assert lab.cluster()["version"] == "1.35"
 
 
+def test_windows_server_2025_begins_with_1_35(aws):
+    lab = Lab(aws, version="1.34")
+    code, message = refused(lab.create, **TYPE, amiType="WINDOWS_CORE_2025_x86_64")
+    assert (code, "1.35 or later" in message) == (INVALID, True), message
+    lab.create(**TYPE, amiType="WINDOWS_CORE_2022_x86_64")
+
+
 def test_amazon_linux_2_ends_with_1_32(aws):
     lab = Lab(aws, version="1.32")
     lab.ready(amiType="AL2_x86_64_GPU")

@@ -156,6 +156,13 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
             ),
         ),
         (
+            group("ami_type: WINDOWS_FULL_2025_x86_64", ', kubernetes_version: "1.34"'),
+            (
+                "cluster.node_groups.one.ami_type: is WINDOWS_FULL_2025_x86_64, which EKS has for Kubernetes 1.35 and"
+                " later, not for 1.34; write WINDOWS_FULL_2022_x86_64"
+            ),
+        ),
+        (
             group("ami_type: BOTTLEROCKET_X86"),
             (
                 'cluster.node_groups.one.ami_type: is "BOTTLEROCKET_X86", no image type we know; the nearest is'

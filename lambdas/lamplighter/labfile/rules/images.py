@@ -110,8 +110,10 @@ def _kubernetes(lab: Lab, nodes: Nodes) -> Iterator[Misfit]:
     version = lab.cluster.kubernetes_version
     fit = nodes.image.fit if nodes.image else LAST_OF_AL2 if nodes.group.family == "al2" else None
     if fit is not None and not fit.holds(version):
+        # Nobody who wants Windows is helped by Linux.
+        instead = "WINDOWS_FULL_2022_x86_64" if nodes.group.family == "windows" else "an AL2023 type"
         text = (
-            f"is {nodes.named}, which EKS has for Kubernetes {fit}, not for {version}; write an AL2023 type"
+            f"is {nodes.named}, which EKS has for Kubernetes {fit}, not for {version}; write {instead}"
             if nodes.image
             else f"is al2, but Amazon Linux 2 ended with Kubernetes {LAST_OF_AL2.last}, and the lab has {version};"
             " build the image from AL2023"

@@ -103,6 +103,8 @@ def test_discovery_finds_the_gpu_and_the_plugin_offers_it(lab, install, node):
     await_true(lambda: GFD in labels_of(lab, machine), "discovery has labelled the node")
     assert labels_of(lab, machine)[PCI] == "true"
     assert labels_of(lab, machine)[GFD] == "NVIDIA-A10G"
+    # migStrategy is none without a value: then there is none (k8s-device-plugin, internal/lm/mig-strategy.go).
+    assert "nvidia.com/mig.strategy" not in labels_of(lab, machine)
     features = "/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/nvidia/nodefeatures"
     assert lab.kubernetes.get(f"{features}/{machine.node_name}")["spec"]["labels"][PCI] == "true"
 
