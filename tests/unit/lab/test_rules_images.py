@@ -261,6 +261,35 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
                 " this group; make it a pool, or write a type such as m5.large"
             ),
         ),
+        *(
+            (
+                group(f"instance_type: {kind}"),
+                (
+                    f"cluster.node_groups.one.instance_type: is {kind}, of a family with GPUs, and nothing would close"
+                    " this group; make it a pool, or write a type such as m5.large"
+                ),
+            )
+            # Of an earlier generation, with a part of a GPU, newer than our table, with a GPU of another maker.
+            for kind in (
+                "p3.2xlarge",
+                "g3s.xlarge",
+                "g6f.large",
+                "gr6f.4xlarge",
+                "p6e-gb200.36xlarge",
+                "g4ad.xlarge",
+            )
+        ),
+        (
+            "cluster: {system_nodes: {instance_type: g5.xlarge}}",
+            (
+                "cluster.system_nodes.instance_type: is g5.xlarge, which has an NVIDIA GPU, and nothing would close"
+                " this group; make it a pool, or write a type such as m5.large"
+            ),
+        ),
+        (
+            'pools: {gpu: {instance_type: g4ad.xlarge, price_per_hour: "1"}}',
+            "pools.gpu.instance_type: is g4ad.xlarge, which has no NVIDIA GPU; write a type such as g5.xlarge",
+        ),
         (
             group("min_nodes: 3"),
             "cluster.node_groups.one.nodes: is 2, write a number from min_nodes 3 to max_nodes 4",
