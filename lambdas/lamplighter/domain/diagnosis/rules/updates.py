@@ -28,7 +28,10 @@ def stopped(snapshot: Snapshot, gathered: Gathered) -> None:
 
 
 def _failures(snapshot: Snapshot) -> Iterator[Doc]:
-    """The errors and health issues about pods that stayed, if no later update succeeded."""
+    """The errors and health issues about pods that stayed, if no later update succeeded.
+
+    EKS keeps updates for months: one that succeeded before says nothing of what is wrong now.
+    """
     updates = [each for each in snapshot.listed("aws", "updates") if text(each, "type") == "VersionUpdate"]
     began = {id(each): instant(each, "createdAt") or snapshot.since for each in updates}
     done = [began[id(each)] for each in updates if text(each, "status") == "Successful"]
@@ -37,7 +40,8 @@ def _failures(snapshot: Snapshot) -> Iterator[Doc]:
         if at_first < snapshot.since or any(other > at_first for other in done):
             continue
         yield from (each for each in docs(update, "errors") if text(each, "errorCode") == EVICTION)
-    if not done:
+    last = max(updates, key=lambda each: began[id(each)], default=None)
+    if last is None or text(last, "status") != "Successful":
         issues = docs(snapshot.nodegroup, "health", "issues")
         yield from (issue for issue in issues if text(issue, "code") == EVICTION)
 
