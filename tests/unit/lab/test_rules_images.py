@@ -321,6 +321,28 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
             group(f"taints: [{', '.join(f'{{key: k{number}}}' for number in range(51))}]"),
             "cluster.node_groups.one.taints: are 51, EKS takes at most 50",
         ),
+        *(
+            (
+                group(f"labels: {{{key}: x}}"),
+                (
+                    f"cluster.node_groups.one.labels.{written}: is kept for EKS and Kubernetes, which refuse it on a"
+                    " node group; write a prefix of your own"
+                ),
+            )
+            # By the first of them the guard would take the group's nodes for those of the pool.
+            for key, written in (
+                ("eks.amazonaws.com/nodegroup", '"eks.amazonaws.com/nodegroup"'),
+                ("node-role.kubernetes.io/worker", '"node-role.kubernetes.io/worker"'),
+                ("k8s.io/a", '"k8s.io/a"'),
+            )
+        ),
+        (
+            group("taints: [{key: a, value: b}, {key: a, value: b, effect: NoExecute}, {key: a, value: c}]"),
+            (
+                'cluster.node_groups.one.taints.2: is "a" with NoSchedule for a second time; a node has one value for'
+                " both"
+            ),
+        ),
         (
             group("labels: {a b: c}"),
             (
