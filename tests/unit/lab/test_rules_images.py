@@ -343,6 +343,20 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
                 " both"
             ),
         ),
+        *(
+            (
+                group(f"packages: [htop, {written}]"),
+                f"cluster.node_groups.one.packages.1: is {shown}, write the name of a package such as htop",
+            )
+            # The start script would run them, take them for options, or end the part of the MIME document.
+            for written, shown in (
+                ('"htop; reboot"', '"htop; reboot"'),
+                ('"$(id)"', '"$(id)"'),
+                ('"--nogpgcheck"', '"--nogpgcheck"'),
+                ('"a\\n--b--"', '"a\\n--b--"'),
+                ('""', '""'),
+            )
+        ),
         (
             group("labels: {a b: c}"),
             (
