@@ -302,6 +302,20 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
             ),
         ),
         (
+            "cluster: {node_groups: {one-: {}}}",
+            (
+                "cluster.node_groups.one-: makes the node group x-one-, and no label of a node may end so; end it with"
+                " a letter or digit"
+            ),
+        ),
+        (
+            "pools: {gpu_: {}}",
+            (
+                "pools.gpu_: makes the node group x-ng-gpu_, and no label of a node may end so; end it with a letter or"
+                " digit"
+            ),
+        ),
+        (
             "cluster: {node_groups: {NG_1: {}}}",
             (
                 "cluster.node_groups.NG_1: makes the node group x-NG_1, but for case, - and _ that of the system nodes;"

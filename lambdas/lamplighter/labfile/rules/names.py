@@ -35,6 +35,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
     """Each name that AWS or Kubernetes would refuse, and each name that is used twice."""
     yield from _tags(lab.tags)
     yield from _node_groups(lab)
+    yield from _last_letters(lab)
     yield from _repeats(lab)
     places: list[tuple[Path, Mapping[str, str], list[Taint]]] = [
         (("pools", name), pool.labels, pool.taints)
@@ -81,6 +82,24 @@ def _tags(tags: Mapping[str, str]) -> Iterator[Misfit]:
             yield Misfit(path, problem)
         elif len(value) > LONGEST_TAG or not _TAG.fullmatch(value):
             problem = f"is {shown(value)}, write at most {LONGEST_TAG} {TAG_LETTERS}"
+            yield Misfit(path, problem)
+
+
+def _last_letters(lab: Lab) -> Iterator[Misfit]:
+    """A group's name is a label of its nodes: EKS takes one that ends in - or _, and its nodes never join."""
+    if lab.cluster.existing is not None:
+        return
+    made: list[tuple[Path, str]] = [
+        *(
+            (("pools", name), lab.nodegroup_name(name))
+            for name, pool in lab.pools.items()
+            if not pool.existing
+        ),
+        *((("cluster", "node_groups", name), lab.always_on_name(name)) for name in lab.cluster.node_groups),
+    ]
+    for path, group in made:
+        if group.endswith(("-", "_")):
+            problem = f"makes the node group {group}, and no label of a node may end so; end it with a letter or digit"
             yield Misfit(path, problem)
 
 
