@@ -65,3 +65,17 @@ def test_an_update_that_succeeded_long_before_hides_nothing() -> None:
         {"type": "VersionUpdate", "status": "Successful", "createdAt": "2026-11-20T10:30:00Z"}
     )
     assert causes(document) == []
+
+
+def test_an_update_is_read_as_the_cli_prints_it() -> None:
+    document = healthy()
+    error = {"errorCode": "PodEvictionFailure", "errorMessage": MESSAGE, "resourceIds": [NODES[0]]}
+    update = {
+        "type": "VersionUpdate",
+        "status": "Failed",
+        "createdAt": "2026-11-20T11:03:00Z",
+        "errors": [error],
+    }
+    for printed in ([update], [{"update": update}], {"update": update}):
+        document["aws"]["updates"] = printed
+        assert causes(document) == ["pods-not-evicted"]

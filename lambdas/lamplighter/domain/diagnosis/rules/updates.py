@@ -6,7 +6,7 @@ update that succeeded makes it history.
 
 from collections.abc import Iterator
 
-from lamplighter.domain.diagnosis.document import Doc, at, docs, instant, text
+from lamplighter.domain.diagnosis.document import Doc, at, doc, docs, instant, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.reasons.reason import Said, reason
@@ -32,7 +32,11 @@ def _failures(snapshot: Snapshot) -> Iterator[Doc]:
 
     EKS keeps updates for months: one that succeeded before says nothing of what is wrong now.
     """
-    updates = [each for each in snapshot.listed("aws", "updates") if text(each, "type") == "VersionUpdate"]
+    # `aws eks describe-update` prints each inside an object, and one alone is no list.
+    alone = doc(snapshot.document, "aws", "updates", "update")
+    listed = snapshot.listed("aws", "updates") or ([alone] if alone else [])
+    read = [doc(each, "update") or each for each in listed]
+    updates = [each for each in read if text(each, "type") == "VersionUpdate"]
     began = {id(each): instant(each, "createdAt") or snapshot.since for each in updates}
     done = [began[id(each)] for each in updates if text(each, "status") == "Successful"]
     for update in updates:
