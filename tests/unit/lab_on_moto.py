@@ -311,6 +311,7 @@ def _capacity() -> str:
     made = eks.create_nodegroup(
         clusterName=LAB,
         nodegroupName=NODEGROUP,
+        amiType="AL2023_x86_64_NVIDIA",
         scalingConfig={"minSize": 0, "maxSize": 2, "desiredSize": 0},
         subnets=[subnet_id],
         nodeRole=ROLE,

@@ -4,6 +4,7 @@ A type that is not in the table is unknown. That is no error of the lab: new typ
 """
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -55,6 +56,15 @@ def gpu_type_names() -> list[str]:
 def has_no_gpu(name: str) -> bool:
     """Whether the type is known to have no NVIDIA GPU."""
     return name.partition(".")[0] in _families()
+
+
+# EC2 names its GPU families g or p and their generation (https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html).
+_GPU_FAMILY = re.compile(r"(gr?|p)[0-9]")
+
+
+def may_have_gpu(name: str) -> bool:
+    """Whether the type has a GPU, of any maker; of a type that we do not know, the name of its family tells."""
+    return gpu_type(name) is not None or _GPU_FAMILY.match(name) is not None
 
 
 def architecture(name: str) -> str | None:

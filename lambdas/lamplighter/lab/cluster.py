@@ -17,7 +17,7 @@ from lamplighter.lab.names import (
 )
 from lamplighter.lab.nodes.images import ImageFamily, family, image_family_field, image_field
 from lamplighter.lab.nodes.node_groups import NodeGroup
-from lamplighter.lab.pools import PACKAGES, Taint
+from lamplighter.lab.pools import PACKAGES, Package, Taint
 from lamplighter.lab.types import Part, Version, change, unit
 
 NODE_MONITORING = "eks-node-monitoring-agent"
@@ -120,7 +120,7 @@ class SystemNodes(Part):
     update_packages: bool = Field(
         True, description="Update all packages when a node starts.", json_schema_extra=change("rolled")
     )
-    packages: list[str] = Field(
+    packages: list[Package] = Field(
         default_factory=lambda: list(PACKAGES),
         description="Packages to install when a node starts.",
         json_schema_extra=change("rolled"),

@@ -17,6 +17,8 @@ CLUSTER_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 INSTANCE_TYPE = r"^[a-z][a-z0-9-]*\.[a-z0-9-]+$"
 ADD_ON = "^[a-z0-9][a-z0-9_-]{0,99}$"
 AMI_TYPE = "^[A-Za-z0-9_]+$"
+# A word of dnf: a name, a file, a group or an address. The start script is a shell's, which reads anything else itself.
+PACKAGE = "^[A-Za-z0-9@/][A-Za-z0-9@/:._+~*-]*$"
 IMAGE_ID = "^ami-[0-9a-f]{8}([0-9a-f]{9})?$"
 KUBERNETES_VERSION = r"^1\.[0-9]{2}$"
 # NVIDIA's own names, with or without the prefix all- of the MIG manager's list.

@@ -5,16 +5,17 @@ application/capacity/services.py says what a second kind of capacity touches.
 The defaults are those of the GPU node group of the Terraform lab.
 """
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from lamplighter.lab.names import AMI_TYPE, AUTO_SCALING_GROUP, INSTANCE_TYPE, NODEGROUP_NAME
+from lamplighter.lab.names import AMI_TYPE, AUTO_SCALING_GROUP, INSTANCE_TYPE, NODEGROUP_NAME, PACKAGE
 from lamplighter.lab.nodes.images import CUSTOM, ImageFamily, family, image_family_field, image_field
 from lamplighter.lab.types import Amount, Part, Start, change, unit
 
 GPU_LABELS = {"tier": "gpu", "nvidia.com/gpu": "true"}
 PACKAGES = ["tree", "bind-utils", "tcpdump", "nvme-cli", "links", "sysstat", "ipset", "htop"]
+Package = Annotated[str, StringConstraints(pattern=PACKAGE)]
 AUTOSCALER = "k8s.io/cluster-autoscaler/node-template"
 
 # The values of an adopted pool until AWS is asked: with them no lease is ever admitted.
@@ -110,7 +111,7 @@ class Pool(Part):
         description="The hop limit of instance metadata (IMDSv2 only).",
         json_schema_extra=unit("hops", "rolled"),
     )
-    packages: list[str] = Field(
+    packages: list[Package] = Field(
         default_factory=lambda: [*PACKAGES, "pciutils"],
         description="Packages to install when a node starts.",
         json_schema_extra=change("rolled"),

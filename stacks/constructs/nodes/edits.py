@@ -19,7 +19,7 @@ REPLACING = ("disk_gib", "instance_type", "max_pods", "metadata_hop_limit", "pac
 SETTINGS = ("labels", "taints")
 SIZES = ("max_nodes", "min_nodes", "nodes")
 # With an image of the user's, taints are in the user data (NodeGroupSpec.group_taints).
-OF_OWN_IMAGE = ("image", "taints")
+OF_OWN_IMAGE = ("image", "image_family", "taints")
 
 
 def sides(

@@ -159,7 +159,7 @@ def test_the_edit_step_knows_which_call_each_key_of_a_group_needs(every_image: T
     assert f"{part}.taints" in of_eks.settings.keys
     assert f"{part}.taints" not in of_eks.replacing.keys
     part = "cluster.node_groups.own-rocket"
-    assert {f"{part}.taints", f"{part}.image"} <= own.replacing.keys.keys()
+    assert {f"{part}.taints", f"{part}.image", f"{part}.image_family"} <= own.replacing.keys.keys()
     assert f"{part}.taints" not in own.settings.keys
     assert {f"{part}.labels", f"{part}.nodes"} <= own.settings.keys.keys()
     assert "pools.own.taints" in edits["gpu-lab-ng-own"].replacing.keys

@@ -440,6 +440,25 @@ def test_an_edit_that_eks_takes_whole_passes(cloudformation: CloudFormation, old
     assert cloudformation.answer["Status"] == "SUCCESS"
 
 
+def test_another_image_type_is_refused_before_the_control_plane_changes(
+    lab: LabOnMoto, cloudformation: CloudFormation, tmp_path: Path
+) -> None:
+    """It would be a new group of the same name, which CloudFormation finds out only after the new version."""
+    pools = {"gpu": {"ami_type": "BOTTLEROCKET_x86_64_NVIDIA"}}
+    changed = Lab.model_validate({**json.loads(lab.lab.to_json()), "pools": pools})
+    (tmp_path / "lab.json").write_text(changed.to_json(), "utf-8")
+    lab_in_code.cache_clear()
+    old = {"Groups": groups("g5.xlarge", "a")}
+
+    cloudformation.asks("Update", "Edit", "edit-old", old, Groups=groups("g6.xlarge", "a"))
+
+    assert cloudformation.answer["Status"] == "FAILED"
+    assert (
+        "EKS never changes the image type of a node group: lab-ng-gpu is AL2023_x86_64_NVIDIA, and the lab file has"
+        " BOTTLEROCKET_x86_64_NVIDIA" in cloudformation.answer["Reason"]
+    )
+
+
 @pytest.fixture
 def updates(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """How EKS's updates stand, one answer after the other, the last for good: moto has no DescribeUpdate."""

@@ -169,6 +169,12 @@ WRONG: list[tuple[str, Facts, str, str]] = [
     ),
     (
         "unguarded",
+        replace(FACTS, others=(SYSTEM, OtherNodes("volta", ("p3.2xlarge",), 1, managed=True))),
+        "node group volta may start p3.2xlarge, has 1 node ordered, and is no pool of this lab",
+        "lamplighter adopt lab volta",
+    ),
+    (
+        "unguarded",
         replace(FACTS, others=(OtherNodes("eksctl-nodes", ("g5.xlarge",), 1, managed=False),)),
         "Auto Scaling group eksctl-nodes may start g5.xlarge, has 1 node ordered, and EKS does not manage it",
         "replace it by a managed node group",

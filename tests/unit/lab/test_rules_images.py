@@ -268,6 +268,35 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
                 " this group; make it a pool, or write a type such as m5.large"
             ),
         ),
+        *(
+            (
+                group(f"instance_type: {kind}"),
+                (
+                    f"cluster.node_groups.one.instance_type: is {kind}, of a family with GPUs, and nothing would close"
+                    " this group; make it a pool, or write a type such as m5.large"
+                ),
+            )
+            # Of an earlier generation, with a part of a GPU, newer than our table, with a GPU of another maker.
+            for kind in (
+                "p3.2xlarge",
+                "g3s.xlarge",
+                "g6f.large",
+                "gr6f.4xlarge",
+                "p6e-gb200.36xlarge",
+                "g4ad.xlarge",
+            )
+        ),
+        (
+            "cluster: {system_nodes: {instance_type: g5.xlarge}}",
+            (
+                "cluster.system_nodes.instance_type: is g5.xlarge, which has an NVIDIA GPU, and nothing would close"
+                " this group; make it a pool, or write a type such as m5.large"
+            ),
+        ),
+        (
+            'pools: {gpu: {instance_type: g4ad.xlarge, price_per_hour: "1"}}',
+            "pools.gpu.instance_type: is g4ad.xlarge, which has no NVIDIA GPU; write a type such as g5.xlarge",
+        ),
         (
             group("min_nodes: 3"),
             "cluster.node_groups.one.nodes: is 2, write a number from min_nodes 3 to max_nodes 4",
@@ -277,6 +306,20 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
             (
                 "cluster.node_groups.ng-gpu: makes the node group x-ng-gpu, but for case, - and _ that of pool gpu;"
                 " write another name"
+            ),
+        ),
+        (
+            "cluster: {node_groups: {one-: {}}}",
+            (
+                "cluster.node_groups.one-: makes the node group x-one-, and no label of a node may end so; end it with"
+                " a letter or digit"
+            ),
+        ),
+        (
+            "pools: {gpu_: {}}",
+            (
+                "pools.gpu_: makes the node group x-ng-gpu_, and no label of a node may end so; end it with a letter or"
+                " digit"
             ),
         ),
         (
@@ -298,6 +341,42 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
         (
             group(f"taints: [{', '.join(f'{{key: k{number}}}' for number in range(51))}]"),
             "cluster.node_groups.one.taints: are 51, EKS takes at most 50",
+        ),
+        *(
+            (
+                group(f"labels: {{{key}: x}}"),
+                (
+                    f"cluster.node_groups.one.labels.{written}: is kept for EKS and Kubernetes, which refuse it on a"
+                    " node group; write a prefix of your own"
+                ),
+            )
+            # By the first of them the guard would take the group's nodes for those of the pool.
+            for key, written in (
+                ("eks.amazonaws.com/nodegroup", '"eks.amazonaws.com/nodegroup"'),
+                ("node-role.kubernetes.io/worker", '"node-role.kubernetes.io/worker"'),
+                ("k8s.io/a", '"k8s.io/a"'),
+            )
+        ),
+        (
+            group("taints: [{key: a, value: b}, {key: a, value: b, effect: NoExecute}, {key: a, value: c}]"),
+            (
+                'cluster.node_groups.one.taints.2: is "a" with NoSchedule for a second time; a node has one value for'
+                " both"
+            ),
+        ),
+        *(
+            (
+                group(f"packages: [htop, {written}]"),
+                f"cluster.node_groups.one.packages.1: is {shown}, write the name of a package such as htop",
+            )
+            # The start script would run them, take them for options, or end the part of the MIME document.
+            for written, shown in (
+                ('"htop; reboot"', '"htop; reboot"'),
+                ('"$(id)"', '"$(id)"'),
+                ('"--nogpgcheck"', '"--nogpgcheck"'),
+                ('"a\\n--b--"', '"a\\n--b--"'),
+                ('""', '""'),
+            )
         ),
         (
             group("labels: {a b: c}"),

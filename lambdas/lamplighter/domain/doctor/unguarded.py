@@ -27,7 +27,7 @@ def unguarded(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
 
 
 def _gpus(others: OtherNodes) -> tuple[str, ...]:
-    return tuple(name for name in others.types if instance_types.gpu_type(name) is not None)
+    return tuple(name for name in others.types if instance_types.may_have_gpu(name))
 
 
 def _unguarded(lab: Lab, others: OtherNodes, types: tuple[str, ...]) -> Judgement:

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from lamplighter.lab.names import AMI_TYPE, INSTANCE_TYPE
 from lamplighter.lab.nodes.images import ImageFamily, family, image_family_field, image_field
-from lamplighter.lab.pools import Taint
+from lamplighter.lab.pools import Package, Taint
 from lamplighter.lab.types import Part, change, unit
 
 DISK_GIB, WINDOWS_DISK_GIB = 20, 50
@@ -69,7 +69,7 @@ class NodeGroup(Part):
         description="Taints on its nodes; one on a Windows group keeps pods for Linux away.",
         json_schema_extra=change("in place"),
     )
-    packages: list[str] = Field(
+    packages: list[Package] = Field(
         default_factory=list,
         description="Packages to install when a node starts; only Amazon Linux has a package manager.",
         json_schema_extra=change("rolled"),

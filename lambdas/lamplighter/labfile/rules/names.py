@@ -24,12 +24,18 @@ TAG_LETTERS = "letters, digits, spaces or any of + - = . _ : / @"
 _NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
 _LABEL_KEY = re.compile(rf"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?{_NAME}")
 _LABEL = re.compile(rf"({_NAME})?")
+# EKS sets labels of its own, by which the guard knows the nodes of a pool. A kubelet may give its node only these two
+# kinds of Kubernetes' labels, and a node with any other never joins
+# (https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction).
+_RESERVED = re.compile(r"([^/]*\.)?(eks\.amazonaws\.com|kubernetes\.io|k8s\.io)/.*")
+_ALLOWED = re.compile(r"([^/]*\.)?(node|kubelet)\.kubernetes\.io/.*")
 
 
 def misfits(lab: Lab) -> Iterator[Misfit]:
     """Each name that AWS or Kubernetes would refuse, and each name that is used twice."""
     yield from _tags(lab.tags)
     yield from _node_groups(lab)
+    yield from _last_letters(lab)
     yield from _repeats(lab)
     places: list[tuple[Path, Mapping[str, str], list[Taint]]] = [
         (("pools", name), pool.labels, pool.taints)
@@ -46,10 +52,20 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
     for path, labels, taints in places:
         for key, value in labels.items():
             yield from _label(key, value, (*path, "labels", key))
+            if _RESERVED.fullmatch(key) and not _ALLOWED.fullmatch(key):
+                yield Misfit(
+                    (*path, "labels", key),
+                    "is kept for EKS and Kubernetes, which refuse it on a node group; write a prefix of your own",
+                )
         if len(taints) > MOST_TAINTS:
             yield Misfit((*path, "taints"), f"are {len(taints)}, EKS takes at most {MOST_TAINTS}")
         for index, taint in enumerate(taints):
             yield from _label(taint.key, taint.value, (*path, "taints", index))
+            if any((other.key, other.effect) == (taint.key, taint.effect) for other in taints[:index]):
+                yield Misfit(
+                    (*path, "taints", index),
+                    f"is {shown(taint.key)} with {taint.effect} for a second time; a node has one value for both",
+                )
 
 
 def _tags(tags: Mapping[str, str]) -> Iterator[Misfit]:
@@ -66,6 +82,24 @@ def _tags(tags: Mapping[str, str]) -> Iterator[Misfit]:
             yield Misfit(path, problem)
         elif len(value) > LONGEST_TAG or not _TAG.fullmatch(value):
             problem = f"is {shown(value)}, write at most {LONGEST_TAG} {TAG_LETTERS}"
+            yield Misfit(path, problem)
+
+
+def _last_letters(lab: Lab) -> Iterator[Misfit]:
+    """A group's name is a label of its nodes: EKS takes one that ends in - or _, and its nodes never join."""
+    if lab.cluster.existing is not None:
+        return
+    made: list[tuple[Path, str]] = [
+        *(
+            (("pools", name), lab.nodegroup_name(name))
+            for name, pool in lab.pools.items()
+            if not pool.existing
+        ),
+        *((("cluster", "node_groups", name), lab.always_on_name(name)) for name in lab.cluster.node_groups),
+    ]
+    for path, group in made:
+        if group.endswith(("-", "_")):
+            problem = f"makes the node group {group}, and no label of a node may end so; end it with a letter or digit"
             yield Misfit(path, problem)
 
 

@@ -29,6 +29,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
             yield Misfit(GROUPS, text, (("cluster", "existing"),))
         return
     yield from sizes(SYSTEM, lab.cluster.system_nodes)
+    yield from _no_gpu(SYSTEM, lab.cluster.system_nodes)
     if lab.cluster.system_nodes.family == "windows":
         text = "is for Windows, but the system nodes run CoreDNS and other add-ons, which need Linux"
         yield _linux(SYSTEM, lab.cluster.system_nodes, f"{text}; write a type such as AL2023_x86_64_STANDARD")
@@ -44,6 +45,15 @@ def sizes(path: Path, nodes: SystemNodes | NodeGroup) -> Iterator[Misfit]:
             f"is {nodes.nodes}, write a number from min_nodes {nodes.min_nodes} to max_nodes {nodes.max_nodes}",
             ((*path, "min_nodes"), (*path, "max_nodes")),
         )
+
+
+def _no_gpu(path: Path, nodes: SystemNodes | NodeGroup) -> Iterator[Misfit]:
+    """No GPU outside a pool: it would run without a lease. Of a type that we do not know, its name tells."""
+    kind = nodes.instance_type
+    if instance_types.may_have_gpu(kind):
+        has = "which has an NVIDIA GPU" if instance_types.gpu_type(kind) else "of a family with GPUs"
+        text = f"is {kind}, {has}, and nothing would close this group; make it a pool, or write a type such as m5.large"
+        yield Misfit((*path, "instance_type"), text)
 
 
 def _linux(path: Path, nodes: SystemNodes | Pool, text: str) -> Misfit:
@@ -62,12 +72,7 @@ def _group(lab: Lab, name: str, group: NodeGroup) -> Iterator[Misfit]:
         )
         yield Misfit(path, text, (("name",),))
     yield from sizes(path, group)
-    if instance_types.gpu_type(group.instance_type) is not None:
-        text = (
-            f"is {group.instance_type}, which has an NVIDIA GPU, and nothing would close this group; make it a pool, or"
-            " write a type such as m5.large"
-        )
-        yield Misfit((*path, "instance_type"), text)
+    yield from _no_gpu(path, group)
     if group.family == "windows" and group.max_pods is not None:
         text = (
             f"is {group.max_pods}, but a Windows node has as many pods as its network interface has addresses;"

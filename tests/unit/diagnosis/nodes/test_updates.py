@@ -50,3 +50,32 @@ def test_an_update_that_stopped_for_another_reason_is_no_matter_of_evictions() -
         }
     ]
     assert causes(document) == []
+
+
+def test_an_update_that_succeeded_long_before_hides_nothing() -> None:
+    document = stopped_health(NODES[1])
+    document["aws"]["updates"] = [
+        {"type": "VersionUpdate", "status": "Successful", "createdAt": "2026-06-01T00:00:00Z"},
+        # It began before these nodes were expected; the health of the group says that it is still so.
+        {"type": "VersionUpdate", "status": "Failed", "createdAt": "2026-11-20T10:00:00Z", "errors": []},
+    ]
+    assert causes(document) == ["pods-not-evicted"]
+
+    document["aws"]["updates"].append(
+        {"type": "VersionUpdate", "status": "Successful", "createdAt": "2026-11-20T10:30:00Z"}
+    )
+    assert causes(document) == []
+
+
+def test_an_update_is_read_as_the_cli_prints_it() -> None:
+    document = healthy()
+    error = {"errorCode": "PodEvictionFailure", "errorMessage": MESSAGE, "resourceIds": [NODES[0]]}
+    update = {
+        "type": "VersionUpdate",
+        "status": "Failed",
+        "createdAt": "2026-11-20T11:03:00Z",
+        "errors": [error],
+    }
+    for printed in ([update], [{"update": update}], {"update": update}):
+        document["aws"]["updates"] = printed
+        assert causes(document) == ["pods-not-evicted"]

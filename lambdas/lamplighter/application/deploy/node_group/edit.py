@@ -5,7 +5,9 @@ Halfway is too late: a control plane with a newer version cannot go back.
 
 import hashlib
 import json
+from collections.abc import Collection, Iterator
 
+from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
 from lamplighter.application.deploy import mark as deploy_mark
 from lamplighter.application.environment import lab
 from lamplighter.domain.capacity.node_group.edit import NodeGroupSides, Side, two_deploys
@@ -31,11 +33,35 @@ def checked(groups: str, before: str | None, known: str) -> str:
         raise Refused(reason("deploy.one-group-twice", groups=found.first))
     if known.endswith(f"-after-{now}"):
         return f"edit-{now}-after-nothing"
+    _refuse_other_images(old.keys() & new.keys())
     for pool in lab().pools:
         group = lab().nodegroup_name(pool)
         if group in old and group in new and old[group] != new[group]:
             deploy_mark.refuse_change(pool)
     return f"edit-{now}-after-{then}"
+
+
+def _refuse_other_images(staying: Collection[str]) -> None:
+    """Raises Refused for a group whose image type the lab changes: it would be a new group, and its name is taken.
+
+    CloudFormation finds that out only after the control plane has its new version.
+    """
+    nodegroups = NodeGroups(lab().cluster_name)
+    for name, wanted in _images():
+        found = nodegroups.read(name) if name in staying else None
+        if found is not None and found.ami_type not in {"", wanted}:
+            raise Refused(reason("deploy.other-image", group=name, image=found.ami_type, wanted=wanted))
+
+
+def _images() -> Iterator[tuple[str, str]]:
+    """The image type of each group that the lab creates."""
+    cluster = lab().cluster
+    yield f"{lab().name}-ng-1", cluster.system_nodes.ami_type
+    for name, group in cluster.node_groups.items():
+        yield lab().always_on_name(name), group.ami_type
+    for name, pool in lab().pools.items():
+        if pool.existing is None:
+            yield lab().nodegroup_name(name), pool.ami_type
 
 
 def read(groups: str) -> dict[str, NodeGroupSides]:

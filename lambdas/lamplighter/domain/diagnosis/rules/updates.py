@@ -6,7 +6,7 @@ update that succeeded makes it history.
 
 from collections.abc import Iterator
 
-from lamplighter.domain.diagnosis.document import Doc, at, docs, instant, text
+from lamplighter.domain.diagnosis.document import Doc, at, doc, docs, instant, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.reasons.reason import Said, reason
@@ -28,8 +28,15 @@ def stopped(snapshot: Snapshot, gathered: Gathered) -> None:
 
 
 def _failures(snapshot: Snapshot) -> Iterator[Doc]:
-    """The errors and health issues about pods that stayed, if no later update succeeded."""
-    updates = [each for each in snapshot.listed("aws", "updates") if text(each, "type") == "VersionUpdate"]
+    """The errors and health issues about pods that stayed, if no later update succeeded.
+
+    EKS keeps updates for months: one that succeeded before says nothing of what is wrong now.
+    """
+    # `aws eks describe-update` prints each inside an object, and one alone is no list.
+    alone = doc(snapshot.document, "aws", "updates", "update")
+    listed = snapshot.listed("aws", "updates") or ([alone] if alone else [])
+    read = [doc(each, "update") or each for each in listed]
+    updates = [each for each in read if text(each, "type") == "VersionUpdate"]
     began = {id(each): instant(each, "createdAt") or snapshot.since for each in updates}
     done = [began[id(each)] for each in updates if text(each, "status") == "Successful"]
     for update in updates:
@@ -37,7 +44,8 @@ def _failures(snapshot: Snapshot) -> Iterator[Doc]:
         if at_first < snapshot.since or any(other > at_first for other in done):
             continue
         yield from (each for each in docs(update, "errors") if text(each, "errorCode") == EVICTION)
-    if not done:
+    last = max(updates, key=lambda each: began[id(each)], default=None)
+    if last is None or text(last, "status") != "Successful":
         issues = docs(snapshot.nodegroup, "health", "issues")
         yield from (issue for issue in issues if text(issue, "code") == EVICTION)
 
