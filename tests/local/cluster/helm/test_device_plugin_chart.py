@@ -10,9 +10,11 @@ from lamplighter.application.cluster.validate import validate
 from lamplighter.domain.checks.ladder import LADDERS
 from lamplighter.domain.diagnosis import Snapshot, diagnose
 from lamplighter.domain.gpu import device_plugin
+from lamplighter.lab.gpu_settings import over
 from lamplighter.lab.model import Lab as LabFile
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
+from lamplighter.values.json_value import JsonValue
 from local.fleet.machine import Machine
 from tests.local.cluster.lab import Lab, await_true
 from tests.local.cluster.test_cluster_steps import Told, connection, lease, poll
@@ -36,15 +38,22 @@ OF_THE_DOCUMENT: dict[str, Any] = {
     "tolerations": PLUGIN_TOLERATES,
     "nfd": {"worker": {"tolerations": WORKER_TOLERATES}},
 }
+OF_NODES_APART: JsonValue = {APART["key"]: "yes"}
 PCI = "feature.node.kubernetes.io/pci-10de.present"
 GFD = "nvidia.com/gpu.product"
 
 
 @pytest.fixture
 def install(lab: Lab, helm: Any, plugin_charts: Any) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Installs the chart as the document does, with these values; gone afterwards."""
+    """Installs the chart as the document does, with these values; gone afterwards.
+
+    It keeps away from the nodes of the operator: at its end it takes its labels and its GPUs from every node.
+    """
 
     def of(values: dict[str, Any]) -> None:
+        values = over(
+            values, {"nodeSelector": OF_NODES_APART, "nfd": {"worker": {"nodeSelector": OF_NODES_APART}}}
+        )
         done = helm(
             *(
                 "upgrade",
@@ -72,7 +81,7 @@ def node(lab: Lab) -> Iterator[Callable[..., Machine]]:
         machine = lab.gpu_node("lab-ng-apart", instance_type, taints=[taint, APART])
         made.append(machine)
         await_true(lambda: lab.ready(machine), f"{machine.node_name} is Ready")
-        relabel(lab, machine, {"nvidia.com/gpu.present": None})
+        relabel(lab, machine, {"nvidia.com/gpu.present": None, APART["key"]: "yes"})
         return machine
 
     yield start
