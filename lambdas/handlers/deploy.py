@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from lamplighter.application.deploy.event import Event, known_as, properties_of
 from lamplighter.application.deploy.kinds import STEPS
 from lamplighter.application.deploy.response import CloudFormationResponse, answer
-from lamplighter.application.deploy.service_cidr import service_cidr
 from lamplighter.application.deploy.steps import (
     currency,
     emptied,
@@ -19,6 +18,7 @@ from lamplighter.application.deploy.steps import (
     may_be_resumed,
     plan,
     pools,
+    service_cidr,
     swept,
 )
 from lamplighter.errors import BadInput, LamplighterError

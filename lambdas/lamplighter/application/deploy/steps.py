@@ -89,6 +89,17 @@ def plan(event: Event) -> CloudFormationResponse:
     return CloudFormationResponse(name)
 
 
+def service_cidr(event: Event) -> CloudFormationResponse:
+    """The network, which never changes while the cluster exists. CloudFormation has no attribute for it."""
+    cluster = properties_of(event)["Cluster"]
+    name = f"service-cidr-of-{cluster}"
+    if event["RequestType"] == "Delete":
+        return CloudFormationResponse(name)
+    from lamplighter.adapters.aws import cluster_network  # noqa: PLC0415 -- on first use
+
+    return CloudFormationResponse(name, data={"ServiceCidr": cluster_network.service_cidr(cluster)})
+
+
 def swept(event: Event) -> CloudFormationResponse:
     """Lets the guard sweep before the alarm on missing sweeps is created."""
     if event["RequestType"] == "Create":
