@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
+from lamplighter.lab.karpenter import AutoMode, Karpenter
 from lamplighter.lab.names import (
     ADD_ON,
     AMI_TYPE,
@@ -180,6 +181,12 @@ class Cluster(Part):
         default_factory=dict,
         description="More node groups, by name; they are always on, and the guard leaves them alone.",
         examples=[{"linux": {"ami_type": "BOTTLEROCKET_x86_64"}}],
+    )
+    karpenter: Karpenter | None = Field(
+        None, description="Karpenter, for pools of that kind; left out: none."
+    )
+    auto_mode: AutoMode | None = Field(
+        None, description="EKS Auto Mode, for pools of that kind; left out: off."
     )
 
     def hop_limit(self, stated: int) -> int:

@@ -184,7 +184,7 @@ class Lab(Part):
         of it.
         """
         left_out: dict[str, Any] = {
-            "pools": {name: set(pool.unstated) for name, pool in self.pools.items()},
+            "pools": {name: pool.left_out for name, pool in self.pools.items()},
             "cluster": {"node_groups"} if not self.cluster.node_groups else set(),
             "dcgm_exporter": self.dcgm_exporter == DcgmExporter() or set(),
         }
@@ -199,13 +199,22 @@ class Lab(Part):
         """The node group behind a pool."""
         return self.pools[pool].existing or f"{self.name}-ng-{pool}"
 
+    def node_pool_name(self, pool: str) -> str:
+        """The NodePool behind a pool of kind karpenter or auto-mode; node class and launch bar have its name."""
+        return self.pools[pool].existing or f"{self.name}-{pool}"
+
+    @property
+    def node_pools(self) -> list[str]:
+        """The pools whose capacity is a NodePool."""
+        return [name for name, pool in self.pools.items() if pool.kind != "node-group"]
+
     @property
     def has_own_images(self) -> bool:
         """Whether a group that the lab creates has an image of the user's."""
         images = [
             self.cluster.system_nodes.image,
             *(group.image for group in self.cluster.node_groups.values()),
-            *(pool.image for pool in self.pools.values()),
+            *(pool.image for pool in self.pools.values() if pool.kind == "node-group"),
         ]
         return any(images)
 

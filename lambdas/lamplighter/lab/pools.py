@@ -1,21 +1,33 @@
-"""Pools: the GPU capacity under guard. A pool is a managed node group, created or adopted.
+"""Pools: the GPU capacity under guard. A pool is a managed node group or a NodePool, created or adopted.
 
 application/capacity/services.py says what a second kind of capacity touches.
 
 The defaults are those of the GPU node group of the Terraform lab.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from lamplighter.lab.names import AMI_TYPE, AUTO_SCALING_GROUP, INSTANCE_TYPE, NODEGROUP_NAME, PACKAGE
-from lamplighter.lab.nodes.images import CUSTOM, ImageFamily, family, image_family_field, image_field
-from lamplighter.lab.types import Amount, Part, Start, change, unit
+from lamplighter.lab.names import (
+    AMI_TYPE,
+    AUTO_SCALING_GROUP,
+    INSTANCE_TYPE,
+    NODEGROUP_NAME,
+    PACKAGE,
+    POOL_IMAGE,
+)
+from lamplighter.lab.nodes.images import CUSTOM, ImageFamily, family, image_family_field
+from lamplighter.lab.types import Amount, Duration, Part, Start, change, unit
 
 GPU_LABELS = {"tier": "gpu", "nvidia.com/gpu": "true"}
 PACKAGES = ["tree", "bind-utils", "tcpdump", "nvme-cli", "links", "sysstat", "ipset", "htop"]
 Package = Annotated[str, StringConstraints(pattern=PACKAGE)]
+Kind = Literal["node-group", "karpenter", "auto-mode"]
+"""The kinds of capacity, by which domain/capacity/kinds.py finds the implementation."""
+IMAGE_OF_KARPENTER = "al2023@v20260724"
+ADDED: dict[str, Any] = {"kind": "node-group", "efa": False}
+"""Keys of releases after 0.1.0, and their defaults: the normalised lab leaves them out, so its text stays the same."""
 AUTOSCALER = "k8s.io/cluster-autoscaler/node-template"
 
 # The values of an adopted pool until AWS is asked: with them no lease is ever admitted.
@@ -36,14 +48,19 @@ class Taint(Part):
 
 
 class Pool(Part):
-    """GPU capacity under guard: a managed node group with zero nodes unless a lease justifies more."""
+    """GPU capacity under guard: zero nodes unless a lease justifies more."""
 
-    kind: ClassVar[str] = "node-group"
-    """The kind of its capacity, by which domain/capacity/kinds.py finds the implementation. There is one."""
+    kind: Kind = Field(
+        "node-group",
+        description="What holds its size: an EKS managed node group, a NodePool of Karpenter, or one of EKS Auto Mode.",
+        examples=["karpenter"],
+        json_schema_extra=change("replaced"),
+    )
     existing: str | None = Field(
         None,
         pattern=NODEGROUP_NAME,
-        description="The name of an existing node group to adopt; keys that are left out are then read from AWS.",
+        description="The name of an existing node group or, with kind karpenter or auto-mode, of a NodePool to adopt;"
+        " keys that are left out are then read from AWS.",
         examples=["my-gpu-nodes"],
     )
     auto_scaling_group: str | None = Field(
@@ -79,7 +96,14 @@ class Pool(Part):
         " of yours.",
         json_schema_extra=change("replaced"),
     )
-    image: str | None = image_field()
+    image: str | None = Field(
+        None,
+        pattern=POOL_IMAGE,
+        description="The id of your own image, with ami_type: CUSTOM; with kind karpenter an alias with its version,"
+        " such as al2023@v20260724. EKS adds nothing to the user data of an own image, so the lab writes all of it.",
+        examples=["ami-0123456789abcdef0"],
+        json_schema_extra=change("rolled"),
+    )
     image_family: ImageFamily | None = image_family_field()
     disk_gib: int = Field(
         100,
@@ -111,6 +135,12 @@ class Pool(Part):
         description="The hop limit of instance metadata (IMDSv2 only).",
         json_schema_extra=unit("hops", "rolled"),
     )
+    drain: Duration | None = Field(
+        None,
+        description="With kind karpenter or auto-mode: a pod's last grace at closing. Left out: 10m.",
+        examples=["10m"],
+    )
+    efa: bool = Field(False, description="With kind auto-mode: network interfaces with EFA.", examples=[True])
     packages: list[Package] = Field(
         default_factory=lambda: [*PACKAGES, "pciutils"],
         description="Packages to install when a node starts.",
@@ -150,6 +180,22 @@ class Pool(Part):
                 if name not in self.model_fields_set:
                     object.__setattr__(self, name, nothing)
         return self
+
+    @model_validator(mode="after")
+    def _image_of_kind(self) -> "Pool":
+        """A NodePool's image follows from its kind: `ami_type` is then the EKS type that is made alike."""
+        if self.kind == "karpenter" and self.existing is None and self.image is None:
+            object.__setattr__(self, "image", IMAGE_OF_KARPENTER)
+        if self.kind != "node-group" and "ami_type" not in self.model_fields_set and self.existing is None:
+            bottlerocket = self.kind == "auto-mode" or (self.image or "").startswith("bottlerocket@")
+            of_kind = "BOTTLEROCKET_x86_64_NVIDIA" if bottlerocket else "AL2023_x86_64_NVIDIA"
+            object.__setattr__(self, "ami_type", of_kind)
+        return self
+
+    @property
+    def left_out(self) -> set[str]:
+        """The keys that the normalised lab leaves out."""
+        return {*self.unstated, *(name for name, default in ADDED.items() if getattr(self, name) == default)}
 
     @property
     def unstated(self) -> list[str]:

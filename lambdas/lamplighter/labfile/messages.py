@@ -22,6 +22,8 @@ RIGHT = {
     lab_names.ADD_ON: "write the name of an EKS add-on such as coredns",
     lab_names.AMI_TYPE: "write an EKS image type such as AL2023_x86_64_NVIDIA",
     lab_names.PACKAGE: "write the name of a package such as htop",
+    lab_names.POOL_IMAGE: "write the id of an image such as ami-0123456789abcdef0, or an alias with its version such as"
+    " al2023@v20260724",
     lab_names.IMAGE_ID: "write the id of an image such as ami-0123456789abcdef0",
     lab_names.KUBERNETES_VERSION: 'write a version such as "1.35"',
     lab_names.MIG_PROFILE: "write a MIG profile such as 1g.10gb, balanced or disabled",

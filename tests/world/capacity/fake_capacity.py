@@ -27,7 +27,7 @@ from tests.world.outside import Passage
 if TYPE_CHECKING:
     from tests.world.capacity.fake_pools import FakePool, FakePools
 
-FAKE, LABEL, TAG = "fake", "fake.world/pool", "fake:pool"
+FAKE, LABEL, TAG = "node-group", "fake.world/pool", "fake:pool"
 SIZE, END_ALL = "arn:aws:scheduler:::fake:setSize", "arn:aws:scheduler:::fake:endAll"
 """What Scheduler can call. The first is refused while the pool is busy, the second never."""
 SILENCE = timedelta(minutes=3)

@@ -15,7 +15,6 @@ from lamplighter.domain.capacity import kinds
 from lamplighter.domain.capacity.evidence import Activity
 from lamplighter.domain.capacity.launch_cause import LaunchAttempt
 from lamplighter.lab.model import Lab
-from lamplighter.lab.pools import Pool as LabPool
 from tests.world.aws.cluster import Cluster
 from tests.world.aws.machines import NOTICED, Machine
 from tests.world.aws.security_groups import SecurityGroups
@@ -179,9 +178,8 @@ class FakePools:
     # --- the world's side, as supply.py says ----------------------------------------------------------
 
     def install(self) -> AbstractContextManager[object]:
-        """The port's own registry: this kind's name in every pool, and its two halves by that name."""
+        """Its two halves in the port's own registry, in the place of the kind that a lab's pools have by default."""
         stack = ExitStack()
-        stack.enter_context(patch.object(LabPool, "kind", FAKE))
         stack.enter_context(patch.dict(kinds.KINDS, {FAKE: FakeKind()}))
         stack.enter_context(patch.dict(implementations.IMPLEMENTATIONS, {FAKE: self.capacity}))
         return stack

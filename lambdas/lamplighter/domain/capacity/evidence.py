@@ -3,7 +3,8 @@
 Each kind's implementation fills them. The guard, the meter and the steps decide by them.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
 
@@ -139,6 +140,28 @@ class Make:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """A NodeClaim: Karpenter's request for one node, until that node is gone."""
+
+    name: str
+    instance: str = ""
+    """Empty until an instance was launched for it."""
+    created: datetime | None = None
+    leaving: bool = False
+    stages: Mapping[str, datetime] = field(default_factory=dict)
+    """When its conditions became true: Launched, Registered, Initialized, and at its end Drained and so on."""
+    trouble: HealthIssue | None = None
+    """Why it is not launched, where it says so."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A launch bar as it stands: no node starts at or after `until`, and none at all where that is None."""
+
+    until: datetime | None = None
+
+
+@dataclass(frozen=True)
 class Seen:
     """A pool as it was seen. A part that was not read has its default here."""
 
@@ -158,6 +181,10 @@ class Seen:
     make: Make = Make()
     activities: tuple[Activity, ...] = ()
     """Newest first."""
+    bar: Bar | None = None
+    """None where the kind has none, or where SIZE was not read."""
+    claims: tuple[Claim, ...] = ()
+    """The claims of a NodePool, with MEMBERS; also those without an instance."""
     raised_by: Reason | None = None
     """How somebody raised the size past the order, where AWS tells."""
 

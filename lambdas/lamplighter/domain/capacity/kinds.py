@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from lamplighter.domain.capacity.evidence import Seen
 from lamplighter.domain.capacity.identity import Identity
 from lamplighter.domain.capacity.node_group.kind import NodeGroupKind
+from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
 from lamplighter.domain.capacity.zero import ZeroProof
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Kind(Protocol):
         """The port's `zero`."""
 
 
-KINDS: Mapping[str, Kind] = {NODE_GROUP: NodeGroupKind(NODE_GROUP)}
+KINDS: Mapping[str, Kind] = {kind.code: kind for kind in (NodeGroupKind(NODE_GROUP), KARPENTER, AUTO_MODE)}
 
 
 def kind_of(lab: "Lab", pool: str) -> str:

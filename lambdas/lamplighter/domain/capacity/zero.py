@@ -28,6 +28,10 @@ class ZeroProof:
     """Instances that the controller lists."""
     kubernetes_nodes: tuple[str, ...] | None = None
     """None where Kubernetes was not read: that proves nothing."""
+    nodeclaims: tuple[str, ...] | None = None
+    """Claims of a NodePool that are left; None where the kind has none."""
+    remarks: tuple[Reason, ...] = ()
+    """What is left without an instance: it costs nothing, so it is no leak."""
     justified: int = 0
     """Nodes that running leases justify: so many may stay."""
 
