@@ -5,7 +5,7 @@ policy (the admin of `local up`) may do everything.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -303,6 +303,27 @@ def _authorize(response: Any, resource: str, state: State) -> None:
         found = denial(known.caller, each, state)
         if found is not None:
             raise _denied(response, f"User: {known.caller.arn} is not authorized to perform: {found.reason}")
+
+
+def session_of(access_key_id: str) -> str:
+    """The ARN of the owner of a key; of the account for a key that AWS does not know."""
+    known = holder(access_key_id)
+    return known.caller.arn if known is not None else f"arn:{PARTITION}:iam::{ACCOUNT}:root"
+
+
+def refused_in(access_key_id: str, needed: Iterable[Ask], state: State) -> str | None:
+    """Why the owner of a key may not do what a service does with the owner's rights inside a call; None if it may.
+
+    In AWS's words.
+    """
+    known = holder(access_key_id)
+    if known is None or not known.restricted:
+        return None
+    for each in needed:
+        found = denial(known.caller, each, state)
+        if found is not None:
+            return f"User: {known.caller.arn} is not authorized to perform: {found.reason}"
+    return None
 
 
 def access_key(response: Any) -> str:

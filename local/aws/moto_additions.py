@@ -12,6 +12,8 @@ from local.aws.autoscaling.scaling import Scaling
 from local.aws.ec2 import security_group_rules
 from local.aws.ec2.ec2 import InstanceLives
 from local.aws.ec2.ec2_faults import Faults
+from local.aws.ec2.fleet_rights import FleetRights
+from local.aws.ec2.fleets import InstantFleets
 from local.aws.ec2.launch_faults import LaunchFaults
 from local.aws.ec2.network_faults import NetworkFaults
 from local.aws.ec2.network_paths import NetworkPaths
@@ -51,6 +53,7 @@ class MotoAdditions:
         launches = LaunchFaults(
             self.faults, self.switches, service_context.account_id, service_context.region
         )
+        InstantFleets(launches, FleetRights(service_context.state)).install()
         scaling = Scaling(service_context, self._timers, lives, launches)
         autoscaling = AutoScaling(service_context, scaling)
         updates = Updates(service_context.clock)
