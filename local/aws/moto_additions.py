@@ -9,7 +9,7 @@ from local.aws.api.service_context import ServiceContext
 from local.aws.authorization.own_state import fill_in
 from local.aws.autoscaling.autoscaling import AutoScaling
 from local.aws.autoscaling.scaling import Scaling
-from local.aws.ec2 import security_group_rules
+from local.aws.ec2 import instance_types, security_group_rules
 from local.aws.ec2.ec2 import InstanceLives
 from local.aws.ec2.ec2_faults import Faults
 from local.aws.ec2.fleet_rights import FleetRights
@@ -17,6 +17,7 @@ from local.aws.ec2.fleets import InstantFleets
 from local.aws.ec2.launch_faults import LaunchFaults
 from local.aws.ec2.network_faults import NetworkFaults
 from local.aws.ec2.network_paths import NetworkPaths
+from local.aws.ec2.published_images import PublishedImages
 from local.aws.eks.access import Access
 from local.aws.eks.addons import Addons
 from local.aws.eks.clusters import Clusters
@@ -91,7 +92,9 @@ class MotoAdditions:
         self._scheduler = Scheduler(service_context, self._timers, seed)
         fill_in(service_context.state, scaling, nodegroups, self.clusters)
         lives.install()
+        PublishedImages(service_context.account_id, service_context.region, server.locked).install()
         security_group_rules.install()
+        instance_types.install()
         Events(service_context, self._timers, self.deliveries).install()
         Alarms(service_context, self._timers).install()
         server.application.services |= {
