@@ -25,6 +25,7 @@ from werkzeug.wrappers import Response
 
 from local.aws.api.own_services import AwsError
 from local.aws.authorization.judge import Caller, denial, trusts
+from local.aws.authorization.propagation import PROPAGATION
 from local.aws.authorization.record import RECORD, line
 from local.aws.authorization.requests import Ask, asks, call_of, signing_name
 from local.aws.authorization.state import State
@@ -160,7 +161,8 @@ def _role(arn: str) -> Role | None:
 
 def _policies(owner: Any) -> Iterator[Policy]:
     """The inline and managed policies of a role or user."""
-    for name, document in owner.policies.items():
+    inline = PROPAGATION.acting(owner) if isinstance(owner, Role) else owner.policies
+    for name, document in inline.items():
         yield Policy(name, document)
     for policy in owner.managed_policies.values():
         yield Policy(policy.name, _document(policy))
@@ -210,10 +212,10 @@ def role_of(access_key_id: str) -> Any | None:
     return next((role for role in reversed(roles) if role.access_key_id == access_key_id), None)
 
 
-def may_assume(role_arn: str, by: Service, state: State) -> bool:
-    """Whether the role exists and its trust policy allows the service to assume it."""
+def may_assume(role_arn: str, by: Service, state: State, action: str = "sts:AssumeRole") -> bool:
+    """Whether the role exists and its trust policy allows the service to assume it, or another action of a trust."""
     role = _role(role_arn)
-    return role is not None and trusts(role.arn, role.assume_role_policy_document, by.caller(), state)
+    return role is not None and trusts(role.arn, role.assume_role_policy_document, by.caller(), state, action)
 
 
 def refuse_untrusted(role_arn: str, by: Service, state: State) -> None:

@@ -6,7 +6,9 @@ It has our services, the actions that happen without a call, and the handles tha
 from local.aws.api.own_services import application
 from local.aws.api.server import Server
 from local.aws.api.service_context import ServiceContext
+from local.aws.authorization import propagation
 from local.aws.authorization.own_state import fill_in
+from local.aws.authorization.propagation import PROPAGATION
 from local.aws.autoscaling.autoscaling import AutoScaling
 from local.aws.autoscaling.scaling import Scaling
 from local.aws.ec2 import instance_types, security_group_rules
@@ -24,6 +26,7 @@ from local.aws.eks.clusters import Clusters
 from local.aws.eks.faults import NodegroupFaults
 from local.aws.eks.nodegroups import Nodegroups
 from local.aws.eks.nodes import Fleet, Nodes
+from local.aws.eks.pod_identity import PodIdentity
 from local.aws.eks.tags import Tags
 from local.aws.eks.updates import Updates
 from local.aws.events.alarms import Alarms
@@ -49,6 +52,8 @@ class MotoAdditions:
         self.faults = Faults()
         self.switches = Switches()
         self.deliveries = DeliveryFaults()
+        #: How long changed policies take to act; a scenario may make it long.
+        self.propagation = PROPAGATION
         self._timers = Timers(service_context.clock, "aws-timers")
         lives = InstanceLives(service_context.clock, self._timers, self.faults, seed)
         launches = LaunchFaults(
@@ -83,6 +88,7 @@ class MotoAdditions:
         NetworkFaults(self.switches, service_context, scaling)
         self.paths = NetworkPaths(service_context)
         self._access = access = Access(service_context, self.clusters)
+        self.pod_identity = PodIdentity(access, service_context.state)
         nodegroups.created.append(access.let_nodes_in)
         nodegroups.removed.append(access.forget_nodes)
         self.addons = Addons(service_context, self._timers, self.clusters, updates)
@@ -94,6 +100,7 @@ class MotoAdditions:
         lives.install()
         PublishedImages(service_context.account_id, service_context.region, server.locked).install()
         security_group_rules.install()
+        propagation.install()
         instance_types.install()
         Events(service_context, self._timers, self.deliveries).install()
         Alarms(service_context, self._timers).install()

@@ -227,6 +227,12 @@ class Access:
             ]
         }
 
+    def pod_role(self, cluster: str, namespace: str, service_account: str) -> str | None:
+        """The role that the service account's association names; None without an association."""
+        wanted = {"clusterName": cluster, "namespace": namespace, "serviceAccount": service_account}
+        associations = list(self._pod_identities.values())
+        return next((each["roleArn"] for each in associations if wanted.items() <= each.items()), None)
+
     def update_pod_identity_association(self, request: Document) -> Document:
         known = self._pod_identity(request)
         known["roleArn"] = request.get("roleArn") or known["roleArn"]
