@@ -59,11 +59,6 @@ DEEP_LEARNING = PublishedImage(
 )
 
 
-def joins_clusters(image_name: str) -> bool:
-    """Whether the image has a program that makes a node of its machine. Deep Learning AMIs have none."""
-    return not image_name.startswith("Deep Learning ")
-
-
 def behind(parameter: str) -> PublishedImage | None:
     """The image that a parameter of SSM names; None if AWS has no such parameter."""
     found = _AL2023.fullmatch(parameter)

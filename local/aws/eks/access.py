@@ -19,10 +19,8 @@ POLICIES = (
 )
 #: The type of an entry that gives nodes the group eks:kube-proxy-windows.
 WINDOWS = "EC2_WINDOWS"
-#: The type of an entry for nodes of Auto Mode.
-AUTO_MODE = "EC2"
-#: Types for which EKS chooses the groups and the user.
-_OF_NODES = frozenset({"EC2_LINUX", WINDOWS, AUTO_MODE, "FARGATE_LINUX", "HYBRID_LINUX", "HYPERPOD_LINUX"})
+#: The types of the entries by which a kubelet joins (EKS user guide, creating-access-entries). EC2 is Auto Mode's.
+_OF_NODES = ("EC2", "EC2_LINUX", WINDOWS)
 POLICY_ARN = "arn:aws:eks::aws:cluster-access-policy/"
 
 
@@ -108,7 +106,7 @@ class Access:
         if not compute.get("enabled") or not role or (name, role) in self._entries:
             return
         request = {"clusterName": name, "principalArn": role}
-        self.create_access_entry({**request, "type": AUTO_MODE})
+        self.create_access_entry({**request, "type": "EC2"})
         scope = {"type": "cluster", "namespaces": []}
         policy = POLICY_ARN + "AmazonEKSAutoNodePolicy"
         self.associate_access_policy({**request, "policyArn": policy, "accessScope": scope})
@@ -291,9 +289,7 @@ def _check_groups(groups: list[str]) -> None:
 
 
 def _check_type(kind: str, request: Document) -> None:
-    """EKS user guide, creating-access-entries: only a standard entry names groups, a user or policies of its own."""
-    if kind not in {"STANDARD", *_OF_NODES}:
-        raise AwsError("InvalidParameterException", f"Unknown access entry type {kind}")
+    """EKS user guide, creating-access-entries: only a standard entry names groups or a user of its own."""
     for member in ("kubernetesGroups", "username"):
         if kind in _OF_NODES and request.get(member):
             raise AwsError(
@@ -304,9 +300,7 @@ def _check_type(kind: str, request: Document) -> None:
 
 def _username(principal: str, kind: str) -> str:
     """EKS's user name for a principal whose entry names no user."""
-    if kind == AUTO_MODE:
-        return "system:node:{{SessionName}}"  # the session and the node are named after the instance [est]
-    if kind in (WINDOWS, "EC2_LINUX"):
+    if kind in _OF_NODES:
         return "system:node:{{EC2PrivateDNSName}}"
     if ":role/" not in principal:
         return principal

@@ -9,7 +9,6 @@ from moto.ec2.models.instance_types import INSTANCE_TYPES
 
 from local.aws.api.own_services import Document
 from local.aws.api.service_context import ServiceContext
-from local.aws.ec2.published_images import joins_clusters
 from local.aws.eks.nodegroup import Nodegroup
 from local.aws.eks.start_data import NodeStart
 from local.fleet.boot import user_data
@@ -50,7 +49,7 @@ def boot(
     name = _image_name(service_context, template["ImageId"]) if nodegroup.ami_type == CUSTOM else ""
     ami_type = nodegroup.ami_type
     if ami_type == CUSTOM:
-        family = _family_by_name(name) or (user_data.family_by_form(text) if joins_clusters(name) else None)
+        family = _family_by_name(name) or user_data.family_by_form(text)
         if family is None:
             nothing = "no start-up program of an EKS image understands the user data"
             return Boot("AL2023_x86_64_STANDARD", nodegroup.version, NodeSettings(), nothing)

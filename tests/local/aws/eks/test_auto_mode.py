@@ -118,6 +118,6 @@ def entry(lab, kind, **more):
 
 def test_nodes_have_entries_of_their_own_types(lab):
     assert entry(lab, "EC2_LINUX")["username"] == "system:node:{{EC2PrivateDNSName}}"
-    assert entry(lab, "EC2")["username"] == "system:node:{{SessionName}}"
+    assert entry(lab, "EC2")["username"] == "system:node:{{EC2PrivateDNSName}}"
     with pytest.raises(ClientError, match="kubernetesGroups cannot be specified"):
         entry(lab, "EC2_WINDOWS", kubernetesGroups=["lamplighter:capacity"])
