@@ -3,6 +3,7 @@
 It has our services, the actions that happen without a call, and the handles that the rest of the embedded cloud needs.
 """
 
+from local.aws import instance_profiles
 from local.aws.api.own_services import application
 from local.aws.api.server import Server
 from local.aws.api.service_context import ServiceContext
@@ -102,6 +103,7 @@ class MotoAdditions:
         security_group_rules.install()
         propagation.install()
         instance_types.install()
+        instance_profiles.install()
         Events(service_context, self._timers, self.deliveries).install()
         Alarms(service_context, self._timers).install()
         server.application.services |= {

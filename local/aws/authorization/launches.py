@@ -18,6 +18,8 @@ Values = tuple[str, ...]
 
 LAUNCHES = frozenset({"ec2:CreateFleet", "ec2:CreateLaunchTemplate", "ec2:RunInstances"})
 EC2 = "ec2.amazonaws.com"
+#: What every launch creates, and what a spot launch creates as well.
+_CREATED, _SPOT_REQUEST = ("instance", "volume", "network-interface"), "spot-instances-request"
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,14 @@ def needs(action: str, members: Members, state: State) -> Iterator[Need]:
 
 
 def one_launch(action: str, merged: Members, tags: Mapping[str, Tags], state: State) -> Iterator[Need]:
-    """The needs of one instance. `merged` is the request over the data of its launch template."""
+    """The needs of one instance. `merged` is the request over the data of its launch template; `Spot` marks a spot
+    instance in it.
+    """
     kinds = (reference.action(action) or reference.Action({}, frozenset())).resources
+    created = [*_CREATED, *([_SPOT_REQUEST] if merged.get("Spot") else [])]
     asked = {
         kind: {**tags_by_kind(merged.get("TemplateTags")).get(kind, {}), **tags.get(kind, {})}
-        for kind in ("instance", "volume", "network-interface")
+        for kind in created
     }
     for kind, resource in _used(merged, state):
         if kind in kinds:

@@ -20,7 +20,7 @@ class FleetRights:
 
     def refusal(self, access_key: str, choice: Choice, tags: dict[str, Tags]) -> LaunchRefusal | None:
         """EC2's refusal of the launch; None if IAM allows it. `tags` are those of the created resources, by kind."""
-        merged = {**choice.merged, "TemplateId": choice.template.template.id}
+        merged = {**choice.merged, "TemplateId": choice.template.template.id, "Spot": choice.spot}
         needed = one_launch("ec2:RunInstances", merged, tags, self._state)
         asks = (Ask(need.action, (need.resource,), need.said) for need in needed)
         reason = iam.refused_in(access_key, asks, self._state)

@@ -177,6 +177,13 @@ def test_a_role_that_the_caller_may_not_pass_is_an_error_of_the_fleet(lab, karpe
     assert "iam:PassRole" in fleet["Errors"][0]["ErrorMessage"]
 
 
+def test_a_spot_launch_needs_the_spot_request_as_well(lab, karpenter):
+    assert "spot-instances-request/*" in lab.fleet(role=karpenter, spot=True)["Errors"][0]["ErrorMessage"]
+    requests = f"{EC2}:spot-instances-request/*"
+    put(lab, "spot", allow("ec2:RunInstances", requests))
+    assert lab.fleet(role=karpenter, spot=True)["Errors"] == []
+
+
 def test_a_strange_instance_is_not_ended_nor_tagged(lab, karpenter):
     fleet = lab.fleet(tags={"Name": "another"})
     [identity] = fleet["Instances"][0]["InstanceIds"]
@@ -219,6 +226,8 @@ def test_instance_profiles_are_scoped_by_their_tags(lab):
     with pytest.raises(ClientError, match="iam:CreateInstanceProfile"):
         call("create_instance_profile", "lab_0")
     call("create_instance_profile", Tags=listed(tags), Path="/karpenter/lab/")
+    found = lab.aws.call("iam", "list_instance_profiles", PathPrefix="/karpenter/lab/")["InstanceProfiles"]
+    assert [each["InstanceProfileName"] for each in found] == ["lab_1"]
     call("add_role_to_instance_profile", RoleName="nodes")
     assert call("get_instance_profile")["InstanceProfile"]["Roles"][0]["RoleName"] == "nodes"
     with pytest.raises(ClientError, match="iam:RemoveRoleFromInstanceProfile"):
