@@ -10,7 +10,10 @@ from local.aws import iam
 from local.aws.api.own_services import AwsError
 from local.aws.authorization.state import State
 from local.aws.eks.access import Access
+from local.aws.eks.addons import Addons
 
+#: The add-on without which no pod gets credentials.
+AGENT = "eks-pod-identity-agent"
 SERVICE = "pods.eks.amazonaws.com"
 #: The trust policy must allow both to the service.
 NEEDED = ("sts:AssumeRole", "sts:TagSession")
@@ -19,9 +22,23 @@ NEEDED = ("sts:AssumeRole", "sts:TagSession")
 class PodIdentity:
     """What EKS's agent on the node asks for."""
 
-    def __init__(self, access: Access, state: State) -> None:
+    def __init__(self, access: Access, addons: Addons, state: State) -> None:
         self._access = access
+        self._addons = addons
         self._state = state
+
+    def environment(self, cluster: str, namespace: str, service_account: str, pod: str) -> dict[str, str]:
+        """The credentials as environment variables; none where the agent gives none, so that an SDK finds none.
+
+        On AWS the variables name the agent's address, and the SDK renews what it gets there. Here credentials do not
+        expire.
+        """
+        if AGENT not in self._addons.list_addons({"clusterName": cluster})["addons"]:
+            return {}
+        try:
+            return self.credentials(cluster, namespace, service_account, pod).environment()
+        except AwsError:
+            return {}
 
     def credentials(self, cluster: str, namespace: str, service_account: str, pod: str) -> iam.Credentials:
         """Temporary credentials of the associated role. Raises AwsError without an association, or without the role's

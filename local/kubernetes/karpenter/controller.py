@@ -51,7 +51,7 @@ def controller() -> Build:
         linking=f"-s -w -X sigs.k8s.io/karpenter/pkg/operator.Version={VERSION}",
         program=_PROGRAM,
         aliases=(),
-        packages=1420,
+        packages=1195,
         announcement=f"Building Karpenter {VERSION} from its published source: about five minutes on two free cores, "
         "once. It is published as a container image only, and an imitation would not behave like it.",
         oldest_go=needed_go(PINNED),

@@ -9,6 +9,7 @@ import boto3
 import pytest
 
 from local.aws.api.own_services import AwsError
+from local.aws.eks.pod_identity import AGENT
 from tests.local.aws.eks_lab import Lab
 
 PODS = {"Service": "pods.eks.amazonaws.com"}
@@ -71,3 +72,19 @@ def test_another_account_s_cluster_is_not_trusted(lab):
     associated(lab, StringEquals={"aws:SourceAccount": "210987654321"})
     with pytest.raises(AwsError, match="does not allow"):
         credentials(lab)
+
+
+def test_without_the_agent_a_pod_has_no_credentials(lab):
+    associated(lab)
+    identity = lab.moto_additions.pod_identity
+    pod = ("lab", "kube-system", "karpenter", "karpenter-1")
+    assert identity.environment(*pod) == {}
+
+    lab.aws.call("eks", "create_addon", clusterName="lab", addonName=AGENT)
+
+    assert set(identity.environment(*pod)) == {
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+    }
+    assert identity.environment("lab", "kube-system", "other", "other-1") == {}
