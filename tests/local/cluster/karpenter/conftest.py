@@ -26,6 +26,7 @@ ACTIONS = (
     *("ec2:DeleteLaunchTemplate", "ec2:TerminateInstances", "eks:DescribeCluster", "ssm:GetParameter"),
     *("iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile", "iam:PassRole"),
     *("iam:AddRoleToInstanceProfile", "iam:ListInstanceProfiles", "pricing:GetProducts"),
+    *("iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile"),
     *("sqs:GetQueueUrl", "sqs:ReceiveMessage", "sqs:DeleteMessage"),
 )
 
