@@ -2,6 +2,7 @@
 
 import base64
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,6 +10,7 @@ import pytest
 
 from local.aws.eks.pod_identity import AGENT
 from local.aws.embedded import EmbeddedAws
+from local.kubernetes.api import ApiError
 from local.kubernetes.karpenter.controller import VERSION
 from local.kubernetes.karpenter.controllers import IMAGE, Controllers
 from stacks.charts.kept import karpenter_chart, karpenter_crd_chart
@@ -43,10 +45,13 @@ class Karpenter:
         return self.lab.kubernetes.get(PODS)["items"]
 
     def log(self) -> str:
-        """What the controller of the newest pod has printed."""
-        pod = max(self.pods(), key=lambda one: one["metadata"]["creationTimestamp"])
-        address = f"/api/v1/namespaces/kube-system/pods/{pod['metadata']['name']}/log"
-        return self.lab.kubernetes.text(address)
+        """What the controller of the newest pod has printed; "" before it runs."""
+        pods = sorted(self.pods(), key=lambda one: one["metadata"]["creationTimestamp"])
+        for pod in pods[-1:]:
+            address = f"/api/v1/namespaces/kube-system/pods/{pod['metadata']['name']}/log"
+            with suppress(ApiError):
+                return self.lab.kubernetes.text(address)
+        return ""
 
     def scale(self, replicas: int) -> None:
         address = "/apis/apps/v1/namespaces/kube-system/deployments/karpenter"

@@ -32,11 +32,11 @@ def test_what_its_role_may_not_do_it_cannot_do(karpenter: Karpenter) -> None:
     karpenter.scale(0)
     await_true(lambda: not karpenter.pods(), "no pod of Karpenter is left")
     karpenter.may("eks:DescribeCluster")
+    refused = "is not authorized to perform: ec2:DescribeInstanceTypes"
+    try:
+        karpenter.scale(1)
+        await_true(lambda: refused in karpenter.log(), "EC2 refuses the controller's first call")
+    finally:
+        karpenter.may(*ACTIONS)
 
-    karpenter.scale(1)
-    await_true(
-        lambda: "is not authorized to perform: ec2:DescribeInstanceTypes" in karpenter.log(), "refused"
-    )
-
-    karpenter.may(*ACTIONS)
     karpenter.await_ready()
