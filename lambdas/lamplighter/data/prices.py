@@ -35,11 +35,6 @@ def on_demand(region: str, instance_type: str, currency: str = "USD") -> Decimal
     return None if price is None else Decimal(price)
 
 
-def known_types(region: str) -> list[str]:
-    """The instance types of a region in the table."""
-    return list(_table().get(region, {}))
-
-
 def known_regions() -> list[str]:
     """The regions in the table."""
     return sorted(_table())

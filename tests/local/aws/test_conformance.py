@@ -194,15 +194,6 @@ def test_prices_and_quotas_can_be_read(aws):
     (product,) = aws.call("pricing", "get_products", ServiceCode="AmazonEC2", Filters=filters)["PriceList"]
     dimension = json.loads(product)["terms"]["OnDemand"]["term"]["priceDimensions"]["dimension"]
     assert dimension["pricePerUnit"]["USD"] == "1.2370000000"
-    # A program that asks for no type gets them all; bare metal has a family of its own.
-    family = {"Type": "TERM_MATCH", "Field": "productFamily", "Value": "Compute Instance (bare metal)"}
-    asked = {"ServiceCode": "AmazonEC2", "Filters": [filters[0], family], "MaxResults": 3}
-    page = aws.call("pricing", "get_products", **asked)
-    assert len(page["PriceList"]) == 3
-    assert "NextToken" in page
-    assert all(
-        ".metal" in json.loads(one)["product"]["attributes"]["instanceType"] for one in page["PriceList"]
-    )
     aws.embedded.moto_additions.faults.quota(8)
     quota = aws.call("service-quotas", "get_service_quota", ServiceCode="ec2", QuotaCode="L-DB2E81BA")[
         "Quota"

@@ -27,7 +27,7 @@ ACTIONS = (
     *("ec2:Describe*", "ec2:RunInstances", "ec2:CreateFleet", "ec2:CreateLaunchTemplate", "ec2:CreateTags"),
     *("ec2:DeleteLaunchTemplate", "ec2:TerminateInstances", "eks:DescribeCluster", "ssm:GetParameter"),
     *("iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile", "iam:PassRole"),
-    *("iam:AddRoleToInstanceProfile", "iam:ListInstanceProfiles", "pricing:GetProducts"),
+    *("iam:AddRoleToInstanceProfile", "iam:ListInstanceProfiles"),
     *("iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile"),
     *("sqs:GetQueueUrl", "sqs:ReceiveMessage", "sqs:DeleteMessage"),
 )
@@ -135,6 +135,7 @@ def install(helm) -> None:
         "settings": {
             "clusterName": CLUSTER,
             "interruptionQueue": ROLE,
+            "isolatedVPC": True,
             "featureGates": {"staticCapacity": True},
         },
         "controller": {"resources": {"requests": {"cpu": "250m", "memory": "512Mi"}}},
