@@ -77,10 +77,16 @@ control-plane: | .venv/.begun
 	@PYTHONPATH=.:lambdas $(BIN)/python -m local.kubernetes.binaries
 	if [ $$SECONDS -gt 1 ]; then $(call TOOK,control plane); fi
 
+# The same for Karpenter's controller. Only tests need it; without it they are skipped.
+.PHONY: karpenter
+karpenter: | .venv/.begun
+	@PYTHONPATH=.:lambdas $(BIN)/python -m local.kubernetes.karpenter.controller
+	if [ $$SECONDS -gt 1 ]; then $(call TOOK,karpenter); fi
+
 .PHONY: to-synth to-run to-test
 to-synth: .venv/.ready .build/layer/.ready
 to-run: control-plane to-synth
-to-test: control-plane to-synth .venv/.checks
+to-test: control-plane karpenter to-synth .venv/.checks
 
 # The CDK command line, checked against the hashes of its lock file. It runs on the node of a wheel.
 .venv/bin/cdk: requirements/cdk/package.json requirements/cdk/package-lock.json .venv/.packages

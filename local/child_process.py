@@ -1,7 +1,7 @@
 """Runs one command that must not outlive its starter: `python child_process.py COMMAND…`. No module imports it.
 
 The command gets a process group of its own. The group ends when our standard input closes, because the starter closed
-it or died. This program ends as the command ends.
+it or died. This program ends as the command ends, and passes the signal TERM on to it.
 """
 
 import os
@@ -14,6 +14,8 @@ from contextlib import suppress
 
 def main() -> int:
     child = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, start_new_session=True)
+
+    signal.signal(signal.SIGTERM, lambda *_: child.terminate())
 
     def watch() -> None:
         sys.stdin.buffer.read()

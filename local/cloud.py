@@ -41,6 +41,8 @@ from local.kubernetes.charts.published import find_device_plugin_chart
 from local.kubernetes.charts.repository import ChartRepository
 from local.kubernetes.control_plane import ControlPlane
 from local.kubernetes.gateway import Gateway
+from local.kubernetes.karpenter.controller import find_controller
+from local.kubernetes.karpenter.controllers import IMAGE, Controllers
 from local.kubernetes.token_webhook import bind_access_policy
 from local.slack.installed import CHANNEL, Installed
 from local.slack.workspace import PATH, Workspace
@@ -161,7 +163,7 @@ class Cloud:
         self.charts.start()
         self._undo.callback(self.charts.stop)
         self.aws.functions.tools.chart_repository = self.charts.url
-        self._offer_charts(self.lab)
+        self._fetch_programs(self.lab)
         self._progress("starting Kubernetes and synthesising the stacks")
         built = self._release(assembly.result())
         kubernetes.result()
@@ -213,7 +215,7 @@ class Cloud:
         Like `cdk deploy --all`, it stops at a stack that fails. Only with `import_existing` does it import what an
         earlier deploy left behind, and without `roll_back` a failed update stays as far as it came.
         """
-        self._offer_charts(labfile.load(lab_path))
+        self._fetch_programs(labfile.load(lab_path))
         assembly = synthesise(lab_path, slack=self._slack_channel)
         return self.deploy_assembly(assembly, import_existing=import_existing, roll_back=roll_back)
 
@@ -239,10 +241,14 @@ class Cloud:
         self.clock.stop()
         self._undo.close()
 
-    def _offer_charts(self, lab: Lab) -> None:
-        """Fetches the chart that a lab without the GPU Operator installs. Raises OutsideFailed without it."""
+    def _fetch_programs(self, lab: Lab) -> None:
+        """Fetches the chart that a lab without the GPU Operator installs, and builds Karpenter's controller for a lab
+        with Karpenter. Raises OutsideFailed without them.
+        """
         if lab.device_plugin.enabled and lab.cluster.existing is None:
             self.charts.add(find_device_plugin_chart(self._progress))
+        if lab.cluster.karpenter is not None:
+            find_controller(self._progress)
 
     def _stop_kubernetes(self, start: BackgroundThread[None]) -> None:
         """Stops Kubernetes, also while it starts.
@@ -280,11 +286,30 @@ class Cloud:
         self._fleet.network.windows_right = self.aws.moto_additions.windows_right
         self._fleet.start()
         self._undo.callback(self._fleet.stop)
+        self._run_karpenter(self._fleet)
         self.aws.moto_additions.fleet(self._fleet)
         add_ons = plane.admin()
         add_ons.written = self._fleet.written.note
         self.aws.moto_additions.addons.listeners.append(AddOnPods(add_ons).changed)
         plane.admin_kubeconfig(self._work / "kubeconfig", gateway.endpoint)
+
+    def _run_karpenter(self, fleet: Fleet) -> None:
+        """Lets Karpenter's pods run the real controller, in the name of their service account and its role."""
+        plane = self.control_plane
+        self.karpenter = Controllers(
+            plane.admin(),
+            plane.ca_pem,
+            self._work / "karpenter",
+            machine={
+                "AWS_ENDPOINT_URL": self.aws.endpoint,
+                "AWS_REGION": self.lab.region,
+                "AWS_EC2_METADATA_DISABLED": "true",
+                "LAMPLIGHTER_INSTANT": str(self.clock.path),
+            },
+            credentials=partial(self.aws.moto_additions.pod_identity.environment, self.lab.cluster_name),
+        )
+        self._undo.callback(self.karpenter.stop)
+        fleet.run_real(IMAGE, self.karpenter.start, lambda: self.karpenter.starting)
 
     def _deploy(self, assembly: Assembly) -> None:
         """Deploys the cluster's stack before the first instant, and the other stacks after it."""

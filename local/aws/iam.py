@@ -5,7 +5,7 @@ policy (the admin of `local up`) may do everything.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -25,6 +25,7 @@ from werkzeug.wrappers import Response
 
 from local.aws.api.own_services import AwsError
 from local.aws.authorization.judge import Caller, denial, trusts
+from local.aws.authorization.propagation import PROPAGATION
 from local.aws.authorization.record import RECORD, line
 from local.aws.authorization.requests import Ask, asks, call_of, signing_name
 from local.aws.authorization.state import State
@@ -160,7 +161,8 @@ def _role(arn: str) -> Role | None:
 
 def _policies(owner: Any) -> Iterator[Policy]:
     """The inline and managed policies of a role or user."""
-    for name, document in owner.policies.items():
+    inline = PROPAGATION.acting(owner) if isinstance(owner, Role) else owner.policies
+    for name, document in inline.items():
         yield Policy(name, document)
     for policy in owner.managed_policies.values():
         yield Policy(policy.name, _document(policy))
@@ -210,10 +212,10 @@ def role_of(access_key_id: str) -> Any | None:
     return next((role for role in reversed(roles) if role.access_key_id == access_key_id), None)
 
 
-def may_assume(role_arn: str, by: Service, state: State) -> bool:
-    """Whether the role exists and its trust policy allows the service to assume it."""
+def may_assume(role_arn: str, by: Service, state: State, action: str = "sts:AssumeRole") -> bool:
+    """Whether the role exists and its trust policy allows the service to assume it, or another action of a trust."""
     role = _role(role_arn)
-    return role is not None and trusts(role.arn, role.assume_role_policy_document, by.caller(), state)
+    return role is not None and trusts(role.arn, role.assume_role_policy_document, by.caller(), state, action)
 
 
 def refuse_untrusted(role_arn: str, by: Service, state: State) -> None:
@@ -303,6 +305,27 @@ def _authorize(response: Any, resource: str, state: State) -> None:
         found = denial(known.caller, each, state)
         if found is not None:
             raise _denied(response, f"User: {known.caller.arn} is not authorized to perform: {found.reason}")
+
+
+def session_of(access_key_id: str) -> str:
+    """The ARN of the owner of a key; of the account for a key that AWS does not know."""
+    known = holder(access_key_id)
+    return known.caller.arn if known is not None else f"arn:{PARTITION}:iam::{ACCOUNT}:root"
+
+
+def refused_in(access_key_id: str, needed: Iterable[Ask], state: State) -> str | None:
+    """Why the owner of a key may not do what a service does with the owner's rights inside a call; None if it may.
+
+    In AWS's words.
+    """
+    known = holder(access_key_id)
+    if known is None or not known.restricted:
+        return None
+    for each in needed:
+        found = denial(known.caller, each, state)
+        if found is not None:
+            return f"User: {known.caller.arn} is not authorized to perform: {found.reason}"
+    return None
 
 
 def access_key(response: Any) -> str:

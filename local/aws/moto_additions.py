@@ -3,24 +3,31 @@
 It has our services, the actions that happen without a call, and the handles that the rest of the embedded cloud needs.
 """
 
+from local.aws import instance_profiles
 from local.aws.api.own_services import application
 from local.aws.api.server import Server
 from local.aws.api.service_context import ServiceContext
+from local.aws.authorization import propagation
 from local.aws.authorization.own_state import fill_in
+from local.aws.authorization.propagation import PROPAGATION
 from local.aws.autoscaling.autoscaling import AutoScaling
 from local.aws.autoscaling.scaling import Scaling
-from local.aws.ec2 import security_group_rules
+from local.aws.ec2 import instance_types, security_group_rules
 from local.aws.ec2.ec2 import InstanceLives
 from local.aws.ec2.ec2_faults import Faults
+from local.aws.ec2.fleet_rights import FleetRights
+from local.aws.ec2.fleets import InstantFleets
 from local.aws.ec2.launch_faults import LaunchFaults
 from local.aws.ec2.network_faults import NetworkFaults
 from local.aws.ec2.network_paths import NetworkPaths
+from local.aws.ec2.published_images import PublishedImages
 from local.aws.eks.access import Access
 from local.aws.eks.addons import Addons
 from local.aws.eks.clusters import Clusters
 from local.aws.eks.faults import NodegroupFaults
 from local.aws.eks.nodegroups import Nodegroups
 from local.aws.eks.nodes import Fleet, Nodes
+from local.aws.eks.pod_identity import PodIdentity
 from local.aws.eks.tags import Tags
 from local.aws.eks.updates import Updates
 from local.aws.events.alarms import Alarms
@@ -46,11 +53,14 @@ class MotoAdditions:
         self.faults = Faults()
         self.switches = Switches()
         self.deliveries = DeliveryFaults()
+        #: How long changed policies take to act; a scenario may make it long.
+        self.propagation = PROPAGATION
         self._timers = Timers(service_context.clock, "aws-timers")
         lives = InstanceLives(service_context.clock, self._timers, self.faults, seed)
         launches = LaunchFaults(
             self.faults, self.switches, service_context.account_id, service_context.region
         )
+        InstantFleets(launches, FleetRights(service_context.state)).install()
         scaling = Scaling(service_context, self._timers, lives, launches)
         autoscaling = AutoScaling(service_context, scaling)
         updates = Updates(service_context.clock)
@@ -82,13 +92,18 @@ class MotoAdditions:
         nodegroups.created.append(access.let_nodes_in)
         nodegroups.removed.append(access.forget_nodes)
         self.addons = Addons(service_context, self._timers, self.clusters, updates)
+        self.pod_identity = PodIdentity(access, self.addons, service_context.state)
         tags = Tags(self.clusters.tagged, nodegroups.tagged, self.addons.tagged, access.tagged)
         self.workflow_limits = Limits()
         self._workflows = StepFunctions(service_context, self._timers, seed, self.workflow_limits)
         self._scheduler = Scheduler(service_context, self._timers, seed)
         fill_in(service_context.state, scaling, nodegroups, self.clusters)
         lives.install()
+        PublishedImages(service_context.account_id, service_context.region, server.locked).install()
         security_group_rules.install()
+        propagation.install()
+        instance_types.install()
+        instance_profiles.install()
         Events(service_context, self._timers, self.deliveries).install()
         Alarms(service_context, self._timers).install()
         server.application.services |= {

@@ -1,9 +1,9 @@
 """One container of a pod: image pull, start, program, end, and a new start if the pod asks for one."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from local.fleet import timings
-from local.fleet.coroutines import Pause
+from local.fleet.coroutines import Pause, Until
 from local.fleet.faults import container as container_faults
 from local.fleet.faults.container import StartFailure
 from local.fleet.interfaces import Pod
@@ -26,6 +26,8 @@ class ContainerRun:
         self.pod = pod
         self.spec = spec
         self.began = self.running = self.ready = self.ended = self.succeeded = False
+        #: Whether its readiness probe succeeds, if it has one; a program may replace it.
+        self.serves: Callable[[], bool] = lambda: True
         self._restarts = 0
         self._state: Object = {"waiting": {"reason": "PodInitializing"}}
         self._last: Object = {}
@@ -174,8 +176,9 @@ class ContainerRun:
             self.pod.post()
 
     def _probe(self, delay: float, run: int) -> Iterator[Pause]:
-        """A program that runs this long is ready, because no simulated program starts and then fails to serve."""
+        """A simulated program that runs this long is ready. A real one is asked."""
         yield float(delay)
+        yield Until(lambda: self.serves() or not self.running)
         if self.running and run == self._restarts:
             self.ready = True
             self.pod.post()

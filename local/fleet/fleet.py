@@ -22,7 +22,7 @@ from local.fleet.logs import KubeletServer, Logs
 from local.fleet.machine import Machine
 from local.fleet.network import Network
 from local.fleet.timings import Timings
-from local.fleet.world import Objects, World, path
+from local.fleet.world import Objects, Start, World, path
 from local.kubernetes.api import KubernetesApi, Object
 from local.kubernetes.certificates import Authority
 from local.kubernetes.pending_changes import Written
@@ -62,6 +62,7 @@ class Fleet:
         self._kubelets: dict[str, Kubelet] = {}
         self._touched: set[tuple[str, float]] = set()
         self._lock = threading.Lock()
+        self._starting: Callable[[], bool] = lambda: False
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -69,6 +70,11 @@ class Fleet:
     def network(self) -> Network:
         """The network between the machines. The embedded EC2 may close it."""
         return self._world.network
+
+    def run_real(self, image: str, start: Start, starting: Callable[[], bool]) -> None:
+        """From now on containers with this image run a real program. Time stands while `starting()`."""
+        self._world.real_programs[image] = start
+        self._starting = starting
 
     @property
     def never_came(self) -> frozenset[str]:
@@ -89,7 +95,7 @@ class Fleet:
         self._follow("/apis/apps/v1/deployments", self._world.deployments, _ignore)
         self._follow("/apis/batch/v1/jobs", self._world.jobs, self._see_job)
         self._follow("/apis/policy/v1/poddisruptionbudgets", self._world.budgets, _ignore)
-        self._clock.settled = self._convergence.settled
+        self._clock.settled = lambda: not self._starting() and self._convergence.settled()
         self._clock.awaited = lambda: unfinished(self._world)
 
     def stop(self) -> None:

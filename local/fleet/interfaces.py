@@ -99,7 +99,9 @@ class Container(Protocol):
     @property
     def pod(self) -> Pod: ...
 
+    spec: Object
     running: bool
+    serves: Callable[[], bool]
 
     @property
     def name(self) -> str: ...

@@ -40,7 +40,8 @@ class Logs:
     def add(self, container: Container, text: str) -> None:
         at = self._clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         with self._changed:
-            self._runs[container][-1].lines += [(at, line) for line in text.splitlines()]
+            if container in self._runs:  # a real program may print after its pod is gone
+                self._runs[container][-1].lines += [(at, line) for line in text.splitlines()]
             self._changed.notify_all()
 
     def end(self, container: Container) -> None:

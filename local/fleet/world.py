@@ -1,9 +1,10 @@
 """What all parts of one fleet share: the cluster, the clock's coroutines, delays, logs, and facts about pods."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Protocol
 
 from local.faults.switches import Switches
 from local.fleet.coroutines import Coroutines
@@ -14,6 +15,26 @@ from local.fleet.timings import Timings
 from local.kubernetes.api import KubernetesApi, Object
 
 TERMINAL = ("Succeeded", "Failed")
+
+
+class RealProgram(Protocol):
+    """A process on this machine that runs for a container."""
+
+    @property
+    def serves(self) -> bool: ...
+
+    @property
+    def ended(self) -> bool: ...
+
+    @property
+    def status(self) -> int | None: ...
+
+    def stop(self) -> None: ...
+
+
+#: Starts a real program for a pod and the spec of its container. It gets a function that prints, and one to call when
+#: something has changed.
+Start = Callable[[Object, Object, Callable[[str], None], Callable[[], None]], RealProgram]
 
 
 class Objects:
@@ -74,6 +95,8 @@ class World:
     budgets: Objects = field(default_factory=Objects)
     node_features: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """By node, the labels of its NodeFeature object, as the master of NFD has seen them."""
+    real_programs: dict[str, Start] = field(default_factory=dict)
+    """By image, without its tag."""
     events: Events = field(init=False)
 
     def __post_init__(self) -> None:

@@ -54,6 +54,11 @@ class KubernetesApi:
         #: Called after every successful write, with its path and the answer.
         self.written: Callable[[str, Object], None] = lambda *_: None
 
+    @property
+    def endpoint(self) -> str:
+        """The address of the API server."""
+        return self._endpoint
+
     def request(self, method: str, path: str, body: Object | None = None, kind: str = _JSON) -> Object:
         """One call. Raises ApiError for a status of 400 and above."""
         answer = self._pool.request(

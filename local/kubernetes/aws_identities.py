@@ -57,7 +57,7 @@ class AwsIdentities:
         for placeholder in ("{{SessionName}}", "{{SessionNameRaw}}", "{{EC2PrivateDNSName}}"):
             name = name.replace(placeholder, session)
         groups = list(entry.get("kubernetesGroups", []))
-        if entry.get("type") == "EC2_LINUX":
+        if entry.get("type") in ("EC2_LINUX", "EC2"):
             groups += ["system:nodes", "system:bootstrappers"]
         return User(name, (*groups, *self._policy_groups(principal)))
 

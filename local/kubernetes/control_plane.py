@@ -90,7 +90,7 @@ class ControlPlane:
 
         `endpoint` is another address of the API server: a proxy that passes tokens on.
         """
-        config = _kubeconfig(endpoint or self.endpoint, self._authority.pem, self._admin)
+        config = kubeconfig(endpoint or self.endpoint, self._authority.pem, self._admin)
         draft = path.with_name(path.name + ".new")
         draft.touch(mode=0o600)
         draft.write_text(json.dumps(config))
@@ -205,7 +205,8 @@ class ControlPlane:
         supervisor.wait()
 
 
-def _kubeconfig(endpoint: str, authority: bytes, token: str) -> dict[str, object]:
+def kubeconfig(endpoint: str, authority: bytes, token: str) -> dict[str, object]:
+    """A kubeconfig for one API server and one bearer token."""
     cluster = {"server": endpoint, "certificate-authority-data": b64encode(authority).decode()}
     return {
         "apiVersion": "v1",

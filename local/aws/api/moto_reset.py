@@ -15,6 +15,8 @@ from moto.moto_api._internal import mock_random
 from moto.moto_api._internal.models import moto_api_backend
 from moto.s3.models import s3_backends
 
+from local.aws.authorization.propagation import PROPAGATION
+
 
 def forget_everything(seed: int = 0) -> None:
     """Removes every account, resource and record of an earlier cloud. `seed` decides the ids of new ones."""
@@ -27,6 +29,7 @@ def forget_everything(seed: int = 0) -> None:
             account.clear()
     # moto keeps bucket names beside the accounts. It would search for ever for a name without its bucket.
     s3_backends.bucket_accounts.clear()
+    PROPAGATION.forget()
     moto_api_backend.reset()
 
 

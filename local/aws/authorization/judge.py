@@ -273,15 +273,17 @@ def _names(principals: Mapping[str, tuple[str, ...]], caller: Caller, account: s
     return "account" if account in named or f"arn:aws:iam::{account}:root" in named else ""
 
 
-def trusts(role: str, trust: str | Mapping[str, Any], caller: Caller, state: State) -> bool:
-    """Whether a role's trust policy lets the caller assume it."""
+def trusts(
+    role: str, trust: str | Mapping[str, Any], caller: Caller, state: State, action: str = "sts:AssumeRole"
+) -> bool:
+    """Whether a role's trust policy allows the action to the caller."""
     policy = Policy(role, trust if isinstance(trust, str) else dumps(trust))
-    ask = Ask("sts:AssumeRole", (role,))
+    ask = Ask(action, (role,))
     request = _Request(caller, ask, role, state)
     holder = role.rpartition("/")[2]
     decisive = [
         statement
-        for statement in policy.about("sts:assumerole")
+        for statement in policy.about(action.lower())
         if _named(statement, caller, state.account) == "caller" and _met(statement, request, ask.action)
     ]
     if decisive:

@@ -15,7 +15,7 @@ from moto.core.parse import PROTOCOL_PARSERS
 from moto.core.request import determine_request_protocol
 from moto.core.utils import get_service_model
 
-from local.aws.authorization import reference
+from local.aws.authorization import launches, reference
 from local.aws.authorization.conditions import Unknown
 from local.aws.authorization.resources import resources, table_name
 from local.aws.authorization.state import State
@@ -48,6 +48,7 @@ _PASSING = {
     "eks:CreateCluster": (("roleArn",), "eks.amazonaws.com"),
     "eks:CreateNodegroup": (("nodeRole",), "eks.amazonaws.com"),
     "events:PutTargets": (("Targets", "RoleArn"), "events.amazonaws.com"),
+    "iam:AddRoleToInstanceProfile": (("RoleName",), launches.EC2),
     "lambda:CreateFunction": (("Role",), "lambda.amazonaws.com"),
     "lambda:UpdateFunctionConfiguration": (("Role",), "lambda.amazonaws.com"),
     "scheduler:CreateSchedule": (("Target", "RoleArn"), "scheduler.amazonaws.com"),
@@ -87,23 +88,43 @@ class Call:
 
 def asks(call: Call, state: State) -> Iterator[Ask]:
     """Everything that a call needs permission for; all of it must be allowed."""
+    several = _several(call, state)
+    if several is not None:
+        yield from several
+        return
+    yield ask(call.action, call.members, state)
+    where, service = _PASSING.get(call.action, ((), ""))
+    for role in _at(call.members, where) if where else ():
+        yield Ask("iam:PassRole", (state.role_arn(role),), {"iam:passedtoservice": (service,)})
+
+
+def _several(call: Call, state: State) -> Iterator[Ask] | None:
+    """The asks of a call that IAM judges in parts; None for any other."""
     if call.action.startswith("dynamodb:Transact"):
-        for item in call.members.get("TransactItems") or []:
-            for part, members in item.items():
-                yield ask(_PARTS[part], members, state)
-    elif call.action in ("dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"):
-        for table, requests in (call.members.get("RequestItems") or {}).items():
-            yield ask(call.action, {"TableName": table, "Requests": requests}, state)
-    elif call.action == "events:PutEvents":
-        yield from _entries(call, state)
-    elif call.action == "s3:DeleteObject" and call.members["Keys"]:
-        for key in call.members["Keys"]:
-            yield ask(call.action, {"BucketAndKey": f"{call.members['BucketAndKey']}/{key}"}, state)
-    else:
-        yield ask(call.action, call.members, state)
-        where, service = _PASSING.get(call.action, ((), ""))
-        for role in _at(call.members, where) if where else ():
-            yield Ask("iam:PassRole", (role,), {"iam:passedtoservice": (service,)})
+        return _transaction(call, state)
+    if call.action in ("dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"):
+        return _batch(call, state)
+    if call.action in launches.LAUNCHES:
+        needed = launches.needs(call.action, call.members, state)
+        return (Ask(need.action, (need.resource,), need.said) for need in needed)
+    if call.action == "events:PutEvents":
+        return _entries(call, state)
+    if call.action == "s3:DeleteObject" and call.members["Keys"]:
+        bucket = call.members["BucketAndKey"]
+        keys = call.members["Keys"]
+        return (ask(call.action, {"BucketAndKey": f"{bucket}/{key}"}, state) for key in keys)
+    return None
+
+
+def _transaction(call: Call, state: State) -> Iterator[Ask]:
+    for item in call.members.get("TransactItems") or []:
+        for part, members in item.items():
+            yield ask(_PARTS[part], members, state)
+
+
+def _batch(call: Call, state: State) -> Iterator[Ask]:
+    for table, requests in (call.members.get("RequestItems") or {}).items():
+        yield ask(call.action, {"TableName": table, "Requests": requests}, state)
 
 
 def ask(action: str, members: Members, state: State) -> Ask:

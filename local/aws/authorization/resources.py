@@ -94,6 +94,47 @@ def _ids(member: str, placeholder: str) -> Callable[[Members, State], Named]:
     return names
 
 
+def _launch_template(members: Members, state: State) -> Named:
+    if members.get("LaunchTemplateId") or members.get("LaunchTemplateName"):
+        found = state.launch_template(members)
+        yield {"LaunchTemplateId": found[0] if found else str(members.get("LaunchTemplateId") or "*")}
+
+
+#: The kinds of resources that ec2:CreateTags names, by the beginning of their ids.
+_PREFIXES = {
+    "instance": "i-",
+    "launch-template": "lt-",
+    "network-interface": "eni-",
+    "security-group": "sg-",
+    "subnet": "subnet-",
+    "volume": "vol-",
+}
+
+
+def _tagged(kind: str, placeholder: str) -> Callable[[Members, State], Named]:
+    """The resources of one kind that a call about tags names, beside what other calls name."""
+
+    def names(members: Members, _: State) -> Named:
+        for each in members.get("Resources") or []:
+            if str(each).startswith(_PREFIXES[kind]):
+                yield {placeholder: each}
+
+    return names
+
+
+def _either(*readers: Callable[[Members, State], Named]) -> Callable[[Members, State], Named]:
+    def names(members: Members, state: State) -> Named:
+        for reader in readers:
+            yield from reader(members, state)
+
+    return names
+
+
+def _instance_profile(members: Members, state: State) -> Named:
+    if members.get("InstanceProfileName"):
+        yield state.instance_profile(members["InstanceProfileName"], members.get("Path"))
+
+
 def _trail(members: Members, _: State) -> Named:
     name = members.get("Name") or members.get("TrailName")
     if name:
@@ -142,9 +183,12 @@ def _secret(members: Members, state: State) -> Named:
         yield {"SecretId": state.secret_name(members["SecretId"])}
 
 
-def _parameter(members: Members, _: State) -> Named:
+def _parameter(members: Members, state: State) -> Named:
     for name in [*(members.get("Names") or []), *([members["Name"]] if members.get("Name") else [])]:
-        yield name if name.startswith(ARN) else {"ParameterNameWithoutLeadingSlash": name.lstrip("/")}
+        if name.startswith("/aws/service/"):
+            yield f"arn:aws:ssm:{state.region}::parameter{name}"  # AWS's own parameters belong to no account
+        else:
+            yield name if name.startswith(ARN) else {"ParameterNameWithoutLeadingSlash": name.lstrip("/")}
 
 
 def _quota(members: Members, _: State) -> Named:
@@ -206,15 +250,22 @@ _NAMES: dict[tuple[str, str], Callable[[Members, State], Named]] = {
     ("dynamodb", "index"): _index,
     ("dynamodb", "stream"): _stream,
     ("dynamodb", "table"): _table,
-    ("ec2", "instance"): _ids("InstanceIds", "InstanceId"),
-    ("ec2", "security-group"): _ids("GroupId", "SecurityGroupId"),
+    ("ec2", "instance"): _either(_ids("InstanceIds", "InstanceId"), _tagged("instance", "InstanceId")),
+    ("ec2", "launch-template"): _either(_launch_template, _tagged("launch-template", "LaunchTemplateId")),
+    ("ec2", "network-interface"): _tagged("network-interface", "NetworkInterfaceId"),
+    ("ec2", "security-group"): _either(
+        _ids("GroupId", "SecurityGroupId"), _tagged("security-group", "SecurityGroupId")
+    ),
     ("ec2", "security-group-rule"): _ids("SecurityGroupRuleIds", "SecurityGroupRuleId"),
+    ("ec2", "subnet"): _tagged("subnet", "SubnetId"),
+    ("ec2", "volume"): _tagged("volume", "VolumeId"),
     ("eks", "addon"): _addon,
     ("eks", "cluster"): _cluster,
     ("eks", "nodegroup"): _nodegroup,
     ("events", "event-bus"): _bus,
     ("events", "rule-on-custom-event-bus"): _rule_elsewhere,
     ("events", "rule-on-default-event-bus"): _rule,
+    ("iam", "instance-profile"): _instance_profile,
     ("iam", "role"): _role,
     ("lambda", "function"): _function,
     ("logs", "log-group"): _log_group,

@@ -86,10 +86,50 @@ class State:
             for secret in secretsmanager_backends[self.account][self.region].secrets.values()
         }
 
+    def launch_template(self, named: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+        """The id and the data of a launch template's version, named as in a request; None if there is none."""
+        identity, name = named.get("LaunchTemplateId"), named.get("LaunchTemplateName")
+        for template in ec2_backends[self.account][self.region].launch_templates.values():
+            if identity == template.id or name == template.name:
+                return template.id, template.get_version(named.get("Version") or "$Default").data
+        return None
+
+    def profile_roles(self, profile: Mapping[str, Any]) -> list[str]:
+        """The ARNs of the roles in an instance profile, given by name or ARN."""
+        return [
+            role.arn
+            for known in self._profiles()
+            if profile.get("Name") == known.name or profile.get("Arn") == known.arn
+            for role in known.roles
+        ]
+
+    def instance_profile(self, name: str, path: str | None = None) -> str:
+        """The ARN of an instance profile; with a path, of one that a call creates."""
+        made = f"arn:aws:iam::{self.account}:instance-profile{path or '/'}{name}"
+        known = next((str(known.arn) for known in self._profiles() if known.name == name), made)
+        return made if path else known
+
+    def _profile_tags(self, arn: str) -> Tags:
+        found = next((known for known in self._profiles() if known.arn == arn), None)
+        return {} if found is None else {tag["Key"]: tag["Value"] for tag in found.tags}
+
+    def _profiles(self) -> list[Any]:
+        return list(iam_backends[self.account]["aws"].instance_profiles.values())
+
+    def role_arn(self, name: str) -> str:
+        """The ARN of a role that a call names without one."""
+        if name.startswith("arn:"):
+            return name
+        roles = iam_backends[self.account]["aws"].roles.values()
+        unknown = f"arn:aws:iam::{self.account}:role/{name}"
+        return next((str(role.arn) for role in roles if role.name == name), unknown)
+
     def tags(self, arn: str) -> Tags:
         """The tags of a resource. Raises Unknown for a type whose tags are not read here."""
         _, _, service, _, _, rest = arn.split(":", 5)
         kind, _, name = rest.partition("/")
+        if name == "*":
+            return {}  # a resource that the call creates
         if service == "ec2":
             return {
                 tag["key"]: tag["value"]
@@ -99,8 +139,8 @@ class State:
             return next((group.tags for group in self.groups() if group.arn == arn), {})
         if service == "eks" and kind == "nodegroup":
             return next((tags for known, tags in self.nodegroups().values() if known == arn), {})
-        if service == "iam" and kind == "role":
-            return self.role_tags(arn)
+        if service == "iam" and kind in ("role", "instance-profile"):
+            return self.role_tags(arn) if kind == "role" else self._profile_tags(arn)
         found = self.tags_of_own(arn)
         if found is None:
             raise Unknown(f"the tags of {service} {kind}")

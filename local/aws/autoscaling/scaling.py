@@ -17,7 +17,7 @@ from local.aws.api.own_services import Document
 from local.aws.api.service_context import ServiceContext
 from local.aws.autoscaling.group import TERMINATING, Activity, Group, Hook, Member, instant
 from local.aws.ec2.ec2 import InstanceLives
-from local.aws.ec2.launch_faults import Launch, LaunchFaults
+from local.aws.ec2.launch_faults import AUTO_SCALING, Launch, LaunchFaults
 from local.aws.timers import Timers
 
 #: Seconds until a refused launch is tried again: the first time, and at most [est].
@@ -143,11 +143,12 @@ class Scaling:
         first: str | None = None
         for subnet, zone in order:
             others = [other for other in zones if other != zone]
-            launch = Launch(group.nodegroup, group.instance_type, subnet, zone, others)
+            by = f"arn:aws:sts::{self._service_context.account_id}:{AUTO_SCALING}"
+            launch = Launch(group.nodegroup, group.instance_type, subnet, zone, others, by)
             refusal = self._faults.refusal(launch, running)
             if refusal is None:
                 return subnet, zone, None
-            first = first or refusal
+            first = first or refusal.activity()
         return order[0][0], order[0][1], first
 
     def running(self) -> list[str]:

@@ -5,6 +5,8 @@ This file only holds what is broken. The texts are AWS's; EC2, Auto Scaling and 
 
 from dataclasses import dataclass, field
 
+from local.aws.ec2.launch_refusal import LaunchRefusal
+
 #: vCPUs of an instance type in a quota; other types count by the usual number of their size.
 VCPUS = {"t3.medium": 2, "g5.xlarge": 4, "g4dn.xlarge": 4, "g6.xlarge": 4, "g6e.xlarge": 4}
 SIZES = {"medium": 2, "large": 2, "xlarge": 4, "2xlarge": 8, "4xlarge": 16, "8xlarge": 32, "12xlarge": 48}
@@ -95,8 +97,8 @@ class Faults:
 
     def refusal(
         self, instance_type: str, zone: str, other_zones: list[str], running: list[str]
-    ) -> str | None:
-        """Why EC2 would not launch one more, in the words of an Auto Scaling activity; None if it would.
+    ) -> LaunchRefusal | None:
+        """Why EC2 would not launch one more on-demand instance; None if it would.
 
         `running` are the types of all running instances.
         """
@@ -106,25 +108,24 @@ class Faults:
         limit = self.gpu_vcpu_limit
         wanted = gpu_vcpus([*running, instance_type])
         if limit is not None and counts_as_gpu(instance_type) and wanted > limit:
-            return (
-                "Could not launch On-Demand Instances. VcpuLimitExceeded - You have requested more vCPU"
-                f" capacity than your current vCPU limit of {limit} allows for the instance bucket that"
-                " the specified instance type belongs to. Please visit"
-                " http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit."
-                " Launching EC2 instance failed."
+            return LaunchRefusal(
+                "VcpuLimitExceeded",
+                f"You have requested more vCPU capacity than your current vCPU limit of {limit} allows for"
+                " the instance bucket that the specified instance type belongs to. Please visit"
+                " http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit.",
             )
         return None
 
-    def insufficient(self, instance_type: str, zone: str, other_zones: list[str]) -> str:
-        """The text of an Auto Scaling activity when EC2 has no capacity left there."""
+    def insufficient(self, instance_type: str, zone: str, other_zones: list[str]) -> LaunchRefusal:
+        """EC2 has no capacity left there."""
         elsewhere = ", ".join(other for other in other_zones if other not in self._no_capacity)
         hint = f" or choosing {elsewhere}" if elsewhere else ""
-        return (
-            "Could not launch On-Demand Instances. InsufficientInstanceCapacity - We currently do not"
-            f" have sufficient {instance_type} capacity in the Availability Zone you requested ({zone})."
-            " Our system will be working on provisioning additional capacity. You can currently get"
-            f" {instance_type} capacity by not specifying an Availability Zone in your request{hint}."
-            " Launching EC2 instance failed."
+        return LaunchRefusal(
+            "InsufficientInstanceCapacity",
+            f"We currently do not have sufficient {instance_type} capacity in the Availability Zone you"
+            f" requested ({zone}). Our system will be working on provisioning additional capacity. You can"
+            f" currently get {instance_type} capacity by not specifying an Availability Zone in your"
+            f" request{hint}.",
         )
 
 

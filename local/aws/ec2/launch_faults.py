@@ -1,23 +1,30 @@
-"""Why Auto Scaling cannot launch an instance for a node group while a fault is on, in AWS's words."""
+"""Why EC2 cannot launch an instance for a pool while a fault is on. Node groups and fleets launch through it."""
 
 from dataclasses import dataclass
 
 from local.aws.ec2.ec2_faults import Faults
+from local.aws.ec2.launch_refusal import LaunchRefusal
 from local.faults.switches import Switches
 from local.fleet.gpus.hardware import has_gpus
 
-_FAILED = " Launching EC2 instance failed."
+#: Who launches for a node group, after the account in the ARN.
+AUTO_SCALING = "assumed-role/AWSServiceRoleForAutoScaling/AutoScaling"
 
 
 @dataclass(frozen=True)
 class Launch:
-    """One planned launch: for which node group ("" for none), which type, and where."""
+    """One planned launch: for which pool, which type, where, and by whom.
 
-    nodegroup: str
+    `pool` is the name of its node group or NodePool, "" for none. `by` is the session that launches.
+    """
+
+    pool: str
     instance_type: str
     subnet: str
     zone: str
     other_zones: list[str]
+    by: str
+    spot: bool = False
 
 
 class LaunchFaults:
@@ -33,27 +40,33 @@ class LaunchFaults:
         """Whether the number of running instances matters."""
         return self._faults.limits(instance_type)
 
-    def refusal(self, launch: Launch, running: list[str]) -> str | None:
-        """Why the launch fails, in the words of an Auto Scaling activity; None if it succeeds."""
+    def refusal(self, launch: Launch, running: list[str]) -> LaunchRefusal | None:
+        """Why the launch fails; None if it succeeds."""
         if self._on("no-capacity", launch):
             return self._faults.insufficient(launch.instance_type, launch.zone, launch.other_zones)
         if self._on("launch-denied", launch):
-            return self._denied()
+            return self._denied(launch.by)
         if self._on("no-addresses", launch):
-            return (
+            return LaunchRefusal(
+                "InsufficientFreeAddressesInSubnet",
                 f"There are not enough free addresses in subnet '{launch.subnet}' to satisfy the requested"
-                f" number of instances.{_FAILED}"
+                " number of instances.",
             )
-        return self._faults.refusal(launch.instance_type, launch.zone, launch.other_zones, running)
+        refusal = self._faults.refusal(launch.instance_type, launch.zone, launch.other_zones, running)
+        if launch.spot and refusal is not None and refusal.code == "VcpuLimitExceeded":
+            # Spot has a quota of its own. Here one fault lowers both.
+            return LaunchRefusal("MaxSpotInstanceCountExceeded", "Max spot instance count exceeded")
+        return refusal
 
-    def _denied(self) -> str:
-        who = f"arn:aws:sts::{self._account_id}:assumed-role/AWSServiceRoleForAutoScaling/AutoScaling"
+    def _denied(self, by: str) -> LaunchRefusal:
         what = f"arn:aws:ec2:{self._region}:{self._account_id}:instance/*"
-        return (
-            f"You are not authorized to perform this operation. User: {who} is not authorized to perform:"
-            f" ec2:RunInstances on resource: {what} with an explicit deny in a service control policy.{_FAILED}"
+        # The whole text, for a fleet: aws/karpenter-provider-aws 7370.
+        return LaunchRefusal(
+            "UnauthorizedOperation",
+            f"You are not authorized to perform this operation. User: {by} is not authorized to perform:"
+            f" ec2:RunInstances on resource: {what} with an explicit deny in a service control policy.",
         )
 
     def _on(self, fault: str, launch: Launch) -> bool:
         # The system nodes belong to no pool.
-        return has_gpus(launch.instance_type) and self._switches.holds(fault, launch.nodegroup)
+        return has_gpus(launch.instance_type) and self._switches.holds(fault, launch.pool)

@@ -15,9 +15,12 @@ POLICIES = (
     "AmazonEKSEditPolicy",
     "AmazonEKSViewPolicy",
     "AmazonEKSAdminViewPolicy",
+    "AmazonEKSAutoNodePolicy",
 )
 #: The type of an entry that gives nodes the group eks:kube-proxy-windows.
 WINDOWS = "EC2_WINDOWS"
+#: The types of the entries by which a kubelet joins (EKS user guide, creating-access-entries). EC2 is Auto Mode's.
+_OF_NODES = ("EC2", "EC2_LINUX", WINDOWS)
 POLICY_ARN = "arn:aws:eks::aws:cluster-access-policy/"
 
 
@@ -40,6 +43,7 @@ class Access:
         self._of_nodes: set[tuple[str, str]] = set()
         self._pod_identities: dict[tuple[str, str], Document] = {}
         clusters.removed.append(self._forget)
+        clusters.auto_mode_switched.append(self._let_auto_mode_in)
 
     def create_access_entry(self, request: Document) -> Document:
         cluster, principal = request["clusterName"], request["principalArn"]
@@ -53,6 +57,7 @@ class Access:
         groups = request.get("kubernetesGroups") or []
         _check_groups(groups)
         kind_of_entry = request.get("type") or "STANDARD"
+        _check_type(kind_of_entry, request)
         kind, _, name = principal.rpartition(":")[2].partition("/")
         identity = secrets.token_hex(8)
         now = self._service_context.clock.now()
@@ -90,6 +95,21 @@ class Access:
         kind = WINDOWS if nodegroup.ami_type.startswith("WINDOWS") else "EC2_LINUX"
         self.create_access_entry({"clusterName": key[0], "principalArn": key[1], "type": kind})
         self._of_nodes.add(key)
+
+    def _let_auto_mode_in(self, name: str) -> None:
+        """Gives the role of Auto Mode's built-in node pools its access entry. Without such pools EKS makes none.
+
+        terraform-aws-modules/terraform-aws-eks 3578.
+        """
+        compute = self._clusters.cluster(name).document.get("computeConfig") or {}
+        role = compute.get("nodeRoleArn")
+        if not compute.get("enabled") or not role or (name, role) in self._entries:
+            return
+        request = {"clusterName": name, "principalArn": role}
+        self.create_access_entry({**request, "type": "EC2"})
+        scope = {"type": "cluster", "namespaces": []}
+        policy = POLICY_ARN + "AmazonEKSAutoNodePolicy"
+        self.associate_access_policy({**request, "policyArn": policy, "accessScope": scope})
 
     def forget_nodes(self, nodegroup: Nodegroup, left: list[Nodegroup]) -> None:
         """Removes an entry that EKS made, when no node group has its role any more."""
@@ -205,6 +225,12 @@ class Access:
             ]
         }
 
+    def pod_role(self, cluster: str, namespace: str, service_account: str) -> str | None:
+        """The role that the service account's association names; None without an association."""
+        wanted = {"clusterName": cluster, "namespace": namespace, "serviceAccount": service_account}
+        associations = list(self._pod_identities.values())
+        return next((each["roleArn"] for each in associations if wanted.items() <= each.items()), None)
+
     def update_pod_identity_association(self, request: Document) -> Document:
         known = self._pod_identity(request)
         known["roleArn"] = request.get("roleArn") or known["roleArn"]
@@ -262,9 +288,19 @@ def _check_groups(groups: list[str]) -> None:
             )
 
 
+def _check_type(kind: str, request: Document) -> None:
+    """EKS user guide, creating-access-entries: only a standard entry names groups or a user of its own."""
+    for member in ("kubernetesGroups", "username"):
+        if kind in _OF_NODES and request.get(member):
+            raise AwsError(
+                "InvalidParameterException",
+                f"{member} cannot be specified for an access entry of type {kind}",
+            )
+
+
 def _username(principal: str, kind: str) -> str:
     """EKS's user name for a principal whose entry names no user."""
-    if kind in (WINDOWS, "EC2_LINUX"):
+    if kind in _OF_NODES:
         return "system:node:{{EC2PrivateDNSName}}"
     if ":role/" not in principal:
         return principal

@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 
 from local.aws.api.own_services import AwsError, Document
 from local.aws.api.service_context import ServiceContext
+from local.aws.eks import auto_mode
 from local.aws.eks.updates import Owner, Updates
 from local.aws.timers import Timers
 from local.fleet.boot.images import minor
@@ -23,6 +24,8 @@ SUPPORTED_VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35")
 CREATE_SECONDS, DELETE_SECONDS, UPDATE_SECONDS = 2.0, 2.0, 5.0
 #: An update of the version takes some minutes (EKS API reference, UpdateClusterVersion) [est].
 VERSION_SECONDS = 8 * 60.0
+#: A switch of Auto Mode [est].
+AUTO_MODE_SECONDS = 60.0
 #: A kubelet may be three minor versions older than the API server (EKS user guide, update-cluster).
 SKEW = 3
 CHANGEABLE = ("logging", "accessConfig", "upgradePolicy", "deletionProtection", "zonalShiftConfig")
@@ -53,6 +56,8 @@ class Clusters:
         self.node_versions: Callable[[str], dict[str, str]] = lambda _: {}
         #: Called with the name of a deleted cluster.
         self.removed: list[Callable[[str], None]] = []
+        #: Called with the name of a cluster after Auto Mode was switched on or off there.
+        self.auto_mode_switched: list[Callable[[str], None]] = []
 
     def control_plane(self, endpoint: str, certificate_authority_base64: str) -> None:
         """The address of the control plane. Until it is set, clusters stay CREATING."""
@@ -74,6 +79,7 @@ class Clusters:
         version = request.get("version") or SUPPORTED_VERSIONS[-1]
         if version not in SUPPORTED_VERSIONS:
             raise AwsError("InvalidParameterException", f"unsupported Kubernetes version {version}")
+        auto_mode.check_creation(request)
         with self._lock:
             if name in self._clusters:
                 raise AwsError(
@@ -82,6 +88,8 @@ class Clusters:
             cluster = Cluster(name, self._service_context.clock.now(), self._document(request, version))
             self._clusters[name] = cluster
         self._keep_logs(cluster)
+        if auto_mode.switched(request):
+            self._tell_of_auto_mode(cluster)
         self._timers.after(CREATE_SECONDS, lambda: self._activate(cluster))
         return {"cluster": self._described(cluster)}
 
@@ -102,8 +110,13 @@ class Clusters:
 
     def update_cluster_config(self, request: Document) -> Document:
         cluster = self._idle(request["name"])
+        if auto_mode.switched(request) is not None:
+            return self._switch_auto_mode(cluster, request)
         vpc = request.get("resourcesVpcConfig") or {}
         changed = {key: request[key] for key in CHANGEABLE if key in request}
+        if not vpc and not changed:
+            # aws-controllers-k8s/community 3046
+            raise AwsError("InvalidParameterException", "The type for cluster update was not provided.")
         cluster.document["resourcesVpcConfig"] |= vpc
         for key, value in changed.items():
             known = cluster.document.get(key)
@@ -140,6 +153,23 @@ class Clusters:
 
         self._timers.after(VERSION_SECONDS, finish)
         return {"update": update.document()}
+
+    def _switch_auto_mode(self, cluster: Cluster, request: Document) -> Document:
+        auto_mode.check_update(request, cluster.document)
+        update = self._updates.start(Owner(cluster.name), "AutoModeUpdate", auto_mode.parameters(request))
+        cluster.status = "UPDATING"
+
+        def finish() -> None:
+            cluster.document |= auto_mode.settings(request, cluster.document)
+            cluster.status, update.status = "ACTIVE", "Successful"
+            self._tell_of_auto_mode(cluster)
+
+        self._timers.after(AUTO_MODE_SECONDS, finish)
+        return {"update": update.document()}
+
+    def _tell_of_auto_mode(self, cluster: Cluster) -> None:
+        for listener in self.auto_mode_switched:
+            listener(cluster.name)
 
     def _check_skew(self, cluster: Cluster, version: str) -> None:
         """Whether the new version leaves no node group too far behind."""
@@ -222,7 +252,7 @@ class Clusters:
         vpc_id = subnets[0]["VpcId"]
         region, issuer = self._service_context.region, secrets.token_hex(16).upper()
         access = request.get("accessConfig") or {}
-        network = request.get("kubernetesNetworkConfig") or {}
+        auto = auto_mode.settings(request, {}) if auto_mode.switched(request) is not None else {}
         return {
             "name": name,
             "arn": self._service_context.arn("eks", f"cluster/{name}"),
@@ -238,7 +268,13 @@ class Clusters:
                 "endpointPrivateAccess": vpc.get("endpointPrivateAccess", False),
                 "publicAccessCidrs": vpc.get("publicAccessCidrs") or ["0.0.0.0/0"],
             },
-            "kubernetesNetworkConfig": {"serviceIpv4Cidr": "10.100.0.0/16", "ipFamily": "ipv4", **network},
+            **auto,
+            "kubernetesNetworkConfig": {
+                "serviceIpv4Cidr": "10.100.0.0/16",
+                "ipFamily": "ipv4",
+                "elasticLoadBalancing": {"enabled": False},
+                **(request.get("kubernetesNetworkConfig") or {}),
+            },
             "logging": request.get("logging") or {"clusterLogging": []},
             "identity": {"oidc": {"issuer": f"https://oidc.eks.{region}.amazonaws.com/id/{issuer}"}},
             "platformVersion": "eks.9",

@@ -13,6 +13,7 @@ from local.fleet.programs import broken as programs_broken
 from local.fleet.programs import cuda as programs_cuda
 from local.fleet.programs import device_plugin as programs_device_plugin
 from local.fleet.programs import feature_discovery as programs_feature_discovery
+from local.fleet.programs import karpenter as programs_karpenter
 from local.fleet.programs import nccl as programs_nccl
 from local.fleet.programs import operator as programs_operator
 from local.fleet.world import labels
@@ -35,6 +36,7 @@ def program_of(container: Container) -> Program:
     metadata = labels(container.pod.pod)
     operand = programs_feature_discovery.find(metadata) or programs_operator.find(metadata, container.name)
     operand = operand or programs_device_plugin.find(metadata, container.name)
+    operand = operand or programs_karpenter.find(container)
     if operand:
         return operand(container)
     for sign, tool in _TOOLS:

@@ -1,21 +1,19 @@
 """NVIDIA's own chart of the device plugin, from the Go module that NVIDIA publishes it in.
 
 Its chart repository is a web page, which the embedded cloud does not need: the module proxy serves the same files, and
-Go compares them with the checksum in go.sum. This file has the cache; toolchain.py finds Go. Only a lab that installs
-the chart needs it.
+Go compares them with the checksum in go.sum. This file has the cache; go_module.py fetches, and toolchain.py finds Go.
+Only a lab that installs the chart needs it.
 """
 
 import fcntl
-import json
-import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from lamplighter.errors import OutsideFailed
 from local.cache_folder import cache_folder
+from local.kubernetes.go_module import download
 from local.kubernetes.toolchain import find_go
 
 MODULE = "github.com/NVIDIA/k8s-device-plugin"
@@ -49,33 +47,9 @@ def _fetch(chart: Path, progress: Progress) -> None:
     go = find_go(cache_folder() / "go", progress)
     progress(f"Fetching NVIDIA's device-plugin chart from the Go module {MODULE} {VERSION}: once.")
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=chart.parent) as scratch:
-        module = _download(go, Path(scratch))
+        try:
+            module = download(go, MODULE, _PINNED, Path(scratch))
+        except OutsideFailed as error:
+            raise OutsideFailed(f"no device-plugin chart: {error}") from error
         shutil.copytree(module / _CHART, Path(scratch) / "chart")
         (Path(scratch) / "chart").replace(chart)
-
-
-def _download(go: Path, scratch: Path) -> Path:
-    """The folder of the module, after Go has compared it with go.sum."""
-    for pinned in _PINNED.iterdir():
-        (scratch / pinned.name).write_bytes(pinned.read_bytes())
-    environment = os.environ | {
-        "GOFLAGS": "-mod=readonly -modcacherw",
-        "GOTOOLCHAIN": "local",
-        "GOPATH": str(scratch / "path"),
-        "GOMODCACHE": str(scratch / "modules"),
-        "GOCACHE": str(scratch / "build"),
-    }
-    command = [str(go), "mod", "download", "-json", MODULE]
-    done = subprocess.run(command, cwd=scratch, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise OutsideFailed(f"no device-plugin chart: go mod download {MODULE} {VERSION}: {_why(done)}")
-    return Path(json.loads(done.stdout)["Dir"])
-
-
-def _why(done: subprocess.CompletedProcess[str]) -> str:
-    """The first lines of the reason. Go writes it to either output."""
-    try:
-        said = str(json.loads(done.stdout)["Error"])
-    except (ValueError, KeyError):
-        said = done.stderr or done.stdout
-    return " / ".join(line.strip() for line in said.strip().splitlines()[:4])

@@ -10,6 +10,8 @@ from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, is_abs
 
 #: Virtual seconds between two reads, and after which CloudFormation gives up.
 LOOK_EVERY = 10.0
+#: The settings that switch Auto Mode.
+AUTO_MODE = frozenset({"ComputeConfig", "KubernetesNetworkConfig", "StorageConfig"})
 GIVE_UP_AFTER = 3600.0
 
 
@@ -111,11 +113,32 @@ def _cluster_changed(order: Order, physical: Physical) -> Physical:
             value = fitted("eks", "update_cluster_config", key, _updatable(member, order.get(member)))
             reply = order.call("eks", "update_cluster_config", name=name, **{key: value})
             updated(order, reply["update"], name=name)
+    request = _auto_mode(order) if changed & AUTO_MODE else {}
+    if request:
+        reply = order.call("eks", "update_cluster_config", name=name, **request)
+        updated(order, reply["update"], name=name)
     if "Logging" in changed:
         reply = order.call("eks", "update_cluster_config", name=name, **_cluster_parameters(order))
         updated(order, reply["update"], name=name)
     retag(order, physical.attribute("Arn"))
     return physical
+
+
+def _auto_mode(order: Order) -> dict[str, Any]:
+    """The settings of Auto Mode, which EKS takes only together. Raises Failed for a change of the services' range."""
+    old, new = (each.get("KubernetesNetworkConfig") or {} for each in (order.old, order.properties))
+    fixed = ("ServiceIpv4Cidr", "IpFamily")
+    if [old.get(key) for key in fixed] != [new.get(key) for key in fixed]:
+        raise Failed(f"{order.logical_id}: the network of the services cannot be changed")
+    given = {member: order.get(member) for member in sorted(AUTO_MODE) if order.get(member)}
+    if "KubernetesNetworkConfig" in given:
+        given["KubernetesNetworkConfig"] = {key: each for key, each in new.items() if key not in fixed}
+    names = {member: member[0].lower() + member[1:] for member in given}
+    return {
+        names[member]: fitted("eks", "update_cluster_config", names[member], value)
+        for member, value in given.items()
+        if value
+    }
 
 
 def _updatable(member: str, value: dict[str, Any]) -> dict[str, Any]:
@@ -209,9 +232,7 @@ KINDS = {
         _cluster,
         _cluster_changed,
         _cluster_deleted,
-        frozenset(
-            {"Name", "RoleArn", "KubernetesNetworkConfig", "EncryptionConfig", "BootstrapSelfManagedAddons"}
-        ),
+        frozenset({"Name", "RoleArn", "EncryptionConfig", "BootstrapSelfManagedAddons"}),
         "map",
     ),
     "AWS::EKS::Addon": Kind(

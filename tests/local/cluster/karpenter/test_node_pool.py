@@ -1,0 +1,124 @@
+"""The real controller makes a static NodePool's machines through the embedded EC2, and ends them."""
+
+import pytest
+
+from tests.local.cluster.karpenter.conftest import Karpenter
+from tests.local.cluster.lab import await_true
+from tests.local.cluster.test_token_webhook import CLUSTER
+
+NAME = "gpu-lab-gpu"
+NODE_ROLE = "lab-karpenter-node"
+CLASSES, POOLS, CLAIMS = (
+    "/apis/karpenter.k8s.aws/v1/ec2nodeclasses",
+    "/apis/karpenter.sh/v1/nodepools",
+    "/apis/karpenter.sh/v1/nodeclaims",
+)
+
+
+@pytest.fixture(scope="module")
+def pool(karpenter: Karpenter):
+    """A static NodePool of no nodes, and its NodeClass, both ready."""
+    karpenter.await_ready()
+    aws, kubernetes = karpenter.aws, karpenter.lab.kubernetes
+    arn = aws.role(NODE_ROLE)
+    aws.call("eks", "create_access_entry", clusterName=CLUSTER, principalArn=arn, type="EC2_LINUX")
+    network = aws.call("eks", "describe_cluster", name=CLUSTER)["cluster"]["resourcesVpcConfig"]
+    kubernetes.create(CLASSES, _node_class(network))
+    kubernetes.create(POOLS, _node_pool())
+    await_true(lambda: _condition(kubernetes.get(f"{CLASSES}/{NAME}")) == "True", "the NodeClass is ready")
+    await_true(lambda: _condition(kubernetes.get(f"{POOLS}/{NAME}")) == "True", "the NodePool is ready")
+    yield karpenter
+    kubernetes.delete(f"{POOLS}/{NAME}")
+    kubernetes.delete(f"{CLASSES}/{NAME}")
+    await_true(lambda: not kubernetes.find(f"{CLASSES}/{NAME}"), "Karpenter has let the NodeClass go")
+
+
+def test_one_replica_is_one_instance_with_the_tags_of_its_pool(pool: Karpenter) -> None:
+    _scale(pool, 1)
+
+    claim = await_true(lambda: _launched(pool), "a NodeClaim was launched")
+
+    [instance] = _instances(pool)
+    assert claim["status"]["providerID"].endswith(f"/{instance['InstanceId']}")
+    assert instance["InstanceType"] == "g5.xlarge"
+    tags = {tag["Key"]: tag["Value"] for tag in instance["Tags"]}
+    assert tags["karpenter.sh/nodepool"] == NAME
+    assert tags["eks:eks-cluster-name"] == CLUSTER
+
+
+def test_no_replica_is_no_instance(pool: Karpenter) -> None:
+    _scale(pool, 1)
+    await_true(lambda: _launched(pool), "a NodeClaim was launched")
+
+    _scale(pool, 0)
+
+    await_true(lambda: not pool.lab.kubernetes.get(CLAIMS)["items"], "the NodeClaim is gone")
+    assert not _instances(pool)
+
+
+def _scale(pool: Karpenter, replicas: int) -> None:
+    pool.lab.kubernetes.merge(f"{POOLS}/{NAME}", {"spec": {"replicas": replicas}})
+
+
+def _launched(pool: Karpenter):
+    claims = pool.lab.kubernetes.get(CLAIMS)["items"]
+    return next((one for one in claims if _condition(one, "Launched") == "True"), None)
+
+
+def _instances(pool: Karpenter) -> list[dict]:
+    """The pool's instances that are not terminated."""
+    wanted = [
+        {"Name": "tag:karpenter.sh/nodepool", "Values": [NAME]},
+        {"Name": "instance-state-name", "Values": ["pending", "running", "stopping", "stopped"]},
+    ]
+    found = pool.aws.call("ec2", "describe_instances", Filters=wanted)["Reservations"]
+    return [instance for reservation in found for instance in reservation["Instances"]]
+
+
+def _condition(item: dict, kind: str = "Ready") -> str:
+    conditions = item.get("status", {}).get("conditions", [])
+    return next((one["status"] for one in conditions if one["type"] == kind), "")
+
+
+def _node_class(network: dict) -> dict:
+    return {
+        "apiVersion": "karpenter.k8s.aws/v1",
+        "kind": "EC2NodeClass",
+        "metadata": {"name": NAME},
+        "spec": {
+            "role": NODE_ROLE,
+            "amiSelectorTerms": [{"alias": "al2023@v20260724"}],
+            "subnetSelectorTerms": [{"id": subnet} for subnet in network["subnetIds"]],
+            "securityGroupSelectorTerms": [{"id": network["clusterSecurityGroupId"]}],
+        },
+    }
+
+
+def _node_pool() -> dict:
+    requirements = {
+        "node.kubernetes.io/instance-type": "g5.xlarge",
+        "karpenter.sh/capacity-type": "on-demand",
+        "topology.kubernetes.io/zone": "ap-northeast-2a",
+    }
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": NAME},
+        "spec": {
+            "replicas": 0,
+            "limits": {"nodes": 2},
+            "disruption": {"consolidateAfter": "Never", "budgets": [{"nodes": "0"}]},
+            "template": {
+                "spec": {
+                    "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": NAME},
+                    "taints": [{"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}],
+                    "expireAfter": "14h",
+                    "terminationGracePeriod": "10m",
+                    "requirements": [
+                        {"key": key, "operator": "In", "values": [value]}
+                        for key, value in requirements.items()
+                    ],
+                }
+            },
+        },
+    }
