@@ -44,7 +44,7 @@ class FleetLab:
         )
         return made["Subnet"]["SubnetId"]
 
-    def template(self, name="karpenter.k8s.aws/1", tags=TAGS, role="", **data):
+    def template(self, name="karpenter.k8s.aws/1", tags=TAGS, role="", dry_run=False, **data):
         """A launch template with the settings that Karpenter writes."""
         of_interfaces = {"ResourceType": "network-interface", "Tags": listed(tags)}
         written = {
@@ -70,6 +70,7 @@ class FleetLab:
             LaunchTemplateName=name,
             LaunchTemplateData={key: value for key, value in written.items() if value is not None},
             TagSpecifications=given,
+            DryRun=dry_run,
         )
         return made["LaunchTemplate"]["LaunchTemplateId"]
 
