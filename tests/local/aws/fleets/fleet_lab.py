@@ -82,6 +82,7 @@ class FleetLab:
         spot=False,
         role="",
         tags=TAGS,
+        session_tags=(),
         template="karpenter.k8s.aws/1",
         **more,
     ):
@@ -115,7 +116,8 @@ class FleetLab:
             **options,
             **more,
         }
-        return self.aws.call("ec2", "create_fleet", role=role, **request)
+        around = self.aws.embedded.around
+        return around.call("ec2", "create_fleet", request, role=role, session_tags=session_tags)
 
     def instance(self, fleet):
         """The first instance that the fleet launched."""
