@@ -7,6 +7,7 @@ policy (the admin of `local up`) may do everything.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -49,6 +50,8 @@ _REFUSALS = {
 }
 
 Refused = Callable[[str, str, str], Refusal | None]
+#: Where moto's session keeps its tags here.
+_TAGS = "session_tags"
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,10 @@ class Credentials:
         }
 
 
-def assume(role_arn: str, session: str, region: str) -> Credentials:
-    """Temporary credentials of a role, as AWS gives them to a function or a state machine."""
+def assume(
+    role_arn: str, session: str, region: str, tags: Mapping[str, str] = MappingProxyType({})
+) -> Credentials:
+    """Temporary credentials of a role, as AWS gives them to a function or a state machine. `tags` are the session's."""
     role = sts_backends[ACCOUNT][PARTITION].assume_role(
         region_name=region,
         role_session_name=session[:64],
@@ -76,6 +81,7 @@ def assume(role_arn: str, session: str, region: str) -> Credentials:
         duration=3600,
         external_id="",
     )
+    vars(role)[_TAGS] = dict(tags)
     return Credentials(role.access_key_id, role.secret_access_key, role.session_token)
 
 
@@ -149,7 +155,8 @@ def _session(session: Any) -> Caller:
         user_id=session.user_id,
         policies=tuple(_policies(role)),
         boundary=_boundary(role),
-        tags={tag["Key"]: tag["Value"] for tag in role.tags or []},
+        # A tag of the session counts before the role's tag of the same name (IAM user guide, id_session-tags).
+        tags={tag["Key"]: tag["Value"] for tag in role.tags or []} | vars(session).get(_TAGS, {}),
     )
 
 

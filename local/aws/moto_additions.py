@@ -60,7 +60,8 @@ class MotoAdditions:
         launches = LaunchFaults(
             self.faults, self.switches, service_context.account_id, service_context.region
         )
-        InstantFleets(launches, FleetRights(service_context.state)).install()
+        fleets = InstantFleets(launches, FleetRights(service_context.state))
+        fleets.install()
         scaling = Scaling(service_context, self._timers, lives, launches)
         autoscaling = AutoScaling(service_context, scaling)
         updates = Updates(service_context.clock)
@@ -85,6 +86,7 @@ class MotoAdditions:
             scaling=scaling,
             nodegroups=nodegroups,
             joined=self._nodes.joined,
+            fleets=fleets.subnets,
         ).install()
         NetworkFaults(self.switches, service_context, scaling)
         self.paths = NetworkPaths(service_context)

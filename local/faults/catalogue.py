@@ -32,7 +32,7 @@ _RUNNING = "nodes that run and nodes to come"
 _COMING = "nodes that start from now on"
 _LAUNCHES = "launches from now on"
 _PODS = "pods that ask for the pool's GPUs from now on"
-_RETRY = "the Auto Scaling group tries again within five minutes"
+_RETRY = "the Auto Scaling group, or Karpenter, tries again within five minutes"
 _NEXT_TRY = "the kubelet's next try, within five minutes, succeeds"
 _NEW_PODS = "new pods are well; one that has failed stays failed"
 
@@ -41,29 +41,33 @@ _ALL = (
         "no-capacity",
         "EC2 has no instance of the pool's type in any of its zones",
         _LAUNCHES,
-        "InsufficientInstanceCapacity in the scaling activities, health issue AsgInstanceLaunchFailures",
+        "InsufficientInstanceCapacity in the scaling activities, health issue AsgInstanceLaunchFailures; of a NodePool "
+        "in the events of its NodeClaims",
         _RETRY,
     ),
     Fault(
         "vcpu-quota",
         "the account's vCPU quota for G and VT instances is what runs now, and not one more",
         _LAUNCHES,
-        "VcpuLimitExceeded in the scaling activities; Service Quotas shows the lower L-DB2E81BA",
+        "VcpuLimitExceeded in the scaling activities, or in the first event of a NodeClaim; Service Quotas shows the "
+        "lower L-DB2E81BA",
         _RETRY,
         Reach.ACCOUNT,
     ),
     Fault(
         "launch-denied",
-        "IAM refuses ec2:RunInstances to Auto Scaling's service-linked role",
+        "IAM refuses ec2:RunInstances to Auto Scaling's service-linked role, or to Karpenter's",
         _LAUNCHES,
-        "'You are not authorized to perform this operation' in the scaling activities, the node group DEGRADED",
+        "'You are not authorized to perform this operation' in the scaling activities, the node group DEGRADED; of a "
+        "NodePool in the condition Launched of its NodeClaim",
         _RETRY,
     ),
     Fault(
         "no-addresses",
         "the pool's subnets have no free address",
         _LAUNCHES,
-        "'not enough free addresses in subnet', health issue InsufficientFreeAddresses, AvailableIpAddressCount 0",
+        "'not enough free addresses in subnet', health issue InsufficientFreeAddresses, AvailableIpAddressCount 0; of "
+        "a NodePool in the events of its NodeClaims",
         _RETRY,
     ),
     Fault(

@@ -15,7 +15,7 @@ from botocore.config import Config
 
 from local.aws.api.own_services import Document
 from local.aws.authorization.state import State
-from local.aws.iam import Service, refuse_untrusted
+from local.aws.iam import Service, assume, refuse_untrusted
 from local.clock import VirtualClock
 
 #: One try, because a retry of the SDK would sleep in real time. It is as long as the longest function (15 minutes).
@@ -26,6 +26,8 @@ SDK = Config(
 
 #: The fiber for whose work a call is made: local/clock_fibers.py.
 FIBER_HEADER = "x-lamplighter-fiber"
+#: Names and values.
+Tags = tuple[tuple[str, str], ...]
 
 
 @dataclass
@@ -40,7 +42,7 @@ class ServiceContext:
     account_id: str = "123456789012"
     #: Puts an event of an AWS service on the default bus. PutEvents refuses such events. EventBridge sets this.
     tell: Callable[[Document], None] = lambda _: None
-    _clients: dict[tuple[str, str], BaseClient] = field(default_factory=dict)
+    _clients: dict[tuple[str, str, Tags], BaseClient] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     #: One session for all services, because each session reads AWS's models again. Hold the lock while you make a
     #: client.
@@ -58,14 +60,16 @@ class ServiceContext:
         *,
         role: str = "",
         by: Service | None = None,
+        session_tags: Tags = (),
     ) -> Document:
         """One call by boto3's names (`"eks", "describe_cluster"`). Raises botocore's errors.
 
-        `by` is the service that takes the role. The trust policy of the role must allow it.
+        `by` is the service that takes the role, with these tags of its session. The trust policy of the role must allow
+        it.
         """
         if role and by is not None:
             refuse_untrusted(role, by, self.state)
-        answer: Document = getattr(self._client(service, role), operation)(**request)
+        answer: Document = getattr(self._client(service, role, session_tags), operation)(**request)
         answer.pop("ResponseMetadata", None)
         return answer
 
@@ -82,14 +86,15 @@ class ServiceContext:
     def arn(self, service: str, resource: str) -> str:
         return f"arn:aws:{service}:{self.region}:{self.account_id}:{resource}"
 
-    def _client(self, service: str, role: str) -> BaseClient:
+    def _client(self, service: str, role: str, session_tags: Tags) -> BaseClient:
+        key = (service, role, session_tags)
         with self._lock:
-            client = self._clients.get((service, role))
+            client = self._clients.get(key)
         if client is None:
-            credentials = self._assume(role) if role else {}
+            credentials = self._assume(role, session_tags) if role else {}
             with self._lock:
-                client = self._clients.get((service, role)) or self._new_client(service, credentials)
-                self._clients[service, role] = client
+                client = self._clients.get(key) or self._new_client(service, credentials)
+                self._clients[key] = client
         return client
 
     def _say_for_whom(self, request: AWSPreparedRequest, **_: object) -> None:
@@ -98,7 +103,14 @@ class ServiceContext:
         if fiber is not None:
             request.headers[FIBER_HEADER] = str(fiber.number)
 
-    def _assume(self, role: str) -> dict[str, Any]:
+    def _assume(self, role: str, session_tags: Tags) -> dict[str, Any]:
+        if session_tags:
+            given = assume(role, "embedded-aws", self.region, dict(session_tags))
+            return {
+                "aws_access_key_id": given.access_key_id,
+                "aws_secret_access_key": given.secret_access_key,
+                "aws_session_token": given.session_token,
+            }
         session = {"RoleArn": role, "RoleSessionName": "embedded-aws"}
         credentials = self.call("sts", "assume_role", session)["Credentials"]
         return {

@@ -124,6 +124,11 @@ class State:
         unknown = f"arn:aws:iam::{self.account}:role/{name}"
         return next((str(role.arn) for role in roles if role.name == name), unknown)
 
+    def boundary(self, role: str) -> str:
+        """The ARN of a role's permissions boundary; "" without one."""
+        roles = iam_backends[self.account]["aws"].roles.values()
+        return next((str(each.permissions_boundary_arn or "") for each in roles if each.name == role), "")
+
     def tags(self, arn: str) -> Tags:
         """The tags of a resource. Raises Unknown for a type whose tags are not read here."""
         _, _, service, _, _, rest = arn.split(":", 5)

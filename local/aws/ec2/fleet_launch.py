@@ -12,6 +12,7 @@ from moto.ec2.models import EC2Backend
 from moto.ec2.models.instances import Instance
 from moto.ec2.models.launch_templates import LaunchTemplateVersion
 from moto.iam.exceptions import NotFoundException
+from moto.iam.models import iam_backends
 
 from local.aws.api.own_services import Document
 from local.aws.authorization.launches import tags_by_kind
@@ -64,8 +65,6 @@ class Choice:
 
 def profile_missing(backend: EC2Backend, choice: Choice) -> LaunchRefusal | None:
     """The refusal of an instance profile that IAM does not have."""
-    from moto.iam.models import iam_backends  # noqa: PLC0415 (moto imports EC2 from IAM)
-
     iam = iam_backends[backend.account_id]["aws"]
     name, arn = choice.profile.get("Name"), choice.profile.get("Arn")
     try:

@@ -42,6 +42,8 @@ class InstantFleets:
     def __init__(self, launches: LaunchFaults, rights: FleetRights) -> None:
         self._launches = launches
         self._rights = rights
+        #: The subnets that fleets of each pool have asked for, by the pool's name.
+        self.subnets: dict[str, set[str]] = {}
 
     def install(self) -> None:
         fleets = self
@@ -96,6 +98,7 @@ class InstantFleets:
             by=iam.session_of(access_key),
             spot=choice.spot,
         )
+        self.subnets.setdefault(planned.pool, set()).add(choice.subnet)
         return (
             self._rights.refusal(access_key, choice, tags)
             or profile_missing(backend, choice)

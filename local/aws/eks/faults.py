@@ -1,10 +1,10 @@
-"""Effects of switched faults on node groups, beside their launches.
+"""Effects of switched faults on pools, beside their launches.
 
 They are: a wrong image of the group, subnets without addresses, the account's quota, and EKS's health issue about
 instances that never became nodes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from moto.ec2.models.subnets import Subnet
 
@@ -26,7 +26,9 @@ _addresses = vars(Subnet)["available_ip_address_count"].fget
 
 
 class NodegroupFaults:
-    """`joined` says whether an instance has become a node. `install` changes the subnets in moto."""
+    """`joined` says whether an instance has become a node. `fleets` has the subnets of each pool of a fleet.
+    `install` changes the subnets in moto.
+    """
 
     def __init__(
         self,
@@ -37,6 +39,7 @@ class NodegroupFaults:
         scaling: Scaling,
         nodegroups: Nodegroups,
         joined: Callable[[str], bool],
+        fleets: Mapping[str, set[str]],
     ) -> None:
         self._switches = switches
         self._faults = faults
@@ -44,6 +47,7 @@ class NodegroupFaults:
         self._scaling = scaling
         self._nodegroups = nodegroups
         self._joined = joined
+        self._fleets = fleets
         scaling.listeners.launched.append(self._launched)
         scaling.listeners.gone.append(self._gone)
         switches.listen(self._changed)
@@ -58,12 +62,14 @@ class NodegroupFaults:
 
     def starved(self) -> set[str]:
         """Subnets that now have no free address."""
-        return {
+        of_groups = {
             subnet
             for nodegroup in self._nodegroups.known()
             if self._suffers(nodegroup, "no-addresses")
             for subnet in nodegroup.subnets
         }
+        pools = [pool for pool in list(self._fleets) if self._switches.holds("no-addresses", pool)]
+        return of_groups.union(*(self._fleets[pool] for pool in pools))
 
     def _changed(self) -> None:
         for nodegroup in self._nodegroups.known():

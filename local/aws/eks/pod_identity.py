@@ -1,7 +1,6 @@
 """The credentials that EKS gives to a pod for the association of its service account.
 
-access.py has the associations. The session's tags are not judged: no policy here asks for them.
-Source: EKS user guide, pod-id-role and pod-id-association.
+access.py has the associations. Source: EKS user guide, pod-id-role, pod-id-association and pod-id-abac.
 """
 
 import uuid
@@ -50,12 +49,19 @@ class PodIdentity:
                 "ResourceNotFoundException",
                 f"No pod identity association for the service account {namespace}/{service_account}",
             )
-        source = f"arn:aws:eks:{self._state.region}:{self._state.account}:cluster/{cluster}"
-        service = iam.Service(SERVICE, source)
+        cluster_arn = f"arn:aws:eks:{self._state.region}:{self._state.account}:cluster/{cluster}"
+        service = iam.Service(SERVICE, cluster_arn)
         if not all(iam.may_assume(role, service, self._state, action) for action in NEEDED):
             raise AwsError(
                 "AccessDeniedException",
                 f"Trust policy of the role {role} does not allow {' and '.join(NEEDED)} to {SERVICE}",
             )
         session = f"eks-{cluster}-{pod}"[:27] + f"-{uuid.uuid4()}"
-        return iam.assume(role, session, self._state.region)
+        tags = {
+            "eks-cluster-arn": cluster_arn,
+            "eks-cluster-name": cluster,
+            "kubernetes-namespace": namespace,
+            "kubernetes-service-account": service_account,
+            "kubernetes-pod-name": pod,
+        }
+        return iam.assume(role, session, self._state.region, tags)

@@ -42,18 +42,22 @@ def credentials(lab, service_account="karpenter"):
     return lab.moto_additions.pod_identity.credentials("lab", "kube-system", service_account, "karpenter-1")
 
 
-def test_the_credentials_are_those_of_the_role(lab):
-    associated(lab, StringEquals={"aws:SourceAccount": "123456789012"})
-    given = credentials(lab)
-    sts = boto3.client(
-        "sts",
+def client(service, lab, given):
+    return boto3.client(
+        service,
         endpoint_url=lab.aws.embedded.endpoint,
         region_name="ap-northeast-2",
         aws_access_key_id=given.access_key_id,
         aws_secret_access_key=given.secret_access_key,
         aws_session_token=given.session_token,
     )
-    assert ":assumed-role/karpenter/eks-lab-karpenter-1" in sts.get_caller_identity()["Arn"]
+
+
+def test_the_credentials_are_those_of_the_role(lab):
+    associated(lab, StringEquals={"aws:SourceAccount": "123456789012"})
+    given = credentials(lab)
+    caller = client("sts", lab, given).get_caller_identity()["Arn"]
+    assert ":assumed-role/karpenter/eks-lab-karpenter-1" in caller
 
 
 def test_a_service_account_without_an_association_gets_none(lab):
@@ -88,3 +92,17 @@ def test_without_the_agent_a_pod_has_no_credentials(lab):
         "AWS_SESSION_TOKEN",
     }
     assert identity.environment("lab", "kube-system", "other", "other-1") == {}
+
+
+def test_a_policy_may_ask_for_the_pod_s_tags(lab):
+    """Source: EKS user guide, pod-id-abac."""
+    associated(lab)
+    statement = {
+        "Effect": "Allow",
+        "Action": "ec2:DescribeInstances",
+        "Resource": "*",
+        "Condition": {"StringEquals": {"aws:PrincipalTag/kubernetes-namespace": "kube-system"}},
+    }
+    document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    lab.aws.call("iam", "put_role_policy", RoleName="karpenter", PolicyName="may", PolicyDocument=document)
+    assert client("ec2", lab, credentials(lab)).describe_instances()["Reservations"] == []

@@ -44,7 +44,7 @@ class FleetLab:
         )
         return made["Subnet"]["SubnetId"]
 
-    def template(self, name="karpenter.k8s.aws/1", tags=TAGS, role="", **data):
+    def template(self, name="karpenter.k8s.aws/1", tags=TAGS, role="", dry_run=False, **data):
         """A launch template with the settings that Karpenter writes."""
         of_interfaces = {"ResourceType": "network-interface", "Tags": listed(tags)}
         written = {
@@ -70,6 +70,7 @@ class FleetLab:
             LaunchTemplateName=name,
             LaunchTemplateData={key: value for key, value in written.items() if value is not None},
             TagSpecifications=given,
+            DryRun=dry_run,
         )
         return made["LaunchTemplate"]["LaunchTemplateId"]
 
@@ -81,6 +82,7 @@ class FleetLab:
         spot=False,
         role="",
         tags=TAGS,
+        session_tags=(),
         template="karpenter.k8s.aws/1",
         **more,
     ):
@@ -114,7 +116,8 @@ class FleetLab:
             **options,
             **more,
         }
-        return self.aws.call("ec2", "create_fleet", role=role, **request)
+        around = self.aws.embedded.around
+        return around.call("ec2", "create_fleet", request, role=role, session_tags=session_tags)
 
     def instance(self, fleet):
         """The first instance that the fleet launched."""

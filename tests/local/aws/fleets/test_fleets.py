@@ -147,3 +147,16 @@ def test_a_dry_run_launches_nothing(lab):
     with pytest.raises(ClientError, match="DryRunOperation"):
         lab.fleet(DryRun=True)
     assert lab.aws.call("ec2", "describe_instances")["Reservations"] == []
+
+
+def test_a_subnet_without_addresses_says_so_once_a_fleet_has_asked_for_it(lab):
+    def available(zone):
+        found = lab.aws.call("ec2", "describe_subnets", SubnetIds=[lab.subnets[zone]])["Subnets"]
+        return found[0]["AvailableIpAddressCount"]
+
+    lab.moto_additions.switches.on("no-addresses", POOL)
+    lab.fleet(zones=ZONES[:1])
+    assert available(ZONES[0]) == 0
+    assert available(ZONES[1]) > 0
+    lab.moto_additions.switches.off()
+    assert available(ZONES[0]) > 0

@@ -123,6 +123,8 @@ def test_a_dry_run_of_each_launching_call_tells_whether_it_is_allowed(lab, karpe
         lab.aws.call("ec2", "run_instances", role=karpenter, **run)
     with pytest.raises(ClientError, match="DryRunOperation"):
         lab.fleet(role=karpenter, DryRun=True)
+    with pytest.raises(ClientError, match="DryRunOperation"):
+        lab.template("other", role=karpenter, dry_run=True)
 
     put(lab, "lock", LOCK)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
@@ -244,3 +246,19 @@ def test_a_role_that_may_not_be_passed_is_not_put_into_a_profile(lab):
         lab.aws.call(
             "iam", "add_role_to_instance_profile", role=role, InstanceProfileName="other", RoleName="nodes"
         )
+
+
+def test_a_policy_may_ask_for_the_boundary_of_the_role_that_is_changed(lab):
+    """Source: IAM user guide, "Delegating responsibility to others using permissions boundaries"."""
+    boundary = "arn:aws:iam::aws:policy/ReadOnlyAccess"
+    failsafe = lab.aws.role("failsafe")
+    target = lab.aws.role("karpenter")
+    rights = allow("iam:PutRolePolicy", target, StringEquals={"iam:PermissionsBoundary": boundary})
+    document = json.dumps({"Version": "2012-10-17", "Statement": [rights]})
+    lab.aws.call("iam", "put_role_policy", RoleName="failsafe", PolicyName="lock", PolicyDocument=document)
+
+    lock = {"RoleName": "karpenter", "PolicyName": "lock", "PolicyDocument": document}
+    with pytest.raises(ClientError, match="iam:PutRolePolicy"):
+        lab.aws.call("iam", "put_role_policy", role=failsafe, **lock)
+    lab.aws.call("iam", "put_role_permissions_boundary", RoleName="karpenter", PermissionsBoundary=boundary)
+    lab.aws.call("iam", "put_role_policy", role=failsafe, **lock)
