@@ -284,6 +284,7 @@ class Cloud:
         self.aws.moto_additions.control_plane(gateway.endpoint, authority)
         self._fleet.network.allows = self.aws.moto_additions.paths.allows
         self._fleet.network.windows_right = self.aws.moto_additions.windows_right
+        self._fleet.network.admits = self.aws.moto_additions.self_managed.admits
         self._fleet.start()
         self._undo.callback(self._fleet.stop)
         self._run_karpenter(self._fleet)

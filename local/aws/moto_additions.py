@@ -21,6 +21,7 @@ from local.aws.ec2.launch_faults import LaunchFaults
 from local.aws.ec2.network_faults import NetworkFaults
 from local.aws.ec2.network_paths import NetworkPaths
 from local.aws.ec2.published_images import PublishedImages
+from local.aws.ec2.state_events import StateEvents
 from local.aws.eks.access import Access
 from local.aws.eks.addons import Addons
 from local.aws.eks.clusters import Clusters
@@ -28,6 +29,7 @@ from local.aws.eks.faults import NodegroupFaults
 from local.aws.eks.nodegroups import Nodegroups
 from local.aws.eks.nodes import Fleet, Nodes
 from local.aws.eks.pod_identity import PodIdentity
+from local.aws.eks.self_managed import SelfManagedNodes
 from local.aws.eks.tags import Tags
 from local.aws.eks.updates import Updates
 from local.aws.events.alarms import Alarms
@@ -89,6 +91,10 @@ class MotoAdditions:
         NetworkFaults(self.switches, service_context, scaling)
         self.paths = NetworkPaths(service_context)
         self._access = access = Access(service_context, self.clusters)
+        self.self_managed = SelfManagedNodes(service_context, self.clusters, access)
+        lives.listen(self.self_managed.instance_changed)
+        self.instance_events = StateEvents(service_context, self._timers)
+        lives.listen(self.instance_events.instance_changed)
         nodegroups.created.append(access.let_nodes_in)
         nodegroups.removed.append(access.forget_nodes)
         self.addons = Addons(service_context, self._timers, self.clusters, updates)
@@ -120,8 +126,8 @@ class MotoAdditions:
         self.clusters.control_plane(endpoint, certificate_authority_base64)
 
     def fleet(self, fleet: Fleet) -> None:
-        """The simulator of the machines behind the instances of node groups."""
-        self._nodes.fleet = self.nodegroups.fleet = fleet
+        """The simulator of the machines behind the instances of clusters."""
+        self._nodes.fleet = self.nodegroups.fleet = self.self_managed.fleet = fleet
 
     def windows_right(self, instance: str) -> bool:
         """Whether the role of a node's instance has an access entry for Windows."""
