@@ -19,6 +19,7 @@ from typing import Self
 
 import boto3
 
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile
@@ -104,7 +105,7 @@ class Cloud:
             self._work = work
             self.clock = VirtualClock(work / "clock", rate=None, start=self._start - LEAD)
             self.aws = EmbeddedAws(self.clock, work / "aws", self.lab.region, seed=seed, durations=durations)
-            self._switchboard = FaultSwitching(self.aws.moto_additions.switches, self._nodegroups)
+            self._switchboard = FaultSwitching(self.aws.moto_additions.switches, self._capacity_names)
             self._installed = Installed()
             self.slack = Workspace(self.clock, self._installed.bot_token, self.lab.time_zone)
             self.charts = ChartRepository()
@@ -366,8 +367,9 @@ class Cloud:
                 raise OutsideFailed(f"only {self._ready_nodes()} of {wanted} nodes became Ready")
             self.clock.sleep(LOOK_EVERY)
 
-    def _nodegroups(self) -> dict[str, str]:
-        return {pool: self.lab.nodegroup_name(pool) for pool in self.lab.pools}
+    def _capacity_names(self) -> dict[str, str]:
+        """The node group or NodePool behind each pool. A fault of one pool affects what has this name."""
+        return {pool: identity(self.lab, pool).name for pool in self.lab.pools}
 
     def _wanted_nodes(self) -> int:
         cluster = self.lab.cluster_name
