@@ -190,7 +190,7 @@ class TestEvents:
     def told(self, lab, url):
         def events():
             lab.clock.sleep(1)
-            found = []
+            found: list[dict] = []
             while True:
                 request = {"QueueUrl": url, "MaxNumberOfMessages": 10}
                 messages = lab.aws.call("sqs", "receive_message", **request).get("Messages", [])
