@@ -66,8 +66,8 @@ class Credentials:
         }
 
 
-def assume(role_arn: str, session: str, region: str) -> Credentials:
-    """Temporary credentials of a role, as AWS gives them to a function or a state machine."""
+def assume(role_arn: str, session: str, region: str, tags: Mapping[str, str] | None = None) -> Credentials:
+    """Temporary credentials of a role, as AWS gives them to a function or a state machine; `tags` of the session."""
     role = sts_backends[ACCOUNT][PARTITION].assume_role(
         region_name=region,
         role_session_name=session[:64],
@@ -76,6 +76,7 @@ def assume(role_arn: str, session: str, region: str) -> Credentials:
         duration=3600,
         external_id="",
     )
+    vars(role)["session_tags"] = dict(tags or {})
     return Credentials(role.access_key_id, role.secret_access_key, role.session_token)
 
 
@@ -149,7 +150,10 @@ def _session(session: Any) -> Caller:
         user_id=session.user_id,
         policies=tuple(_policies(role)),
         boundary=_boundary(role),
-        tags={tag["Key"]: tag["Value"] for tag in role.tags or []},
+        tags={
+            **{tag["Key"]: tag["Value"] for tag in role.tags or []},
+            **vars(session).get("session_tags", {}),
+        },
     )
 
 
@@ -218,12 +222,15 @@ def may_assume(role_arn: str, by: Service, state: State, action: str = "sts:Assu
     return role is not None and trusts(role.arn, role.assume_role_policy_document, by.caller(), state, action)
 
 
-def refuse_untrusted(role_arn: str, by: Service, state: State) -> None:
-    """Raises ClientError, in the words of STS, if the service may not assume the role."""
-    if may_assume(role_arn, by, state):
-        return
-    message = f"User: {by.principal} is not authorized to perform: sts:AssumeRole on resource: {role_arn}"
-    raise refusal(message, "AssumeRole")
+def refuse_untrusted(role_arn: str, by: Service, state: State, *, tagged: bool = False) -> None:
+    """Raises ClientError, in the words of STS, if the service may not assume the role.
+
+    A session with tags needs a second action.
+    """
+    for action in ("sts:AssumeRole", *(("sts:TagSession",) if tagged else ())):
+        if not may_assume(role_arn, by, state, action):
+            message = f"User: {by.principal} is not authorized to perform: {action} on resource: {role_arn}"
+            raise refusal(message, "AssumeRole")
 
 
 def refusal(message: str, operation: str) -> ClientError:

@@ -4,6 +4,8 @@ It has our services, the actions that happen without a call, and the handles tha
 """
 
 from local.aws import instance_profiles
+from typing import Protocol
+
 from local.aws.api.own_services import application
 from local.aws.api.server import Server
 from local.aws.api.service_context import ServiceContext
@@ -12,7 +14,7 @@ from local.aws.authorization.own_state import fill_in
 from local.aws.authorization.propagation import PROPAGATION
 from local.aws.autoscaling.autoscaling import AutoScaling
 from local.aws.autoscaling.scaling import Scaling
-from local.aws.ec2 import instance_types, security_group_rules
+from local.aws.ec2 import instance_types, managed_instances, security_group_rules
 from local.aws.ec2.ec2 import InstanceLives
 from local.aws.ec2.ec2_faults import Faults
 from local.aws.ec2.fleet_rights import FleetRights
@@ -44,6 +46,16 @@ from local.aws.timers import Timers
 from local.faults.switches import Switches
 
 
+class AutoModeOfCluster(Protocol):
+    """The imitation of EKS Auto Mode."""
+
+    def switched(self, cluster: str) -> None: ...
+
+    def removed(self, cluster: str) -> None: ...
+
+    def instance_changed(self, instance: str, state: str) -> None: ...
+
+
 class MotoAdditions:
     """The additions of one embedded AWS. Faults are switched on `faults`, or by the names of causes on `switches`.
     `deliveries` changes EventBridge's deliveries by a script.
@@ -58,7 +70,7 @@ class MotoAdditions:
         #: How long changed policies take to act; a scenario may make it long.
         self.propagation = PROPAGATION
         self._timers = Timers(service_context.clock, "aws-timers")
-        lives = InstanceLives(service_context.clock, self._timers, self.faults, seed)
+        self.instances = lives = InstanceLives(service_context.clock, self._timers, self.faults, seed)
         launches = LaunchFaults(
             self.faults, self.switches, service_context.account_id, service_context.region
         )
@@ -108,6 +120,7 @@ class MotoAdditions:
         PublishedImages(service_context.account_id, service_context.region, server.locked).install()
         security_group_rules.install()
         propagation.install()
+        managed_instances.install()
         instance_types.install()
         instance_profiles.install()
         Events(service_context, self._timers, self.deliveries).install()
@@ -128,6 +141,12 @@ class MotoAdditions:
     def fleet(self, fleet: Fleet) -> None:
         """The simulator of the machines behind the instances of clusters."""
         self._nodes.fleet = self.nodegroups.fleet = self.self_managed.fleet = fleet
+
+    def auto_mode(self, mode: AutoModeOfCluster) -> None:
+        """What plays Auto Mode for clusters that have it."""
+        self.clusters.auto_mode_switched.append(mode.switched)
+        self.clusters.removed.append(mode.removed)
+        self.instances.listen(mode.instance_changed)
 
     def windows_right(self, instance: str) -> bool:
         """Whether the role of a node's instance has an access entry for Windows."""

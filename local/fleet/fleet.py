@@ -107,6 +107,22 @@ class Fleet:
         for thread in self._threads:
             thread.join(5)
 
+    @property
+    def world(self) -> World:
+        """What controllers beside the fleet share with it."""
+        return self._world
+
+    def watch(self, kind: str, address: str) -> Objects:
+        """Follows one more kind of objects for such a controller. Time stands until it has seen what is written."""
+        objects = Objects()
+
+        def changed(*_: object) -> None:
+            self._coroutines.look_again()
+
+        self.written.add(kind, objects)
+        self._follow(address, objects, changed)
+        return objects
+
     def machine_started(self, machine: Machine) -> None:
         """Called when the machine's instance is running."""
         with self._lock:

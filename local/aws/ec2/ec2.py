@@ -7,7 +7,7 @@ import random
 import threading
 from collections.abc import Callable
 
-from moto.ec2.models import EC2Backend
+from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ec2.models.instances import Instance, InstanceState, Reservation
 
 from local.aws.ec2.ec2_faults import Faults
@@ -144,6 +144,11 @@ class InstanceLives:
     def _jittered(self, seconds: float) -> float:
         with self._lock:
             return seconds * self._chance.uniform(1 - BOOT_JITTER, 1 + BOOT_JITTER)
+
+
+def end(account_id: str, region: str, instance: str) -> None:
+    """EC2 ends an instance by itself, or for the service that operates it: no protection holds."""
+    ec2_backends[account_id][region].get_instance(instance).terminate()
 
 
 def _set(instance: Instance, state: tuple[int, str]) -> None:

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from local.aws.api.own_services import Document
 from local.aws.api.service_context import ServiceContext
+from local.aws.ec2.ec2 import end
 from local.aws.timers import Timers
 
 #: EC2 ends a spot instance so long after its warning.
@@ -34,7 +35,8 @@ class StateEvents:
         """Warns that EC2 takes a spot instance back, and ends it two minutes later."""
         detail = {"instance-id": instance, "instance-action": "terminate"}
         self._tell("aws.ec2", "EC2 Spot Instance Interruption Warning", instance, detail)
-        self._timers.after(WARNING_SECONDS, lambda: self._context.end_instances([instance]))
+        context = self._context
+        self._timers.after(WARNING_SECONDS, lambda: end(context.account_id, context.region, instance))
 
     def recommend_rebalance(self, instance: str) -> None:
         """Says that a spot instance has a higher risk of interruption. It ends nothing."""

@@ -46,6 +46,12 @@ class SelfManagedNodes:
             self._principals.pop(instance)
             self.fleet.machine_stopped(instance)
 
+    def take(self, machine: Machine, role: str) -> None:
+        """A service starts a machine that needs no user data. `role` is the ARN of its instance profile's role."""
+        self._principals[machine.instance_id] = (machine.cluster, role)
+        if self.fleet is not None:
+            self.fleet.machine_started(machine)
+
     def admits(self, instance: str) -> bool:
         """Whether the cluster lets the kubelet of an instance in. It is True for instances of node groups."""
         principal = self._principals.get(instance)
