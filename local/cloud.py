@@ -25,6 +25,7 @@ from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile
 from local.adopted_cluster import made_by_others, older_groups
 from local.assembly import Assembly, StackTemplate, synthesise
+from local.auto_mode.controller import AutoMode
 from local.aws.cloudformation.stack import Stack
 from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY, EmbeddedAws
 from local.aws.faults import Faults
@@ -289,7 +290,11 @@ class Cloud:
         self._fleet.start()
         self._undo.callback(self._fleet.stop)
         self._run_karpenter(self._fleet)
-        self.aws.moto_additions.fleet(self._fleet)
+        additions = self.aws.moto_additions
+        additions.fleet(self._fleet)
+        additions.auto_mode(
+            AutoMode(self._fleet, self.aws.around, additions.clusters, additions.self_managed)
+        )
         add_ons = plane.admin()
         add_ons.written = self._fleet.written.note
         self.aws.moto_additions.addons.listeners.append(AddOnPods(add_ons).changed)
