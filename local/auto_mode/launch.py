@@ -72,7 +72,7 @@ class Launcher:
         types = requirements.types(wanted)
         zones = requirements.allowed(wanted, requirements.ZONE, [zone for zone, _ in resolved.subnets])
         subnets = [subnet for zone, subnet in resolved.subnets if zone in zones]
-        capacity = requirements.allowed(wanted, requirements.CAPACITY_TYPE, ["on-demand", "spot"])
+        capacity = requirements.capacity_types(wanted)
         if not (types and subnets and capacity):
             raise Refused("InsufficientCapacityError", UNAVAILABLE, shortage=True)
         region = self._context.region
@@ -109,7 +109,7 @@ class Launcher:
             LaunchTemplateData={
                 "ImageId": self._image(overrides[0]["InstanceType"]),
                 "IamInstanceProfile": {"Name": resolved.profile},
-                "SecurityGroupIds": list(resolved.security_groups),
+                **_network(resolved),
                 "MetadataOptions": {"HttpTokens": "required", "HttpPutResponseHopLimit": 1},
             },
             TagSpecifications=[{"ResourceType": "launch-template", "Tags": tags}],
@@ -162,6 +162,23 @@ class Launcher:
             return str(found[0]["ImageId"])
         request = {"Name": name, "Architecture": architecture, "RootDeviceName": "/dev/xvda"}
         return str(self._context.call("ec2", "register_image", request)["ImageId"])
+
+
+def _network(resolved: Resolved) -> Document:
+    """The security groups, on the interfaces where the NodeClass describes them."""
+    groups = list(resolved.security_groups)
+    if not resolved.interfaces:
+        return {"SecurityGroupIds": groups}
+    written = [
+        {
+            "DeviceIndex": one.get("deviceIndex", 0),
+            "NetworkCardIndex": one.get("networkCardIndex", 0),
+            "InterfaceType": one.get("interfaceType", "interface"),
+            "Groups": groups,
+        }
+        for one in resolved.interfaces
+    ]
+    return {"NetworkInterfaces": written}
 
 
 def _refused_by_fleet(errors: list[Document]) -> Refused:

@@ -16,14 +16,17 @@ from local.kubernetes.api import Object
 
 @dataclass(frozen=True)
 class Resolved:
-    """Subnets are ids by zone. `profile` is the name of the instance profile, `role` the ARN of its role."""
+    """Subnets are ids by zone. `profile` is the name of the instance profile, `role` the ARN of its role.
+
+    `interfaces` are the network interfaces that the NodeClass describes, such as those with EFA.
+    """
 
     name: str
     subnets: tuple[tuple[str, str], ...]
     security_groups: tuple[str, ...]
     profile: str
     role: str
-    efa: bool
+    interfaces: tuple[Document, ...]
     tags: tuple[tuple[str, str], ...]
 
 
@@ -61,7 +64,7 @@ def resolve(
         security_groups=tuple(dict.fromkeys(groups)),
         profile=profile,
         role=role,
-        efa=any(one.get("interfaceType") == "efa-only" for one in interfaces),
+        interfaces=tuple(interfaces),
         tags=tuple((spec.get("tags") or {}).items()),
     )
     return resolved, [*conditions, condition("Ready")]

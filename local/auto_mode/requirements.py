@@ -66,6 +66,13 @@ def allowed(requirements: Sequence[Object], key: str, values: Sequence[str]) -> 
     return [value for value in values if _fits({key: value}, about)]
 
 
+def capacity_types(requirements: Sequence[Object]) -> list[str]:
+    """Those that may be bought, spot first as Karpenter does; on-demand where nothing is said."""
+    if not any(one["key"] == CAPACITY_TYPE for one in requirements):
+        return ["on-demand"]
+    return allowed(requirements, CAPACITY_TYPE, ["spot", "on-demand"])
+
+
 def single_values(requirements: Sequence[Object]) -> dict[str, str]:
     """The labels that requirements with one value put on a node."""
     ones = (one for one in requirements if one["operator"] == "In" and len(one.get("values") or []) == 1)

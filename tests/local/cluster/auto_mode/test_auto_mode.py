@@ -5,7 +5,7 @@ import json
 import pytest
 from botocore.exceptions import ClientError
 
-from local.auto_mode.definitions import CLAIMS, POOLS
+from local.auto_mode.definitions import CLAIMS, CLASSES, POOLS
 from local.kubernetes.api import ApiError
 from tests.local.cluster.auto_mode.conftest import CLUSTER_ROLE, POOL
 from tests.local.cluster.lab import await_true, pass_time
@@ -263,3 +263,32 @@ def test_the_switch_off_ends_everything_at_once(auto):
 
     auto.switch(on=True)
     await_true(lambda: len(auto.instances("running")) == 2, "switched on again, it starts what the pool says")
+
+
+def test_a_node_class_with_efa_gives_its_instances_the_interfaces(auto):
+    api = auto.lab.kubernetes
+    interfaces = [
+        {"deviceIndex": 0, "networkCardIndex": 0, "interfaceType": "interface"},
+        {"deviceIndex": 1, "networkCardIndex": 0, "interfaceType": "efa-only"},
+    ]
+    networking = {"advancedNetworking": {"networkInterfaces": interfaces}}
+    api.merge(f"{CLASSES}/{POOL}", {"spec": networking})
+    wanted = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["g5.8xlarge"]}
+    api.merge(f"{POOLS}/{POOL}", {"spec": {"template": {"spec": {"requirements": [wanted]}}}})
+    pass_time(1)
+
+    auto.opened(1)
+
+    (instance,) = auto.instances("running")
+    kinds = [one["InterfaceType"] for one in instance["NetworkInterfaces"]]
+    assert sorted(kinds) == ["efa-only", "interface"]
+
+
+def test_an_arm_machine_is_what_comes_where_no_architecture_is_pinned(auto):
+    """Document 000: the cheapest GPU was an ARM machine, and images for x86 did not start there."""
+    wanted = {"key": "eks.amazonaws.com/instance-category", "operator": "In", "values": ["g"]}
+    auto.lab.kubernetes.merge(f"{POOLS}/{POOL}", {"spec": {"template": {"spec": {"requirements": [wanted]}}}})
+
+    (name,) = auto.opened(1)
+
+    assert auto.node(name)["metadata"]["labels"]["kubernetes.io/arch"] == "arm64"
