@@ -3,9 +3,9 @@
 It has our services, the actions that happen without a call, and the handles that the rest of the embedded cloud needs.
 """
 
-from local.aws import instance_profiles
 from typing import Protocol
 
+from local.aws import instance_profiles
 from local.aws.api.own_services import application
 from local.aws.api.server import Server
 from local.aws.api.service_context import ServiceContext
