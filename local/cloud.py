@@ -19,11 +19,13 @@ from typing import Self
 
 import boto3
 
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile
 from local.adopted_cluster import made_by_others, older_groups
 from local.assembly import Assembly, StackTemplate, synthesise
+from local.auto_mode.controller import AutoMode
 from local.aws.cloudformation.stack import Stack
 from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY, EmbeddedAws
 from local.aws.faults import Faults
@@ -104,7 +106,7 @@ class Cloud:
             self._work = work
             self.clock = VirtualClock(work / "clock", rate=None, start=self._start - LEAD)
             self.aws = EmbeddedAws(self.clock, work / "aws", self.lab.region, seed=seed, durations=durations)
-            self._switchboard = FaultSwitching(self.aws.moto_additions.switches, self._nodegroups)
+            self._switchboard = FaultSwitching(self.aws.moto_additions.switches, self._capacity_names)
             self._installed = Installed()
             self.slack = Workspace(self.clock, self._installed.bot_token, self.lab.time_zone)
             self.charts = ChartRepository()
@@ -284,10 +286,15 @@ class Cloud:
         self.aws.moto_additions.control_plane(gateway.endpoint, authority)
         self._fleet.network.allows = self.aws.moto_additions.paths.allows
         self._fleet.network.windows_right = self.aws.moto_additions.windows_right
+        self._fleet.network.admits = self.aws.moto_additions.self_managed.admits
         self._fleet.start()
         self._undo.callback(self._fleet.stop)
         self._run_karpenter(self._fleet)
-        self.aws.moto_additions.fleet(self._fleet)
+        additions = self.aws.moto_additions
+        additions.fleet(self._fleet)
+        additions.auto_mode(
+            AutoMode(self._fleet, self.aws.around, additions.clusters, additions.self_managed)
+        )
         add_ons = plane.admin()
         add_ons.written = self._fleet.written.note
         self.aws.moto_additions.addons.listeners.append(AddOnPods(add_ons).changed)
@@ -365,8 +372,9 @@ class Cloud:
                 raise OutsideFailed(f"only {self._ready_nodes()} of {wanted} nodes became Ready")
             self.clock.sleep(LOOK_EVERY)
 
-    def _nodegroups(self) -> dict[str, str]:
-        return {pool: self.lab.nodegroup_name(pool) for pool in self.lab.pools}
+    def _capacity_names(self) -> dict[str, str]:
+        """The node group or NodePool behind each pool. A fault of one pool affects what has this name."""
+        return {pool: identity(self.lab, pool).name for pool in self.lab.pools}
 
     def _wanted_nodes(self) -> int:
         cluster = self.lab.cluster_name

@@ -225,12 +225,15 @@ def may_assume(role_arn: str, by: Service, state: State, action: str = "sts:Assu
     return role is not None and trusts(role.arn, role.assume_role_policy_document, by.caller(), state, action)
 
 
-def refuse_untrusted(role_arn: str, by: Service, state: State) -> None:
-    """Raises ClientError, in the words of STS, if the service may not assume the role."""
-    if may_assume(role_arn, by, state):
-        return
-    message = f"User: {by.principal} is not authorized to perform: sts:AssumeRole on resource: {role_arn}"
-    raise refusal(message, "AssumeRole")
+def refuse_untrusted(role_arn: str, by: Service, state: State, *, tagged: bool = False) -> None:
+    """Raises ClientError, in the words of STS, if the service may not assume the role.
+
+    A session with tags needs a second action.
+    """
+    for action in ("sts:AssumeRole", *(("sts:TagSession",) if tagged else ())):
+        if not may_assume(role_arn, by, state, action):
+            message = f"User: {by.principal} is not authorized to perform: {action} on resource: {role_arn}"
+            raise refusal(message, "AssumeRole")
 
 
 def refusal(message: str, operation: str) -> ClientError:

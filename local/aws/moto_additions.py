@@ -3,6 +3,8 @@
 It has our services, the actions that happen without a call, and the handles that the rest of the embedded cloud needs.
 """
 
+from typing import Protocol
+
 from local.aws import instance_profiles
 from local.aws.api.own_services import application
 from local.aws.api.server import Server
@@ -12,7 +14,7 @@ from local.aws.authorization.own_state import fill_in
 from local.aws.authorization.propagation import PROPAGATION
 from local.aws.autoscaling.autoscaling import AutoScaling
 from local.aws.autoscaling.scaling import Scaling
-from local.aws.ec2 import instance_types, security_group_rules
+from local.aws.ec2 import instance_types, managed_instances, security_group_rules
 from local.aws.ec2.ec2 import InstanceLives
 from local.aws.ec2.ec2_faults import Faults
 from local.aws.ec2.fleet_rights import FleetRights
@@ -21,6 +23,7 @@ from local.aws.ec2.launch_faults import LaunchFaults
 from local.aws.ec2.network_faults import NetworkFaults
 from local.aws.ec2.network_paths import NetworkPaths
 from local.aws.ec2.published_images import PublishedImages
+from local.aws.ec2.state_events import StateEvents
 from local.aws.eks.access import Access
 from local.aws.eks.addons import Addons
 from local.aws.eks.clusters import Clusters
@@ -28,6 +31,7 @@ from local.aws.eks.faults import NodegroupFaults
 from local.aws.eks.nodegroups import Nodegroups
 from local.aws.eks.nodes import Fleet, Nodes
 from local.aws.eks.pod_identity import PodIdentity
+from local.aws.eks.self_managed import SelfManagedNodes
 from local.aws.eks.tags import Tags
 from local.aws.eks.updates import Updates
 from local.aws.events.alarms import Alarms
@@ -40,6 +44,16 @@ from local.aws.stepfunctions.limits import Limits
 from local.aws.stepfunctions.service import StepFunctions
 from local.aws.timers import Timers
 from local.faults.switches import Switches
+
+
+class AutoModeOfCluster(Protocol):
+    """The imitation of EKS Auto Mode."""
+
+    def switched(self, cluster: str) -> None: ...
+
+    def removed(self, cluster: str) -> None: ...
+
+    def instance_changed(self, instance: str, state: str) -> None: ...
 
 
 class MotoAdditions:
@@ -56,7 +70,7 @@ class MotoAdditions:
         #: How long changed policies take to act; a scenario may make it long.
         self.propagation = PROPAGATION
         self._timers = Timers(service_context.clock, "aws-timers")
-        lives = InstanceLives(service_context.clock, self._timers, self.faults, seed)
+        self.instances = lives = InstanceLives(service_context.clock, self._timers, self.faults, seed)
         launches = LaunchFaults(
             self.faults, self.switches, service_context.account_id, service_context.region
         )
@@ -91,6 +105,10 @@ class MotoAdditions:
         NetworkFaults(self.switches, service_context, scaling)
         self.paths = NetworkPaths(service_context)
         self._access = access = Access(service_context, self.clusters)
+        self.self_managed = SelfManagedNodes(service_context, self.clusters, access)
+        lives.listen(self.self_managed.instance_changed)
+        self.instance_events = StateEvents(service_context, self._timers)
+        lives.listen(self.instance_events.instance_changed)
         nodegroups.created.append(access.let_nodes_in)
         nodegroups.removed.append(access.forget_nodes)
         self.addons = Addons(service_context, self._timers, self.clusters, updates)
@@ -104,6 +122,7 @@ class MotoAdditions:
         PublishedImages(service_context.account_id, service_context.region, server.locked).install()
         security_group_rules.install()
         propagation.install()
+        managed_instances.install()
         instance_types.install()
         instance_profiles.install()
         Events(service_context, self._timers, self.deliveries).install()
@@ -122,8 +141,14 @@ class MotoAdditions:
         self.clusters.control_plane(endpoint, certificate_authority_base64)
 
     def fleet(self, fleet: Fleet) -> None:
-        """The simulator of the machines behind the instances of node groups."""
-        self._nodes.fleet = self.nodegroups.fleet = fleet
+        """The simulator of the machines behind the instances of clusters."""
+        self._nodes.fleet = self.nodegroups.fleet = self.self_managed.fleet = fleet
+
+    def auto_mode(self, mode: AutoModeOfCluster) -> None:
+        """What plays Auto Mode for clusters that have it."""
+        self.clusters.auto_mode_switched.append(mode.switched)
+        self.clusters.removed.append(mode.removed)
+        self.instances.listen(mode.instance_changed)
 
     def windows_right(self, instance: str) -> bool:
         """Whether the role of a node's instance has an access entry for Windows."""

@@ -13,7 +13,7 @@ from local.faults.switches import ALL, Switches
 
 
 class FaultSwitching:
-    """`nodegroups` returns the node group of every pool of the lab at present."""
+    """`nodegroups` returns the node group, or the NodePool, of every pool of the lab at present."""
 
     def __init__(self, switches: Switches, nodegroups: Callable[[], Mapping[str, str]]) -> None:
         self._switches = switches

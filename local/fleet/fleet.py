@@ -1,7 +1,6 @@
 """All simulated machines of one cluster. EC2 and EKS report instances to it; every other program sees nodes.
 
-This file has the watches that all machines share, the heartbeats, and what the cloud controller does with nodes whose
-instances are terminated.
+This file has the watches that all machines share, and the heartbeats.
 """
 
 import logging
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from local.clock import VirtualClock
 from local.faults.switches import Switches
-from local.fleet import draining, jobs, timings
+from local.fleet import cloud_controller, draining, jobs
 from local.fleet.controllers import unfinished
 from local.fleet.convergence import Convergence
 from local.fleet.coroutines import Coroutines, Pause
@@ -22,7 +21,7 @@ from local.fleet.logs import KubeletServer, Logs
 from local.fleet.machine import Machine
 from local.fleet.network import Network
 from local.fleet.timings import Timings
-from local.fleet.world import Objects, Start, World, path
+from local.fleet.world import Objects, Start, World
 from local.kubernetes.api import KubernetesApi, Object
 from local.kubernetes.certificates import Authority
 from local.kubernetes.pending_changes import Written
@@ -88,7 +87,7 @@ class Fleet:
         self._coroutines.tell(policy_fault(self._world))
         self._begin("fleet-heartbeats", self._beat)
         self._follow("/api/v1/pods", self._world.pods, self._see_pod)
-        self._follow("/api/v1/nodes", self._world.nodes, self._see_other)
+        self._follow("/api/v1/nodes", self._world.nodes, self._see_node)
         self._follow("/apis/apps/v1/daemonsets", self._world.daemonsets, self._see_other)
         self._follow(POLICIES, self._world.policies, self._see_other)
         self._follow("/apis/apps/v1/replicasets", self._world.replicasets, _ignore)
@@ -108,6 +107,22 @@ class Fleet:
         for thread in self._threads:
             thread.join(5)
 
+    @property
+    def world(self) -> World:
+        """What controllers beside the fleet share with it."""
+        return self._world
+
+    def watch(self, kind: str, address: str) -> Objects:
+        """Follows one more kind of objects for such a controller. Time stands until it has seen what is written."""
+        objects = Objects()
+
+        def changed(*_: object) -> None:
+            self._coroutines.look_again()
+
+        self.written.add(kind, objects)
+        self._follow(address, objects, changed)
+        return objects
+
     def machine_started(self, machine: Machine) -> None:
         """Called when the machine's instance is running."""
         with self._lock:
@@ -124,13 +139,20 @@ class Fleet:
         if kubelet and not kubelet.stopped:
             kubelet.stop()
 
+    def machine_off(self, instance_id: str) -> None:
+        """Called when its instance is stopped, and exists: the cloud controller will taint the node."""
+        self.machine_stopping(instance_id)
+        kubelet = self._kubelets.get(instance_id)
+        if kubelet:
+            self._coroutines.tell(cloud_controller.instance_off(kubelet))
+
     def machine_stopped(self, instance_id: str) -> None:
         """Called when its instance is terminated: the cloud controller will remove the node."""
         self.machine_stopping(instance_id)
         with self._lock:
             kubelet = self._kubelets.pop(instance_id, None)
         if kubelet:
-            self._coroutines.tell(self._clear_away(kubelet))
+            self._coroutines.tell(cloud_controller.instance_gone(kubelet))
 
     def drain(self, instance_id: str) -> None:
         """Cordons and empties the node, as EKS does before a scale-in. Returns when it is empty or unknown."""
@@ -161,15 +183,6 @@ class Fleet:
         kubelet = self._kubelets.get(instance_id)
         return kubelet is not None and kubelet.registered and kubelet.ready
 
-    def _clear_away(self, kubelet: Kubelet) -> Iterator[Pause]:
-        yield kubelet.delay(timings.CLOUD_CONTROLLER, "remove")
-        self._api.delete(f"/api/v1/nodes/{kubelet.name}")
-        yield kubelet.delay(timings.COLLECT_ORPHANS, "collect")
-        # The real garbage collector would delete it as well, but it counts real seconds.
-        for pod in self._world.pods_on(kubelet.name):
-            uid = {"uid": pod["metadata"]["uid"]}
-            self._api.delete(path(pod), {"gracePeriodSeconds": 0, "preconditions": uid})
-
     def _see_pod(self, change: str, pod: Object) -> None:
         node = pod["spec"].get("nodeName")
         with self._lock:
@@ -197,6 +210,11 @@ class Fleet:
     def _touch(self, at: float, job: Object) -> Iterator[Pause]:
         yield max(0.0, at - self._clock.time())
         jobs.touch(self._world, job)
+
+    def _see_node(self, change: str, _: Object) -> None:
+        self._operator.notice()
+        if change == "DELETED":
+            self._coroutines.look_again()
 
     def _see_other(self, *_: object) -> None:
         self._operator.notice()

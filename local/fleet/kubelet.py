@@ -15,6 +15,8 @@ from local.fleet.world import TERMINAL, World, path
 from local.kubernetes.api import ApiError, Object
 
 GPU = "nvidia.com/gpu"
+#: The cloud controller sets it while the instance is stopped.
+SHUTDOWN = {"key": "node.cloudprovider.kubernetes.io/shutdown", "effect": "NoSchedule"}
 _CONFLICT = 409
 _LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _SILENCE = 45.0
@@ -135,6 +137,8 @@ class Kubelet:
         yield Until(lambda: not self.suffers("node-not-joined"))
         if self.stopped or self.machine.cannot_join:
             return
+        while not self.world.network.admits(self.machine.instance_id):
+            yield timings.REGISTER_AGAIN
         taints = node_faults.taints(self)
         self.world.api.create(
             "/api/v1/nodes", node(self.machine, self.world.kubelet_port, self.world.timestamp(), taints)
@@ -145,7 +149,10 @@ class Kubelet:
             for coroutine in (*node_faults.coroutines(self), *built_in_plugin.coroutines(self))
         ]
         yield self.delay(timings.CLOUD_CONTROLLER, "initialize")
-        self.retaint(lambda taint: taint["key"] != UNINITIALIZED, *map(dict, self.machine.later_taints))
+        self.retaint(
+            lambda taint: taint["key"] not in (UNINITIALIZED, SHUTDOWN["key"]),
+            *map(dict, self.machine.later_taints),
+        )
         if self.machine.later_labels:
             self.label(self.machine.later_labels)
         yield self.delay(timings.CNI, "cni")

@@ -1,4 +1,4 @@
-"""A machine of a node group, as EC2 reports it to the simulator.
+"""A machine of a cluster, as EC2 reports it to the simulator.
 
 EC2 (local/aws) has the instances, their boot and their end. From `running` on, the fleet has the machine. local/faults
 switches its faults.
@@ -14,9 +14,11 @@ from local.fleet.boot.images import Family, Image, image_of
 class Machine:
     """One running instance. `labels` and `taints` are those of its user data, in Kubernetes' form.
 
+    `nodegroup` is its node group, or the NodePool for which Karpenter started it; faults affect it by this name.
     `launched` is the virtual epoch of its launch. `private_dns` becomes the node's name, as on EKS. `ami_type` is the
     amiType of its image, or for a custom image the one that it is like. `cannot_join` says why its kubelet never
-    starts; "" if it does. EKS itself sets `later_labels` and `later_taints` when the node has joined.
+    starts; "" if it does. EKS itself sets `later_labels` and `later_taints` when the node has joined. With
+    `gpus_at_ready` the device plugin of the image is there as soon as the node is Ready.
     """
 
     instance_id: str
@@ -35,6 +37,7 @@ class Machine:
     cannot_join: str = ""
     later_labels: Mapping[str, str] = field(default_factory=dict)
     later_taints: Sequence[Mapping[str, str]] = ()
+    gpus_at_ready: bool = False
 
     @property
     def node_name(self) -> str:

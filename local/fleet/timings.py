@@ -24,6 +24,10 @@ REGISTER_DEVICES = 16.0
 STOP_CONTAINER = 1.0
 #: Kubernetes' garbage collector deletes the pods of a deleted node after 40 seconds at the earliest.
 COLLECT_ORPHANS = 45.0
+#: Kubernetes gives up the pods of an unreachable node: 45 seconds of silence, and 300 that pods tolerate by default.
+GIVE_UP_PODS = 345.0
+#: The interval at which a kubelet that the cluster refuses tries to register again.
+REGISTER_AGAIN = 7.0
 #: Creating a sandbox and starting a container.
 START_CONTAINER = 1.0
 #: Until a registry has refused.

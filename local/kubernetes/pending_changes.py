@@ -26,16 +26,23 @@ class Written:
     """`seen` are the watched kinds by their name in objects (`Pod`); `noted` is called for every note."""
 
     def __init__(self, seen: Mapping[str, Seen], noted: Callable[[], None] = lambda: None) -> None:
-        self._seen = seen
+        self._seen = dict(seen)
         self._noted = noted
         self._versions: dict[str, int] = {}
         self._gone: set[tuple[str, str]] = set()
         self._evicted: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
+    def add(self, kind: str, seen: Seen) -> None:
+        """From now on a watch follows one more kind."""
+        with self._lock:
+            self._seen[kind] = seen
+
     def note(self, path: str, answer: Object) -> None:
         """Records that a write to `path` succeeded with this answer."""
         kind = str(answer.get("kind"))
+        if kind == "Scale":  # the answer of a scale subresource has the version of the object itself
+            kind = self._kind(path.split("/")[-3])
         metadata, details = answer.get("metadata") or {}, answer.get("details") or {}
         with self._lock:
             if path.endswith("/eviction"):
@@ -58,6 +65,9 @@ class Written:
                 *(f"the deletion of {uid}" for _, uid in self._gone),
                 *(f"the eviction of {namespace}/{name}" for namespace, name in self._evicted),
             ]
+
+    def _kind(self, plural: str) -> str:
+        return next((kind for kind in self._seen if plural in (kind, f"{kind.lower()}s")), plural)
 
     def _there(self, plural: str, uid: str) -> bool:
         return any(seen.has(uid) for kind, seen in self._seen.items() if plural in (kind, f"{kind.lower()}s"))

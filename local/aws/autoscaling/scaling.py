@@ -224,7 +224,7 @@ class Scaling:
         for group, member in found:
             if state == "running" and member.state == "Pending":
                 self._in_service(group, member)
-            elif state == "shutting-down" and member.counts():
+            elif state in ("shutting-down", "stopping") and member.counts():
                 self._timers.after(HEALTH_CHECK_SECONDS, partial(self._lost, group, member))
             elif state == "terminated":
                 self._removed(group, member)

@@ -1,4 +1,4 @@
-"""The life of an EC2 instance in virtual time: pending, running, shutting-down, terminated.
+"""The life of an EC2 instance in virtual time: pending, running, stopping, stopped, shutting-down, terminated.
 
 moto keeps the instances and answers for them. This file changes their states in time, and informs listeners.
 """
@@ -7,7 +7,7 @@ import random
 import threading
 from collections.abc import Callable
 
-from moto.ec2.models import EC2Backend
+from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ec2.models.instances import Instance, InstanceState, Reservation
 
 from local.aws.ec2.ec2_faults import Faults
@@ -19,15 +19,18 @@ BOOT_SECONDS = {"t3": 12.0, "g4dn": 20.0, "g5": 22.0, "g6": 22.0, "g6e": 24.0, "
 DEFAULT_BOOT = 15.0
 BOOT_JITTER = 0.25
 SHUTDOWN_SECONDS = 35.0
+STOP_SECONDS = 25.0
 STUCK_LOOK_AGAIN_SECONDS = 15.0
 #: AWS shows a terminated instance for about an hour.
 FORGOTTEN_SECONDS = 3600.0
 
-PENDING, RUNNING, SHUTTING_DOWN, TERMINATED = (
+PENDING, RUNNING, SHUTTING_DOWN, TERMINATED, STOPPING, STOPPED = (
     (0, "pending"),
     (16, "running"),
     (32, "shutting-down"),
     (48, "terminated"),
+    (64, "stopping"),
+    (80, "stopped"),
 )
 
 #: Called with (instance id, state) on every change, on the thread of the timers.
@@ -35,6 +38,8 @@ Listener = Callable[[str, str], None]
 
 _run_instances = EC2Backend.run_instances
 _terminate = Instance.terminate
+_stop = Instance.stop
+_start = Instance.start
 
 
 class InstanceLives:
@@ -63,12 +68,21 @@ class InstanceLives:
         def terminate(instance: Instance) -> InstanceState:
             return lives._end(instance)
 
+        def stop(instance: Instance) -> InstanceState:
+            return lives._stop(instance)
+
+        def start(instance: Instance) -> InstanceState:
+            return lives._start(instance)
+
         EC2Backend.run_instances = run_instances  # type: ignore[method-assign, assignment]
         Instance.terminate = terminate  # type: ignore[method-assign, assignment]
+        Instance.stop = stop  # type: ignore[method-assign, assignment]
+        Instance.start = start  # type: ignore[method-assign, assignment]
 
     def _begin(self, instance: Instance) -> None:
         instance.launch_time = self._clock.now().replace(tzinfo=None, microsecond=0)
         _set(instance, PENDING)
+        self._timers.soon(lambda: self._tell(instance))
         self._timers.after(self._boot_seconds(instance.instance_type), lambda: self._run(instance))
 
     def _run(self, instance: Instance) -> None:
@@ -86,6 +100,29 @@ class InstanceLives:
         _set(instance, SHUTTING_DOWN)
         self._timers.soon(lambda: self._tell(instance))
         self._timers.after(self._jittered(SHUTDOWN_SECONDS), lambda: self._finish(instance))
+        return before
+
+    def _stop(self, instance: Instance) -> InstanceState:
+        """Stops a running instance. In any other state it changes nothing."""
+        if instance.state != RUNNING[1]:
+            return InstanceState(instance.state, instance.state_code)
+        before: InstanceState = _stop(instance)
+        _set(instance, STOPPING)
+        self._timers.soon(lambda: self._tell(instance))
+        self._timers.after(self._jittered(STOP_SECONDS), lambda: self._rest(instance))
+        return before
+
+    def _rest(self, instance: Instance) -> None:
+        if instance.state == STOPPING[1]:
+            _set(instance, STOPPED)
+            self._tell(instance)
+
+    def _start(self, instance: Instance) -> InstanceState:
+        """Starts a stopped instance anew. In any other state it changes nothing."""
+        if instance.state != STOPPED[1]:
+            return InstanceState(instance.state, instance.state_code)
+        before: InstanceState = _start(instance)
+        self._begin(instance)
         return before
 
     def _finish(self, instance: Instance) -> None:
@@ -107,6 +144,11 @@ class InstanceLives:
     def _jittered(self, seconds: float) -> float:
         with self._lock:
             return seconds * self._chance.uniform(1 - BOOT_JITTER, 1 + BOOT_JITTER)
+
+
+def end(account_id: str, region: str, instance: str) -> None:
+    """EC2 ends an instance by itself, or for the service that operates it: no protection holds."""
+    ec2_backends[account_id][region].get_instance(instance).terminate()
 
 
 def _set(instance: Instance, state: tuple[int, str]) -> None:

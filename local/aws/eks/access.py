@@ -125,6 +125,13 @@ class Access:
         entry = self._entries.get((cluster, role))
         return entry is not None and entry.document["type"] == WINDOWS
 
+    def lets_node_in(self, cluster: str, role: str) -> bool:
+        """Whether a kubelet with this role joins the cluster. aws-auth is not read: where it alone counts, it does."""
+        if role and self._mode(cluster) == "CONFIG_MAP":
+            return True
+        entry = self._entries.get((cluster, role))
+        return entry is not None and entry.document["type"] in _OF_NODES
+
     def describe_access_entry(self, request: Document) -> Document:
         return {"accessEntry": self._entry(request).document}
 

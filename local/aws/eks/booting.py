@@ -1,4 +1,7 @@
-"""What a machine of a node group boots from: the image and the user data of its launch template, as it reads them."""
+"""What a machine boots from: its image and its user data, as the image's start-up program reads them.
+
+A managed node group names the kind of its image. Any other image is told by its name, or by the form of the data.
+"""
 
 import base64
 import re
@@ -28,6 +31,8 @@ _NAMES = {
     "bottlerocket-": Family.BOTTLEROCKET,
     "Windows_Server": Family.WINDOWS,
 }
+#: AWS's Deep Learning AMIs have the driver, but neither nodeadm nor a kubelet: a machine never becomes a node [m].
+_WITHOUT_NODEADM = "Deep Learning "
 _VERSION = re.compile(r"(?<![\d.])1\.\d\d(?![\d])")
 
 
@@ -46,23 +51,36 @@ def boot(
 ) -> Boot:
     """The start of a machine from a derived launch template's data."""
     text = text_of(template)
-    name = _image_name(service_context, template["ImageId"]) if nodegroup.ami_type == CUSTOM else ""
-    ami_type = nodegroup.ami_type
-    if ami_type == CUSTOM:
-        family = _family_by_name(name) or user_data.family_by_form(text)
-        if family is None:
-            nothing = "no start-up program of an EKS image understands the user data"
-            return Boot("AL2023_x86_64_STANDARD", nodegroup.version, NodeSettings(), nothing)
-        ami_type = _like(family, name, template["InstanceType"])
+    if nodegroup.ami_type != CUSTOM:
+        return _started(nodegroup.ami_type, nodegroup.version, text, cluster)
+    name = image_name(service_context, template["ImageId"])
+    return boot_of_image(name, template["InstanceType"], text, cluster, nodegroup.version)
+
+
+def boot_of_image(name: str, instance_type: str, text: str, cluster: Document, version: str = "") -> Boot:
+    """The start of a machine from an image that EKS does not choose, named as EC2 names it; "" if EC2 does not know it.
+
+    `cluster` is what DescribeCluster returns. `version` is for an image whose name has none; default: the cluster's.
+    """
+    named = _VERSION.search(name)
+    version = named[0] if named else version or cluster["version"]
+    family = (
+        None if name.startswith(_WITHOUT_NODEADM) else _family_by_name(name) or user_data.family_by_form(text)
+    )
+    if family is None:
+        nothing = "no start-up program of an EKS image understands the user data"
+        return Boot("AL2023_x86_64_STANDARD", version, NodeSettings(), nothing)
+    return _started(_like(family, name, instance_type), version, text, cluster)
+
+
+def _started(ami_type: str, version: str, text: str, cluster: Document) -> Boot:
     try:
         settings = user_data.read(image_of(ami_type).family, text)
     except BadUserData as error:
-        return Boot(ami_type, nodegroup.version, NodeSettings(), str(error))
-    problem = settings.why_it_cannot_join(
-        nodegroup.cluster, cluster["endpoint"], cluster["certificateAuthority"]["data"]
-    )
-    named = _VERSION.search(name)
-    return Boot(ami_type, named[0] if named else nodegroup.version, settings, problem)
+        return Boot(ami_type, version, NodeSettings(), str(error))
+    authority = (cluster.get("certificateAuthority") or {}).get("data", "")
+    problem = settings.why_it_cannot_join(cluster["name"], cluster.get("endpoint", ""), authority)
+    return Boot(ami_type, version, settings, problem)
 
 
 def start_of(nodegroup: Nodegroup, image_id: str, instance_type: str, cluster: Document) -> NodeStart:
@@ -122,7 +140,7 @@ def _like(family: Family, name: str, instance_type: str) -> str:
     return ami_type_of(family, "arm64" if "arm64" in types else "x86_64", nvidia=nvidia)
 
 
-def _image_name(service_context: ServiceContext, image_id: str) -> str:
+def image_name(service_context: ServiceContext, image_id: str) -> str:
     """The name of an image that EC2 knows; "" for any other."""
     try:
         found = service_context.call("ec2", "describe_images", {"ImageIds": [image_id]})["Images"]

@@ -32,6 +32,8 @@ class Fleet(Protocol):
 
     def machine_stopping(self, instance_id: str) -> None: ...
 
+    def machine_off(self, instance_id: str) -> None: ...
+
     def machine_stopped(self, instance_id: str) -> None: ...
 
     def drain(self, instance_id: str) -> object: ...
@@ -71,7 +73,7 @@ class Nodes:
 
     def instance_changed(self, instance: str, state: str) -> None:
         """Called by EC2. The machine of a node stops, whoever ended its instance."""
-        if state == "shutting-down" and self.fleet is not None:
+        if state in ("shutting-down", "stopping") and self.fleet is not None:
             self.fleet.machine_stopping(instance)
 
     def joined(self, instance: str) -> bool:

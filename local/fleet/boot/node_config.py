@@ -4,7 +4,8 @@ Several documents are merged in their order: a later value wins, and flags are a
 (https://awslabs.github.io/amazon-eks-ami/nodeadm/).
 """
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import yaml
@@ -26,7 +27,7 @@ def read(text: str) -> NodeSettings:
         _merge(spec, document.get("spec") or {})
     cluster, kubelet = spec.get("cluster") or {}, spec.get("kubelet") or {}
     config = kubelet.get("config") or {}
-    labels, taints, pods = kubelet_flags(kubelet.get("flags") or [])
+    labels, taints, pods = kubelet_flags(_words(kubelet.get("flags") or []))
     return NodeSettings(
         cluster=cluster.get("name", ""),
         endpoint=cluster.get("apiServerEndpoint", ""),
@@ -64,6 +65,11 @@ def _merge(into: Object, more: Object) -> None:
             into[key] = [*(into.get(key) or []), *value]
         else:
             into[key] = value
+
+
+def _words(flags: Iterable[str]) -> list[str]:
+    """The flags without quotes, which systemd takes off nodeadm's environment file. Karpenter quotes values."""
+    return [word for flag in flags for word in shlex.split(flag)]
 
 
 def _taint(written: Any) -> Object:

@@ -1,6 +1,7 @@
 """The device plugin that is part of an image. It has no pod, no label and no log in the cluster; it only offers GPUs.
 
-Bottlerocket's NVIDIA images start one as a service of the node (k8s-device-plugin under systemd).
+Bottlerocket's NVIDIA images start one as a service of the node (k8s-device-plugin under systemd), and so do the images
+of EKS Auto Mode.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ def _plug_devices(kubelet: Node) -> Iterator[Pause]:
     yield Until(lambda: kubelet.ready)
     while True:
         yield Until(lambda: not _fails(kubelet))
-        yield kubelet.delay(timings.REGISTER_DEVICES, "devices")
+        yield 0.0 if kubelet.machine.gpus_at_ready else kubelet.delay(timings.REGISTER_DEVICES, "devices")
         device_faults.announce(kubelet, UNSHARED)
         yield Until(lambda: _fails(kubelet) or device_faults.to_die(kubelet))
         if _fails(kubelet):

@@ -27,11 +27,14 @@ class Gpu:
 #: By EC2's name of the model.
 _MODELS = {
     "T4": Gpu("Tesla T4", 15360, "turing", (7, 5), remaps_rows=False),
+    "T4g": Gpu("NVIDIA T4G", 15360, "turing", (7, 5), remaps_rows=False),
+    "V100": Gpu("Tesla V100-SXM2-32GB", 32768, "volta", (7, 0), remaps_rows=False),
     "A10G": Gpu("NVIDIA A10G", 23028, "ampere", (8, 6)),
     "L4": Gpu("NVIDIA L4", 23034, "ada-lovelace", (8, 9)),
     "L40S": Gpu("NVIDIA L40S", 46068, "ada-lovelace", (8, 9)),
     "A100": Gpu("NVIDIA A100-SXM4-40GB", 40960, "ampere", (8, 0)),
     "H100": Gpu("NVIDIA H100 80GB HBM3", 81559, "hopper", (9, 0)),
+    "H200": Gpu("NVIDIA H200", 143771, "hopper", (9, 0)),
 }
 
 
