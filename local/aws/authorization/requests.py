@@ -56,6 +56,13 @@ _PASSING = {
     "states:UpdateStateMachine": (("roleArn",), "states.amazonaws.com"),
 }
 
+#: Condition keys of EKS that say what a call switches: where it is in the call.
+_SWITCHED = {
+    "eks:blockstorageenabled": ("storageConfig", "blockStorage", "enabled"),
+    "eks:computeconfigenabled": ("computeConfig", "enabled"),
+    "eks:elasticloadbalancingenabled": ("kubernetesNetworkConfig", "elasticLoadBalancing", "enabled"),
+}
+
 
 @dataclass(frozen=True)
 class Ask:
@@ -118,12 +125,20 @@ def ask(action: str, members: Members, state: State) -> Ask:
             said |= _leading_keys(members, state)
         except Unknown as unknown:
             gaps.append(f"{action}: {unknown}")
+    said |= {key: _switched(members, where) for key, where in _SWITCHED.items() if key in known.keys}
     if not known.resources:
         return Ask(action, ("*",), said, tuple(gaps))
     found = resources(action, known.resources, members, state)
     if found is None and any(known.resources.values()):
         gaps.append(f"{action}: on which resource")
     return Ask(action, tuple(found or ("*",)), said, tuple(gaps))
+
+
+def _switched(members: Any, where: tuple[str, ...]) -> Values:
+    """`true` or `false`; empty for a call that does not say."""
+    for part in where:
+        members = members.get(part) if isinstance(members, Mapping) else None
+    return () if members is None else (str(bool(members)).lower(),)
 
 
 def _at(members: Any, path: tuple[str, ...]) -> Iterator[str]:
