@@ -17,9 +17,11 @@ from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
+from lamplighter.lab.model import Lab
 from stacks.constructs.accepted import accept, accept_wildcard
+from stacks.constructs.channels import Channels
 from stacks.constructs.failsafe.definition import definition
-from stacks.constructs.failsafe.ended_pool import EndedPool
+from stacks.constructs.failsafe.ended_pool import EndedPool, ended_pools
 from stacks.constructs.failsafe.rights import rights
 from stacks.constructs.grants import give
 from stacks.names import Names
@@ -30,6 +32,22 @@ GROUP = "lamplighter:failsafe"
 """Its group in the cluster."""
 # As the page of a failed CloseLab (functions/rules.py).
 PAGE, ATTEMPTS = Duration.hours(1), 20
+
+
+def failsafe_machine(scope: Construct, lab: Lab, names: Names, channels: Channels) -> list[Construct]:
+    """The machine of a lab with NodePools; nothing for one without."""
+    pools = ended_pools(lab, names)
+    if not pools:
+        return []
+    machine = FailsafeMachine(
+        scope,
+        "FailsafeMachine",
+        names=names,
+        pools=pools,
+        pages=channels.pages,
+        dead_letters=channels.dead_letters,
+    )
+    return [machine]
 
 
 class FailsafeMachine(Construct):

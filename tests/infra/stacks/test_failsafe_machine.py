@@ -1,7 +1,7 @@
 """The failsafe's machine in its template: it orders zero, as a role that can do nothing else, and it pages."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -26,6 +26,7 @@ from tests.failsafe_machine import (
     properties,
     states,
 )
+from tests.infra.conftest import Assembly, Template
 
 READING = {"aws-sdk:eks:describeCluster", "aws-sdk:ec2:describeInstances"}
 
@@ -170,6 +171,83 @@ def test_a_run_that_ends_without_proof_pages() -> None:
     assert rule["EventPattern"]["detail"]["status"] == ["FAILED", "TIMED_OUT", "ABORTED"]
     [target] = rule["Targets"]
     assert (target["Arn"]["Ref"][:5], "Arn" in target["DeadLetterConfig"]) == ("Pages", True)
+
+
+THEIRS: dict[str, Any] = {
+    "cluster": {"existing": "theirs", "karpenter": {"existing": True, "role": "KarpenterController"}},
+    "guard": {"curfew": "23:57"},
+    "pools": {"gpu": {"kind": "karpenter", "existing": "their-gpus"}, "group": {"existing": "their-group"}},
+}
+
+
+@pytest.fixture(scope="module")
+def theirs(synthesis: Callable[..., Assembly]) -> Assembly:
+    """A lab that adopts a NodePool of a Karpenter that runs already, and a node group; under cdk-nag."""
+    return synthesis({"name": "gpu-lab", **THEIRS}, True)
+
+
+@pytest.fixture(scope="module")
+def adopted(theirs: Assembly) -> Template:
+    return theirs.template("gpu-lab-controller")
+
+
+def test_no_check_finds_anything_in_it(theirs: Assembly) -> None:
+    assert not theirs.violations()
+
+
+def test_a_lab_without_a_node_pool_has_no_machine(controller: Template) -> None:
+    machines = {
+        each["StateMachineName"] for each in controller.properties("AWS::StepFunctions::StateMachine")
+    }
+
+    assert "gpu-lab-failsafe" not in machines
+    for function in controller.properties("AWS::Lambda::Function"):
+        assert "FAILSAFE_MACHINE_ARN" not in function["Environment"]["Variables"]
+
+
+def test_the_machine_of_an_adopted_node_pool_locks_the_role_that_the_lab_names(adopted: Template) -> None:
+    machine = adopted.one("AWS::StepFunctions::StateMachine", StateMachineName="gpu-lab-failsafe")
+    found = json.loads("".join(part if isinstance(part, str) else "aws" for part in parts(machine)))["States"]
+
+    assert {name for name in found if name.startswith("Pool-")} == {"Pool-gpu"}
+    known = found["Pool-gpu"]["Result"]
+    assert (known["nodePool"], known["lock"]["role"]) == ("their-gpus", "KarpenterController")
+
+
+def parts(machine: dict[str, Any]) -> list[Any]:
+    joined: list[Any] = machine["DefinitionString"]["Fn::Join"][1]
+    return joined
+
+
+def test_the_functions_that_arm_a_failsafe_know_the_machine(adopted: Template) -> None:
+    knowing = {
+        function["FunctionName"].removeprefix("gpu-lab-")
+        for function in adopted.properties("AWS::Lambda::Function")
+        if "FAILSAFE_MACHINE_ARN" in function["Environment"]["Variables"]
+    }
+
+    assert knowing == {"leases", "guard", "planner"}
+
+
+def test_the_curfew_starts_the_machine_on_both_ways(adopted: Template) -> None:
+    schedules = {each["Name"]: each for each in adopted.properties("AWS::Scheduler::Schedule")}
+
+    assert set(schedules) == {
+        f"curfew-{name}" for name in ("gpu-kubernetes", "gpu-ec2", "group-eks", "group-group")
+    }
+    for rail, at in (("kubernetes", "cron(57 23 * * ? *)"), ("ec2", "cron(2 0 * * ? *)")):
+        schedule = schedules[f"curfew-gpu-{rail}"]
+        assert schedule["ScheduleExpression"] == at
+        assert json.loads(schedule["Target"]["Input"]) == {"pool": "gpu", "rail": rail}
+        assert ":stateMachine:gpu-lab-failsafe" in json.dumps(schedule["Target"]["Arn"])
+
+
+def test_a_destroy_keeps_the_machine_until_every_pool_is_closed(adopted: Template) -> None:
+    [closed] = adopted.of_type("Custom::LamplighterLastClosed")
+    machines = adopted.of_type("AWS::StepFunctions::StateMachine")
+    [machine] = [n for n, m in machines.items() if m["Properties"]["StateMachineName"] == "gpu-lab-failsafe"]
+
+    assert machine in adopted.needs(closed)
 
 
 @pytest.mark.parametrize("rail", Rail)

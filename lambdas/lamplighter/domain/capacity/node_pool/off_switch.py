@@ -48,6 +48,12 @@ def calls(machine: str, pool: str, kind: str, *, may_switch_off: bool = False) -
     return tuple(call(machine, pool, rail) for rail in rails(kind, may_switch_off=may_switch_off))
 
 
+def curfew(kind: str) -> tuple[str, str]:
+    """The names of the two rails in the names of a curfew's schedules."""
+    first, _, past, _ = rails(kind)
+    return first.value, past.value
+
+
 def may_switch_off(lab: "Lab", pool: str) -> bool:
     """Whether the lab lets its failsafe switch Auto Mode off for this pool."""
     mode = lab.cluster.auto_mode
