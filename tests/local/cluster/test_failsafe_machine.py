@@ -5,6 +5,7 @@ No function of ours is there, and no controller either: a test plays it where it
 
 import base64
 import json
+from datetime import UTC
 from functools import partial
 
 import boto3
@@ -12,6 +13,8 @@ import pytest
 import yaml
 from botocore.exceptions import ClientError
 
+from lamplighter.domain.capacity.calls import AFTER_END, timed
+from lamplighter.domain.capacity.node_pool.off_switch import calls
 from local.assembly import StackTemplate
 from local.aws.embedded import EmbeddedAws
 from local.kubernetes.aws_identities import AwsIdentities
@@ -38,13 +41,14 @@ class Account:
     def __init__(self, aws: Aws, kubernetes, endpoint: str, authority: str) -> None:
         self.aws, self.kubernetes = aws, kubernetes
         self.endpoint, self.authority = endpoint, authority
-        self.pages = ""
+        self.pages = self.starter = ""
 
     def deploy(self) -> None:
         text = json.dumps(failsafe_machine.template())
         stack = self.aws.embedded.deploy(StackTemplate("failsafe", text, {}))
         assert stack.status == "CREATE_COMPLETE", stack.failure
         self.pages, queue = self.aws.queue("inbox")
+        self.starter = self.aws.role("starter", "states:StartExecution")
         topic = f"arn:aws:sns:{REGION}:123456789012:pages"
         self.aws.call("sns", "subscribe", TopicArn=topic, Protocol="sqs", Endpoint=queue)
 
@@ -311,6 +315,8 @@ def test_a_dynamic_node_pool_has_its_claims_deleted(account):
 
     assert (ended["status"], account.steps(ended)[-1]) == ("SUCCEEDED", "Zero")
     assert account.claims(UNLOCKED.node_pool) == []
+    node_pool = account.kubernetes.get(f"{API}/nodepools/{UNLOCKED.node_pool}")
+    assert node_pool["spec"].keys() & {"limits", "replicas"} == {"limits"}
 
 
 def test_without_a_known_role_instances_end_without_a_lock(account):
@@ -354,6 +360,43 @@ def test_two_runs_at_once_do_no_harm(account):
 
     assert {run["status"] for run in ended} == {"SUCCEEDED"}
     assert (account.replicas(KARPENTER.node_pool), account.running()) == (0, set())
+
+
+@pytest.mark.parametrize("trouble", [None, "no API server", "no controller"])
+def test_scheduler_alone_brings_a_pool_to_zero_at_the_instants_of_the_failsafe(account, trouble: str | None):
+    """No function of ours is there, and the first call comes when the API server may not answer."""
+    aws = account.aws
+    account.open(KARPENTER.node_pool, 2)
+    instances = account.run_instances(KARPENTER.node_pool, 2)
+    account.api_server(up=trouble != "no API server")
+    end = aws.clock.now().replace(second=0, microsecond=0)
+    shots = timed(end + AFTER_END, calls(MACHINE, "gpu", KARPENTER.kind))
+    for number, shot in enumerate(shots):
+        aws.call(
+            "scheduler",
+            "create_schedule",
+            Name=f"failsafe-gpu-{number}",
+            ScheduleExpression=f"at({shot.at.astimezone(UTC):%Y-%m-%dT%H:%M:%S})",
+            FlexibleTimeWindow={"Mode": "OFF"},
+            Target={"Arn": shot.target, "RoleArn": account.starter, "Input": shot.input},
+        )
+
+    left = {}
+    for minute in range(0, 50, 2):
+        left[minute] = len(account.running())
+        if trouble is None and not account.claims(KARPENTER.node_pool):
+            account.end(instances)  # as the controller does for a deleted claim
+        aws.clock.sleep(2 * MINUTES)
+    for number in range(len(shots)):
+        aws.call("scheduler", "delete_schedule", Name=f"failsafe-gpu-{number}")
+
+    assert left[8] == 2
+    # The first start is enough, unless Kubernetes answers and nobody does what it says.
+    after = 30 if trouble == "no controller" else 10
+    assert next(minute for minute, count in left.items() if not count) in range(after, after + 5)
+    assert (account.lock() is None) is (trouble is None)
+    listed = aws.call("stepfunctions", "list_executions", stateMachineArn=MACHINE, maxResults=4)
+    assert {run["status"] for run in listed["executions"]} == {"SUCCEEDED"}
 
 
 def test_auto_mode_is_locked_and_asked_again_and_its_instances_are_left_to_aws(account):
