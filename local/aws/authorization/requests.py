@@ -118,14 +118,14 @@ def ask(action: str, members: Members, state: State) -> Ask:
     known = reference.action(action)
     if known is None:
         return Ask(action, ("*",), gaps=(f"{action}: the Service Authorization Reference does not have it",))
+    switched = {key: _switched(members, where) for key, where in _SWITCHED.items() if key in known.keys}
     gaps: list[str] = []
-    said = dict(_tags_asked_for(members))
+    said = {**dict(_tags_asked_for(members)), **switched}
     if action.startswith("dynamodb:") and "dynamodb:leadingkeys" in known.keys:
         try:
             said |= _leading_keys(members, state)
         except Unknown as unknown:
             gaps.append(f"{action}: {unknown}")
-    said |= {key: _switched(members, where) for key, where in _SWITCHED.items() if key in known.keys}
     if not known.resources:
         return Ask(action, ("*",), said, tuple(gaps))
     found = resources(action, known.resources, members, state)

@@ -80,6 +80,18 @@ class Account:
     def end(self, instances: list[str]) -> None:
         self.aws.call("ec2", "terminate_instances", InstanceIds=instances)
 
+    def switch_auto_mode_on(self) -> None:
+        on = {"enabled": True}
+        self.aws.call(
+            "eks",
+            "update_cluster_config",
+            name=CLUSTER,
+            computeConfig=on,
+            storageConfig={"blockStorage": on},
+            kubernetesNetworkConfig={"elasticLoadBalancing": on},
+        )
+        self.aws.clock.sleep(MINUTES)
+
     def running(self) -> set[str]:
         """The instances that EC2 has not begun to end."""
         states = [{"Name": "instance-state-name", "Values": ["pending", "running", "stopping", "stopped"]}]
@@ -417,6 +429,7 @@ def test_auto_mode_is_locked_and_asked_again_and_its_instances_are_left_to_aws(a
 
 @pytest.mark.parametrize(("pool", "off"), [("last", True), ("auto", False)])
 def test_auto_mode_is_switched_off_only_where_the_lab_says_so(account, pool: str, off: bool):
+    account.switch_auto_mode_on()
     account.run_instances(f"gpu-lab-{pool}", 1, tag="eks:kubernetes-node-pool-name")
 
     run = account.start(pool, "switch-off")
