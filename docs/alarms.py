@@ -21,6 +21,10 @@ RUNBOOK = {
         "The message in the queue `<lab>-failsafe-failed` names the pool. Run `lamplighter close POOL --yes --wait`"
         " for it, and check EC2 until the pool is at zero: the failsafe cannot close it. Then purge the queue."
     ),
+    "failsafe-leaked": (
+        "The run of `<lab>-failsafe` names the pool in its input, and its last step says what failed. Run"
+        " `lamplighter close POOL --yes --wait` for it, and check EC2 until the pool is at zero."
+    ),
     "dead-letters": (
         "Read the queue `<lab>-dead-letters` without deleting: the message names the failed target and the reason."
         " Then purge the queue, which ends the alarm."

@@ -20,6 +20,7 @@ LOST = {
     "group-calls": "one sweep",
     "instance-calls": "one sweep",
     "closing-failed": "the guard finds the pool and pages",
+    "failsafe-leaked": "a page; the next sweep finds the pool and pages too",
     "requests": "the request: its sender gets no answer, and may put it again",
     "tell": "the next run tells what this one would have told",
 }

@@ -17,6 +17,7 @@ from stacks.constructs.alarms import Alarms
 from stacks.constructs.channels import Channels
 from stacks.constructs.dashboard import Dashboard
 from stacks.constructs.deploy_steps import deploy_step, pools_step
+from stacks.constructs.failsafe.machine import failsafe_machine
 from stacks.constructs.functions.functions import FunctionCode
 from stacks.constructs.functions.lab_functions import LabFunctions
 from stacks.constructs.functions.permissions import Permissions
@@ -56,6 +57,7 @@ class ControllerStack(Stack):
             dead_letters_arn=channels.dead_letters.queue_arn,
             failsafe_failed_arn=channels.failsafe_failed.queue_arn,
         )
+        failsafe = failsafe_machine(self, lab, names, channels)
         code = FunctionCode(self, "Code", lab=lab)
         shelf = PagesBucket(self, "Shelf")
         functions = LabFunctions(
@@ -66,6 +68,7 @@ class ControllerStack(Stack):
             permissions=permissions,
             channels=channels,
             pages=shelf.bucket,
+            failsafe_machine=bool(failsafe),
         )
         pages = Pages(
             self,
@@ -141,7 +144,7 @@ class ControllerStack(Stack):
         claims = [self._claim(lab, names, pool) for pool in lab.pools]
         # If another lab has claimed a pool, this lab's sweeps must not touch it.
         rules.node.add_dependency(*claims)
-        curfew.node.add_dependency(*claims)
+        curfew.node.add_dependency(*claims, *failsafe)
         everything = [
             ledger,
             channels,
@@ -157,6 +160,7 @@ class ControllerStack(Stack):
             change,
             experiment,
             rules,
+            *failsafe,
             curfew,
             *entries,
         ]

@@ -119,7 +119,11 @@ class Names:
         return self.arn("states", f"stateMachine:{self.workflow(workflow)}")
 
     def role_arn(self, purpose: str) -> str:
-        return f"arn:{Aws.PARTITION}:iam::{Aws.ACCOUNT_ID}:role/{self.role(purpose)}"
+        return self.any_role_arn(self.role(purpose))
+
+    def any_role_arn(self, role: str) -> str:
+        """The ARN of a role by its whole name, which may be somebody else's."""
+        return f"arn:{Aws.PARTITION}:iam::{Aws.ACCOUNT_ID}:role/{role}"
 
     def nodegroup_arn(self, nodegroup: str) -> str:
         return self.arn("eks", f"nodegroup/{self.cluster}/{nodegroup}/*")

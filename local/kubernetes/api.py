@@ -8,6 +8,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ class ApiError(Exception):
         self.status = status
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What the API server answered, whether it refused or not."""
+
+    status: int
+    text: str
+    body: bytes
+
+
 class KubernetesApi:
     """A client with a bearer token, or an anonymous one. Threads may share it. `authority` is a file, or a PEM."""
 
@@ -61,18 +71,20 @@ class KubernetesApi:
 
     def request(self, method: str, path: str, body: Object | None = None, kind: str = _JSON) -> Object:
         """One call. Raises ApiError for a status of 400 and above."""
-        answer = self._pool.request(
-            method,
-            self._endpoint + path,
-            body=None if body is None else json.dumps(body),
-            headers={**self._headers, "Content-Type": kind},
-        )
+        answer = self.send(method, path, None if body is None else json.dumps(body), kind)
         if answer.status >= _BAD:
-            raise ApiError(answer.status, _reason(answer.data))
-        document: Object = json.loads(answer.data)
+            raise ApiError(answer.status, _reason(answer.body))
+        document: Object = json.loads(answer.body)
         if method != "GET":
             self.written(path.partition("?")[0], document)
         return document
+
+    def send(self, method: str, path: str, body: str | None = None, kind: str = _JSON) -> Answer:
+        """One call, with a body that is text already."""
+        answer = self._pool.request(
+            method, self._endpoint + path, body=body, headers={**self._headers, "Content-Type": kind}
+        )
+        return Answer(answer.status, answer.reason or "", answer.data)
 
     def text(self, path: str) -> str:
         """GET of something that is not an object, such as a pod's log."""

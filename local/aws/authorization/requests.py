@@ -57,6 +57,13 @@ _PASSING = {
     "states:UpdateStateMachine": (("roleArn",), "states.amazonaws.com"),
 }
 
+#: Condition keys of EKS that say what a call switches: where it is in the call.
+_SWITCHED = {
+    "eks:blockstorageenabled": ("storageConfig", "blockStorage", "enabled"),
+    "eks:computeconfigenabled": ("computeConfig", "enabled"),
+    "eks:elasticloadbalancingenabled": ("kubernetesNetworkConfig", "elasticLoadBalancing", "enabled"),
+}
+
 
 @dataclass(frozen=True)
 class Ask:
@@ -132,8 +139,9 @@ def ask(action: str, members: Members, state: State) -> Ask:
     known = reference.action(action)
     if known is None:
         return Ask(action, ("*",), gaps=(f"{action}: the Service Authorization Reference does not have it",))
+    switched = {key: _switched(members, where) for key, where in _SWITCHED.items() if key in known.keys}
     gaps: list[str] = []
-    said = dict(_tags_asked_for(members))
+    said = {**dict(_tags_asked_for(members)), **switched}
     if action.startswith("dynamodb:") and "dynamodb:leadingkeys" in known.keys:
         try:
             said |= _leading_keys(members, state)
@@ -152,6 +160,13 @@ def ask(action: str, members: Members, state: State) -> Ask:
     if found is None and any(known.resources.values()):
         gaps.append(f"{action}: on which resource")
     return Ask(action, tuple(found or ("*",)), said, tuple(gaps))
+
+
+def _switched(members: Any, where: tuple[str, ...]) -> Values:
+    """`true` or `false`; empty for a call that does not say."""
+    for part in where:
+        members = members.get(part) if isinstance(members, Mapping) else None
+    return () if members is None else (str(bool(members)).lower(),)
 
 
 def _at(members: Any, path: tuple[str, ...]) -> Iterator[str]:

@@ -5,6 +5,7 @@ It only records; the interpreter decides what to do next.
 
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -73,6 +74,8 @@ class Execution(Scope):
         self.ended: datetime | None = None
         #: State transitions so far, as AWS bills them: each state entered and each retry.
         self.transitions = 0
+        #: Called when it has ended, on the thread that ended it.
+        self.when_ended: Callable[[], None] = lambda: None
         self._events: list[Document] = []
         self._lock = threading.Lock()
         self.event(
@@ -161,6 +164,7 @@ class Execution(Scope):
         self.error, self.cause = details.get("error", ""), details.get("cause", "")
         self.status = status
         self.stop()
+        self.when_ended()
 
 
 def instant(moment: datetime) -> str:

@@ -2,8 +2,9 @@
 
 The cluster knows the state machine's role by its access entry, as for any other client. IAM has no action for this.
 
-Source: Step Functions developer guide, "Create and manage Amazon EKS clusters with Step Functions". It names no error.
-`EKS.409` is what public state machines catch [est].
+Source: Step Functions developer guide, "Create and manage Amazon EKS clusters with Step Functions". Its one example of
+an error is `EKS.401`, whose cause has ResponseBody, StatusCode and StatusText. It does not name the error of an address
+that does not answer [est].
 """
 
 import base64
@@ -21,7 +22,7 @@ from urllib3.exceptions import HTTPError
 from local.aws.api.own_services import Document
 from local.aws.stepfunctions.errors import StatesError, Stopped
 from local.aws.stepfunctions.execution import Scope
-from local.kubernetes.api import ApiError, KubernetesApi
+from local.kubernetes.api import Answer, ApiError, KubernetesApi
 
 Json = Any
 
@@ -30,6 +31,11 @@ Json = Any
 FIRST_POLL_SECONDS, LATER_POLL_SECONDS, FIRST_POLLS = 60.0, 300.0, 10
 #: The most characters of an error's cause.
 CAUSE_CHARACTERS = 32_768
+METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "PATCH")
+#: No answer from the address of the API server.
+UNREACHABLE = "EKS.SdkClientException"
+_EVERYWHERE = ("0.0.0.0/0", "::/0")
+_BAD = 400
 
 
 class Cluster:
@@ -54,7 +60,14 @@ class Cluster:
         except ApiError as error:
             raise StatesError(f"EKS.{error.status}", str(error)) from error
         except HTTPError as error:
-            raise StatesError("EKS.SdkClientException", str(error)) from error
+            raise StatesError(UNREACHABLE, str(error)) from error
+
+    def answer(self, method: str, path: str, body: str | None) -> Answer:
+        """Raises StatesError if nothing answers."""
+        try:
+            return self._api.send(method, path, body)
+        except HTTPError as error:
+            raise StatesError(UNREACHABLE, str(error)) from error
 
     def log(self, pod: str, query: str) -> str:
         """The log of a pod at this path; empty if there is none."""
@@ -64,12 +77,36 @@ class Cluster:
             return ""
 
 
+def refuse_private(described: Document) -> None:
+    """Raises StatesError if Step Functions does not reach the cluster's address from outside its network.
+
+    "The Step Functions EKS integration supports only Kubernetes APIs with public endpoint access." From which addresses
+    it calls is not said, so a list of allowed ones excludes it here [est].
+    """
+    vpc = described.get("resourcesVpcConfig") or {}
+    ranges = vpc.get("publicAccessCidrs") or _EVERYWHERE[:1]
+    if not vpc.get("endpointPublicAccess", True) or not set(_EVERYWHERE) & set(ranges):
+        raise StatesError(UNREACHABLE, f"{described.get('endpoint')} does not answer: connect timed out")
+
+
 def call(cluster: Cluster, parameters: Document) -> Document:
-    """`eks:call`: one request to the Kubernetes API."""
+    """`eks:call`: one request to the Kubernetes API. A status of 400 and above raises StatesError, named after it."""
+    method, given = _needed(parameters, "Method"), parameters.get("RequestBody")
+    if method not in METHODS:
+        raise StatesError("States.Runtime", f"The value of the field 'Method' is not one of {METHODS}")
     query = urlencode(parameters.get("QueryParameters") or {}, doseq=True)
     path = _needed(parameters, "Path") + (f"?{query}" if query else "")
-    body = cluster.request(_needed(parameters, "Method"), path, parameters.get("RequestBody"))
-    return {"ResponseBody": body, "StatusCode": 200}
+    body = given if given is None or isinstance(given, str) else json.dumps(given)
+    answer = cluster.answer(method, path, body)
+    result = {
+        "ResponseBody": _read(answer.body.decode(errors="replace")),
+        "StatusCode": answer.status,
+        "StatusText": answer.text,
+    }
+    if answer.status >= _BAD:
+        cause = json.dumps(result, separators=(",", ":"))
+        raise StatesError(f"EKS.{answer.status}", cause[:CAUSE_CHARACTERS])
+    return result
 
 
 def run_job(cluster: Cluster, parameters: Document, scope: Scope, *, sync: bool) -> Document:

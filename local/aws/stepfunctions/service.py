@@ -16,6 +16,7 @@ from local.aws.stepfunctions.execution import Execution, StateMachine
 from local.aws.stepfunctions.interpreter import Interpreter
 from local.aws.stepfunctions.limits import Limits
 from local.aws.stepfunctions.role import check_role
+from local.aws.stepfunctions.status_events import status_changed
 from local.aws.stepfunctions.task_tokens import TaskTokens
 from local.aws.stepfunctions.tasks import Tasks
 from local.aws.timers import Timers
@@ -165,7 +166,9 @@ class StepFunctions:
             if known:
                 raise AwsError("ExecutionAlreadyExists", f"Execution Already Exists: '{arn}'")
             execution = Execution(self._clock, machine, name, arn, text, self._limits)
+            execution.when_ended = lambda: self._tell(execution)
             self._executions[arn] = execution
+            self._tell(execution)
         limit = machine.definition.get("TimeoutSeconds")
         # Otherwise a hurrying clock would find only the limit to wait for.
         with self._clock.busy():
@@ -173,6 +176,11 @@ class StepFunctions:
                 self._timers.after(limit, execution.time_out)
             self._clock.spawn(f"run-{name}", lambda: self._interpreter.run(execution, data))
         return {"executionArn": arn, "startDate": execution.started}
+
+    def _tell(self, execution: Execution) -> None:
+        """Puts its status on the default bus."""
+        entry = status_changed(execution)
+        self._timers.soon(lambda: self._service_context.tell(entry))
 
     def describe_execution(self, request: Document) -> Document:
         execution = self._execution(request["executionArn"])

@@ -97,12 +97,22 @@ class Tasks:
             refuse_untrusted(role.arn, role.taken_by, self._service_context.state)
         except ClientError as error:
             raise StatesError("EKS.AccessDeniedException", str(error)) from error
+        self._refuse_private(parameters)
         session = {"RoleArn": role.arn, "RoleSessionName": "states"}
         credentials = self._service_context.call("sts", "assume_role", session)["Credentials"]
         cluster = kubernetes_tasks.Cluster(parameters, credentials, self._service_context.region)
         if action == "call":
             return kubernetes_tasks.call(cluster, parameters)
         return kubernetes_tasks.run_job(cluster, parameters, scope, sync=sync)
+
+    def _refuse_private(self, parameters: Json) -> None:
+        try:
+            named = {"name": str(parameters.get("ClusterName"))}
+            described = self._service_context.call("eks", "describe_cluster", named)["cluster"]
+        except ClientError:
+            return  # a cluster of another account is known by its address alone
+        if parameters.get("Endpoint") == described.get("endpoint"):
+            kubernetes_tasks.refuse_private(described)
 
     def _put_events(self, action: str, parameters: Json, execution: Execution, role: _Role) -> Json:
         """Each event names the execution and the state machine. An entry that EventBridge refuses fails the task.

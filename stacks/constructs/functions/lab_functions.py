@@ -12,6 +12,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
 from stacks.constructs.channels import Channels
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.permissions import Permissions, on_pages
@@ -38,7 +39,9 @@ class LabFunctions(Construct):
         permissions: Permissions,
         channels: Channels,
         pages: s3.IBucket,
+        failsafe_machine: bool = False,
     ) -> None:
+        """`failsafe_machine`: the lab has the state machine that is the failsafe of NodePools."""
         super().__init__(scope, construct_id)
         self._names = names
         self._code = code
@@ -57,6 +60,8 @@ class LabFunctions(Construct):
             "DEAD_LETTERS_ARN": channels.dead_letters.queue_arn,
             "WINDOW_ROLE_ARN": names.role_arn(WINDOWS),
         }
+        if failsafe_machine:
+            schedules["FAILSAFE_MACHINE_ARN"] = names.workflow_arn(MACHINE)
         p = permissions
 
         self.leases = self._function(

@@ -8,6 +8,7 @@ from stacks.constructs.nodes.surroundings import Surroundings
 from stacks.constructs.pool.gpu_pool import GpuPool
 from stacks.constructs.pool.kind import PoolConstruct, Rail
 from stacks.constructs.pool.node_group_rails import node_group_rails
+from stacks.constructs.pool.node_pool_rails import node_pool_rails
 from stacks.names import Names
 
 
@@ -20,4 +21,6 @@ def rails(
     scope: Construct, *, lab: Lab, names: Names, pool: str, deploy: Function, digest: str
 ) -> tuple[Rail, ...]:
     """The calls by which the curfew brings a pool to zero. `digest` changes with the lab."""
+    if pool in lab.node_pools:
+        return node_pool_rails(lab=lab, names=names, pool=pool)
     return node_group_rails(scope, lab=lab, names=names, pool=pool, deploy=deploy, digest=digest)

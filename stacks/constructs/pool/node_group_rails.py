@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from constructs import Construct
 
-from lamplighter.domain.capacity.node_group.off_switch import past_eks, through_eks
+from lamplighter.domain.capacity.node_group.off_switch import CURFEW, past_eks, through_eks
 from lamplighter.domain.leases.curfew import SECOND_RAIL, schedule_names
 from lamplighter.lab.model import Lab
 from stacks.constructs.deploy_steps import deploy_step
@@ -25,7 +25,7 @@ def node_group_rails(
         function=deploy,
         properties={"Pool": pool, "Cluster": names.cluster, "Nodegroup": nodegroup, "Digest": digest},
     )
-    by_eks, by_group = schedule_names(pool)
+    by_eks, by_group = schedule_names(pool, CURFEW)
     return (
         Rail(by_eks, timedelta(0), through_eks(names.cluster, nodegroup)),
         Rail(by_group, SECOND_RAIL, past_eks(group.get_att_string("AutoScalingGroupName"))),

@@ -17,6 +17,7 @@ from tests.local.cluster.test_token_webhook import CLUSTER, REGION, cluster_of
 from tests.local.conftest import Aws
 
 JOBS = "/apis/batch/v1/namespaces/training/jobs"
+CONFIG, NAMED = "/api/v1/namespaces/training/configmaps", {"fieldSelector": ["metadata.name=text"]}
 EDIT = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSEditPolicy"
 RUN, SYNC, CALL = (f"arn:aws:states:::eks:{action}" for action in ("runJob", "runJob.sync", "call"))
 
@@ -53,7 +54,7 @@ class Machines:
 
     def output(self, resource: str, **parameters) -> dict:
         ended = self.ended(self.start(resource, **parameters))
-        assert ended["status"] == "SUCCEEDED", ended
+        assert ended["status"] == "SUCCEEDED", (ended["error"], ended["cause"])
         return json.loads(ended["output"])
 
     def error(self, resource: str, **parameters) -> str:
@@ -156,4 +157,69 @@ def test_a_task_calls_the_kubernetes_api(machines):
     found = machines.output(CALL, Method="GET", Path=where, QueryParameters=named)
 
     assert [each["data"] for each in found["ResponseBody"]["items"]] == [{"a": "1"}]
+    assert (found["StatusCode"], found["StatusText"]) == (200, "OK")
     assert machines.error(CALL, Method="GET", Path=f"{where}/missing") == "EKS.404"
+
+
+def test_the_status_of_a_call_is_that_of_kubernetes_and_its_body_may_be_text(machines):
+    body = json.dumps({"metadata": {"name": "text"}, "data": {"a": "2"}})
+
+    made = machines.output(CALL, Method="POST", Path=CONFIG, RequestBody=body)
+    gone = machines.output(CALL, Method="DELETE", Path=CONFIG, QueryParameters=NAMED)
+
+    assert (made["StatusCode"], made["ResponseBody"]["data"]) == (201, {"a": "2"})
+    assert [each["metadata"]["name"] for each in gone["ResponseBody"]["items"]] == ["text"]
+    # The API server knows no HEAD of an object.
+    assert machines.error(CALL, Method="HEAD", Path=CONFIG) == "EKS.405"
+    assert machines.error(CALL, Method="TRACE", Path=CONFIG) == "States.Runtime"
+
+
+def test_the_cause_of_a_refused_call_is_the_answer_of_kubernetes(machines):
+    nobody = machines.aws.role("stranger")
+
+    unknown = machines.ended(machines.start(CALL, Method="GET", Path=CONFIG, role=nobody))
+    barred = machines.ended(machines.start(CALL, Method="GET", Path="/api/v1/nodes"))
+
+    assert (unknown["error"], barred["error"]) == ("EKS.401", "EKS.403")
+    cause = json.loads(unknown["cause"])
+    assert (cause["StatusCode"], cause["StatusText"]) == (401, "Unauthorized")
+    assert cause["ResponseBody"]["reason"] == "Unauthorized"
+    assert json.loads(barred["cause"])["ResponseBody"]["reason"] == "Forbidden"
+
+
+def test_a_call_fails_where_no_api_server_answers(machines):
+    closed = {"Endpoint": "https://127.0.0.1:9", "Method": "GET", "Path": CONFIG}
+
+    assert machines.error(CALL, **closed) == "EKS.SdkClientException"
+
+
+@pytest.mark.parametrize(
+    "access",
+    [{"endpointPublicAccess": False, "endpointPrivateAccess": True}, {"publicAccessCidrs": ["10.0.0.0/8"]}],
+)
+def test_step_functions_does_not_reach_a_private_address(machines, access: dict):
+    aws = machines.aws
+    vpc = aws.call("eks", "describe_cluster", name=CLUSTER)["cluster"]["resourcesVpcConfig"]
+    before = {key: vpc[key] for key in ("endpointPublicAccess", "endpointPrivateAccess", "publicAccessCidrs")}
+
+    aws.call("eks", "update_cluster_config", name=CLUSTER, resourcesVpcConfig=access)
+    refused = machines.error(CALL, Method="GET", Path=CONFIG)
+    aws.clock.sleep(60)
+    aws.call("eks", "update_cluster_config", name=CLUSTER, resourcesVpcConfig=before)
+    aws.clock.sleep(60)
+
+    assert refused == "EKS.SdkClientException"
+    assert machines.output(CALL, Method="GET", Path=CONFIG)["StatusCode"] == 200
+
+
+def test_an_answer_of_more_than_256_kib_fails_a_call_that_was_made_all_the_same(machines, lab):
+    for name in ("big-1", "big-2"):
+        body = {"metadata": {"name": name, "labels": {"size": "big"}}, "data": {"a": "x" * 140_000}}
+        lab.kubernetes.request("POST", CONFIG, body)
+
+    big = {"labelSelector": ["size=big"]}
+    assert (
+        machines.error(CALL, Method="DELETE", Path=CONFIG, QueryParameters=big) == "States.DataLimitExceeded"
+    )
+
+    assert not lab.kubernetes.get(f"{CONFIG}?labelSelector=size=big")["items"]

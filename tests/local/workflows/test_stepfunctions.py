@@ -395,3 +395,22 @@ def test_a_bad_definition_is_refused(definition, problem):
     with pytest.raises(AwsError, match=problem) as refusal:
         parsed(definition)
     assert refusal.value.code == "InvalidDefinition"
+
+
+def test_each_change_of_an_executions_status_is_an_event_on_the_default_bus(aws):
+    arn = machine(aws, {"A": {"Type": "Fail", "Error": "Leaked", "Cause": "an instance is left"}})
+    url, queue = aws.queue("statuses")
+    pattern = {"source": ["aws.states"], "detail": {"stateMachineArn": [arn]}}
+    aws.call("events", "put_rule", Name="statuses", EventPattern=json.dumps(pattern))
+    aws.call("events", "put_targets", Rule="statuses", Targets=[{"Id": "1", "Arn": queue}])
+
+    _, _, described = run(aws, arn, {"pool": "gpu"})
+
+    begun, failed = (json.loads(aws.message(url)["Body"]) for _ in range(2))
+    assert {event["detail-type"] for event in (begun, failed)} == {"Step Functions Execution Status Change"}
+    assert failed["resources"] == [described["executionArn"]]
+    assert (begun["detail"]["status"], begun["detail"]["stopDate"]) == ("RUNNING", None)
+    assert json.loads(begun["detail"]["input"]) == {"pool": "gpu"}
+    detail = failed["detail"]
+    assert (detail["status"], detail["error"], detail["cause"]) == ("FAILED", "Leaked", "an instance is left")
+    assert detail["stopDate"] == int(described["stopDate"].timestamp() * 1000)

@@ -18,7 +18,7 @@ from lamplighter.application.guard.trail import closing_since, earlier_breaches,
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.capacity.evidence import Changing, Part, Seen
-from lamplighter.domain.capacity.kinds import identity
+from lamplighter.domain.capacity.kinds import curfew_rails, identity, kind_of
 from lamplighter.domain.granting.idleness import allowed
 from lamplighter.domain.guard.facts import MEMORY, PoolFacts
 from lamplighter.domain.guard.runs import OPENING_PATIENCE, STARTING_PATIENCE
@@ -98,7 +98,8 @@ def _curfew(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Ma
     if lab_facts.listed is None or guard_services.capacity.lab.curfew(pool) is None:
         return {}
     enabled = {schedule.name: schedule.enabled for schedule in lab_facts.listed}
-    return {name: enabled.get(name) for name in curfew_names(pool)}
+    rails = curfew_rails(kind_of(guard_services.capacity.lab, pool))
+    return {name: enabled.get(name) for name in curfew_names(pool, rails)}
 
 
 def _idle_after(guard_services: GuardServices, leases: Iterable[Lease]) -> dict[str, timedelta]:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from lamplighter.domain.capacity.evidence import Seen
 from lamplighter.domain.capacity.identity import Identity
+from lamplighter.domain.capacity.node_group import off_switch as of_groups
 from lamplighter.domain.capacity.node_group.kind import NodeGroupKind
+from lamplighter.domain.capacity.node_pool import off_switch as of_node_pools
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
 from lamplighter.domain.capacity.zero import ZeroProof
 
@@ -47,3 +49,8 @@ def identity(lab: "Lab", pool: str) -> Identity:
 def zero(seen: Seen, at: datetime, kubernetes_nodes: tuple[str, ...] | None, justified: int = 0) -> ZeroProof:
     """Law 7: what was seen, with the pool's nodes in Kubernetes, proves about the pool being at zero."""
     return KINDS[seen.kind].zero(seen, at, kubernetes_nodes, justified)
+
+
+def curfew_rails(kind: str) -> tuple[str, str]:
+    """The two ways by which the curfew brings a pool to zero, by their names in the names of its schedules."""
+    return of_groups.CURFEW if kind == NODE_GROUP else of_node_pools.curfew(kind)

@@ -50,9 +50,10 @@ class Curfew:
             day += _DAY
 
 
-def schedule_names(pool: str) -> tuple[str, str]:
-    """The names of a pool's two schedules in the lab's schedule group, in their order."""
-    return f"curfew-{pool}-eks", f"curfew-{pool}-group"
+def schedule_names(pool: str, rails: tuple[str, str]) -> tuple[str, str]:
+    """The names of a pool's two schedules in the lab's schedule group, in their order, by the names of their ways."""
+    first, second = rails
+    return f"curfew-{pool}-{first}", f"curfew-{pool}-{second}"
 
 
 def instants(day: date, minute: int, zone: ZoneInfo) -> list[datetime]:

@@ -4,6 +4,8 @@ from lamplighter.domain.capacity.calls import Call
 
 EKS_TARGET = "arn:aws:scheduler:::aws-sdk:eks:updateNodegroupConfig"
 AUTO_SCALING_TARGET = "arn:aws:scheduler:::aws-sdk:autoscaling:updateAutoScalingGroup"
+CURFEW = ("eks", "group")
+"""The names of the two ways in the names of a curfew's schedules."""
 
 
 def through_eks(cluster: str, name: str) -> Call:

@@ -1,0 +1,85 @@
+"""What the failsafe's machine knows about each pool: a row of the table in its definition."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lamplighter.domain.capacity.node_pool import lock
+from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, CLUSTER_TAG, KARPENTER
+from lamplighter.domain.capacity.node_pool.off_switch import may_switch_off
+from lamplighter.lab.model import Lab
+from stacks.names import Names
+
+LEFT = ("pending", "running", "shutting-down", "stopping", "stopped")
+"""The states of an instance that has not ended: zero is proven when none is in one of them."""
+LABEL = "karpenter.sh/nodepool"
+
+
+@dataclass(frozen=True)
+class EndedPool:
+    """A pool of kind karpenter or auto-mode."""
+
+    name: str
+    node_pool: str
+    kind: str
+    cluster: str
+    locked: str | None
+    """The name of the role that launches its instances; None where the lab does not know it: then there is no lock."""
+    may_switch_off: bool = False
+
+    @property
+    def pool_tag(self) -> str:
+        """The tag with the NodePool's name. Every launch asks for it, and every instance of the pool has it."""
+        return (KARPENTER if self.ends_in_ec2 else AUTO_MODE).pool_tag
+
+    @property
+    def ends_in_ec2(self) -> bool:
+        """Whether EC2 ends its instances for us. AWS lets nobody end those of Auto Mode."""
+        return self.kind == KARPENTER.code
+
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """The tags by which instances are the pool's."""
+        return {self.pool_tag: self.node_pool, CLUSTER_TAG: self.cluster}
+
+    def row(self) -> dict[str, object]:
+        """What the states read at `$.of`."""
+        filters = [{"Name": f"tag:{key}", "Values": [value]} for key, value in self.tags.items()]
+        row: dict[str, object] = {
+            "nodePool": self.node_pool,
+            "kind": self.kind,
+            "scale": f"/apis/karpenter.sh/v1/nodepools/{self.node_pool}/scale",
+            "claims": [f"{LABEL}={self.node_pool}"],
+            "filters": [*filters, {"Name": "instance-state-name", "Values": list(LEFT)}],
+            "mayLock": self.locked is not None,
+            "maySwitchOff": self.may_switch_off,
+        }
+        if self.locked is not None:
+            document = json.dumps(lock.document(self.pool_tag, self.node_pool), separators=(",", ":"))
+            row["lock"] = {"role": self.locked, "name": lock.policy_name(self.name), "document": document}
+        return row
+
+
+def ended_pools(lab: Lab, names: Names) -> list[EndedPool]:
+    """The pools of a lab whose failsafe is the machine."""
+    return [
+        EndedPool(
+            name=pool,
+            node_pool=lab.node_pool_name(pool),
+            kind=lab.pools[pool].kind,
+            cluster=lab.cluster_name,
+            locked=_launching_role(lab, names, pool),
+            may_switch_off=may_switch_off(lab, pool),
+        )
+        for pool in lab.node_pools
+    ]
+
+
+def _launching_role(lab: Lab, names: Names, pool: str) -> str | None:
+    """Karpenter's controller launches with a role of its own, Auto Mode with that of the cluster."""
+    if lab.pools[pool].kind != KARPENTER.code:
+        return None if lab.cluster.existing else names.role("control-plane")
+    karpenter = lab.cluster.karpenter
+    if karpenter is not None and not karpenter.existing:
+        return names.role("karpenter")
+    return None if karpenter is None else karpenter.role

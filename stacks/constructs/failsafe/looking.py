@@ -1,0 +1,125 @@
+"""How the machine looks for what is left: in EC2, by the pool's tags, page by page, and again every minute.
+
+`$.look.then` says what follows if something is there: `act`, on the rail; `end`, each instance found; `watch`, nothing.
+"""
+
+from collections.abc import Mapping
+
+from stacks.constructs.failsafe.states import (
+    State,
+    both,
+    call,
+    choice,
+    is_text,
+    is_there,
+    is_true,
+    past_errors,
+    values,
+)
+
+ROUNDS = 6
+"""How often the machine looks again, every `EVERY` seconds, before it gives up or leaves it to the next start."""
+EVERY = 60
+# EC2 describes an instance with many interfaces in 45 KB, and a state carries 256 KiB. EC2 takes no fewer than 5.
+PAGE = 5
+LOOK, WATCH, END = "Look", "Watch", "End"
+"""The three ways in: look once and act, watch what another one ends, end it here."""
+LOCKED = "$.locked"
+"""Where a run notes that it is past Kubernetes, whether it could lock or not."""
+ACT, EACH, ENOUGH = "Act", "EndEach", "Enough"
+
+
+def looking() -> dict[str, State]:
+    """The states of a look. They go on to `Act`, and end in `Zero`, `LeftToTheNext` or `Leaked`."""
+    more = {"NextToken.$": "$.page.next[0]"}
+    return {
+        LOOK: values({"then": "act", "round": 0, "some": False}, "$.look", "Instances"),
+        WATCH: values({"then": "watch", "round": 0, "some": False}, "$.look", "Wait"),
+        END: values({"then": "end", "round": 0, "some": False}, "$.look", "Instances"),
+        "Wait": {"Type": "Wait", "Seconds": EVERY, "Next": "Round"},
+        "Round": {
+            "Type": "Pass",
+            "Parameters": {
+                "then.$": "$.look.then",
+                "round.$": "States.MathAdd($.look.round, 1)",
+                "some": False,
+            },
+            "ResultPath": "$.look",
+            "Next": "Instances",
+        },
+        "Instances": _described({}, "What is left of the pool, by its tags"),
+        "MoreInstances": _described(more, "The next page of it"),
+        "Found": choice([is_there("$.page.ids[0]") | {"Next": "Some"}], "Pages"),
+        "Some": values(True, "$.look.some", "Then"),
+        "Then": choice(
+            [
+                is_text("$.look.then", "act") | {"Next": ACT},
+                is_text("$.look.then", "end") | {"Next": EACH},
+            ],
+            ENOUGH,
+        ),
+        EACH: _each(),
+        # A page may be empty although others follow.
+        "Pages": choice(
+            [
+                both(is_there("$.page.next[0]"), {"Variable": "$.page.next[0]", "IsString": True})
+                | {"Next": "MoreInstances"}
+            ],
+            "AnyLeft",
+        ),
+        "AnyLeft": choice([is_true("$.look.some") | {"Next": ENOUGH}], "Zero"),
+        ENOUGH: choice(
+            [
+                {"Variable": "$.look.round", "NumericLessThan": ROUNDS, "Next": "Wait"},
+                both(is_text("$.look.then", "watch"), is_text("$.rail", "kubernetes"), _not_locked())
+                | {"Next": "LeftToTheNext"},
+            ],
+            "Leaked",
+            "The next start takes over what drains; what the other rails leave needs a person",
+        ),
+        "Zero": {"Type": "Succeed", "Comment": "EC2 has no instance with the pool's tags"},
+        "LeftToTheNext": {"Type": "Succeed", "Comment": "Kubernetes is still ending them"},
+        "Leaked": {
+            "Type": "Fail",
+            "Error": "Leaked",
+            "CausePath": "States.Format('The NodePool {} still has instances in EC2', $.of.nodePool)",
+        },
+    }
+
+
+def _not_locked() -> dict[str, object]:
+    return {"Not": is_there(LOCKED)}
+
+
+def _described(more: Mapping[str, object], comment: str) -> State:
+    asked = {"Filters.$": "$.of.filters", "MaxResults": PAGE, **more}
+    # A path with `..` gives a list, empty where nothing is found; a plain one fails without a token.
+    picked = {"ids.$": "$..Instances[*].InstanceId", "next.$": "$..NextToken"}
+    state = call("aws-sdk:ec2:describeInstances", asked, "Found", comment, result="$.page", retries=5)
+    return state | {"ResultSelector": picked}
+
+
+def _each() -> State:
+    """Each instance by a call of its own: in one call, one that EC2 refuses to end would keep the others."""
+    one = past_errors(
+        call(
+            "aws-sdk:ec2:terminateInstances",
+            {"InstanceIds.$": "States.Array($.id)"},
+            "Ended",
+            "An instance that has ended already is no error",
+        ),
+        "Ended",
+    )
+    return {
+        "Type": "Map",
+        "ItemsPath": "$.page.ids",
+        "ItemSelector": {"id.$": "$$.Map.Item.Value"},
+        "MaxConcurrency": PAGE,
+        "ItemProcessor": {
+            "ProcessorConfig": {"Mode": "INLINE"},
+            "StartAt": "EndOne",
+            "States": {"EndOne": one, "Ended": {"Type": "Succeed"}},
+        },
+        "ResultPath": None,
+        "Next": "Pages",
+    }

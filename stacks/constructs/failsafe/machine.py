@@ -1,0 +1,136 @@
+"""The failsafe's state machine with its role, the role's boundary, its access entry, and the page when it fails.
+
+EventBridge Scheduler starts it; the leases function keeps those schedules. No function of ours takes part in a run.
+"""
+
+import json
+from collections.abc import Sequence
+
+from aws_cdk import Duration
+from aws_cdk import aws_eks_v2 as eks
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
+from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
+
+from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
+from lamplighter.lab.model import Lab
+from stacks.constructs.accepted import accept, accept_wildcard
+from stacks.constructs.channels import Channels
+from stacks.constructs.failsafe.definition import definition
+from stacks.constructs.failsafe.ended_pool import EndedPool, ended_pools
+from stacks.constructs.failsafe.rights import rights
+from stacks.constructs.grants import give
+from stacks.names import Names
+
+ROLE = "failsafe-machine"
+"""The purpose of its role; `failsafe` is the role of the schedules."""
+GROUP = "lamplighter:failsafe"
+"""Its group in the cluster."""
+# As the page of a failed CloseLab (functions/rules.py).
+PAGE, ATTEMPTS = Duration.hours(1), 20
+
+
+def failsafe_machine(scope: Construct, lab: Lab, names: Names, channels: Channels) -> list[Construct]:
+    """The machine of a lab with NodePools; nothing for one without."""
+    pools = ended_pools(lab, names)
+    if not pools:
+        return []
+    machine = FailsafeMachine(
+        scope,
+        "FailsafeMachine",
+        names=names,
+        pools=pools,
+        pages=channels.pages,
+        dead_letters=channels.dead_letters,
+    )
+    return [machine]
+
+
+class FailsafeMachine(Construct):
+    """`<lab>-failsafe`, for the pools of a lab that are NodePools."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        names: Names,
+        pools: Sequence[EndedPool],
+        pages: sns.ITopic,
+        dead_letters: sqs.IQueue,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        granted = rights(names, pools)
+        boundary = iam.ManagedPolicy(
+            self,
+            "Boundary",
+            managed_policy_name=names.policy(ROLE),
+            description=f"The most that the failsafe of {names.lab} may ever do",
+            statements=[
+                iam.PolicyStatement(
+                    actions=list(one.actions), resources=list(one.resources), conditions=dict(one.conditions)
+                )
+                for one in granted
+            ],
+        )
+        for one in granted:
+            for resource in one.resources:
+                if "*" in resource:
+                    accept_wildcard(boundary, resource, one.wide)
+        role = iam.Role(
+            self,
+            "Role",
+            role_name=names.role(ROLE),
+            assumed_by=iam.ServicePrincipal("states.amazonaws.com"),
+            permissions_boundary=boundary,
+            description=f"What the state machine {names.workflow(MACHINE)} may do",
+        )
+        policy = give(self, "RolePermissions", role, granted)
+        self.machine = sfn.CfnStateMachine(
+            self,
+            "Machine",
+            state_machine_name=names.workflow(MACHINE),
+            state_machine_type="STANDARD",
+            role_arn=role.role_arn,
+            # CDK's own way to JSON drops every null, and a null keeps the result of a state out of its output.
+            definition_string=json.dumps(definition(names.lab, names.cluster, pools)),
+        )
+        self.machine.node.add_dependency(policy)
+        accept(
+            self.machine, "SF1", "Step Functions keeps every step for 90 days, and nothing is secret in it."
+        )
+        accept(self.machine, "SF2", "The history has each step with its time; a trace would show the same.")
+        eks.CfnAccessEntry(
+            self,
+            "Access",
+            cluster_name=names.cluster,
+            principal_arn=role.role_arn,
+            kubernetes_groups=[GROUP],
+            type="STANDARD",
+        )
+        self._page(names, pages, dead_letters)
+
+    def _page(self, names: Names, pages: sns.ITopic, dead_letters: sqs.IQueue) -> None:
+        """Pages about a failed run, without any function of ours."""
+        page = targets.SnsTopic(
+            pages, dead_letter_queue=dead_letters, max_event_age=PAGE, retry_attempts=ATTEMPTS
+        )
+        events.Rule(
+            self,
+            "Leaked",
+            rule_name=f"{names.lab}-failsafe-leaked",
+            description="The failsafe could not prove that a pool is at zero",
+            event_pattern=events.EventPattern(
+                source=["aws.states"],
+                detail_type=["Step Functions Execution Status Change"],
+                detail={
+                    "stateMachineArn": [self.machine.attr_arn],
+                    "status": ["FAILED", "TIMED_OUT", "ABORTED"],
+                },
+            ),
+            targets=[page],
+        )

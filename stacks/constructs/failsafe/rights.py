@@ -1,0 +1,44 @@
+"""What the role of the failsafe's machine may do: end instances of its pools, and deny their launches; nothing else.
+
+A permissions boundary holds the role to the same statements, since one of them writes a policy of another role.
+"""
+
+from collections.abc import Sequence
+
+from stacks.constructs.failsafe.ended_pool import EndedPool
+from stacks.constructs.grants import Grants
+from stacks.names import Names
+
+
+def rights(names: Names, pools: Sequence[EndedPool]) -> list[Grants]:
+    """The IAM statements. What it may do in the cluster is said by RBAC, for the group of its access entry."""
+    granted = [
+        Grants(["eks:DescribeCluster"], [names.cluster_arn]),
+        Grants(["ec2:DescribeInstances"], ["*"], wide="EC2 takes no resource for reading."),
+    ]
+    ended = [pool for pool in pools if pool.ends_in_ec2]
+    if ended:
+        [cluster_tag] = {key for pool in ended for key in pool.tags if key != pool.pool_tag}
+        [pool_tag] = {pool.pool_tag for pool in ended}
+        tagged = {
+            f"aws:ResourceTag/{cluster_tag}": names.cluster,
+            f"aws:ResourceTag/{pool_tag}": [pool.node_pool for pool in ended],
+        }
+        granted.append(
+            Grants(
+                ["ec2:TerminateInstances"],
+                [names.arn("ec2", "instance/*")],
+                {"StringEquals": tagged},
+                wide="Instances come and go; the condition on the controller's tags names their pools.",
+            )
+        )
+    locked = sorted({pool.locked for pool in pools if pool.locked is not None})
+    if locked:
+        granted.append(Grants(["iam:PutRolePolicy"], [names.any_role_arn(role) for role in locked]))
+    if any(pool.may_switch_off for pool in pools):
+        off = {
+            f"eks:{part}Enabled": "false"
+            for part in ("blockStorage", "computeConfig", "elasticLoadBalancing")
+        }
+        granted.append(Grants(["eks:UpdateClusterConfig"], [names.cluster_arn], {"Bool": off}))
+    return granted
