@@ -4,6 +4,7 @@ import json
 
 from lamplighter.data.prices import on_demand
 from local.aws.api.own_services import Document
+from local.aws.eks.prices import fees
 
 
 class Pricing:
@@ -12,6 +13,8 @@ class Pricing:
     def get_products(self, request: Document) -> Document:
         """At most one product: that of the type and region in the filters."""
         wanted = {one["Field"]: one["Value"] for one in request.get("Filters") or []}
+        if request["ServiceCode"] == "AmazonEKS":
+            return {"FormatVersion": "aws_v1", "PriceList": [json.dumps(one) for one in fees(wanted)]}
         region, instance_type = wanted.get("regionCode", ""), wanted.get("instanceType", "")
         price = on_demand(region, instance_type) if request["ServiceCode"] == "AmazonEC2" else None
         if price is None:

@@ -3,23 +3,22 @@
 The defaults are those of the Terraform lab. labfile/rules checks whether the values fit each other.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from lamplighter.lab.karpenter import AutoMode, Karpenter
 from lamplighter.lab.names import (
     ADD_ON,
     AMI_TYPE,
     CLUSTER_NAME,
     INSTANCE_TYPE,
-    KUBERNETES_VERSION,
     POOL_NAME,
 )
 from lamplighter.lab.nodes.images import ImageFamily, family, image_family_field, image_field
+from lamplighter.lab.nodes.karpenter import AutoMode, Karpenter
 from lamplighter.lab.nodes.node_groups import NodeGroup
 from lamplighter.lab.pools import PACKAGES, Package, Taint
-from lamplighter.lab.types import Part, Version, change, unit
+from lamplighter.lab.types import KubernetesVersion, Part, change, unit
 
 NODE_MONITORING = "eks-node-monitoring-agent"
 ADDONS = [
@@ -142,7 +141,7 @@ class Cluster(Part):
         description="The name of an existing cluster; then only the controller is deployed.",
         examples=["my-cluster"],
     )
-    kubernetes_version: Annotated[Version, Field(pattern=KUBERNETES_VERSION)] = Field(
+    kubernetes_version: KubernetesVersion = Field(
         "1.35",
         description="The Kubernetes version of the control plane and the nodes.",
         json_schema_extra=change("rolled"),
@@ -188,6 +187,18 @@ class Cluster(Part):
     auto_mode: AutoMode | None = Field(
         None, description="EKS Auto Mode, for pools of that kind; left out: off."
     )
+
+    @property
+    def left_out(self) -> dict[str, Any]:
+        """The keys that the normalised lab leaves out."""
+        groups = {} if self.node_groups else {"node_groups": True}
+        no_version = {"karpenter": {"version"}} if self.karpenter and self.karpenter.existing else {}
+        return {**groups, **no_version}
+
+    @property
+    def has_auto_mode(self) -> bool:
+        """Whether EKS Auto Mode is on."""
+        return self.auto_mode is not None and self.auto_mode.enabled
 
     def hop_limit(self, stated: int) -> int:
         """The hop limit of instance metadata: 1 if pods have permissions of their own."""

@@ -4,7 +4,7 @@ Each default has the value of the Terraform lab. This file has the types. labfil
 together, and labfile reads the file with its lines.
 """
 
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
@@ -29,6 +29,9 @@ from lamplighter.lab.windows import Window
 
 GpuStack = Literal["operator", "device-plugin", "built-in"]
 
+BESIDE_A_LEASE = timedelta(hours=2)
+"""How much longer a node may be needed than its lease is by the wall clock: a warm-up before it, and an hour that a
+clock change adds."""
 DEFAULT_TAGS = {"Environment": "cloudneta-lab", "Terraform": "true", "Week": "aews-5w"}
 PoolName = Annotated[str, StringConstraints(pattern=POOL_NAME)]
 CalendarFile = Annotated[str, StringConstraints(pattern=CALENDAR_FILE)]
@@ -180,12 +183,12 @@ class Lab(Part):
     def to_json(self) -> str:
         """The normalised lab: every key with its value, but what is left to AWS.
 
-        A lab without node groups or an exporter is the text that releases before them wrote: deploy steps have a digest
+        A lab without the keys of a later release is the text that releases before it wrote: deploy steps have a digest
         of it.
         """
         left_out: dict[str, Any] = {
             "pools": {name: pool.left_out for name, pool in self.pools.items()},
-            "cluster": {"node_groups"} if not self.cluster.node_groups else set(),
+            "cluster": self.cluster.left_out,
             "dcgm_exporter": self.dcgm_exporter == DcgmExporter() or set(),
         }
         return self.model_dump_json(by_alias=True, exclude_none=True, exclude=left_out)
@@ -206,7 +209,11 @@ class Lab(Part):
     @property
     def node_pools(self) -> list[str]:
         """The pools whose capacity is a NodePool."""
-        return [name for name, pool in self.pools.items() if pool.kind != "node-group"]
+        return [name for name, pool in self.pools.items() if pool.is_node_pool]
+
+    def node_life(self, pool: str) -> timedelta:
+        """How long a node of a NodePool lives at most: longer than a lease, its start and its last grace."""
+        return self.guard.longest_lease + BESIDE_A_LEASE + self.pools[pool].last_grace
 
     @property
     def has_own_images(self) -> bool:
@@ -214,7 +221,7 @@ class Lab(Part):
         images = [
             self.cluster.system_nodes.image,
             *(group.image for group in self.cluster.node_groups.values()),
-            *(pool.image for pool in self.pools.values() if pool.kind == "node-group"),
+            *(pool.image for pool in self.pools.values() if not pool.is_node_pool),
         ]
         return any(images)
 
@@ -279,8 +286,8 @@ class Lab(Part):
     def gpu_stack(self, pool: str) -> GpuStack:
         """What announces a pool's GPUs to Kubernetes: the operator, the plugin's own chart, or what nodes bring along.
 
-        Bottlerocket's images bring a device plugin, whatever else is installed; of a pool with neither chart
-        nothing else is known (EKS Auto Mode), so its nodes are taken to bring one too.
+        Bottlerocket's images and nodes of EKS Auto Mode bring a device plugin, whatever else is installed. Of a pool
+        with neither chart nothing else is known, so its nodes are taken to bring one too.
         """
         if self.pools[pool].brings_plugin:
             return "built-in"
@@ -296,12 +303,19 @@ class Lab(Part):
             "built-in": False,
         }[self.gpu_stack(pool)]
 
+    def priced(self, pool: str) -> str:
+        """What a node of a pool is in the ledger's prices: its type, with the kind where that adds a fee."""
+        kind = self.pools[pool].kind
+        return self.pools[pool].instance_type + (f"+{kind}" if kind == "auto-mode" else "")
+
     def price(self, pool: str) -> Decimal:
         """What a node of the pool costs for an hour, in the budget's currency; BadInput when unknown."""
         stated = self.pools[pool].price_per_hour
         if stated is not None:
             return stated
-        known = prices.on_demand(self.region, self.pools[pool].instance_type, self.guard.budget.currency)
+        known = prices.of_a_node(
+            self.region, self.pools[pool].instance_type, self.guard.budget.currency, self.pools[pool].kind
+        )
         if known is None:
             raise BadInput(
                 f"pools.{pool}.price_per_hour: no price of {self.pools[pool].instance_type or 'its nodes'} is known"

@@ -199,3 +199,7 @@ def test_prices_and_quotas_can_be_read(aws):
         "Quota"
     ]
     assert quota["Value"] == 8
+    usage = "EKS-Auto:g5.xlarge-management-hours"
+    fee_of = [filters[0], {"Type": "CONTAINS", "Field": "usagetype", "Value": usage}]
+    (fee,) = aws.call("pricing", "get_products", ServiceCode="AmazonEKS", Filters=fee_of)["PriceList"]
+    assert '"USD": "0.0964900000"' in fee
