@@ -41,6 +41,9 @@ What a deploy does to nodes when you change a key, by the column *a change*:
 - *replaced*: EKS cannot change it. A new group would need the name of the old one, so the deploy fails and is rolled
   back. Add a pool or group with another name, and remove the old one.
 
+Karpenter and EKS Auto Mode never change a node of a pool of these kinds: whatever the key, nodes that run keep the old
+value, and new nodes have the new one. A deploy that would change a leased pool is refused.
+
 With an image of your own (`ami_type: CUSTOM`) taints are part of the user data: a change of them rolls the nodes, and
 another `kubernetes_version` does not, because the image has its own.
 """

@@ -1,4 +1,4 @@
-"""The vCPUs, architecture and GPUs of EC2's instance types; see instance_types.json.
+"""The vCPUs, architecture, GPUs and EFA interfaces of EC2's instance types; see instance_types.json.
 
 A type that is not in the table is unknown. That is no error of the lab: new types appear.
 """
@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +20,14 @@ class InstanceType:
     architecture: str
     gpus: int
     model: str
+    efa: int = 0
+    """How many EFA network interfaces it has."""
 
 
-def _document() -> dict[str, dict[str, dict[str, str | int]]]:
+@cache
+def _document() -> dict[str, Any]:
     text = (Path(__file__).parent / "instance_types.json").read_text("utf-8")
-    document: dict[str, dict[str, dict[str, str | int]]] = json.loads(text)
+    document: dict[str, Any] = json.loads(text)
     return document
 
 
@@ -31,7 +35,12 @@ def _document() -> dict[str, dict[str, dict[str, str | int]]]:
 def _gpu_types() -> dict[str, InstanceType]:
     return {
         name: InstanceType(
-            name, int(row["vcpus"]), str(row["architecture"]), int(row["gpus"]), str(row["model"])
+            name,
+            int(row["vcpus"]),
+            str(row["architecture"]),
+            int(row["gpus"]),
+            str(row["model"]),
+            int(row.get("efa", 0)),
         )
         for name, row in _document()["types"].items()
     }
@@ -46,6 +55,11 @@ def _families() -> dict[str, str]:
 def gpu_type(name: str) -> InstanceType | None:
     """A type with NVIDIA GPUs; None where it is unknown or has none."""
     return _gpu_types().get(name)
+
+
+def with_efa() -> list[str]:
+    """Every type with NVIDIA GPUs and EFA in the table."""
+    return [name for name, known in _gpu_types().items() if known.efa]
 
 
 def gpu_type_names() -> list[str]:
@@ -65,6 +79,16 @@ _GPU_FAMILY = re.compile(r"(gr?|p)[0-9]")
 def may_have_gpu(name: str) -> bool:
     """Whether the type has a GPU, of any maker; of a type that we do not know, the name of its family tells."""
     return gpu_type(name) is not None or _GPU_FAMILY.match(name) is not None
+
+
+@cache
+def _of_auto_mode() -> frozenset[str]:
+    return frozenset(str(_document()["auto_mode"]["families"]).split())
+
+
+def not_in_auto_mode(name: str) -> bool:
+    """Whether the type has an NVIDIA GPU, but EKS Auto Mode does not start it."""
+    return gpu_type(name) is not None and name.partition(".")[0] not in _of_auto_mode()
 
 
 def architecture(name: str) -> str | None:

@@ -1,4 +1,6 @@
-"""The price of an instance for an hour, from the table that Lamplighter ships; prices.json has its source and date.
+"""The price of an instance for an hour, from the tables that Lamplighter ships; they have their sources and dates.
+
+prices.json has EC2's prices, auto_mode_fees.json what EKS Auto Mode adds to them.
 
 A fallback: a lab file may have its own price, and a running controller may have a newer one.
 """
@@ -12,13 +14,18 @@ from typing import Any
 
 
 @cache
-def _document() -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((Path(__file__).parent / "prices.json").read_text("utf-8"))
+def _document(name: str = "prices.json") -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((Path(__file__).parent / name).read_text("utf-8"))
     return document
 
 
 def _table() -> dict[str, dict[str, str]]:
     regions: dict[str, dict[str, str]] = _document()["regions"]
+    return regions
+
+
+def _fees() -> dict[str, dict[str, str]]:
+    regions: dict[str, dict[str, str]] = _document("auto_mode_fees.json")["regions"]
     return regions
 
 
@@ -33,6 +40,23 @@ def on_demand(region: str, instance_type: str, currency: str = "USD") -> Decimal
         return None
     price = _table().get(region, {}).get(instance_type)
     return None if price is None else Decimal(price)
+
+
+def auto_mode_fee(region: str, instance_type: str, currency: str = "USD") -> Decimal | None:
+    """What EKS Auto Mode adds to an instance's price for an hour; None where the table has none."""
+    if currency != "USD":
+        return None
+    fee = _fees().get(region, {}).get(instance_type)
+    return None if fee is None else Decimal(fee)
+
+
+def of_a_node(region: str, instance_type: str, currency: str, kind: str) -> Decimal | None:
+    """The price of a node for an hour: of its instance and, with kind auto-mode, of Auto Mode's fee."""
+    price = on_demand(region, instance_type, currency)
+    if kind != "auto-mode" or price is None:
+        return price
+    fee = auto_mode_fee(region, instance_type, currency)
+    return None if fee is None else price + fee
 
 
 def known_regions() -> list[str]:

@@ -1,10 +1,10 @@
-"""Which image types and GPU Operator versions support which Kubernetes versions; see versions.json."""
+"""Which image types, GPU Operator and Karpenter versions support which Kubernetes versions; see versions.json."""
 
 import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 Family = Literal["al2023", "al2", "bottlerocket", "windows"]
 
@@ -37,9 +37,9 @@ class AmiType:
 
 
 @cache
-def _document() -> dict[str, dict[str, dict[str, str]]]:
+def _document() -> dict[str, Any]:
     path = Path(__file__).parent / "versions.json"
-    document: dict[str, dict[str, dict[str, str]]] = json.loads(path.read_text("utf-8"))
+    document: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return document
 
 
@@ -79,6 +79,28 @@ def operator_for(kubernetes: str) -> str | None:
         if fit and fit.holds(kubernetes):
             return f"v{name}"
     return None
+
+
+def karpenter_fit(version: str) -> Fit | None:
+    """The Kubernetes versions that a Karpenter such as 1.14.3 supports; None for a series that is not in the table."""
+    row = _document()["karpenter"].get(".".join(version.split(".")[:2]))
+    return None if row is None else Fit(row["from"], row["until"])
+
+
+def has_static_node_pools(karpenter: str) -> bool:
+    """Whether a version of Karpenter has NodePools of a fixed size: the oldest series in the table began with them."""
+    return _order(karpenter) >= _order(min(_document()["karpenter"], key=_order))
+
+
+def karpenter_charts() -> list[str]:
+    """The versions of Karpenter whose charts Lamplighter ships, the newest first."""
+    charts: list[str] = _document()["karpenter_charts"]
+    return sorted(charts, key=_order, reverse=True)
+
+
+def is_bad_karpenter(version: str) -> bool:
+    """Whether its own upgrade guide warns of a version of Karpenter."""
+    return version in _document()["not_karpenter"]
 
 
 def _order(version: str) -> tuple[int, ...]:

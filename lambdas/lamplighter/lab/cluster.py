@@ -3,11 +3,10 @@
 The defaults are those of the Terraform lab. labfile/rules checks whether the values fit each other.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from lamplighter.lab.karpenter import AutoMode, Karpenter
 from lamplighter.lab.names import (
     ADD_ON,
     AMI_TYPE,
@@ -17,6 +16,7 @@ from lamplighter.lab.names import (
     POOL_NAME,
 )
 from lamplighter.lab.nodes.images import ImageFamily, family, image_family_field, image_field
+from lamplighter.lab.nodes.karpenter import AutoMode, Karpenter
 from lamplighter.lab.nodes.node_groups import NodeGroup
 from lamplighter.lab.pools import PACKAGES, Package, Taint
 from lamplighter.lab.types import Part, Version, change, unit
@@ -188,6 +188,18 @@ class Cluster(Part):
     auto_mode: AutoMode | None = Field(
         None, description="EKS Auto Mode, for pools of that kind; left out: off."
     )
+
+    @property
+    def left_out(self) -> dict[str, Any]:
+        """The keys that the normalised lab leaves out."""
+        groups = {} if self.node_groups else {"node_groups": True}
+        no_version = {"karpenter": {"version"}} if self.karpenter and self.karpenter.existing else {}
+        return {**groups, **no_version}
+
+    @property
+    def has_auto_mode(self) -> bool:
+        """Whether EKS Auto Mode is on."""
+        return self.auto_mode is not None and self.auto_mode.enabled
 
     def hop_limit(self, stated: int) -> int:
         """The hop limit of instance metadata: 1 if pods have permissions of their own."""

@@ -4,7 +4,7 @@ Each default has the value of the Terraform lab. This file has the types. labfil
 together, and labfile reads the file with its lines.
 """
 
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
@@ -29,6 +29,9 @@ from lamplighter.lab.windows import Window
 
 GpuStack = Literal["operator", "device-plugin", "built-in"]
 
+BESIDE_A_LEASE = timedelta(hours=2)
+"""How much longer a node may be needed than its lease is by the wall clock: a warm-up before it, and an hour that a
+clock change adds."""
 DEFAULT_TAGS = {"Environment": "cloudneta-lab", "Terraform": "true", "Week": "aews-5w"}
 PoolName = Annotated[str, StringConstraints(pattern=POOL_NAME)]
 CalendarFile = Annotated[str, StringConstraints(pattern=CALENDAR_FILE)]
@@ -180,12 +183,12 @@ class Lab(Part):
     def to_json(self) -> str:
         """The normalised lab: every key with its value, but what is left to AWS.
 
-        A lab without node groups or an exporter is the text that releases before them wrote: deploy steps have a digest
+        A lab without the keys of a later release is the text that releases before it wrote: deploy steps have a digest
         of it.
         """
         left_out: dict[str, Any] = {
             "pools": {name: pool.left_out for name, pool in self.pools.items()},
-            "cluster": {"node_groups"} if not self.cluster.node_groups else set(),
+            "cluster": self.cluster.left_out,
             "dcgm_exporter": self.dcgm_exporter == DcgmExporter() or set(),
         }
         return self.model_dump_json(by_alias=True, exclude_none=True, exclude=left_out)
@@ -206,7 +209,11 @@ class Lab(Part):
     @property
     def node_pools(self) -> list[str]:
         """The pools whose capacity is a NodePool."""
-        return [name for name, pool in self.pools.items() if pool.kind != "node-group"]
+        return [name for name, pool in self.pools.items() if pool.is_node_pool]
+
+    def node_life(self, pool: str) -> timedelta:
+        """How long a node of a NodePool lives at most: longer than a lease, its start and its last grace."""
+        return self.guard.longest_lease + BESIDE_A_LEASE + self.pools[pool].last_grace
 
     @property
     def has_own_images(self) -> bool:
@@ -214,7 +221,7 @@ class Lab(Part):
         images = [
             self.cluster.system_nodes.image,
             *(group.image for group in self.cluster.node_groups.values()),
-            *(pool.image for pool in self.pools.values() if pool.kind == "node-group"),
+            *(pool.image for pool in self.pools.values() if not pool.is_node_pool),
         ]
         return any(images)
 
@@ -301,7 +308,9 @@ class Lab(Part):
         stated = self.pools[pool].price_per_hour
         if stated is not None:
             return stated
-        known = prices.on_demand(self.region, self.pools[pool].instance_type, self.guard.budget.currency)
+        known = prices.of_a_node(
+            self.region, self.pools[pool].instance_type, self.guard.budget.currency, self.pools[pool].kind
+        )
         if known is None:
             raise BadInput(
                 f"pools.{pool}.price_per_hour: no price of {self.pools[pool].instance_type or 'its nodes'} is known"

@@ -11,6 +11,8 @@ CALENDAR_FILE = r"^[A-Za-z0-9_][A-Za-z0-9_. -]*(/[A-Za-z0-9_][A-Za-z0-9_. -]*)*\
 COURSE_CALENDAR = rf"^https://[^\s/?#@\\]+([/?#]\S*)?$|{CALENDAR_FILE}"
 WINDOW_NAME = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$"
 NODEGROUP_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"
+# A node group, or a NodePool, whose name may have dots; labfile/rules/node_pools.py tells them apart.
+EXISTING_POOL = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 # Auto Scaling allows other characters, too, but EKS uses none of them.
 AUTO_SCALING_GROUP = "^[A-Za-z0-9][A-Za-z0-9_-]{0,254}$"
 CLUSTER_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"

@@ -5,15 +5,17 @@ application/capacity/services.py says what a second kind of capacity touches.
 The defaults are those of the GPU node group of the Terraform lab.
 """
 
+from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
+from lamplighter.data import instance_types
 from lamplighter.lab.names import (
     AMI_TYPE,
     AUTO_SCALING_GROUP,
+    EXISTING_POOL,
     INSTANCE_TYPE,
-    NODEGROUP_NAME,
     PACKAGE,
     POOL_IMAGE,
 )
@@ -26,6 +28,7 @@ Package = Annotated[str, StringConstraints(pattern=PACKAGE)]
 Kind = Literal["node-group", "karpenter", "auto-mode"]
 """The kinds of capacity, by which domain/capacity/kinds.py finds the implementation."""
 IMAGE_OF_KARPENTER = "al2023@v20260724"
+LAST_GRACE = timedelta(minutes=10)
 ADDED: dict[str, Any] = {"kind": "node-group", "efa": False}
 """Keys of releases after 0.1.0, and their defaults: the normalised lab leaves them out, so its text stays the same."""
 AUTOSCALER = "k8s.io/cluster-autoscaler/node-template"
@@ -54,11 +57,10 @@ class Pool(Part):
         "node-group",
         description="What holds its size: an EKS managed node group, a NodePool of Karpenter, or one of EKS Auto Mode.",
         examples=["karpenter"],
-        json_schema_extra=change("replaced"),
     )
     existing: str | None = Field(
         None,
-        pattern=NODEGROUP_NAME,
+        pattern=EXISTING_POOL,
         description="The name of an existing node group or, with kind karpenter or auto-mode, of a NodePool to adopt;"
         " keys that are left out are then read from AWS.",
         examples=["my-gpu-nodes"],
@@ -137,10 +139,17 @@ class Pool(Part):
     )
     drain: Duration | None = Field(
         None,
-        description="With kind karpenter or auto-mode: a pod's last grace at closing. Left out: 10m.",
+        description="With kind karpenter or auto-mode: how long pods may take at closing before they are deleted,"
+        " whatever protects them; at most 1h. Left out: 10m.",
         examples=["10m"],
+        json_schema_extra=unit("duration such as 10m", "in place"),
     )
-    efa: bool = Field(False, description="With kind auto-mode: network interfaces with EFA.", examples=[True])
+    efa: bool = Field(
+        False,
+        description="With kind auto-mode: as many EFA network interfaces as the instance type has.",
+        examples=[True],
+        json_schema_extra=change("in place"),
+    )
     packages: list[Package] = Field(
         default_factory=lambda: [*PACKAGES, "pciutils"],
         description="Packages to install when a node starts.",
@@ -186,16 +195,36 @@ class Pool(Part):
         """A NodePool's image follows from its kind: `ami_type` is then the EKS type that is made alike."""
         if self.kind == "karpenter" and self.existing is None and self.image is None:
             object.__setattr__(self, "image", IMAGE_OF_KARPENTER)
-        if self.kind != "node-group" and "ami_type" not in self.model_fields_set and self.existing is None:
-            bottlerocket = self.kind == "auto-mode" or (self.image or "").startswith("bottlerocket@")
-            of_kind = "BOTTLEROCKET_x86_64_NVIDIA" if bottlerocket else "AL2023_x86_64_NVIDIA"
-            object.__setattr__(self, "ami_type", of_kind)
+        if self.derives_image:
+            system = "BOTTLEROCKET" if self.kind == "auto-mode" or self._of_bottlerocket else "AL2023"
+            arm = instance_types.architecture(self.instance_type) == "arm64"
+            object.__setattr__(self, "ami_type", f"{system}_{'ARM_64' if arm else 'x86_64'}_NVIDIA")
         return self
+
+    @property
+    def _of_bottlerocket(self) -> bool:
+        return (self.image or "").startswith("bottlerocket@")
+
+    @property
+    def is_node_pool(self) -> bool:
+        """Whether a NodePool holds its size, not a node group."""
+        return self.kind != "node-group"
+
+    @property
+    def derives_image(self) -> bool:
+        """Whether its `ami_type` follows from its kind: that of a NodePool which the lab creates."""
+        return self.is_node_pool and self.existing is None and "ami_type" not in self.model_fields_set
+
+    @property
+    def last_grace(self) -> timedelta:
+        """How long pods may take at closing: the terminationGracePeriod of a NodePool."""
+        return LAST_GRACE if self.drain is None else self.drain
 
     @property
     def left_out(self) -> set[str]:
         """The keys that the normalised lab leaves out."""
-        return {*self.unstated, *(name for name, default in ADDED.items() if getattr(self, name) == default)}
+        added = {name for name, default in ADDED.items() if getattr(self, name) == default}
+        return {*self.unstated, *added, *({"ami_type"} if self.derives_image else ())}
 
     @property
     def unstated(self) -> list[str]:
@@ -207,6 +236,8 @@ class Pool(Part):
     @property
     def brings_plugin(self) -> bool:
         """Whether its image has its own device plugin, which announces whole GPUs."""
+        if self.kind == "auto-mode":
+            return True
         if self.ami_type == CUSTOM:
             return self.family == "bottlerocket"
         return self.ami_type.startswith("BOTTLEROCKET") and "NVIDIA" in self.ami_type

@@ -1,1 +1,1 @@
-"""Node groups of the lab that are no pools, and the images that any node group may have."""
+"""What starts nodes beside the pools (node groups, Karpenter, EKS Auto Mode), and the images of node groups."""
