@@ -10,7 +10,7 @@ import typer
 
 from cli import printing
 from cli.options import AsJson
-from cli.plan import check_year, images
+from cli.plan import check_year, images, node_pools
 from lamplighter import clock
 from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.lab.model import Lab
@@ -68,15 +68,18 @@ def summary(lab: Lab) -> Iterator[str]:
     budget = lab.guard.budget
     cluster = "adopts cluster" if lab.cluster.existing else "creates cluster"
     yield f"{lab.name} is good: {cluster} {lab.cluster_name} in {lab.region}, times in {lab.time_zone}"
+    yield from node_pools.installed(lab)
     for name, pool in lab.pools.items():
         if pool.unstated:
-            yield f"  pool {name}: node group {lab.nodegroup_name(name)}, {', '.join(pool.unstated)} as AWS says"
+            what = f"node group {lab.nodegroup_name(name)}"
+            what = node_pools.named(lab, name) if pool.is_node_pool else what
+            yield f"  pool {name}: {what}, {', '.join(pool.unstated)} as AWS says"
             continue
-        price = f"{write_amount(lab.price(name))} {budget.currency} for a node and hour"
+        price = f"{write_amount(lab.price(name))} {budget.currency} for a node and hour{node_pools.fee(pool)}"
         curfew = f", curfew {write_time(pool.curfew)}" if pool.curfew is not None else ""
         yield (
-            f"  pool {name}: up to {pool.max_nodes} x {pool.instance_type}{images.told(pool)}, {price}, "
-            f"guard: {lab.mode(name)}{curfew}"
+            f"  pool {name}: up to {pool.max_nodes} x {pool.instance_type}{images.told(pool)}"
+            f"{node_pools.told(pool)}, {price}, guard: {lab.mode(name)}{curfew}"
         )
     for name, group in lab.cluster.node_groups.items():
         yield (
@@ -131,6 +134,7 @@ def notes(lab: Lab) -> Iterator[str]:
                 " device_plugin, or install a device plugin yourself"
             )
     yield from images.notes(lab)
+    yield from node_pools.notes(lab)
     for window in lab.windows:
         if window.from_ and window.until and window.until < window.from_:
             yield f"window {window.name} never opens, its until is before its from"

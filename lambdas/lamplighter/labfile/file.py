@@ -18,26 +18,32 @@ from lamplighter.lab.types import shown
 from lamplighter.labfile import yaml as lab_yaml
 from lamplighter.labfile.messages import sentence
 from lamplighter.labfile.repair import cleaned, culprit, repaired
+from lamplighter.labfile.rules import auto_mode as lab_rules_auto_mode
 from lamplighter.labfile.rules import cluster as lab_rules_cluster
 from lamplighter.labfile.rules import curfew as lab_rules_curfew
 from lamplighter.labfile.rules import events as lab_rules_events
 from lamplighter.labfile.rules import gpu as lab_rules_gpu
 from lamplighter.labfile.rules import images as lab_rules_images
+from lamplighter.labfile.rules import karpenter as lab_rules_karpenter
 from lamplighter.labfile.rules import names as lab_rules_names
 from lamplighter.labfile.rules import node_groups as lab_rules_node_groups
+from lamplighter.labfile.rules import node_pools as lab_rules_node_pools
 from lamplighter.labfile.rules import notify as lab_rules_notify
 from lamplighter.labfile.rules import parts as lab_rules
 from lamplighter.labfile.rules import stack as lab_rules_stack
 
 RULES = (
     lab_rules,
+    lab_rules_auto_mode,
     lab_rules_cluster,
     lab_rules_curfew,
     lab_rules_events,
     lab_rules_gpu,
     lab_rules_images,
+    lab_rules_karpenter,
     lab_rules_names,
     lab_rules_node_groups,
+    lab_rules_node_pools,
     lab_rules_notify,
     lab_rules_stack,
 )

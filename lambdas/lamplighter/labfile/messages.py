@@ -16,6 +16,7 @@ RIGHT = {
     lab_names.CALENDAR_FILE: "write a file beside the lab such as course.ics",
     lab_names.COURSE_CALENDAR: "write a file beside the lab such as course.ics, or an https:// address",
     lab_names.NODEGROUP_NAME: "write the node group's name: 1 to 63 letters, digits, - or _",
+    lab_names.EXISTING_POOL: "write the name of the node group or NodePool: 1 to 63 letters, digits, -, _ or .",
     lab_names.AUTO_SCALING_GROUP: "write the group's name as lamplighter adopt prints it",
     lab_names.CLUSTER_NAME: "write the cluster's name: 1 to 100 letters, digits, - or _",
     lab_names.INSTANCE_TYPE: "write an EC2 instance type such as g5.xlarge",

@@ -61,6 +61,8 @@ OF_THE_SYSTEM: dict[str, object] = {
 }
 #: Only for a group that the lab does not create.
 OF_ADOPTED = {"auto_scaling_group", "existing"}
+#: Only for a pool that is no node group.
+OF_A_NODE_POOL = {"kind", "drain", "efa"}
 
 
 def schema(kind: str) -> dict[str, Any]:
@@ -184,7 +186,7 @@ def test_taints_of_an_image_of_the_user_s_roll_its_nodes(synthesise: Callable[..
 
 
 def test_every_key_of_a_group_is_tried() -> None:
-    assert {*OF_A_POOL, *OF_ADOPTED} == set(fields(Pool))
+    assert {*OF_A_POOL, *OF_ADOPTED, *OF_A_NODE_POOL} == set(fields(Pool))
     assert set(OF_A_GROUP) == set(fields(NodeGroup))
     assert set(OF_THE_SYSTEM) == set(fields(SystemNodes))
     # A new property of AWS may be one that the lab sets.

@@ -41,7 +41,8 @@ def _settings(
         yield Misfit((*path, "share"), "is given beside sharing, keep one of the two", ((*path, "sharing"),))
     shared: Path = (*path, "share" if settings.sharing is None else "sharing")
     for pool in pools:
-        reads: tuple[Path, ...] = (("pools", pool, "instance_type"), ("pools", pool, "ami_type"))
+        keys = ("instance_type", "ami_type", "kind")
+        reads: tuple[Path, ...] = tuple(("pools", pool, key) for key in keys)
         if settings.mig is not None:
             yield from _mig(lab, settings, (*path, "mig"), pool, reads)
         if settings.shared is not None and lab.gpu_stack(pool) == "built-in":
@@ -51,6 +52,11 @@ def _settings(
 
 
 def _announced_whole(lab: Lab, pool: str) -> str:
+    if lab.pools[pool].kind == "auto-mode":
+        return (
+            f"shares the GPUs of pool {pool}, but EKS Auto Mode announces them whole and has no setting for it; leave"
+            " it out, or take a pool of another kind"
+        )
     if lab.pools[pool].brings_plugin:
         return (
             f"shares the GPUs of pool {pool}, but Bottlerocket's own plugin shares only by the node setting"
@@ -68,9 +74,10 @@ def _mig(lab: Lab, settings: GpuSettings, path: Path, pool: str, reads: tuple[Pa
     if not settings.sliced or known is None:
         return
     if lab.gpu_stack(pool) != "operator":
-        yield Misfit(
-            path, f"cuts the GPUs of pool {pool}, which only the GPU Operator can; leave it out", reads
-        )
+        only = "which only the GPU Operator can"
+        if lab.pools[pool].kind == "auto-mode":
+            only = "but EKS Auto Mode has no setting for it"
+        yield Misfit(path, f"cuts the GPUs of pool {pool}, {only}; leave it out", reads)
         return
     profiles = mig.profiles(instance_type)
     profile = str(settings.mig_config).removeprefix("all-")

@@ -56,7 +56,9 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
     """The mistakes in the images of all groups that the lab creates."""
     for name, pool in lab.pools.items():
         if pool.existing is None and lab.cluster.existing is None:
-            yield from _nodes(lab, Nodes(("pools", name), pool))
+            # The image of a NodePool follows from its kind and its alias (node_pools.py).
+            if not pool.is_node_pool:
+                yield from _nodes(lab, Nodes(("pools", name), pool))
         else:
             yield from _read_from_aws(("pools", name), pool)
     if lab.cluster.existing is None:
@@ -67,10 +69,11 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
 
 def _read_from_aws(path: Path, pool: Pool) -> Iterator[Misfit]:
     for key in ("image", "image_family"):
-        if getattr(pool, key) is not None:
+        if key in pool.model_fields_set and getattr(pool, key) is not None:
             yield Misfit(
                 (*path, key),
-                "is only for a node group that the lab creates: an existing one has its image already; leave it out",
+                f"is only for a {'NodePool' if pool.is_node_pool else 'node group'} that the lab creates: an existing"
+                " one has its image already; leave it out",
                 ((*path, "existing"), ("cluster", "existing")),
             )
 
@@ -93,6 +96,8 @@ def _which(nodes: Nodes) -> Iterator[Misfit]:
     if group.ami_type not in known:
         text = f"is {shown(group.ami_type)}, no image type we know; the nearest is {nearest(group.ami_type, known)}"
         yield Misfit(nodes.at("ami_type"), text)
+    elif group.image is not None and "@" in group.image:
+        return  # an alias of Karpenter (node_pools.py)
     elif group.ami_type == CUSTOM and group.image is None:
         text = "is CUSTOM, but no image is named; write image: ami-0123456789abcdef0, or an image type of EKS"
         yield nodes.misfit("ami_type", text, "image")

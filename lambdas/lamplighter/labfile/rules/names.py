@@ -1,4 +1,4 @@
-"""Names that AWS and Kubernetes would refuse: tags, labels, taints, node groups.
+"""Names that AWS and Kubernetes would refuse: tags, labels, taints, node groups, NodePools.
 
 AWS and Kubernetes refuse them in the middle of a deploy; these rules report them before. lab/names.py has the patterns
 of single names.
@@ -29,12 +29,17 @@ _LABEL = re.compile(rf"({_NAME})?")
 # (https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction).
 _RESERVED = re.compile(r"([^/]*\.)?(eks\.amazonaws\.com|kubernetes\.io|k8s\.io)/.*")
 _ALLOWED = re.compile(r"([^/]*\.)?(node|kubelet)\.kubernetes\.io/.*")
+# Karpenter's CRDs refuse these in a NodePool, or Karpenter sets them itself.
+_OF_KARPENTER = re.compile(r"([^/]*\.)?(karpenter\.sh|karpenter\.k8s\.aws|kubelet\.kubernetes\.io)/.*")
+_NODE_POOL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 def misfits(lab: Lab) -> Iterator[Misfit]:
     """Each name that AWS or Kubernetes would refuse, and each name that is used twice."""
     yield from _tags(lab.tags)
     yield from _node_groups(lab)
+    yield from _node_pools(lab)
+    yield from _of_karpenter(lab)
     yield from _last_letters(lab)
     yield from _repeats(lab)
     places: list[tuple[Path, Mapping[str, str], list[Taint]]] = [
@@ -93,7 +98,7 @@ def _last_letters(lab: Lab) -> Iterator[Misfit]:
         *(
             (("pools", name), lab.nodegroup_name(name))
             for name, pool in lab.pools.items()
-            if not pool.existing
+            if not pool.existing and not pool.is_node_pool
         ),
         *((("cluster", "node_groups", name), lab.always_on_name(name)) for name in lab.cluster.node_groups),
     ]
@@ -112,6 +117,8 @@ def _node_groups(lab: Lab) -> Iterator[Misfit]:
     ours = lab.cluster.existing is None
     taken = {_alike(f"{lab.name}-ng-1"): "the system nodes"} if ours else {}
     for name, pool in lab.pools.items():
+        if pool.is_node_pool:
+            continue
         group = lab.nodegroup_name(name)
         known = group if pool.existing is not None else _alike(group)
         path: Path = ("pools", name) if pool.existing is None else ("pools", name, "existing")
@@ -131,6 +138,42 @@ def _node_groups(lab: Lab) -> Iterator[Misfit]:
             yield Misfit(("cluster", "node_groups", name), problem, (("name",),))
         else:
             taken[known] = f"cluster.node_groups.{name}"
+
+
+def _node_pools(lab: Lab) -> Iterator[Misfit]:
+    """Names that Kubernetes refuses, and two pools with the same NodePool.
+
+    For CloudFormation, g-pu and gpu are the same name.
+    """
+    taken: dict[str, str] = {}
+    for name in lab.node_pools:
+        existing = lab.pools[name].existing
+        path: Path = ("pools", name) if existing is None else ("pools", name, "existing")
+        node_pool = lab.node_pool_name(name)
+        known = _alike(node_pool) if existing is None else node_pool
+        reads: tuple[Path, ...] = (("name",), ("pools", name, "kind"))
+        if not _NODE_POOL.fullmatch(node_pool):
+            verb = "makes" if existing is None else "names"
+            form = "a to z, 0 to 9, and - and . within"
+            problem = f"{verb} the NodePool {node_pool}, but Kubernetes takes {form}; write another name"
+            yield Misfit(path, problem, reads)
+        elif known in taken:
+            same, advice = f"but for - that of pool {taken[known]}", "give the pool another name"
+            if existing is not None:
+                same, advice = f"like pool {taken[known]}", "name each NodePool once"
+            verb = "makes" if existing is None else "names"
+            yield Misfit(path, f"{verb} the NodePool {node_pool}, {same}; {advice}", reads)
+        else:
+            taken[known] = name
+
+
+def _of_karpenter(lab: Lab) -> Iterator[Misfit]:
+    """Labels that Karpenter refuses on a NodePool."""
+    for name in lab.node_pools:
+        for key in lab.pools[name].labels if lab.pools[name].existing is None else ():
+            if _OF_KARPENTER.fullmatch(key):
+                problem = "is kept for Karpenter, which refuses it on a NodePool; write a prefix of your own"
+                yield Misfit(("pools", name, "labels", key), problem, (("pools", name, "kind"),))
 
 
 def _alike(name: str) -> str:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lamplighter.data import prices, regions
+from lamplighter.data import instance_types, prices, regions
 from lamplighter.lab.keys import Path, nearest
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import shown, write_time
@@ -70,29 +70,30 @@ def _zone(name: str, path: Path) -> Iterator[Misfit]:
 def _pools(lab: Lab) -> Iterator[Misfit]:
     for name, pool in lab.pools.items():
         path: Path = ("pools", name)
+        what = "NodePool" if pool.is_node_pool else "node group"
         if pool.existing is not None and lab.cluster.existing is None:
             yield Misfit(
                 (*path, "existing"),
-                "names a node group, but cluster.existing names no cluster; name the cluster of the node group",
+                f"names a {what}, but cluster.existing names no cluster; name the cluster of the {what}",
                 (("cluster", "existing"),),
             )
         if pool.existing is None and lab.cluster.existing is not None:
             yield Misfit(
                 path,
-                "is not adopted, but nothing is created in an existing cluster; name its node group in existing",
+                f"is not adopted, but nothing is created in an existing cluster; name its {what} in existing",
                 ((*path, "existing"), ("cluster", "existing")),
             )
-        if pool.auto_scaling_group is not None and pool.existing is None:
+        if pool.auto_scaling_group is not None and pool.existing is None and not pool.is_node_pool:
             yield Misfit(
                 (*path, "auto_scaling_group"),
                 "is only for an existing node group: EKS names the group of a new one; leave it out",
                 ((*path, "existing"),),
             )
-        group = lab.nodegroup_name(name)
-        if len(group) > LONGEST_NODEGROUP_NAME:
+        made = lab.node_pool_name(name) if pool.is_node_pool else lab.nodegroup_name(name)
+        if len(made) > LONGEST_NODEGROUP_NAME:
             yield Misfit(
                 path,
-                f"makes the node group {group}, which is longer than {LONGEST_NODEGROUP_NAME} characters;"
+                f"makes the {what} {made}, which is longer than {LONGEST_NODEGROUP_NAME} characters;"
                 " shorten the pool's name or the lab's",
                 (("name",),),
             )
@@ -103,12 +104,15 @@ def _price(lab: Lab, name: str, path: Path) -> Iterator[Misfit]:
     pool, currency = lab.pools[name], lab.guard.budget.currency
     if pool.price_per_hour is not None or not pool.instance_type or lab.region not in regions.names():
         return
-    if prices.on_demand(lab.region, pool.instance_type, currency) is None:
+    if pool.kind == "auto-mode" and instance_types.not_in_auto_mode(pool.instance_type):
+        return
+    if prices.of_a_node(lab.region, pool.instance_type, currency, pool.kind) is None:
+        fee = " with the fee of EKS Auto Mode" if pool.kind == "auto-mode" else ""
         yield Misfit(
             (*path, "price_per_hour"),
-            f"is left out, and no price of {pool.instance_type} in {lab.region} in {currency} is known;"
+            f"is left out, and no price of {pool.instance_type}{fee} in {lab.region} in {currency} is known;"
             ' state what a node costs for an hour, such as "1.237"',
-            ((*path, "instance_type"), ("region",), ("guard", "budget", "currency")),
+            ((*path, "instance_type"), (*path, "kind"), ("region",), ("guard", "budget", "currency")),
         )
 
 

@@ -1,0 +1,142 @@
+"""Whether the keys of a pool fit its kind: a node group, a NodePool of Karpenter, or one of EKS Auto Mode.
+
+karpenter.py and auto_mode.py check what the cluster must have for a kind; names.py checks the names of NodePools.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+
+from lamplighter.lab.keys import Path
+from lamplighter.lab.model import Lab
+from lamplighter.lab.names import NODEGROUP_NAME
+from lamplighter.lab.pools import IMAGE_OF_KARPENTER, Pool
+from lamplighter.lab.types import shown
+from lamplighter.labfile.messages import RIGHT
+from lamplighter.labfile.rules.parts import Misfit
+from lamplighter.values.counted import write_duration
+
+VERSION: Path = ("cluster", "kubernetes_version")
+LONGEST_DRAIN = timedelta(hours=1)
+# ValidatingAdmissionPolicy is generally available since then (https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/).
+FIRST_WITH_BAR = (1, 30)
+# Karpenter's aliases with a version (https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms).
+_ALIAS = re.compile(r"al2023@v[0-9]{8}|bottlerocket@v[0-9]+\.[0-9]+\.[0-9]+")
+HOP_LIMIT, PACKAGES = (
+    Pool.model_fields[key].get_default(call_default_factory=True)
+    for key in ("metadata_hop_limit", "packages")
+)
+
+
+def misfits(lab: Lab) -> Iterator[Misfit]:
+    """The keys that do not fit the kind of their pool."""
+    for name, pool in lab.pools.items():
+        path: Path = ("pools", name)
+        if not pool.is_node_pool:
+            yield from _node_group(path, pool)
+            continue
+        yield from _drain(path, pool)
+        yield from _of_a_node_group(path, pool)
+        if pool.existing is not None:
+            continue
+        yield from _karpenter(path, pool) if pool.kind == "karpenter" else _auto_mode(path, pool)
+        yield from _bar(lab, path, pool)
+
+
+def _node_group(path: Path, pool: Pool) -> Iterator[Misfit]:
+    if pool.drain is not None:
+        text = (
+            "is only for a pool of kind karpenter or auto-mode: EKS drains a node group by its own time;"
+            " leave it out"
+        )
+        yield _of_kind(path, "drain", text)
+    if pool.efa:
+        yield _of_kind(path, "efa", "is only for a pool of kind auto-mode; leave it out")
+    if pool.image is not None and "@" in pool.image:
+        text = (
+            f"is {pool.image}, an alias of Karpenter; write the id of an image such as ami-0123456789abcdef0,"
+            " or kind: karpenter"
+        )
+        yield _of_kind(path, "image", text)
+    if pool.existing is not None and re.fullmatch(NODEGROUP_NAME, pool.existing) is None:
+        yield _of_kind(path, "existing", f"is {shown(pool.existing)}, {RIGHT[NODEGROUP_NAME]}")
+
+
+def _of_a_node_group(path: Path, pool: Pool) -> Iterator[Misfit]:
+    """What only a node group has."""
+    if pool.auto_scaling_group is not None:
+        text = f"is for a node group, but a pool of kind {pool.kind} has no Auto Scaling group; leave it out"
+        yield _of_kind(path, "auto_scaling_group", text)
+    if pool.existing is None and "ami_type" in pool.model_fields_set:
+        right = "; leave it out: EKS Auto Mode chooses the image"
+        if pool.kind == "karpenter":
+            right = f", and Karpenter takes an alias; write image: {IMAGE_OF_KARPENTER} in its place"
+        yield _of_kind(path, "ami_type", f"is {shown(pool.ami_type)[1:-1]}, a type of a node group{right}")
+    if pool.existing is None and pool.image_family is not None:
+        right = (
+            "the alias in image says it" if pool.kind == "karpenter" else "EKS Auto Mode chooses the image"
+        )
+        yield _of_kind(path, "image_family", f"is for a node group's own image; leave it out: {right}")
+
+
+def _karpenter(path: Path, pool: Pool) -> Iterator[Misfit]:
+    if pool.efa:
+        yield _of_kind(path, "efa", "is only for a pool of kind auto-mode; leave it out")
+    image = pool.image or ""
+    if image.startswith("ami-"):
+        text = (
+            f"is {image}, but a pool of kind karpenter takes an image of EKS by its alias, since another image may have"
+            f" no kubelet and never join, as Deep Learning AMIs; write {IMAGE_OF_KARPENTER}"
+        )
+        yield _of_kind(path, "image", text)
+    elif image.endswith("@latest"):
+        text = f"is {image}, which moves while the lab runs; write a version such as {IMAGE_OF_KARPENTER}"
+        yield _of_kind(path, "image", text)
+    elif _ALIAS.fullmatch(image) is None:
+        text = f"is {image}, no alias of AL2023 or Bottlerocket; write one such as {IMAGE_OF_KARPENTER} or"
+        yield _of_kind(path, "image", f"{text} bottlerocket@v1.62.0")
+    elif pool.family == "bottlerocket" and pool.packages not in ([], PACKAGES):
+        text = (
+            f"are {', '.join(pool.packages)}, but Bottlerocket has no package manager; leave them out, or write"
+            f" image: {IMAGE_OF_KARPENTER}"
+        )
+        yield _of_kind(path, "packages", text, "image")
+
+
+def _auto_mode(path: Path, pool: Pool) -> Iterator[Misfit]:
+    if pool.image is not None:
+        text = f"is {pool.image}, but EKS Auto Mode chooses the image of its nodes; leave it out"
+        yield _of_kind(path, "image", text)
+    if pool.packages not in ([], PACKAGES):
+        text = f"are {', '.join(pool.packages)}, but nodes of EKS Auto Mode have no package manager; leave them out"
+        yield _of_kind(path, "packages", text)
+    if pool.metadata_hop_limit not in (1, HOP_LIMIT):
+        text = f"is {pool.metadata_hop_limit}, but EKS Auto Mode sets it to 1; leave it out"
+        yield _of_kind(path, "metadata_hop_limit", text)
+
+
+def _drain(path: Path, pool: Pool) -> Iterator[Misfit]:
+    if pool.drain is not None and pool.drain > LONGEST_DRAIN:
+        text = (
+            f"is {write_duration(pool.drain)}, for which a pod could keep a node after the end of a lease; write at"
+            f" most {write_duration(LONGEST_DRAIN)}"
+        )
+        yield Misfit((*path, "drain"), text)
+
+
+def _bar(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
+    """The API server refuses nodes without a lease by a ValidatingAdmissionPolicy."""
+    version = lab.cluster.kubernetes_version
+    if lab.cluster.existing is None and tuple(int(part) for part in version.split(".")) < FIRST_WITH_BAR:
+        first = ".".join(str(part) for part in FIRST_WITH_BAR)
+        text = (
+            f"is {pool.kind}, whose launch bar is a ValidatingAdmissionPolicy: Kubernetes has it from {first} on, and"
+            f" the lab has {version}; write a later kubernetes_version"
+        )
+        yield Misfit((*path, "kind"), text, (VERSION,))
+
+
+def _of_kind(path: Path, key: str, text: str, *reads: str) -> Misfit:
+    """A problem at a key that depends on the kind, on what is adopted, and on other keys."""
+    others = {"kind", "existing", *reads} - {key}
+    return Misfit((*path, key), text, tuple((*path, other) for other in sorted(others)))
