@@ -303,6 +303,11 @@ class Lab(Part):
             "built-in": False,
         }[self.gpu_stack(pool)]
 
+    def priced(self, pool: str) -> str:
+        """What a node of a pool is in the ledger's prices: its type, with the kind where that adds a fee."""
+        kind = self.pools[pool].kind
+        return self.pools[pool].instance_type + (f"+{kind}" if kind == "auto-mode" else "")
+
     def price(self, pool: str) -> Decimal:
         """What a node of the pool costs for an hour, in the budget's currency; BadInput when unknown."""
         stated = self.pools[pool].price_per_hour

@@ -1,12 +1,13 @@
 """Pools that are NodePools of Karpenter or of EKS Auto Mode: which keys fit, and what the cluster must have."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 
 from cli.plan.check import notes, summary
 from lamplighter.data import instance_types, prices, versions
+from lamplighter.domain.planner.simulation import simulate
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
 
@@ -435,6 +436,16 @@ def test_a_node_of_auto_mode_costs_its_instance_and_the_fee() -> None:
     assert lab(of_karpenter()).price("gpu") == Decimal("1.237")
     assert lab(of_auto_mode("price_per_hour: 2")).price("gpu") == 2
     assert prices.auto_mode_fee("ap-northeast-2", "g5.xlarge", "EUR") is None
+
+
+@pytest.mark.parametrize(("text", "amount"), [(of_karpenter(), "7.4220"), (of_auto_mode(), "8.0009")])
+def test_a_simulation_counts_the_fee(text: str, amount: str) -> None:
+    window = "windows: [{name: evening, days: daily, start: 20:00, end: 23:00}]"
+    begins = datetime(2026, 3, 1, tzinfo=UTC)
+
+    [cost] = simulate(lab(f"{text}\n{window}"), begins, begins + timedelta(days=1)).cost
+
+    assert format(cost.cost.rounded(), "f") == amount
 
 
 @pytest.mark.parametrize("region", prices.known_regions())

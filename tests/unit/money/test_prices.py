@@ -1,6 +1,7 @@
 """The price of a node: from the lab file, AWS's price list with its age, or the shipped table; else a refusal."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -42,12 +43,23 @@ def product(*prices: str, unit: str = "Hrs") -> str:
     return json.dumps({"product": {}, "terms": {"OnDemand": {"t": {"priceDimensions": dimensions}}}})
 
 
-def answering(*products: str) -> PriceList:
+FEE = {
+    "ServiceCode": "AmazonEKS",
+    "Filters": [
+        {"Type": "TERM_MATCH", "Field": "regionCode", "Value": "ap-northeast-2"},
+        {"Type": "CONTAINS", "Field": "usagetype", "Value": "EKS-Auto:g5.xlarge-management-hours"},
+    ],
+    "FormatVersion": "aws_v1",
+    "MaxResults": 100,
+}
+
+
+def answering(*products: str, asked: Mapping[str, object] = ASKED) -> PriceList:
     client = boto3.client(
         "pricing", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test"
     )
     stub = Stubber(client)
-    stub.add_response("get_products", {"FormatVersion": "aws_v1", "PriceList": list(products)}, ASKED)
+    stub.add_response("get_products", {"FormatVersion": "aws_v1", "PriceList": list(products)}, asked)
     stub.activate()
     return PriceList(client)
 
@@ -58,12 +70,17 @@ class Listed:
 
     price: Decimal | Exception | None
     asked: list[tuple[str, str]] = field(default_factory=list)
+    fee: Decimal | None = None
 
     def on_demand(self, region: str, instance_type: str) -> Decimal | None:
         self.asked.append((region, instance_type))
         if isinstance(self.price, Exception):
             raise self.price
         return self.price
+
+    def auto_mode_fee(self, region: str, instance_type: str) -> Decimal | None:
+        self.asked.append((region, f"fee of {instance_type}"))
+        return self.fee
 
 
 def test_the_price_list_is_asked_for_an_ordinary_linux_instance() -> None:
@@ -74,6 +91,13 @@ def test_the_dearest_of_several_counts_and_nothing_is_free() -> None:
     prices = answering(product("0.0000000000", "1.1"), product("1.3"), product("9", unit="Quantity"))
 
     assert prices.on_demand("ap-northeast-2", "g5.xlarge") == Decimal("1.3")
+
+
+@pytest.mark.parametrize("unit", ["Hrs", "Hours"])
+def test_the_price_list_is_asked_for_the_fee_of_auto_mode(unit: str) -> None:
+    answer = answering(product("0.0964900000", unit=unit), asked=FEE)
+
+    assert answer.auto_mode_fee("ap-northeast-2", "g5.xlarge") == Decimal("0.09649")
 
 
 def test_a_list_without_the_type_has_no_price() -> None:
@@ -136,6 +160,42 @@ def test_a_stated_price_and_another_currency_ask_nobody(lab: LabOnMoto) -> None:
 
     assert listed.asked == []
     assert known(euros, "gpu", lab.capacity.ledger) is None
+
+
+AUTO_MODE = Lab.model_validate(
+    {
+        "name": "lab",
+        "cluster": {"auto_mode": {}},
+        "pools": {"gpu": {"kind": "auto-mode"}, "groups": {}},
+    }
+)
+
+
+def test_a_node_of_auto_mode_has_a_price_of_its_own_with_the_fee(lab: LabOnMoto) -> None:
+    ledger = lab.capacity.ledger
+    listed = Listed(Decimal("1.5"), fee=Decimal("0.1"))
+
+    for pool in AUTO_MODE.pools:
+        assert refresh(AUTO_MODE, pool, ledger, _as_list(listed), EIGHT)
+
+    asked = [each for _, each in listed.asked]
+    assert asked == ["g5.xlarge", "fee of g5.xlarge", "g5.xlarge"]
+    prices = {pool: known(AUTO_MODE, pool, ledger) for pool in AUTO_MODE.pools}
+    assert {pool: price.per_hour for pool, price in prices.items() if price} == {
+        "gpu": Decimal("1.6"),
+        "groups": Decimal("1.5"),
+    }
+    [said] = [entry for entry in ledger.audit("gpu", EIGHT) if entry.kind == "priced"]
+    assert str(said.what) == "a node of pool gpu costs 1.6 USD an hour, 1.33349 USD before"
+    assert "with the fee of EKS Auto Mode" in str(said.why)
+
+
+def test_a_price_without_its_fee_is_none(lab: LabOnMoto) -> None:
+    refresh(AUTO_MODE, "gpu", lab.capacity.ledger, _as_list(Listed(Decimal("1.5"))), EIGHT)
+
+    price = known(AUTO_MODE, "gpu", lab.capacity.ledger)
+    assert price is not None
+    assert (price.per_hour, price.source) == (Decimal("1.33349"), Source.TABLE)
 
 
 def _as_list(listed: Listed) -> Any:

@@ -14,10 +14,7 @@ from lamplighter.lab.model import Lab
 
 def known_prices(lab: Lab, ledger: Ledger) -> dict[str, Price | None]:
     """The price of a node by pool; None if it is not known."""
-    return {
-        name: known_price(lab, name, ledger.price(lab.region, pool.instance_type))
-        for name, pool in lab.pools.items()
-    }
+    return {name: known_price(lab, name, ledger.price(lab.region, lab.priced(name))) for name in lab.pools}
 
 
 def known_terms(lab: Lab, prices: Mapping[str, Price | None]) -> dict[str, Terms]:

@@ -1,4 +1,4 @@
-"""AWS's price list: the hourly price of an on-demand Linux instance in a region, in USD.
+"""AWS's price list: the hourly price of an on-demand Linux instance in a region, and EKS Auto Mode's fee, in USD.
 
 The API has endpoints in few regions and prices of all of them; we ask the one in us-east-1.
 """
@@ -14,9 +14,12 @@ from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_pricing import PricingClient
+    from mypy_boto3_pricing.type_defs import FilterTypeDef
 
 REGION = "us-east-1"
 CURRENCY = "USD"
+#: How EC2 and EKS write the unit of an hour.
+HOURLY = frozenset({"Hrs", "Hours", "hours"})
 #: The attributes of the product that a pool's nodes are, unlike dedicated, licensed and reserved ones.
 ORDINARY = {
     "operatingSystem": "Linux",
@@ -41,12 +44,30 @@ class PriceList:
     def on_demand(self, region: str, instance_type: str) -> Decimal | None:
         """USD for an hour: the highest price if several products match; None if the list has none."""
         wanted = {"regionCode": region, "instanceType": instance_type, **ORDINARY}
-        with outside("pricing:GetProducts", f"{instance_type} in {region}"):
+        matches: list[FilterTypeDef] = [
+            {"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()
+        ]
+        return self._highest("AmazonEC2", matches, f"{instance_type} in {region}")
+
+    def auto_mode_fee(self, region: str, instance_type: str) -> Decimal | None:
+        """What EKS Auto Mode adds, in USD for an hour; None if the list has no fee of the type.
+
+        The usage type begins with a code of the region, such as APN2.
+        """
+        usage = f"EKS-Auto:{instance_type}-management-hours"
+        matches: list[FilterTypeDef] = [
+            {"Type": "TERM_MATCH", "Field": "regionCode", "Value": region},
+            {"Type": "CONTAINS", "Field": "usagetype", "Value": usage},
+        ]
+        return self._highest(
+            "AmazonEKS", matches, f"the fee of EKS Auto Mode for {instance_type} in {region}"
+        )
+
+    def _highest(self, service: str, matches: "list[FilterTypeDef]", subject: str) -> Decimal | None:
+        with outside("pricing:GetProducts", subject):
             pages = self._pricing.get_paginator("get_products").paginate(
-                ServiceCode="AmazonEC2",
-                Filters=[
-                    {"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()
-                ],
+                ServiceCode=service,
+                Filters=matches,
                 FormatVersion="aws_v1",
                 PaginationConfig={"PageSize": 100},
             )
@@ -54,7 +75,7 @@ class PriceList:
         try:
             prices = [price for product in products for price in _hourly(json.loads(product))]
         except (AttributeError, InvalidOperation, KeyError, TypeError, ValueError) as error:
-            call, subject = "pricing:GetProducts", f"{instance_type} in {region}"
+            call = "pricing:GetProducts"
             raise OutsideFailed(
                 reason("aws.unknown-form", call=call, subject=subject, error=repr(error)), call, subject
             ) from error
@@ -66,5 +87,5 @@ def _hourly(product: Mapping[str, Any]) -> Iterator[Decimal]:
     for term in product["terms"].get("OnDemand", {}).values():
         for dimension in term["priceDimensions"].values():
             amount = dimension["pricePerUnit"].get(CURRENCY)
-            if dimension["unit"] == "Hrs" and amount is not None and Decimal(amount) > 0:
+            if dimension["unit"] in HOURLY and amount is not None and Decimal(amount) > 0:
                 yield Decimal(amount).normalize()

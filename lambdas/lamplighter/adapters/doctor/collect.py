@@ -133,7 +133,7 @@ class Examination:
         if self._ledger is None:
             return {}
         lab, ledger = self._lab, self._ledger
-        return {name: ledger.price(lab.region, pool.instance_type) for name, pool in lab.pools.items()}
+        return {name: ledger.price(lab.region, lab.priced(name)) for name in lab.pools}
 
     def _nothing(self, who: NoAccess | Unread, why: Unread) -> Facts:
         """The facts where AWS answers no call."""

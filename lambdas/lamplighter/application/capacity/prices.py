@@ -5,6 +5,7 @@ Where the price list cannot be read, the last price from it stays, and its age i
 
 import logging
 from datetime import datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
@@ -23,7 +24,7 @@ _logger = logging.getLogger(__name__)
 
 def known(lab: "Lab", pool: str, ledger: Ledger) -> Price | None:
     """The price of a node that counts now, or None. The lab has the values of AWS for adopted pools."""
-    return known_price(lab, pool, ledger.price(lab.region, lab.pools[pool].instance_type))
+    return known_price(lab, pool, ledger.price(lab.region, lab.priced(pool)))
 
 
 def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: "PriceList", now: datetime) -> bool:
@@ -34,12 +35,12 @@ def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: "PriceList", now:
     currency, kind = lab.guard.budget.currency, lab.pools[pool].instance_type
     if lab.pools[pool].price_per_hour is not None or not kind or currency != CURRENCY:
         return True
-    kept = ledger.price(lab.region, kind)
+    kept = ledger.price(lab.region, lab.priced(pool))
     if kept is not None and not kept.is_due(now):
         return True
     before = known(lab, pool, ledger)
     try:
-        listed = price_list.on_demand(lab.region, kind)
+        listed = _listed(lab, pool, price_list)
     except LamplighterError as error:
         _logger.warning("the price of %s stays as it was: %s", kind, error)
         return False
@@ -47,7 +48,7 @@ def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: "PriceList", now:
         _logger.warning("the price list has no %s in %s", kind, lab.region)
         return True
     price = Price(listed, currency, Source.PRICE_LIST, now)
-    ledger.keep_price(lab.region, kind, price)
+    ledger.keep_price(lab.region, lab.priced(pool), price)
     if before is None or before.per_hour != listed:
         price_now = f"{listed:f} {currency}"
         what = reason("capacity.priced", pool=pool, price=price_now)
@@ -55,6 +56,21 @@ def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: "PriceList", now:
             what = reason(
                 "capacity.priced-anew", pool=pool, price=price_now, before=f"{before.per_hour:f} {currency}"
             )
-        why = reason("capacity.price-list-says", type=kind, region=lab.region)
+        says = "capacity.price-list-says-with-fee" if _has_fee(lab, pool) else "capacity.price-list-says"
+        why = reason(says, type=kind, region=lab.region)
         ledger.append_audit(Entry(now, pool, "priced", "planner", what, why))
     return True
+
+
+def _listed(lab: "Lab", pool: str, price_list: "PriceList") -> Decimal | None:
+    """The price of a node in AWS's price list: of its instance and, on EKS Auto Mode, of the fee for it."""
+    kind = lab.pools[pool].instance_type
+    price = price_list.on_demand(lab.region, kind)
+    if price is None or not _has_fee(lab, pool):
+        return price
+    fee = price_list.auto_mode_fee(lab.region, kind)
+    return None if fee is None else price + fee
+
+
+def _has_fee(lab: "Lab", pool: str) -> bool:
+    return lab.pools[pool].kind == "auto-mode"

@@ -62,7 +62,7 @@ def known_price(lab: "Lab", pool: str, kept: Price | None) -> Price | None:
         return Price(stated, currency, Source.LAB)
     if kept is not None and kept.currency != currency:
         kept = None
-    shipped = prices.on_demand(lab.region, kind, currency)
+    shipped = prices.of_a_node(lab.region, kind, currency, lab.pools[pool].kind)
     read = datetime.combine(prices.read_on(), time(), UTC)
     return best(None, kept, None if shipped is None else Price(shipped, currency, Source.TABLE, read))
 

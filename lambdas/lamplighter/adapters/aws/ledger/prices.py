@@ -1,4 +1,4 @@
-"""The last known prices of AWS's price list, by region and instance type."""
+"""The last known prices of AWS's price list, by region and by what is priced: see `Lab.priced`."""
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
@@ -11,13 +11,13 @@ PRICE = "PRICE#"
 class LedgerPrices(LedgerReads):
     """The ledger's prices."""
 
-    def price(self, region: str, instance_type: str) -> "Price | None":
+    def price(self, region: str, priced: str) -> "Price | None":
         """The last price from the price list, however old; None if it was never read."""
-        item = self._table.get(items.LAB, f"{PRICE}{region}#{instance_type}")
+        item = self._table.get(items.LAB, f"{PRICE}{region}#{priced}")
         if item is None:
             return None
         return from_document(Price, items.values(item))
 
-    def keep_price(self, region: str, instance_type: str, price: "Price") -> None:
+    def keep_price(self, region: str, priced: str, price: "Price") -> None:
         """Keeps a price of the price list, with its instant."""
-        self._table.put(items.item(items.LAB, f"{PRICE}{region}#{instance_type}", to_document(price)))
+        self._table.put(items.item(items.LAB, f"{PRICE}{region}#{priced}", to_document(price)))
