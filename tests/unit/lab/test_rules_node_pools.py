@@ -443,7 +443,7 @@ def test_a_simulation_counts_the_fee(text: str, amount: str) -> None:
     window = "windows: [{name: evening, days: daily, start: 20:00, end: 23:00}]"
     begins = datetime(2026, 3, 1, tzinfo=UTC)
 
-    [cost] = simulate(lab(f"{text}\n{window}"), begins, begins + timedelta(days=1)).cost
+    [cost] = simulate(lab(f"{text}\n{window}"), begins, begins + timedelta(days=1)).costs
 
     assert format(cost.cost.rounded(), "f") == amount
 
