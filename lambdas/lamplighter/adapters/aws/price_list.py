@@ -59,9 +59,7 @@ class PriceList:
             {"Type": "TERM_MATCH", "Field": "regionCode", "Value": region},
             {"Type": "CONTAINS", "Field": "usagetype", "Value": usage},
         ]
-        return self._highest(
-            "AmazonEKS", matches, f"the fee of EKS Auto Mode for {instance_type} in {region}"
-        )
+        return self._highest("AmazonEKS", matches, f"{usage} in {region}")
 
     def _highest(self, service: str, matches: "list[FilterTypeDef]", subject: str) -> Decimal | None:
         with outside("pricing:GetProducts", subject):
