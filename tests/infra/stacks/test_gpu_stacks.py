@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable
 
 import pytest
-import yaml
 
 from stacks.layer import CHECKOUT
+from tests.examples import on_a_node_group
 from tests.infra.conftest import WITHOUT_OPERATOR, Assembly, Template
 
 
@@ -46,7 +46,7 @@ def test_the_exporter_s_chart_comes_by_its_own_key(synthesise: Callable[..., Ass
 def test_the_lab_of_the_device_plugin_document_installs_what_the_document_installs(
     synthesise: Callable[..., Assembly],
 ) -> None:
-    lab = yaml.safe_load((CHECKOUT / "examples" / "002-device-plugin.yaml").read_text("utf-8"))
+    lab = on_a_node_group(CHECKOUT / "examples" / "002-device-plugin.yaml")
     cluster = synthesise(**lab).template("training-on-eks-cluster")
     [chart] = cluster.properties("Custom::AWSCDK-EKS-HelmChart")
     assert (chart["Chart"], chart["Version"], chart["Release"]) == ("nvidia-device-plugin", "0.18.2", "nvdp")

@@ -1,5 +1,6 @@
-"""Document 002 without Karpenter: NVIDIA's own chart announces the GPUs, and a student runs the document's pod."""
+"""Document 002 on a node group: NVIDIA's own chart announces the GPUs, and a student runs the document's pod."""
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from tests.examples import on_a_node_group
 from tests.scenarios.examples.opened import EXAMPLES, NOON, close, deployed
 from tests.scenarios.lab_day import LabDay
 
@@ -35,10 +37,12 @@ GPU_POD: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def example(device_plugin_chart: Path) -> Iterator[LabDay]:
+def example(device_plugin_chart: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
     """The lab of the document, deployed. Its pool is at zero."""
     del device_plugin_chart  # only its presence counts
-    with deployed(EXAMPLES / "002-device-plugin.yaml") as lab:
+    file = tmp_path_factory.mktemp("example") / "lab.yaml"
+    file.write_text(json.dumps(on_a_node_group(EXAMPLES / "002-device-plugin.yaml")))  # JSON is YAML 1.2
+    with deployed(file) as lab:
         yield lab
 
 
