@@ -42,6 +42,11 @@ def on_demand(region: str, instance_type: str, currency: str = "USD") -> Decimal
     return None if price is None else Decimal(price)
 
 
+def known_regions() -> list[str]:
+    """The regions in the table."""
+    return sorted(_table())
+
+
 def auto_mode_fee(region: str, instance_type: str, currency: str = "USD") -> Decimal | None:
     """What EKS Auto Mode adds to an instance's price for an hour; None where the table has none."""
     if currency != "USD":
@@ -57,8 +62,3 @@ def of_a_node(region: str, instance_type: str, currency: str, kind: str) -> Deci
         return price
     fee = auto_mode_fee(region, instance_type, currency)
     return None if fee is None else price + fee
-
-
-def known_regions() -> list[str]:
-    """The regions in the table."""
-    return sorted(_table())

@@ -194,12 +194,12 @@ def test_prices_and_quotas_can_be_read(aws):
     (product,) = aws.call("pricing", "get_products", ServiceCode="AmazonEC2", Filters=filters)["PriceList"]
     dimension = json.loads(product)["terms"]["OnDemand"]["term"]["priceDimensions"]["dimension"]
     assert dimension["pricePerUnit"]["USD"] == "1.2370000000"
-    usage = "EKS-Auto:g5.xlarge-management-hours"
-    fee_of = [filters[0], {"Type": "CONTAINS", "Field": "usagetype", "Value": usage}]
-    (fee,) = aws.call("pricing", "get_products", ServiceCode="AmazonEKS", Filters=fee_of)["PriceList"]
-    assert '"USD": "0.0964900000"' in fee
     aws.embedded.moto_additions.faults.quota(8)
     quota = aws.call("service-quotas", "get_service_quota", ServiceCode="ec2", QuotaCode="L-DB2E81BA")[
         "Quota"
     ]
     assert quota["Value"] == 8
+    usage = "EKS-Auto:g5.xlarge-management-hours"
+    fee_of = [filters[0], {"Type": "CONTAINS", "Field": "usagetype", "Value": usage}]
+    (fee,) = aws.call("pricing", "get_products", ServiceCode="AmazonEKS", Filters=fee_of)["PriceList"]
+    assert '"USD": "0.0964900000"' in fee
