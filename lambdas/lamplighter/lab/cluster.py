@@ -12,14 +12,13 @@ from lamplighter.lab.names import (
     AMI_TYPE,
     CLUSTER_NAME,
     INSTANCE_TYPE,
-    KUBERNETES_VERSION,
     POOL_NAME,
 )
 from lamplighter.lab.nodes.images import ImageFamily, family, image_family_field, image_field
 from lamplighter.lab.nodes.karpenter import AutoMode, Karpenter
 from lamplighter.lab.nodes.node_groups import NodeGroup
 from lamplighter.lab.pools import PACKAGES, Package, Taint
-from lamplighter.lab.types import Part, Version, change, unit
+from lamplighter.lab.types import KubernetesVersion, Part, change, unit
 
 NODE_MONITORING = "eks-node-monitoring-agent"
 ADDONS = [
@@ -142,7 +141,7 @@ class Cluster(Part):
         description="The name of an existing cluster; then only the controller is deployed.",
         examples=["my-cluster"],
     )
-    kubernetes_version: Annotated[Version, Field(pattern=KUBERNETES_VERSION)] = Field(
+    kubernetes_version: KubernetesVersion = Field(
         "1.35",
         description="The Kubernetes version of the control plane and the nodes.",
         json_schema_extra=change("rolled"),

@@ -15,6 +15,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     PlainSerializer,
@@ -226,9 +227,10 @@ def read_version(value: object) -> object:
     return value.written if isinstance(value, Number) else value
 
 
-Version = Annotated[
-    str,
-    BeforeValidator(read_version),
+Version = Annotated[str, BeforeValidator(read_version)]
+KubernetesVersion = Annotated[
+    Version,
+    Field(pattern=KUBERNETES_VERSION),
     WithJsonSchema({"anyOf": [{"type": "string", "pattern": KUBERNETES_VERSION}, {"type": "number"}]}),
 ]
 

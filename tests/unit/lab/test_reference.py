@@ -1,5 +1,6 @@
 """The generated example is the default lab, and shows every key."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,6 +73,13 @@ def test_the_schema_takes_what_the_model_takes() -> None:
     assert validator.is_valid({"name": "x", "cluster": {"kubernetes_version": 1.35}})
     assert not validator.is_valid({"name": "x", "windows": [{**window, "start": "8:00"}]})
     assert not validator.is_valid({"name": "x", "region_": "us-east-1"})
+
+
+def test_the_schema_takes_every_example() -> None:
+    validator = jsonschema.Draft202012Validator(schema())
+    for example in sorted((ROOT / "examples").glob("*.yaml")):
+        value = json.loads(json.dumps(read(example.read_text("utf-8")).value, default=float))
+        assert list(validator.iter_errors(value)) == [], example.name
 
 
 def test_a_lab_survives_the_way_to_the_functions() -> None:
