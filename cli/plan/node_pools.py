@@ -50,13 +50,14 @@ def notes(lab: Lab) -> Iterator[str]:
             f"pool {', '.join(pools)}: kind auto-mode is experimental until its launch bar and its lock were seen on a"
             " real account; AWS lets nobody terminate such an instance, so the failsafe has no EC2 rail there"
         )
-    karpenter = lab.cluster.karpenter
-    if karpenter is not None and karpenter.existing and karpenter.role is None and _has_karpenter_pools(lab):
+    karpenter, of_karpenter = (
+        lab.cluster.karpenter,
+        any(pool.kind == "karpenter" for pool in lab.pools.values()),
+    )
+    if karpenter is not None and not of_karpenter:
+        yield "cluster.karpenter is given, but no pool is of kind karpenter: nothing of the lab uses it"
+    elif karpenter is not None and karpenter.existing and karpenter.role is None:
         yield (
             "cluster.karpenter.role is left out, so the failsafe cannot lock launches before it ends instances: a"
             " Karpenter that still runs may start others until its NodePool is at zero"
         )
-
-
-def _has_karpenter_pools(lab: Lab) -> bool:
-    return any(pool.kind == "karpenter" for pool in lab.pools.values())

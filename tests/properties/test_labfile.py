@@ -39,6 +39,7 @@ labs = st.fixed_dictionaries(
         "except": st.lists(dates, max_size=3),
         "tags": st.dictionaries(st.text("abc", min_size=1), st.text("xyz: @"), max_size=3),
         "guard": st.just({"longest_lease": "24h"}),
+        "kind": st.sampled_from(["karpenter", "auto-mode"]),
     },
 )
 
@@ -51,7 +52,21 @@ def complete(drawn: Mapping[str, object]) -> dict[str, object]:
         lab["windows"] = [{**_in_order(window), "name": f"w{number}"} for number, window in enumerate(asked)]
         lab["pools"] = {"gpu": {"max_nodes": 4}}
         lab["guard"] = {"longest_lease": "24h"}
-    return lab
+    return _of_kind(lab)
+
+
+def _of_kind(lab: dict[str, object]) -> dict[str, object]:
+    """The lab with a NodePool, and with what its cluster must have."""
+    match lab.pop("kind", None):
+        case "karpenter":
+            pool = {"kind": "karpenter", "max_nodes": 4, "image": "bottlerocket@v1.62.0"}
+            return {**lab, "pools": {"gpu": pool}, "cluster": {"karpenter": {}}}
+        case "auto-mode":
+            pool = {"kind": "auto-mode", "max_nodes": 4, "drain": "5m"}
+            cluster = {"auto_mode": {"switch_off": True}}
+            return {**lab, "pools": {"gpu": pool}, "cluster": cluster, "gpu_operator": {"enabled": False}}
+        case _:
+            return lab
 
 
 def _in_order(window: dict[str, object]) -> dict[str, object]:

@@ -286,8 +286,8 @@ class Lab(Part):
     def gpu_stack(self, pool: str) -> GpuStack:
         """What announces a pool's GPUs to Kubernetes: the operator, the plugin's own chart, or what nodes bring along.
 
-        Bottlerocket's images bring a device plugin, whatever else is installed; of a pool with neither chart
-        nothing else is known (EKS Auto Mode), so its nodes are taken to bring one too.
+        Bottlerocket's images and nodes of EKS Auto Mode bring a device plugin, whatever else is installed. Of a pool
+        with neither chart nothing else is known, so its nodes are taken to bring one too.
         """
         if self.pools[pool].brings_plugin:
             return "built-in"

@@ -191,6 +191,22 @@ def test_a_node_outlives_the_longest_lease_its_start_and_its_last_grace() -> Non
         (of_auto_mode("instance_type: g7.2xlarge"), "is g7.2xlarge, which EKS Auto Mode does not start"),
         (of_auto_mode("instance_type: p5.48xlarge"), "no price of p5.48xlarge with the fee of EKS Auto Mode"),
         (
+            "cluster: {existing: theirs, auto_mode: {}}\npools: {gpu: {kind: auto-mode, existing: system}}",
+            "pools.gpu.existing: is system, a built-in node pool of EKS Auto Mode, which starts no GPUs",
+        ),
+        (
+            "cluster: {existing: theirs, auto_mode: {}}\npools: {gpu: {kind: auto-mode, existing: a, efa: true}}",
+            "pools.gpu.efa: is for a NodePool that the lab creates",
+        ),
+        (
+            "pools: {gpu: {kind: karpentr, drain: 2h, efa: true}}",
+            'pools.gpu.kind: is "karpentr", write one of',
+        ),
+        (
+            "cluster: {karpenter: {version: latest}}\npools: {gpu: {kind: karpenter}}",
+            'cluster.karpenter.version: is "latest", write a version such as',
+        ),
+        (
             f"{EXISTING}pools: {{gpu: {{kind: karpenter, existing: gpu, auto_scaling_group: eks-x}}}}",
             "is for a node group, but a pool of kind karpenter has no Auto Scaling group; leave it out",
         ),
@@ -418,6 +434,23 @@ def test_check_tells_the_kind_its_image_and_what_it_cannot_do() -> None:
     )
     [note] = notes(auto)
     assert "kind auto-mode is experimental" in note
+
+
+def test_a_pool_of_auto_mode_needs_no_toleration_of_the_operator() -> None:
+    taints = "taints: [{key: team, value: a}]"
+
+    assert (
+        said(f"cluster: {{auto_mode: {{}}}}\npools: {{gpu: {{kind: auto-mode, {taints}}}, groups: {{}}}}")
+        == []
+    )
+    [problem] = said(of_karpenter(taints))
+    assert "which the operator's pods do not tolerate" in problem
+
+
+def test_check_tells_that_nothing_uses_karpenter() -> None:
+    [note] = notes(lab(KARPENTER))
+
+    assert "no pool is of kind karpenter" in note
 
 
 def test_check_tells_what_an_adopted_karpenter_lacks() -> None:

@@ -17,6 +17,8 @@ HERE: Path = ("cluster", "auto_mode")
 EXISTING: Path = ("cluster", "existing")
 # EKS user guide, create-node-pool: a node of Auto Mode lives 21 days at most.
 LONGEST_LIFE = timedelta(hours=504)
+# EKS user guide, set-builtin-compute: their types are of the families C, M and R.
+BUILT_IN = frozenset({"general-purpose", "system"})
 
 
 def misfits(lab: Lab) -> Iterator[Misfit]:
@@ -27,6 +29,9 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
             text = "is auto-mode, but EKS Auto Mode is not on; write cluster: {auto_mode: {enabled: true}}"
             yield Misfit(("pools", name, "kind"), text, (HERE,))
         yield from _type(("pools", name), pool)
+        if pool.existing in BUILT_IN:
+            text = f"is {pool.existing}, a built-in node pool of EKS Auto Mode, which starts no GPUs; name another"
+            yield Misfit(("pools", name, "existing"), text, (("pools", name, "kind"),))
     if pools:
         yield from _life(lab, next(iter(pools)))
     yield from _operator(lab, pools)
