@@ -361,6 +361,15 @@ def test_what_auto_mode_does_not_do_is_refused_by_name(more: str, problem: str) 
     assert problem in one
 
 
+def test_the_longest_grace_of_a_pool_decides_how_long_a_lease_may_be() -> None:
+    pools = "pools: {a: {kind: auto-mode}, b: {kind: auto-mode, drain: 1h}}"
+
+    [problem] = said(f"{AUTO}{pools}\nguard: {{longest_lease: 501h30m}}")
+
+    assert problem.startswith("guard.longest_lease: is 501h30m")
+    assert problem.endswith("write at most 501h")
+
+
 def test_slices_are_refused_on_auto_mode() -> None:
     text = of_auto_mode("instance_type: p4d.24xlarge, price_per_hour: 30")
 

@@ -33,7 +33,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
             text = f"is {pool.existing}, a built-in node pool of EKS Auto Mode, which starts no GPUs; name another"
             yield Misfit(("pools", name, "existing"), text, (("pools", name, "kind"),))
     if pools:
-        yield from _life(lab, next(iter(pools)))
+        yield from _life(lab, max(pools, key=lab.node_life))
     yield from _operator(lab, pools)
     if lab.cluster.auto_mode is not None and lab.cluster.auto_mode.switch_off:
         yield from _switch_off(lab)
