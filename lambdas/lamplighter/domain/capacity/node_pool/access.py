@@ -1,0 +1,108 @@
+"""What the functions and the failsafe of a lab may do about its NodePools in Kubernetes.
+
+data/rbac.yaml has the rights that every lab needs. These name the lab's own objects, so that they are made for each
+lab. RBAC cannot narrow NodeClaims by their label: a right on them is one on every NodePool's.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE
+from lamplighter.domain.capacity.node_pool.launch_bar import NAMESPACE, OURS, Document, parameter_name
+
+if TYPE_CHECKING:
+    from lamplighter.lab.model import Lab
+
+POOLS = "lamplighter:pools"
+"""Sees the NodePools, their claims and the launch bar."""
+CAPACITY = "lamplighter:capacity"
+"""Sees and sizes the NodePools, and ends chosen claims."""
+BAR = "lamplighter:bar"
+"""Moves the launch bar and reads it back, and sees the NodePools."""
+GATEKEEPER = "lamplighter:gatekeeper"
+"""At a deploy: sees the NodePools, and tries the bar."""
+FAILSAFE = "lamplighter:failsafe"
+"""Without any function: size zero, and the claims deleted. It can add no node."""
+
+_RBAC = "rbac.authorization.k8s.io"
+_KARPENTER = "karpenter.sh"
+
+
+def documents(lab: "Lab") -> list[Document]:
+    """What is applied for the lab; nothing without NodePools."""
+    if not lab.node_pools:
+        return []
+    pools = [lab.node_pool_name(pool) for pool in lab.node_pools]
+    bars = [parameter_name(lab, pool) for pool in lab.node_pools]
+    seeing = [_rule(["nodepools", "nodeclaims"], ["get", "list"])]
+    # launch_bar.py refuses what is no dry run.
+    trying = [_rule(["nodeclaims"], ["create"])]
+    seeing_bars = [_rule(["configmaps"], ["get"], group="", names=bars)]
+    moving_bars = [
+        _rule(["configmaps"], ["get", "patch", "update"], group="", names=bars),
+        # A lost ConfigMap is made again: a name cannot narrow `create`.
+        _rule(["configmaps"], ["create"], group=""),
+    ]
+    sizing = [
+        _rule(["nodepools"], ["patch", "update"], names=pools),
+        _rule(["nodepools/scale"], ["get", "patch", "update"], names=pools),
+        # A grace given afterwards is an annotation of the claim.
+        _rule(["nodeclaims"], ["delete", "patch"]),
+        # AWS lets nobody end an instance of Auto Mode: one without a claim ends with its node.
+        *([_rule(["nodes"], ["list", "delete"], group="")] if _has_auto_mode(lab) else []),
+    ]
+    to_zero = [
+        _rule(["nodepools/scale"], ["update"], names=pools),
+        _rule(["nodeclaims"], ["deletecollection"]),
+    ]
+    in_the_cluster = {
+        POOLS: seeing,
+        CAPACITY: [*seeing, *sizing],
+        BAR: [*seeing, *trying],
+        GATEKEEPER: [*seeing, *trying],
+        FAILSAFE: to_zero,
+    }
+    in_our_namespace = {
+        POOLS: seeing_bars,
+        CAPACITY: seeing_bars,
+        BAR: moving_bars,
+        GATEKEEPER: seeing_bars,
+    }
+    # Events about objects without a namespace are in this one: they say why a launch was refused.
+    in_default = {CAPACITY: [_rule(["events"], ["list"], group="")]}
+    return [
+        document
+        for namespace, granted in (
+            (None, in_the_cluster),
+            (NAMESPACE, in_our_namespace),
+            ("default", in_default),
+        )
+        for group, rules in granted.items()
+        for document in _granted(f"{lab.name}-{group.partition(':')[2]}", namespace, group, rules)
+    ]
+
+
+def _rule(
+    resources: Sequence[str], verbs: Sequence[str], *, group: str = _KARPENTER, names: Sequence[str] = ()
+) -> Document:
+    rule: Document = {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
+    return {**rule, "resourceNames": list(names)} if names else rule
+
+
+def _has_auto_mode(lab: "Lab") -> bool:
+    return any(lab.pools[pool].kind == AUTO_MODE.code for pool in lab.node_pools)
+
+
+def _granted(name: str, namespace: str | None, group: str, rules: Sequence[Document]) -> list[Document]:
+    """A role and its binding; without a namespace they are the cluster's."""
+    kind = "Role" if namespace else "ClusterRole"
+    metadata = {"name": name, "labels": OURS, **({"namespace": namespace} if namespace else {})}
+    role: Document = {"apiVersion": f"{_RBAC}/v1", "kind": kind, "metadata": metadata, "rules": list(rules)}
+    binding: Document = {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": f"{kind}Binding",
+        "metadata": metadata,
+        "roleRef": {"apiGroup": _RBAC, "kind": kind, "name": name},
+        "subjects": [{"apiGroup": _RBAC, "kind": "Group", "name": group}],
+    }
+    return [role, binding]
