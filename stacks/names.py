@@ -88,6 +88,10 @@ class Names:
         return self.arn("sqs", self.dead_letters)
 
     @property
+    def karpenter_queue(self) -> str:
+        return f"{self.lab}-karpenter"
+
+    @property
     def event_bus(self) -> str:
         return self.lab
 

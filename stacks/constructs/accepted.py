@@ -1,6 +1,7 @@
 """Accepts findings of cdk-nag and CloudFormation: the rule and the reason stand beside the resource."""
 
 import json
+import re
 from collections.abc import Mapping
 
 from aws_cdk import Acknowledgment, Stack, Validations
@@ -42,5 +43,7 @@ def _as_the_check_writes(resolved: object) -> str:
             return f"<{'.'.join(resolved['Fn::GetAtt'])}>"
         if "Fn::Join" in resolved:
             return "".join(_as_the_check_writes(part) for part in resolved["Fn::Join"][1])
+        if isinstance(resolved.get("Fn::Sub"), str):
+            return re.sub(r"\$\{([^}]+)\}", r"<\1>", resolved["Fn::Sub"])
         return json.dumps(resolved, separators=(",", ":"))
     return str(resolved)

@@ -5,14 +5,16 @@ define the order.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from aws_cdk import CfnElement, CfnResource, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_eks_v2 as eks
+from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk.lambda_layer_kubectl_v35 import KubectlV35Layer
-from constructs import Construct, IConstruct
+from constructs import Construct, IConstruct, IDependable
 
-from stacks.constructs.accepted import accept, accept_managed_policies
+from stacks.constructs.accepted import accept, accept_managed_policies, accept_wildcard
 from stacks.constructs.cluster.control_plane import ControlPlane
 
 # The handler runs for at most 900 s. A Helm time-out of that length ends with it and leaves `pending-upgrade`.
@@ -37,6 +39,7 @@ class Kubectl(Construct):
         if provider.role is None:  # pragma: no cover -- the provider always makes one
             raise TypeError("CDK's kubectl provider has no role")
         _accept_what_cdk_makes(provider)
+        self._provider = provider
         self._admin = control_plane.grant_admin("KubectlAdmin", provider.role.role_arn)
         self._cluster = eks.Cluster.from_cluster_attributes(
             self, "Cluster", cluster_name=name, kubectl_provider=provider
@@ -70,6 +73,37 @@ class Kubectl(Construct):
             atomic=False,
             timeout=HELM_TIMEOUT,
         )
+        return self._after(installed, after)
+
+    def kept_chart(
+        self,
+        construct_id: str,
+        *,
+        release: str,
+        folder: Path,
+        namespace: str,
+        values: Mapping[str, Any],
+        after: Sequence[IDependable],
+    ) -> eks.HelmChart:
+        """Installs a chart that is in the repository into a namespace that exists. A deploy uploads it."""
+        asset = s3_assets.Asset(self, f"{construct_id}Files", path=str(folder))
+        _accept_reading(self._provider, asset)
+        installed = eks.HelmChart(
+            self,
+            construct_id,
+            cluster=self._cluster,
+            release=release,
+            chart_asset=asset,
+            namespace=namespace,
+            create_namespace=False,
+            values=values,
+            wait=True,
+            atomic=False,
+            timeout=HELM_TIMEOUT,
+        )
+        return self._after(installed, after)
+
+    def _after(self, installed: eks.HelmChart, after: Sequence[IDependable]) -> eks.HelmChart:
         resource = installed.node.find_child("Resource").node.default_child
         if isinstance(resource, CfnResource):
             resource.add_property_override("ServiceTimeout", ANSWER_WITHIN)
@@ -104,6 +138,13 @@ def _accept_what_cdk_makes(provider: eks.KubectlProvider) -> None:
         f"IAM5[Resource::<{_logical_id(handler.node.default_child)}.Arn>:*]",
         "The framework may invoke the handler's versions.",
     )
+
+
+def _accept_reading(provider: eks.KubectlProvider, asset: s3_assets.Asset) -> None:
+    why = "CDK lets its handler read the deploy's own assets; a chart is one."
+    for action in ("GetBucket*", "GetObject*", "List*"):
+        accept(provider, f"IAM5[Action::s3:{action}]", why)
+    accept_wildcard(provider, asset.bucket.arn_for_objects("*"), why)
 
 
 def _logical_id(element: IConstruct | None) -> str:

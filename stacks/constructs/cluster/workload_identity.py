@@ -74,6 +74,18 @@ def policy(scope: Construct, names: Names, workload: Workload) -> iam.ManagedPol
     return made
 
 
+def pods_of(namespace: str, service_account: str, *, cluster_arn: str) -> iam.IPrincipal:
+    """The pods of one service account in one cluster, by EKS Pod Identity."""
+    only = {
+        "aws:RequestTag/eks-cluster-arn": cluster_arn,
+        "aws:RequestTag/kubernetes-namespace": namespace,
+        "aws:RequestTag/kubernetes-service-account": service_account,
+    }
+    return iam.SessionTagsPrincipal(
+        iam.PrincipalWithConditions(iam.ServicePrincipal(SERVICE), {"StringEquals": only})
+    )
+
+
 class PodIdentities(Construct):
     """A role for each workload, which only its service account in this cluster may assume."""
 
@@ -90,18 +102,11 @@ class PodIdentities(Construct):
         self.roles: list[iam.Role] = []
         self.associations: list[eks.CfnPodIdentityAssociation] = []
         for workload, given in zip(WORKLOADS, policies, strict=True):
-            only = {
-                "aws:RequestTag/eks-cluster-arn": cluster_arn,
-                "aws:RequestTag/kubernetes-namespace": workload.namespace,
-                "aws:RequestTag/kubernetes-service-account": workload.service_account,
-            }
             name = "".join(part.capitalize() for part in workload.service_account.split("-"))
             role = iam.Role(
                 self,
                 f"{name}Role",
-                assumed_by=iam.SessionTagsPrincipal(
-                    iam.PrincipalWithConditions(iam.ServicePrincipal(SERVICE), {"StringEquals": only})
-                ),
+                assumed_by=pods_of(workload.namespace, workload.service_account, cluster_arn=cluster_arn),
                 managed_policies=[given],
                 description=f"What {workload.service_account} of the cluster {cluster_name} may do",
             )
