@@ -28,13 +28,14 @@ from stacks.constructs.nodes.spec import ClusterAddress
 from stacks.constructs.nodes.surroundings import Surroundings
 from stacks.constructs.pool.denied_sizing import deny_sizing
 from stacks.constructs.pool.gatekeeper import gatekeeper
-from stacks.constructs.pool.kinds import pool_construct
+from stacks.constructs.pool.kinds import node_pools_shared, pool_construct
 from stacks.manifests import RBAC, documents
 from stacks.names import Names
 
 AMI_PARAMETER = (
     "/aws/service/eks/optimized-ami/{version}/amazon-linux-2023/x86_64/{kind}/recommended/image_id"
 )
+POD_IDENTITIES = "eks-pod-identity-agent"
 # The step that checks an edit needs these, so they cannot depend on it.
 BEFORE_THE_EDIT = ("Code", "Gatekeeper")
 
@@ -80,6 +81,7 @@ class ClusterStack(Stack):
             admins=lab.admins,
             log_retention=LOG_RETENTION,
             windows=cluster.has_windows,
+            auto_mode_role=names.role("control-plane") if _has_auto_mode(lab) else None,
         )
         if not lab.admins:
             Annotations.of(self).add_info(
@@ -90,7 +92,7 @@ class ClusterStack(Stack):
             self,
             "AddOns",
             cluster_name=control_plane.name,
-            names=cluster.installed_addons,
+            names=_add_ons(lab),
             windows=cluster.has_windows,
         )
 
@@ -127,20 +129,27 @@ class ClusterStack(Stack):
         others = [node_group(self, around, name) for name in cluster.node_groups]
         for group in (system, *others):
             group.group.resource.node.add_dependency(network.way_out, *add_ons.before_nodes)
+        kubectl = Kubectl(self, "Kubectl", control_plane=control_plane)
+        rbac = kubectl.manifest("Rbac", documents(RBAC))
+        after_system = [system.group.resource, *add_ons.after_nodes]
+        shared = node_pools_shared(self, around, kubectl=kubectl, rbac=rbac, system=after_system)
         pools = {
-            pool: pool_construct(self, pool, around) for pool in lab.pools if lab.pools[pool].existing is None
+            pool: pool_construct(self, pool, around, shared)
+            for pool in lab.pools
+            if lab.pools[pool].existing is None
         }
         of_pods = identities.roles if identities else ()
-        of_nodes = [role for pool in pools.values() for role in pool.roles]
+        of_nodes = [
+            *(role for pool in pools.values() for role in pool.roles),
+            *(shared.roles if shared else []),
+        ]
         for role in (system.group.role, *(group.group.role for group in others), *of_nodes, *of_pods):
             deny_sizing(role, lab, names)
         own = pools_step(self, {pool: lab.pools[pool] for pool in pools}, function=keeper)
         for pool in pools.values():
             pool.comes_after(own, network.way_out, *add_ons.before_nodes)
 
-        kubectl = Kubectl(self, "Kubectl", control_plane=control_plane)
-        kubectl.manifest("Rbac", documents(RBAC))
-        self._gpu_charts(kubectl, [system.group.resource, *add_ons.after_nodes])
+        self._gpu_charts(kubectl, after_system)
         self._outputs(network, groups, control_plane)
         edits = {group.name: group.edit for group in (system, *others)}
         for pool in pools.values():
@@ -215,6 +224,16 @@ class ClusterStack(Stack):
     def _ami(self, construct_id: str, kind: str) -> str:
         path = AMI_PARAMETER.format(version=self._lab.cluster.kubernetes_version, kind=kind)
         return ssm.StringParameter.from_string_parameter_name(self, construct_id, path).string_value
+
+
+def _has_auto_mode(lab: Lab) -> bool:
+    return lab.cluster.auto_mode is not None and lab.cluster.auto_mode.enabled
+
+
+def _add_ons(lab: Lab) -> list[str]:
+    """The lab's add-ons; Karpenter's pods get their role from the agent of pod identities."""
+    own = lab.cluster.karpenter is not None and not lab.cluster.karpenter.existing
+    return list(dict.fromkeys([*lab.cluster.installed_addons, *([POD_IDENTITIES] if own else [])]))
 
 
 def _pascal(name: str) -> str:

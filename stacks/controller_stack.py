@@ -7,14 +7,14 @@ CloudFormation deletes LastClosed first: it brings every pool to zero while the 
 import hashlib
 
 from aws_cdk import CfnOutput, Duration, Stack
-from aws_cdk import aws_eks_v2 as eks
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.lab.model import Lab
 from stacks.constructs.alarms import Alarms
 from stacks.constructs.channels import Channels
+from stacks.constructs.cluster_access import cluster_access
 from stacks.constructs.dashboard import Dashboard
 from stacks.constructs.deploy_steps import deploy_step, pools_step
 from stacks.constructs.failsafe.machine import failsafe_machine
@@ -95,6 +95,7 @@ class ControllerStack(Stack):
         rules = Rules(
             self,
             "Rules",
+            lab=lab,
             names=names,
             guard=functions.guard.function,
             planner=functions.planner.function,
@@ -132,15 +133,22 @@ class ControllerStack(Stack):
             dead_letters=channels.failsafe_failed,
             digest=digest,
         )
-        entries = [
-            self._access_entry("ClusterAccess", names, functions.cluster.role, "lamplighter:cluster"),
-            self._access_entry("DiagnosisAccess", names, functions.diagnosis.role, "lamplighter:diagnosis"),
-            self._access_entry("DoctorAccess", names, doctor.function.role, "lamplighter:doctor"),
-            self._access_entry(
-                "ExperimentsAccess", names, functions.experiments.role, "lamplighter:experiments"
-            ),
-            self._access_entry("GuardAccess", names, functions.guard.role, "lamplighter:guard"),
-        ]
+        entries = cluster_access(
+            self,
+            lab=lab,
+            names=names,
+            roles={
+                "cluster": functions.cluster.role,
+                "diagnosis": functions.diagnosis.role,
+                "doctor": doctor.function.role,
+                "experiments": functions.experiments.role,
+                "guard": functions.guard.role,
+                "leases": functions.leases.role,
+                "nodegroups": functions.nodegroups.role,
+                "deploy": functions.deploy.role,
+                "planner": functions.planner.role,
+            },
+        )
         claims = [self._claim(lab, names, pool) for pool in lab.pools]
         # If another lab has claimed a pool, this lab's sweeps must not touch it.
         rules.node.add_dependency(*claims)
@@ -224,26 +232,13 @@ class ControllerStack(Stack):
         for name, value in outputs.items():
             CfnOutput(self, name, value=value)
 
-    def _access_entry(
-        self, construct_id: str, names: Names, role: iam.Role, group: str
-    ) -> eks.CfnAccessEntry:
-        """The function acts in the cluster as a member of one group; RBAC says what the group may do."""
-        return eks.CfnAccessEntry(
-            self,
-            construct_id,
-            cluster_name=names.cluster,
-            principal_arn=role.role_arn,
-            kubernetes_groups=[group],
-            type="STANDARD",
-        )
-
     def _claim(self, lab: Lab, names: Names, pool: str) -> ssm.CfnParameter:
         """One guarded node group belongs to one lab: a second claim fails, since the parameter's name is taken."""
         return ssm.CfnParameter(
             self,
             f"Claim-{pool}",
-            name=names.claim(lab.nodegroup_name(pool)),
+            name=names.claim(identity(lab, pool).name),
             type="String",
             value=lab.name,
-            description="The lab that guards this node group",
+            description=f"The lab that guards this {'NodePool' if pool in lab.node_pools else 'node group'}",
         )

@@ -18,9 +18,10 @@ class NodeGroupRights:
 
     def __init__(self, lab: Lab, names: Names) -> None:
         self._names = names
-        self._nodegroup_names = [lab.nodegroup_name(pool) for pool in lab.pools]
+        pools = [pool for pool in lab.pools if pool not in lab.node_pools]
+        self._nodegroup_names = [lab.nodegroup_name(pool) for pool in pools]
         self._group_names = [
-            lab.pools[pool].auto_scaling_group or f"{lab.group_prefix(pool)}*" for pool in lab.pools
+            lab.pools[pool].auto_scaling_group or f"{lab.group_prefix(pool)}*" for pool in pools
         ]
 
     def off_switch(self) -> list[Grants]:

@@ -13,6 +13,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from stacks.constructs.accepted import accept_managed_policies
+from stacks.constructs.cluster.auto_mode import OF_AUTO_MODE, switched_on, trusted
 
 ADMIN_POLICY = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 POLICIES = {"AmazonEKSClusterPolicy": "EKS requires this policy on a cluster's role."}
@@ -23,7 +24,7 @@ OF_WINDOWS = {
 
 
 class ControlPlane(Construct):
-    """The cluster and the resources of its control plane."""
+    """The cluster and the resources of its control plane. With a name of its role, EKS Auto Mode is on."""
 
     def __init__(
         self,
@@ -40,13 +41,18 @@ class ControlPlane(Construct):
         admins: Sequence[str],
         log_retention: logs.RetentionDays,
         windows: bool = False,
+        auto_mode_role: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        policies = POLICIES | (OF_WINDOWS if windows else {})
+        auto_mode = auto_mode_role is not None
+        policies = {**POLICIES, **(OF_WINDOWS if windows else {}), **(OF_AUTO_MODE if auto_mode else {})}
+        service: iam.IPrincipal = iam.ServicePrincipal("eks.amazonaws.com")
         role = iam.Role(
             self,
             "Role",
-            assumed_by=iam.ServicePrincipal("eks.amazonaws.com"),
+            # The failsafe names the role that launches Auto Mode's nodes.
+            role_name=auto_mode_role,
+            assumed_by=trusted(service) if auto_mode else service,
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name(name) for name in policies],
         )
         accept_managed_policies(role, policies)
@@ -82,6 +88,7 @@ class ControlPlane(Construct):
                     enabled_types=[eks.CfnCluster.LoggingTypeConfigProperty(type=kind) for kind in logs_of]
                 )
             ),
+            **(switched_on() if auto_mode else {}),
         )
         self.cluster.node.add_dependency(log_group)
         self.name = self.cluster.ref

@@ -103,7 +103,7 @@ class LabFunctions(Construct):
                 p.keeping_loans(),
                 p.keeping_progress(),
                 p.reaching_the_cluster(),
-                p.seeing_groups(),
+                *p.seeing_groups(),
             ],
             memory_mib=WAITED_FOR,
             timeout=Duration.minutes(5),

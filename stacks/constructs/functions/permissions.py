@@ -6,6 +6,7 @@ A resource with a `*` has a reason, which cdk-nag's finding is accepted with.
 from lamplighter.adapters.doctor import bootstrap
 from lamplighter.data.instance_types import QUOTA_CODES
 from lamplighter.data.lambda_concurrency import CONCURRENCY
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.events.lab_event import source
 from lamplighter.lab.model import Lab
 from stacks.constructs.capacity.kinds import rights
@@ -37,7 +38,8 @@ class Permissions:
     def __init__(self, lab: Lab, names: Names) -> None:
         self._names = names
         self._adopted = lab.cluster.existing is not None
-        self.nodegroup_names = [lab.nodegroup_name(pool) for pool in lab.pools]
+        self.nodegroup_names = [lab.nodegroup_name(pool) for pool in lab.pools if pool not in lab.node_pools]
+        self._claimed = [identity(lab, pool).name for pool in lab.pools]
         self._always_on = [
             names.system_nodegroup,
             *(lab.always_on_name(group) for group in lab.cluster.node_groups),
@@ -155,13 +157,17 @@ class Permissions:
         """Reading the address of the cluster's API; RBAC says what a function may do there (data/rbac.yaml)."""
         return Grants(["eks:DescribeCluster"], [self._names.cluster_arn])
 
-    def seeing_groups(self) -> Grants:
-        """Reading which instances are members of the pools' groups."""
-        return Grants(
-            ["autoscaling:DescribeAutoScalingGroups"],
-            ["*"],
-            wide="Auto Scaling takes no resource for reading.",
-        )
+    def seeing_groups(self) -> list[Grants]:
+        """Reading which instances are members of the pools' groups; nothing where no pool has a group."""
+        if not self.nodegroup_names:
+            return []
+        return [
+            Grants(
+                ["autoscaling:DescribeAutoScalingGroups"],
+                ["*"],
+                wide="Auto Scaling takes no resource for reading.",
+            )
+        ]
 
     def seeing_runs(self, *workflows: str) -> Grants:
         """Reading how runs of these workflows ended."""
@@ -266,8 +272,8 @@ class Permissions:
         ]
 
     def reading_claims(self) -> Grants:
-        """Reading which lab guards the pools' node groups."""
-        return Grants(["ssm:GetParameters"], [self._names.claim_arn(name) for name in self.nodegroup_names])
+        """Reading which lab guards the pools' capacity."""
+        return Grants(["ssm:GetParameters"], [self._names.claim_arn(name) for name in self._claimed])
 
     def starting(self, *workflows: str) -> Grants:
         return Grants(["states:StartExecution"], [self._names.workflow_arn(name) for name in workflows])

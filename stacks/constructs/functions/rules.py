@@ -15,6 +15,8 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
+from lamplighter.lab.model import Lab
+from stacks.constructs.functions.node_pool_rules import NodePoolRules
 from stacks.constructs.functions.trail_rules import GroupName, TrailRules
 from stacks.names import Names
 
@@ -26,13 +28,14 @@ ATTEMPTS = 20
 
 
 class Rules(Construct):
-    """Four rules and those of a trail. A sweep is not delivered late, because the next one comes soon."""
+    """Four rules, those of a trail and of NodePools. A sweep is not delivered late: the next one comes soon."""
 
     def __init__(
         self,
         scope: Construct,
         construct_id: str,
         *,
+        lab: Lab,
         names: Names,
         guard: lambda_.IFunction,
         planner: lambda_.IFunction,
@@ -59,17 +62,18 @@ class Rules(Construct):
             schedule=events.Schedule.rate(PLAN),
             targets=[_invoke(planner, dead_letters, PLAN)],
         )
-        events.Rule(
-            self,
-            "Instances",
-            rule_name=f"{names.lab}-instances",
-            description="Auto Scaling started, failed to start or ended an instance of a pool",
-            event_pattern=events.EventPattern(
-                source=["aws.autoscaling"],
-                detail={"AutoScalingGroupName": list(groups)},
-            ),
-            targets=[_invoke(guard, dead_letters, SWEEP)],
-        )
+        if groups:
+            events.Rule(
+                self,
+                "Instances",
+                rule_name=f"{names.lab}-instances",
+                description="Auto Scaling started, failed to start or ended an instance of a pool",
+                event_pattern=events.EventPattern(
+                    source=["aws.autoscaling"],
+                    detail={"AutoScalingGroupName": list(groups)},
+                ),
+                targets=[_invoke(guard, dead_letters, SWEEP)],
+            )
         events.Rule(
             self,
             "ClosingFailed",
@@ -89,14 +93,17 @@ class Rules(Construct):
                 )
             ],
         )
-        TrailRules(
-            self,
-            "Trail",
-            names=names,
-            nodegroups=nodegroups,
-            groups=groups,
-            target=_invoke(guard, dead_letters, SWEEP),
-        )
+        if groups:
+            TrailRules(
+                self,
+                "Trail",
+                names=names,
+                nodegroups=nodegroups,
+                groups=groups,
+                target=_invoke(guard, dead_letters, SWEEP),
+            )
+        if lab.node_pools:
+            NodePoolRules(self, "NodePools", lab=lab, names=names, target=_invoke(guard, dead_letters, SWEEP))
 
 
 def _invoke(

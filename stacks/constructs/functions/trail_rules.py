@@ -31,8 +31,12 @@ OF_GROUPS = [
 
 
 def group_names(lab: Lab) -> list[GroupName]:
-    """The Auto Scaling groups behind a lab's pools."""
-    return [pool.auto_scaling_group or {"prefix": lab.group_prefix(name)} for name, pool in lab.pools.items()]
+    """The Auto Scaling groups behind a lab's pools; a NodePool has none."""
+    return [
+        pool.auto_scaling_group or {"prefix": lab.group_prefix(name)}
+        for name, pool in lab.pools.items()
+        if name not in lab.node_pools
+    ]
 
 
 class TrailRules(Construct):

@@ -29,7 +29,7 @@ def gatekeeper(
         permissions=[
             *permissions.capacity.bounding(),
             permissions.reading_node_groups(),
-            permissions.seeing_groups(),
+            *permissions.seeing_groups(),
             permissions.reading_the_ledger(),
             permissions.marking_deploys(),
             *([permissions.reaching_the_cluster()] if lab.has_own_images else []),

@@ -1,19 +1,42 @@
-"""The kind of each pool, chosen here for its constructs. Today every pool is a managed node group."""
+"""The kind of each pool, chosen here for its constructs."""
 
-from constructs import Construct
+from collections.abc import Sequence
+
+from constructs import Construct, IDependable
 
 from lamplighter.lab.model import Lab
+from stacks.constructs.cluster.kubectl import Kubectl
 from stacks.constructs.functions.functions import Function
 from stacks.constructs.nodes.surroundings import Surroundings
 from stacks.constructs.pool.gpu_pool import GpuPool
 from stacks.constructs.pool.kind import PoolConstruct, Rail
 from stacks.constructs.pool.node_group_rails import node_group_rails
+from stacks.constructs.pool.node_pool.node_pool import NodePool
+from stacks.constructs.pool.node_pool.shared import NodePoolsShared
 from stacks.constructs.pool.node_pool_rails import node_pool_rails
 from stacks.names import Names
 
 
-def pool_construct(scope: Construct, pool: str, around: Surroundings) -> PoolConstruct:
-    """The resources of a pool that the lab creates."""
+def node_pools_shared(
+    scope: Construct,
+    around: Surroundings,
+    *,
+    kubectl: Kubectl,
+    rbac: IDependable,
+    system: Sequence[IDependable],
+) -> NodePoolsShared | None:
+    """What the NodePools of the lab share, if it has any."""
+    if not around.lab.node_pools:
+        return None
+    return NodePoolsShared(scope, "NodePools", around=around, kubectl=kubectl, rbac=rbac, system=system)
+
+
+def pool_construct(
+    scope: Construct, pool: str, around: Surroundings, shared: NodePoolsShared | None
+) -> PoolConstruct:
+    """The resources of a pool that the lab creates. `shared` is there if the lab has a NodePool."""
+    if shared is not None and pool in around.lab.node_pools:
+        return NodePool(scope, f"Pool-{pool}", pool=pool, around=around, shared=shared)
     return GpuPool(scope, f"Pool-{pool}", pool=pool, around=around)
 
 

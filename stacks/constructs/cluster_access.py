@@ -1,0 +1,52 @@
+"""Which Kubernetes groups each function is in, by its access entry. RBAC says what a group may do.
+
+data/rbac.yaml has the groups of every lab, lamplighter.domain.capacity.node_pool.access those of a lab with NodePools.
+"""
+
+from collections.abc import Mapping
+
+from aws_cdk import aws_eks_v2 as eks
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from lamplighter.domain.capacity.node_pool.access import BAR, CAPACITY, POOLS
+from lamplighter.lab.model import Lab
+from stacks.names import Names
+
+OF_EVERY_LAB: Mapping[str, str] = {
+    function: f"lamplighter:{function}"
+    for function in ("cluster", "diagnosis", "doctor", "experiments", "guard")
+}
+OF_NODE_POOLS: Mapping[str, tuple[str, ...]] = {
+    "cluster": (POOLS,),
+    "deploy": (POOLS,),
+    "diagnosis": (POOLS,),
+    "doctor": (POOLS,),
+    "guard": (CAPACITY, BAR),
+    "leases": (BAR,),
+    "nodegroups": (CAPACITY,),
+    "planner": (POOLS,),
+}
+"""The functions that see or change the size of a pool, or its launch bar."""
+
+
+def cluster_access(
+    scope: Construct, *, lab: Lab, names: Names, roles: Mapping[str, iam.Role]
+) -> list[eks.CfnAccessEntry]:
+    """An access entry for each of the roles, given by the function's name, that is in a group."""
+    entries = []
+    for function, role in roles.items():
+        of_pools = OF_NODE_POOLS.get(function, ()) if lab.node_pools else ()
+        groups = [*([OF_EVERY_LAB[function]] if function in OF_EVERY_LAB else []), *of_pools]
+        if groups:
+            entries.append(
+                eks.CfnAccessEntry(
+                    scope,
+                    f"{function.capitalize()}Access",
+                    cluster_name=names.cluster,
+                    principal_arn=role.role_arn,
+                    kubernetes_groups=groups,
+                    type="STANDARD",
+                )
+            )
+    return entries

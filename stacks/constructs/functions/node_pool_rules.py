@@ -1,0 +1,67 @@
+"""Rules that start the guard when an instance of a NodePool may have started or ended.
+
+EC2's own event has no tags, so the first rule hears of every instance of the account and region. The second one needs a
+CloudTrail trail. The controller's own launches count too: it launches whatever a NodePool asks for, with a lease or
+without one. Without events the sweep finds the same within five minutes.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from aws_cdk import aws_events as events
+from constructs import Construct
+
+from lamplighter.domain.capacity.kinds import identity
+from lamplighter.lab.model import Lab
+from stacks.names import Names
+
+
+class NodePoolRules(Construct):
+    """Two rules with one target."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, lab: Lab, names: Names, target: events.IRuleTarget
+    ) -> None:
+        super().__init__(scope, construct_id)
+        events.Rule(
+            self,
+            "States",
+            rule_name=f"{names.lab}-instance-states",
+            description="EC2 starts or ended an instance, which may be one of a NodePool",
+            event_pattern=events.EventPattern(
+                source=["aws.ec2"],
+                detail_type=["EC2 Instance State-change Notification"],
+                detail={"state": ["pending", "terminated"]},
+            ),
+            targets=[target],
+        )
+        for number, (key, node_pools) in enumerate(_tags(lab).items()):
+            events.Rule(
+                self,
+                f"Launches{number or ''}",
+                rule_name=f"{names.lab}-fleet-calls{number or ''}",
+                description="A launch with a NodePool's tags (needs a CloudTrail trail)",
+                event_pattern=events.EventPattern(
+                    source=["aws.ec2"],
+                    detail_type=["AWS API Call via CloudTrail"],
+                    detail={
+                        "eventName": ["CreateFleet"],
+                        "requestParameters": {
+                            "CreateFleetRequest": {
+                                "TagSpecification": {"Tag": {"Key": [key], "Value": list(node_pools)}}
+                            }
+                        },
+                    },
+                ),
+                targets=[target],
+            )
+
+
+def _tags(lab: Lab) -> Mapping[str, Sequence[str]]:
+    """The names of the NodePools, by the tag that has them: the kinds have different tags."""
+    found: dict[str, list[str]] = {}
+    for pool in lab.node_pools:
+        of_pool = identity(lab, pool)
+        for key, value in of_pool.tags.items():
+            if value == of_pool.name:
+                found.setdefault(key, []).append(value)
+    return found

@@ -1,0 +1,81 @@
+"""The NodePool of a pool: a static one, whose `replicas` are the pool's size.
+
+Nothing but a lease's end takes its nodes: no consolidation, a budget of no disruption at all, and a life that is longer
+than any lease. Karpenter's defaults would replace a node under a lease
+(https://karpenter.sh/v1.14/concepts/disruption/).
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from lamplighter.lab.model import Lab
+from stacks.constructs.pool.node_pool import auto_mode_node_class, ec2_node_class
+
+NODE_CLASSES = {
+    "karpenter": (ec2_node_class.GROUP, ec2_node_class.KIND),
+    "auto-mode": (auto_mode_node_class.GROUP, auto_mode_node_class.KIND),
+}
+LAST_GRACE = timedelta(minutes=10)
+BESIDE_A_LEASE = timedelta(hours=2)
+HAS_GPU = {"nvidia.com/gpu.present": "true"}
+"""NVIDIA's device-plugin chart runs where a node has this label, or one of Node Feature Discovery."""
+
+
+def node_pool(lab: Lab, pool: str, *, replicas: object) -> Mapping[str, object]:
+    """The manifest; `replicas` is the size that the NodePool has at a deploy."""
+    of_pool = lab.pools[pool]
+    group, kind = NODE_CLASSES[of_pool.kind]
+    name = lab.node_pool_name(pool)
+    labels = {
+        **of_pool.labels,
+        **(HAS_GPU if lab.gpu_stack(pool) == "device-plugin" else {}),
+        "lamplighter.pool": pool,
+    }
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": name, "labels": {"app.kubernetes.io/part-of": "lamplighter"}},
+        "spec": {
+            "replicas": replicas,
+            "limits": {"nodes": str(of_pool.max_nodes)},
+            "disruption": {"consolidateAfter": "Never", "budgets": [{"nodes": "0"}]},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "nodeClassRef": {"group": group, "kind": kind, "name": name},
+                    "requirements": _requirements(lab, pool),
+                    "taints": [
+                        {"key": taint.key, "value": taint.value, "effect": taint.effect}
+                        for taint in of_pool.taints
+                    ],
+                    "expireAfter": _text(_life(lab, pool)),
+                    "terminationGracePeriod": _text(of_pool.drain or LAST_GRACE),
+                },
+            },
+        },
+    }
+
+
+def _requirements(lab: Lab, pool: str) -> list[Mapping[str, object]]:
+    """One type in one zone: a static NodePool never gets another kind of node than the lab has a price for."""
+    of_pool = lab.pools[pool]
+    wanted = {
+        "node.kubernetes.io/instance-type": of_pool.instance_type,
+        "karpenter.sh/capacity-type": "on-demand",
+        "topology.kubernetes.io/zone": lab.cluster.zones[of_pool.zone_index],
+        "kubernetes.io/arch": "arm64" if "_ARM_" in of_pool.ami_type else "amd64",
+        "kubernetes.io/os": "linux",
+    }
+    return [{"key": key, "operator": "In", "values": [value]} for key, value in wanted.items()]
+
+
+def _life(lab: Lab, pool: str) -> timedelta:
+    return lab.guard.longest_lease + BESIDE_A_LEASE + (lab.pools[pool].drain or LAST_GRACE)
+
+
+def _text(duration: timedelta) -> str:
+    """A duration as Karpenter reads it."""
+    hours, seconds = divmod(int(duration.total_seconds()), 3600)
+    minutes, seconds = divmod(seconds, 60)
+    parts = {"h": hours, "m": minutes, "s": seconds}
+    return "".join(f"{number}{unit}" for unit, number in parts.items() if number)

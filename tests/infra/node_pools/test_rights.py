@@ -1,0 +1,171 @@
+"""What the functions of a lab may do about its NodePools, in AWS and in the cluster: by kind, and no more."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.infra.conftest import Assembly, Template
+from tests.infra.test_permissions import allowed
+
+ROLE = "gpu-lab-ap-northeast-2-"
+OF_GROUPS = ("autoscaling:", "eks:UpdateNodegroup", "eks:DescribeUpdate", "eks:ListUpdates")
+
+
+def groups(*templates: Template) -> dict[str, list[str]]:
+    """The Kubernetes groups of each of our functions, by the function's name."""
+    found = {}
+    for template in templates:
+        for entry in template.properties("AWS::EKS::AccessEntry"):
+            if "KubernetesGroups" in entry:
+                role = template.resources[entry["PrincipalArn"]["Fn::GetAtt"][0]]["Properties"]
+                found[role["RoleName"].removeprefix(ROLE)] = entry["KubernetesGroups"]
+    return found
+
+
+def test_each_function_is_in_the_groups_that_its_steps_need(karpenter: Assembly) -> None:
+    stacks = [karpenter.template(stack) for stack in karpenter.stacks]
+
+    assert groups(*stacks) == {
+        "cluster": ["lamplighter:cluster", "lamplighter:pools"],
+        "deploy": ["lamplighter:pools"],
+        "diagnosis": ["lamplighter:diagnosis", "lamplighter:pools"],
+        "doctor": ["lamplighter:doctor", "lamplighter:pools"],
+        "experiments": ["lamplighter:experiments"],
+        "gatekeeper": ["lamplighter:gatekeeper"],
+        "guard": ["lamplighter:guard", "lamplighter:capacity", "lamplighter:bar"],
+        "leases": ["lamplighter:bar"],
+        "nodegroups": ["lamplighter:capacity"],
+        "planner": ["lamplighter:pools"],
+    }
+
+
+def test_a_lab_of_node_groups_gives_no_function_more(assembly: Assembly) -> None:
+    stacks = [assembly.template(stack) for stack in assembly.stacks]
+
+    assert groups(*stacks) == {
+        function: [f"lamplighter:{function}"]
+        for function in ("cluster", "diagnosis", "doctor", "experiments", "guard")
+    }
+
+
+@pytest.mark.parametrize("function", ["leases", "nodegroups", "guard", "deploy", "planner", "cluster"])
+def test_a_function_of_a_lab_with_nodepools_alone_may_change_no_group(
+    karpenter: Assembly, function: str
+) -> None:
+    may = allowed(karpenter.template("gpu-lab-controller"), f"{ROLE}{function}")
+
+    assert [action for action in may if action.startswith(OF_GROUPS)] == []
+    assert "eks:DescribeCluster" in may
+
+
+def test_an_opening_takes_the_lock_off_the_controller_s_role_and_no_other(mixed: Assembly) -> None:
+    controller = mixed.template("gpu-lab-controller")
+
+    unlocking = {
+        function: allowed(controller, f"{ROLE}{function}").get("iam:DeleteRolePolicy", [])
+        for function in ("nodegroups", "guard", "leases", "cluster")
+    }
+
+    assert unlocking["leases"] == unlocking["cluster"] == []
+    for function in ("nodegroups", "guard"):
+        [statement] = unlocking[function]
+        assert json.dumps(statement["Resource"]).count(":role/gpu-lab-ap-northeast-2-karpenter") == 1
+
+
+def test_the_lock_of_an_existing_karpenter_is_on_the_role_that_the_lab_names(adopted: Assembly) -> None:
+    may = allowed(adopted.template("gpu-lab-controller"), f"{ROLE}nodegroups")
+
+    [statement] = may["iam:DeleteRolePolicy"]
+    assert ":role/TheirKarpenter" in json.dumps(statement["Resource"])
+
+
+def test_a_karpenter_whose_role_nobody_named_gets_no_lock(synthesise: Callable[..., Assembly]) -> None:
+    lab = synthesise(
+        cluster={"existing": "theirs", "karpenter": {"existing": True}},
+        pools={"gpu": {"kind": "karpenter", "existing": "their-gpus", "price_per_hour": "1.2"}},
+    )
+
+    may = allowed(lab.template("gpu-lab-controller"), f"{ROLE}nodegroups")
+    assert "iam:DeleteRolePolicy" not in may
+
+
+def test_only_the_guard_ends_instances_and_only_those_with_the_tags_of_a_pool(mixed: Assembly) -> None:
+    controller = mixed.template("gpu-lab-controller")
+
+    conditions = [
+        statement["Condition"]["StringEquals"]
+        for statement in allowed(controller, f"{ROLE}guard")["ec2:TerminateInstances"]
+    ]
+
+    assert {
+        "ec2:ResourceTag/karpenter.sh/nodepool": ["gpu-lab-plain", "gpu-lab-rocket"],
+        "ec2:ResourceTag/eks:eks-cluster-name": ["gpu-lab"],
+    } in conditions
+    assert {
+        "ec2:ResourceTag/eks:cluster-name": "gpu-lab",
+        "ec2:ResourceTag/eks:nodegroup-name": ["gpu-lab-ng-gpu"],
+    } in conditions
+    assert len(conditions) == 2
+    for function in ("nodegroups", "leases"):
+        assert "ec2:TerminateInstances" not in allowed(controller, f"{ROLE}{function}")
+
+
+def test_aws_ends_no_instance_of_auto_mode_for_us_so_nobody_may_try(auto_mode: Assembly) -> None:
+    may = allowed(auto_mode.template("gpu-lab-controller"), f"{ROLE}guard")
+
+    assert "ec2:TerminateInstances" not in may
+    [statement] = may["iam:DeleteRolePolicy"]
+    assert ":role/gpu-lab-ap-northeast-2-control-plane" in json.dumps(statement["Resource"])
+
+
+def test_nodes_end_no_instance_of_a_pool(mixed: Assembly) -> None:
+    cluster = mixed.template("gpu-lab-cluster")
+
+    denied = [
+        statement
+        for policy in cluster.properties("AWS::IAM::Policy")
+        for statement in policy["PolicyDocument"]["Statement"]
+        if statement.get("Sid") == "NoEndingOfNodePools"
+    ]
+
+    # The system nodes, the node group's and those of Karpenter.
+    assert len(denied) == 3
+    for statement in denied:
+        assert statement["Effect"] == "Deny"
+        assert "ec2:TerminateInstances" in statement["Action"]
+        assert statement["Condition"]["StringEquals"] == {
+            "aws:ResourceTag/karpenter.sh/nodepool": ["gpu-lab-plain", "gpu-lab-rocket"],
+            "aws:ResourceTag/eks:eks-cluster-name": ["gpu-lab"],
+        }
+
+
+def test_a_nodepool_is_claimed_by_its_name(karpenter: Assembly, adopted: Assembly) -> None:
+    for lab, name in ((karpenter, "gpu-lab/gpu-lab-gpu"), (adopted, "theirs/their-gpus")):
+        controller = lab.template("gpu-lab-controller")
+        claim = f"/lamplighter/claims/{name}"
+        assert controller.one("AWS::SSM::Parameter")["Name"] == claim
+        [reading] = allowed(controller, f"{ROLE}guard")["ssm:GetParameters"]
+        assert f"parameter{claim}" in json.dumps(reading["Resource"])
+
+
+def test_an_event_of_ec2_starts_the_guard_and_a_group_of_nobody_does_not(
+    karpenter: Assembly, mixed: Assembly
+) -> None:
+    rules = {
+        lab: {
+            each["Name"] for each in template.template("gpu-lab-controller").properties("AWS::Events::Rule")
+        }
+        for lab, template in {"karpenter": karpenter, "mixed": mixed}.items()
+    }
+    of_groups = {
+        "gpu-lab-instances",
+        "gpu-lab-nodegroup-calls",
+        "gpu-lab-group-calls",
+        "gpu-lab-instance-calls",
+    }
+    of_node_pools = {"gpu-lab-instance-states", "gpu-lab-fleet-calls"}
+
+    assert of_node_pools <= rules["karpenter"]
+    assert not of_groups & rules["karpenter"]
+    assert of_groups | of_node_pools <= rules["mixed"]
