@@ -4,15 +4,14 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from importlib import resources
 from typing import Annotated
 
 import typer
 
 from cli import printing
 from cli.options import AsJson
+from cli.plan.kubernetes_rights import manifest
 from cli.printing import say
-from lamplighter import data
 from lamplighter.data import prices
 from lamplighter.domain.gpu import device_plugin
 from lamplighter.domain.gpu import sharing as gpu_sharing
@@ -42,6 +41,14 @@ def command(
     rbac: Annotated[
         bool, typer.Option("--rbac", help="Print the Kubernetes rights that the functions need, and stop.")
     ] = False,
+    lab: Annotated[
+        str | None,
+        typer.Option(
+            "--lab",
+            metavar="FILE",
+            help="With --rbac: a lab with NodePools, which needs rights about them and a launch bar.",
+        ),
+    ] = None,
     gpu_values: Annotated[
         str | None,
         typer.Option(
@@ -62,13 +69,16 @@ def command(
       lamplighter adopt my-cluster my-gpu-nodes > lab.yaml
       lamplighter adopt my-cluster my-gpu-nodes --json
       lamplighter adopt --rbac | kubectl apply -f -
+      lamplighter adopt --rbac --lab lab.yaml | kubectl apply -f -
       lamplighter adopt --gpu-values lab.yaml > values.json
     """
     if as_json and rbac:
         raise BadInput("--json: --rbac prints input for kubectl; use only one of the two")
     if rbac:
-        say(resources.files(data).joinpath("rbac.yaml").read_text("utf-8").rstrip())
+        say(manifest(labfile.load(lab) if lab else None))
         return
+    if lab is not None:
+        raise BadInput("--lab: only for --rbac, which prints what the lab's NodePools need; leave it out")
     if gpu_values is not None:
         say(sharing_values(labfile.load(gpu_values)))
         return

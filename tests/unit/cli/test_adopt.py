@@ -9,6 +9,7 @@ import boto3
 import botocore.session
 import pytest
 from moto import mock_aws
+from ruamel.yaml import YAML
 
 from cli.plan import adopt
 from lamplighter.adapters.capacity.adoption import Adoption
@@ -311,3 +312,32 @@ def test_no_region_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(BadInput, match="no AWS region is set"):
         Adoption()
+
+
+def test_the_printed_objects_of_a_lab_with_nodepools_have_its_bar_and_the_rights_about_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab = tmp_path / "lab.yaml"
+    lab.write_text(
+        "name: demo\ncluster: {existing: theirs, karpenter: {existing: true}}\n"
+        "pools: {gpu: {kind: karpenter, existing: their-gpus, instance_type: g5.xlarge, max_nodes: 2}}\n"
+    )
+
+    adopt.command(rbac=True)
+    plain = list(YAML(typ="safe").load_all(capsys.readouterr().out))
+    adopt.command(rbac=True, lab=str(lab))
+    of_lab = list(YAML(typ="safe").load_all(capsys.readouterr().out))
+
+    assert of_lab[: len(plain)] == plain
+    named = {(each["kind"], each["metadata"]["name"]) for each in of_lab[len(plain) :]}
+    assert {
+        ("ClusterRole", "demo-capacity"),
+        ("ConfigMap", "demo-gpu"),
+        ("ValidatingAdmissionPolicy", "demo-launch-bar"),
+        ("ValidatingAdmissionPolicyBinding", "demo-gpu"),
+    } <= named
+
+
+def test_a_lab_is_read_only_for_the_printed_objects() -> None:
+    with pytest.raises(BadInput, match="--lab: only for --rbac"):
+        adopt.command(lab="lab.yaml")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from lamplighter.lab.model import Lab
+from lamplighter.lab.pools import Taint
 from stacks.constructs.pool.node_pool import auto_mode_node_class, ec2_node_class
 
 NODE_CLASSES = {
@@ -44,10 +45,7 @@ def node_pool(lab: Lab, pool: str, *, replicas: object) -> Mapping[str, object]:
                 "spec": {
                     "nodeClassRef": {"group": group, "kind": kind, "name": name},
                     "requirements": _requirements(lab, pool),
-                    "taints": [
-                        {"key": taint.key, "value": taint.value, "effect": taint.effect}
-                        for taint in of_pool.taints
-                    ],
+                    "taints": [_taint(taint) for taint in of_pool.taints],
                     "expireAfter": _text(_life(lab, pool)),
                     "terminationGracePeriod": _text(of_pool.drain or LAST_GRACE),
                 },
@@ -67,6 +65,12 @@ def _requirements(lab: Lab, pool: str) -> list[Mapping[str, object]]:
         "kubernetes.io/os": "linux",
     }
     return [{"key": key, "operator": "In", "values": [value]} for key, value in wanted.items()]
+
+
+def _taint(taint: Taint) -> Mapping[str, str]:
+    """Karpenter's definition takes no empty value."""
+    value = {"value": taint.value} if taint.value else {}
+    return {"key": taint.key, **value, "effect": taint.effect}
 
 
 def _life(lab: Lab, pool: str) -> timedelta:

@@ -160,18 +160,20 @@ def _policy(
 
 def _binding(lab: "Lab", pool: str) -> Document:
     """A pool that is only watched is not shut: the API server writes in its audit log what it would refuse."""
+    acts = lab.mode(pool) == "enforce"
     return {
         "apiVersion": _API,
         "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": {"name": parameter_name(lab, pool), "labels": OURS},
         "spec": {
             "policyName": policy_name(lab),
-            "validationActions": ["Deny" if lab.mode(pool) == "enforce" else "Audit"],
+            "validationActions": ["Deny" if acts else "Audit"],
             "matchResources": {"objectSelector": {"matchLabels": {LABEL: lab.node_pool_name(pool)}}},
             "paramRef": {
                 "name": parameter_name(lab, pool),
                 "namespace": NAMESPACE,
-                "parameterNotFoundAction": "Deny",
+                # A parameter that is not there is denied whatever the actions are.
+                "parameterNotFoundAction": "Deny" if acts else "Allow",
             },
         },
     }
