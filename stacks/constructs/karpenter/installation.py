@@ -39,6 +39,7 @@ class KarpenterInstallation(Construct):
         lab: Lab,
         version: str,
         names: Names,
+        cluster_name: str,
         kubectl: Kubectl,
         node_role_arns: Sequence[str],
         after: Sequence[IDependable],
@@ -59,7 +60,7 @@ class KarpenterInstallation(Construct):
         identity = eks.CfnPodIdentityAssociation(
             self,
             "Identity",
-            cluster_name=lab.cluster_name,
+            cluster_name=cluster_name,
             namespace=NAMESPACE,
             service_account=NAME,
             role_arn=role.role_arn,

@@ -55,7 +55,9 @@ def test_its_pods_find_nodes_names_and_their_role(cluster: Template) -> None:
 
     assert {"AWS::EKS::Nodegroup", "AWS::EKS::PodIdentityAssociation", "AWS::IAM::Policy"} <= needed
     assert {"coredns", "eks-pod-identity-agent"} <= add_ons
-    association = cluster.one("AWS::EKS::PodIdentityAssociation")
+    [association] = cluster.properties("AWS::EKS::PodIdentityAssociation")
+    [of_cluster] = cluster.of_type("AWS::EKS::Cluster")
+    assert association["ClusterName"] == {"Ref": of_cluster}, "it is made when the cluster is there"
     assert (association["Namespace"], association["ServiceAccount"]) == ("kube-system", "karpenter")
 
 

@@ -55,6 +55,7 @@ class NodePoolsShared(Construct):
                 lab=lab,
                 version=karpenter.version,
                 names=names,
+                cluster_name=around.cluster_name,
                 kubectl=kubectl,
                 node_role_arns=[
                     role.role.role_arn for kind, role in self.node_roles.items() if kind == "karpenter"
