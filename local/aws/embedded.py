@@ -26,6 +26,7 @@ from local.aws.events.event_sources import EventSources
 from local.aws.events.queue_sources import QueueSources
 from local.aws.events.streams import Streams
 from local.aws.functions.assets import Assets
+from local.aws.functions.uploaded_assets import upload
 from local.aws.functions.asynchronous import AsyncInvoker
 from local.aws.functions.durations import Durations
 from local.aws.functions.runtime import Runtime
@@ -107,6 +108,7 @@ class EmbeddedAws:
         does. Without `roll_back` a failed update stays as far as it came, as with `cdk deploy --no-rollback`.
         """
         RECORD.stacks.add(stack.name)
+        upload(self.around, stack.text, self.assets)
         request = {
             "StackName": stack.name,
             "TemplateBody": stack.text,
