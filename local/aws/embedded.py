@@ -26,11 +26,11 @@ from local.aws.events.event_sources import EventSources
 from local.aws.events.queue_sources import QueueSources
 from local.aws.events.streams import Streams
 from local.aws.functions.assets import Assets
-from local.aws.functions.uploaded_assets import upload
 from local.aws.functions.asynchronous import AsyncInvoker
 from local.aws.functions.durations import Durations
 from local.aws.functions.runtime import Runtime
 from local.aws.functions.service import LambdaService
+from local.aws.functions.uploaded_assets import upload
 from local.aws.functions.worker import FunctionSpec
 from local.aws.logs.log_groups import LogGroups
 from local.aws.moto_additions import MotoAdditions
