@@ -6,7 +6,7 @@ policy (the admin of `local up`) may do everything.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -96,11 +96,14 @@ class Service:
 
     principal: str
     source_arn: str = ""
+    session_tags: Mapping[str, str] = field(default_factory=dict)
+    """Which it asks a session to have; a trust policy reads them as tags of the request."""
 
     def caller(self) -> Caller:
         source = {"aws:sourcearn": self.source_arn, "aws:sourceaccount": ACCOUNT} if self.source_arn else {}
         if self.principal in _NAMING_OWNERS:
             source["aws:sourceowner"] = ACCOUNT
+        source |= {f"aws:requesttag/{key.lower()}": value for key, value in self.session_tags.items()}
         return Caller(arn=self.principal, name=self.principal, service=self.principal, source=source)
 
 

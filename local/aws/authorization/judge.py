@@ -67,7 +67,8 @@ class Caller:
     service: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
     source: Mapping[str, str] = field(default_factory=dict)
-    """What a service states about the resource for which it calls: `aws:sourcearn`, `aws:sourceaccount`."""
+    """What a service states about the resource for which it calls: `aws:sourcearn`, `aws:sourceaccount`, and the tags
+    that it asks a role's session to have: `aws:requesttag/…`."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,8 @@ class _Request:
 
     def _global(self, name: str, tag: str) -> tuple[str, ...] | None:
         caller, state = self._caller, self._state
+        if name.startswith("aws:requesttag/") and name in caller.source:
+            return (caller.source[name],)
         if name.startswith("aws:requesttag/") or name == "aws:tagkeys" or name in _NEVER:
             return None
         if name.startswith("aws:principaltag/"):

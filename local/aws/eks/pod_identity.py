@@ -1,6 +1,7 @@
 """The credentials that EKS gives to a pod for the association of its service account.
 
-access.py has the associations. Source: EKS user guide, pod-id-role, pod-id-association and pod-id-abac.
+access.py has the associations. The trust of a role is judged with the tags that EKS asks its session to have.
+Source: EKS user guide, pod-id-role, pod-id-association and pod-id-abac.
 """
 
 import uuid
@@ -49,19 +50,19 @@ class PodIdentity:
                 "ResourceNotFoundException",
                 f"No pod identity association for the service account {namespace}/{service_account}",
             )
-        cluster_arn = f"arn:aws:eks:{self._state.region}:{self._state.account}:cluster/{cluster}"
-        service = iam.Service(SERVICE, cluster_arn)
+        source = f"arn:aws:eks:{self._state.region}:{self._state.account}:cluster/{cluster}"
+        tags = {
+            "eks-cluster-arn": source,
+            "eks-cluster-name": cluster,
+            "kubernetes-namespace": namespace,
+            "kubernetes-service-account": service_account,
+            "kubernetes-pod-name": pod,
+        }
+        service = iam.Service(SERVICE, source, tags)
         if not all(iam.may_assume(role, service, self._state, action) for action in NEEDED):
             raise AwsError(
                 "AccessDeniedException",
                 f"Trust policy of the role {role} does not allow {' and '.join(NEEDED)} to {SERVICE}",
             )
         session = f"eks-{cluster}-{pod}"[:27] + f"-{uuid.uuid4()}"
-        tags = {
-            "eks-cluster-arn": cluster_arn,
-            "eks-cluster-name": cluster,
-            "kubernetes-namespace": namespace,
-            "kubernetes-service-account": service_account,
-            "kubernetes-pod-name": pod,
-        }
         return iam.assume(role, session, self._state.region, tags)

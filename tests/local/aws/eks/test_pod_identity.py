@@ -106,3 +106,16 @@ def test_a_policy_may_ask_for_the_pod_s_tags(lab):
     document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
     lab.aws.call("iam", "put_role_policy", RoleName="karpenter", PolicyName="may", PolicyDocument=document)
     assert client("ec2", lab, credentials(lab)).describe_instances()["Reservations"] == []
+
+
+@pytest.mark.parametrize(("service_account", "given"), [("karpenter", True), ("another", False)])
+def test_a_trust_can_name_the_service_account_and_the_cluster(lab, service_account, given):
+    cluster = "arn:aws:eks:ap-northeast-2:123456789012:cluster/lab"
+    tags = {"eks-cluster-arn": cluster, "kubernetes-service-account": service_account}
+    associated(lab, StringEquals={f"aws:RequestTag/{key}": value for key, value in tags.items()})
+
+    if given:
+        assert credentials(lab).session_token
+    else:
+        with pytest.raises(AwsError, match="Trust policy"):
+            credentials(lab)
