@@ -141,6 +141,7 @@ NO_SENTENCE = {
     "lambdas/lamplighter/domain/capacity/node_group/seen.py": "Auto Scaling's words",
     "lambdas/lamplighter/domain/leases/terms.py": "the form of an instant",
     "lambdas/lamplighter/domain/capacity/node_group/edit.py": "in the place of a key of lab.yaml, for a deploy",
+    "lambdas/lamplighter/domain/capacity/node_pool/launch_bar.py": "expressions for the API server, and its refusals",
     "lambdas/lamplighter/domain/slack/answers.py": "examples of what people type",
     "lambdas/lamplighter/pages/frame.py": "a header of a page",
     "lambdas/lamplighter/pages/timeline.py": "the path of a drawing",
