@@ -101,6 +101,7 @@ class NodePoolsShared(Construct):
             properties={
                 "Cluster": around.cluster_name,
                 "Pools": ",".join(lab.node_pools),
-                "Digest": digest(self, launch_bar.documents(lab)),
+                # With the whole lab, so that each deploy that changes it tries the bar again.
+                "Digest": digest(self, launch_bar.documents(lab), lab.to_json()),
             },
         )
