@@ -29,6 +29,7 @@ from stacks.constructs.http.pages import Pages, PagesBucket
 from stacks.constructs.last_close import LastClose
 from stacks.constructs.ledger import Ledger
 from stacks.constructs.pool.curfew import Curfew
+from stacks.constructs.pool.node_pool.bar_tried import launch_bar_step
 from stacks.constructs.workflows.change import ChangeLab
 from stacks.constructs.workflows.close_lab import CloseLab
 from stacks.constructs.workflows.doctor import Doctor
@@ -173,6 +174,10 @@ class ControllerStack(Stack):
             *entries,
         ]
 
+        if lab.cluster.existing is not None and lab.node_pools:
+            tried = launch_bar_step(self, lab, cluster_name=names.cluster, function=functions.deploy)
+            tried.node.add_dependency(functions, *entries)
+            everything.append(tried)
         plan = deploy_step(
             self,
             "PlanNow",

@@ -9,7 +9,7 @@ from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from lamplighter.domain.capacity.node_pool.access import BAR, CAPACITY, POOLS
+from lamplighter.domain.capacity.node_pool.access import BAR, CAPACITY, GATEKEEPER, POOLS
 from lamplighter.lab.model import Lab
 from stacks.names import Names
 
@@ -36,7 +36,7 @@ def cluster_access(
     """An access entry for each of the roles, given by the function's name, that is in a group."""
     entries = []
     for function, role in roles.items():
-        of_pools = OF_NODE_POOLS.get(function, ()) if lab.node_pools else ()
+        of_pools = _of_node_pools(lab, function)
         groups = [*([OF_EVERY_LAB[function]] if function in OF_EVERY_LAB else []), *of_pools]
         if groups:
             entries.append(
@@ -50,3 +50,12 @@ def cluster_access(
                 )
             )
     return entries
+
+
+def _of_node_pools(lab: Lab, function: str) -> tuple[str, ...]:
+    if not lab.node_pools:
+        return ()
+    if function == "deploy" and lab.cluster.existing is not None:
+        # No cluster stack is deployed, so this function tries the launch bar.
+        return (GATEKEEPER,)
+    return OF_NODE_POOLS.get(function, ())

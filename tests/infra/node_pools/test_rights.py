@@ -169,3 +169,15 @@ def test_an_event_of_ec2_starts_the_guard_and_a_group_of_nobody_does_not(
     assert of_node_pools <= rules["karpenter"]
     assert not of_groups & rules["karpenter"]
     assert of_groups | of_node_pools <= rules["mixed"]
+
+
+def test_a_deploy_beside_an_existing_cluster_tries_the_bar_that_its_owner_applied(adopted: Assembly) -> None:
+    controller = adopted.template("gpu-lab-controller")
+    [tried] = controller.of_type("Custom::LamplighterLaunchBar")
+
+    assert controller.resources[tried]["Properties"]["Pools"] == "gpu"
+    assert groups(controller)["deploy"] == ["lamplighter:gatekeeper"]
+    entries = controller.of_type("AWS::EKS::AccessEntry")
+    assert set(entries) <= controller.needs(tried)
+    [last] = controller.of_type("Custom::LamplighterLastClosed")
+    assert tried in controller.needs(last)

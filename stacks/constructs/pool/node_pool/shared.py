@@ -5,17 +5,15 @@ The bar is there, and a deploy has tried it, before a NodePool is: without a lea
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import CustomResource
 from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IDependable
 
 from lamplighter.domain.capacity.node_pool import access, launch_bar
 from stacks.constructs.cluster.kubectl import Kubectl
-from stacks.constructs.deploy_steps import deploy_step
 from stacks.constructs.karpenter.installation import KarpenterInstallation
 from stacks.constructs.nodes.surroundings import Surroundings
-from stacks.constructs.pool.node_pool.digest import digest
+from stacks.constructs.pool.node_pool.bar_tried import launch_bar_step
 from stacks.constructs.pool.node_pool.node_role import BY_KIND, NodeRole
 
 
@@ -74,7 +72,7 @@ class NodePoolsShared(Construct):
             kubernetes_groups=[access.GATEKEEPER],
             type="STANDARD",
         )
-        tried = self._try_the_bar(around)
+        tried = launch_bar_step(self, lab, cluster_name=around.cluster_name, function=around.gatekeeper)
         tried.node.add_dependency(bar, rights, self._entry)
         if installation is not None:
             # A claim can be tried where its definition is.
@@ -89,19 +87,3 @@ class NodePoolsShared(Construct):
     def roles(self) -> list[iam.Role]:
         """The roles of the nodes."""
         return [each.role for each in self.node_roles.values()]
-
-    def _try_the_bar(self, around: Surroundings) -> CustomResource:
-        """A step that asks the API server for a claim of each pool as a dry run: it must be refused."""
-        lab = around.lab
-        return deploy_step(
-            self,
-            "BarTried",
-            kind="LaunchBar",
-            function=around.gatekeeper,
-            properties={
-                "Cluster": around.cluster_name,
-                "Pools": ",".join(lab.node_pools),
-                # With the whole lab, so that each deploy that changes it tries the bar again.
-                "Digest": digest(self, launch_bar.documents(lab), lab.to_json()),
-            },
-        )

@@ -1,0 +1,143 @@
+"""A lab that brings Karpenter along: deployed, opened, changed by a deploy, closed and destroyed, with the real one."""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.cloud import Cloud
+from tests.karpenter_program import controller_or_skip
+from tests.scenarios.lab_day import LabDay
+
+pytestmark = pytest.mark.long
+
+LAB = """
+name: demo
+cluster: {karpenter: {version: 1.14.3}}
+pools: {gpu: {kind: karpenter, drain: 1m}}
+"""
+#: The deploy changes the nodes of the pool.
+LARGER = LAB.replace("drain: 1m", "drain: 1m, disk_gib: 200")
+POOL = "demo-gpu"
+CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
+NODE_POOL = f"/apis/karpenter.sh/v1/nodepools/{POOL}"
+PODS = "/api/v1/namespaces/kube-system/pods"
+
+
+class KarpenterDay(LabDay):
+    """The lab as its Kubernetes and EC2 show it."""
+
+    def claims(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.kubernetes.get(CLAIMS)["items"]
+        return found
+
+    def instances(self) -> list[str]:
+        """The instances with Karpenter's tag that EC2 still has."""
+        states = ["pending", "running", "shutting-down", "stopping", "stopped"]
+        filters = [
+            {"Name": "tag:karpenter.sh/nodepool", "Values": [POOL]},
+            {"Name": "instance-state-name", "Values": states},
+        ]
+        reservations = self.api("ec2").describe_instances(Filters=filters)["Reservations"]
+        return [one["InstanceId"] for each in reservations for one in each["Instances"]]
+
+    def karpenter_says(self) -> str:
+        """What all its pods have printed."""
+        pods = self.kubernetes.get(f"{PODS}?labelSelector=app.kubernetes.io/name=karpenter")["items"]
+        return "".join(self.kubernetes.text(f"{PODS}/{pod['metadata']['name']}/log") for pod in pods)
+
+    def receipts(self, lease: str) -> list[dict[str, Any]]:
+        return [receipt for receipt in self.ledger.receipts("gpu") if receipt["lease"] == lease]
+
+    def scale(self, replicas: int) -> None:
+        """As `kubectl scale` does."""
+        self.kubernetes.merge(NODE_POOL, {"spec": {"replicas": replicas}})
+
+    @property
+    def kubernetes(self) -> Any:
+        return self.cloud.control_plane.admin()
+
+    def await_(self, what: str, condition: Callable[[], bool], within: timedelta) -> None:
+        """Lets real time pass until the condition holds."""
+        deadline = self.now + within
+        while not condition():
+            assert self.now < deadline, f"{what}: not within {within}\n{self.karpenter_says()[-3000:]}"
+            self.clock.sleep(1)
+
+
+@pytest.fixture(scope="module")
+def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KarpenterDay]:
+    controller_or_skip()
+    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
+    path.write_text(LAB, "utf-8")
+    with Cloud(path, rate=1, progress=print) as cloud:
+        cloud.up()
+        yield KarpenterDay(cloud)
+
+
+@pytest.fixture(scope="module")
+def opened(day: KarpenterDay) -> str:
+    """A lease that is open, with proven GPUs."""
+    said = day.command("open", "gpu", "1", "for", "1h", "--wait", "--json")
+    assert said.code == 0, said
+    return str(said.document["lease"]["id"])
+
+
+def test_a_nodepool_that_is_scaled_by_hand_starts_nothing(day: KarpenterDay) -> None:
+    day.scale(1)
+
+    refused = f"lamplighter: no lease for NodePool {POOL}"
+    day.await_(
+        "the API server refuses a claim", lambda: refused in day.karpenter_says(), timedelta(minutes=3)
+    )
+    assert day.claims() == []
+    assert day.instances() == []
+    day.scale(0)
+
+
+def test_a_lease_has_its_node(day: KarpenterDay, opened: str) -> None:
+    [claim] = day.claims()
+
+    assert opened
+    assert day.instances() == [claim["status"]["providerID"].rpartition("/")[2]]
+
+
+def test_a_deploy_that_changes_the_pool_waits_for_the_end_of_the_lease(
+    day: KarpenterDay, opened: str, tmp_path: Path
+) -> None:
+    """Law 5: a deploy never takes a leased node, and a refused one changes nothing."""
+    before = day.instances()
+    larger = tmp_path / "lab.yaml"
+    larger.write_text(LARGER, "utf-8")
+
+    [cluster] = day.cloud.redeploy(larger)
+
+    assert cluster.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert opened in cluster.failure()
+    assert day.instances() == before
+    assert day.kubernetes.get(NODE_POOL)["spec"]["replicas"] == 1
+
+
+def test_the_end_of_a_lease_leaves_nothing(day: KarpenterDay, opened: str) -> None:
+    assert day.command("close", "gpu").code == 0
+
+    day.await_("there is a receipt", lambda: bool(day.receipts(opened)), timedelta(minutes=10))
+
+    [receipt] = day.receipts(opened)
+    assert receipt["proof_of_zero"]["instances"] == []
+    assert day.instances() == []
+    day.await_("the claim is gone", lambda: day.claims() == [], timedelta(minutes=5))
+    assert day.kubernetes.get(NODE_POOL)["spec"]["replicas"] == 0
+
+
+def test_a_destroy_leaves_nothing(day: KarpenterDay) -> None:
+    for stack in ("demo-controller", "demo-cluster"):
+        ended = day.cloud.destroy(stack)
+        assert ended.status == "DELETE_COMPLETE", ended.failure()
+
+    assert day.instances() == []
+    templates = json.dumps(day.api("ec2").describe_launch_templates()["LaunchTemplates"], default=str)
+    assert "karpenter" not in templates
