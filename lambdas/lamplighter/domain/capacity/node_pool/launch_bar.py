@@ -1,0 +1,196 @@
+"""The launch bar of a lab's NodePools: admission policies, by which the API server itself refuses a NodeClaim.
+
+A pool's ConfigMap says until when its nodes may start. CEL has no clock: the API server sets `creationTimestamp` before
+it asks a policy, and overwrites one that the request has. Whoever installs the lab applies these documents; the
+functions of the lab only change `notAfter`.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from lamplighter.domain.capacity.node_pool.kind import LABEL
+
+if TYPE_CHECKING:
+    from lamplighter.lab.model import Lab
+
+Document = dict[str, object]
+
+NAMESPACE = "lamplighter"
+KEY = "notAfter"
+OURS = {"app.kubernetes.io/part-of": "lamplighter"}
+DRY_RUN_GROUPS = ("lamplighter:bar", "lamplighter:gatekeeper")
+"""The Kubernetes groups that read the bar back with a NodeClaim which the API server does not keep."""
+
+_API = "admissionregistration.k8s.io/v1"
+_MAY_START = (
+    f"has(params.data) && '{KEY}' in params.data"
+    f" && timestamp(object.metadata.creationTimestamp) < timestamp(params.data.{KEY})"
+)
+_REFUSAL = (
+    f"has(params.data) && '{KEY}' in params.data"
+    f" ? 'lamplighter: no lease for NodePool ' + object.metadata.labels['{LABEL}'] + ' since ' + params.data.{KEY}"
+    f" : 'lamplighter: no lease for NodePool ' + object.metadata.labels['{LABEL}']"
+)
+_ENDS = "has(object.spec.terminationGracePeriod)"
+_SAME_POOL = f"object.metadata.?labels[?'{LABEL}'] == oldObject.metadata.?labels[?'{LABEL}']"
+
+
+def policy_name(lab: "Lab") -> str:
+    """The name of the policy that has the bar of every pool."""
+    return f"{lab.name}-launch-bar"
+
+
+def parameter_name(lab: "Lab", pool: str) -> str:
+    """The name of a pool's ConfigMap and binding: an adopted NodePool has a name of its own, these are the lab's."""
+    return f"{lab.name}-{pool}"
+
+
+def documents(lab: "Lab") -> list[Document]:
+    """What is applied for the lab, in this order; nothing without NodePools."""
+    if not lab.node_pools:
+        return []
+    return [
+        *(_parameter(lab, pool) for pool in lab.node_pools),
+        _launch_bar(lab),
+        _claims_stay(lab),
+        _dry_runs_only(lab),
+        *(_binding(lab, pool) for pool in lab.node_pools),
+        _always(f"{lab.name}-claims-stay"),
+        _always(f"{lab.name}-dry-runs-only"),
+    ]
+
+
+def _parameter(lab: "Lab", pool: str) -> Document:
+    """Without `notAfter`, so that applying it again leaves the value of a running lease in place."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": parameter_name(lab, pool), "namespace": NAMESPACE, "labels": OURS},
+    }
+
+
+def _launch_bar(lab: "Lab") -> Document:
+    """No lease, no NodeClaim; and none of our own pools that would wait for ever at its end."""
+    validations: list[Document] = [
+        {"expression": _MAY_START, "messageExpression": _REFUSAL, "reason": "Forbidden"}
+    ]
+    adopted = [lab.node_pool_name(pool) for pool in lab.node_pools if lab.pools[pool].existing]
+    theirs = f"object.metadata.labels['{LABEL}'] in {_list(adopted)} || " if adopted else ""
+    validations.append(
+        {
+            "expression": f"{theirs}{_ENDS}",
+            "message": "lamplighter: a node of this pool needs a terminationGracePeriod, or its end may never come",
+        }
+    )
+    return _policy(
+        policy_name(lab),
+        operation="CREATE",
+        # A matchCondition is read after the parameter: a lost ConfigMap would refuse the claims of every NodePool.
+        selector=_of_any(lab),
+        parameter={"apiVersion": "v1", "kind": "ConfigMap"},
+        validations=validations,
+    )
+
+
+def _claims_stay(lab: "Lab") -> Document:
+    """A claim of another NodePool does not become one of ours by its label, nor the other way round.
+
+    It has no parameter: a lost one would also refuse the removal of finalizers.
+    """
+    return _policy(
+        f"{lab.name}-claims-stay",
+        operation="UPDATE",
+        selector=_of_any(lab),
+        validations=[
+            {"expression": _SAME_POOL, "message": "lamplighter: a NodeClaim stays in its NodePool"},
+        ],
+    )
+
+
+def _dry_runs_only(lab: "Lab") -> Document:
+    """RBAC cannot tell a dry run: this keeps our functions from making a NodeClaim of any NodePool."""
+    groups = _list(DRY_RUN_GROUPS)
+    return _policy(
+        f"{lab.name}-dry-runs-only",
+        operation="CREATE",
+        selector={},
+        conditions=[
+            {"name": "ours", "expression": f"request.userInfo.groups.exists(group, group in {groups})"}
+        ],
+        validations=[
+            {
+                "expression": "has(request.dryRun) && request.dryRun",
+                "message": "lamplighter: its functions only try a NodeClaim, and make none",
+            },
+        ],
+    )
+
+
+def _policy(
+    name: str,
+    *,
+    operation: str,
+    selector: Mapping[str, object],
+    validations: list[Document],
+    parameter: Mapping[str, object] | None = None,
+    conditions: list[Document] | None = None,
+) -> Document:
+    rule = {
+        "apiGroups": ["karpenter.sh"],
+        "apiVersions": ["*"],
+        "operations": [operation],
+        "resources": ["nodeclaims"],
+    }
+    return {
+        "apiVersion": _API,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": name, "labels": OURS},
+        "spec": {
+            "failurePolicy": "Fail",
+            **({"paramKind": parameter} if parameter else {}),
+            "matchConstraints": {
+                **({"objectSelector": selector} if selector else {}),
+                "resourceRules": [rule],
+            },
+            **({"matchConditions": conditions} if conditions else {}),
+            "validations": validations,
+        },
+    }
+
+
+def _binding(lab: "Lab", pool: str) -> Document:
+    """A pool that is only watched is not shut: the API server writes in its audit log what it would refuse."""
+    return {
+        "apiVersion": _API,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": parameter_name(lab, pool), "labels": OURS},
+        "spec": {
+            "policyName": policy_name(lab),
+            "validationActions": ["Deny" if lab.mode(pool) == "enforce" else "Audit"],
+            "matchResources": {"objectSelector": {"matchLabels": {LABEL: lab.node_pool_name(pool)}}},
+            "paramRef": {
+                "name": parameter_name(lab, pool),
+                "namespace": NAMESPACE,
+                "parameterNotFoundAction": "Deny",
+            },
+        },
+    }
+
+
+def _always(name: str) -> Document:
+    return {
+        "apiVersion": _API,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": name, "labels": OURS},
+        "spec": {"policyName": name, "validationActions": ["Deny"]},
+    }
+
+
+def _of_any(lab: "Lab") -> Document:
+    names = [lab.node_pool_name(pool) for pool in lab.node_pools]
+    return {"matchExpressions": [{"key": LABEL, "operator": "In", "values": names}]}
+
+
+def _list(names: tuple[str, ...] | list[str]) -> str:
+    """Names as a list in CEL; none of them has a quote."""
+    return "[" + ", ".join(f"'{name}'" for name in names) + "]"

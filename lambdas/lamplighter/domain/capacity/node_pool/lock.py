@@ -1,0 +1,30 @@
+"""The lock: an inline policy that denies whoever launches a pool's instances the launches of that pool alone.
+
+The failsafe's machine puts it on the role of the pool's controller before it ends instances, else a living Karpenter
+would start others. The next opening takes it away.
+"""
+
+from collections.abc import Mapping
+
+DENIED = ("ec2:CreateFleet", "ec2:RunInstances")
+
+
+def policy_name(pool: str) -> str:
+    """The name of the inline policy."""
+    return f"lamplighter-lock-{pool}"
+
+
+def document(pool_tag: str, node_pool: str) -> Mapping[str, object]:
+    """The policy's document. Every launch carries the pool's name as the value of this tag."""
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Sid": "LamplighterLock",
+                "Effect": "Deny",
+                "Action": list(DENIED),
+                "Resource": "*",
+                "Condition": {"StringEquals": {f"aws:RequestTag/{pool_tag}": node_pool}},
+            }
+        ],
+    }
