@@ -28,6 +28,8 @@ class Part(Enum):
     """The latest starts and ends of instances, and who raised the size where they tell."""
     HISTORY = auto()
     """All starts and ends that AWS remembers: the meter needs them."""
+    BAR = auto()
+    """Its launch bar, where the kind has one. Few functions may read it."""
 
 
 SIZES = frozenset({Part.SIZE, Part.MEMBERS})
@@ -147,7 +149,10 @@ class Claim:
     instance: str = ""
     """Empty until an instance was launched for it."""
     created: datetime | None = None
+    zone: str = ""
     leaving: bool = False
+    ends_in_time: bool = True
+    """Whether its end has a time limit: without one a pod may hold its node for ever."""
     stages: Mapping[str, datetime] = field(default_factory=dict)
     """When its conditions became true: Launched, Registered, Initialized, and at its end Drained and so on."""
     trouble: HealthIssue | None = None
@@ -182,7 +187,7 @@ class Seen:
     activities: tuple[Activity, ...] = ()
     """Newest first."""
     bar: Bar | None = None
-    """None where the kind has none, or where SIZE was not read."""
+    """None where the kind has none, or where BAR was not read."""
     claims: tuple[Claim, ...] = ()
     """The claims of a NodePool, with MEMBERS; also those without an instance."""
     raised_by: Reason | None = None

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import InstanceTypeDef
 
+AUTO_SCALING_GROUP = "aws:autoscaling:groupName"
 # "User initiated (2026-11-20 12:14:18 GMT)": only here EC2 says when an instance ended.
 _ENDED = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 
@@ -33,8 +34,13 @@ class Instances:
         """Make the client now."""
         self._ec2  # noqa: B018 -- cached_property keeps it
 
-    def tagged(self, tags: Mapping[str, str], subject: str) -> tuple[Instance, ...]:
-        """Every instance with all of these tags, those that ended in the last hour included."""
+    def tagged(
+        self, tags: Mapping[str, str], subject: str, controller: str = AUTO_SCALING_GROUP
+    ) -> tuple[Instance, ...]:
+        """Every instance with all of these tags, those that ended in the last hour included.
+
+        `controller` is the tag by which an instance names what started it.
+        """
         found: list[Instance] = []
         with outside("ec2:DescribeInstances", subject):
             pages = self._ec2.get_paginator("describe_instances").paginate(
@@ -42,7 +48,9 @@ class Instances:
             )
             for page in pages:
                 for reservation in page["Reservations"]:
-                    found += [_instance(instance) for instance in reservation.get("Instances", [])]
+                    found += [
+                        _instance(instance, controller) for instance in reservation.get("Instances", [])
+                    ]
         return tuple(sorted(found, key=lambda instance: (instance.launched, instance.id)))
 
     def template_type(self, template: str, version: str) -> str | None:
@@ -69,7 +77,7 @@ class Instances:
                     raise
 
 
-def _instance(found: "InstanceTypeDef") -> Instance:
+def _instance(found: "InstanceTypeDef", controller: str) -> Instance:
     tags = {tag.get("Key", ""): tag.get("Value", "") for tag in found.get("Tags", [])}
     state = found.get("State", {}).get("Name", "pending")
     ended = _ENDED.search(found.get("StateTransitionReason", ""))
@@ -85,6 +93,6 @@ def _instance(found: "InstanceTypeDef") -> Instance:
             if ended and state in {"shutting-down", "terminated", "stopped"}
             else None
         ),
-        controller=tags.get("aws:autoscaling:groupName"),
+        controller=tags.get(controller),
         private_dns=found.get("PrivateDnsName", ""),
     )
