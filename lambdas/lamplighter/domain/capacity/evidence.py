@@ -35,6 +35,8 @@ class Part(Enum):
 SIZES = frozenset({Part.SIZE, Part.MEMBERS})
 NOW = frozenset({Part.SIZE, Part.MEMBERS, Part.INSTANCES})
 """What runs and what is ordered. The controller is read before the instances."""
+SWEPT = NOW | {Part.BAR}
+"""What a sweep of the guard judges."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,8 @@ class Bar:
     """A launch bar as it stands: no node starts at or after `until`, and none at all where that is None."""
 
     until: datetime | None = None
+    wrong: Reason | None = None
+    """That the API server does not follow it, as a dry run showed."""
 
 
 @dataclass(frozen=True)

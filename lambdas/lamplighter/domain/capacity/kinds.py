@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from lamplighter.domain.capacity.evidence import Seen
+from lamplighter.domain.capacity.evidence import Part, Seen
 from lamplighter.domain.capacity.identity import Identity
 from lamplighter.domain.capacity.node_group.kind import NodeGroupKind
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
@@ -21,6 +21,11 @@ NODE_GROUP = "node-group"
 
 class Kind(Protocol):
     """What is pure about a kind of capacity, and needed by those who have no AWS client."""
+
+    off_switch_needs: frozenset[Part]
+    """What `off_switch` has to see of a pool; empty where names are enough."""
+    shown_by_ec2: bool
+    """Whether the instances in EC2 tell what runs even where the controller does not answer, and may be ended there."""
 
     def identity(self, lab: "Lab", pool: str) -> Identity:
         """What the pool's capacity is called."""

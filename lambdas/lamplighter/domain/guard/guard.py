@@ -22,6 +22,7 @@ from lamplighter.domain.guard.curfew import curfew
 from lamplighter.domain.guard.experiments import experiments
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.failsafe import failsafe
+from lamplighter.domain.guard.launch_bar import launch_bar
 from lamplighter.domain.guard.leak import leak
 from lamplighter.domain.guard.leases import idle, too_long
 from lamplighter.domain.guard.nodes import leases_past_their_end, shortfall, strays, surplus
@@ -38,6 +39,7 @@ RULES: tuple[GuardRule, ...] = (
     surplus,
     strays,
     failsafe,
+    launch_bar,
     curfew,
     too_long,
     idle,
@@ -70,6 +72,7 @@ ACTS = {
     GuardAction.CLOSE: reason("guard.act.close"),
     GuardAction.TERMINATE: reason("guard.act.terminate"),
     GuardAction.RESTORE_SIZES: reason("guard.act.restore-sizes"),
+    GuardAction.SCALE_BACK: reason("guard.act.scale-back"),
     GuardAction.WARN: reason("guard.act.warn"),
     GuardAction.MARK_LEAKED: reason("guard.act.mark-leaked"),
 }

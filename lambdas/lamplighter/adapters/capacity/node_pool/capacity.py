@@ -18,7 +18,7 @@ from lamplighter.adapters.kubernetes.connection import Connection, connect
 from lamplighter.adapters.kubernetes.nodes import delete_by_instance
 from lamplighter.domain.capacity import kinds
 from lamplighter.domain.capacity.calls import TimedCall, timed
-from lamplighter.domain.capacity.evidence import NOW, Claim, Instance, Part, Seen
+from lamplighter.domain.capacity.evidence import NOW, Bar, Claim, Instance, Part, Seen
 from lamplighter.domain.capacity.node_pool import launch_bar, off_switch, probe, sizing
 from lamplighter.domain.capacity.node_pool import seen as neutral
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER, NodePoolKind
@@ -26,7 +26,7 @@ from lamplighter.domain.capacity.node_pool.roles import launching_role
 from lamplighter.domain.capacity.node_pool.shortage import explain
 from lamplighter.domain.capacity.port import Removal
 from lamplighter.errors import OutsideFailed
-from lamplighter.reasons.reason import reason
+from lamplighter.reasons.reason import Reason, reason
 
 if TYPE_CHECKING:
     from lamplighter.domain.capacity.node_pool.evidence import NodePool
@@ -74,7 +74,7 @@ class NodePoolCapacity:
         if not {Part.SIZE, Part.MEMBERS, Part.MAKE}.isdisjoint(parts):
             seen = self._with_node_pool(pool, seen, parts)
         if Part.BAR in parts:
-            seen = replace(seen, bar=self._bar(pool).read())
+            seen = replace(seen, bar=self._standing_bar(pool))
         if Part.INSTANCES in parts or (Part.HISTORY in parts and not seen.instances):
             tags, subject = kinds.identity(self._lab, pool).tags, f"{self._lab.cluster_name}/{name}"
             found = self.instances.tagged(tags, subject, self._kind.started_tag)
@@ -84,7 +84,7 @@ class NodePoolCapacity:
         return seen
 
     def bar(self, pool: str, until: datetime) -> None:
-        """Move the launch bar, and read it back by a claim that the API server keeps not.
+        """Move the launch bar, and read it back by a claim that the API server does not keep.
 
         OutsideFailed where the answer is another than it must be: no policy stands, or it does not follow.
         """
@@ -93,9 +93,9 @@ class NodePoolCapacity:
         shut = until <= now and (standing is None or standing <= now)
         if not shut and standing != until.replace(microsecond=0):
             bar.write(until)
-        node_pool = self.node_pools.read(self._name(pool))
-        if node_pool is not None and self._lab.mode(pool) == "enforce":
-            self._read_back(pool, node_pool, until)
+        wrong = self._wrong_bar(pool, until)
+        if wrong is not None:
+            raise OutsideFailed(wrong, "launch bar", launch_bar.policy_name(self._lab))
 
     def order(
         self,
@@ -183,20 +183,28 @@ class NodePoolCapacity:
             seen = replace(seen, make=neutral.make(node_pool))
         return seen
 
-    def _read_back(self, pool: str, node_pool: "NodePool", until: datetime) -> None:
+    def _standing_bar(self, pool: str) -> Bar:
+        bar = self._bar(pool).read()
+        return replace(bar, wrong=self._wrong_bar(pool, bar.until))
+
+    def _wrong_bar(self, pool: str, until: datetime | None) -> Reason | None:
+        """That the API server takes or refuses a claim against the bar; None where it follows, or where none acts."""
+        node_pool = self.node_pools.read(self._name(pool))
+        # The API server only notes what the bar of a watched pool would refuse.
+        if node_pool is None or self._lab.mode(pool) != "enforce":
+            return None
         policy, claims = launch_bar.policy_name(self._lab), self.claims
-        opens = until > clock.now()
-        if claims.admitted(dict(probe.claim(node_pool)), policy) is not opens:
-            state = "guard.bar.does-not-open" if opens else "guard.bar.does-not-shut"
-            raise self._barred_wrongly(state, pool, until)
+        opens = until is not None and until > clock.now()
+        takes = claims.admitted(dict(probe.claim(node_pool)), policy)
+        if takes and not opens:
+            return reason("guard.bar.missing", pool=pool, policy=policy)
+        if opens and not takes:
+            return reason("guard.bar.does-not-open", pool=pool, policy=policy, until=until or "")
         # Where it is open, a pass alone proves nothing: there may be no bar.
         ours = self._lab.pools[pool].existing is None
         if opens and ours and claims.admitted(dict(probe.claim(node_pool, ends=False)), policy):
-            raise self._barred_wrongly("guard.bar.missing", pool, until)
-
-    def _barred_wrongly(self, code: str, pool: str, until: datetime) -> OutsideFailed:
-        policy = launch_bar.policy_name(self._lab)
-        return OutsideFailed(reason(code, pool=pool, policy=policy, until=until), "launch bar", policy)
+            return reason("guard.bar.missing", pool=pool, policy=policy)
+        return None
 
     def _unlock(self, pool: str) -> None:
         """Remove the lock of a failsafe that fired. IAM takes a moment: `troubles` waits for it."""

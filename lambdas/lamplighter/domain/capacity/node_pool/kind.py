@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from lamplighter.domain.capacity.evidence import Seen
+from lamplighter.domain.capacity.evidence import Part, Seen
 from lamplighter.domain.capacity.identity import Identity
 from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.reasons.reason import Reason, reason
@@ -27,6 +27,9 @@ class NodePoolKind:
     """The EC2 tag with the NodePool's name, which nobody but the controller may set."""
     started_tag: str
     """An EC2 tag of instances that the controller started. Karpenter sets it when the node has joined."""
+    shown_by_ec2: bool
+    """AWS lets nobody end the instances of Auto Mode."""
+    off_switch_needs: ClassVar[frozenset[Part]] = frozenset()
 
     def identity(self, lab: "Lab", pool: str) -> Identity:
         """The names of a pool's NodePool, nodes and instances."""
@@ -73,5 +76,7 @@ def _remarks(claims: tuple[str, ...], nodes: tuple[str, ...]) -> Iterator[Reason
         yield reason("guard.zero.nodes-alone", names=nodes)
 
 
-KARPENTER = NodePoolKind("karpenter", "karpenter.sh/nodepool", "karpenter.sh/nodeclaim")
-AUTO_MODE = NodePoolKind("auto-mode", "eks:kubernetes-node-pool-name", "aws:ec2:managed-launch")
+KARPENTER = NodePoolKind("karpenter", "karpenter.sh/nodepool", "karpenter.sh/nodeclaim", shown_by_ec2=True)
+AUTO_MODE = NodePoolKind(
+    "auto-mode", "eks:kubernetes-node-pool-name", "aws:ec2:managed-launch", shown_by_ec2=False
+)

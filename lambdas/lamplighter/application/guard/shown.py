@@ -1,0 +1,35 @@
+"""A pool as the guard sees it, also where its controller does not answer: EC2 shows what costs money.
+
+A NodePool is in Kubernetes. Without its API server the guard still counts the instances with the pool's tags, and ends
+what no lease justifies.
+"""
+
+import logging
+from collections.abc import Collection
+from dataclasses import replace
+
+from lamplighter.application import environment
+from lamplighter.application.capacity.services import CapacityServices
+from lamplighter.domain.capacity.evidence import NOW, Part, Seen
+from lamplighter.domain.capacity.kinds import KINDS, kind_of
+from lamplighter.errors import OutsideFailed
+
+_logger = logging.getLogger(__name__)
+
+ANY_NUMBER = 10_000
+"""Instead of a maximum that nobody can read: leases alone then say how many nodes may run."""
+
+
+def seen_anyhow(
+    capacity: CapacityServices, pool: str, unread: list[str], parts: Collection[Part] = NOW
+) -> Seen:
+    """These parts; where the controller does not answer, what EC2 shows, and a line in `unread`."""
+    try:
+        return capacity.see(pool, parts)
+    except OutsideFailed as error:
+        if not KINDS[kind_of(capacity.lab, pool)].shown_by_ec2:
+            raise
+        _logger.warning("the guard sees pool %s in EC2 alone: %s", pool, error)
+        unread.append(str(error))
+    known = environment.as_kept(capacity.lab, capacity.ledger).pools[pool]
+    return replace(capacity.see(pool, {Part.INSTANCES}), maximum=known.max_nodes or ANY_NUMBER)
