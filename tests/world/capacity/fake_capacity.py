@@ -58,6 +58,8 @@ class FakeKind:
     """The pure half: names, and what proves zero."""
 
     off_switch_needs = SIZES
+    remembers = True
+    history_needs = frozenset({Part.SIZE})
     shown_by_ec2 = False
 
     def identity(self, lab: Lab, pool: str) -> Identity:

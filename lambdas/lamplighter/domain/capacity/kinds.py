@@ -24,6 +24,10 @@ class Kind(Protocol):
 
     off_switch_needs: frozenset[Part]
     """What `off_switch` has to see of a pool; empty where names are enough."""
+    remembers: bool
+    """Whether AWS remembers for as long as a lease may be when its instances ran; EC2 alone forgets after an hour."""
+    history_needs: frozenset[Part]
+    """What HISTORY has to see of a pool first."""
     shown_by_ec2: bool
     """Whether the instances in EC2 tell what runs even where the controller does not answer, and may be ended there."""
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
-from lamplighter.domain.capacity.evidence import SIZES, Seen
+from lamplighter.domain.capacity.evidence import SIZES, Part, Seen
 from lamplighter.domain.capacity.identity import Identity
 from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.reasons.reason import reason
@@ -24,6 +24,8 @@ class NodeGroupKind:
     code: str
     off_switch_needs: ClassVar = SIZES
     """EKS alone knows the name of the Auto Scaling group."""
+    remembers: ClassVar = True
+    history_needs: ClassVar = frozenset({Part.SIZE})
     shown_by_ec2: ClassVar = False
     """Its group replaces what EC2 ends."""
 

@@ -78,6 +78,9 @@ def activities(instances: Iterable[Instance]) -> tuple[Activity, ...]:
     """Starts and ends, newest first. Nothing else than EC2 remembers them, and EC2 for an hour after an end."""
     found = []
     for instance in instances:
+        if instance.controller is None:
+            # The controller did not start it: no lease pays for it.
+            continue
         found.append(Activity(instance.id, launches=True, began=instance.launched, ended=instance.launched))
         if instance.ended is not None:
             found.append(Activity(instance.id, launches=False, began=instance.ended, ended=instance.ended))
