@@ -20,7 +20,14 @@ from local.kubernetes.token_webhook import User
 from stacks.charts.kept import karpenter_crd_chart, kept_versions
 from tests.local.cluster.functions import Token
 from tests.local.cluster.lab import await_true, pass_time
-from tests.local.cluster.node_pools.controller import CLAIMS, LABEL, POOLS, StandIn, run_instance
+from tests.local.cluster.node_pools.controller import (
+    CLAIMS,
+    FINALIZER,
+    LABEL,
+    POOLS,
+    StandIn,
+    run_instance,
+)
 from tests.local.conftest import Aws
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -101,6 +108,7 @@ class NodePoolStage:
 
     def __init__(self, control_plane: ControlPlane, aws: Aws) -> None:
         self.kubernetes, self.aws = control_plane.admin(), aws
+        self.authority = control_plane.ca_pem
         control_plane.authenticate_through(Everybody())
         install(self.kubernetes)
         role = launching_role(LAB, "gpu")
@@ -137,6 +145,27 @@ class NodePoolStage:
         except ApiError:
             return False
         return True
+
+    def claim(self, pool: str) -> str:
+        """A claim of the pool's NodePool without a grace, as a dynamic one has it; its name."""
+        name = LAB.node_pool_name(pool)
+        spec = node_pool(name)["spec"]["template"]["spec"]
+        metadata = {"generateName": f"{name}-", "labels": {LABEL: name}, "finalizers": [FINALIZER]}
+        kept = {key: value for key, value in spec.items() if key in {"nodeClassRef", "requirements"}}
+        body = {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": metadata, "spec": kept}
+        binding = f"{PATHS['ValidatingAdmissionPolicyBinding']}/{launch_bar.parameter_name(LAB, pool)}"
+        # The NodePool of somebody else: the lab only watches it.
+        self.kubernetes.merge(binding, {"spec": {"validationActions": ["Audit"]}})
+
+        def made() -> str | None:
+            try:
+                return str(self.kubernetes.request("POST", CLAIMS, body)["metadata"]["name"])
+            except ApiError:
+                return None
+
+        found = await_true(made, "the claim is admitted")
+        assert found is not None
+        return found
 
     def changes(self) -> int:
         return self._writes
