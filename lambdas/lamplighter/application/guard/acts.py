@@ -242,11 +242,13 @@ def _lease(facts: PoolFacts, breach: Breach) -> Lease | None:
 
 
 def _earlier(guard_services: GuardServices, pool: str, breach: Breach, now: datetime) -> list[EarlierBreach]:
-    """Breaches of the same rule and lease since the day before, oldest first."""
+    """Breaches of the same rule, lease and subject since the day before, oldest first."""
     return [
         earlier_breach(entry)
         for entry in guard_services.capacity.ledger.audit(pool, now - PAGES_EVERY - QUIET)
-        if entry.details.get("rule") == breach.rule and entry.lease == breach.lease
+        if entry.details.get("rule") == breach.rule
+        and entry.lease == breach.lease
+        and entry.details.get("subject", "") == breach.subject
     ]
 
 
@@ -266,6 +268,7 @@ def _write_down(guard_services: GuardServices, pool: str, breach: Breach) -> Non
             details={
                 "rule": breach.rule.value,
                 "action": breach.action.value,
+                **({"subject": breach.subject} if breach.subject else {}),
                 **({"paged": "yes"} if paging else {}),
             },
         )

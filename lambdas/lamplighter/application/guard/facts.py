@@ -69,6 +69,8 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
         opening_ended=_opening_ended(guard_services, leases, lab_facts.pauses, trail, now),
         overdrafts=_overdrafts(guard_services, pool, leases, now, unread),
         experiment=lab_facts.experiment,
+        # One pool tells of them, since they belong to none.
+        outside=lab_facts.outside if lab.node_pools[:1] == [pool] else (),
         unread=tuple(unread),
     )
     facts = replace(

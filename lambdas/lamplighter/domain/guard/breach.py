@@ -72,6 +72,8 @@ class Breach:
     instances: tuple[str, ...] = ()
     since: datetime | None = None
     """Since when it is wrong: after a while the guard takes the second rail."""
+    subject: str = ""
+    """What else than a lease it is about: of each such thing it is said and paged by itself."""
 
 
 @dataclass(frozen=True)
