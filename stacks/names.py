@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from aws_cdk import Aws
 
 from lamplighter.adapters.aws.capacity.claims import CLAIM
-from lamplighter.lab.role_names import role_name
+from lamplighter.values.role_name import role_name
 
 
 @dataclass(frozen=True)

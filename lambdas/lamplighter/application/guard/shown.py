@@ -5,7 +5,7 @@ what no lease justifies.
 """
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from lamplighter.application import environment
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.data.instance_types import gpu_type
 from lamplighter.domain.capacity.evidence import NOW, Instance, Part, Seen
-from lamplighter.domain.capacity.kinds import KINDS, identity, kind_of
+from lamplighter.domain.capacity.kinds import KINDS, kind_of, known_tags
 from lamplighter.errors import OutsideFailed
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ def seen_anyhow(
 
 def outside_pools(lab: "Lab", instances: "Instances") -> tuple[Instance, ...]:
     """GPU instances of the lab's cluster without the tags of any of its pools, such as those of another NodePool."""
-    ours: list[Mapping[str, str]] = [identity(lab, pool).tags for pool in lab.pools]
-    # Always on, by the lab file.
-    ours += [{"eks:nodegroup-name": lab.always_on_name(group)} for group in lab.cluster.node_groups]
+    known = known_tags(lab)
     before = clock.now() - JOINS
     return tuple(
         instance
@@ -57,5 +55,5 @@ def outside_pools(lab: "Lab", instances: "Instances") -> tuple[Instance, ...]:
         if instance.alive
         and instance.launched <= before
         and gpu_type(instance.type) is not None
-        and not any(of_pool.items() <= tags.items() for of_pool in ours)
+        and not any(each.items() <= tags.items() for each in known)
     )

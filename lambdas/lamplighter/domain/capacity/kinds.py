@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from lamplighter.domain.capacity.evidence import Part, Seen
 from lamplighter.domain.capacity.identity import Identity
-from lamplighter.domain.capacity.node_group.kind import NodeGroupKind
+from lamplighter.domain.capacity.node_group.kind import NAME_TAG, NodeGroupKind
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
 from lamplighter.domain.capacity.zero import ZeroProof
 
@@ -51,6 +51,12 @@ def kind_of(lab: "Lab", pool: str) -> str:
 def identity(lab: "Lab", pool: str) -> Identity:
     """What the capacity of a pool is called."""
     return KINDS[kind_of(lab, pool)].identity(lab, pool)
+
+
+def known_tags(lab: "Lab") -> list[Mapping[str, str]]:
+    """The EC2 tags of all that the lab file names: its pools, and the node groups that are always on."""
+    always_on = [{NAME_TAG: lab.always_on_name(group)} for group in lab.cluster.node_groups]
+    return [*(identity(lab, pool).tags for pool in lab.pools), *always_on]
 
 
 def zero(seen: Seen, at: datetime, kubernetes_nodes: tuple[str, ...] | None, justified: int = 0) -> ZeroProof:

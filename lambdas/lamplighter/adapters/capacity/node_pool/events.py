@@ -19,7 +19,7 @@ def launch_events(connection: Connection, node_pool: str) -> list[LaunchEvent]:
     return [
         LaunchEvent(_at(event), str(event.get("reason", "")), str(event.get("message", "")))
         for event in found
-        if named.fullmatch(str(event["involvedObject"].get("name", "")))
+        if named.fullmatch(event["involvedObject"].get("name") or "")
     ]
 
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER
-from lamplighter.lab.role_names import role_name
+from lamplighter.values.role_name import role_name
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
