@@ -80,7 +80,7 @@ def test_a_bar_that_somebody_moved_stands_right_after_one_sweep(until: timedelta
         played.step(Step("open", "gpu", number=1, minutes=60))
         world.run(timedelta(minutes=10))
         leased = pools.pools["gpu"].not_after
-        pools.pools["gpu"].not_after = until and world.now + until
+        pools.pools["gpu"].not_after = None if until is None else world.now + until
         world.run(timedelta(minutes=6))
 
         assert pools.pools["gpu"].not_after == leased

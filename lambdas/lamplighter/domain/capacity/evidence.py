@@ -194,6 +194,8 @@ class Seen:
     """None where the kind has none, or where BAR was not read."""
     claims: tuple[Claim, ...] = ()
     """The claims of a NodePool, with MEMBERS; also those without an instance."""
+    on_demand: bool = False
+    """Whether pods bring its nodes: the size is then the most that may come, and nobody waits for them."""
     raised_by: Reason | None = None
     """How somebody raised the size past the order, where AWS tells."""
 

@@ -22,14 +22,21 @@ NODE_GROUP = "node-group"
 class Kind(Protocol):
     """What is pure about a kind of capacity, and needed by those who have no AWS client."""
 
-    off_switch_needs: frozenset[Part]
-    """What `off_switch` has to see of a pool; empty where names are enough."""
-    remembers: bool
-    """Whether AWS remembers for as long as a lease may be when its instances ran; EC2 alone forgets after an hour."""
-    history_needs: frozenset[Part]
-    """What HISTORY has to see of a pool first."""
-    shown_by_ec2: bool
-    """Whether the instances in EC2 tell what runs even where the controller does not answer, and may be ended there."""
+    @property
+    def off_switch_needs(self) -> frozenset[Part]:
+        """What `off_switch` has to see of a pool; empty where names are enough."""
+
+    @property
+    def remembers(self) -> bool:
+        """Whether AWS remembers for as long as a lease may be when its instances ran. EC2 forgets after an hour."""
+
+    @property
+    def history_needs(self) -> frozenset[Part]:
+        """What HISTORY has to see of a pool first."""
+
+    @property
+    def shown_by_ec2(self) -> bool:
+        """Whether EC2 tells what runs even where the controller does not answer, and may end it."""
 
     def identity(self, lab: "Lab", pool: str) -> Identity:
         """What the pool's capacity is called."""

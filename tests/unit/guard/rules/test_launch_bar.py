@@ -79,6 +79,15 @@ def test_a_size_with_a_claim_is_closed() -> None:
     assert (breach.rule, breach.action) == (Rule.NODE_WITHOUT_LEASE, GuardAction.CLOSE)
 
 
+def test_a_limit_that_gitops_wrote_back_is_said_and_nothing_is_closed() -> None:
+    facts = replace(barred(pool(), None), ours=False)
+    raised = reason("guard.raised.limit", name="theirs", limit=5, written=0)
+
+    [breach] = sweep(replace(facts, seen=replace(facts.seen, raised_by=raised)))
+
+    assert (breach.rule, breach.action, breach.reason) == (Rule.SIZES_CHANGED, GuardAction.SAY, raised)
+
+
 def test_where_the_controller_does_not_answer_leased_instances_stay_and_others_end() -> None:
     leased = pool(lease(nodes=1), strays=[instance("i-1"), instance("i-2")])
     unseen = replace(leased, seen=replace(leased.seen, exists=False, ordered=0, controller=None))

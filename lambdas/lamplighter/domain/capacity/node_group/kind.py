@@ -22,11 +22,11 @@ class NodeGroupKind:
     """The kind of every pool that is a managed node group; `code` is its name in a lab file."""
 
     code: str
-    off_switch_needs: ClassVar = SIZES
+    off_switch_needs: ClassVar[frozenset[Part]] = SIZES
     """EKS alone knows the name of the Auto Scaling group."""
-    remembers: ClassVar = True
-    history_needs: ClassVar = frozenset({Part.SIZE})
-    shown_by_ec2: ClassVar = False
+    remembers: ClassVar[bool] = True
+    history_needs: ClassVar[frozenset[Part]] = frozenset({Part.SIZE})
+    shown_by_ec2: ClassVar[bool] = False
     """Its group replaces what EC2 ends."""
 
     def identity(self, lab: "Lab", pool: str) -> Identity:

@@ -30,7 +30,7 @@ class NodePoolKind:
     shown_by_ec2: bool
     """AWS lets nobody end the instances of Auto Mode."""
     off_switch_needs: ClassVar[frozenset[Part]] = frozenset()
-    remembers: ClassVar = False
+    remembers: ClassVar[bool] = False
     history_needs: ClassVar[frozenset[Part]] = frozenset()
 
     def identity(self, lab: "Lab", pool: str) -> Identity:

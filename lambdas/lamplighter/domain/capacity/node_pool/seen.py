@@ -32,6 +32,7 @@ def with_sizes(seen: Seen, node_pool: NodePool | None, claims: tuple[Claim, ...]
         maximum=sizing.maximum(node_pool) or most,
         change=Change(Changing.DELETING) if node_pool.leaving else None,
         health=node_pool.issues,
+        on_demand=not node_pool.static,
         raised_by=raised_by(node_pool),
     )
 
