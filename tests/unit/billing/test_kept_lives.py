@@ -1,6 +1,7 @@
 """Nothing in AWS remembers when an instance of a NodePool ran: the sweeps keep it for the meter."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import boto3
 from moto.ec2.models import ec2_backends
@@ -22,13 +23,15 @@ TAGS = {"karpenter.sh/nodepool": "lab-gpu", "eks:eks-cluster-name": "lab"}
 def started(*, by_karpenter: bool = True) -> tuple[str, datetime]:
     """An instance with the pool's tags, and when it was launched."""
     tags = TAGS | ({"karpenter.sh/nodeclaim": "lab-gpu-12345"} if by_karpenter else {})
-    written = [{"Key": key, "Value": value} for key, value in tags.items()]
+    specification: Any = [
+        {"ResourceType": "instance", "Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}
+    ]
     made = boto3.client("ec2").run_instances(
         ImageId=IMAGE,
         InstanceType="g5.xlarge",
         MinCount=1,
         MaxCount=1,
-        TagSpecifications=[{"ResourceType": "instance", "Tags": written}],  # type: ignore[list-item, typeddict-item]
+        TagSpecifications=specification,
     )["Instances"][0]
     return made["InstanceId"], made["LaunchTime"]
 

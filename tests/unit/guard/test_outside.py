@@ -15,8 +15,9 @@ from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import in_english
+from tests.stopped_clock import stop_at
 from tests.unit.guard.test_guard import EIGHT, instance, pool
-from tests.unit.lab_on_moto import IMAGE, LabOnMoto, stop_at
+from tests.unit.lab_on_moto import IMAGE, LabOnMoto
 
 KARPENTER = Lab.model_validate(
     {"name": "lab", "cluster": {"karpenter": {}}, "pools": {"gpu": {"kind": "karpenter"}}}
@@ -24,7 +25,7 @@ KARPENTER = Lab.model_validate(
 OWNED = {"kubernetes.io/cluster/lab": "owned"}
 
 
-def started(tags: dict[str, str], kind: str = "g5.xlarge") -> str:
+def started(tags: dict[str, str], kind: Any = "g5.xlarge") -> str:
     written: Any = [{"Key": key, "Value": value} for key, value in tags.items()]
     specification: Any = [{"ResourceType": "instance", "Tags": written}]
     made = boto3.client("ec2").run_instances(

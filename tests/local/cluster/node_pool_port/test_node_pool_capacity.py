@@ -1,9 +1,5 @@
 """NodePools on the embedded cloud do what every kind of capacity does, under the real launch bar."""
 
-from collections.abc import Iterator
-from datetime import timedelta
-from pathlib import Path
-
 import pytest
 
 from lamplighter.adapters.capacity.node_pool.capacity import NodePoolCapacity
@@ -14,33 +10,11 @@ from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE
 from lamplighter.domain.capacity.port import Removal
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
-from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY, EmbeddedAws
 from tests.local.cluster.functions import Token
 from tests.local.cluster.lab import await_true, pass_time
-from tests.local.cluster.node_pools.controller import CLAIMS, POOLS
-from tests.local.cluster.node_pools.stage import LAB, PATHS, NodePoolStage, install, node_pool
-from tests.local.conftest import Aws
+from tests.local.cluster.node_pool_port.controller import CLAIMS, POOLS
+from tests.local.cluster.node_pool_port.stage import LAB, PATHS, NodePoolStage, install, node_pool
 from tests.unit.capacity.conformance import MINUTE, Conformance
-
-
-@pytest.fixture
-def stage(control_plane, clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NodePoolStage]:
-    embedded = EmbeddedAws(clock, tmp_path, "ap-northeast-2")
-    embedded.start()
-    for name, value in {
-        "AWS_ENDPOINT_URL": embedded.endpoint,
-        "AWS_ACCESS_KEY_ID": ACCESS_KEY_ID,
-        "AWS_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
-        "AWS_DEFAULT_REGION": "ap-northeast-2",
-        "LAMPLIGHTER_INSTANT": str(clock.path),
-        "FAILSAFE_MACHINE_ARN": "arn:aws:states:ap-northeast-2:123456789012:stateMachine:lab-failsafe",
-    }.items():
-        monkeypatch.setenv(name, value)
-    stage = NodePoolStage(control_plane, Aws(embedded))
-    stage.capacity.bar("gpu", stage.now() + timedelta(days=2))
-    yield stage
-    stage.clear()
-    embedded.stop()
 
 
 class TestNodePools(Conformance):

@@ -3,8 +3,6 @@
 import json
 from datetime import datetime
 
-import yaml
-
 from lamplighter.adapters.capacity.node_pool.capacity import NodePoolCapacity
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.capacity.calls import TimedCall
@@ -17,10 +15,9 @@ from lamplighter.lab.model import Lab
 from local.kubernetes.api import ApiError, KubernetesApi, Object
 from local.kubernetes.control_plane import ControlPlane
 from local.kubernetes.token_webhook import User
-from stacks.charts.kept import karpenter_crd_chart, kept_versions
 from tests.local.cluster.functions import Token
 from tests.local.cluster.lab import await_true, pass_time
-from tests.local.cluster.node_pools.controller import (
+from tests.local.cluster.node_pool_port.controller import (
     CLAIMS,
     FINALIZER,
     LABEL,
@@ -30,7 +27,6 @@ from tests.local.cluster.node_pools.controller import (
 )
 from tests.local.conftest import Aws
 
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 PATHS = {
     "ConfigMap": "/api/v1/namespaces/lamplighter/configmaps",
@@ -55,20 +51,8 @@ class Everybody:
         return User(token, ("system:masters",))
 
 
-def crds() -> list[Object]:
-    """Karpenter's custom resource definitions, out of its chart."""
-    found = []
-    for file in karpenter_crd_chart(kept_versions()[-1]).glob("templates/*.yaml"):
-        lines = [line for line in file.read_text("utf-8").splitlines() if "{{" not in line]
-        found.append(yaml.safe_load("\n".join(lines)))
-    return found
-
-
 def install(kubernetes: KubernetesApi) -> None:
-    """The definitions, our namespace, and the launch bars of the lab; returns when they act."""
-    for definition in crds():
-        kubernetes.apply(f"{CRDS}/{definition['metadata']['name']}", definition, "test")
-    await_true(lambda: kubernetes.is_there(POOLS) and kubernetes.is_there(CLAIMS), "NodePools can be read")
+    """Our namespace and the launch bars of the lab."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "lamplighter"}}
     kubernetes.apply("/api/v1/namespaces/lamplighter", namespace, "test")
     for document in launch_bar.documents(LAB):
@@ -108,7 +92,7 @@ class NodePoolStage:
 
     def __init__(self, control_plane: ControlPlane, aws: Aws) -> None:
         self.kubernetes, self.aws = control_plane.admin(), aws
-        self.authority = control_plane.ca_pem
+        self.authority, self.endpoint = control_plane.ca_pem, control_plane.endpoint
         control_plane.authenticate_through(Everybody())
         install(self.kubernetes)
         role = launching_role(LAB, "gpu")
@@ -134,10 +118,11 @@ class NodePoolStage:
     def _count(self, model, **_more) -> None:
         self._writes += not model.name.startswith(READS)
 
-    def admitted(self, name: str = NAME) -> bool:
-        """Whether the API server would take a claim of the NodePool now."""
+    def admitted(self, name: str = NAME, *, ends: bool = True) -> bool:
+        """Whether the API server would take a claim of the NodePool now; without `ends`, one without a grace."""
         template = node_pool(name)["spec"]["template"]["spec"]
-        spec = {key: value for key, value in template.items() if key != "expireAfter"}
+        left_out = {"expireAfter", *(() if ends else ("terminationGracePeriod",))}
+        spec = {key: value for key, value in template.items() if key not in left_out}
         metadata = {"generateName": "hand-", "labels": {LABEL: name}}
         body = {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": metadata, "spec": spec}
         try:
