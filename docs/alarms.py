@@ -96,6 +96,18 @@ FOUND = {
     Rule.SIZES_CHANGED: (
         "Somebody changed the minimum or maximum of a pool. The guard restores both. Change the lab instead."
     ),
+    Rule.SIZE_WITHOUT_LEASE: (
+        "Somebody scaled the NodePool without a lease. The launch bar let nothing start, and the guard sets the size"
+        " back. Ask who did it; open a lease instead."
+    ),
+    Rule.LAUNCH_BAR_WRONG: (
+        "The launch bar is open without a lease, shut under one, or the API server does not follow it. The guard moves"
+        " a wrong one. Where its admission policy or binding is missing, deploy again: until then nothing opens."
+    ),
+    Rule.GPU_OUTSIDE_POOLS: (
+        "A GPU instance of the cluster belongs to no pool of the lab, such as one of another NodePool. Nothing here"
+        " ends it: ask its owner, or end it with its NodePool."
+    ),
     Rule.LEAKED: (
         "A pool should be at zero and is not, after 30 minutes. The guard continues to close it. 15 minutes later it"
         " terminates the remaining instances of the group in EC2. `lamplighter why POOL` names what is left."

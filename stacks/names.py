@@ -4,15 +4,12 @@ Names are fixed, so that permissions can name resources before they exist and no
 The account is a token: the same assembly deploys to any account.
 """
 
-import hashlib
 from dataclasses import dataclass
 
 from aws_cdk import Aws
 
 from lamplighter.adapters.aws.capacity.claims import CLAIM
-
-# IAM allows 64 characters for a role; a lab's name may have 40.
-ROLE_NAME_LENGTH = 64
+from lamplighter.values.role_name import role_name
 
 
 @dataclass(frozen=True)
@@ -43,13 +40,7 @@ class Names:
 
     def role(self, purpose: str) -> str:
         """Roles are global to an account, so the region is part of the name."""
-        name = f"{self.lab}-{self.region}-{purpose}"
-        if len(name) <= ROLE_NAME_LENGTH:
-            return name
-        # The short digest distinguishes two labs whose names begin the same.
-        digest = hashlib.sha256(name.encode()).hexdigest()[:6]
-        kept = ROLE_NAME_LENGTH - len(purpose) - len(digest) - 2
-        return f"{name[:kept]}-{digest}-{purpose}"
+        return role_name(self.lab, self.region, purpose)
 
     def policy(self, purpose: str) -> str:
         """Managed policies are global like roles; their names may have 128 characters."""

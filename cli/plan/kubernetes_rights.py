@@ -23,6 +23,6 @@ def manifest(lab: Lab | None) -> str:
     yaml = YAML()
     # Rights are compared line by line: long expressions stay on one.
     yaml.width = 1000
-    yaml.representer.ignore_aliases = lambda _: True  # type: ignore[method-assign]
+    yaml.representer.ignore_aliases = lambda _: True
     yaml.dump_all(more, written)
     return f"{text}\n---\n{written.getvalue().rstrip()}"

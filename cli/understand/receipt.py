@@ -98,6 +98,7 @@ def show(view: ReceiptView, words: wording.Wording) -> None:
             else "-",
         ),
     ]
+    rows += [("left at no cost", words.told(remark)) for remark in zero.remarks]
     printing.table(["what", "value"], rows)
     if view.warm_up:
         stages = [

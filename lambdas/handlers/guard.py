@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from handlers import at_init
 from lamplighter.adapters.aws.capacity.claims import Claims
+from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.heartbeat import Heartbeat
 from lamplighter.adapters.aws.workflows import Workflows
@@ -52,6 +53,7 @@ def _guard_services() -> GuardServices:
         notices=telling.notices(),
         heartbeat=partial(Heartbeat(ENVIRONMENT.swept_topic).beat, "every pool was judged"),
         claims=Claims(ENVIRONMENT.cluster_name),
+        instances=cache(Instances),
         close_lab=ENVIRONMENT.close_lab,
         open_lab=ENVIRONMENT.open_lab,
         experiment=ENVIRONMENT.experiment_workflow,

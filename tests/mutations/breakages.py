@@ -24,6 +24,9 @@ class Breakage:
     """Whether the histories are those of the fake: only it has a launch bar."""
 
 
+NO_BAR_IS_JUDGED = (f"{DOMAIN}/guard/guard.py", "    launch_bar,\n    curfew,", "    curfew,")
+"""The guard moves a wrong bar: with the bar's own breakage this goes as well."""
+
 BREAKAGES = (
     Breakage(
         1,
@@ -99,8 +102,8 @@ BREAKAGES = (
         2,
         "nobody looks whether the failsafe still stands",
         f"{DOMAIN}/guard/guard.py",
-        "    failsafe,\n    curfew,",
-        "    curfew,",
+        "    failsafe,\n    launch_bar,\n    curfew,",
+        "    launch_bar,\n    curfew,",
     ),
     Breakage(
         1,
@@ -190,16 +193,18 @@ BREAKAGES = (
         5,
         "nobody lifts the launch bar",
         f"{APPLICATION}/leases/services.py",
-        "            self.capacity.of(pool).bar(pool, now if first is None else first - AFTER_END)\n",
+        "            self.move_bar(pool, bar_instant(first, now))\n",
         "            pass\n",
+        more=(NO_BAR_IS_JUDGED,),
         fake=True,
     ),
     Breakage(
         1,
         "the launch bar never comes down again",
         f"{APPLICATION}/leases/services.py",
-        "bar(pool, now if first is None else first - AFTER_END)",
-        "bar(pool, now.replace(year=now.year + 1))",
+        "self.move_bar(pool, bar_instant(first, now))",
+        "self.move_bar(pool, now.replace(year=now.year + 1))",
+        more=(NO_BAR_IS_JUDGED,),
         fake=True,
     ),
     Breakage(

@@ -131,11 +131,16 @@ def zero(view: ReceiptView, words: Wording) -> Html:
     if proof.at is None:
         return section("zero", title, el("p", words("zero.never")))
     nodes = proof.kubernetes_nodes or ()
+    desired, instances = ("zero.desired", "zero.instances")
+    if proof.nodeclaims is not None:
+        desired, instances = ("zero.replicas", "zero.ec2")
     rows = [
-        (words("zero.desired"), str(proof.desired), proof.desired == 0),
-        (words("zero.instances"), ", ".join(proof.instances) or words("zero.no"), not proof.instances),
+        (words(desired), str(proof.desired), proof.desired == 0),
+        (words(instances), ", ".join(proof.instances) or words("zero.no"), not proof.instances),
         (words("zero.kubernetes"), ", ".join(nodes) or words("zero.no"), not nodes),
     ]
+    # Claims and nodes without an instance cost nothing: they are remarks, and no part of the verdict.
+    remarks = [el("p", words("zero.remark", said=words.told(remark))) for remark in proof.remarks]
     when = words("zero.at", at=words.moment(proof.at))
     said = when if proof.proven else f"{when} {words('zero.others')}"
     found = body(
@@ -149,4 +154,4 @@ def zero(view: ReceiptView, words: Wording) -> Html:
         ]
     )
     columns = [words("zero.what"), words("zero.found"), words("zero.verdict")]
-    return section("zero", title, el("p", said), table(title, columns, [found], class_="zero"))
+    return section("zero", title, el("p", said), table(title, columns, [found], class_="zero"), *remarks)

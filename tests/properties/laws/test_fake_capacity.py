@@ -69,6 +69,31 @@ def test_nothing_starts_without_a_lease_whatever_somebody_scales_by_hand() -> No
         assert played.laws.finish() == []
 
 
+@pytest.mark.parametrize("until", [None, timedelta(hours=8)], ids=["lost", "opened by hand"])
+def test_a_bar_that_somebody_moved_stands_right_after_one_sweep(until: timedelta | None) -> None:
+    """A lost bar under a lease lets its nodes come again; one that was opened by hand is shut."""
+    played = Play(World(ALONE, START, 1, FakePools), 1)
+    with played.world as world:
+        pools = world.supply
+        assert isinstance(pools, FakePools)
+        world.run(FIRST_SWEEP)
+        played.step(Step("open", "gpu", number=1, minutes=60))
+        world.run(timedelta(minutes=10))
+        leased = pools.pools["gpu"].not_after
+        pools.pools["gpu"].not_after = None if until is None else world.now + until
+        world.run(timedelta(minutes=6))
+
+        assert pools.pools["gpu"].not_after == leased
+
+        world.run(timedelta(minutes=70))
+        pools.pools["gpu"].not_after = world.now + timedelta(hours=8)
+        world.run(timedelta(minutes=6))
+
+        shut = pools.pools["gpu"].not_after
+        assert shut is not None
+        assert shut <= world.now
+
+
 def test_after_a_lease_that_ends_early_nothing_starts_in_the_time_that_it_had_left() -> None:
     played = Play(World(ALONE, START, 1, FakePools), 1)
     with played.world as world:

@@ -1,18 +1,20 @@
 """How long AwaitNodes waits for nodes, from which order on, and which cause it names for missing nodes."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
 import boto3
 import pytest
 
-from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.adapters.aws.capacity.instances import AUTO_SCALING_GROUP, Instances
 from lamplighter.adapters.capacity.node_group.autoscaling import AutoScaling
+from lamplighter.adapters.capacity.node_group.capacity import NodeGroupCapacity
 from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
 from lamplighter.application.capacity.steps import await_nodes
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.capacity.evidence import Instance
+from lamplighter.domain.capacity.evidence import NOW, Instance, Part, Seen
+from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.capacity.node_group.evidence import NodeGroupUpdate, ScalingActivity
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.progress import Noted, Stage
@@ -44,8 +46,10 @@ class Booting(Instances):
         super().__init__()
         self._number = number
 
-    def tagged(self, tags: Mapping[str, str], subject: str) -> tuple[Instance, ...]:
-        found = super().tagged(tags, subject)
+    def tagged(
+        self, tags: Mapping[str, str], subject: str, controller: str = AUTO_SCALING_GROUP
+    ) -> tuple[Instance, ...]:
+        found = super().tagged(tags, subject, controller)
         return (*(replace(each, state="pending") for each in found[: self._number]), *found[self._number :])
 
 
@@ -185,3 +189,21 @@ def test_without_a_group_no_node_is_there(lab: LabOnMoto) -> None:
     lab.at(3)
 
     assert await_nodes(lab.run(), lab.capacity)["instances"] == []
+
+
+class OnDemand(NodeGroupCapacity):
+    """Pods bring its nodes."""
+
+    def see(self, pool: str, parts: Collection[Part] = NOW, known: Seen | None = None) -> Seen:
+        return replace(super().see(pool, parts, known), on_demand=True)
+
+
+def test_nobody_waits_for_nodes_that_pods_bring(lab: LabOnMoto) -> None:
+    capacity = replace(lab.capacity, capacities={NODE_GROUP: OnDemand(lab.lab)})
+    lab.scale(1)
+    lab.at(20)
+
+    awaited = await_nodes(lab.run(), capacity)
+
+    assert (awaited["wanted"], awaited["shortage"]) == (1, None)
+    assert [each["id"] for each in awaited["instances"]] == lab.members  # type: ignore[attr-defined]

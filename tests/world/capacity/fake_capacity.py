@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, TypeVar
 from lamplighter.adapters.aws.calls import outside
 from lamplighter.domain.capacity import kinds
 from lamplighter.domain.capacity.calls import Call, TimedCall, timed
-from lamplighter.domain.capacity.evidence import NOW, Activity, Controller, Instance, Make, Member, Part, Seen
+from lamplighter.domain.capacity.evidence import (
+    NOW,
+    SIZES,
+    Activity,
+    Bar,
+    Controller,
+    Instance,
+    Make,
+    Member,
+    Part,
+    Seen,
+)
 from lamplighter.domain.capacity.identity import Identity
 from lamplighter.domain.capacity.launch_cause import LaunchCause, refusals
 from lamplighter.domain.capacity.port import Awaited, Removal
@@ -45,6 +56,11 @@ def name_of(lab: Lab, pool: str) -> str:
 
 class FakeKind:
     """The pure half: names, and what proves zero."""
+
+    off_switch_needs = SIZES
+    remembers = True
+    history_needs = frozenset({Part.SIZE})
+    shown_by_ec2 = False
 
     def identity(self, lab: Lab, pool: str) -> Identity:
         """The names of a pool."""
@@ -79,6 +95,8 @@ class FakeCapacity:
         seen = known or Seen(FAKE)
         if not {Part.SIZE, Part.MEMBERS, Part.MAKE}.isdisjoint(parts):
             seen = self._ask("pool", pool, lambda: self._pool(pool, seen))
+        if Part.BAR in parts:
+            seen = replace(seen, bar=self._ask("pool", pool, lambda: self._bar(pool)))
         if Part.INSTANCES in parts:
             seen = replace(seen, instances=self._ask("instances", pool, lambda: self._instances(pool)))
         if Part.LATEST in parts or Part.HISTORY in parts:
@@ -160,6 +178,10 @@ class FakeCapacity:
             make=Make("g4dn.xlarge", "AL2023_x86_64_NVIDIA"),
             controller=Controller(found.name, 0, found.maximum, found.size, members),
         )
+
+    def _bar(self, pool: str) -> Bar | None:
+        found = self.pools.pools.get(pool)
+        return Bar(found.not_after) if found else None
 
     def _instances(self, pool: str) -> tuple[Instance, ...]:
         known = [each for each in self.pools.machines.machines.values() if each.pool == pool]

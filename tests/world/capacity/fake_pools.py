@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from unittest.mock import patch
 
 from lamplighter.adapters.capacity import kinds as implementations
+from lamplighter.adapters.diagnosis.collect import AWS
 from lamplighter.domain.capacity import kinds
 from lamplighter.domain.capacity.evidence import Activity
 from lamplighter.domain.capacity.launch_cause import LaunchAttempt
@@ -182,6 +183,8 @@ class FakePools:
         stack = ExitStack()
         stack.enter_context(patch.dict(kinds.KINDS, {FAKE: FakeKind()}))
         stack.enter_context(patch.dict(implementations.IMPLEMENTATIONS, {FAKE: self.capacity}))
+        # A diagnosis reads AWS without the port.
+        stack.enter_context(patch.dict(AWS, clear=True))
         return stack
 
     def capacity(self, lab: Lab) -> FakeCapacity:

@@ -1,16 +1,38 @@
 """The capacity of a lab's pools, by kind: the one place that knows the implementations which call AWS."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from lamplighter.adapters.capacity.node_group.capacity import NodeGroupCapacity
 from lamplighter.domain.capacity.kinds import NODE_GROUP, kind_of
+from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER, NodePoolKind
 
 if TYPE_CHECKING:
     from lamplighter.domain.capacity.port import Capacity
     from lamplighter.lab.model import Lab
 
-IMPLEMENTATIONS: "dict[str, Callable[[Lab], Capacity]]" = {NODE_GROUP: NodeGroupCapacity}
+
+@runtime_checkable
+class Connecting(Protocol):
+    """A capacity with clients that take long to make."""
+
+    def connect(self, *, instances: bool) -> None:
+        """Make them now; with `instances` that of EC2 too."""
+
+
+def _node_pools(lab: "Lab", kind: NodePoolKind) -> "Capacity":
+    """Loaded only for a lab with a NodePool."""
+    from lamplighter.adapters.capacity.node_pool.capacity import NodePoolCapacity  # noqa: PLC0415
+
+    return NodePoolCapacity(lab, kind)
+
+
+IMPLEMENTATIONS: "dict[str, Callable[[Lab], Capacity]]" = {
+    NODE_GROUP: NodeGroupCapacity,
+    KARPENTER.code: partial(_node_pools, kind=KARPENTER),
+    AUTO_MODE.code: partial(_node_pools, kind=AUTO_MODE),
+}
 
 
 def of_lab(lab: "Lab") -> "Mapping[str, Capacity]":
@@ -26,5 +48,5 @@ def of_pool(lab: "Lab", pool: str) -> "Capacity":
 def connect(capacities: "Mapping[str, Capacity]", *, instances: bool) -> None:
     """Make the clients now, while a function starts; with `instances` that of EC2 too, which loads slowest."""
     for capacity in capacities.values():
-        if isinstance(capacity, NodeGroupCapacity):
+        if isinstance(capacity, Connecting):
             capacity.connect(instances=instances)

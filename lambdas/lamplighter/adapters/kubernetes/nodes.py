@@ -1,6 +1,6 @@
 """The cluster's nodes: read by pool as values, cordoned before they leave, and labelled."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
 from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, NOT_FOUND, Connection, Object
@@ -38,6 +38,17 @@ def protect(connection: Connection, node: str) -> None:
 def label(connection: Connection, node: str, labels: Mapping[str, str]) -> None:
     """Label the node; a deleted node is fine."""
     _patch(connection, node, {"metadata": {"labels": dict(labels)}})
+
+
+def delete_by_instance(connection: Connection, instances: Collection[str]) -> None:
+    """Delete the nodes of these instances. Only for nodes whose finalizer ends the instance."""
+    for item in connection.list("/api/v1/nodes"):
+        node = node_facts(item)
+        if node.instance in instances:
+            path = f"/api/v1/nodes/{node.name}"
+            answer = connection.ask("DELETE", path)
+            if answer.status != NOT_FOUND:
+                connection.expect(answer, "DELETE", path)
 
 
 def _patch(connection: Connection, node: str, body: Object) -> None:

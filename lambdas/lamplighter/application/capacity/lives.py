@@ -1,19 +1,50 @@
-"""When each node of a pool ran, as far as AWS remembers."""
+"""When each node of a pool ran, as far as AWS remembers, and for a kind that forgets, as sweeps have seen it."""
 
-from datetime import datetime
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.domain.billing.metering import NodeLife, runs
-from lamplighter.domain.capacity.evidence import Part, Seen
+from lamplighter.domain.capacity.evidence import Activity, Part, Seen
+from lamplighter.domain.capacity.kinds import KINDS, kind_of
+
+NOTED_FOR = timedelta(days=30)
+"""Longer than any lease, and shorter than the ledger keeps a life."""
 
 
 def nodes_lives(capacity: CapacityServices, pool: str, seen: Seen, now: datetime) -> tuple[NodeLife, ...]:
     """Every node's life of a pool that was seen."""
     history = capacity.see(pool, {Part.HISTORY}, seen)
-    return runs(history.activities, seen.instances, now)
+    return _lives(capacity, pool, history, now)
 
 
 def lives_of_pool(capacity: CapacityServices, pool: str, now: datetime) -> tuple[NodeLife, ...]:
     """Every node's life, without reading the members: a person who only looks may have no right to do so."""
-    seen = capacity.see(pool, {Part.SIZE, Part.INSTANCES, Part.HISTORY})
-    return runs(seen.activities, seen.instances, now)
+    kind = KINDS[kind_of(capacity.lab, pool)]
+    seen = capacity.see(pool, kind.history_needs | {Part.INSTANCES, Part.HISTORY})
+    return _lives(capacity, pool, seen, now)
+
+
+def note_lives(capacity: CapacityServices, pool: str, seen: Seen, now: datetime) -> None:
+    """Keep the lives of nodes that were seen, where nothing else remembers them. Writes what is new only."""
+    if KINDS[kind_of(capacity.lab, pool)].remembers or not seen.instances:
+        return
+    kept = {life.instance: life for life in capacity.ledger.lives(pool)}
+    lives = [life for life in runs((), seen.instances, now) if life.member]
+    news = [life for life in lives if kept.get(life.instance) != life]
+    if news:
+        capacity.ledger.keep_lives(pool, news, now)
+
+
+def _lives(capacity: CapacityServices, pool: str, seen: Seen, now: datetime) -> tuple[NodeLife, ...]:
+    if KINDS[kind_of(capacity.lab, pool)].remembers:
+        return runs(seen.activities, seen.instances, now)
+    kept = [life for life in capacity.ledger.lives(pool) if now - life.started < NOTED_FOR]
+    return runs([*_activities(kept), *seen.activities], seen.instances, now)
+
+
+def _activities(lives: Iterable[NodeLife]) -> Iterator[Activity]:
+    for life in lives:
+        yield Activity(life.instance, launches=True, began=life.started, ended=life.started)
+        if life.ended is not None:
+            yield Activity(life.instance, launches=False, began=life.ended, ended=life.ended)

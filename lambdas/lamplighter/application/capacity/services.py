@@ -26,7 +26,7 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.capacity import kinds
 from lamplighter.application import environment
 from lamplighter.domain.capacity.evidence import NOW, Part, Seen
-from lamplighter.domain.capacity.kinds import identity, kind_of
+from lamplighter.domain.capacity.kinds import KINDS, identity, kind_of
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.pool.adopted import as_found
 from lamplighter.domain.pool.target import Target, begun, target_at
@@ -34,6 +34,7 @@ from lamplighter.domain.schedules.of_leases import held_back
 from lamplighter.errors import BadInput
 
 if TYPE_CHECKING:
+    from lamplighter.domain.capacity.calls import TimedCall
     from lamplighter.domain.capacity.port import Capacity
     from lamplighter.lab.model import Lab
 
@@ -68,6 +69,12 @@ class CapacityServices:
     def missing(self, pool: str) -> BadInput:
         """That the capacity of a pool does not exist."""
         return BadInput(identity(self.lab, pool).missing)
+
+    def off_switch(self, pool: str, first: datetime) -> "tuple[TimedCall, ...]":
+        """The calls that bring a pool to zero with none of our code. BadInput where its capacity does not exist."""
+        needs = KINDS[kind_of(self.lab, pool)].off_switch_needs
+        seen = self.existing(pool, needs) if needs else Seen(kind_of(self.lab, pool))
+        return self.of(pool).off_switch(pool, first, seen)
 
     def max_nodes(self, pool: str, seen: Seen | None) -> int:
         """The maximum in the lab file, or that of AWS where an adopted pool has none there."""

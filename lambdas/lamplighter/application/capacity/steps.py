@@ -100,6 +100,9 @@ def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[s
     capacity.ledger.note_progress(pool, lease.id, Stage.NODES, mine, lease.nodes, now)
     if len(running) >= wanted:
         return _arrived(wanted, running, None)
+    if seen.on_demand:
+        # The lease is open for the pods that bring the nodes.
+        return _arrived(len(running), running, None)
     update = order.get("update_id")
     awaited = Awaited(wanted, len(members), since=asked, now=now, order=str(update) if update else None)
     shortage = capacity.of(pool).troubles(pool, awaited, seen)

@@ -11,6 +11,7 @@ from lamplighter import clock
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.capacity.evidence import Part
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.progress import BootStage, Noted, Stage
 from lamplighter.errors import BadInput
@@ -99,7 +100,6 @@ class Run:
     def staying(self, lab: Lab) -> frozenset[str]:
         """The instances of the pool that its controller lists and does not remove."""
         from lamplighter.adapters.capacity import kinds  # noqa: PLC0415 -- only where a pool keeps some of its nodes
-        from lamplighter.domain.capacity.evidence import Part  # noqa: PLC0415
 
         seen = kinds.of_pool(lab, self.pool).see(self.pool, {Part.MEMBERS})
         return frozenset(member.instance for member in seen.staying)

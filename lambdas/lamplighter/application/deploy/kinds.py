@@ -1,6 +1,9 @@
 """The deploy steps that only one kind of capacity has."""
 
-from lamplighter.application.deploy.node_group.steps import STEPS
+from lamplighter.application.deploy.node_group.steps import STEPS as OF_NODE_GROUPS
+from lamplighter.application.deploy.node_pool.steps import STEPS as OF_NODE_POOLS
+
+STEPS = {**OF_NODE_GROUPS, **OF_NODE_POOLS}
 
 __all__ = ["STEPS", "all_pools_are_reached"]
 

@@ -12,6 +12,7 @@ from lamplighter.application.capacity.sizes import Direction, Order, put_bounds_
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.guard.trail import earlier_breach
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.capacity.evidence import Part
 from lamplighter.domain.capacity.port import Removal
 from lamplighter.domain.capacity.zero import PROVEN
 from lamplighter.domain.commands.command import Command, Verb
@@ -23,6 +24,7 @@ from lamplighter.domain.guard.failsafe import FAILSAFE_MARGIN
 from lamplighter.domain.guard.incident import PAGES_EVERY, QUIET, pages_again, retry_after
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.pool.pool import Phase
+from lamplighter.domain.schedules.failsafe import bar_instant, failsafe_instant
 from lamplighter.domain.schedules.schedule import Start, start_name
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.reason import Reason, reason
@@ -150,6 +152,30 @@ def _restore_sizes(guard_services: GuardServices, facts: PoolFacts, _breach: Bre
     return True
 
 
+def _scale_back(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
+    """Nothing runs, so there is nothing to close: the size goes back to what leases justify."""
+    _order_zero(guard_services, facts.pool, breach.since or facts.now)
+    return True
+
+
+def _move_bar(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
+    """Move the launch bar as the present leases need it, as the only writer of the pool."""
+    capacity, pool = guard_services.capacity, facts.pool
+    with capacity.ledger.writing(pool, guard_services.holder, capacity.now()):
+        # An extension moves the bar before the lease: what the sweep saw in between is no fault.
+        leases, now = capacity.ledger.leases(pool), capacity.now()
+        until, bar = bar_instant(failsafe_instant(leases, now), now), capacity.see(pool, {Part.BAR}).bar
+        if bar is None or (bar.until == until if until > now else (bar.until or now) <= now):
+            return False
+        try:
+            capacity.of(pool).bar(pool, until)
+        except OutsideFailed as error:
+            not_moved = reason("guard.bar.not-moved", pool=pool, error=error.said)
+            _write_down(guard_services, pool, replace(breach, action=GuardAction.FAILED, reason=not_moved))
+            raise
+    return True
+
+
 def _switch_curfew(guard_services: GuardServices, facts: PoolFacts, _breach: Breach) -> bool:
     for name, enabled in facts.curfew.items():
         if enabled not in {None, facts.acting}:
@@ -216,11 +242,13 @@ def _lease(facts: PoolFacts, breach: Breach) -> Lease | None:
 
 
 def _earlier(guard_services: GuardServices, pool: str, breach: Breach, now: datetime) -> list[EarlierBreach]:
-    """Breaches of the same rule and lease since the day before, oldest first."""
+    """Breaches of the same rule, lease and subject since the day before, oldest first."""
     return [
         earlier_breach(entry)
         for entry in guard_services.capacity.ledger.audit(pool, now - PAGES_EVERY - QUIET)
-        if entry.details.get("rule") == breach.rule and entry.lease == breach.lease
+        if entry.details.get("rule") == breach.rule
+        and entry.lease == breach.lease
+        and entry.details.get("subject", "") == breach.subject
     ]
 
 
@@ -240,6 +268,7 @@ def _write_down(guard_services: GuardServices, pool: str, breach: Breach) -> Non
             details={
                 "rule": breach.rule.value,
                 "action": breach.action.value,
+                **({"subject": breach.subject} if breach.subject else {}),
                 **({"paged": "yes"} if paging else {}),
             },
         )
@@ -278,6 +307,8 @@ def _done(action: GuardAction, pool: str) -> Reason:
         GuardAction.REARM: reason("guard.did.rearm", pool=pool),
         GuardAction.DISARM: reason("guard.did.disarm", pool=pool),
         GuardAction.RESTORE_SIZES: reason("guard.did.restore-sizes", pool=pool),
+        GuardAction.SCALE_BACK: reason("guard.did.scale-back", pool=pool),
+        GuardAction.MOVE_BAR: reason("guard.did.move-bar", pool=pool),
         GuardAction.SWITCH_CURFEW: reason("guard.did.switch-curfew", pool=pool),
         GuardAction.PROTECT: reason("guard.did.protect", pool=pool),
         GuardAction.RESTORE: reason("guard.did.restore", pool=pool),
@@ -296,6 +327,8 @@ _DOES: Mapping[GuardAction, Callable[[GuardServices, PoolFacts, Breach], bool]] 
     GuardAction.REARM: _arm,
     GuardAction.DISARM: _arm,
     GuardAction.RESTORE_SIZES: _restore_sizes,
+    GuardAction.SCALE_BACK: _scale_back,
+    GuardAction.MOVE_BAR: _move_bar,
     GuardAction.SWITCH_CURFEW: _switch_curfew,
     GuardAction.PROTECT: _protect,
     GuardAction.RESTORE: _restore,

@@ -14,11 +14,12 @@ from lamplighter.application.guard.known import known
 from lamplighter.application.guard.kubernetes import note_nothing_runs, with_kubernetes
 from lamplighter.application.guard.overdrafts import overdrafts
 from lamplighter.application.guard.services import GuardServices, LabFacts
+from lamplighter.application.guard.shown import seen_anyhow
 from lamplighter.application.guard.trail import closing_since, earlier_breaches, incident
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause
-from lamplighter.domain.capacity.evidence import Changing, Part, Seen
-from lamplighter.domain.capacity.kinds import curfew_rails, identity, kind_of
+from lamplighter.domain.capacity.evidence import SWEPT, Changing, Part, Seen
+from lamplighter.domain.capacity.kinds import KINDS, curfew_rails, identity, kind_of
 from lamplighter.domain.granting.idleness import allowed
 from lamplighter.domain.guard.facts import MEMORY, PoolFacts
 from lamplighter.domain.guard.runs import OPENING_PATIENCE, STARTING_PATIENCE
@@ -43,14 +44,14 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
     """
     capacity = guard_services.capacity
     lab = capacity.lab
-    seen = capacity.see(pool)
+    unread: list[str] = []
+    seen = seen_anyhow(capacity, pool, unread, SWEPT)
     state = capacity.ledger.pool(pool)
     leases = tuple(capacity.ledger.leases(pool))
     now = capacity.now()
     trail = capacity.ledger.audit(pool, now - MEMORY)
     wanted = _wanted_failsafe(capacity, leases, now, pool, seen)
     failsafe = _found_failsafe(guard_services, pool, wanted, lab_facts)
-    unread: list[str] = []
     claimed = lab_facts.claims.get(identity(lab, pool).name, lab.name)
     facts = replace(
         known(capacity, pool, _with_change(capacity, pool, seen), leases, lab_facts.pauses or (), now=now),
@@ -68,6 +69,8 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
         opening_ended=_opening_ended(guard_services, leases, lab_facts.pauses, trail, now),
         overdrafts=_overdrafts(guard_services, pool, leases, now, unread),
         experiment=lab_facts.experiment,
+        # One pool tells of them, since they belong to none.
+        outside=lab_facts.outside if lab.node_pools[:1] == [pool] else (),
         unread=tuple(unread),
     )
     facts = replace(
@@ -172,7 +175,10 @@ def _wanted_failsafe(
 ) -> tuple[Schedule, ...]:
     """The failsafe that the leases need; none without leases or without a controller."""
     first = failsafe_instant(leases, now)
-    if first is None or not seen.exists or seen.controller is None:
+    needs_more = KINDS[kind_of(capacity.lab, pool)].off_switch_needs and (
+        not seen.exists or seen.controller is None
+    )
+    if first is None or needs_more:
         return ()
     return failsafe_schedules(pool, capacity.of(pool).off_switch(pool, first, seen))
 

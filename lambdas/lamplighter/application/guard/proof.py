@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter.application.guard.kubernetes import node_names
 from lamplighter.application.guard.services import GuardServices
+from lamplighter.application.guard.shown import seen_anyhow
 from lamplighter.application.run import drained, pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.capacity.evidence import Member, Part, Seen
@@ -44,7 +45,7 @@ def prove_zero(run: Mapping[str, object], guard_services: GuardServices) -> dict
     capacity = guard_services.capacity
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
-    seen = capacity.see(pool)
+    seen = seen_anyhow(capacity, pool, [])
     justified = capacity.target(pool, seen).nodes
     end_drains(guard_services, pool, seen, drained(run) if justified else None)
     zero = zero_of(seen, now, node_names(guard_services, pool), justified)
@@ -70,7 +71,7 @@ def mark_leaked(run: Mapping[str, object], guard_services: GuardServices) -> dic
     capacity = guard_services.capacity
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
-    seen = capacity.see(pool)
+    seen = seen_anyhow(capacity, pool, [])
     justified = capacity.target(pool, seen).nodes
     zero = zero_of(seen, now, node_names(guard_services, pool), justified)
     why = zero.reason(pool)

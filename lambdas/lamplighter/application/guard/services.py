@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from lamplighter.adapters.aws.capacity.claims import Claims
+from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.services import CapacityServices
+from lamplighter.application.guard.shown import outside_pools
 from lamplighter.data.texts import Texts
 from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.capacity.evidence import Instance
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.notices import notification
@@ -53,6 +56,9 @@ class GuardServices:
     """Starts the planner without waiting for it."""
     give_back: Callable[[str], None] = lambda _: None
     """Starts the cluster function, which gives back settings that no lease of a pool needs, without waiting for it."""
+
+    instances: Callable[[], Instances] = Instances
+    """EC2, for the instances that no pool's capacity reads."""
 
     invocation: str = ""
     """The invocation of the function; a slow sweep and the next one are two writers."""
@@ -110,6 +116,8 @@ class LabFacts:
     """By the name of a capacity: the lab that claims it."""
     pauses: tuple[Pause, ...] | None = None
     """The pauses that people ordered; None where the ledger could not be read."""
+    outside: tuple[Instance, ...] = ()
+    """GPU instances of the cluster that belong to no pool, where NodePools can start some."""
     failures: tuple[str, ...] = ()
     experiment: ExperimentRun | None = None
     """The experiment on the cluster that is not undone yet."""
@@ -140,6 +148,7 @@ def gather_lab(guard_services: GuardServices) -> LabFacts:
             lambda: guard_services.claims.of([identity(lab, pool).name for pool in lab.pools]), nothing
         ),
         pauses=read(lambda: tuple(ledger.pauses()), None),
+        outside=read(lambda: outside_pools(lab, guard_services.instances()), ()) if lab.node_pools else (),
         experiment=read(ledger.experiment_under_way, None),
         failures=tuple(failures),
     )

@@ -3,6 +3,7 @@
 Owns the order that keeps the laws: the failsafe is moved and read back first, the ledger written then.
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,8 +15,6 @@ from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.application.capacity.prices import known
 from lamplighter.application.capacity.services import CapacityServices, deployed
 from lamplighter.application.environment import ENVIRONMENT
-from lamplighter.domain.capacity.calls import AFTER_END
-from lamplighter.domain.capacity.evidence import SIZES
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms, terms
 from lamplighter.domain.money.budget import BudgetPeriod
@@ -23,6 +22,7 @@ from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.failsafe import (
     FIRES_WITHIN,
     RETRIED,
+    bar_instant,
     failsafe_instant,
     failsafe_schedules,
     schedule_names,
@@ -37,8 +37,10 @@ from lamplighter.domain.schedules.schedule import (
     open_schedule,
     warn_schedules,
 )
-from lamplighter.errors import TryLater
+from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.reason import reason
+
+_logger = logging.getLogger(__name__)
 
 LOOKS = 3
 EXPERIMENTS_SECONDS = 40
@@ -100,13 +102,26 @@ class LeaseServices:
                 self.failsafes.delete(names)
             else:
                 self._put_failsafe(pool, first, now, armed=first == state.failsafe_at)
-            self.capacity.of(pool).bar(pool, now if first is None else first - AFTER_END)
+            self.move_bar(pool, bar_instant(first, now))
             # Schedules know no generation: check again that the leases are the same.
             noted = first is not None and first == state.failsafe_at
             after = self.ledger.pool(pool) if noted else self.ledger.set_failsafe(pool, first)
             if (after.generation, after.failsafe_at) == (state.generation, first):
                 return first, (() if first is None else names)
         raise TryLater(reason("lease.failsafe-changes", pool=pool))
+
+    def move_bar(self, pool: str, until: datetime) -> None:
+        """Nodes start until then, and none from then on.
+
+        A bar that must open and does not is an error. Where it must shut, the close goes on: size zero and the failsafe
+        close the pool too, and the guard moves the bar again.
+        """
+        try:
+            self.capacity.of(pool).bar(pool, until)
+        except OutsideFailed as error:
+            if until > self.now():
+                raise
+            _logger.warning("the launch bar of pool %s is not shut: %s", pool, error)
 
     def let_it_fire(self, pool: PoolState, now: datetime) -> None:
         """Raises TryLater while a schedule of a pool's failsafe fires or retries: nothing can stop it.
@@ -160,8 +175,7 @@ class LeaseServices:
                 self.failsafes.put_and_read_back(shot)
 
     def _shots(self, pool: str, first: datetime) -> tuple[Schedule, ...]:
-        seen = self.capacity.existing(pool, SIZES)
-        return failsafe_schedules(pool, self.capacity.of(pool).off_switch(pool, first, seen))
+        return failsafe_schedules(pool, self.capacity.off_switch(pool, first))
 
 
 @cache

@@ -28,11 +28,15 @@ class Part(Enum):
     """The latest starts and ends of instances, and who raised the size where they tell."""
     HISTORY = auto()
     """All starts and ends that AWS remembers: the meter needs them."""
+    BAR = auto()
+    """Its launch bar, where the kind has one. Few functions may read it."""
 
 
 SIZES = frozenset({Part.SIZE, Part.MEMBERS})
 NOW = frozenset({Part.SIZE, Part.MEMBERS, Part.INSTANCES})
 """What runs and what is ordered. The controller is read before the instances."""
+SWEPT = NOW | {Part.BAR}
+"""What a sweep of the guard judges."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,10 @@ class Claim:
     instance: str = ""
     """Empty until an instance was launched for it."""
     created: datetime | None = None
+    zone: str = ""
     leaving: bool = False
+    ends_in_time: bool = True
+    """Whether its end has a time limit: without one a pod may hold its node for ever."""
     stages: Mapping[str, datetime] = field(default_factory=dict)
     """When its conditions became true: Launched, Registered, Initialized, and at its end Drained and so on."""
     trouble: HealthIssue | None = None
@@ -159,6 +166,8 @@ class Bar:
     """A launch bar as it stands: no node starts at or after `until`, and none at all where that is None."""
 
     until: datetime | None = None
+    wrong: Reason | None = None
+    """That the API server does not follow it, as a dry run showed."""
 
 
 @dataclass(frozen=True)
@@ -182,9 +191,11 @@ class Seen:
     activities: tuple[Activity, ...] = ()
     """Newest first."""
     bar: Bar | None = None
-    """None where the kind has none, or where SIZE was not read."""
+    """None where the kind has none, or where BAR was not read."""
     claims: tuple[Claim, ...] = ()
     """The claims of a NodePool, with MEMBERS; also those without an instance."""
+    on_demand: bool = False
+    """Whether pods bring its nodes: the size is then the most that may come, and nobody waits for them."""
     raised_by: Reason | None = None
     """How somebody raised the size past the order, where AWS tells."""
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from lamplighter.domain.capacity.evidence import Seen
+from lamplighter.domain.capacity.evidence import Part, Seen
 from lamplighter.domain.capacity.identity import Identity
 from lamplighter.domain.capacity.node_group import off_switch as of_groups
-from lamplighter.domain.capacity.node_group.kind import NodeGroupKind
+from lamplighter.domain.capacity.node_group.kind import NAME_TAG, NodeGroupKind
 from lamplighter.domain.capacity.node_pool import off_switch as of_node_pools
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
 from lamplighter.domain.capacity.zero import ZeroProof
@@ -23,6 +23,22 @@ NODE_GROUP = "node-group"
 
 class Kind(Protocol):
     """What is pure about a kind of capacity, and needed by those who have no AWS client."""
+
+    @property
+    def off_switch_needs(self) -> frozenset[Part]:
+        """What `off_switch` has to see of a pool; empty where names are enough."""
+
+    @property
+    def remembers(self) -> bool:
+        """Whether AWS remembers for as long as a lease may be when its instances ran. EC2 forgets after an hour."""
+
+    @property
+    def history_needs(self) -> frozenset[Part]:
+        """What HISTORY has to see of a pool first."""
+
+    @property
+    def shown_by_ec2(self) -> bool:
+        """Whether EC2 tells what runs even where the controller does not answer, and may end it."""
 
     def identity(self, lab: "Lab", pool: str) -> Identity:
         """What the pool's capacity is called."""
@@ -44,6 +60,12 @@ def kind_of(lab: "Lab", pool: str) -> str:
 def identity(lab: "Lab", pool: str) -> Identity:
     """What the capacity of a pool is called."""
     return KINDS[kind_of(lab, pool)].identity(lab, pool)
+
+
+def known_tags(lab: "Lab") -> list[Mapping[str, str]]:
+    """The EC2 tags of all that the lab file names: its pools, and the node groups that are always on."""
+    always_on = [{NAME_TAG: lab.always_on_name(group)} for group in lab.cluster.node_groups]
+    return [*(identity(lab, pool).tags for pool in lab.pools), *always_on]
 
 
 def zero(seen: Seen, at: datetime, kubernetes_nodes: tuple[str, ...] | None, justified: int = 0) -> ZeroProof:

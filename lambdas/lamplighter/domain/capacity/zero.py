@@ -4,10 +4,11 @@ This is the only definition. CloseLab's step ProveZero, the guard, a destroy and
 about the rest is theirs. Each kind of capacity fills the proof from what was seen.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from lamplighter.reasons.document import document, read
 from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 from lamplighter.values import instant
 
@@ -73,20 +74,35 @@ class ZeroProof:
             "desired": self.desired,
             "instances": list(self.instances),
             "kubernetes_nodes": list(self.kubernetes_nodes or ()),
+            **self._of_claims(),
         }
 
+    def _of_claims(self) -> dict[str, object]:
+        if self.nodeclaims is None:
+            return {}
+        return {"nodeclaims": list(self.nodeclaims), "remarks": [document(each) for each in self.remarks]}
+
     @classmethod
-    def from_json(cls, document: Mapping[str, object]) -> "ZeroProof":
+    def from_json(cls, kept: Mapping[str, object]) -> "ZeroProof":
         """Reads what to_json wrote; a document without an instant proves nothing."""
-        at = document.get("at")
-        nodes = _names(document.get("kubernetes_nodes"))
+        at = kept.get("at")
+        nodes = _names(kept.get("kubernetes_nodes"))
         return cls(
             at=instant.read(str(at)) if at else None,
-            desired=int(str(document.get("desired") or 0)),
-            instances=_names(document.get("instances")),
+            desired=int(str(kept.get("desired") or 0)),
+            instances=_names(kept.get("instances")),
             kubernetes_nodes=nodes if at or nodes else None,
+            nodeclaims=_names(kept["nodeclaims"]) if "nodeclaims" in kept else None,
+            remarks=tuple(_remarks(kept.get("remarks"))),
         )
 
 
 def _names(kept: object) -> tuple[str, ...]:
     return tuple(str(name) for name in kept) if isinstance(kept, list | tuple) else ()
+
+
+def _remarks(kept: object) -> Iterator[Reason]:
+    for each in kept if isinstance(kept, list | tuple) else ():
+        remark = read(each)
+        if isinstance(remark, Reason):
+            yield remark

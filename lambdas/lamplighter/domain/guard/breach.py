@@ -27,6 +27,9 @@ class Rule(StrEnum):
     FAILSAFE_LEFT = "failsafe-left"
     CURFEW_WRONG = "curfew-wrong"
     SIZES_CHANGED = "sizes-changed"
+    SIZE_WITHOUT_LEASE = "size-without-lease"
+    LAUNCH_BAR_WRONG = "launch-bar-wrong"
+    GPU_OUTSIDE_POOLS = "gpu-outside-pools"
     EXPERIMENT_OVERDUE = "experiment-overdue"
     SECOND_CLAIM = "second-claim"
     NODE_UNPROTECTED = "node-unprotected"
@@ -42,6 +45,8 @@ class GuardAction(StrEnum):
     REARM = "rearm"
     DISARM = "disarm"
     RESTORE_SIZES = "restore-sizes"
+    SCALE_BACK = "scale-back"
+    MOVE_BAR = "move-bar"
     SWITCH_CURFEW = "switch-curfew"
     PROTECT = "protect"
     RESTORE = "restore"
@@ -67,6 +72,8 @@ class Breach:
     instances: tuple[str, ...] = ()
     since: datetime | None = None
     """Since when it is wrong: after a while the guard takes the second rail."""
+    subject: str = ""
+    """What else than a lease it is about: of each such thing it is said and paged by itself."""
 
 
 @dataclass(frozen=True)

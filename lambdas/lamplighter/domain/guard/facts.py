@@ -79,6 +79,8 @@ class PoolFacts:
     """Leases that a pause keeps from opening although they should be open: they justify no node."""
     unprotected: tuple[str, ...] = ()
     """Leased nodes that a Cluster Autoscaler would remove as idle."""
+    outside: tuple[Instance, ...] = ()
+    """GPU instances of the cluster that belong to no pool of the lab; one of its pools has them."""
     unread: tuple[str, ...] = ()
     """What could not be read or calculated, and why: the rules that need it judge without it."""
     experiment: ExperimentRun | None = None

@@ -17,11 +17,12 @@ from dataclasses import replace
 
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.budget import reached
-from lamplighter.domain.guard.cluster import claims, unprotected
+from lamplighter.domain.guard.cluster import claims, outside, unprotected
 from lamplighter.domain.guard.curfew import curfew
 from lamplighter.domain.guard.experiments import experiments
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.failsafe import failsafe
+from lamplighter.domain.guard.launch_bar import launch_bar
 from lamplighter.domain.guard.leak import leak
 from lamplighter.domain.guard.leases import idle, too_long
 from lamplighter.domain.guard.nodes import leases_past_their_end, shortfall, strays, surplus
@@ -38,6 +39,7 @@ RULES: tuple[GuardRule, ...] = (
     surplus,
     strays,
     failsafe,
+    launch_bar,
     curfew,
     too_long,
     idle,
@@ -46,6 +48,7 @@ RULES: tuple[GuardRule, ...] = (
     closings,
     sizes,
     shortfall,
+    outside,
     unprotected,
     leak,
 )
@@ -70,6 +73,7 @@ ACTS = {
     GuardAction.CLOSE: reason("guard.act.close"),
     GuardAction.TERMINATE: reason("guard.act.terminate"),
     GuardAction.RESTORE_SIZES: reason("guard.act.restore-sizes"),
+    GuardAction.SCALE_BACK: reason("guard.act.scale-back"),
     GuardAction.WARN: reason("guard.act.warn"),
     GuardAction.MARK_LEAKED: reason("guard.act.mark-leaked"),
 }

@@ -30,6 +30,15 @@ def surplus(facts: PoolFacts) -> Iterator[Breach]:
     target = facts.target
     if facts.staying <= target.nodes or waited_for(facts):
         return
+    if not target.nodes and _only_a_size(facts):
+        yield Breach(
+            Rule.SIZE_WITHOUT_LEASE,
+            reason("guard.only-a-size", pool=facts.pool, nodes=facts.seen.size),
+            GuardAction.SCALE_BACK,
+            target=0,
+            since=facts.over_since,
+        )
+        return
     if target.nodes:
         yield Breach(
             Rule.MORE_NODES_THAN_LEASES,
@@ -60,8 +69,16 @@ def surplus(facts: PoolFacts) -> Iterator[Breach]:
     )
 
 
+def _only_a_size(facts: PoolFacts) -> bool:
+    """Whether somebody set a size and the launch bar let nothing start."""
+    return facts.seen.bar is not None and not facts.seen.claims and not facts.seen.existing
+
+
 def strays(facts: PoolFacts) -> Iterator[Breach]:
     """Instances with the pool's tags that its controller does not list, where the leases leave no room for them."""
+    if facts.seen.controller is None and waited_for(facts):
+        # The controller did not answer: a close of our own still drains them.
+        return
     surplus = facts.staying + len(facts.strays) - facts.target.nodes
     taken = tuple(stray.id for stray in facts.strays)[: max(0, surplus)]
     if taken:

@@ -1,4 +1,4 @@
-"""The sizes of a pool that the lab created: the guard puts back what somebody changed."""
+"""The sizes of a pool: the guard puts back what somebody changed of one that the lab created, and reports the rest."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -14,8 +14,11 @@ FORGOTTEN_AFTER = timedelta(minutes=30)
 
 
 def sizes(facts: PoolFacts) -> Iterator[Breach]:
-    """A minimum that would start nodes, or another maximum than the lab's."""
+    """A minimum that would start nodes, another maximum than the lab's, or a limit that somebody wrote over it."""
     seen = facts.seen
+    if seen.raised_by is not None and seen.exists and facts.staying <= facts.target.nodes:
+        # No node came of it: the launch bar holds, whatever the limit is.
+        yield Breach(Rule.SIZES_CHANGED, seen.raised_by, GuardAction.SAY)
     if not facts.ours or not seen.exists or waited_for(facts):
         return
     other_maximum = seen.maximum != facts.max_nodes and seen.ordered <= facts.max_nodes

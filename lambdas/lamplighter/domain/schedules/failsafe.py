@@ -31,6 +31,11 @@ def failsafe_instant(leases: Iterable[Lease], now: datetime) -> datetime | None:
     return max(ends).replace(microsecond=0) + AFTER_END if ends else None
 
 
+def bar_instant(first: datetime | None, now: datetime) -> datetime:
+    """Until when nodes may start where the failsafe first runs at `first`: the last end, or now without leases."""
+    return now if first is None else first - AFTER_END
+
+
 def failsafe_schedules(pool: str, calls: Sequence[TimedCall]) -> tuple[Schedule, ...]:
     """The four schedules of a pool, from the calls that its off switch gives."""
     return tuple(

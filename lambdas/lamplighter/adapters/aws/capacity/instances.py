@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import InstanceTypeDef
 
+CLUSTER_TAG = "eks:eks-cluster-name"
+"""On the instances of Karpenter and of EKS Auto Mode."""
+AUTO_SCALING_GROUP = "aws:autoscaling:groupName"
 # "User initiated (2026-11-20 12:14:18 GMT)": only here EC2 says when an instance ended.
 _ENDED = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 
@@ -33,17 +36,32 @@ class Instances:
         """Make the client now."""
         self._ec2  # noqa: B018 -- cached_property keeps it
 
-    def tagged(self, tags: Mapping[str, str], subject: str) -> tuple[Instance, ...]:
-        """Every instance with all of these tags, those that ended in the last hour included."""
-        found: list[Instance] = []
+    def tagged(
+        self, tags: Mapping[str, str], subject: str, controller: str = AUTO_SCALING_GROUP
+    ) -> tuple[Instance, ...]:
+        """Every instance with all of these tags, those that ended in the last hour included.
+
+        `controller` is the tag by which an instance names what started it.
+        """
+        found = [_instance(instance, controller) for instance in self._described(tags, subject)]
+        return tuple(sorted(found, key=lambda instance: (instance.launched, instance.id)))
+
+    def of_cluster(self, cluster: str) -> list[tuple[Instance, dict[str, str]]]:
+        """Every instance with a tag that a cluster's nodes have, with its tags."""
+        found: dict[str, tuple[Instance, dict[str, str]]] = {}
+        for key, value in ((f"kubernetes.io/cluster/{cluster}", "owned"), (CLUSTER_TAG, cluster)):
+            for instance in self._described({key: value}, cluster):
+                found[instance["InstanceId"]] = _instance(instance, AUTO_SCALING_GROUP), _tags(instance)
+        return list(found.values())
+
+    def _described(self, tags: Mapping[str, str], subject: str) -> "Iterator[InstanceTypeDef]":
         with outside("ec2:DescribeInstances", subject):
             pages = self._ec2.get_paginator("describe_instances").paginate(
                 Filters=[{"Name": f"tag:{key}", "Values": [value]} for key, value in tags.items()]
             )
             for page in pages:
                 for reservation in page["Reservations"]:
-                    found += [_instance(instance) for instance in reservation.get("Instances", [])]
-        return tuple(sorted(found, key=lambda instance: (instance.launched, instance.id)))
+                    yield from reservation.get("Instances", [])
 
     def template_type(self, template: str, version: str) -> str | None:
         """The instance type of a launch template; None where it has none."""
@@ -69,8 +87,12 @@ class Instances:
                     raise
 
 
-def _instance(found: "InstanceTypeDef") -> Instance:
-    tags = {tag.get("Key", ""): tag.get("Value", "") for tag in found.get("Tags", [])}
+def _tags(found: "InstanceTypeDef") -> dict[str, str]:
+    return {tag.get("Key", ""): tag.get("Value", "") for tag in found.get("Tags", [])}
+
+
+def _instance(found: "InstanceTypeDef", controller: str) -> Instance:
+    tags = _tags(found)
     state = found.get("State", {}).get("Name", "pending")
     ended = _ENDED.search(found.get("StateTransitionReason", ""))
     return Instance(
@@ -85,6 +107,6 @@ def _instance(found: "InstanceTypeDef") -> Instance:
             if ended and state in {"shutting-down", "terminated", "stopped"}
             else None
         ),
-        controller=tags.get("aws:autoscaling:groupName"),
+        controller=tags.get(controller),
         private_dns=found.get("PrivateDnsName", ""),
     )

@@ -4,6 +4,7 @@ Leaks, how long a pool is over or idle, watch and enforce, silenced pages, lease
 conditional, so that sweeps and people may cross each other.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -11,16 +12,31 @@ from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.changes import LedgerChanges
 from lamplighter.adapters.aws.ledger.table import Conflict
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.billing.metering import NodeLife
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import GRANTED, Lease
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
+from lamplighter.reasons.fields import from_document, to_document
 from lamplighter.reasons.reason import Said
 
+LIFE = "LIFE#"
 GPUS_SEEN_AGAIN = timedelta(minutes=1)
 
 
 class LedgerGuard(LedgerChanges):
     """The guard's part of the ledger."""
+
+    def lives(self, pool: str) -> list[NodeLife]:
+        """When the pool's nodes ran, as sweeps saw it; only of capacity whose past nobody else keeps."""
+        found = self._table.query(items.pool_key(pool), LIFE, f"{LIFE}~")
+        return [from_document(NodeLife, items.values(item)) for item in found]
+
+    def keep_lives(self, pool: str, lives: Iterable[NodeLife], now: datetime) -> None:
+        """Keep these lives; each replaces what was kept of its instance."""
+        pk, until = items.pool_key(pool), now + items.KEEP_CLOSED
+        self._table.put_all(
+            [items.item(pk, f"{LIFE}{life.instance}", to_document(life), until=until) for life in lives]
+        )
 
     def mark_leaked(self, pool: str, since: datetime, why: Said) -> bool:
         """The pool should be at zero and is not; True the first time, so that it is announced once."""

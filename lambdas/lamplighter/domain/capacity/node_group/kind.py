@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from lamplighter.domain.capacity.evidence import Seen
+from lamplighter.domain.capacity.evidence import SIZES, Part, Seen
 from lamplighter.domain.capacity.identity import Identity
 from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.reasons.reason import reason
@@ -22,6 +22,12 @@ class NodeGroupKind:
     """The kind of every pool that is a managed node group; `code` is its name in a lab file."""
 
     code: str
+    off_switch_needs: ClassVar[frozenset[Part]] = SIZES
+    """EKS alone knows the name of the Auto Scaling group."""
+    remembers: ClassVar[bool] = True
+    history_needs: ClassVar[frozenset[Part]] = frozenset({Part.SIZE})
+    shown_by_ec2: ClassVar[bool] = False
+    """Its group replaces what EC2 ends."""
 
     def identity(self, lab: "Lab", pool: str) -> Identity:
         """The names of a pool's node group, nodes and instances."""

@@ -1,13 +1,14 @@
 """The pure half of the port for NodePools: their names, and what proves one to be at zero."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from lamplighter.domain.capacity.evidence import Seen
+from lamplighter.domain.capacity.evidence import Part, Seen
 from lamplighter.domain.capacity.identity import Identity
 from lamplighter.domain.capacity.zero import ZeroProof
-from lamplighter.reasons.reason import reason
+from lamplighter.reasons.reason import Reason, reason
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
@@ -24,6 +25,13 @@ class NodePoolKind:
     code: str
     pool_tag: str
     """The EC2 tag with the NodePool's name, which nobody but the controller may set."""
+    started_tag: str
+    """An EC2 tag of instances that the controller started. Karpenter sets it when the node has joined."""
+    shown_by_ec2: bool
+    """AWS lets nobody end the instances of Auto Mode."""
+    off_switch_needs: ClassVar[frozenset[Part]] = frozenset()
+    remembers: ClassVar[bool] = False
+    history_needs: ClassVar[frozenset[Part]] = frozenset()
 
     def identity(self, lab: "Lab", pool: str) -> Identity:
         """The names of a pool's NodePool, nodes and instances."""
@@ -42,18 +50,35 @@ class NodePoolKind:
     ) -> ZeroProof:
         """The proof: EC2 has no instance with the pool's tags, and nothing is ordered.
 
-        A claim or a node without an instance costs nothing.
+        Karpenter keeps a claim and a node until it has ended their instance, and for ever where it is dead. Without an
+        instance they cost nothing: a remark.
         """
+        exist = {instance.id for instance in seen.existing}
+        hosts = exist | {instance.private_dns for instance in seen.existing}
+        nodes = tuple(kubernetes_nodes or ())
+        alone = tuple(name for name in nodes if name not in hosts)
+        empty = tuple(claim.name for claim in seen.claims if claim.instance not in exist)
         return ZeroProof(
             at=at,
             desired=max(seen.controller.size if seen.controller else 0, seen.ordered),
             instances=tuple(instance.id for instance in seen.existing),
-            members=tuple(member.instance for member in seen.members),
-            kubernetes_nodes=kubernetes_nodes,
+            kubernetes_nodes=None
+            if kubernetes_nodes is None
+            else tuple(name for name in nodes if name in hosts),
             nodeclaims=tuple(claim.name for claim in seen.claims),
+            remarks=tuple(_remarks(empty, alone)),
             justified=justified,
         )
 
 
-KARPENTER = NodePoolKind("karpenter", "karpenter.sh/nodepool")
-AUTO_MODE = NodePoolKind("auto-mode", "eks:kubernetes-node-pool-name")
+def _remarks(claims: tuple[str, ...], nodes: tuple[str, ...]) -> Iterator[Reason]:
+    if claims:
+        yield reason("guard.zero.claims-alone", names=claims)
+    if nodes:
+        yield reason("guard.zero.nodes-alone", names=nodes)
+
+
+KARPENTER = NodePoolKind("karpenter", "karpenter.sh/nodepool", "karpenter.sh/nodeclaim", shown_by_ec2=True)
+AUTO_MODE = NodePoolKind(
+    "auto-mode", "eks:kubernetes-node-pool-name", "aws:ec2:managed-launch", shown_by_ec2=False
+)

@@ -1,0 +1,249 @@
+"""The port for NodePools: Karpenter or EKS Auto Mode starts and ends instances, the API server bars their starts."""
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from lamplighter import clock
+from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.adapters.capacity.node_pool.claims import Claims
+from lamplighter.adapters.capacity.node_pool.events import launch_events
+from lamplighter.adapters.capacity.node_pool.launch_bar import LaunchBar
+from lamplighter.adapters.capacity.node_pool.lock import Lock
+from lamplighter.adapters.capacity.node_pool.node_pools import NodePools
+from lamplighter.adapters.kubernetes.connection import Connection, connect
+from lamplighter.adapters.kubernetes.nodes import delete_by_instance
+from lamplighter.domain.capacity import kinds
+from lamplighter.domain.capacity.calls import TimedCall, timed
+from lamplighter.domain.capacity.evidence import NOW, Bar, Claim, Instance, Part, Seen
+from lamplighter.domain.capacity.node_pool import launch_bar, off_switch, probe, sizing
+from lamplighter.domain.capacity.node_pool import seen as neutral
+from lamplighter.domain.capacity.node_pool.kind import KARPENTER, NodePoolKind
+from lamplighter.domain.capacity.node_pool.roles import launching_role
+from lamplighter.domain.capacity.node_pool.shortage import explain
+from lamplighter.domain.capacity.port import Removal
+from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import Reason, reason
+
+if TYPE_CHECKING:
+    from lamplighter.domain.capacity.node_pool.evidence import NodePool
+    from lamplighter.domain.capacity.port import Awaited
+    from lamplighter.domain.capacity.shortage import Shortage
+    from lamplighter.domain.capacity.zero import ZeroProof
+    from lamplighter.lab.model import Lab
+
+GRACE = timedelta(minutes=10)
+"""For the claims of an adopted NodePool without a grace of its own."""
+MACHINE = "FAILSAFE_MACHINE_ARN"
+
+
+class NodePoolCapacity:
+    """The NodePools of one kind in a lab. The connection and each client are made on first use."""
+
+    def __init__(self, lab: "Lab", kind: NodePoolKind) -> None:
+        self._lab, self._kind = lab, kind
+
+    @cached_property
+    def kubernetes(self) -> Connection:
+        return connect(self._lab.cluster_name)
+
+    @cached_property
+    def instances(self) -> Instances:
+        return Instances()
+
+    @property
+    def node_pools(self) -> NodePools:
+        return NodePools(self.kubernetes)
+
+    @property
+    def claims(self) -> Claims:
+        return Claims(self.kubernetes)
+
+    def connect(self, *, instances: bool) -> None:
+        """Make the client of EC2 now. Kubernetes is asked for on first use: most events need none."""
+        if instances:
+            self.instances.connect()
+
+    def see(self, pool: str, parts: Collection[Part] = NOW, known: Seen | None = None) -> Seen:
+        """What Kubernetes and EC2 have now, asked in this order."""
+        seen = known or Seen(self._kind.code)
+        name = self._name(pool)
+        if not {Part.SIZE, Part.MEMBERS, Part.MAKE}.isdisjoint(parts):
+            seen = self._with_node_pool(pool, seen, parts)
+        if Part.BAR in parts:
+            seen = replace(seen, bar=self._standing_bar(pool))
+        if Part.INSTANCES in parts or (Part.HISTORY in parts and not seen.instances):
+            tags, subject = kinds.identity(self._lab, pool).tags, f"{self._lab.cluster_name}/{name}"
+            found = self.instances.tagged(tags, subject, self._kind.started_tag)
+            seen = replace(seen, instances=_by_claims(found, seen.claims, name))
+        if Part.LATEST in parts or Part.HISTORY in parts:
+            seen = replace(seen, activities=neutral.activities(seen.instances))
+        return seen
+
+    def bar(self, pool: str, until: datetime) -> None:
+        """Move the launch bar, and read it back by a claim that the API server does not keep.
+
+        OutsideFailed where the answer is another than it must be: no policy stands, or it does not follow.
+        """
+        bar, now = self._bar(pool), clock.now()
+        standing = bar.read().until
+        shut = until <= now and (standing is None or standing <= now)
+        if not shut and standing != until.replace(microsecond=0):
+            bar.write(until)
+        wrong = self._wrong_bar(pool, until)
+        if wrong is not None:
+            raise OutsideFailed(wrong, "launch bar", launch_bar.policy_name(self._lab))
+
+    def order(
+        self,
+        pool: str,
+        size: int,
+        seen: Seen,
+        *,
+        maximum: int | None = None,
+        insist: bool = False,  # noqa: ARG002 -- a NodePool is never busy with another change
+    ) -> str | None:
+        """Write the size. What a living controller was refused before, it tries anew."""
+        staying = neutral.staying(seen.claims)
+        if maximum is None and seen.ordered == size and (len(staying) >= size or not seen.exists):
+            return None
+        node_pool = self.node_pools.read(self._name(pool))
+        if node_pool is None:
+            return None
+        if size > 0 and size >= seen.ordered:
+            self._unlock(pool)
+        if maximum is None and node_pool.static and node_pool.replicas == size:
+            self.node_pools.write(node_pool.name, sizing.anew(node_pool, size, len(staying), clock.now()))
+        else:
+            self.node_pools.write(node_pool.name, [sizing.to(node_pool, size, maximum)])
+        if size == 0 and not node_pool.static:
+            self._end(staying)
+        return None
+
+    def remove(self, pool: str, instances: Sequence[str], why: Removal, seen: Seen) -> None:
+        """Remove instances by their claims; strays in EC2, where the kind allows it."""
+        if not instances or (why is not Removal.STRAY and seen.controller is None):
+            return
+        if why is Removal.STRAY and self._kind is KARPENTER:
+            self.instances.terminate(instances)
+            return
+        # Read anew: a second try takes none twice.
+        claims = [claim for claim in self.claims.of(self._name(pool)) if claim.instance in instances]
+        node_pool = self.node_pools.read(self._name(pool))
+        match why:
+            case Removal.FEWER if node_pool is not None:
+                self._fewer(node_pool, neutral.staying(claims))
+            case Removal.REPLACED if node_pool is not None:
+                self._end(neutral.staying(claims))
+            case Removal.STRAY:
+                self._end_managed(instances, claims)
+            case Removal.DRAINED:
+                for claim in claims:
+                    self.claims.end_by(claim.name, clock.now())
+
+    def troubles(self, pool: str, awaited: "Awaited", seen: Seen) -> "Shortage | None":
+        """Why fewer nodes came, by the claims' own conditions and the events about refused launches."""
+        if not seen.exists or awaited.have >= awaited.wanted:
+            return None
+        return explain(awaited, seen, launch_events(self.kubernetes, self._name(pool)))
+
+    def off_switch(self, pool: str, first: datetime, seen: Seen) -> tuple[TimedCall, ...]:  # noqa: ARG002 -- by name
+        """The lab's state machine, on one rail at each instant."""
+        may = off_switch.may_switch_off(self._lab, pool)
+        calls = off_switch.calls(os.environ[MACHINE], pool, self._kind.code, may_switch_off=may)
+        return timed(first, calls)
+
+    def zero(
+        self, seen: Seen, at: datetime, kubernetes_nodes: tuple[str, ...] | None, justified: int = 0
+    ) -> "ZeroProof":
+        """The proof of this kind."""
+        return kinds.zero(seen, at, kubernetes_nodes, justified)
+
+    def _name(self, pool: str) -> str:
+        return self._lab.node_pool_name(pool)
+
+    def _bar(self, pool: str) -> LaunchBar:
+        return LaunchBar(self.kubernetes, launch_bar.parameter_name(self._lab, pool))
+
+    def _with_node_pool(self, pool: str, seen: Seen, parts: Collection[Part]) -> Seen:
+        node_pool = self.node_pools.read(self._name(pool))
+        dynamic = node_pool is not None and not node_pool.static
+        claims = seen.claims
+        if Part.MEMBERS in parts or dynamic:
+            claims = self.claims.of(self._name(pool))
+        seen = replace(seen, claims=claims)
+        if Part.SIZE in parts or Part.MAKE in parts:
+            seen = neutral.with_sizes(seen, node_pool, claims, self._lab.pools[pool].max_nodes)
+        if Part.MEMBERS in parts:
+            seen = replace(seen, controller=neutral.controller(seen, node_pool, claims))
+        if Part.MAKE in parts and node_pool is not None:
+            seen = replace(seen, make=neutral.make(node_pool))
+        return seen
+
+    def _standing_bar(self, pool: str) -> Bar:
+        bar = self._bar(pool).read()
+        return replace(bar, wrong=self._wrong_bar(pool, bar.until))
+
+    def _wrong_bar(self, pool: str, until: datetime | None) -> Reason | None:
+        """That the API server takes or refuses a claim against the bar; None where it follows, or where none acts."""
+        node_pool = self.node_pools.read(self._name(pool))
+        # The API server only notes what the bar of a watched pool would refuse.
+        if node_pool is None or self._lab.mode(pool) != "enforce":
+            return None
+        policy, claims = launch_bar.policy_name(self._lab), self.claims
+        opens = until is not None and until > clock.now()
+        takes = claims.admitted(dict(probe.claim(node_pool)), policy)
+        if takes and not opens:
+            return reason("guard.bar.missing", pool=pool, policy=policy)
+        if opens and not takes:
+            return reason("guard.bar.does-not-open", pool=pool, policy=policy, until=until or "")
+        # Where it is open, a pass alone proves nothing: there may be no bar.
+        ours = self._lab.pools[pool].existing is None
+        if opens and ours and claims.admitted(dict(probe.claim(node_pool, ends=False)), policy):
+            return reason("guard.bar.missing", pool=pool, policy=policy)
+        return None
+
+    def _unlock(self, pool: str) -> None:
+        """Remove the lock of a failsafe that fired. IAM takes a moment: `troubles` waits for it."""
+        role = launching_role(self._lab, pool)
+        if role is not None:
+            Lock(role).remove(pool)
+
+    def _fewer(self, node_pool: "NodePool", claims: Sequence[Claim]) -> None:
+        """Limit, claims, size, in this order: so these very nodes go, and none comes in their place."""
+        if not claims:
+            return
+        taken = len(claims)
+        self.node_pools.write(node_pool.name, [sizing.before_fewer(node_pool, taken)])
+        self._end(claims)
+        self.node_pools.write(node_pool.name, sizing.after_fewer(node_pool, taken))
+
+    def _end(self, claims: Sequence[Claim]) -> None:
+        """Delete claims. One without a grace gets one, or a pod could hold its node for ever."""
+        for claim in claims:
+            if not claim.ends_in_time:
+                self.claims.end_by(claim.name, clock.now() + GRACE)
+            self.claims.delete(claim.name)
+
+    def _end_managed(self, instances: Sequence[str], claims: Sequence[Claim]) -> None:
+        """AWS lets nobody terminate instances of Auto Mode: they end with their claim or their node."""
+        for claim in claims:
+            self.claims.end_by(claim.name, clock.now())
+            self.claims.delete(claim.name)
+        alone = {*instances} - {claim.instance for claim in claims}
+        if alone:
+            delete_by_instance(self.kubernetes, alone)
+
+
+def _by_claims(found: Sequence[Instance], claims: Sequence[Claim], name: str) -> tuple[Instance, ...]:
+    """An instance that has not joined yet has no tag of its claim: the claim itself names it."""
+    listed = {claim.instance for claim in claims}
+    return tuple(
+        replace(instance, controller=name)
+        if instance.controller is not None or instance.id in listed
+        else instance
+        for instance in found
+    )

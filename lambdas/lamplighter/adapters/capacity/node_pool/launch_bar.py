@@ -1,0 +1,37 @@
+"""The parameter of a pool's launch bar: a ConfigMap in our namespace that says until when its nodes may start."""
+
+from datetime import datetime
+
+from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, NOT_FOUND, Connection
+from lamplighter.domain.capacity.evidence import Bar
+from lamplighter.domain.capacity.node_pool.launch_bar import KEY, NAMESPACE
+from lamplighter.errors import BadInput
+from lamplighter.values import instant
+
+PATH = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
+
+
+class LaunchBar:
+    """The bar of one pool, by the name of its ConfigMap."""
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self._connection, self._name = connection, name
+        self._path = f"{PATH}/{name}"
+
+    def read(self) -> Bar:
+        """The bar as it stands. Without its ConfigMap or its instant the policy lets nothing start."""
+        written = (self._connection.get(self._path).get("data") or {}).get(KEY)
+        try:
+            return Bar(instant.read(written)) if written else Bar()
+        except BadInput:
+            return Bar()
+
+    def write(self, until: datetime) -> None:
+        """Move the bar. A lost ConfigMap is made again."""
+        data = {KEY: instant.written(until.replace(microsecond=0))}
+        answer = self._connection.ask("PATCH", self._path, body={"data": data}, content_type=MERGE_PATCH)
+        if answer.status == NOT_FOUND:
+            made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": self._name}, "data": data}
+            self._connection.expect(self._connection.ask("POST", PATH, body=made), "POST", PATH)
+            return
+        self._connection.expect(answer, "PATCH", self._path)

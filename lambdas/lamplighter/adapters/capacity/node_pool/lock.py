@@ -1,0 +1,26 @@
+"""Removes the failsafe's lock from the role that launches a pool's instances. It can do nothing else to a role."""
+
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.domain.capacity.node_pool.lock import policy_name
+
+if TYPE_CHECKING:
+    from mypy_boto3_iam import IAMClient
+
+
+class Lock:
+    """The lock on one role."""
+
+    def __init__(self, role: str, iam: "IAMClient | None" = None) -> None:
+        self._role = role
+        self._iam: IAMClient = iam or client("iam")
+
+    def remove(self, pool: str) -> None:
+        """Remove the pool's lock. A role without it is fine."""
+        with outside("iam:DeleteRolePolicy", f"{self._role}, {policy_name(pool)}"):
+            try:
+                self._iam.delete_role_policy(RoleName=self._role, PolicyName=policy_name(pool))
+            except self._iam.exceptions.ClientError as error:
+                if error_code(error) != "NoSuchEntity":
+                    raise

@@ -1,0 +1,81 @@
+"""NodePools through the API server: reads one, and writes the patches of domain/capacity/node_pool/sizing.py."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, Connection, Object
+from lamplighter.adapters.kubernetes.nodes import instant
+from lamplighter.domain.capacity.evidence import HealthIssue
+from lamplighter.domain.capacity.node_pool.evidence import NodeClass, NodePool
+from lamplighter.domain.capacity.node_pool.sizing import KEPT, WRITTEN, Patch
+
+PATH = "/apis/karpenter.sh/v1/nodepools/{name}"
+MANAGER = "lamplighter"
+"""Our name as a field manager: by it the object tells when we last wrote to it."""
+KEEPS_FROM_STARTING = ("NodeClassReady", "ValidationSucceeded")
+
+
+class NodePools:
+    """The NodePools of one cluster."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def read(self, name: str) -> NodePool | None:
+        """The NodePool as the API server has it now; None where it does not exist."""
+        found = self._connection.get(PATH.format(name=name))
+        return _node_pool(found) if found else None
+
+    def write(self, name: str, patches: Iterable[Patch]) -> None:
+        """One patch after the other."""
+        path = PATH.format(name=name)
+        for patch in patches:
+            answer = self._connection.ask(
+                "PATCH",
+                path,
+                body=dict(patch),
+                query={"fieldManager": MANAGER},
+                content_type=MERGE_PATCH,
+            )
+            self._connection.expect(answer, "PATCH", path)
+
+
+def _node_pool(found: Object) -> NodePool:
+    metadata, spec = found["metadata"], found["spec"]
+    notes, template = metadata.get("annotations") or {}, spec["template"]["spec"]
+    reference = template["nodeClassRef"]
+    return NodePool(
+        name=metadata["name"],
+        node_class=NodeClass(reference["group"], reference["kind"], reference["name"]),
+        replicas=spec.get("replicas"),
+        limit=_number((spec.get("limits") or {}).get("nodes")),
+        kept_limit=_number(notes.get(KEPT)),
+        written_limit=_number(notes.get(WRITTEN)),
+        requirements={
+            each["key"]: tuple(each.get("values") or ())
+            for each in template.get("requirements") or []
+            if each.get("operator") == "In"
+        },
+        grace=template.get("terminationGracePeriod"),
+        issues=tuple(_issues(found.get("status") or {})),
+        leaving="deletionTimestamp" in metadata,
+        sized_at=_sized_at(metadata.get("managedFields") or []),
+    )
+
+
+def _number(written: object) -> int | None:
+    """A whole number; None for anything that is none, such as a quantity with a unit."""
+    return int(str(written)) if str(written).isdecimal() else None
+
+
+def _issues(status: Object) -> Iterable[HealthIssue]:
+    for condition in status.get("conditions") or []:
+        if condition.get("type") in KEEPS_FROM_STARTING and condition.get("status") == "False":
+            yield HealthIssue(str(condition.get("reason", "")), str(condition.get("message", "")))
+
+
+def _sized_at(managed: Iterable[Object]) -> datetime | None:
+    ours = [
+        instant(entry["time"]) for entry in managed if entry.get("manager") == MANAGER and "time" in entry
+    ]
+    return max(ours, default=None)

@@ -1,0 +1,1 @@
+"""Deploy steps that only pools that are NodePools have."""

@@ -1,0 +1,28 @@
+"""A NodeClaim that only asks the launch bar: the API server judges it as a dry run and keeps nothing.
+
+Without a grace the bar refuses the claim of a NodePool of ours whatever the time is. So an open bar, too, shows that it
+stands.
+"""
+
+from collections.abc import Mapping
+
+from lamplighter.domain.capacity.node_pool.evidence import NodePool
+from lamplighter.domain.capacity.node_pool.kind import LABEL
+
+TYPE = "node.kubernetes.io/instance-type"
+GRACE = "10m"
+
+
+def claim(node_pool: NodePool, *, ends: bool = True) -> Mapping[str, object]:
+    """A claim as the NodePool's controller would make it; without `ends`, one that may never end."""
+    types = node_pool.requirements.get(TYPE) or ("g5.xlarge",)
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"generateName": "lamplighter-asks-", "labels": {LABEL: node_pool.name}},
+        "spec": {
+            "nodeClassRef": vars(node_pool.node_class),
+            "requirements": [{"key": TYPE, "operator": "In", "values": list(types)}],
+            **({"terminationGracePeriod": node_pool.grace or GRACE} if ends else {}),
+        },
+    }

@@ -1,0 +1,22 @@
+"""The IAM role that launches a pool's instances: the failsafe's lock is put on it, and an opening removes the lock."""
+
+from typing import TYPE_CHECKING
+
+from lamplighter.domain.capacity.node_pool.kind import KARPENTER
+from lamplighter.values.role_name import role_name
+
+if TYPE_CHECKING:
+    from lamplighter.lab.model import Lab
+
+CONTROLLER, CONTROL_PLANE = "karpenter", "control-plane"
+
+
+def launching_role(lab: "Lab", pool: str) -> str | None:
+    """The role's name; None where the lab does not know it, and so nobody puts a lock on it."""
+    if lab.pools[pool].kind != KARPENTER.code:
+        # Auto Mode launches with the cluster's role.
+        return None if lab.cluster.existing else role_name(lab.name, lab.region, CONTROL_PLANE)
+    karpenter = lab.cluster.karpenter
+    if karpenter is not None and not karpenter.existing:
+        return role_name(lab.name, lab.region, CONTROLLER)
+    return karpenter.role if karpenter is not None else None

@@ -1,0 +1,88 @@
+"""A NodePool as the port shows it: from what Kubernetes and EC2 say to values that fit every kind."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from lamplighter.domain.capacity.evidence import (
+    Activity,
+    Change,
+    Changing,
+    Claim,
+    Controller,
+    Instance,
+    Make,
+    Member,
+    Seen,
+)
+from lamplighter.domain.capacity.node_pool import sizing
+from lamplighter.domain.capacity.node_pool.evidence import NodePool
+from lamplighter.domain.capacity.node_pool.probe import TYPE
+from lamplighter.reasons.reason import Reason, reason
+
+
+def with_sizes(seen: Seen, node_pool: NodePool | None, claims: tuple[Claim, ...], most: int) -> Seen:
+    """With its size and bounds. `most` is the lab's maximum, for a NodePool without a limit of its own."""
+    if node_pool is None:
+        return replace(seen, exists=False, ordered=0, minimum=0, maximum=0, change=None, health=())
+    return replace(
+        seen,
+        exists=True,
+        ordered=sizing.ordered(node_pool, len(staying(claims))),
+        minimum=0,
+        maximum=sizing.maximum(node_pool) or most,
+        change=Change(Changing.DELETING) if node_pool.leaving else None,
+        health=node_pool.issues,
+        on_demand=not node_pool.static,
+        raised_by=raised_by(node_pool),
+    )
+
+
+def controller(seen: Seen, node_pool: NodePool | None, claims: tuple[Claim, ...]) -> Controller | None:
+    """The NodePool as that which starts the nodes and lists them."""
+    if node_pool is None:
+        return None
+    size = sizing.ordered(node_pool, len(staying(claims)))
+    return Controller(node_pool.name, 0, seen.maximum, size, tuple(map(member, launched(claims))))
+
+
+def staying(claims: Iterable[Claim]) -> tuple[Claim, ...]:
+    """The claims that nobody has deleted."""
+    return tuple(claim for claim in claims if not claim.leaving)
+
+
+def launched(claims: Iterable[Claim]) -> tuple[Claim, ...]:
+    """The claims for which an instance was launched."""
+    return tuple(claim for claim in claims if claim.instance)
+
+
+def member(claim: Claim) -> Member:
+    """A claim with an instance. One that leaves without a time limit may wait for its pods for ever."""
+    waits = claim.leaving and not claim.ends_in_time
+    return Member(claim.instance, claim.zone, claim.leaving, waits_for_drain=waits)
+
+
+def make(node_pool: NodePool) -> Make:
+    """What its nodes are made of, as far as it allows one type only."""
+    types = node_pool.requirements.get(TYPE, ())
+    return Make(instance_type=types[0] if len(types) == 1 else "")
+
+
+def raised_by(node_pool: NodePool) -> Reason | None:
+    """That somebody wrote the limit of a dynamic NodePool over the lab's."""
+    if not sizing.written_over(node_pool) or node_pool.written_limit is None:
+        return None
+    found = node_pool.limit if node_pool.limit is not None else reason("guard.raised.no-limit")
+    return reason("guard.raised.limit", name=node_pool.name, limit=found, written=node_pool.written_limit)
+
+
+def activities(instances: Iterable[Instance]) -> tuple[Activity, ...]:
+    """Starts and ends, newest first. Nothing else than EC2 remembers them, and EC2 for an hour after an end."""
+    found = []
+    for instance in instances:
+        if instance.controller is None:
+            # The controller did not start it: no lease pays for it.
+            continue
+        found.append(Activity(instance.id, launches=True, began=instance.launched, ended=instance.launched))
+        if instance.ended is not None:
+            found.append(Activity(instance.id, launches=False, began=instance.ended, ended=instance.ended))
+    return tuple(sorted(found, key=lambda activity: activity.began, reverse=True))

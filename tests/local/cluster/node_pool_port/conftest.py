@@ -1,0 +1,42 @@
+"""The fixture `stage`: a pool that is a NodePool, on the control plane of all tests of the cluster."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY, EmbeddedAws
+from stacks.charts.kept import karpenter_crd_chart, kept_versions
+from tests.local.cluster.node_pool_port.stage import NodePoolStage
+from tests.local.conftest import Aws
+
+
+@pytest.fixture(scope="session")
+def definitions(helm) -> None:
+    """Karpenter's definitions, from the chart that a deploy uploads."""
+    chart = str(karpenter_crd_chart(kept_versions()[-1]))
+    done = helm("upgrade", "--install", "karpenter-crd", chart, "--namespace", "kube-system", "--wait")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def stage(
+    definitions, control_plane, clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[NodePoolStage]:
+    embedded = EmbeddedAws(clock, tmp_path, "ap-northeast-2")
+    embedded.start()
+    for name, value in {
+        "AWS_ENDPOINT_URL": embedded.endpoint,
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY_ID,
+        "AWS_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
+        "AWS_DEFAULT_REGION": "ap-northeast-2",
+        "LAMPLIGHTER_INSTANT": str(clock.path),
+        "FAILSAFE_MACHINE_ARN": "arn:aws:states:ap-northeast-2:123456789012:stateMachine:lab-failsafe",
+    }.items():
+        monkeypatch.setenv(name, value)
+    stage = NodePoolStage(control_plane, Aws(embedded))
+    stage.capacity.bar("gpu", stage.now() + timedelta(days=2))
+    yield stage
+    stage.clear()
+    embedded.stop()

@@ -1,0 +1,186 @@
+"""NodePools on the embedded cloud do what every kind of capacity does, under the real launch bar."""
+
+import pytest
+
+from lamplighter.adapters.capacity.node_pool.capacity import NodePoolCapacity
+from lamplighter.adapters.capacity.node_pool.claims import ENDS_AT
+from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.domain.capacity.evidence import Bar, Part
+from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE
+from lamplighter.domain.capacity.port import Removal
+from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
+from tests.local.cluster.functions import Token
+from tests.local.cluster.lab import await_true, pass_time
+from tests.local.cluster.node_pool_port.controller import CLAIMS, POOLS
+from tests.local.cluster.node_pool_port.stage import LAB, PATHS, NodePoolStage, install, node_pool
+from tests.unit.capacity.conformance import MINUTE, Conformance
+
+
+class TestNodePools(Conformance):
+    """The behaviours of every kind."""
+
+    a_node_is_a_remark = True
+
+
+def test_without_a_lease_no_claim_is_born(stage: NodePoolStage) -> None:
+    stage.capacity.bar("gpu", stage.now())
+    stage.capacity.order("gpu", 2, stage.capacity.see("gpu"))
+
+    stage.settle()
+
+    seen = stage.capacity.see("gpu")
+    assert (seen.size, seen.claims, seen.instances) == (2, (), ())
+    assert "no lease for NodePool lab-gpu" in stage.controller.refused_claims[0]
+
+
+def test_what_the_bar_refused_starts_with_the_next_order(stage: NodePoolStage) -> None:
+    stage.capacity.bar("gpu", stage.now())
+    stage.capacity.order("gpu", 2, stage.capacity.see("gpu"))
+    stage.settle()
+    stage.capacity.bar("gpu", stage.now() + 60 * MINUTE)
+    before = stage.changes()
+
+    stage.capacity.order("gpu", 2, stage.capacity.see("gpu"))
+    stage.settle()
+
+    assert stage.changes() > before
+    assert len(stage.capacity.see("gpu").alive) == 2
+
+
+# --- the launch bar ------------------------------------------------------------------------------
+
+
+def test_the_bar_is_seen_as_it_stands(stage: NodePoolStage) -> None:
+    until = (stage.now() + 60 * MINUTE).replace(microsecond=0)
+    stage.capacity.bar("gpu", until)
+
+    assert stage.capacity.see("gpu", {Part.BAR}).bar == Bar(until)
+
+
+def test_a_shut_bar_is_shut_already(stage: NodePoolStage) -> None:
+    stage.capacity.bar("gpu", stage.now())
+    changes = stage.changes()
+
+    pass_time(60)
+    stage.capacity.bar("gpu", stage.now())
+
+    assert stage.changes() == changes
+    assert not stage.admitted()
+
+
+def test_a_lost_parameter_lets_nothing_start_and_is_made_again(stage: NodePoolStage) -> None:
+    stage.kubernetes.delete(f"{PATHS['ConfigMap']}/lab-gpu")
+    assert not stage.admitted()
+    assert stage.capacity.see("gpu", {Part.BAR}).bar == Bar(None)
+
+    stage.capacity.bar("gpu", stage.now() + 60 * MINUTE)
+
+    assert stage.admitted()
+
+
+def test_a_pool_without_its_binding_never_opens_and_the_guard_sees_why(stage: NodePoolStage) -> None:
+    binding = f"{PATHS['ValidatingAdmissionPolicyBinding']}/lab-gpu"
+    stage.capacity.bar("gpu", stage.now())
+    stage.kubernetes.delete(binding)
+    await_true(stage.admitted, "the API server forgets the binding")
+
+    seen = stage.capacity.see("gpu", {Part.BAR})
+    with pytest.raises(OutsideFailed, match="lab-launch-bar refuses nothing"):
+        stage.capacity.bar("gpu", stage.now() + 60 * MINUTE)
+
+    assert seen.bar is not None
+    assert seen.bar.wrong == reason("guard.bar.missing", pool="gpu", policy="lab-launch-bar")
+    install(stage.kubernetes)
+    await_true(lambda: stage.capacity.see("gpu", {Part.BAR}).bar.wrong is None, "the bar acts again")  # type: ignore[union-attr]
+
+
+# --- the lock ------------------------------------------------------------------------------------
+
+
+def test_an_opening_takes_the_failsafes_lock_off(stage: NodePoolStage) -> None:
+    [_, _, ends, _] = stage.capacity.off_switch("gpu", stage.now(), stage.capacity.see("gpu"))
+    stage.call(ends)
+    stage.capacity.order("gpu", 0, stage.capacity.see("gpu"))
+
+    stage.capacity.order("gpu", 2, stage.capacity.see("gpu"))
+    stage.settle()
+
+    assert len(stage.capacity.see("gpu").alive) == 2
+
+
+# --- what does not answer ------------------------------------------------------------------------
+
+
+def test_without_kubernetes_ec2_still_shows_what_runs(stage: NodePoolStage) -> None:
+    stage.capacity.order("gpu", 2, stage.capacity.see("gpu"))
+    stage.settle()
+    stage.capacity.kubernetes = Connection("https://127.0.0.1:1", stage.authority, Token("functions"))
+
+    with pytest.raises(OutsideFailed, match=r"GET /apis/karpenter\.sh/v1/nodepools/lab-gpu"):
+        stage.capacity.see("gpu")
+
+    seen = stage.capacity.see("gpu", {Part.INSTANCES})
+    assert len(seen.alive) == 2
+    assert all(instance.controller for instance in seen.alive)
+
+
+# --- a NodePool of somebody else -----------------------------------------------------------------
+
+
+def test_a_dynamic_pool_is_closed_by_its_limit_and_its_claims_get_a_grace(stage: NodePoolStage) -> None:
+    theirs = dynamic_pool(stage)
+    claim = stage.claim("other")
+    seen = theirs.see("other")
+    assert (seen.ordered, seen.maximum, [one.ends_in_time for one in seen.claims]) == (1, 5, [False])
+    assert seen.on_demand
+
+    theirs.order("other", 0, seen)
+
+    found = stage.kubernetes.get(f"{CLAIMS}/{claim}")
+    assert "deletionTimestamp" in found["metadata"]
+    assert ENDS_AT in found["metadata"]["annotations"]
+    assert stage.kubernetes.get(f"{POOLS}/lab-other")["spec"]["limits"] == {"nodes": "0"}
+    assert theirs.see("other").maximum == 5
+
+
+def test_a_limit_that_gitops_wrote_back_is_told(stage: NodePoolStage) -> None:
+    theirs = dynamic_pool(stage)
+    theirs.order("other", 2, theirs.see("other"))
+
+    stage.kubernetes.merge(f"{POOLS}/lab-other", {"spec": {"limits": {"nodes": "5"}}})
+
+    assert theirs.see("other").raised_by == reason("guard.raised.limit", name="lab-other", limit=5, written=2)
+
+
+def dynamic_pool(stage: NodePoolStage) -> NodePoolCapacity:
+    """The pool `other` as a NodePool whose nodes pods bring, with a limit of 5 nodes."""
+    document = node_pool("lab-other", most=5)
+    del document["spec"]["replicas"]
+    del document["spec"]["template"]["spec"]["terminationGracePeriod"]
+    document["spec"]["disruption"] = {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "30s"}
+    stage.kubernetes.request("POST", POOLS, document)
+    return stage.capacity
+
+
+# --- Auto Mode -----------------------------------------------------------------------------------
+
+
+def test_an_instance_of_auto_mode_ends_with_its_claim_or_its_node(stage: NodePoolStage) -> None:
+    auto = NodePoolCapacity(LAB, AUTO_MODE)
+    auto.kubernetes = stage.capacity.kubernetes
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "i-0aaa"},
+        "spec": {"providerID": "aws:///ap-northeast-2a/i-0aaa"},
+    }
+    stage.kubernetes.request("POST", "/api/v1/nodes", node)
+    stage.capacity.order("gpu", 1, stage.capacity.see("gpu"))
+    stage.settle()
+    [claim] = stage.capacity.see("gpu").claims
+
+    auto.remove("gpu", (claim.instance, "i-0aaa"), Removal.STRAY, stage.capacity.see("gpu"))
+
+    assert "deletionTimestamp" in stage.kubernetes.get(f"{CLAIMS}/{claim.name}")["metadata"]
+    assert stage.kubernetes.find("/api/v1/nodes/i-0aaa") is None

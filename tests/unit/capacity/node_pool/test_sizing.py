@@ -1,0 +1,96 @@
+"""What is written to a NodePool for an order or a removal."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.capacity.node_pool import sizing
+from lamplighter.domain.capacity.node_pool.evidence import NodeClass, NodePool
+from lamplighter.domain.capacity.node_pool.seen import raised_by
+from lamplighter.reasons.reason import in_english
+
+NOW = datetime(2026, 11, 20, 20, tzinfo=UTC)
+CLASS = NodeClass("karpenter.k8s.aws", "EC2NodeClass", "lab-gpu")
+STATIC = NodePool("lab-gpu", CLASS, replicas=2, limit=2)
+DYNAMIC = NodePool("theirs", CLASS, limit=5)
+
+
+def after(node_pool: NodePool, *patches: sizing.Patch) -> NodePool:
+    """The NodePool with these merge patches."""
+    for patch in patches:
+        spec: Any = patch["spec"]
+        metadata: Any = patch.get("metadata", {})
+        notes = metadata.get("annotations", {})
+        if "limits" in spec:
+            limit = spec["limits"]["nodes"]
+            node_pool = replace(node_pool, limit=None if limit is None else int(limit))
+        if "replicas" in spec:
+            node_pool = replace(node_pool, replicas=spec["replicas"])
+        if sizing.KEPT in notes:
+            kept = notes[sizing.KEPT]
+            node_pool = replace(node_pool, kept_limit=None if kept is None else int(kept))
+        if sizing.WRITTEN in notes:
+            node_pool = replace(node_pool, written_limit=int(notes[sizing.WRITTEN]))
+    return node_pool
+
+
+def test_taking_one_node_lowers_the_limit_first_and_gives_it_back_last() -> None:
+    before = after(STATIC, sizing.before_fewer(STATIC, 1))
+    assert (before.replicas, before.limit, sizing.maximum(before)) == (2, 1, 2)
+
+    first, last = sizing.after_fewer(STATIC, 1)
+    assert (after(before, first).replicas, after(before, first).limit) == (1, 1)
+    assert after(before, first, last) == replace(STATIC, replicas=1)
+
+
+def test_a_removal_that_was_cut_off_keeps_the_maximum_and_the_next_order_gives_the_limit_back() -> None:
+    cut_off = after(STATIC, sizing.before_fewer(STATIC, 1))
+
+    assert after(cut_off, sizing.to(cut_off, 1)) == replace(STATIC, replicas=1)
+
+
+def test_a_size_that_waits_for_a_refused_start_is_asked_for_anew_and_never_below_what_is_there() -> None:
+    [fewer, again] = sizing.anew(STATIC, 2, 1, NOW)
+
+    assert after(STATIC, fewer).replicas == 1
+    assert after(STATIC, fewer, again) == STATIC
+
+
+@pytest.mark.parametrize(
+    ("size", "claims", "minutes"),
+    [(2, 2, None), (2, 0, 0.5), (1, 0, None)],
+    ids=["all are there", "written just now", "another size"],
+)
+def test_a_size_is_not_asked_for_anew_without_need(size: int, claims: int, minutes: float | None) -> None:
+    sized_at = None if minutes is None else NOW - timedelta(minutes=minutes)
+
+    assert sizing.anew(replace(STATIC, sized_at=sized_at), size, claims, NOW) == ()
+
+
+def test_a_dynamic_pool_is_opened_and_closed_by_its_limit_and_keeps_its_owners() -> None:
+    opened = after(DYNAMIC, sizing.to(DYNAMIC, 2))
+    closed = after(opened, sizing.to(opened, 0))
+
+    assert (opened.limit, sizing.ordered(opened, 0), sizing.maximum(opened)) == (2, 2, 5)
+    assert (closed.limit, sizing.ordered(closed, 0), sizing.maximum(closed)) == (0, 0, 5)
+
+
+def test_a_dynamic_pool_that_the_lab_never_sized_orders_what_it_has() -> None:
+    assert sizing.ordered(DYNAMIC, 3) == 3
+    assert not sizing.written_over(DYNAMIC)
+
+
+def test_a_limit_that_somebody_wrote_over_the_labs_orders_nothing_and_is_told() -> None:
+    closed = after(DYNAMIC, sizing.to(DYNAMIC, 0))
+
+    back = replace(closed, limit=5)
+
+    assert sizing.ordered(back, 0) == 0
+    said = raised_by(back)
+    assert said is not None
+    assert in_english(said) == (
+        "somebody set limits.nodes of NodePool theirs to 5, as GitOps does; the lab had written 0"
+    )
+    assert raised_by(closed) is None

@@ -1,0 +1,61 @@
+"""What proves a NodePool to be at zero: EC2 does. A claim or a node without an instance is a remark."""
+
+from datetime import UTC, datetime
+
+from lamplighter.domain.capacity.evidence import Claim, Controller, Instance, Member, Seen
+from lamplighter.domain.capacity.node_pool.kind import KARPENTER
+from lamplighter.domain.capacity.zero import ZeroProof
+from lamplighter.reasons.reason import in_english
+
+NOW = datetime(2026, 11, 20, 20, tzinfo=UTC)
+
+
+def instance(name: str, state: str = "running") -> Instance:
+    return Instance(name, "g5.xlarge", "a", state, NOW, None, "lab-gpu", f"ip-{name}.internal")
+
+
+def seen(*instances: Instance, claims: tuple[Claim, ...] = (), size: int = 0) -> Seen:
+    members = tuple(Member(claim.instance) for claim in claims if claim.instance)
+    controller = Controller("lab-gpu", 0, 2, size, members)
+    return Seen("karpenter", True, size, 0, 2, None, (), controller, instances, claims=claims)
+
+
+def test_claims_and_nodes_that_a_dead_karpenter_left_are_remarks_of_the_proof() -> None:
+    left = (Claim("lab-gpu-12345", "i-1", leaving=True), Claim("lab-gpu-67890"))
+
+    proof = KARPENTER.zero(seen(instance("i-1", "terminated"), claims=left), NOW, ("ip-i-1.internal",))
+
+    assert proof.proven
+    assert [in_english(remark) for remark in proof.remarks] == [
+        "NodeClaims without an instance: lab-gpu-12345 and lab-gpu-67890",
+        "nodes in Kubernetes without an instance: ip-i-1.internal",
+    ]
+    assert (proof.nodeclaims, proof.kubernetes_nodes) == (("lab-gpu-12345", "lab-gpu-67890"), ())
+
+
+def test_an_instance_that_shuts_down_speaks_against_zero_with_its_claim_and_its_node() -> None:
+    going = (Claim("lab-gpu-12345", "i-1", leaving=True),)
+
+    proof = KARPENTER.zero(seen(instance("i-1", "shutting-down"), claims=going), NOW, ("ip-i-1.internal",))
+
+    assert (proof.proven, proof.instances, proof.remarks) == (False, ("i-1",), ())
+
+
+def test_replicas_alone_speak_against_zero() -> None:
+    assert not KARPENTER.zero(seen(size=1), NOW, ()).proven
+
+
+def test_a_receipt_keeps_the_claims_and_the_remarks() -> None:
+    proof = KARPENTER.zero(seen(claims=(Claim("lab-gpu-12345"),)), NOW, ())
+
+    kept = proof.to_json()
+
+    assert kept["nodeclaims"] == ["lab-gpu-12345"]
+    assert ZeroProof.from_json(kept) == proof
+
+
+def test_the_receipt_of_a_node_group_has_neither() -> None:
+    kept = ZeroProof(NOW, kubernetes_nodes=()).to_json()
+
+    assert set(kept) == {"at", "desired", "instances", "kubernetes_nodes"}
+    assert ZeroProof.from_json(kept).nodeclaims is None
