@@ -54,6 +54,8 @@ LEAD = timedelta(hours=3)
 #: Virtual seconds between two checks of the system nodes, and after which they count as failed.
 LOOK_EVERY = 5.0
 GIVE_UP_AFTER = 1800.0
+#: The rate of a lab with Karpenter, whose controller has timers of its own: they count real seconds.
+KARPENTER_RATE = 1.0
 ADMINISTRATOR = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 COMPLETE = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
 # Imported objects stay. No garbage collection needs to look at them: the last one, over all that moto holds, would take
@@ -65,9 +67,10 @@ atexit.register(gc.freeze)
 class Cloud:
     """One in a process. `start` is the first instant (default: now).
 
-    `rate` is the most virtual seconds in a real one; without it, as many as the machine can. After `up`, time stands
-    still for the thread that called it, except while it waits on the clock. So everything that it does and sees in
-    between is at one instant. `work` is a folder for its files; without one it makes its own and deletes it at the end.
+    `rate` is the most virtual seconds in a real one; without it, as many as the machine can, or KARPENTER_RATE for a
+    lab with Karpenter. After `up`, time stands still for the thread that called it, except while it waits on the clock.
+    So everything that it does and sees in between is at one instant. `work` is a folder for its files; without one it
+    makes its own and deletes it at the end.
     `found` is called when an adopted cluster exists and nothing of the lab does. `slack` gives a Slack app to a lab
     that has none. A Slack always exists, at `slack`. `durations` says how long functions take in the lab's time,
     instead of the model. `release` is deployed at first instead of the synthesised assembly: another release of the
@@ -98,6 +101,7 @@ class Cloud:
         self._release = release
         self._slack_channel = CHANNEL if slack else None
         self._fleet: Fleet | None = None
+        self._karpenter: Controllers | None = None
         with ExitStack() as undo:  # also after an interrupt in here
             if work is None:
                 work = Path(tempfile.mkdtemp(prefix="lamplighter-"))
@@ -143,6 +147,13 @@ class Cloud:
             raise OutsideFailed("the embedded cloud is not up yet")
         return self._fleet
 
+    @property
+    def karpenter(self) -> Controllers:
+        """The real controllers of Karpenter's pods, after `up`."""
+        if self._karpenter is None:
+            raise OutsideFailed("the embedded cloud is not up yet")
+        return self._karpenter
+
     def logs(self, function: str) -> str:
         """All lines that a function has written."""
         return self.aws.runtime.logs(function)
@@ -174,8 +185,9 @@ class Cloud:
         self._deploy(built)
         # Slack waits three seconds, and this machine may be slower than AWS.
         self.aws.functions.warm_up("-slack")
-        if self._rate is not None:
-            self.clock.set_rate(self._rate)
+        rate = self._rate or (KARPENTER_RATE if self.lab.cluster.karpenter else None)
+        if rate is not None:
+            self.clock.set_rate(rate)
             self.clock.hurry(False)
         return self.endpoints()
 
@@ -303,7 +315,7 @@ class Cloud:
     def _run_karpenter(self, fleet: Fleet) -> None:
         """Lets Karpenter's pods run the real controller, in the name of their service account and its role."""
         plane = self.control_plane
-        self.karpenter = Controllers(
+        self._karpenter = controllers = Controllers(
             plane.admin(),
             plane.ca_pem,
             self._work / "karpenter",
@@ -315,8 +327,8 @@ class Cloud:
             },
             credentials=partial(self.aws.moto_additions.pod_identity.environment, self.lab.cluster_name),
         )
-        self._undo.callback(self.karpenter.stop)
-        fleet.run_real(IMAGE, self.karpenter.start, lambda: self.karpenter.starting)
+        self._undo.callback(controllers.stop)
+        fleet.run_real(IMAGE, controllers.start, lambda: controllers.starting)
 
     def _deploy(self, assembly: Assembly) -> None:
         """Deploys the cluster's stack before the first instant, and the other stacks after it."""

@@ -17,7 +17,7 @@ _CHILD_PROCESS = Path(__file__).parents[2] / "child_process.py"
 _LOOK = 0.2
 #: Real seconds in which it serves even on a busy machine; 8 to 44 were seen.
 _START_SECONDS = 120.0
-#: Real seconds for an orderly end, in which it gives up its leadership.
+#: Real seconds for its end after the signal TERM.
 _END_SECONDS = 5.0
 
 
@@ -62,7 +62,7 @@ class ControllerProcess:
         return not (self.serves or self.ended) and time.monotonic() < self._deadline
 
     def stop(self) -> None:
-        """Ends it in order, as a kubelet ends a container, and kills it if that takes long."""
+        """Sends TERM, as a kubelet does to a container, and kills it if its end takes long."""
         self._process.terminate()
         try:
             self._process.wait(_END_SECONDS)

@@ -28,6 +28,23 @@ def test_it_ends_with_its_pod_and_comes_back_with_the_next(karpenter: Karpenter)
     assert after is not before
 
 
+def test_a_controller_that_is_killed_is_started_again_in_its_pod(karpenter: Karpenter) -> None:
+    karpenter.await_ready()
+    [before] = karpenter.controllers.running
+    [pod] = karpenter.pods()
+
+    before.kill()
+
+    def again() -> bool:
+        return [one.serves for one in karpenter.controllers.running] == [True]
+
+    await_true(again, "a new controller serves")
+    [after] = karpenter.pods()
+    assert after["metadata"]["uid"] == pod["metadata"]["uid"]
+    assert after["status"]["containerStatuses"][0]["restartCount"] == 1
+    assert before not in karpenter.controllers.running
+
+
 def test_what_its_role_may_not_do_it_cannot_do(karpenter: Karpenter) -> None:
     karpenter.scale(0)
     await_true(lambda: not karpenter.pods(), "no pod of Karpenter is left")
