@@ -32,9 +32,7 @@ class ControllerProcess:
         say: Callable[[str], None],
         changed: Callable[[], None],
     ) -> None:
-        self.serves = False
-        self.status: int | None = None
-        """The exit status, once it has ended."""
+        self._served = False
         self._say = say
         self._changed = changed
         self._health_port = int(environment["HEALTH_PROBE_PORT"])
@@ -53,8 +51,17 @@ class ControllerProcess:
             threading.Thread(target=work, name=f"karpenter {name}", daemon=True).start()
 
     @property
+    def status(self) -> int | None:
+        """The exit status, once it has ended."""
+        return self._process.poll()
+
+    @property
     def ended(self) -> bool:
         return self.status is not None
+
+    @property
+    def serves(self) -> bool:
+        return self._served and not self.ended
 
     @property
     def starting(self) -> bool:
@@ -79,16 +86,15 @@ class ControllerProcess:
         assert self._process.stdout is not None  # noqa: S101  asked for above
         for line in self._process.stdout:
             self._say(line.rstrip("\n"))
-        self.serves, self.status = False, self._process.wait()
+        self._process.wait()
         self._changed()
 
     def _await_service(self) -> None:
         """Asks as the readiness probe of the chart does."""
         while not self.ended and not self._healthy():
             time.sleep(_LOOK)
-        if not self.ended:
-            self.serves = True
-            self._changed()
+        self._served = True
+        self._changed()
 
     def _healthy(self) -> bool:
         connection = HTTPConnection("127.0.0.1", self._health_port, timeout=5)

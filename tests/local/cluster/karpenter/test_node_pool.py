@@ -46,6 +46,7 @@ def test_one_replica_is_one_instance_with_the_tags_of_its_pool(pool: Karpenter) 
     assert tags["eks:eks-cluster-name"] == CLUSTER
 
 
+@pytest.mark.long
 def test_no_replica_is_no_instance(pool: Karpenter) -> None:
     _scale(pool, 1)
     await_true(lambda: _launched(pool), "a NodeClaim was launched")
