@@ -96,7 +96,7 @@ class ServiceContext:
     def arn(self, service: str, resource: str) -> str:
         return f"arn:aws:{service}:{self.region}:{self.account_id}:{resource}"
 
-    def _client(self, service: str, role: str, session_tags: Tags) -> BaseClient:
+    def _client(self, service: str, role: str, session_tags: Tags = ()) -> BaseClient:
         key = (service, role, session_tags)
         with self._lock:
             client = self._clients.get(key)

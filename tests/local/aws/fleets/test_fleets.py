@@ -68,6 +68,19 @@ def test_the_cheapest_type_is_tried_first(lab):
     assert lab.fleet("g5.2xlarge", "g5.xlarge")["Instances"][0]["InstanceType"] == "g5.xlarge"
 
 
+def test_priorities_outweigh_prices_where_the_strategy_says_so(lab):
+    named = {"LaunchTemplateName": "karpenter.k8s.aws/1", "Version": "$Latest"}
+    subnet = lab.subnets[ZONES[0]]
+    overrides = [
+        {"InstanceType": kind, "SubnetId": subnet, "Priority": priority}
+        for kind, priority in (("g5.xlarge", 2.0), ("g5.2xlarge", 1.0))
+    ]
+    configs = [{"LaunchTemplateSpecification": named, "Overrides": overrides}]
+    strategy = {"AllocationStrategy": "prioritized"}
+    fleet = lab.fleet(LaunchTemplateConfigs=configs, OnDemandOptions=strategy)
+    assert fleet["Instances"][0]["InstanceType"] == "g5.2xlarge"
+
+
 def test_a_spot_instance_has_a_request_id(lab):
     instance = lab.instance(lab.fleet(spot=True))
     assert instance["InstanceLifecycle"] == "spot"
