@@ -115,14 +115,16 @@ class Launcher:
             TagSpecifications=[{"ResourceType": "launch-template", "Tags": tags}],
         )
         named: Document = {"LaunchTemplateName": template}
+        choices: Document = {
+            "LaunchTemplateSpecification": {**named, "Version": "$Latest"},
+            "Overrides": overrides,
+        }
         try:
             return self._call(
                 cluster,
                 "create_fleet",
                 Type="instant",
-                LaunchTemplateConfigs=[
-                    {"LaunchTemplateSpecification": {**named, "Version": "$Latest"}, "Overrides": overrides}
-                ],
+                LaunchTemplateConfigs=[choices],
                 TargetCapacitySpecification={
                     "TotalTargetCapacity": 1,
                     "DefaultTargetCapacityType": capacity,
