@@ -96,33 +96,35 @@ class Launcher:
         self, cluster: Document, pool: str, capacity: str, overrides: list[Document], resolved: Resolved
     ) -> Document:
         context, name = self._context, cluster["name"]
-        iam.refuse_untrusted(cluster["roleArn"], EKS, context.state, tagged=True)
-        credentials = iam.assume(cluster["roleArn"], "eks-auto-mode", context.region, {CLUSTER: name})
         tags = [
             {"Key": key, "Value": value}
             for key, value in {CLUSTER: name, POOL: pool, CLASS: resolved.name, **dict(resolved.tags)}.items()
         ]
         template = f"eks-auto-mode-{pool}-{context.clock.time():.6f}"
-        ec2 = context.client_of("ec2", credentials)
-        ec2.create_launch_template(
+        data = {
+            "ImageId": self._image(overrides[0]["InstanceType"]),
+            "IamInstanceProfile": {"Name": resolved.profile},
+            **_network(resolved),
+            "MetadataOptions": {"HttpTokens": "required", "HttpPutResponseHopLimit": 1},
+        }
+        self._call(
+            cluster,
+            "create_launch_template",
             LaunchTemplateName=template,
-            LaunchTemplateData={
-                "ImageId": self._image(overrides[0]["InstanceType"]),
-                "IamInstanceProfile": {"Name": resolved.profile},
-                **_network(resolved),
-                "MetadataOptions": {"HttpTokens": "required", "HttpPutResponseHopLimit": 1},
-            },
+            LaunchTemplateData=data,
             TagSpecifications=[{"ResourceType": "launch-template", "Tags": tags}],
         )
+        named: Document = {"LaunchTemplateName": template}
+        choices: Document = {
+            "LaunchTemplateSpecification": {**named, "Version": "$Latest"},
+            "Overrides": overrides,
+        }
         try:
-            answer: Document = ec2.create_fleet(
+            return self._call(
+                cluster,
+                "create_fleet",
                 Type="instant",
-                LaunchTemplateConfigs=[
-                    {
-                        "LaunchTemplateSpecification": {"LaunchTemplateName": template, "Version": "$Latest"},
-                        "Overrides": overrides,
-                    }
-                ],
+                LaunchTemplateConfigs=[choices],
                 TargetCapacitySpecification={
                     "TotalTargetCapacity": 1,
                     "DefaultTargetCapacityType": capacity,
@@ -133,8 +135,13 @@ class Launcher:
                 ],
             )
         finally:
-            context.call("ec2", "delete_launch_template", {"LaunchTemplateName": template})
-        return answer
+            context.call("ec2", "delete_launch_template", named)
+
+    def _call(self, cluster: Document, operation: str, **request: object) -> Document:
+        """One call to EC2 as the cluster's role."""
+        of_session = ((CLUSTER, str(cluster["name"])),)
+        role = cluster["roleArn"]
+        return self._context.call("ec2", operation, request, role=role, by=EKS, session_tags=of_session)
 
     def _taken(self, cluster: Document, instance: str, capacity: str) -> Launched:
         """Marks the instance as EKS's own: only EKS ends it from now on."""

@@ -15,7 +15,7 @@ from botocore.config import Config
 
 from local.aws.api.own_services import Document
 from local.aws.authorization.state import State
-from local.aws.iam import Credentials, Service, assume, refuse_untrusted
+from local.aws.iam import Service, assume, refuse_untrusted
 from local.clock import VirtualClock
 
 #: One try, because a retry of the SDK would sleep in real time. It is as long as the longest function (15 minutes).
@@ -68,20 +68,10 @@ class ServiceContext:
         it.
         """
         if role and by is not None:
-            refuse_untrusted(role, by, self.state)
+            refuse_untrusted(role, by, self.state, tagged=bool(session_tags))
         answer: Document = getattr(self._client(service, role, session_tags), operation)(**request)
         answer.pop("ResponseMetadata", None)
         return answer
-
-    def client_of(self, service: str, credentials: Credentials) -> Any:
-        """A client with the credentials of a session. Each call makes a new one."""
-        given = {
-            "aws_access_key_id": credentials.access_key_id,
-            "aws_secret_access_key": credentials.secret_access_key,
-            "aws_session_token": credentials.session_token,
-        }
-        with self._lock:
-            return self._new_client(service, given)
 
     def end_instances(self, instances: list[str]) -> None:
         """Ends instances as Auto Scaling does: `DisableApiTermination` stops people, but not Auto Scaling."""

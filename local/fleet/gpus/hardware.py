@@ -35,6 +35,11 @@ _MODELS = {
     "A100": Gpu("NVIDIA A100-SXM4-40GB", 40960, "ampere", (8, 0)),
     "H100": Gpu("NVIDIA H100 80GB HBM3", 81559, "hopper", (9, 0)),
     "H200": Gpu("NVIDIA H200", 143771, "hopper", (9, 0)),
+    # From here on the names and the memory are an estimate.
+    "B200": Gpu("NVIDIA B200", 183359, "blackwell", (10, 0)),
+    "B300": Gpu("NVIDIA B300", 275040, "blackwell", (10, 3)),
+    "RTX PRO 4500": Gpu("NVIDIA RTX PRO 4500 Blackwell", 32623, "blackwell", (12, 0)),
+    "RTX PRO Server 6000": Gpu("NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887, "blackwell", (12, 0)),
 }
 
 

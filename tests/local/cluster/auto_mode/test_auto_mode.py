@@ -82,6 +82,23 @@ def test_a_deny_on_the_clusters_role_by_the_pools_tag_bars_its_launches(auto):
     await_true(lambda: auto.instances("running"), "the claim is launched after all")
 
 
+def test_a_cluster_role_that_trusts_no_session_tags_launches_nothing(auto):
+    known = auto.call("iam", "get_role", RoleName=CLUSTER_ROLE)["Role"]["AssumeRolePolicyDocument"]
+    (statement,) = known["Statement"]
+    without = json.dumps({**known, "Statement": [{**statement, "Action": ["sts:AssumeRole"]}]})
+    auto.call("iam", "update_assume_role_policy", RoleName=CLUSTER_ROLE, PolicyDocument=without)
+    auto.scale(1)
+
+    def told():
+        return [auto.condition(one, "Launched").get("message", "") for one in auto.claims()]
+
+    await_true(
+        lambda: any("sts:TagSession" in message for message in told()), "the claim says what is missing"
+    )
+    assert not auto.instances("pending", "running")
+    auto.call("iam", "update_assume_role_policy", RoleName=CLUSTER_ROLE, PolicyDocument=json.dumps(known))
+
+
 def test_a_shortage_is_an_event_with_the_code_and_then_claims_come_and_go(auto):
     auto.eks.moto_additions.faults.no_capacity("g5.xlarge")
     auto.scale(1)
