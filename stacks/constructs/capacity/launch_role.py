@@ -1,7 +1,5 @@
 """The role that launches the instances of a lab's NodePools, which the failsafe's lock is put on and taken off."""
 
-from aws_cdk import Aws
-
 from lamplighter.lab.model import Lab
 from stacks.names import Names
 
@@ -17,6 +15,6 @@ def launch_role(lab: Lab, names: Names, kind: str) -> str | None:
 
 
 def launch_role_arn(lab: Lab, names: Names, kind: str) -> str | None:
-    """Its ARN, without a path: IAM compares names of roles within their account."""
+    """Its ARN."""
     role = launch_role(lab, names, kind)
-    return None if role is None else f"arn:{Aws.PARTITION}:iam::{Aws.ACCOUNT_ID}:role/{role}"
+    return None if role is None else names.any_role_arn(role)

@@ -6,12 +6,12 @@ What the functions may do in Kubernetes is in lamplighter.domain.capacity.node_p
 from collections.abc import Sequence
 
 from lamplighter.domain.capacity.kinds import identity
+from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
 from lamplighter.lab.model import Lab
 from stacks.constructs.capacity.launch_role import launch_role_arn
 from stacks.constructs.grants import Grants
 from stacks.names import Names
 
-FAILSAFE_MACHINE = "failsafe"
 _EC2_ENDS = "karpenter"
 """The kind whose instances a customer may end. AWS denies that for Auto Mode's."""
 
@@ -25,7 +25,7 @@ class NodePoolRights:
 
     def off_switch(self) -> list[Grants]:
         """Starting the failsafe's machine."""
-        return [Grants(["states:StartExecution"], [self._names.workflow_arn(FAILSAFE_MACHINE)])]
+        return [Grants(["states:StartExecution"], [self._names.workflow_arn(MACHINE)])]
 
     def describing(self) -> list[Grants]:
         """Finding the cluster's API, which has the NodePools."""
