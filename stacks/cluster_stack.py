@@ -11,6 +11,7 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from lamplighter.domain.capacity.node_group.edit import NodeGroupSides
+from lamplighter.domain.capacity.node_pool.roles import CONTROL_PLANE
 from lamplighter.domain.gpu import dcgm_exporter, device_plugin
 from lamplighter.domain.gpu.sharing import chart_values
 from lamplighter.lab.model import Lab
@@ -81,7 +82,7 @@ class ClusterStack(Stack):
             admins=lab.admins,
             log_retention=LOG_RETENTION,
             windows=cluster.has_windows,
-            auto_mode_role=names.role("control-plane") if cluster.has_auto_mode else None,
+            auto_mode_role=names.role(CONTROL_PLANE) if cluster.has_auto_mode else None,
         )
         if not lab.admins:
             Annotations.of(self).add_info(
