@@ -11,6 +11,7 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from lamplighter.domain.capacity.node_group.edit import NodeGroupSides
+from lamplighter.domain.capacity.node_pool.roles import CONTROL_PLANE
 from lamplighter.domain.gpu import dcgm_exporter, device_plugin
 from lamplighter.domain.gpu.sharing import chart_values
 from lamplighter.lab.model import Lab
@@ -81,7 +82,7 @@ class ClusterStack(Stack):
             admins=lab.admins,
             log_retention=LOG_RETENTION,
             windows=cluster.has_windows,
-            auto_mode_role=names.role("control-plane") if _has_auto_mode(lab) else None,
+            auto_mode_role=names.role(CONTROL_PLANE) if cluster.has_auto_mode else None,
         )
         if not lab.admins:
             Annotations.of(self).add_info(
@@ -224,10 +225,6 @@ class ClusterStack(Stack):
     def _ami(self, construct_id: str, kind: str) -> str:
         path = AMI_PARAMETER.format(version=self._lab.cluster.kubernetes_version, kind=kind)
         return ssm.StringParameter.from_string_parameter_name(self, construct_id, path).string_value
-
-
-def _has_auto_mode(lab: Lab) -> bool:
-    return lab.cluster.auto_mode is not None and lab.cluster.auto_mode.enabled
 
 
 def _add_ons(lab: Lab) -> list[str]:

@@ -6,12 +6,12 @@ What the functions may do in Kubernetes is in lamplighter.domain.capacity.node_p
 from collections.abc import Sequence
 
 from lamplighter.domain.capacity.kinds import identity
+from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
+from lamplighter.domain.capacity.node_pool.roles import launching_role
 from lamplighter.lab.model import Lab
-from stacks.constructs.capacity.launch_role import launch_role_arn
 from stacks.constructs.grants import Grants
 from stacks.names import Names
 
-FAILSAFE_MACHINE = "failsafe"
 _EC2_ENDS = "karpenter"
 """The kind whose instances a customer may end. AWS denies that for Auto Mode's."""
 
@@ -25,7 +25,7 @@ class NodePoolRights:
 
     def off_switch(self) -> list[Grants]:
         """Starting the failsafe's machine."""
-        return [Grants(["states:StartExecution"], [self._names.workflow_arn(FAILSAFE_MACHINE)])]
+        return [Grants(["states:StartExecution"], [self._names.workflow_arn(MACHINE)])]
 
     def describing(self) -> list[Grants]:
         """Finding the cluster's API, which has the NodePools."""
@@ -40,8 +40,9 @@ class NodePoolRights:
 
     def sizing(self) -> list[Grants]:
         """An opening takes the failsafe's lock off the role that launches the instances."""
-        role = launch_role_arn(self._lab, self._names, self._kind)
-        return [] if role is None else [Grants(["iam:DeleteRolePolicy"], [role])]
+        roles = dict.fromkeys(launching_role(self._lab, pool) for pool in self._pools)
+        locked = [self._names.any_role_arn(role) for role in roles if role is not None]
+        return [Grants(["iam:DeleteRolePolicy"], locked)] if locked else []
 
     def ending_strays(self) -> list[Grants]:
         """Ending instances with a pool's tags that no claim counts."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from lamplighter.domain.capacity.node_pool import lock
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, CLUSTER_TAG, KARPENTER
 from lamplighter.domain.capacity.node_pool.off_switch import may_switch_off
+from lamplighter.domain.capacity.node_pool.roles import launching_role
 from lamplighter.lab.model import Lab
-from stacks.names import Names
 
 LEFT = ("pending", "running", "shutting-down", "stopping", "stopped")
 """The states of an instance that has not ended: zero is proven when none is in one of them."""
@@ -60,7 +60,7 @@ class EndedPool:
         return row
 
 
-def ended_pools(lab: Lab, names: Names) -> list[EndedPool]:
+def ended_pools(lab: Lab) -> list[EndedPool]:
     """The pools of a lab whose failsafe is the machine."""
     return [
         EndedPool(
@@ -68,18 +68,8 @@ def ended_pools(lab: Lab, names: Names) -> list[EndedPool]:
             node_pool=lab.node_pool_name(pool),
             kind=lab.pools[pool].kind,
             cluster=lab.cluster_name,
-            locked=_launching_role(lab, names, pool),
+            locked=launching_role(lab, pool),
             may_switch_off=may_switch_off(lab, pool),
         )
         for pool in lab.node_pools
     ]
-
-
-def _launching_role(lab: Lab, names: Names, pool: str) -> str | None:
-    """Karpenter's controller launches with a role of its own, Auto Mode with that of the cluster."""
-    if lab.pools[pool].kind != KARPENTER.code:
-        return None if lab.cluster.existing else names.role("control-plane")
-    karpenter = lab.cluster.karpenter
-    if karpenter is not None and not karpenter.existing:
-        return names.role("karpenter")
-    return None if karpenter is None else karpenter.role

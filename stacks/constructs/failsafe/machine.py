@@ -36,7 +36,7 @@ PAGE, ATTEMPTS = Duration.hours(1), 20
 
 def failsafe_machine(scope: Construct, lab: Lab, names: Names, channels: Channels) -> list[Construct]:
     """The machine of a lab with NodePools; nothing for one without."""
-    pools = ended_pools(lab, names)
+    pools = ended_pools(lab)
     if not pools:
         return []
     machine = FailsafeMachine(

@@ -39,7 +39,6 @@ class Permissions:
         self._names = names
         self._adopted = lab.cluster.existing is not None
         self.nodegroup_names = [lab.nodegroup_name(pool) for pool in lab.pools if pool not in lab.node_pools]
-        self.has_node_pools = bool(lab.node_pools)
         self._claimed = [identity(lab, pool).name for pool in lab.pools]
         self._always_on = [
             names.system_nodegroup,

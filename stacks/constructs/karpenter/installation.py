@@ -11,6 +11,7 @@ from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IDependable
 
+from lamplighter.domain.capacity.node_pool.roles import CONTROLLER
 from lamplighter.lab.model import Lab
 from stacks.charts.kept import karpenter_chart, karpenter_crd_chart
 from stacks.constructs.cluster.kubectl import Kubectl
@@ -49,7 +50,7 @@ class KarpenterInstallation(Construct):
         role = iam.Role(
             self,
             "Role",
-            role_name=names.role(NAME),
+            role_name=names.role(CONTROLLER),
             assumed_by=pods_of(NAMESPACE, NAME, cluster_arn=names.cluster_arn),
             description=f"What Karpenter may do for the cluster {lab.cluster_name}",
         )

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.infra.conftest import Assembly, Template
+from tests.infra.node_pools.conftest import AUTO_MODE
 from tests.infra.node_pools.manifests import objects, the
 
 
@@ -195,6 +196,23 @@ def test_a_pool_of_auto_mode_has_a_class_of_its_own_and_no_built_in_one(auto_mod
     assert of_cluster["ComputeConfig"] == {"Enabled": True, "NodePools": []}
     assert of_cluster["StorageConfig"] == {"BlockStorage": {"Enabled": True}}
     assert of_cluster["KubernetesNetworkConfig"] == {"ElasticLoadBalancing": {"Enabled": True}}
+
+
+def test_a_pool_with_efa_has_an_interface_for_it_on_each_card(synthesise: Callable[..., Assembly]) -> None:
+    pool = {"kind": "auto-mode", "instance_type": "p4d.24xlarge", "efa": True, "price_per_hour": "32.77"}
+    cluster = synthesise(**{**AUTO_MODE, "pools": {"gpu": pool}}).template("gpu-lab-cluster")
+    _, of_nodes = the(cluster, "NodeClass", "gpu-lab-gpu")
+
+    interfaces = of_nodes["spec"]["advancedNetworking"]["networkInterfaces"]
+    assert [
+        (each["networkCardIndex"], each["deviceIndex"], each["interfaceType"]) for each in interfaces
+    ] == [
+        (0, 0, "interface"),
+        (0, 1, "efa-only"),
+        (1, 1, "efa-only"),
+        (2, 1, "efa-only"),
+        (3, 1, "efa-only"),
+    ]
 
 
 def test_auto_mode_launches_with_the_cluster_s_role_and_its_nodes_come_by_their_own(

@@ -6,7 +6,9 @@ rights of the cluster's role for them, and the proof of zero goes by EKS's own t
 
 from collections.abc import Mapping, Sequence
 
+from lamplighter.data import instance_types
 from lamplighter.lab.model import Lab
+from stacks.constructs.pool.node_pool.efa import interfaces
 
 GROUP, KIND = "eks.amazonaws.com", "NodeClass"
 
@@ -15,6 +17,11 @@ def auto_mode_node_class(
     lab: Lab, pool: str, *, role: str, subnet: str, security_groups: Sequence[str]
 ) -> Mapping[str, object]:
     """The manifest. `role`, `subnet` and `security_groups` are names and ids of a deploy."""
+    of_pool = lab.pools[pool]
+    known = instance_types.gpu_type(of_pool.instance_type)
+    networking = (
+        {"advancedNetworking": {"networkInterfaces": interfaces(known.efa)}} if of_pool.efa and known else {}
+    )
     return {
         "apiVersion": f"{GROUP}/v1",
         "kind": KIND,
@@ -26,6 +33,7 @@ def auto_mode_node_class(
             "role": role,
             "subnetSelectorTerms": [{"id": subnet}],
             "securityGroupSelectorTerms": [{"id": group} for group in security_groups],
-            "ephemeralStorage": {"size": f"{lab.pools[pool].disk_gib}Gi"},
+            "ephemeralStorage": {"size": f"{of_pool.disk_gib}Gi"},
+            **networking,
         },
     }

@@ -16,8 +16,6 @@ NODE_CLASSES = {
     "karpenter": (ec2_node_class.GROUP, ec2_node_class.KIND),
     "auto-mode": (auto_mode_node_class.GROUP, auto_mode_node_class.KIND),
 }
-LAST_GRACE = timedelta(minutes=10)
-BESIDE_A_LEASE = timedelta(hours=2)
 HAS_GPU = {"nvidia.com/gpu.present": "true"}
 """NVIDIA's device-plugin chart runs where a node has this label, or one of Node Feature Discovery."""
 
@@ -46,8 +44,8 @@ def node_pool(lab: Lab, pool: str, *, replicas: object) -> Mapping[str, object]:
                     "nodeClassRef": {"group": group, "kind": kind, "name": name},
                     "requirements": _requirements(lab, pool),
                     "taints": [_taint(taint) for taint in of_pool.taints],
-                    "expireAfter": _text(_life(lab, pool)),
-                    "terminationGracePeriod": _text(of_pool.drain or LAST_GRACE),
+                    "expireAfter": _text(lab.node_life(pool)),
+                    "terminationGracePeriod": _text(of_pool.last_grace),
                 },
             },
         },
@@ -71,10 +69,6 @@ def _taint(taint: Taint) -> Mapping[str, str]:
     """Karpenter's definition takes no empty value."""
     value = {"value": taint.value} if taint.value else {}
     return {"key": taint.key, **value, "effect": taint.effect}
-
-
-def _life(lab: Lab, pool: str) -> timedelta:
-    return lab.guard.longest_lease + BESIDE_A_LEASE + (lab.pools[pool].drain or LAST_GRACE)
 
 
 def _text(duration: timedelta) -> str:
