@@ -3,10 +3,13 @@
 A resource with a `*` has a reason, which cdk-nag's finding is accepted with.
 """
 
+from aws_cdk import Aws
+
 from lamplighter.adapters.doctor import bootstrap
 from lamplighter.data.instance_types import QUOTA_CODES
 from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.domain.capacity.kinds import identity
+from lamplighter.domain.capacity.node_pool.roles import launching_role
 from lamplighter.domain.events.lab_event import source
 from lamplighter.lab.model import Lab
 from stacks.constructs.capacity.kinds import rights
@@ -36,7 +39,7 @@ class Permissions:
     """The IAM statements of a lab's functions, by their purpose."""
 
     def __init__(self, lab: Lab, names: Names) -> None:
-        self._names = names
+        self._lab, self._names = lab, names
         self._adopted = lab.cluster.existing is not None
         self.nodegroup_names = [lab.nodegroup_name(pool) for pool in lab.pools if pool not in lab.node_pools]
         self.has_node_pools = bool(lab.node_pools)
@@ -190,6 +193,7 @@ class Permissions:
         """Reading the parts of a snapshot: node groups, launches, instances, their networks and the vCPU quota."""
         return [
             *self.capacity.describing(),
+            *self.seeing_locks(),
             Grants(
                 [
                     "autoscaling:DescribeScalingActivities",
@@ -205,6 +209,13 @@ class Permissions:
                 [self._names.arn("servicequotas", f"ec2/{code}") for code in QUOTA_CODES.values()],
             ),
         ]
+
+    def seeing_locks(self) -> list[Grants]:
+        """Reading the names of the policies on the roles that launch NodePools' instances: one may be a lock."""
+        named = {launching_role(self._lab, pool) for pool in self._lab.node_pools}
+        roles = sorted(role for role in named if role)
+        arns = [f"arn:{Aws.PARTITION}:iam::{Aws.ACCOUNT_ID}:role/{role}" for role in roles]
+        return [Grants(["iam:ListRolePolicies"], arns)] if arns else []
 
     def examining(self, slack_secret: str | None = None) -> list[Grants]:
         """The doctor's calls. Only the value of the Slack secret shows whether it is filled in."""
