@@ -36,3 +36,23 @@ def test_a_diagnosis_reads_the_names_of_the_policies_of_the_launching_role_and_o
     cluster: dict[str, Any], kind: str, roles: list[str]
 ) -> None:
     assert seen(cluster, kind) == roles
+
+
+def examined(cluster: dict[str, Any], kind: str = "karpenter") -> dict[str, list[str]]:
+    lab = Lab.model_validate(
+        {"name": "lab", "region": "eu-central-1", "cluster": cluster, "pools": {"gpu": {"kind": kind}}}
+    )
+    permissions = Permissions(lab, Names("lab", "eu-central-1", lab.cluster_name))
+    grants = permissions.examining_node_pools()
+    return {action: list(grant.resources) for grant in grants for action in grant.actions}
+
+
+def test_the_doctor_reads_the_named_queue_role_and_entries_of_a_lab_with_node_pools() -> None:
+    found = examined(OURS)
+
+    assert [name.rpartition(":")[2] for name in found["sqs:GetQueueUrl"]] == ["lab-karpenter"]
+    assert found["iam:ListAttachedRolePolicies"] == found["iam:ListRolePolicies"]
+    assert found["iam:GetRole"][0].endswith("/spot.amazonaws.com/AWSServiceRoleForEC2Spot")
+    assert "access-entry/" in found["eks:DescribeAccessEntry"][0]
+    assert [name.rpartition(":")[2] for name in examined(THEIRS)["sqs:GetQueueUrl"]] == ["*"]
+    assert examined({}, "node-group") == {}

@@ -6,6 +6,7 @@ A resource with a `*` has a reason, which cdk-nag's finding is accepted with.
 from aws_cdk import Aws
 
 from lamplighter.adapters.doctor import bootstrap
+from lamplighter.adapters.doctor.karpenter import SPOT_ROLE
 from lamplighter.data.instance_types import QUOTA_CODES
 from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.domain.capacity.kinds import identity
@@ -33,6 +34,10 @@ def on_pages(bucket_arn: str, *actions: str) -> Grants:
         [f"{bucket_arn}/*"],
         wide="The pages in the lab's own bucket; each receipt has one.",
     )
+
+
+def _role_arn(path: str) -> str:
+    return f"arn:{Aws.PARTITION}:iam::{Aws.ACCOUNT_ID}:role/{path}"
 
 
 class Permissions:
@@ -210,12 +215,33 @@ class Permissions:
             ),
         ]
 
-    def seeing_locks(self) -> list[Grants]:
+    def seeing_locks(self, *also: str) -> list[Grants]:
         """Reading the names of the policies on the roles that launch NodePools' instances: one may be a lock."""
         named = {launching_role(self._lab, pool) for pool in self._lab.node_pools}
-        roles = sorted(role for role in named if role)
-        arns = [f"arn:{Aws.PARTITION}:iam::{Aws.ACCOUNT_ID}:role/{role}" for role in roles]
-        return [Grants(["iam:ListRolePolicies"], arns)] if arns else []
+        arns = [_role_arn(role) for role in sorted(role for role in named if role)]
+        return [Grants(["iam:ListRolePolicies", *also], arns)] if arns else []
+
+    def examining_node_pools(self) -> list[Grants]:
+        """The doctor's calls about NodePools; none for a lab without them."""
+        if not self._lab.node_pools:
+            return []
+        theirs = self._lab.cluster.karpenter is not None and self._lab.cluster.karpenter.existing
+        queue = "*" if theirs else f"{self._names.lab}-karpenter"
+        entries = f"access-entry/{self._names.cluster}/role/*"
+        return [
+            *self.seeing_locks("iam:ListAttachedRolePolicies"),
+            Grants(["iam:GetRole"], [_role_arn(f"aws-service-role/spot.amazonaws.com/{SPOT_ROLE}")]),
+            Grants(
+                ["sqs:GetQueueUrl"],
+                [self._names.arn("sqs", queue)],
+                wide="An existing Karpenter reads a queue of any name." if theirs else "",
+            ),
+            Grants(
+                ["eks:DescribeAccessEntry"],
+                [self._names.arn("eks", entries)],
+                wide="An ARN of an access entry ends in an id that EKS gives; the cluster is named.",
+            ),
+        ]
 
     def examining(self, slack_secret: str | None = None) -> list[Grants]:
         """The doctor's calls. Only the value of the Slack secret shows whether it is filled in."""
@@ -242,6 +268,7 @@ class Permissions:
                 wide="The doctor lists the trails; a trail may be in another region or account.",
             ),
             self.reading_claims(),
+            *self.examining_node_pools(),
         ]
         if slack_secret is not None:
             leaves.append(Grants(["secretsmanager:GetSecretValue"], [slack_secret]))

@@ -92,6 +92,7 @@ def node_pool_obstacles(
     found = [
         *of_cluster(cluster),
         *of_types(pool),
+        *of_choice(pool),
         *of_life(pool),
         *of_image(pool),
         *of_health(pool),
@@ -102,7 +103,7 @@ def node_pool_obstacles(
 
 
 def of_types(pool: ExistingNodePool) -> Iterator[Obstacle]:
-    """Instance types without a GPU, several of them, or of another architecture."""
+    """Instance types without a GPU, or that nobody meant: by a key that excludes nothing, or of arm64."""
     without = tuple(name for name in pool.instance_types if instance_types.has_no_gpu(name))
     if without:
         yield Obstacle(
@@ -118,20 +119,6 @@ def of_types(pool: ExistingNodePool) -> Iterator[Obstacle]:
             reason("pool.node-pool.gpus-excluded", node_pool=pool.name),
             reason("pool.node-pool.gpus-excluded.advice"),
         )
-    elif not pool.instance_types:
-        yield Obstacle(
-            About.GPUS,
-            False,
-            reason("pool.node-pool.any-type", node_pool=pool.name),
-            reason("pool.node-pool.any-type.advice"),
-        )
-    elif len(pool.instance_types) > 1:
-        yield Obstacle(
-            About.GPUS,
-            False,
-            reason("pool.node-pool.several-types", node_pool=pool.name, types=pool.instance_types),
-            reason("pool.node-pool.several-types.advice"),
-        )
     if pool.unknown_keys:
         yield Obstacle(
             About.GPUS,
@@ -145,6 +132,31 @@ def of_types(pool: ExistingNodePool) -> Iterator[Obstacle]:
             False,
             reason("pool.node-pool.arm64", node_pool=pool.name),
             reason("pool.node-pool.arm64.advice"),
+        )
+
+
+def of_choice(pool: ExistingNodePool) -> Iterator[Obstacle]:
+    """What its owner may have chosen, and should know: several types, and nodes that AWS may take."""
+    if not pool.instance_types and pool.may_start_gpus:
+        yield Obstacle(
+            About.GPUS,
+            False,
+            reason("pool.node-pool.any-type", node_pool=pool.name),
+            reason("pool.node-pool.any-type.advice"),
+        )
+    elif len(pool.instance_types) > 1:
+        yield Obstacle(
+            About.GPUS,
+            False,
+            reason("pool.node-pool.several-types", node_pool=pool.name, types=pool.instance_types),
+            reason("pool.node-pool.several-types.advice"),
+        )
+    if "spot" in pool.capacity_types:
+        yield Obstacle(
+            About.GROUP,
+            False,
+            reason("pool.node-pool.spot", node_pool=pool.name),
+            reason("pool.node-pool.spot.advice"),
         )
 
 
@@ -163,13 +175,6 @@ def of_life(pool: ExistingNodePool) -> Iterator[Obstacle]:
             False,
             reason("pool.node-pool.consolidates", node_pool=pool.name),
             reason("pool.node-pool.consolidates.advice"),
-        )
-    if "spot" in pool.capacity_types:
-        yield Obstacle(
-            About.GROUP,
-            False,
-            reason("pool.node-pool.spot", node_pool=pool.name),
-            reason("pool.node-pool.spot.advice"),
         )
 
 
