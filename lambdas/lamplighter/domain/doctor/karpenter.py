@@ -13,8 +13,6 @@ from lamplighter.domain.pool.adoption import ExistingCluster
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
 
-MAKE_SPOT_ROLE = "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"
-
 
 def running(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     """Karpenter runs, and the cluster knows its kinds of object."""
@@ -171,7 +169,7 @@ def _spot(facts: Facts, lab: Lab) -> Iterator[Judgement]:
     if isinstance(exists, Unread):
         yield unknown(exists)
     elif not exists:
-        yield unwell(reason("doctor.spot-role", pools=tuple(wanted)), MAKE_SPOT_ROLE)
+        yield unwell(reason("doctor.spot-role", pools=tuple(wanted)), reason("doctor.spot-role.advice"))
 
 
 def _controllers(facts: Facts, lab: Lab) -> tuple[Controller, ...] | Judgement:
