@@ -34,7 +34,8 @@ def node_pool(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
             yield from _judged(lab, pool, found.found)
         elif lab.pools[pool].existing is not None or facts.deployed:
             yield unwell(
-                reason("doctor.node-pool-absent", node_pool=name, pool=pool), reason("doctor.node-pool-absent.advice")
+                reason("doctor.node-pool-absent", node_pool=name, pool=pool),
+                reason("doctor.node-pool-absent.advice"),
             )
         else:
             yield well(reason("doctor.node-pool-to-come", node_pool=name, pool=pool))
