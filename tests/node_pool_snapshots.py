@@ -176,3 +176,41 @@ def capacity_error(
         "message": f"NodeClaim {name} event: {words}",
         "lastTimestamp": at(minute),
     }
+
+
+def of_everything() -> Document:
+    """A pool about which every document says something: it is short, barred, denied, and cannot drain."""
+    document = pool_of()
+    aws, kubernetes = document["aws"], document["kubernetes"]
+    aws["controller_policies"] = {"PolicyNames": ["lamplighter-lock-gpu"]}
+    aws["instances"].append(
+        {
+            **aws["instances"][0],
+            "InstanceId": "i-0ccc",
+            "State": {"Name": "terminated"},
+            "StateTransitionReason": "User initiated (2026-11-20 11:15:30 GMT)",
+        }
+    )
+    kubernetes["nodeclaims"] = [
+        claim(0, condition("Launched", "Unknown", "Unauthorized", DENIED)),
+        claim(
+            1,
+            condition("Launched"),
+            condition("Registered"),
+            condition("Drained", "Unknown", "Draining"),
+            deletionTimestamp=at(5),
+            annotations={"karpenter.sh/nodeclaim-termination-timestamp": at(25)},
+        ),
+    ]
+    kubernetes["ec2nodeclasses"] = [node_class(condition("AMIsReady", "False", "AMINotFound", "none"))]
+    kubernetes["nodepools"][0]["status"]["conditions"].append(
+        condition("NodeRegistrationHealthy", "False", "RegistrationFailed")
+    )
+    kubernetes["nodepools"][0]["spec"]["replicas"] = 3
+    kubernetes["customresourcedefinitions"] = [{"metadata": {"name": "nodepools.karpenter.sh"}}]
+    kubernetes["configmaps"] = [
+        {"metadata": {"name": NODE_POOL, "namespace": "lamplighter"}, "data": {"notAfter": at(10)}}
+    ]
+    kubernetes["events"] += [capacity_error(QUOTA, 4), capacity_error("", 5)]
+    logged(document, BARRED)
+    return document
