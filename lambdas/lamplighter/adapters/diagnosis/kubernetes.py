@@ -10,9 +10,9 @@ from typing import Any
 
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.adapters.kubernetes.connection import NOT_FOUND, Connection, KubernetesResponse
+from lamplighter.domain.capacity.node_pool.access import DEFINITIONS
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
 from lamplighter.domain.capacity.node_pool.launch_bar import NAMESPACE
-from lamplighter.domain.diagnosis.rules.node_pool.controller import NEEDED
 from lamplighter.domain.diagnosis.rules.pod import Pod, is_karpenter, is_operand, is_operator
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import Said, reason
@@ -119,7 +119,7 @@ class ClusterReads:
 
     def _kinds(self) -> Iterator[Json]:
         """The kinds of Karpenter's objects that the cluster knows. Each definition is large; its name is enough."""
-        for name in NEEDED:
+        for name in DEFINITIONS:
             path = f"{KINDS}/{name}"
             answer = self._ask(path, {})
             if answer.status != NOT_FOUND:

@@ -16,10 +16,10 @@ from lamplighter.adapters.kubernetes import existing_node_pools
 from lamplighter.adapters.kubernetes.autoscalers import DEPLOYMENTS, KARPENTER_IMAGE, runs
 from lamplighter.adapters.kubernetes.connection import NOT_FOUND, Connection, Object
 from lamplighter.domain.capacity.node_pool import probe
+from lamplighter.domain.capacity.node_pool.access import DEFINITIONS
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.domain.capacity.node_pool.launch_bar import parameter_name, policy_name
 from lamplighter.domain.capacity.node_pool.roles import launching_role
-from lamplighter.domain.diagnosis.rules.node_pool.controller import NEEDED
 from lamplighter.domain.doctor.karpenter_facts import (
     BarState,
     Controller,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 T = TypeVar("T")
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+KINDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 SPOT_ROLE = "AWSServiceRoleForEC2Spot"
 NO_QUEUE = {"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"}
 # public.ecr.aws/karpenter/controller:1.14.3@sha256:…, also from a mirror, and with the v of older releases
@@ -174,8 +174,8 @@ def _complaints(status: Object) -> Iterator[str]:
 
 
 def _absent(connection: Connection) -> Iterator[str]:
-    for name in NEEDED:
-        path = f"{DEFINITIONS}/{name}"
+    for name in DEFINITIONS:
+        path = f"{KINDS}/{name}"
         answer = connection.ask("GET", path)
         if answer.status == NOT_FOUND:
             yield name

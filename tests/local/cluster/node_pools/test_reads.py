@@ -1,21 +1,26 @@
-"""What diagnosis and doctor read of NodePools from a real API server, with the rights of rbac.yaml and nothing more."""
+"""What diagnosis and doctor read of NodePools from a real API server, with the rights of their groups and no more."""
 
 from collections.abc import Iterator
 
 import pytest
 
+from lamplighter.adapters.capacity.node_pool.claims import Claims
+from lamplighter.adapters.capacity.node_pool.node_pools import NodePools
 from lamplighter.adapters.diagnosis.kubernetes import NODE_CLASSES, ClusterReads
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.adapters.doctor.karpenter import controllers_of
 from lamplighter.adapters.kubernetes import existing_node_pools
 from lamplighter.adapters.kubernetes.connection import Connection, Forbidden
 from lamplighter.domain.capacity.kinds import identity
+from lamplighter.domain.capacity.node_pool import access, probe
+from lamplighter.domain.capacity.node_pool.launch_bar import policy_name
 from lamplighter.domain.diagnosis import Snapshot, diagnose
 from local.kubernetes.api import KubernetesApi
 from local.kubernetes.control_plane import ControlPlane
 from local.kubernetes.token_webhook import User
-from tests.local.cluster.functions import Functions, Token, apply_rbac
-from tests.local.cluster.node_pools.controller import POOLS
+from tests.local.cluster.functions import KINDS, Functions, Token, apply_rbac, may
+from tests.local.cluster.lab import await_true
+from tests.local.cluster.node_pools.controller import CLAIMS, POOLS
 from tests.local.cluster.node_pools.stage import LAB, NAME, PATHS, install, node_pool
 
 EC2_NODE_CLASSES = NODE_CLASSES["karpenter"]
@@ -28,6 +33,10 @@ READ = (
     "customresourcedefinitions",
     "configmaps",
 )
+
+
+CREATES = {"apiGroups": ["karpenter.sh"], "resources": ["nodeclaims"], "verbs": ["create"]}
+READS_BAR = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"], "resourceNames": [NAME]}
 
 
 class Roles:
@@ -43,6 +52,11 @@ def cluster(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     kubernetes = control_plane.admin()
     apply_rbac(kubernetes)
     install(kubernetes)
+    for document in access.documents(LAB):
+        path = KINDS[str(document["kind"])].format(**document["metadata"])  # type: ignore[arg-type]
+        kubernetes.apply(path, document, "cdk")
+    await_true(lambda: may(kubernetes, access.DOCTOR, "", CREATES), "the doctor may try a claim")
+    await_true(lambda: may(kubernetes, access.DIAGNOSIS, "lamplighter", READS_BAR), "the bar may be read")
     kubernetes.request("POST", POOLS, node_pool())
     kubernetes.request("POST", EC2_NODE_CLASSES, node_class())
     yield control_plane
@@ -137,3 +151,18 @@ def test_the_doctor_reads_the_pool_its_class_and_karpenter_and_changes_nothing(c
     for path in (f"{POOLS}/{NAME}", f"{EC2_NODE_CLASSES}/{NAME}"):
         with pytest.raises(Forbidden):
             doctor.ask("DELETE", path)
+
+
+def test_the_doctor_tries_the_bar_by_a_claim_that_is_not_kept_and_can_make_none(
+    cluster: ControlPlane,
+) -> None:
+    doctor, kubernetes = connected(cluster, "doctor"), cluster.admin()
+    shut(kubernetes, "2999-01-01T00:00:00Z")
+    found = NodePools(doctor).read(NAME)
+    assert found is not None
+    endless, ending = dict(probe.claim(found, ends=False)), dict(probe.claim(found))
+    await_true(lambda: Claims(doctor).admitted(ending, policy_name(LAB)), "the bar is open")
+
+    assert not Claims(doctor).admitted(endless, policy_name(LAB))
+    assert "only try a NodeClaim" in doctor.ask("POST", CLAIMS, body=ending).message
+    assert kubernetes.get(CLAIMS)["items"] == []

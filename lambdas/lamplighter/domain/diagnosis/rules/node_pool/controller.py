@@ -5,6 +5,7 @@ EKS runs the controller of Auto Mode outside the cluster, so there is nothing to
 
 from datetime import datetime
 
+from lamplighter.domain.capacity.node_pool.access import DEFINITIONS
 from lamplighter.domain.diagnosis.document import Doc, at, condition, docs, instant, number, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.node_pool import KARPENTER_GROUP
@@ -19,12 +20,6 @@ from lamplighter.reasons.reason import Said, reason
 CAUSE = "karpenter-not-ready"
 KIND = "karpenter"
 IMAGE = "karpenter/controller"
-NEEDED = (
-    "nodepools.karpenter.sh",
-    "nodeclaims.karpenter.sh",
-    "ec2nodeclasses.karpenter.k8s.aws",
-)
-"""The kinds of object that Karpenter cannot work without."""
 _SEEN_RESTARTS = 3
 
 
@@ -86,7 +81,7 @@ def _absent_kinds(snapshot: Snapshot) -> list[str]:
         return []
     listed = snapshot.listed("kubernetes", "customresourcedefinitions")
     there = {text(item, "metadata", "name") for item in listed}
-    return [name for name in NEEDED if name not in there]
+    return [name for name in DEFINITIONS if name not in there]
 
 
 def _is_karpenter(deployment: Doc) -> bool:
