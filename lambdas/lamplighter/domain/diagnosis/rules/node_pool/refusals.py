@@ -77,7 +77,8 @@ def _refusal(snapshot: Snapshot, told: _Told, cause: LaunchCause) -> Refusal:
 
 
 def _of_claims(snapshot: Snapshot) -> Iterator[_Told]:
-    for claim in snapshot.claims:
+    # A claim that is being deleted waits for nothing any more; one of a shortage is gone at once.
+    for claim in snapshot.node_pool.staying:
         state, changed = claim.state("Launched"), claim.changed("Launched")
         if claim.has("Launched") or (changed and changed < snapshot.since):
             continue
