@@ -22,7 +22,7 @@ QUOTA = "VcpuLimitExceeded: You have requested more vCPU capacity than your curr
 BARRED = (
     'creating nodeclaims, creating node claim, nodeclaims.karpenter.sh "gpu-lab-gpu-x7k2p" is forbidden: '
     "ValidatingAdmissionPolicy 'gpu-lab-launch-bar' with binding 'gpu-lab-gpu' denied request: lamplighter: no lease "
-    "for this pool"
+    "for NodePool gpu-lab-gpu since 2026-11-20T10:30:00Z"
 )
 
 

@@ -154,7 +154,7 @@ def test_a_node_pool_that_somebody_scaled_without_a_lease_is_barred() -> None:
 
     assert (cause, about) == ("launch-barred", NODE_POOL)
     assert evidence[0] == f"NodePool {NODE_POOL} asks for 2 nodes and has 0 NodeClaims"
-    assert "denied request: lamplighter: no lease for this pool" in evidence[1]
+    assert "denied request: lamplighter: no lease for NodePool gpu-lab-gpu" in evidence[1]
     assert evidence[2] == "the launch bar has been shut since 2026-11-20T10:30:00Z"
 
 

@@ -20,8 +20,8 @@ from local.kubernetes.control_plane import ControlPlane
 from local.kubernetes.token_webhook import User
 from tests.local.cluster.functions import KINDS, Functions, Token, apply_rbac, may
 from tests.local.cluster.lab import await_true
-from tests.local.cluster.node_pools.controller import CLAIMS, POOLS
-from tests.local.cluster.node_pools.stage import LAB, NAME, PATHS, install, node_pool
+from tests.local.cluster.node_pool_port.controller import CLAIMS, POOLS
+from tests.local.cluster.node_pool_port.stage import LAB, NAME, PATHS, install, node_pool
 
 EC2_NODE_CLASSES = NODE_CLASSES["karpenter"]
 READ = (
@@ -47,7 +47,7 @@ class Roles:
 
 
 @pytest.fixture
-def cluster(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+def cluster(definitions: None, control_plane: ControlPlane) -> Iterator[ControlPlane]:
     control_plane.authenticate_through(Roles())
     kubernetes = control_plane.admin()
     apply_rbac(kubernetes)
