@@ -56,15 +56,26 @@ RULES = {
         "Karpenter's InsufficientCapacityError with no other inner code",
         "EC2 error codes; karpenter-provider-aws",
     ),
+    "node-class-not-ready": Rule(
+        "a condition of the EC2NodeClass or NodeClass that is False, such as AMIsReady with AMINotFound, or a class "
+        "that is not Ready after 2 minutes; a NodePool whose class does not exist. A right that Karpenter's dry runs "
+        "miss is `launch-denied`",
+        "karpenter-provider-aws v1.14.3",
+    ),
     "node-not-joined": Rule(
-        "an instance that has run for 5 minutes and is no node; NodeCreationFailure, AccessDenied or "
-        "Ec2SubnetInvalidConfiguration in the node group's health",
-        "EKS managed node group health codes; amazon-eks-ami",
+        "an instance that has run for 5 minutes and is no node, or a younger one if Karpenter gave up another after 15 "
+        "minutes; NodeCreationFailure, AccessDenied or Ec2SubnetInvalidConfiguration in the node group's health",
+        "EKS managed node group health codes; amazon-eks-ami; karpenter",
     ),
     "wrong-ami": Rule(
         "a device plugin that cannot load NVML, or no GPU after 5 minutes, on an amiType or osImage "
-        "without NVIDIA's driver, if the operator does not install the driver",
-        "k8s-device-plugin; amazon-eks-ami",
+        "without NVIDIA's driver, if the operator does not install the driver; an instance with a Deep Learning AMI "
+        "that is no node after 5 minutes",
+        "k8s-device-plugin; amazon-eks-ami; document 001",
+    ),
+    "wrong-instance-type": Rule(
+        'a node of a NodePool whose instance type has no NVIDIA GPU; "exec format error" from a container',
+        "documents 000 and 001; karpenter-provider-aws",
     ),
     "nccl-path-blocked": Rule(
         "ranks on several nodes that time out in the rendezvous before NCCL prints a line, or in NCCL's "
@@ -75,6 +86,16 @@ RULES = {
     "bandwidth-throttled": Rule(
         "event BandwidthInExceeded or BandwidthOutExceeded of the node",
         "eks-node-monitoring-agent",
+    ),
+    "karpenter-not-ready": Rule(
+        "a Deployment of Karpenter that has no available pod for 5 minutes, has 0 replicas, crashes or is absent, or "
+        "absent CustomResourceDefinitions, if the pool is Karpenter's",
+        "karpenter-provider-aws v1.14.3",
+    ),
+    "launch-barred": Rule(
+        "a NodePool that asks for more nodes than it has NodeClaims, beside a refusal by the launch bar in Karpenter's "
+        "log, or a bar that is shut",
+        "Kubernetes, ValidatingAdmissionPolicy; karpenter",
     ),
     "node-not-ready": Rule(
         "Ready is not True for more than 3 minutes after the node came, or its kubelet no longer reports",
@@ -99,8 +120,9 @@ RULES = {
         "kubelet's device manager",
     ),
     "pods-not-evicted": Rule(
-        "PodEvictionFailure in the node group's health, or in an update of its version that no later one made history",
-        "EKS user guide, managed-node-update-behavior; EKS service model",
+        "PodEvictionFailure in the node group's health, or in an update of its version that no later one made history; "
+        "a NodeClaim that has drained its node for more than 2 minutes",
+        "EKS user guide, managed-node-update-behavior; EKS service model; karpenter",
     ),
     "driver-mismatch": Rule(
         '"Driver/library version mismatch" from the device plugin, the validator, the runtime or a pod '

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from lamplighter.data.lambda_concurrency import NEW_ACCOUNT
 from lamplighter.domain.doctor import account, cluster, deployed_lab, pools
-from lamplighter.domain.doctor.checks import CHECKS
+from lamplighter.domain.doctor.checks import CHECKS, OF_NODE_POOLS
 
 HEAD = """# What the doctor checks
 
@@ -17,7 +17,8 @@ checks the deployed lab. The function `doctor` checks it every 30 days and sends
 
 Each line is **ok**; **not ok**, with advice; or **not known**, with the refused call. A check without its facts is not
 known. It never counts as ok and fails nothing, and the doctor shows how many there are. A check of pools has a line for
-each pool. A failed read affects only its own checks. The doctor changes nothing.
+each pool. A failed read affects only its own checks. The doctor changes nothing. The checks from `karpenter` on are for
+labs with a pool of kind `karpenter` or `auto-mode`; `minimum` and `image` are for node groups.
 
 | check | checks | not ok when | calls |
 |---|---|---|---|"""
@@ -156,6 +157,43 @@ DESCRIPTIONS = {
         f"it is over, or less than {deployed_lab.LAST_WINDOW_NEAR.days} days away and nothing follows",
         "calendars that windows follow",
     ),
+    "karpenter": CheckDescription(
+        "Karpenter's Deployment and kinds of object, if a pool is of kind karpenter",
+        "there is none, it has 0 replicas or no available pod, or a CustomResourceDefinition is absent",
+        "deployments, pods and customresourcedefinitions of the cluster",
+    ),
+    "karpenter-version": CheckDescription(
+        "the version of Karpenter and its feature gate for static NodePools",
+        "it does not support the cluster's Kubernetes, has a known fault, or has static NodePools switched off",
+        "deployments of the cluster",
+    ),
+    "karpenter-queue": CheckDescription(
+        "the queue from which Karpenter reads interruptions",
+        "it names none, or the queue does not exist",
+        "sqs:GetQueueUrl",
+    ),
+    "launching-role": CheckDescription(
+        "the IAM role that launches the instances of each NodePool, and EC2's role for Spot",
+        "it has no policy, a lock of the failsafe is left on it, or a Spot pool lacks the service-linked role",
+        "iam:ListRolePolicies, iam:ListAttachedRolePolicies, iam:GetRole",
+    ),
+    "node-pool": CheckDescription(
+        "each NodePool and its class",
+        "it does not exist; may start types without a GPU or arm64; has a requirement that excludes nothing, no"
+        " grace, or a life shorter than `guard.longest_lease`; consolidates leased nodes; has an image that moves or"
+        " is not made for EKS; is not ready; starts instances that never register; or a program writes its size back",
+        "nodepools and node classes of the cluster",
+    ),
+    "node-access": CheckDescription(
+        "the access entry of the role of each NodePool's nodes",
+        "there is none, or its type lets no node in",
+        "eks:DescribeAccessEntry",
+    ),
+    "launch-bar": CheckDescription(
+        "what the API server answers to a NodeClaim that the bar must refuse, as a server-side dry run",
+        "it accepts the NodeClaim, although the pool is enforced",
+        "a dry run of nodeclaims in the cluster",
+    ),
 }
 """By check."""
 
@@ -164,7 +202,7 @@ def page() -> str:
     """The whole page."""
     rows = [
         f"| `{check.name}` | {words.looks_at} | {words.not_ok} | {words.reads or 'none: the lab decides'} |"
-        for check in CHECKS
+        for check in (*CHECKS, *OF_NODE_POOLS)
         for words in [DESCRIPTIONS[check.name]]
     ]
     return "\n".join([HEAD, *rows, FOOT, *_dates()]).rstrip() + "\n"

@@ -1,18 +1,21 @@
-"""`lamplighter adopt`: reads a running cluster and node group, and prints the lab file that adopts them."""
+"""`lamplighter adopt`: reads a running cluster with a node group or a NodePool, and prints the lab file for them."""
 
 import json
 import re
 import sys
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli import printing
 from cli.options import AsJson
+from cli.plan import adopt_node_pool
 from cli.plan.kubernetes_rights import manifest
 from cli.printing import say
 from lamplighter.data import prices
+from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.domain.gpu import device_plugin
 from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.domain.pool import image as images
@@ -23,20 +26,27 @@ from lamplighter.domain.pool.adoption import (
     Obstacle,
     obstacles,
 )
+from lamplighter.domain.pool.node_pool_adoption import ExistingNodePool, node_pool_obstacles
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile
 from lamplighter.reasons.reason import in_english
 
+if TYPE_CHECKING:
+    from lamplighter.adapters.capacity.adoption import Adoption
+    from lamplighter.adapters.kubernetes.connection import Connection
+
 POOL = "gpu"
 CURRENCY = "USD"
 AT_A_PROMPT_SECONDS = 4.0
+_END = ("guard:", "  mode: watch")
 
 
 def command(
     cluster: Annotated[str | None, typer.Argument(metavar="CLUSTER", help="The EKS cluster.")] = None,
     nodegroup: Annotated[
-        str | None, typer.Argument(metavar="NODEGROUP", help="Its GPU node group, a managed one.")
+        str | None,
+        typer.Argument(metavar="NODEGROUP", help="Its GPU node group, a managed one; or its NodePool."),
     ] = None,
     rbac: Annotated[
         bool, typer.Option("--rbac", help="Print the Kubernetes rights that the functions need, and stop.")
@@ -59,14 +69,15 @@ def command(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a lab.yaml for an existing cluster and node group, and the problems in the way.
+    """Print a lab.yaml for an existing cluster with its node group or NodePool, and the problems in the way.
 
-    Changes nothing. Problems go to stderr, one a line. The exit code is 1 while one of them must be solved before the
-    lab can be deployed, and 3 where Kubernetes does not answer.
+    A NodePool is one of Karpenter or of EKS Auto Mode. Changes nothing. Problems go to stderr, one a line. The exit
+    code is 1 while one of them must be solved before the lab can be deployed, and 3 where Kubernetes does not answer.
 
     \b
     Examples:
       lamplighter adopt my-cluster my-gpu-nodes > lab.yaml
+      lamplighter adopt my-cluster my-node-pool > lab.yaml
       lamplighter adopt my-cluster my-gpu-nodes --json
       lamplighter adopt --rbac | kubectl apply -f -
       lamplighter adopt --rbac --lab lab.yaml | kubectl apply -f -
@@ -83,20 +94,19 @@ def command(
         say(sharing_values(labfile.load(gpu_values)))
         return
     if cluster is None or nodegroup is None:
-        raise BadInput("name a cluster and a node group: lamplighter adopt CLUSTER NODEGROUP")
-    found, group, autoscalers = _read(cluster, nodegroup)
-    in_the_way = list(obstacles(found, group, autoscalers))
+        raise BadInput("name a cluster and a node group or NodePool: lamplighter adopt CLUSTER NODEGROUP")
+    adopted = _read(cluster, nodegroup)
     if as_json:
-        told = [{"blocks": obstacle.blocks, "text": in_english(obstacle.text)} for obstacle in in_the_way]
-        printing.as_json({"lab_file": "\n".join(lab_file(found, group)) + "\n", "in_the_way": told})
+        told = [{"blocks": one.blocks, "text": in_english(one.text)} for one in adopted.in_the_way]
+        printing.as_json({"lab_file": "\n".join(adopted.lab_file) + "\n", "in_the_way": told})
     else:
-        say("\n".join(lab_file(found, group)))
-    for obstacle in in_the_way:
+        say("\n".join(adopted.lab_file))
+    for obstacle in adopted.in_the_way:
         sys.stderr.write(f"{_kind(obstacle)}: {in_english(obstacle.text)}\n")
     # A private endpoint is unreachable from here in any case, and the obstacle names that already.
-    if not autoscalers.reachable and found.public_endpoint:
+    if not adopted.reachable and adopted.cluster.public_endpoint:
         raise typer.Exit(3)
-    if any(obstacle.blocks for obstacle in in_the_way):
+    if any(obstacle.blocks for obstacle in adopted.in_the_way):
         raise typer.Exit(1)
 
 
@@ -113,10 +123,7 @@ def lab_file(cluster: ExistingCluster, group: ExistingPool) -> Iterator[str]:
     """The lines of a lab file that adopts the group, with only the keys that a person may want to change."""
     kind = group.instance_types[0] if group.instance_types else None
     yield f"# Adopts node group {group.name} of cluster {cluster.name}, Kubernetes {cluster.version}."
-    yield "# It begins in watch: only nodes of leases are closed, until guard.mode is enforce."
-    yield f"name: {lab_name(cluster.name)}"
-    yield f"region: {cluster.region}"
-    yield "time_zone: UTC  # the zone of your windows"
+    yield from _begin(cluster)
     yield f"cluster: {{existing: {cluster.name}}}"
     yield "pools:"
     yield f"  {POOL}:"
@@ -130,8 +137,22 @@ def lab_file(cluster: ExistingCluster, group: ExistingPool) -> Iterator[str]:
     yield f"    max_nodes: {max(1, group.maximum)}"
     if kind is None or prices.on_demand(cluster.region, kind, CURRENCY) is None:
         yield f'    # price_per_hour: "1.00"  # {CURRENCY}; needed: no price of {kind or "its nodes"} is known here'
-    yield "guard:"
-    yield "  mode: watch"
+    yield from _END
+
+
+def node_pool_lab_file(
+    cluster: ExistingCluster, pool: ExistingNodePool, role: str | None = None
+) -> Iterator[str]:
+    """The same for a NodePool; `role` is the IAM role of its Karpenter."""
+    head, lines = adopt_node_pool.pool_lines(cluster, pool, role)
+    yield from (*head, *_begin(cluster), *lines, *_END)
+
+
+def _begin(cluster: ExistingCluster) -> Iterator[str]:
+    yield "# It begins in watch: only nodes of leases are closed, until guard.mode is enforce."
+    yield f"name: {lab_name(cluster.name)}"
+    yield f"region: {cluster.region}"
+    yield "time_zone: UTC  # the zone of your windows"
 
 
 def _image(group: ExistingPool) -> Iterator[str]:
@@ -151,20 +172,52 @@ def lab_name(cluster: str) -> str:
     return (plain if plain[:1].isalpha() else f"lab-{plain}")[:40].rstrip("-")
 
 
-def _read(cluster: str, nodegroup: str) -> tuple[ExistingCluster, ExistingPool, Autoscalers]:
+@dataclass(frozen=True)
+class _Adopted:
+    """What is adopted: the lines of its lab file, and its problems."""
+
+    cluster: ExistingCluster
+    lab_file: Sequence[str]
+    in_the_way: Sequence[Obstacle]
+    reachable: bool
+    """Whether Kubernetes answered."""
+
+
+def _read(cluster: str, name: str) -> _Adopted:
+    """The node group of that name, else the NodePool."""
     from lamplighter.adapters.capacity.adoption import Adoption  # noqa: PLC0415 -- help needs none of it
     from lamplighter.adapters.kubernetes.autoscalers import autoscalers  # noqa: PLC0415
     from lamplighter.adapters.kubernetes.connection import connect  # noqa: PLC0415
 
     adoption = Adoption()
     found = adoption.cluster(cluster)
-    group = adoption.group(cluster, nodegroup)
+    group = adoption.group_if_there(cluster, name)
     try:
         connection = connect(cluster)
+        connection.patience, connection.read_seconds = 0, AT_A_PROMPT_SECONDS
+        running = autoscalers(connection, auto_mode=found.auto_mode)
     except OutsideFailed as error:
-        return found, group, Autoscalers(asked=False, reachable=False, why_not=error.said)
-    connection.patience, connection.read_seconds = 0, AT_A_PROMPT_SECONDS
-    return found, group, autoscalers(connection)
+        if group is None:
+            raise
+        running = Autoscalers(asked=False, reachable=False, why_not=error.said)
+    if group is not None:
+        in_the_way = list(obstacles(found, group, running))
+        return _Adopted(found, [*lab_file(found, group)], in_the_way, running.reachable)
+    return _node_pool(adoption, connection, found, name, running)
+
+
+def _node_pool(
+    adoption: "Adoption", connection: "Connection", cluster: ExistingCluster, name: str, running: Autoscalers
+) -> _Adopted:
+    from lamplighter.adapters.kubernetes import existing_node_pools  # noqa: PLC0415 -- as above
+
+    pool = existing_node_pools.node_pool(connection, name)
+    if pool is None:
+        raise adoption.no_such_group(cluster.name, name, existing_node_pools.names(connection))
+    account = existing_node_pools.karpenter_account(connection) if pool.kind == KARPENTER.code else None
+    role = adoption.karpenter_role(cluster.name, account)
+    lines = [*node_pool_lab_file(cluster, pool, role)]
+    return _Adopted(cluster, lines, [*node_pool_obstacles(cluster, pool, running)], running.reachable)
 
 
 def _kind(obstacle: Obstacle) -> str:

@@ -15,6 +15,7 @@ from local.faults.catalogue import FAULTS
 from local.faults.switches import Switches
 from local.faults.switching import FaultSwitching
 from local.faults_page import FaultsPage
+from tests.diagnosis_cases import node_pool
 
 POOLS = {"gpu": "lab-ng-gpu", "big": "lab-ng-big"}
 
@@ -45,7 +46,9 @@ def fault(endpoint, monkeypatch):
 
 def test_every_cause_but_unknown_is_a_fault_that_says_what_it_does():
     # Pods that are not evicted take an update of a leased pool, which only a hand begins: tests/scenarios/deploys.
-    assert set(FAULTS) == set(CAUSES) - {"unknown", "pods-not-evicted"}
+    # Causes of NodePools are played with the real Karpenter: tests/scenarios.
+    of_node_pools = {case.cause for case in node_pool.CASES}
+    assert set(FAULTS) == set(CAUSES) - {"unknown", "pods-not-evicted"} - of_node_pools
     for each in FAULTS.values():
         assert all((each.does, each.on, each.expect, each.heals)), each.name
 

@@ -13,7 +13,7 @@ from lamplighter.domain.diagnosis import Snapshot, diagnose
 from lamplighter.domain.diagnosis.causes import CAUSES
 from lamplighter.domain.diagnosis.findings import Diagnosis
 from lamplighter.errors import BadInput
-from tests import snapshots
+from tests import node_pool_snapshots, snapshots
 from tests.bench.diagnosing import large_pool
 from tests.lengths import examples
 
@@ -54,15 +54,17 @@ BASE["logs"] = {
     "lab/train-0": "Failed",
     "gpu-operator/nvidia-device-plugin-daemonset-0/main": "I1120 10:00:00.1 x",
 }
-PATHS = paths(BASE)
+BASES = (BASE, node_pool_snapshots.of_everything())
+PATHS = [(number, path) for number, base in enumerate(BASES) for path in paths(base)]
 
 
 @settings(max_examples=examples(150, 1500))
 @given(data=st.data())
 def test_an_odd_value_anywhere_is_answered_or_refused_as_bad_input(data: st.DataObject) -> None:
-    document = deepcopy(BASE)
-    for _ in range(data.draw(st.integers(1, 3))):
-        path = data.draw(st.sampled_from(PATHS))
+    number, first = data.draw(st.sampled_from(PATHS))
+    document = deepcopy(BASES[number])
+    others = st.sampled_from([path for base, path in PATHS if base == number])
+    for path in (first, *data.draw(st.lists(others, max_size=2))):
         try:
             put(document, path, data.draw(ODD))
         except (TypeError, KeyError, IndexError):

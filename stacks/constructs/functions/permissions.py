@@ -3,10 +3,14 @@
 A resource with a `*` has a reason, which cdk-nag's finding is accepted with.
 """
 
+from aws_cdk import Aws
+
 from lamplighter.adapters.doctor import bootstrap
+from lamplighter.adapters.doctor.karpenter import SPOT_ROLE
 from lamplighter.data.instance_types import QUOTA_CODES
 from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.domain.capacity.kinds import identity
+from lamplighter.domain.capacity.node_pool.roles import launching_role
 from lamplighter.domain.events.lab_event import source
 from lamplighter.lab.model import Lab
 from stacks.constructs.capacity.kinds import rights
@@ -32,11 +36,15 @@ def on_pages(bucket_arn: str, *actions: str) -> Grants:
     )
 
 
+def _role_arn(path: str) -> str:
+    return f"arn:{Aws.PARTITION}:iam::{Aws.ACCOUNT_ID}:role/{path}"
+
+
 class Permissions:
     """The IAM statements of a lab's functions, by their purpose."""
 
     def __init__(self, lab: Lab, names: Names) -> None:
-        self._names = names
+        self._lab, self._names = lab, names
         self._adopted = lab.cluster.existing is not None
         self.nodegroup_names = [lab.nodegroup_name(pool) for pool in lab.pools if pool not in lab.node_pools]
         self._claimed = [identity(lab, pool).name for pool in lab.pools]
@@ -189,6 +197,7 @@ class Permissions:
         """Reading the parts of a snapshot: node groups, launches, instances, their networks and the vCPU quota."""
         return [
             *self.capacity.describing(),
+            *self.seeing_locks(),
             Grants(
                 [
                     "autoscaling:DescribeScalingActivities",
@@ -202,6 +211,34 @@ class Permissions:
             Grants(
                 ["servicequotas:GetServiceQuota"],
                 [self._names.arn("servicequotas", f"ec2/{code}") for code in QUOTA_CODES.values()],
+            ),
+        ]
+
+    def seeing_locks(self, *also: str) -> list[Grants]:
+        """Reading the names of the policies on the roles that launch NodePools' instances: one may be a lock."""
+        named = {launching_role(self._lab, pool) for pool in self._lab.node_pools}
+        arns = [_role_arn(role) for role in sorted(role for role in named if role)]
+        return [Grants(["iam:ListRolePolicies", *also], arns)] if arns else []
+
+    def examining_node_pools(self) -> list[Grants]:
+        """The doctor's calls about NodePools; none for a lab without them."""
+        if not self._lab.node_pools:
+            return []
+        theirs = self._lab.cluster.karpenter is not None and self._lab.cluster.karpenter.existing
+        queue = "*" if theirs else f"{self._names.lab}-karpenter"
+        entries = f"access-entry/{self._names.cluster}/role/*"
+        return [
+            *self.seeing_locks("iam:ListAttachedRolePolicies"),
+            Grants(["iam:GetRole"], [_role_arn(f"aws-service-role/spot.amazonaws.com/{SPOT_ROLE}")]),
+            Grants(
+                ["sqs:GetQueueUrl"],
+                [self._names.arn("sqs", queue)],
+                wide="An existing Karpenter reads a queue of any name." if theirs else "",
+            ),
+            Grants(
+                ["eks:DescribeAccessEntry"],
+                [self._names.arn("eks", entries)],
+                wide="An ARN of an access entry ends in an id that EKS gives; the cluster is named.",
             ),
         ]
 
@@ -230,6 +267,7 @@ class Permissions:
                 wide="The doctor lists the trails; a trail may be in another region or account.",
             ),
             self.reading_claims(),
+            *self.examining_node_pools(),
         ]
         if slack_secret is not None:
             leaves.append(Grants(["secretsmanager:GetSecretValue"], [slack_secret]))

@@ -280,7 +280,7 @@ BROKEN: dict[str, tuple[Break, Mapping[str, LineOutcome], str]] = {
         {"autoscalers": NOT_OK},
         "deployment kube-system/cluster-autoscaler may open node group gpu-lab-ng-gpu",
     ),
-    "karpenter": (karpenter, {"autoscalers": NOT_OK}, "Karpenter's NodePool default may start GPU nodes"),
+    "karpenter": (karpenter, {"autoscalers": NOT_OK}, "NodePool default may start GPU nodes"),
     "no trail": (no_trail, {"trail": NOT_OK}, "trail everything is switched off"),
     "empty secret": (empty_secret, {"slack": NOT_OK}, "bot_token of the Slack app"),
     "expired version": (

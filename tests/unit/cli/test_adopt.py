@@ -192,10 +192,10 @@ def test_an_autoscaler_that_does_not_find_the_group_is_no_obstacle_and_is_said()
 
 
 def test_a_nodepool_of_karpenter_that_may_start_gpus_is_in_the_way() -> None:
-    [(blocks, text)] = said(autoscalers=Autoscalers(asked=True, nodepools=("Karpenter's NodePool default",)))
+    [(blocks, text)] = said(autoscalers=Autoscalers(asked=True, nodepools=("default",)))
 
     assert blocks
-    assert text.startswith("Karpenter's NodePool default may start GPU nodes that no lease justifies")
+    assert text.startswith("NodePool default may start GPU nodes that no lease justifies")
 
 
 def test_an_autoscaler_that_could_not_be_looked_for_is_said() -> None:

@@ -13,10 +13,10 @@ from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import draw
 from lamplighter.reasons.shortened import shortened
 from lamplighter.values.clock_time import clock_time
-from tests.diagnosis_cases import Case, aws, kubernetes, nvidia
+from tests.diagnosis_cases import Case, aws, kubernetes, node_pool, nvidia
 from tests.snapshots import causes, healthy, judge
 
-CASES = {case.cause: case for case in (*aws.CASES, *kubernetes.CASES, *nvidia.CASES)}
+CASES = {case.cause: case for case in (*aws.CASES, *kubernetes.CASES, *node_pool.CASES, *nvidia.CASES)}
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 LAYERS = ("aws", "kubernetes", "nvidia")
 

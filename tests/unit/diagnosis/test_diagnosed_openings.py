@@ -47,7 +47,7 @@ def test_a_shortage_is_diagnosed_told_once_and_kept_for_why_and_the_receipt() ->
 
         (said,) = aloud(world)
         assert "1 of 2 nodes: AWS has no g4dn.xlarge capacity left" in said
-        assert "What to do: Wait (the group keeps trying)" in said
+        assert "What to do: Wait (AWS or Karpenter keeps trying)" in said
         assert found_by(world) == ["no-capacity"]
         assert steps(world).count("Diagnose") > 1
 

@@ -23,6 +23,20 @@ def test_what_people_put_anything_into_is_taken_out_whole(name: str) -> None:
     assert clean({name: ["x"], "kept": 1}) == {"kept": 1}
 
 
+def test_of_annotations_only_those_of_karpenter_stay() -> None:
+    stays = {"karpenter.sh/do-not-disrupt": "true"}
+    assert clean({"annotations": {**stays, "token": "x"}, "kept": 1}) == {"annotations": stays, "kept": 1}
+    assert clean({"annotations": {"token": "x"}, "kept": 1}) == {"kept": 1}
+
+
+def test_of_a_config_map_the_end_of_the_launch_bar_stays() -> None:
+    data = {"notAfter": "2026-11-20T11:00:00Z", "other": "2026-11-20T11:00:00Z and more"}
+    assert clean({"kind": "ConfigMap", "data": data})["data"] == {
+        "notAfter": "2026-11-20T11:00:00Z",
+        "other": TAKEN_OUT,
+    }
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -99,7 +99,7 @@ def group(**more: object) -> dict[str, PoolGroup]:
 
 
 AUTOSCALER = Autoscalers(asked=True, found=("deployment kube-system/cluster-autoscaler",))
-KARPENTER = Autoscalers(asked=True, nodepools=("Karpenter's NodePool default",))
+KARPENTER = Autoscalers(asked=True, nodepools=("default",))
 SILENT = Autoscalers(asked=False, reachable=False, why_not="no answer")
 
 WRONG: list[tuple[str, Facts, str, str]] = [
@@ -188,7 +188,7 @@ WRONG: list[tuple[str, Facts, str, str]] = [
     (
         "autoscalers",
         replace(FACTS, inside=ClusterFacts(KARPENTER, "v26.3.1")),
-        "Karpenter's NodePool default may start GPU nodes",
+        "NodePool default may start GPU nodes",
         "instance-gpu-count with operator DoesNotExist",
     ),
     ("trail", replace(FACTS, trails=()), "no CloudTrail trail records ap-northeast-2", "create-trail"),

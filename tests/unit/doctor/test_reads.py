@@ -243,7 +243,7 @@ def test_a_nodepool_may_start_gpus_unless_a_requirement_keeps_them_out(
 ) -> None:
     cluster: Any = Answers([nodepool(requirement)], KARPENTER)
 
-    assert seen(cluster).autoscalers.nodepools == (("Karpenter's NodePool default",) if may else ())
+    assert seen(cluster).autoscalers.nodepools == (("default",) if may else ())
 
 
 def test_nodepools_that_may_not_be_listed_leave_the_operator_known() -> None:

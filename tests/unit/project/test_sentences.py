@@ -45,7 +45,7 @@ FOREIGN = {
     "lambdas/lamplighter/adapters/doctor/inside.py": "an image's name",
     "lambdas/lamplighter/adapters/kubernetes/autoscalers.py": "an image's name",
     "lambdas/lamplighter/domain/checks/verdicts/dcgm.py": "dcgmi's JSON",
-    "lambdas/lamplighter/domain/diagnosis/rules/launch.py": "an event of Karpenter",
+    "lambdas/lamplighter/domain/diagnosis/rules/node_pool/refusals.py": "an event of Karpenter",
     "lambdas/lamplighter/lab/cluster_policy.py": "a value of lab.yaml",
     "lambdas/lamplighter/labfile/file.py": "a name in lab.yaml",
     "lambdas/lamplighter/labfile/messages.py": "the kind of a key of lab.yaml",

@@ -207,7 +207,7 @@ class Kubernetes:
                 return 200, self.policy.live()
             case ("PATCH", ["apis", "nvidia.com", "v1", "clusterpolicies", "cluster-policy"]):
                 return self.policy.apply(body, query)
-            case ("GET", ["apis", "karpenter.sh", *_]):
+            case ("GET", ["apis", "karpenter.sh" | "karpenter.k8s.aws" | "eks.amazonaws.com", *_]):
                 return 404, {"message": "the server could not find the requested resource"}
             case ("GET", ["apis", _, "v1", kind]) | ("GET", ["api", "v1", "events" as kind]) if kind in LISTS:
                 return 200, {"items": self._listed(kind)}

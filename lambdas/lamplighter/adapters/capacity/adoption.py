@@ -1,12 +1,14 @@
 """Reads an existing cluster and node group, to adopt them. Changes nothing."""
 
 import base64
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws import cluster_authority
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client, error_code, outside
 from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.domain.pool.adoption import ExistingCluster, ExistingPool
+from lamplighter.domain.pool.node_pool_adoption import ServiceAccount
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.reasons.reason import reason
 
@@ -62,19 +64,31 @@ class Adoption:
             support=found.get("upgradePolicy", {}).get("supportType", "EXTENDED"),
             status=found.get("status", "ACTIVE"),
             names_its_key=_names_its_key(found),
+            auto_mode=found.get("computeConfig", {}).get("enabled", False),
         )
 
     def group(self, cluster: str, name: str) -> ExistingPool:
         """The node group; BadInput with the names of the existing ones when there is none of that name."""
         found = self.group_if_there(cluster, name)
         if found is None:
-            with outside("eks:ListNodegroups", cluster):
-                pages = self._eks.get_paginator("list_nodegroups").paginate(clusterName=cluster)
-                names = tuple(group for page in pages for group in page["nodegroups"])
-            if not names:
-                raise BadInput(reason("capacity.no-node-groups", group=name, cluster=cluster))
-            raise BadInput(reason("capacity.no-such-node-group", group=name, cluster=cluster, names=names))
+            raise self.no_such_group(cluster, name, ())
         return found
+
+    def no_such_group(self, cluster: str, name: str, node_pools: Sequence[str]) -> BadInput:
+        """That there is no node group and no NodePool of that name, with the names of the existing ones."""
+        with outside("eks:ListNodegroups", cluster):
+            pages = self._eks.get_paginator("list_nodegroups").paginate(clusterName=cluster)
+            groups = tuple(group for page in pages for group in page["nodegroups"])
+        if not groups and not node_pools:
+            return BadInput(reason("capacity.no-node-groups", group=name, cluster=cluster))
+        if not node_pools:
+            return BadInput(reason("capacity.no-such-node-group", group=name, cluster=cluster, names=groups))
+        pools = tuple(node_pools)
+        return BadInput(
+            reason("capacity.no-such-node-pool", name=name, cluster=cluster, groups=groups, pools=pools)
+            if groups
+            else reason("capacity.no-such-node-pool.alone", name=name, cluster=cluster, pools=pools)
+        )
 
     def group_if_there(self, cluster: str, name: str) -> ExistingPool | None:
         """The node group; None where there is none of that name."""
@@ -100,6 +114,27 @@ class Adoption:
             subnets=tuple(found.get("subnets", [])),
             group=next(iter(_group_names(found)), ""),
         )
+
+    def karpenter_role(self, cluster: str, account: ServiceAccount | None) -> str | None:
+        """The name of the IAM role of Karpenter's pods; None where it is not known."""
+        arn = account.role_arn if account else None
+        if account is not None and arn is None:
+            arn = self._pod_identity(cluster, account)
+        return arn.rpartition("/")[2] if arn else None
+
+    def _pod_identity(self, cluster: str, account: ServiceAccount) -> str | None:
+        about = f"{cluster}/{account.namespace}/{account.name}"
+        with outside("eks:ListPodIdentityAssociations", about):
+            listed = self._eks.list_pod_identity_associations(
+                clusterName=cluster, namespace=account.namespace, serviceAccount=account.name
+            )["associations"]
+        if not listed:
+            return None
+        with outside("eks:DescribePodIdentityAssociation", about):
+            association = self._eks.describe_pod_identity_association(
+                clusterName=cluster, associationId=listed[0].get("associationId", "")
+            )["association"]
+        return association.get("roleArn")
 
     def _instance_types(self, found: "NodegroupTypeDef") -> tuple[str, ...]:
         """The instance types of the node group, else of its launch template."""

@@ -3,6 +3,7 @@
 `collect` is the whole interface. Each system has a file, and a call that fails does not affect the others.
 """
 
-from lamplighter.adapters.diagnosis.collect import Subject, collect
+from lamplighter.adapters.diagnosis.collect import collect
+from lamplighter.adapters.diagnosis.subject import Subject
 
 __all__ = ["Subject", "collect"]

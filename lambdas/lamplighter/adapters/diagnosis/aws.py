@@ -3,12 +3,13 @@
 Only reads. It asks for the pool's own resources, by name, by tags, and by the ids in the answers.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.diagnosis.reading import Reading
+from lamplighter.adapters.diagnosis.subject import Subject
 from lamplighter.data import instance_types
 from lamplighter.domain.capacity.identity import Identity
 from lamplighter.reasons.reason import reason
@@ -18,42 +19,62 @@ if TYPE_CHECKING:
     from mypy_boto3_autoscaling import AutoScalingClient
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_eks import EKSClient
+    from mypy_boto3_iam import IAMClient
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 # 100 activities a page: five pages are days of a group that fails once in five minutes.
 ACTIVITY_PAGES = 5
 
 
-def read_aws(reading: Reading, names: Identity, instance_type: str, since: datetime) -> Json:
-    """The snapshot's `aws` part; `since` bounds how far back activities are read."""
-    parts: Json = {}
-
-    def keep(key: str, response: object) -> None:
-        if response is not None:
-            parts[key] = _as_json(response)
-
-    group = reading.read("aws.nodegroup", lambda: _nodegroup(names.cluster, names.name))
-    keep("nodegroup", group)
+def read_node_group(reading: Reading, subject: Subject) -> Json:
+    """The `aws` part of a node group's snapshot; the expectation bounds how far back activities are read."""
+    parts, names = _Parts(reading), subject.names
+    group = parts.read("nodegroup", lambda: _nodegroup(names.cluster, names.name))
     scaling = _group_of(group)
     if scaling:
-        keep(
-            "scaling_activities", reading.read("aws.scaling_activities", lambda: _activities(scaling, since))
-        )
+        parts.read("scaling_activities", lambda: _activities(scaling, subject.expected.since))
     else:
         reading.leave("aws.scaling_activities", reason("finding.unread.no-scaling-group"))
-    instances = reading.read("aws.instances", lambda: _instances(names))
-    keep("instances", instances)
+    return _instances_and_networks(parts, subject, (group or {}).get("subnets") or [])
+
+
+def read_node_pool(reading: Reading, subject: Subject) -> Json:
+    """The `aws` part of a NodePool's snapshot: its order and its launches are in Kubernetes."""
+    parts, role = _Parts(reading), subject.launching_role
+    if role:
+        parts.read("controller_policies", lambda: _inline_policies(role))
+    return _instances_and_networks(parts, subject, [])
+
+
+def _instances_and_networks(parts: "_Parts", subject: Subject, stated: Iterable[str]) -> Json:
+    """Completes the parts by the instances, their networks, the stated subnets, and the quota."""
+    instances = parts.read("instances", lambda: _instances(subject.names))
     guarded_by = _ids(instances or (), "SecurityGroups", "GroupId")
     if guarded_by:
-        keep("security_groups", reading.read("aws.security_groups", lambda: _security_groups(guarded_by)))
-    subnets = sorted({*((group or {}).get("subnets") or []), *_of(instances or (), "SubnetId")})
+        parts.read("security_groups", lambda: _security_groups(guarded_by))
+    subnets = sorted({*stated, *_of(instances or (), "SubnetId")})
     if subnets:
-        keep("subnets", reading.read("aws.subnets", lambda: _subnets(subnets)))
-    quota = instance_types.quota_code(instance_type)
+        parts.read("subnets", lambda: _subnets(subnets))
+    quota = instance_types.quota_code(subject.expected.instance_type)
     if quota:
-        keep("quotas", reading.read("aws.quotas", lambda: _quotas(quota)))
-    return parts
+        parts.read("quotas", lambda: _quotas(quota))
+    return parts.found
+
+
+class _Parts:
+    """The parts that were read, as the AWS CLI prints them."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self.found: Json = {}
+
+    def read(self, key: str, call: Callable[[], T]) -> T | None:
+        response = self._reading.read(f"aws.{key}", call)
+        if response is not None:
+            self.found[key] = _as_json(response)
+        return response
 
 
 def _nodegroup(cluster: str, nodegroup: str) -> Json:
@@ -84,6 +105,13 @@ def _activities(group: str, since: datetime) -> list[Json]:
             if not token or (activities and activities[-1]["StartTime"] < since):
                 break
     return activities
+
+
+def _inline_policies(role: str) -> Json:
+    """The names of a role's inline policies. A role has ten at most, so that they are one page."""
+    iam: IAMClient = client("iam")
+    with outside("iam:ListRolePolicies", role):
+        return {"PolicyNames": iam.list_role_policies(RoleName=role)["PolicyNames"]}
 
 
 def _instances(names: Identity) -> list[Json]:

@@ -4,18 +4,17 @@ A key that cannot be read is absent, and `not_read` has the reason. The snapshot
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from lamplighter.adapters.diagnosis.aws import read_aws
-from lamplighter.adapters.diagnosis.kubernetes import ClusterReads
+from lamplighter.adapters.diagnosis.aws import read_node_group, read_node_pool
+from lamplighter.adapters.diagnosis.kubernetes import NODE_CLASSES, ClusterReads
 from lamplighter.adapters.diagnosis.logs import read_logs
 from lamplighter.adapters.diagnosis.reading import Reading
+from lamplighter.adapters.diagnosis.subject import Subject
 from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.domain.capacity.identity import Identity
 from lamplighter.domain.capacity.kinds import NODE_GROUP
-from lamplighter.domain.diagnosis.expected import Expected
+from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
 from lamplighter.domain.diagnosis.redaction import redacted
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.document import document as kept_as_json
@@ -27,17 +26,8 @@ SECONDS = 45.0
 """For all reads together. A snapshot takes 3 to 6 seconds [est] where everything answers."""
 
 
-AWS = {NODE_GROUP: read_aws}
-"""What reads the snapshot's `aws` part, by kind of capacity. A part that nothing reads is absent."""
-
-
-@dataclass(frozen=True)
-class Subject:
-    """The pool that the snapshot is about, and the kind of its capacity."""
-
-    kind: str
-    names: Identity
-    expected: Expected
+AWS = {NODE_GROUP: read_node_group, KARPENTER.code: read_node_pool, AUTO_MODE.code: read_node_pool}
+"""What reads the snapshot's `aws` part, by kind of capacity."""
 
 
 def collect(
@@ -49,9 +39,8 @@ def collect(
     """
     reading = Reading(seconds)
     wanted = subject.expected
-    read = AWS.get(subject.kind)
-    aws = read(reading, subject.names, wanted.instance_type, wanted.since) if read else {}
-    kubernetes, logs = _cluster(reading, subject.names.selector, connect)
+    aws = AWS[subject.kind](reading, subject)
+    kubernetes, logs = _cluster(reading, subject, connect)
     if not aws and not kubernetes:
         raise OutsideFailed(Sentences(tuple(dict.fromkeys(reading.not_read.values()))))
     document: Json = {"now": instant.written(now), "expected": wanted.to_json(), "aws": aws}
@@ -60,10 +49,12 @@ def collect(
     return redacted(document)
 
 
-def _cluster(reading: Reading, selector: str, connect: Callable[[], Connection]) -> tuple[Json, Json]:
+def _cluster(reading: Reading, subject: Subject, connect: Callable[[], Connection]) -> tuple[Json, Json]:
     connection = reading.read("kubernetes", connect)
     if connection is None:
         return {}, {}
-    reads = ClusterReads(connection, reading, selector)
+    reads = ClusterReads(connection, reading, subject.names.selector)
     objects = reads.read()
+    if subject.kind != NODE_GROUP:
+        objects = reads.read_node_pool(NODE_CLASSES[subject.kind], subject.launch_bar)
     return objects, read_logs(reads.ask, reading, objects["pods"]) if "pods" in objects else {}

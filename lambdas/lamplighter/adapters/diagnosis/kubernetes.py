@@ -10,7 +10,10 @@ from typing import Any
 
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.adapters.kubernetes.connection import NOT_FOUND, Connection, KubernetesResponse
-from lamplighter.domain.diagnosis.rules.pod import Pod, is_operand, is_operator
+from lamplighter.domain.capacity.node_pool.access import DEFINITIONS
+from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
+from lamplighter.domain.capacity.node_pool.launch_bar import NAMESPACE
+from lamplighter.domain.diagnosis.rules.pod import Pod, is_karpenter, is_operand, is_operator
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import Said, reason
 
@@ -24,6 +27,12 @@ OPERATOR_NAMESPACE = "gpu-operator"
 CLUSTER_POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
 RUNTIME_CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 NODE_CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
+NODE_POOLS = "/apis/karpenter.sh/v1/nodepools"
+NODE_CLASSES = {
+    KARPENTER.code: "/apis/karpenter.k8s.aws/v1/ec2nodeclasses",
+    AUTO_MODE.code: "/apis/eks.amazonaws.com/v1/nodeclasses",
+}
+KINDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 class ClusterReads:
@@ -51,6 +60,14 @@ class ClusterReads:
         self._keep("events", lambda: self._list("/api/v1/events", lambda item: _tells(item, mine, pods)))
         if "clusterpolicies" in self.objects:
             self._keep("configmaps", self._settings)
+        return self.objects
+
+    def read_node_pool(self, node_classes: str, launch_bar: str) -> Json:
+        """The same, completed by what there is of a NodePool. Its claims are read with the rest."""
+        self._keep("nodepools", lambda: self._list(NODE_POOLS))
+        self._keep(node_classes.rpartition("/")[2], lambda: self._list(node_classes))
+        self._keep("customresourcedefinitions", lambda: list(self._kinds()))
+        self._keep("configmaps", lambda: [*self.objects.get("configmaps", ()), *self._bar(launch_bar)])
         return self.objects
 
     def ask(self, path: str, query: dict[str, str]) -> str | None:
@@ -100,6 +117,20 @@ class ClusterReads:
             raise OutsideFailed(reason("finding.unread.no-such-kind", path=path))
         return _parsed(self._connection.expect(answer, "GET", path).text)
 
+    def _kinds(self) -> Iterator[Json]:
+        """The kinds of Karpenter's objects that the cluster knows. Each definition is large; its name is enough."""
+        for name in DEFINITIONS:
+            path = f"{KINDS}/{name}"
+            answer = self._ask(path, {})
+            if answer.status != NOT_FOUND:
+                self._connection.expect(answer, "GET", path)
+                yield {"metadata": {"name": name}}
+
+    def _bar(self, name: str) -> list[Json]:
+        """The ConfigMap with the end of the launch bar, and no other of our namespace."""
+        text = self.ask(f"/api/v1/namespaces/{NAMESPACE}/configmaps/{name}", {}) if name else None
+        return [_without_bulk(_parsed(text))] if text else []
+
     def _has_pods(self, job: Json) -> bool:
         """Whether a pod in scope belongs to the job, or its own pods would request a GPU."""
         spec = ((job.get("spec") or {}).get("template") or {}).get("spec") or {}
@@ -134,10 +165,11 @@ class ClusterReads:
 
 
 def _wanted(pod: Pod, mine: set[str] | None) -> bool:
-    """Whether the pod is on the pool's nodes, waits for one of its GPUs, or is the operator itself."""
+    """Whether the pod is on the pool's nodes, waits for one of its GPUs, or is a controller: operator, Karpenter."""
+    controls = is_operator(pod.name) or is_karpenter(pod.name)
     if mine is None:
-        return bool(pod.gpus) or pod.operand or is_operator(pod.name)
-    return pod.node in mine or (not pod.node and bool(pod.gpus or pod.operand)) or is_operator(pod.name)
+        return bool(pod.gpus) or pod.operand or controls
+    return pod.node in mine or (not pod.node and bool(pod.gpus or pod.operand)) or controls
 
 
 def _tells(event: Json, nodes: set[str] | None, pods: set[tuple[str, str]] | None) -> bool:
@@ -154,7 +186,8 @@ def _tells(event: Json, nodes: set[str] | None, pods: set[tuple[str, str]] | Non
 
 
 def _is_software(item: Json) -> bool:
-    return is_operand(_name(item)) or is_operator(_name(item)) or _name(item).startswith("gpu-operator")
+    name = _name(item)
+    return is_operand(name) or is_operator(name) or is_karpenter(name) or name.startswith("gpu-operator")
 
 
 def _without_bulk(item: Json) -> Json:

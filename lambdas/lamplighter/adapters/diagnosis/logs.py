@@ -1,4 +1,4 @@
-"""The logs that can show a cause: of NVIDIA's own pods and of pods that request GPUs, bounded in number and size.
+"""The logs that can show a cause: of NVIDIA's pods, of pods that request GPUs, and of Karpenter; bounded.
 
 Unhealthy pods come first, so that healthy pods of a large pool never displace them.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.domain.diagnosis.document import Doc, doc, number, text
-from lamplighter.domain.diagnosis.rules.pod import Pod, is_operator
+from lamplighter.domain.diagnosis.rules.pod import Pod, is_karpenter, is_operator
 from lamplighter.reasons.reason import reason
 
 MOST_LOGS = 60
@@ -63,8 +63,11 @@ def _printed(ask: Ask, log: _Log) -> str:
 
 def _logs_of(pod: Pod) -> Iterator[_Log]:
     """The containers of a pod whose output may show a cause."""
-    software = pod.operand or is_operator(pod.name)
-    if pod.succeeded or not (pod.gpus or software) or (pod.healthy and not (pod.gpus or pod.plugin)):
+    karpenter = is_karpenter(pod.name)
+    software = pod.operand or is_operator(pod.name) or karpenter
+    # Karpenter tells only its log that the launch bar refuses a node.
+    speaks = pod.gpus or pod.plugin or karpenter
+    if pod.succeeded or not (pod.gpus or software) or (pod.healthy and not speaks):
         return
     for status in pod.statuses:
         name = text(status, "name")
@@ -81,5 +84,5 @@ def _ran(status: Doc) -> bool:
 
 def _rank(log: _Log) -> tuple[int, bool, str]:
     pod = log.pod
-    order = 0 if not pod.healthy else 1 if pod.plugin else 2
+    order = 0 if not pod.healthy or is_karpenter(pod.name) else 1 if pod.plugin else 2
     return order, log.previous, log.key

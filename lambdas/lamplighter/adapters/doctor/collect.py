@@ -12,11 +12,13 @@ from lamplighter.adapters.aws.capacity.claims import Claims
 from lamplighter.adapters.capacity.adoption import Adoption
 from lamplighter.adapters.doctor import caller, inside
 from lamplighter.adapters.doctor.bootstrap import Bootstrap
+from lamplighter.adapters.doctor.karpenter import KarpenterReading
 from lamplighter.adapters.doctor.other_nodes import OtherNodesReading
 from lamplighter.adapters.doctor.quotas import AccountQuotas, Zones
 from lamplighter.adapters.doctor.slack_secret import SlackSecrets
 from lamplighter.adapters.doctor.trails import Trails
 from lamplighter.data.instance_types import QUOTA_CODES
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.doctor.facts import (
     AwsIdentity,
     ClusterFacts,
@@ -26,6 +28,7 @@ from lamplighter.domain.doctor.facts import (
     PoolGroup,
     SlackSecret,
 )
+from lamplighter.domain.doctor.karpenter_facts import KarpenterFacts
 from lamplighter.domain.doctor.line import Unread
 from lamplighter.domain.pool.adoption import ExistingCluster
 from lamplighter.errors import LamplighterError
@@ -74,7 +77,8 @@ class Examination:
         bootstrap, quotas, zones, trails = Bootstrap(), AccountQuotas(), Zones(), Trails()
         adoption, claims, secrets = Adoption(), Claims(lab.cluster_name), SlackSecrets()
         others = OtherNodesReading()
-        groups = [lab.nodegroup_name(pool) for pool in lab.pools]
+        groups = [identity(lab, pool).name for pool in lab.pools]
+        node_pools = KarpenterReading(lab) if lab.node_pools else None
         with ThreadPoolExecutor(max_workers=12) as threads:
 
             def ask(call: Callable[[], T]) -> "Future[T | Unread]":
@@ -88,6 +92,7 @@ class Examination:
             kept, followed = ask(self._prices), ask(self._courses)
             found = _read(lambda: adoption.cluster_if_there(lab.cluster_name))
             within = ask(lambda: _within(lab.cluster_name, found))
+            karpenter = ask(lambda: _node_pools(node_pools, found, who.arn))
             beside = ask(lambda: _beside(others, found, groups))
             nodes = {pool: _read(partial(self._group, adoption, zones, found, pool)) for pool in lab.pools}
             offered = _read(lambda: zones.offering(self._types(nodes)))
@@ -108,11 +113,14 @@ class Examination:
                 slack=filled.result(),
                 prices=kept.result(),
                 courses=followed.result(),
+                karpenter=karpenter.result(),
             )
 
     def _group(
         self, adoption: Adoption, zones: Zones, cluster: ExistingCluster | Unread | None, pool: str
     ) -> PoolGroup | Unread | None:
+        if pool in self._lab.node_pools:
+            return None
         if not isinstance(cluster, ExistingCluster):
             return cluster
         found = adoption.group_if_there(cluster.name, self._lab.nodegroup_name(pool))
@@ -154,6 +162,7 @@ class Examination:
             slack=why if self._secret else None,
             prices={} if self._ledger is None else why,
             courses=_read(self._courses),
+            karpenter=why if self._lab.node_pools else None,
         )
 
 
@@ -162,7 +171,19 @@ def _within(name: str, cluster: ExistingCluster | Unread | None) -> ClusterFacts
         return cluster
     if not cluster.public_endpoint:
         return Unread(reason("doctor.endpoint-private", cluster=name))
-    return inside.read(name)
+    return inside.read(name, auto_mode=cluster.auto_mode)
+
+
+def _node_pools(
+    reading: KarpenterReading | None, cluster: ExistingCluster | Unread | None, caller_arn: str
+) -> KarpenterFacts | Unread | None:
+    if reading is None:
+        return None
+    if not isinstance(cluster, ExistingCluster):
+        return cluster
+    if not cluster.public_endpoint:
+        return Unread(reason("doctor.endpoint-private", cluster=cluster.name))
+    return reading.read(inside.patiently(cluster.name), caller_arn)
 
 
 def _beside(

@@ -14,17 +14,23 @@ PATIENCE_SECONDS = 4.0
 _OPERATOR = re.compile(r"/gpu-operator:(v\d+\.\d+\.\d+)")
 
 
-def read(cluster: str) -> ClusterFacts:
+def read(cluster: str, *, auto_mode: bool = False) -> ClusterFacts:
     """The facts of a cluster. A cluster that does not answer is a fact too, and raises nothing."""
     try:
-        connection = connect(cluster)
+        connection = patiently(cluster)
     except OutsideFailed as error:
         return ClusterFacts(Autoscalers(asked=False, reachable=False, why_not=error.said))
+    return seen(connection, auto_mode=auto_mode)
+
+
+def patiently(cluster: str) -> Connection:
+    """A connection that waits as long as a caller of the doctor does. Raises OutsideFailed."""
+    connection = connect(cluster)
     connection.patience, connection.read_seconds = 0, PATIENCE_SECONDS
-    return seen(connection)
+    return connection
 
 
-def seen(connection: Connection) -> ClusterFacts:
+def seen(connection: Connection, *, auto_mode: bool = False) -> ClusterFacts:
     """The facts that a connection reads."""
     try:
         deployments = connection.list(DEPLOYMENTS)
@@ -32,7 +38,7 @@ def seen(connection: Connection) -> ClusterFacts:
         return ClusterFacts(_not_asked(connection, error))
     operator = next(filter(None, map(_operator, deployments)), None)
     try:
-        return ClusterFacts(among(connection, deployments), operator)
+        return ClusterFacts(among(connection, deployments, auto_mode=auto_mode), operator)
     except OutsideFailed as error:
         return ClusterFacts(_not_asked(connection, error), operator)
 

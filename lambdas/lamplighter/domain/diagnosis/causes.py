@@ -50,6 +50,12 @@ _ALL = (
         reason("finding.no-capacity.advice"),
     ),
     Cause(
+        "node-class-not-ready",
+        "aws",
+        reason("finding.node-class-not-ready"),
+        reason("finding.node-class-not-ready.advice"),
+    ),
+    Cause(
         "node-not-joined",
         "aws",
         reason("finding.node-not-joined"),
@@ -60,6 +66,12 @@ _ALL = (
         "aws",
         reason("finding.wrong-ami"),
         reason("finding.wrong-ami.advice"),
+    ),
+    Cause(
+        "wrong-instance-type",
+        "aws",
+        reason("finding.wrong-instance-type"),
+        reason("finding.wrong-instance-type.advice"),
     ),
     Cause(
         "nccl-path-blocked",
@@ -74,6 +86,18 @@ _ALL = (
         reason("finding.bandwidth-throttled"),
         reason("finding.bandwidth-throttled.advice"),
         takes_supply=False,
+    ),
+    Cause(
+        "karpenter-not-ready",
+        "kubernetes",
+        reason("finding.karpenter-not-ready"),
+        reason("finding.karpenter-not-ready.advice"),
+    ),
+    Cause(
+        "launch-barred",
+        "kubernetes",
+        reason("finding.launch-barred"),
+        reason("finding.launch-barred.advice"),
     ),
     Cause(
         "node-not-ready",

@@ -23,6 +23,10 @@ class Expected:
     gpus_per_node: int | None
     """Physical GPUs; None for an unknown instance type."""
     since: datetime
+    kind: str | None = None
+    """The kind of capacity of a pool that a NodePool sizes."""
+    nodepool: str | None = None
+    """The name of the NodePool."""
 
     def to_json(self) -> dict[str, object]:
         """As the contract has it."""

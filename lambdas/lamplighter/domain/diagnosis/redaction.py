@@ -13,10 +13,14 @@ from lamplighter.domain.diagnosis.scrubbing import SECRET_NAME, TAKEN_OUT, scrub
 Json = dict[str, Any]
 NO_ACCOUNT = "000000000000"
 
-# These keys are removed everywhere: they may hold anything, and no rule reads them.
+# These keys are removed everywhere: they may hold anything, and rules read only the annotations below.
 _WHOLE = frozenset(
     {"args", "command", "annotations", "managedFields", "UserData", "userData", "user_data", "httpHeaders"}
 )
+# The end of a grace, and pods that Karpenter may not evict. A rule reads these annotations and no others.
+_READ_ANNOTATIONS = "karpenter.sh/"
+# The end of the launch bar, in a ConfigMap of ours.
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _OF_CONFIG_MAP = frozenset({"data", "binaryData", "stringData"})
 # The sharing settings of a device plugin in its ConfigMap. They hold no secret.
 _SHARING = re.compile(r"^\s*version: v1\b", re.MULTILINE)
@@ -62,7 +66,16 @@ def _cleaned_mapping(document: Mapping[str, Any]) -> Json:
     if document.get("kind") == "ConfigMap" or _is_config_map(document):
         settings = {part: _settings(document[part]) for part in _OF_CONFIG_MAP if part in document}
         document = {**document, **settings}
-    return {name: _value(str(name), value) for name, value in document.items() if name not in _WHOLE}
+    kept = {name: _value(str(name), value) for name, value in document.items() if name not in _WHOLE}
+    annotations = document.get("annotations")
+    if isinstance(annotations, Mapping):
+        read = {key: value for key, value in annotations.items() if _is_read(key)}
+        kept |= {"annotations": read} if read else {}
+    return kept
+
+
+def _is_read(annotation: object) -> bool:
+    return isinstance(annotation, str) and annotation.startswith(_READ_ANNOTATIONS)
 
 
 def _value(name: str, value: object) -> Any:  # noqa: ANN401 -- JSON
@@ -88,13 +101,17 @@ def _is_config_map(document: Mapping[str, Any]) -> bool:
 
 
 def _settings(data: object) -> Any:  # noqa: ANN401 -- JSON
-    """The data of a ConfigMap: the settings of a device plugin stay, everything else is removed."""
+    """The data of a ConfigMap: settings of a device plugin and the end of a bar stay, everything else is removed."""
     if not isinstance(data, Mapping):
         return TAKEN_OUT
-    return {
-        key: value if isinstance(value, str) and _SHARING.search(value) and "sharing" in value else TAKEN_OUT
-        for key, value in data.items()
-    }
+    return {key: value if _is_setting(value) else TAKEN_OUT for key, value in data.items()}
+
+
+def _is_setting(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    shares = _SHARING.search(value) is not None and "sharing" in value
+    return shares or _INSTANT.fullmatch(value) is not None
 
 
 def _is_secret_object(item: object) -> bool:

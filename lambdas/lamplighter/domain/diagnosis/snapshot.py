@@ -11,13 +11,16 @@ from functools import cached_property
 
 from lamplighter.domain.diagnosis.document import Doc, at, doc, docs, instant, number, text
 from lamplighter.domain.diagnosis.events import Event, events_by_object
+from lamplighter.domain.diagnosis.node_pool import NodePoolEvidence
 from lamplighter.domain.diagnosis.rules.node import Node
-from lamplighter.domain.diagnosis.rules.pod import Pod, guessed, is_operand, is_operator
+from lamplighter.domain.diagnosis.rules.node_pool.claim import NodeClaim
+from lamplighter.domain.diagnosis.rules.pod import Pod, guessed, is_karpenter, is_operand, is_operator
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import reason
 
 NODEGROUP_LABELS = ("eks.amazonaws.com/nodegroup", "karpenter.sh/nodepool", "alpha.eksctl.io/nodegroup-name")
+GROUP_TAGS = ("eks:nodegroup-name", "karpenter.sh/nodepool", "eks:kubernetes-node-pool-name")
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 LIVE = {"pending", "running"}
 NAMELESS = "GPU pool"
@@ -25,7 +28,15 @@ NAMELESS = "GPU pool"
 _NETWORK_FAILS = {"Failed", "BackOff", "Unhealthy", "FailedCreatePodSandBox"}
 
 _LISTS = {
-    "aws": ("scaling_activities", "instances", "security_groups", "subnets", "quotas", "updates"),
+    "aws": (
+        "scaling_activities",
+        "instances",
+        "security_groups",
+        "subnets",
+        "quotas",
+        "updates",
+        "controller_policies",
+    ),
     "kubernetes": (
         "nodes",
         "pods",
@@ -37,6 +48,10 @@ _LISTS = {
         "runtimeclasses",
         "configmaps",
         "nodeclaims",
+        "nodepools",
+        "ec2nodeclasses",
+        "nodeclasses",
+        "customresourcedefinitions",
     ),
 }
 
@@ -101,16 +116,44 @@ class Snapshot:
 
     @cached_property
     def _group_name(self) -> str:
-        return text(self.nodegroup, "nodegroupName")
+        return text(self.nodegroup, "nodegroupName") or self.node_pool.name
+
+    @property
+    def kind(self) -> str:
+        """The kind of the pool's capacity, where the snapshot states it."""
+        return text(self.document, "expected", "kind")
 
     @property
     def name(self) -> str:
-        """The pool's name in findings: that of its node group, where it was read."""
+        """The pool's name in findings: that of its node group or NodePool, where it was read."""
         return self._group_name or self.pool or NAMELESS
 
     def age(self, moment: datetime | None) -> timedelta:
         """How long ago it was; for an unknown moment, how long ago the expectation began."""
         return self.now - (moment or self.since)
+
+    @cached_property
+    def node_pool(self) -> NodePoolEvidence:
+        """The pool's NodePool with its claims; of a managed node group it has nothing."""
+        return NodePoolEvidence(
+            stated=text(self.document, "expected", "nodepool"),
+            pool=self.pool,
+            instance_type=self.instance_type,
+            has_group=bool(self.nodegroup),
+            pools=self.listed("kubernetes", "nodepools"),
+            items=self.listed("kubernetes", "nodeclaims"),
+            classes=self.listed("kubernetes", "ec2nodeclasses") + self.listed("kubernetes", "nodeclasses"),
+        )
+
+    @property
+    def claims(self) -> list[NodeClaim]:
+        """The NodeClaims of the pool."""
+        return self.node_pool.claims
+
+    @cached_property
+    def karpenter_pods(self) -> list[Pod]:
+        """The pods of Karpenter's controller, which run on other nodes."""
+        return [pod for pod in self._all_pods if is_karpenter(pod.name) and not pod.leaving]
 
     @cached_property
     def nodes(self) -> list[Node]:
@@ -119,12 +162,21 @@ class Snapshot:
         return [node for node in nodes if node.name and not node.leaving]
 
     @cached_property
-    def instances(self) -> list[Doc]:
-        """The pool's EC2 instances that run or start."""
+    def _pool_instances(self) -> list[Doc]:
         instances: list[Doc] = []
         for item in self.listed("aws", "instances"):
             instances += docs(item, "Instances") or [item]
-        return [instance for instance in instances if self._live(instance) and self._of_pool(instance)]
+        return [instance for instance in instances if self._of_pool(instance)]
+
+    @cached_property
+    def instances(self) -> list[Doc]:
+        """The pool's EC2 instances that run or start."""
+        return [instance for instance in self._pool_instances if self._live(instance)]
+
+    @property
+    def ended_instances(self) -> list[Doc]:
+        """The pool's EC2 instances that have ended or are ending; EC2 lists them for about an hour."""
+        return [instance for instance in self._pool_instances if not self._live(instance)]
 
     @cached_property
     def pods(self) -> list[Pod]:
@@ -283,7 +335,7 @@ class Snapshot:
 
     def _of_pool(self, instance: Doc) -> bool:
         tags = {text(tag, "Key"): text(tag, "Value") for tag in docs(instance, "Tags")}
-        group = tags.get("eks:nodegroup-name") or tags.get("karpenter.sh/nodepool")
+        group = next((tags[key] for key in GROUP_TAGS if tags.get(key)), "")
         named = self._group_name
         if group:
             return group in {named, self.pool} or (

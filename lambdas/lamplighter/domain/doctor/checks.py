@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from lamplighter.domain.doctor import account, cluster, deployed_lab, instance_capacity, pools, unguarded
+from lamplighter.domain.doctor import (
+    account,
+    cluster,
+    deployed_lab,
+    instance_capacity,
+    karpenter,
+    node_pools,
+    pools,
+    unguarded,
+)
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import DoctorLine, Judgement
 from lamplighter.lab.model import Lab
@@ -45,12 +54,22 @@ CHECKS = (
     DoctorCheck("runtime", deployed_lab.runtime),
     DoctorCheck("last-window", deployed_lab.last_window),
 )
+OF_NODE_POOLS = (
+    DoctorCheck("karpenter", karpenter.running),
+    DoctorCheck("karpenter-version", karpenter.version),
+    DoctorCheck("karpenter-queue", karpenter.queue),
+    DoctorCheck("launching-role", karpenter.launching),
+    DoctorCheck("node-pool", node_pools.node_pool),
+    DoctorCheck("node-access", node_pools.access),
+    DoctorCheck("launch-bar", node_pools.launch_bar),
+)
+"""Checks of a lab with a pool of Karpenter or of EKS Auto Mode."""
 
 
 def examine(facts: Facts, lab: Lab, now: datetime) -> list[DoctorLine]:
     """The lines of every check: one, or one a pool."""
     return [
         DoctorLine(check.name, judgement.outcome, judgement.said, judgement.advice)
-        for check in CHECKS
+        for check in (*CHECKS, *(OF_NODE_POOLS if lab.node_pools else ()))
         for judgement in check.judge(facts, lab, now)
     ]

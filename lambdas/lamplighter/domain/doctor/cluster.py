@@ -1,12 +1,19 @@
 """The doctor's checks of the cluster: whether it exists, the functions' access, versions, and support."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.data import lifecycle, versions
 from lamplighter.domain.doctor.facts import ClusterFacts, Facts, PoolGroup
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
-from lamplighter.domain.pool.adoption import About, ExistingCluster, of_autoscalers, of_cluster
+from lamplighter.domain.pool.adoption import (
+    About,
+    ExistingCluster,
+    of_autoscalers,
+    of_cluster,
+    of_other_node_pools,
+)
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
 
@@ -83,23 +90,27 @@ def autoscalers(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
             inside.autoscalers.why_not, "kubectl get deployments -A | grep -e autoscaler -e karpenter"
         )
         return
-    yield from _fighting(facts, inside, found.name)
+    yield from _fighting(facts, lab, inside)
 
 
-def _fighting(facts: Facts, inside: ClusterFacts, cluster_name: str) -> Iterator[Judgement]:
+def _fighting(facts: Facts, lab: Lab, inside: ClusterFacts) -> Iterator[Judgement]:
     unread = [group for group in facts.groups.values() if isinstance(group, Unread)]
     if unread and inside.autoscalers.found:
         yield unknown(unread[0])
         return
     groups = [group.found for group in facts.groups.values() if isinstance(group, PoolGroup)]
-    remarks = [remark for group in groups for remark in of_autoscalers(group, inside.autoscalers)]
+    ours = {lab.node_pool_name(pool) for pool in lab.node_pools}
+    others = tuple(name for name in inside.autoscalers.nodepools if name not in ours)
+    autoscalers = replace(inside.autoscalers, nodepools=others)
+    remarks = [remark for group in groups for remark in of_autoscalers(group, autoscalers)]
+    remarks += of_other_node_pools(autoscalers)
     blocking = {remark.text: remark for remark in remarks if remark.blocks}
     if blocking:
         yield from (unwell(remark.said, remark.advice) for remark in blocking.values())
     elif remarks:
         yield from (well(remark.said) for remark in remarks)
     else:
-        yield well(reason("doctor.autoscalers-ok", cluster=cluster_name))
+        yield well(reason("doctor.autoscalers-ok", cluster=lab.cluster_name))
 
 
 def kubernetes_version(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:

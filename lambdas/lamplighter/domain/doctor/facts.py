@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lamplighter.domain.calendar.course import Course
+from lamplighter.domain.doctor.karpenter_facts import KarpenterFacts, NodePoolFacts
 from lamplighter.domain.doctor.line import Unread
 from lamplighter.domain.money.price import Price
 from lamplighter.domain.pool.adoption import Autoscalers, ExistingCluster, ExistingPool
+from lamplighter.domain.pool.node_pool_adoption import ExistingNodePool
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
 
@@ -109,6 +111,8 @@ class Facts:
     """The last price of each pool from AWS's price list, where a lab is deployed."""
     courses: Mapping[str, Course] | Unread
     """The calendars that windows follow, by window."""
+    karpenter: KarpenterFacts | Unread | None = None
+    """What a lab with NodePools needs; None where it has none, or where there is no cluster yet."""
 
     def instance_type(self, lab: Lab, pool: str) -> str | Unread:
         """The instance type of a pool: from the lab, else from AWS."""
@@ -118,9 +122,9 @@ class Facts:
             return stated
         if isinstance(group, Unread):
             return group
-        if group is None or not group.found.instance_types:
-            return Unread(reason("doctor.type-unknown", pool=pool))
-        return group.found.instance_types[0]
+        node_pool = self._node_pool(pool)
+        types = node_pool.instance_types if node_pool else group.found.instance_types if group else ()
+        return types[0] if types else Unread(reason("doctor.type-unknown", pool=pool))
 
     def most_nodes(self, lab: Lab, pool: str) -> int | Unread:
         """How many nodes a pool may have: from the lab, else from AWS."""
@@ -130,4 +134,11 @@ class Facts:
             return stated
         if isinstance(group, Unread):
             return group
+        node_pool = self._node_pool(pool)
+        if node_pool is not None and node_pool.most is not None:
+            return node_pool.most
         return Unread(reason("doctor.no-group-yet", pool=pool)) if group is None else group.found.maximum
+
+    def _node_pool(self, pool: str) -> ExistingNodePool | None:
+        found = self.karpenter.pools.get(pool) if isinstance(self.karpenter, KarpenterFacts) else None
+        return found.found if isinstance(found, NodePoolFacts) else None

@@ -24,8 +24,8 @@ _DAY = re.compile(r"-(20\d{6})$")
 
 
 def minimum(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
-    """Each pool can scale to zero."""
-    for pool in lab.pools:
+    """Each pool can scale to zero; a NodePool always can."""
+    for pool in _groups(lab):
         name, group = identity(lab, pool).name, facts.groups.get(pool)
         if isinstance(group, Unread):
             yield unknown(group)
@@ -68,7 +68,7 @@ def claim(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
 
 def image(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
     """New nodes start from an image that a pool can have, that AWS maintains, and that is not old."""
-    for pool in lab.pools:
+    for pool in _groups(lab):
         group, name = facts.groups.get(pool), identity(lab, pool).name
         if isinstance(group, Unread):
             yield unknown(group)
@@ -83,6 +83,11 @@ def image(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
             # Of an image that is not right, its age does not matter.
             if all(judgement.outcome is LineOutcome.OK for judgement in found):
                 yield _image(lab, pool, name, group.found.release, now)
+
+
+def _groups(lab: Lab) -> list[str]:
+    """The pools that are no NodePools: node_pools.py judges those."""
+    return [pool for pool in lab.pools if pool not in lab.node_pools]
 
 
 def _matters(remark: ImageRemark, *, adopted: bool) -> bool:

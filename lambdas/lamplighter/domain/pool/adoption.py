@@ -3,7 +3,7 @@
 Judges what the adapters read; the command line writes the lab file.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -31,6 +31,8 @@ class ExistingCluster:
     status: str = "ACTIVE"
     names_its_key: bool = True
     """Whether its certificate authority has key identifiers."""
+    auto_mode: bool = False
+    """Whether EKS Auto Mode is on."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Autoscalers:
     found: tuple[str, ...] = ()
     why_not: Said = ""
     nodepools: tuple[str, ...] = ()
-    """Karpenter's NodePools that may start nodes with GPUs."""
+    """NodePools, of Karpenter or of EKS Auto Mode, that may start nodes with GPUs."""
 
 
 class About(StrEnum):
@@ -213,13 +215,7 @@ def of_autoscalers(group: ExistingPool, autoscalers: Autoscalers) -> Iterator[Ob
                 reason("pool.adopt.autoscaler-untagged", autoscaler=name, group=group.name),
                 reason("pool.adopt.autoscaler-untagged.advice"),
             )
-    for name in autoscalers.nodepools:
-        yield Obstacle(
-            About.AUTOSCALERS,
-            True,
-            reason("pool.adopt.nodepool", nodepool=name),
-            reason("pool.adopt.nodepool.advice"),
-        )
+    yield from of_other_node_pools(autoscalers)
     if not autoscalers.asked:
         why_not = autoscalers.why_not
         yield Obstacle(
@@ -230,6 +226,18 @@ def of_autoscalers(group: ExistingPool, autoscalers: Autoscalers) -> Iterator[Ob
             else reason("pool.adopt.autoscalers-unknown", reason=why_not),
             reason("pool.adopt.autoscalers-unknown.advice"),
         )
+
+
+def of_other_node_pools(autoscalers: Autoscalers, ours: Collection[str] = ()) -> Iterator[Obstacle]:
+    """NodePools that may start GPU nodes and are not `ours`."""
+    for name in autoscalers.nodepools:
+        if name not in ours:
+            yield Obstacle(
+                About.AUTOSCALERS,
+                True,
+                reason("pool.adopt.nodepool", nodepool=name),
+                reason("pool.adopt.nodepool.advice"),
+            )
 
 
 def _notes(group: ExistingPool) -> Iterator[Obstacle]:

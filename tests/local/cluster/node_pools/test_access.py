@@ -35,6 +35,14 @@ ALLOWED = {
         "get configmaps/demo-gpu -n lamplighter",
         "create nodeclaims",
     },
+    access.DOCTOR: {
+        "list nodepools",
+        "list nodeclaims",
+        "get ec2nodeclasses",
+        "get customresourcedefinitions/nodepools.karpenter.sh",
+        "get configmaps/demo-gpu -n lamplighter",
+        "create nodeclaims",
+    },
     access.FAILSAFE: {"update nodepools/demo-gpu --subresource=scale", "deletecollection nodeclaims"},
 }
 #: What nobody may, beside what only some may.

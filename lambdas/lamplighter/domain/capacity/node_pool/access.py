@@ -23,6 +23,13 @@ GATEKEEPER = "lamplighter:gatekeeper"
 """At a deploy: sees the NodePools, and tries the bar."""
 FAILSAFE = "lamplighter:failsafe"
 """Without any function: size zero, and the claims deleted. It can add no node."""
+DIAGNOSIS = "lamplighter:diagnosis"
+"""Also reads what NodePools are made of. data/rbac.yaml has its other rights, and those of the next one."""
+DOCTOR = "lamplighter:doctor"
+"""Also examines the NodePools, and tries the bar."""
+
+DEFINITIONS = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws")
+"""The kinds of object that Karpenter cannot work without."""
 
 _RBAC = "rbac.authorization.k8s.io"
 _KARPENTER = "karpenter.sh"
@@ -56,6 +63,8 @@ def documents(lab: "Lab") -> list[Document]:
         _rule(["nodeclaims"], ["deletecollection"]),
     ]
     in_the_cluster = {
+        DIAGNOSIS: [*seeing, *_classes("list"), _knowing_kinds()],
+        DOCTOR: [*seeing, *_classes("get"), _knowing_kinds(), *trying],
         POOLS: seeing,
         CAPACITY: [*seeing, *sizing],
         BAR: [*seeing, *trying],
@@ -63,6 +72,8 @@ def documents(lab: "Lab") -> list[Document]:
         FAILSAFE: to_zero,
     }
     in_our_namespace = {
+        DIAGNOSIS: seeing_bars,
+        DOCTOR: seeing_bars,
         POOLS: seeing_bars,
         CAPACITY: seeing_bars,
         BAR: moving_bars,
@@ -80,6 +91,21 @@ def documents(lab: "Lab") -> list[Document]:
         for group, rules in granted.items()
         for document in _granted(f"{lab.name}-{group.partition(':')[2]}", namespace, group, rules)
     ]
+
+
+def _classes(verb: str) -> list[Document]:
+    """What the nodes of NodePools are made of."""
+    return [
+        _rule(["ec2nodeclasses"], [verb], group="karpenter.k8s.aws"),
+        _rule(["nodeclasses"], [verb], group="eks.amazonaws.com"),
+    ]
+
+
+def _knowing_kinds() -> Document:
+    """Whether the cluster knows Karpenter's kinds of object."""
+    return _rule(
+        ["customresourcedefinitions"], ["get"], group="apiextensions.k8s.io", names=list(DEFINITIONS)
+    )
 
 
 def _rule(

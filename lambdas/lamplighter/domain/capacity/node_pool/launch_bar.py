@@ -18,7 +18,7 @@ Document = dict[str, object]
 NAMESPACE = "lamplighter"
 KEY = "notAfter"
 OURS = {"app.kubernetes.io/part-of": "lamplighter"}
-DRY_RUN_GROUPS = ("lamplighter:bar", "lamplighter:gatekeeper")
+DRY_RUN_GROUPS = ("lamplighter:bar", "lamplighter:doctor", "lamplighter:gatekeeper")
 """The Kubernetes groups that read the bar back with a NodeClaim which the API server does not keep."""
 
 _API = "admissionregistration.k8s.io/v1"

@@ -6,28 +6,27 @@ before the expectation began. Karpenter calls every refusal InsufficientCapacity
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from lamplighter.data import instance_types
 from lamplighter.domain.capacity.evidence import HealthIssue
 from lamplighter.domain.capacity.launch_cause import (
     NEVER_JOINED,
     LaunchAttempt,
-    LaunchCause,
-    cause_of,
     refusals,
 )
-from lamplighter.domain.diagnosis.document import Doc, at, condition, docs, instant, number, text
+from lamplighter.domain.diagnosis.document import Doc, at, docs, instant, number, text
 from lamplighter.domain.diagnosis.findings import Gathered
+from lamplighter.domain.diagnosis.rules.node_pool import joins
+from lamplighter.domain.diagnosis.rules.node_pool import refusals as node_pool_refusals
+from lamplighter.domain.diagnosis.rules.node_pool.refusals import Refusal
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import ProvisioningStage
 from lamplighter.reasons.reason import Said, Sentences, reason
 
-_KARPENTER = re.compile(
-    r"InsufficientCapacityError|NodeClaim|creating instance|fleet error|LaunchFailed", re.IGNORECASE
-)
 _DONE = {"Successful"}
 _LAUNCHING = re.compile(r"launch", re.IGNORECASE)
+_NO_LAUNCH = {"launch-denied", "karpenter-not-ready", "node-class-not-ready", "launch-barred"}
+"""Causes because of which nobody asks EC2 for an instance; launch-denied by the dry runs of a NodeClass."""
 NAMELESS = "EC2 instance"
 """The object of a finding about an instance whose document has no id."""
 
@@ -68,7 +67,7 @@ def _nothing_to_count(snapshot: Snapshot, gathered: Gathered) -> None:
         return
     refusals = list(_refusals(snapshot, snapshot.wanted_nodes))
     for refused in refusals:
-        gathered.found(refused.cause, refused.about, refused.evidence)
+        gathered.found(refused.cause, refused.about, refused.evidence, *refused.more)
     if not refusals and not _joined_never(snapshot, gathered):
         gathered.unknown(
             _together(
@@ -85,22 +84,19 @@ def _together(*sentences: Said | None) -> Said:
     return spoken[0] if len(spoken) == 1 else Sentences(spoken)
 
 
-@dataclass(frozen=True)
-class _Refusal:
-    cause: str
-    about: str
-    evidence: Said
-
-
 def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
     strange = _strange_refusal(snapshot)
     # Quotas and free addresses count only where no system gives a reason.
     refusals = list(_refusals(snapshot, missing)) or ([] if strange else list(_by_figures(snapshot)))
     for refused in refusals:
-        gathered.found(refused.cause, refused.about, refused.evidence)
+        gathered.found(refused.cause, refused.about, refused.evidence, *refused.more)
     if refusals:
         return
-    if _joined_never(snapshot, gathered):
+    if (
+        _joined_never(snapshot, gathered)
+        or gathered.objects.keys() & _NO_LAUNCH
+        or _comes_with_pods(snapshot)
+    ):
         return
     # Where instances were not read, a booting instance looks like one that was never launched.
     counted = snapshot.was_read("aws", "instances")
@@ -110,7 +106,7 @@ def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
     if snapshot.age(began) <= stage.normal:
         gathered.progress(stage, snapshot.name, began)
         return
-    desired = number(snapshot.nodegroup, "scalingConfig", "desiredSize")
+    desired = _ordered(snapshot)
     expected, there = snapshot.wanted_nodes, snapshot.wanted_nodes - missing
     short = (
         reason("finding.evidence.instances-missing", there=there, expected=expected)
@@ -128,6 +124,22 @@ def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
     )
 
 
+def _ordered(snapshot: Snapshot) -> int | None:
+    """How many nodes were ordered at the node group or NodePool."""
+    node_pool = snapshot.node_pool
+    if node_pool.document:
+        return node_pool.replicas if node_pool.static else node_pool.most
+    return number(snapshot.nodegroup, "scalingConfig", "desiredSize")
+
+
+def _comes_with_pods(snapshot: Snapshot) -> bool:
+    """Whether the NodePool starts nodes for pods alone, and no pod waits for one."""
+    node_pool = snapshot.node_pool
+    if not node_pool.document or node_pool.static or not snapshot.was_read("kubernetes", "pods"):
+        return False
+    return not node_pool.claims and not any(pod.gpus and not pod.node for pod in snapshot.pods)
+
+
 def _strange_refusal(snapshot: Snapshot) -> Said | None:
     """A failed launch that no rule knows, quoted from an activity, a NodeClaim or the node group's health."""
     failed = [
@@ -138,8 +150,7 @@ def _strange_refusal(snapshot: Snapshot) -> Said | None:
     if failed:
         last = max(failed, key=lambda attempt: attempt.started or snapshot.since)
         return reason("finding.evidence.aws-says", words=last.text)
-    claims = [condition(claim, "Launched") for claim in snapshot.listed("kubernetes", "nodeclaims")]
-    for state in reversed(claims):
+    for state in reversed([claim.state("Launched") for claim in snapshot.claims]):
         changed = instant(state, "lastTransitionTime")
         refused = text(state, "status") != "True" and (changed is None or changed >= snapshot.since)
         if refused and text(state, "message"):
@@ -148,7 +159,7 @@ def _strange_refusal(snapshot: Snapshot) -> Said | None:
     return reason("finding.evidence.aws-says", words=messages) if messages else None
 
 
-def _refusals(snapshot: Snapshot, missing: int) -> Iterator[_Refusal]:
+def _refusals(snapshot: Snapshot, missing: int) -> Iterator[Refusal]:
     """Refusals by AWS and Karpenter since the expectation began that no later launch made history."""
     attempts = [
         attempt
@@ -162,8 +173,8 @@ def _refusals(snapshot: Snapshot, missing: int) -> Iterator[_Refusal]:
         and snapshot.age(None) <= ProvisioningStage.LAUNCH.normal
     )
     for refused in refusals(current, () if stale else _issues(snapshot)):
-        yield _Refusal(refused.cause, snapshot.name, refused.text)
-    yield from _karpenter(snapshot)
+        yield Refusal(refused.cause, snapshot.name, refused.text)
+    yield from node_pool_refusals.refused(snapshot)
 
 
 def _is_history(
@@ -207,30 +218,7 @@ def _attempts(snapshot: Snapshot) -> list[LaunchAttempt]:
     return attempts
 
 
-def _karpenter(snapshot: Snapshot) -> Iterator[_Refusal]:
-    launched_claims = set[str]()
-    for claim in snapshot.listed("kubernetes", "nodeclaims"):
-        state = condition(claim, "Launched")
-        changed = instant(state, "lastTransitionTime")
-        if text(state, "status") == "True":
-            launched_claims.add(text(claim, "metadata", "name"))
-        if text(state, "status") == "True" or (changed and changed < snapshot.since):
-            continue
-        message = f"{text(state, 'reason')}: {text(state, 'message')}"
-        cause = cause_of(message)
-        if cause is not LaunchCause.UNKNOWN:
-            yield _Refusal(cause, text(claim, "metadata", "name"), message)
-    for (kind, _, name), events in snapshot.events.items():
-        if kind not in {"NodeClaim", "NodePool", "Pod"} or name in launched_claims:
-            continue
-        for event in events:
-            # Karpenter writes the event for its NodeClaim, and again for the pod that waits.
-            cause = cause_of(str(event))
-            if cause is not LaunchCause.UNKNOWN and _KARPENTER.search(str(event)):
-                yield _Refusal(cause, name, str(event))
-
-
-def _by_figures(snapshot: Snapshot) -> Iterator[_Refusal]:
+def _by_figures(snapshot: Snapshot) -> Iterator[Refusal]:
     """Where no system gives a reason: a quota that is too small, or a subnet without a free address."""
     known = instance_types.gpu_type(snapshot.instance_type)
     code = instance_types.quota_code(snapshot.instance_type)
@@ -239,13 +227,13 @@ def _by_figures(snapshot: Snapshot) -> Iterator[_Refusal]:
         needed = known.vcpus * snapshot.wanted_nodes if known else None
         if text(quota, "QuotaCode") == code and value is not None and needed and value < needed:
             small = reason("finding.evidence.quota", quota=code, vcpus=value, needed=needed)
-            yield _Refusal("vcpu-quota", snapshot.name, small)
+            yield Refusal("vcpu-quota", snapshot.name, small)
     mine = at(snapshot.nodegroup, "subnets")
     for subnet in snapshot.listed("aws", "subnets"):
         name = text(subnet, "SubnetId")
         if number(subnet, "AvailableIpAddressCount") == 0 and (not isinstance(mine, list) or name in mine):
             about = name or snapshot.name
-            yield _Refusal("no-addresses", about, reason("finding.evidence.subnet-full", subnet=about))
+            yield Refusal("no-addresses", about, reason("finding.evidence.subnet-full", subnet=about))
 
 
 def _unjoined(snapshot: Snapshot) -> list[Doc]:
@@ -259,11 +247,16 @@ def _unjoined(snapshot: Snapshot) -> list[Doc]:
         if not names & known:
             unjoined.append(running)
         known |= names
-    for claim in snapshot.listed("kubernetes", "nodeclaims"):
-        instance = text(claim, "status", "providerID").rpartition("/")[2]
-        started = condition(claim, "Launched")
-        if text(started, "status") == "True" and instance not in known:
-            unjoined.append({"InstanceId": instance, "LaunchTime": text(started, "lastTransitionTime")})
+    for claim in snapshot.node_pool.staying:
+        if claim.has("Launched") and claim.instance not in known:
+            launched_at = text(claim.state("Launched"), "lastTransitionTime")
+            unjoined.append(
+                {
+                    "InstanceId": claim.instance,
+                    "LaunchTime": launched_at,
+                    "ImageId": text(claim.item, "status", "imageID"),
+                }
+            )
     return unjoined
 
 
@@ -271,22 +264,31 @@ def _joining(snapshot: Snapshot, gathered: Gathered, unjoined: list[Doc]) -> Non
     issues = [
         issue for issue in docs(snapshot.nodegroup, "health", "issues") if text(issue, "code") in NEVER_JOINED
     ]
+    given_up = joins.given_up(snapshot)
     for instance in unjoined[: max(0, snapshot.wanted_nodes - len(snapshot.nodes))]:
         name = text(instance, "InstanceId") or NAMELESS
         began = instant(instance, "LaunchTime") or snapshot.since
         named = [issue for issue in issues if _names(issue, name)]
-        if not named and snapshot.age(began) <= ProvisioningStage.JOIN.normal:
+        if not named and not given_up and snapshot.age(began) <= ProvisioningStage.JOIN.normal:
             gathered.progress(ProvisioningStage.JOIN, name, began)
             continue
         minutes = int(snapshot.age(began).total_seconds() // 60)
         late = reason("finding.evidence.not-joined", instance=name, minutes=minutes)
-        gathered.found("node-not-joined", name, late, *map(_issue, named or issues))
+        foreign, image = joins.image(snapshot, instance)
+        cause, about = ("wrong-ami", snapshot.name) if foreign else ("node-not-joined", name)
+        registration = joins.registration(snapshot, name)
+        gathered.found(cause, about, late, *image, *registration, *given_up, *map(_issue, named or issues))
 
 
 def _joined_never(snapshot: Snapshot, gathered: Gathered) -> bool:
     """No instance is left to name: only the node group's health reports that instances did not join."""
     late = snapshot.age(None) > ProvisioningStage.JOIN.normal
     blamed = False
+    # Between two NodeClaims there is no instance for some seconds.
+    if given_up := joins.given_up(snapshot):
+        foreign, image = joins.image(snapshot, {})
+        gathered.found("wrong-ami" if foreign else "node-not-joined", snapshot.name, *given_up, *image)
+        blamed = True
     for issue in docs(snapshot.nodegroup, "health", "issues"):
         if text(issue, "code") in NEVER_JOINED and late:
             gathered.found("node-not-joined", snapshot.name, _issue(issue))

@@ -22,6 +22,9 @@ _VALIDATOR = re.compile(r"nvidia-operator-validator")
 # The pods that the validator starts. The one for CUDA sees all GPUs and requests none.
 _WORKLOAD = re.compile(r"nvidia-(?:cuda|device-plugin)-validator")
 
+# Karpenter's chart names its Deployment after itself, whatever the release is called.
+_KARPENTER = re.compile(r"^karpenter(?:-|$)")
+
 _GROUPS = ("jobset.sigs.k8s.io/jobset-name", "leaderworkerset.sigs.k8s.io/name")
 
 
@@ -43,6 +46,11 @@ def is_validator(name: str) -> bool:
 def is_operator(name: str) -> bool:
     """Whether a pod of this name is the operator itself, or the master of feature discovery."""
     return bool(_OPERATOR.search(name))
+
+
+def is_karpenter(name: str) -> bool:
+    """Whether a pod or Deployment of this name is Karpenter's controller."""
+    return bool(_KARPENTER.search(name))
 
 
 def guessed(namespace: str, name: str, nodes: list[str]) -> Doc:

@@ -9,6 +9,7 @@ from lamplighter.domain.diagnosis.document import text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.rules import network, software, symptoms, workloads
 from lamplighter.domain.diagnosis.rules.node import Node
+from lamplighter.domain.diagnosis.rules.node_pool import instance_types
 from lamplighter.domain.diagnosis.rules.pod import Pod, is_operator
 from lamplighter.domain.diagnosis.rules.quotes import quote, quote_of_pod
 from lamplighter.domain.diagnosis.snapshot import Snapshot
@@ -74,7 +75,8 @@ def _own_cause(snapshot: Snapshot, gathered: Gathered, pod: Pod, node: Node | No
     if symptom and (pod.node or symptom.cause != "gpu-lost"):
         cause = software.resolved(snapshot, node, symptom.cause)
         about = snapshot.name if cause == "wrong-ami" else pod.called
-        gathered.found(cause, about, quote(pod.called, symptom.line))
+        more = instance_types.architecture_of(snapshot, node) if cause == instance_types.CAUSE else []
+        gathered.found(cause, about, quote(pod.called, symptom.line), *more)
         gathered.mentioned.add(pod.called)
         return True
     if failure := workloads.pull_failure(snapshot, pod):

@@ -30,6 +30,7 @@ _NAMED = (
     "driver-too-old",
     "cdi-unresolvable",
     "no-addresses",
+    "wrong-instance-type",
 )
 _RESTARTS = 3
 # These leave every operand on the existing nodes ready. Any other cause may be why an operand is not.

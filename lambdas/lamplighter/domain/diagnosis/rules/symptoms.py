@@ -79,6 +79,8 @@ _SYMPTOMS = (
             re.IGNORECASE,
         ),
     ),
+    # The kernel about a program for another processor (execve's ENOEXEC).
+    ("wrong-instance-type", re.compile(r"exec format error", re.IGNORECASE)),
     (
         "no-addresses",
         re.compile(r"failed to assign an IP address to container|InsufficientCidrBlocks", re.IGNORECASE),
@@ -114,6 +116,7 @@ _WORDS = (
     "nvidia-container-",
     "unresolvable",
     "assign an ip",
+    "exec format",
     "cidrblocks",
 )
 _LOST = re.compile(r"Failed to initialize NVML: Unknown Error|GPU is lost|fallen off the bus", re.IGNORECASE)

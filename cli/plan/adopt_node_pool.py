@@ -1,0 +1,52 @@
+"""The lab file that adopts a NodePool of Karpenter or of EKS Auto Mode."""
+
+from collections.abc import Iterator
+
+from lamplighter.data import instance_types, prices
+from lamplighter.domain.capacity.node_pool.kind import KARPENTER
+from lamplighter.domain.pool.adoption import ExistingCluster
+from lamplighter.domain.pool.node_pool_adoption import ExistingNodePool
+
+CURRENCY = "USD"
+
+
+def pool_lines(
+    cluster: ExistingCluster, pool: ExistingNodePool, role: str | None
+) -> tuple[list[str], list[str]]:
+    """What the file says first, and its `cluster` and `pools`. `role` is that of Karpenter, where it is known."""
+    size = (
+        "It is static: a lease sets its replicas."
+        if pool.static
+        else "It is dynamic: pods start its nodes, up to the limit that a lease sets."
+    )
+    head = [f"# Adopts NodePool {pool.name} of cluster {cluster.name}, Kubernetes {cluster.version}. {size}"]
+    return head, [*_cluster(cluster, pool, role), "pools:", "  gpu:", *_pool(cluster, pool)]
+
+
+def _cluster(cluster: ExistingCluster, pool: ExistingNodePool, role: str | None) -> Iterator[str]:
+    yield "cluster:"
+    yield f"  existing: {cluster.name}"
+    if pool.kind != KARPENTER.code:
+        yield "  auto_mode: {enabled: true}"
+    elif role:
+        yield f"  karpenter: {{existing: true, role: {role}}}"
+    else:
+        yield "  karpenter: {existing: true}  # role: its IAM role, so that the failsafe can deny it launches"
+
+
+def _pool(cluster: ExistingCluster, pool: ExistingNodePool) -> Iterator[str]:
+    with_gpu = [name for name in pool.instance_types if not instance_types.has_no_gpu(name)]
+    kind = with_gpu[0] if with_gpu else None
+    yield f"    kind: {pool.kind}"
+    yield f"    existing: {pool.name}"
+    if kind:
+        yield f"    instance_type: {kind}"
+    else:
+        yield "    # instance_type: g5.xlarge  # needed: the NodePool names no type with a GPU"
+    most = pool.most or pool.replicas
+    if most:
+        yield f"    max_nodes: {most}"
+    else:
+        yield "    max_nodes: 1  # the NodePool states no number of nodes above 0"
+    if kind is None or prices.on_demand(cluster.region, kind, CURRENCY) is None:
+        yield f'    # price_per_hour: "1.00"  # {CURRENCY}; needed: no price of {kind or "its nodes"} is known here'

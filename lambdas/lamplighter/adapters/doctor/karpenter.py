@@ -1,0 +1,196 @@
+"""Reads what a lab with NodePools needs: Karpenter, its queue and roles, the NodePools, their access, and the bar.
+
+Each read stands by itself. One that fails has the reason instead of its fact.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.capacity.node_pool.claims import Claims
+from lamplighter.adapters.capacity.node_pool.launch_bar import LaunchBar
+from lamplighter.adapters.capacity.node_pool.node_pools import NodePools
+from lamplighter.adapters.kubernetes import existing_node_pools
+from lamplighter.adapters.kubernetes.autoscalers import DEPLOYMENTS, KARPENTER_IMAGE, runs
+from lamplighter.adapters.kubernetes.connection import NOT_FOUND, Connection, Object
+from lamplighter.domain.capacity.node_pool import probe
+from lamplighter.domain.capacity.node_pool.access import DEFINITIONS
+from lamplighter.domain.capacity.node_pool.kind import KARPENTER
+from lamplighter.domain.capacity.node_pool.launch_bar import parameter_name, policy_name
+from lamplighter.domain.capacity.node_pool.roles import launching_role
+from lamplighter.domain.doctor.karpenter_facts import (
+    BarState,
+    Controller,
+    KarpenterFacts,
+    LaunchingRole,
+    NodePoolFacts,
+)
+from lamplighter.domain.doctor.line import Unread
+from lamplighter.domain.pool.node_pool_adoption import ExistingNodePool
+from lamplighter.errors import LamplighterError
+from lamplighter.lab.model import Lab
+
+if TYPE_CHECKING:
+    from mypy_boto3_eks import EKSClient
+    from mypy_boto3_iam import IAMClient
+    from mypy_boto3_sqs import SQSClient
+
+T = TypeVar("T")
+KINDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+SPOT_ROLE = "AWSServiceRoleForEC2Spot"
+NO_QUEUE = {"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"}
+# public.ecr.aws/karpenter/controller:1.14.3@sha256:…, also from a mirror, and with the v of older releases
+_VERSION = re.compile(r"karpenter/controller:v?(\d+\.\d+\.\d+)")
+_STATIC = re.compile(r"\bStaticCapacity=true\b")
+
+
+class KarpenterReading:
+    """One reading. The clients are made at once: boto3 cannot make them in several threads."""
+
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
+        self._eks: EKSClient = client("eks")
+        self._iam: IAMClient = client("iam")
+        self._sqs: SQSClient = client("sqs")
+
+    def read(self, connection: Connection, caller_arn: str) -> KarpenterFacts:
+        """All facts; `caller_arn` names the account and the partition."""
+        lab = self._lab
+        of_karpenter = any(lab.pools[pool].kind == KARPENTER.code for pool in lab.node_pools)
+        controllers = _read(lambda: controllers_of(connection)) if of_karpenter else ()
+        seen = () if isinstance(controllers, Unread) else controllers
+        pools = {pool: _read(partial(self._pool, connection, pool, caller_arn)) for pool in lab.node_pools}
+        return KarpenterFacts(
+            controllers=controllers,
+            absent_kinds=_read(lambda: tuple(_absent(connection))) if of_karpenter else (),
+            queues={one.queue: _read(partial(self._has_queue, one.queue)) for one in seen if one.queue},
+            spot_role=_read(self._has_spot_role) if any(map(_spot, pools.values())) else True,
+            pools=pools,
+        )
+
+    def _pool(self, connection: Connection, pool: str, caller_arn: str) -> NodePoolFacts:
+        found = existing_node_pools.node_pool(connection, self._lab.node_pool_name(pool))
+        launching = launching_role(self._lab, pool)
+        role = found.node_class.role if found and found.node_class else ""
+        return NodePoolFacts(
+            found=found,
+            bar=_read(lambda: self._bar(connection, pool)),
+            access=_read(lambda: self._access(role, caller_arn)) if role else None,
+            role=role,
+            launching=_read(lambda: self._policies(launching)) if launching else None,
+        )
+
+    def _bar(self, connection: Connection, pool: str) -> BarState:
+        """What the API server answers to a claim that it must refuse: one without a grace, or one at a shut bar."""
+        node_pool = NodePools(connection).read(self._lab.node_pool_name(pool))
+        if node_pool is None:
+            return BarState.NOTHING_TO_BAR
+        ours = self._lab.pools[pool].existing is None
+        claim = dict(probe.claim(node_pool, ends=not ours))
+        if not Claims(connection).admitted(claim, policy_name(self._lab)):
+            return BarState.REFUSES
+        until = None if ours else LaunchBar(connection, parameter_name(self._lab, pool)).read().until
+        now = connection.server_time
+        return BarState.OPEN if until and now and until > now else BarState.ACCEPTS
+
+    def _access(self, role: str, caller_arn: str) -> str | None:
+        _, partition, _, _, account, *_ = caller_arn.split(":")
+        arn = f"arn:{partition}:iam::{account}:role/{role}"
+        with outside("eks:DescribeAccessEntry", f"{self._lab.cluster_name}/{arn}"):
+            try:
+                entry = self._eks.describe_access_entry(clusterName=self._lab.cluster_name, principalArn=arn)[
+                    "accessEntry"
+                ]
+            except self._eks.exceptions.ClientError as error:
+                if error_code(error) != "ResourceNotFoundException":
+                    raise
+                return None
+        return entry.get("type", "")
+
+    def _policies(self, role: str) -> LaunchingRole:
+        with outside("iam:ListRolePolicies", role):
+            inline = self._iam.list_role_policies(RoleName=role)["PolicyNames"]
+        with outside("iam:ListAttachedRolePolicies", role):
+            attached = self._iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]
+        return LaunchingRole(role, tuple(inline), tuple(one.get("PolicyName", "") for one in attached))
+
+    def _has_queue(self, name: str) -> bool:
+        with outside("sqs:GetQueueUrl", name):
+            try:
+                self._sqs.get_queue_url(QueueName=name)
+            except self._sqs.exceptions.ClientError as error:
+                if error_code(error) not in NO_QUEUE:
+                    raise
+                return False
+        return True
+
+    def _has_spot_role(self) -> bool:
+        with outside("iam:GetRole", SPOT_ROLE):
+            try:
+                self._iam.get_role(RoleName=SPOT_ROLE)
+            except self._iam.exceptions.ClientError as error:
+                if error_code(error) != "NoSuchEntity":
+                    raise
+                return False
+        return True
+
+
+def controllers_of(connection: Connection) -> tuple[Controller, ...]:
+    """The Deployments of Karpenter in the cluster. Raises OutsideFailed."""
+    return tuple(_controller(found) for found in connection.list(DEPLOYMENTS) if runs(found, KARPENTER_IMAGE))
+
+
+def _controller(found: Object) -> Controller:
+    spec, status = found.get("spec") or {}, found.get("status") or {}
+    containers = ((spec.get("template") or {}).get("spec") or {}).get("containers") or []
+    images = " ".join(str(container.get("image", "")) for container in containers)
+    environment = {
+        str(variable.get("name")): str(variable.get("value") or "")
+        for container in containers
+        for variable in container.get("env") or []
+    }
+    version, wanted = _VERSION.search(images), spec.get("replicas")
+    return Controller(
+        name=f"{found['metadata']['namespace']}/{found['metadata']['name']}",
+        version=version[1] if version else None,
+        wanted=1 if wanted is None else int(wanted),
+        available=int(status.get("availableReplicas") or 0),
+        why_not="; ".join(_complaints(status)),
+        static_capacity=bool(_STATIC.search(environment.get("FEATURE_GATES", ""))),
+        queue=environment.get("INTERRUPTION_QUEUE", ""),
+    )
+
+
+def _complaints(status: Object) -> Iterator[str]:
+    """What the Deployment's conditions say against it."""
+    for condition in status.get("conditions") or []:
+        against = condition.get("status") == (
+            "True" if condition.get("type") == "ReplicaFailure" else "False"
+        )
+        if against and condition.get("message"):
+            yield str(condition["message"])
+
+
+def _absent(connection: Connection) -> Iterator[str]:
+    for name in DEFINITIONS:
+        path = f"{KINDS}/{name}"
+        answer = connection.ask("GET", path)
+        if answer.status == NOT_FOUND:
+            yield name
+        else:
+            connection.expect(answer, "GET", path)
+
+
+def _spot(found: NodePoolFacts | Unread) -> bool:
+    pool: ExistingNodePool | None = found.found if isinstance(found, NodePoolFacts) else None
+    return pool is not None and "spot" in pool.capacity_types
+
+
+def _read(call: Callable[[], T]) -> T | Unread:
+    """The result of the call, or why it failed."""
+    try:
+        return call()
+    except LamplighterError as error:
+        return Unread(error.said)

@@ -1,0 +1,150 @@
+"""Refused launches of a NodePool's nodes, from NodeClaims and events. The code inside each text decides the cause.
+
+Karpenter calls every refusal InsufficientCapacityError. Only the first event has EC2's code: for three minutes
+Karpenter then does not ask EC2 again, and says only that all instance types were unavailable (karpenter-provider-aws
+v1.14.3, pkg/errors, pkg/cache and pkg/providers/instance). These later events have the cause of the first one.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from lamplighter.domain.capacity.launch_cause import LaunchCause, cause_of
+from lamplighter.domain.diagnosis.document import at, text
+from lamplighter.domain.diagnosis.events import events_by_object
+from lamplighter.domain.diagnosis.snapshot import Snapshot
+from lamplighter.reasons.reason import Said, reason
+
+NOT_ASKED_AGAIN = timedelta(minutes=3)
+RECENT = timedelta(minutes=5)
+"""Karpenter repeats a refusal after three minutes and up to a minute more. An older one may be over."""
+LOCK = "lamplighter-lock-"
+_KARPENTER = re.compile(
+    r"InsufficientCapacityError|NodeClaim|creating instance|fleet error|LaunchFailed", re.IGNORECASE
+)
+# Words around the code of EC2: without them, a text with a code of its own has a cause, and another has none.
+_AROUND = re.compile(
+    r"InsufficientCapacityError|creating instance, insufficient capacity"
+    r"|all requested instance types were unavailable during launch",
+    re.IGNORECASE,
+)
+_NOMINATED = re.compile(r"\bNodeClaim ([a-z0-9][a-z0-9.-]*)")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A refused launch: its cause, its object, and the words that tell it."""
+
+    cause: str
+    about: str
+    evidence: Said
+    more: tuple[Said, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Told:
+    about: str
+    words: str
+    last: datetime | None
+
+    @property
+    def inner(self) -> LaunchCause:
+        """The cause by the code inside, UNKNOWN where the text has none."""
+        return cause_of(_AROUND.sub("", self.words))
+
+
+def refused(snapshot: Snapshot) -> Iterator[Refusal]:
+    """The refusals of NodeClaims that still exist, and of those that are gone already."""
+    told = [*_of_claims(snapshot), *_recent(_of_events(snapshot, snapshot.since))]
+    named = [one for one in told if one.inner is not LaunchCause.UNKNOWN]
+    unnamed = [one for one in told if one.inner is LaunchCause.UNKNOWN]
+    for one in named:
+        yield _refusal(snapshot, one, one.inner)
+    first = _named_before(snapshot) if unnamed and not named else None
+    if first is not None:
+        yield _refusal(snapshot, first, first.inner)
+    elif named and unnamed:
+        yield Refusal(named[-1].inner, named[-1].about, unnamed[-1].words)
+    elif unnamed:
+        for one in unnamed:
+            yield _refusal(snapshot, one, LaunchCause.NO_CAPACITY)
+
+
+def _refusal(snapshot: Snapshot, told: _Told, cause: LaunchCause) -> Refusal:
+    lock = _own_lock(snapshot) if cause is LaunchCause.LAUNCH_DENIED else ""
+    return Refusal(cause, told.about, told.words, (lock,) if lock else ())
+
+
+def _of_claims(snapshot: Snapshot) -> Iterator[_Told]:
+    # A claim that is being deleted waits for nothing any more; one of a shortage is gone at once.
+    for claim in snapshot.node_pool.staying:
+        state, changed = claim.state("Launched"), claim.changed("Launched")
+        if claim.has("Launched") or (changed and changed < snapshot.since):
+            continue
+        words = f"{text(state, 'reason')}: {text(state, 'message')}"
+        if cause_of(words) is not LaunchCause.UNKNOWN:
+            yield _Told(claim.name, words, changed)
+
+
+def _of_events(snapshot: Snapshot, since: datetime) -> list[_Told]:
+    """What events say of NodeClaims without an instance, oldest first."""
+    launched = {claim.name for claim in snapshot.claims if claim.has("Launched")}
+    there = {claim.name for claim in snapshot.claims}
+    node_pool = snapshot.node_pool
+    events = (
+        snapshot.events
+        if since == snapshot.since
+        else events_by_object(snapshot.listed("kubernetes", "events"), since)
+    )
+    told = []
+    for (kind, _, name), said in events.items():
+        if kind not in {"NodeClaim", "NodePool", "Pod"} or name in launched:
+            continue
+        if kind != "Pod" and not node_pool.tells(kind, name):
+            continue
+        # The names of claims that are gone tell nobody anything.
+        about = name if name in there or not node_pool.name else snapshot.name
+        for event in said:
+            # Karpenter writes the event for its NodeClaim, and again for the pod that waits.
+            refuses = cause_of(str(event)) is not LaunchCause.UNKNOWN and _KARPENTER.search(str(event))
+            if refuses and not (kind == "Pod" and _of_another(snapshot, event.message)):
+                told.append(_Told(about, str(event), event.last))
+    return sorted(told, key=lambda one: one.last or snapshot.since)
+
+
+def _of_another(snapshot: Snapshot, message: str) -> bool:
+    """Whether the event of a pod speaks of the NodeClaim of another pool."""
+    nominated = _NOMINATED.search(message)
+    return bool(nominated and snapshot.node_pool.name) and not snapshot.node_pool.tells(
+        "NodeClaim", nominated[1] if nominated else ""
+    )
+
+
+def _recent(told: list[_Told]) -> list[_Told]:
+    """Those that the newest of them does not make history."""
+    newest = max((one.last for one in told if one.last), default=None)
+    return [one for one in told if newest is None or one.last is None or one.last >= newest - RECENT]
+
+
+def _named_before(snapshot: Snapshot) -> _Told | None:
+    """The last refusal with a code, from shortly before the expectation began: Karpenter has not asked EC2 since."""
+    before = _of_events(snapshot, snapshot.since - NOT_ASKED_AGAIN)
+    return next((one for one in reversed(before) if one.inner is not LaunchCause.UNKNOWN), None)
+
+
+def _own_lock(snapshot: Snapshot) -> Said:
+    """That the failsafe's lock on Karpenter's role is the denial; "" where it is not there, or was not read."""
+    names = at(snapshot.document, "aws", "controller_policies", "PolicyNames")
+    if not isinstance(names, list):
+        names = at(snapshot.document, "aws", "controller_policies")
+    ours = [
+        name
+        for name in (names if isinstance(names, list) else [])
+        if isinstance(name, str) and name.startswith(LOCK) and _of_pool(snapshot, name.removeprefix(LOCK))
+    ]
+    return reason("finding.evidence.own-lock", policy=ours[0]) if ours else ""
+
+
+def _of_pool(snapshot: Snapshot, pool: str) -> bool:
+    return pool in {snapshot.pool, snapshot.name} or snapshot.name.endswith(f"-{pool}")

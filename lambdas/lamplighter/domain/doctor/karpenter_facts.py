@@ -1,0 +1,74 @@
+"""The facts about Karpenter and a lab's NodePools that the doctor judges. Only values; adapters/doctor reads them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from lamplighter.domain.doctor.line import Unread
+from lamplighter.domain.pool.node_pool_adoption import ExistingNodePool
+from lamplighter.reasons.reason import Said
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """The Deployment of Karpenter."""
+
+    name: str
+    version: str | None
+    wanted: int
+    available: int
+    why_not: Said = ""
+    """Why its pods do not run, where Kubernetes says it."""
+    static_capacity: bool = True
+    """Whether its gate for static NodePools is on."""
+    queue: str = ""
+    """The queue of interruptions that it reads; empty for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchingRole:
+    """The IAM role that launches a pool's instances, with the names of its policies."""
+
+    name: str
+    inline: tuple[str, ...]
+    attached: tuple[str, ...]
+
+
+class BarState(Enum):
+    """What the API server answers to a NodeClaim that it does not keep."""
+
+    REFUSES = auto()
+    ACCEPTS = auto()
+    OPEN = auto()
+    """The bar of an adopted NodePool is open for a lease, so that nothing must be refused now."""
+    NOTHING_TO_BAR = auto()
+    """There is no NodePool."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodePoolFacts:
+    """What exists of one pool."""
+
+    found: ExistingNodePool | None
+    bar: BarState | Unread
+    access: str | Unread | None = None
+    """The type of the access entry of its nodes' role; None where there is none."""
+    role: str = ""
+    """The IAM role of its nodes; empty where its class names none."""
+    launching: LaunchingRole | Unread | None = None
+    """None where the lab does not know it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KarpenterFacts:
+    """What a lab with NodePools needs beside them."""
+
+    controllers: tuple[Controller, ...] | Unread = ()
+    absent_kinds: tuple[str, ...] | Unread = ()
+    """Kinds of object that the cluster does not know."""
+    queues: Mapping[str, bool | Unread] = field(default_factory=dict)
+    """Whether each queue exists."""
+    spot_role: bool | Unread = True
+    """Whether the account has EC2's service-linked role for Spot."""
+    pools: Mapping[str, NodePoolFacts | Unread] = field(default_factory=dict)
+    """By pool."""

@@ -1,0 +1,254 @@
+"""Adopting a NodePool that exists, of Karpenter or of EKS Auto Mode: its problems, and what to do about each.
+
+Judges what the adapters read. The command line and the doctor use it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from lamplighter.data import instance_types
+from lamplighter.domain.pool.adoption import (
+    About,
+    Autoscalers,
+    ExistingCluster,
+    Obstacle,
+    of_cluster,
+    of_other_node_pools,
+)
+from lamplighter.reasons.reason import reason
+
+LATEST = "@latest"
+
+
+@dataclass(frozen=True)
+class ServiceAccount:
+    """The identity of Karpenter's pods in Kubernetes."""
+
+    namespace: str
+    name: str
+    role_arn: str | None = None
+    """Its IAM role, where an annotation names it; with pod identity, EKS knows it."""
+
+
+@dataclass(frozen=True)
+class ExistingNodeClass:
+    """What a NodePool's nodes are made of."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    """Images by alias, such as al2023@v20260724; AWS makes these for EKS."""
+    own_images: tuple[str, ...] = ()
+    """Terms by which it finds other images: an id, a name, or tags."""
+    role: str = ""
+    """The IAM role of its nodes; empty if it names an instance profile."""
+    ready: bool = True
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class ExistingNodePool:
+    """What exists of a NodePool, with what adopting and the doctor need to know of it."""
+
+    name: str
+    kind: str
+    """The pool's kind in a lab file."""
+    replicas: int | None = None
+    """None for a dynamic NodePool, whose nodes come with pods."""
+    most: int | None = None
+    """Its limit of nodes; None where it has none."""
+    instance_types: tuple[str, ...] = ()
+    """The types that its requirements name; empty where other requirements choose them."""
+    architectures: tuple[str, ...] = ()
+    capacity_types: tuple[str, ...] = ()
+    unknown_keys: tuple[str, ...] = ()
+    """Keys of requirements that its controller does not know, so that they exclude nothing."""
+    may_start_gpus: bool = True
+    has_grace: bool = True
+    """Whether a node that leaves waits only a limited time for its pods."""
+    expires_after: timedelta | None = None
+    """The age at which its nodes are replaced; None for never."""
+    consolidates: bool = False
+    """Whether its controller removes nodes that have pods, to pack them closer."""
+    running: int = 0
+    ready: bool = True
+    why_not: str = ""
+    never_register: bool = False
+    """Whether its instances started again and again without becoming nodes."""
+    writers: tuple[str, ...] = ()
+    """Programs that write its size back to what a repository says."""
+    node_class: ExistingNodeClass | None = None
+    """None where it does not exist or was not read."""
+
+    @property
+    def static(self) -> bool:
+        return self.replicas is not None
+
+
+def node_pool_obstacles(
+    cluster: ExistingCluster, pool: ExistingNodePool, autoscalers: Autoscalers
+) -> Iterator[Obstacle]:
+    """Every problem, those that block first."""
+    found = [
+        *of_cluster(cluster),
+        *of_types(pool),
+        *of_choice(pool),
+        *of_life(pool),
+        *of_image(pool),
+        *of_health(pool),
+        *of_other_node_pools(autoscalers, {pool.name}),
+        *_notes(pool),
+    ]
+    yield from sorted(found, key=lambda obstacle: not obstacle.blocks)
+
+
+def of_types(pool: ExistingNodePool) -> Iterator[Obstacle]:
+    """Instance types without a GPU, or that nobody meant: by a key that excludes nothing, or of arm64."""
+    without = tuple(name for name in pool.instance_types if instance_types.has_no_gpu(name))
+    if without:
+        yield Obstacle(
+            About.GPUS,
+            True,
+            reason("pool.node-pool.no-gpus", node_pool=pool.name, types=without),
+            reason("pool.node-pool.no-gpus.advice"),
+        )
+    elif not pool.may_start_gpus:
+        yield Obstacle(
+            About.GPUS,
+            True,
+            reason("pool.node-pool.gpus-excluded", node_pool=pool.name),
+            reason("pool.node-pool.gpus-excluded.advice"),
+        )
+    if pool.unknown_keys:
+        yield Obstacle(
+            About.GPUS,
+            False,
+            reason("pool.node-pool.unknown-keys", node_pool=pool.name, keys=pool.unknown_keys),
+            reason("pool.node-pool.unknown-keys.advice"),
+        )
+    if "arm64" in pool.architectures:
+        yield Obstacle(
+            About.GPUS,
+            False,
+            reason("pool.node-pool.arm64", node_pool=pool.name),
+            reason("pool.node-pool.arm64.advice"),
+        )
+
+
+def of_choice(pool: ExistingNodePool) -> Iterator[Obstacle]:
+    """What its owner may have chosen, and should know: several types, and nodes that AWS may take."""
+    if not pool.instance_types and pool.may_start_gpus:
+        yield Obstacle(
+            About.GPUS,
+            False,
+            reason("pool.node-pool.any-type", node_pool=pool.name),
+            reason("pool.node-pool.any-type.advice"),
+        )
+    elif len(pool.instance_types) > 1:
+        yield Obstacle(
+            About.GPUS,
+            False,
+            reason("pool.node-pool.several-types", node_pool=pool.name, types=pool.instance_types),
+            reason("pool.node-pool.several-types.advice"),
+        )
+    if "spot" in pool.capacity_types:
+        yield Obstacle(
+            About.GROUP,
+            False,
+            reason("pool.node-pool.spot", node_pool=pool.name),
+            reason("pool.node-pool.spot.advice"),
+        )
+
+
+def of_life(pool: ExistingNodePool) -> Iterator[Obstacle]:
+    """How its nodes end, and what may end them in a lease."""
+    if not pool.has_grace:
+        yield Obstacle(
+            About.GROUP,
+            False,
+            reason("pool.node-pool.no-grace", node_pool=pool.name),
+            reason("pool.node-pool.no-grace.advice"),
+        )
+    if pool.consolidates and not pool.static:
+        yield Obstacle(
+            About.GROUP,
+            False,
+            reason("pool.node-pool.consolidates", node_pool=pool.name),
+            reason("pool.node-pool.consolidates.advice"),
+        )
+
+
+def of_image(pool: ExistingNodePool) -> Iterator[Obstacle]:
+    """An image that changes by itself, or that was not made for EKS."""
+    if pool.node_class is None:
+        return
+    name = pool.node_class.name
+    latest = tuple(alias for alias in pool.node_class.aliases if alias.endswith(LATEST))
+    if latest:
+        yield Obstacle(
+            About.IMAGE,
+            False,
+            reason("pool.node-pool.latest", node_pool=pool.name, node_class=name, images=latest),
+            reason("pool.node-pool.latest.advice"),
+        )
+    if pool.node_class.own_images:
+        yield Obstacle(
+            About.IMAGE,
+            False,
+            reason(
+                "pool.node-pool.own-image",
+                node_pool=pool.name,
+                node_class=name,
+                images=pool.node_class.own_images,
+            ),
+            reason("pool.node-pool.own-image.advice"),
+        )
+
+
+def of_health(pool: ExistingNodePool) -> Iterator[Obstacle]:
+    """Why no node of it can start, or becomes a node."""
+    if not pool.ready:
+        yield Obstacle(
+            About.GROUP,
+            False,
+            reason("pool.node-pool.not-ready", node_pool=pool.name, why=pool.why_not),
+            reason("pool.node-pool.not-ready.advice"),
+        )
+    elif pool.node_class is not None and not pool.node_class.ready:
+        yield Obstacle(
+            About.GROUP,
+            False,
+            reason("pool.node-pool.not-ready", node_pool=pool.name, why=pool.node_class.why_not),
+            reason("pool.node-pool.not-ready.advice"),
+        )
+    if pool.never_register:
+        yield Obstacle(
+            About.GROUP,
+            False,
+            reason("pool.node-pool.never-register", node_pool=pool.name),
+            reason("pool.node-pool.never-register.advice"),
+        )
+    if pool.writers:
+        yield Obstacle(
+            About.GROUP,
+            False,
+            reason("pool.node-pool.written-back", node_pool=pool.name, writers=pool.writers),
+            reason("pool.node-pool.written-back.advice"),
+        )
+
+
+def _notes(pool: ExistingNodePool) -> Iterator[Obstacle]:
+    if pool.most is None:
+        yield Obstacle(
+            About.GROUP,
+            False,
+            reason("pool.node-pool.no-limit", node_pool=pool.name),
+            reason("pool.node-pool.no-limit.advice"),
+        )
+    if pool.running > 0:
+        yield Obstacle(
+            About.GROUP,
+            False,
+            reason("pool.node-pool.running", node_pool=pool.name, nodes=pool.running),
+            reason("pool.node-pool.running.advice"),
+        )
