@@ -22,6 +22,7 @@ from tests.local.conftest import Aws
 RELEASE = ("karpenter", "--namespace", "kube-system")
 PODS = "/api/v1/namespaces/kube-system/pods?labelSelector=app.kubernetes.io/name=karpenter"
 ROLE = "lab-karpenter"
+NODE_ROLE = "lab-karpenter-node"
 #: What the controller calls with no pool and with one, without conditions.
 ACTIONS = (
     *("ec2:Describe*", "ec2:RunInstances", "ec2:CreateFleet", "ec2:CreateLaunchTemplate", "ec2:CreateTags"),
@@ -83,7 +84,7 @@ def realtime(clock):
 
 @pytest.fixture(scope="package")
 def cloud(realtime, control_plane, seen_from_outside, tmp_path_factory):
-    """The embedded AWS, with a cluster in which a role is the controller's."""
+    """The embedded AWS, with a cluster in which one role is the controller's and one its nodes'."""
     embedded = EmbeddedAws(realtime, tmp_path_factory.mktemp("aws"), REGION)
     embedded.start()
     authority = base64.b64encode(control_plane.ca_pem.encode()).decode()
@@ -91,6 +92,8 @@ def cloud(realtime, control_plane, seen_from_outside, tmp_path_factory):
     aws = Aws(embedded)
     cluster_of(aws)
     _identity(aws)
+    nodes = aws.role(NODE_ROLE)
+    aws.call("eks", "create_access_entry", clusterName=CLUSTER, principalArn=nodes, type="EC2_LINUX")
     aws.call("sqs", "create_queue", QueueName=ROLE)
     yield aws
     embedded.stop()

@@ -2,12 +2,11 @@
 
 import pytest
 
-from tests.local.cluster.karpenter.conftest import Karpenter
+from tests.local.cluster.karpenter.conftest import NODE_ROLE, Karpenter
 from tests.local.cluster.lab import await_true
 from tests.local.cluster.test_token_webhook import CLUSTER
 
 NAME = "gpu-lab-gpu"
-NODE_ROLE = "lab-karpenter-node"
 CLASSES, POOLS, CLAIMS = (
     "/apis/karpenter.k8s.aws/v1/ec2nodeclasses",
     "/apis/karpenter.sh/v1/nodepools",
@@ -20,8 +19,6 @@ def pool(karpenter: Karpenter):
     """A static NodePool of no nodes, and its NodeClass, both ready."""
     karpenter.await_ready()
     aws, kubernetes = karpenter.aws, karpenter.lab.kubernetes
-    arn = aws.role(NODE_ROLE)
-    aws.call("eks", "create_access_entry", clusterName=CLUSTER, principalArn=arn, type="EC2_LINUX")
     network = aws.call("eks", "describe_cluster", name=CLUSTER)["cluster"]["resourcesVpcConfig"]
     kubernetes.create(CLASSES, _node_class(network))
     kubernetes.create(POOLS, _node_pool())
