@@ -151,6 +151,16 @@ def test_its_role_may_only_switch_auto_mode_off_and_only_where_the_lab_says_so()
     assert "ec2:TerminateInstances" not in allowed(pools=(AUTO_MODE,))
 
 
+def test_no_other_role_writes_a_policy(adopted: Template) -> None:
+    writing = [
+        name
+        for name, policy in adopted.of_type("AWS::IAM::Policy").items()
+        if "iam:Put" in json.dumps(policy["Properties"]["PolicyDocument"])
+    ]
+
+    assert [name.startswith("FailsafeMachine") for name in writing] == [True]
+
+
 def test_its_boundary_allows_exactly_what_its_role_may() -> None:
     [role] = properties("AWS::IAM::Role")
 
