@@ -224,6 +224,28 @@ def test_the_machine_of_an_adopted_node_pool_locks_the_role_that_the_lab_names(a
     assert (known["nodePool"], known["lock"]["role"]) == ("their-gpus", "KarpenterController")
 
 
+def test_the_machine_of_a_pool_of_ours_locks_karpenters_role_and_the_failsafe_starts_it(
+    synthesise: Callable[..., Assembly],
+) -> None:
+    ours = synthesise(cluster={"karpenter": {}}, pools={"gpu": {"kind": "karpenter"}})
+    template = ours.template("gpu-lab-controller")
+    machine = template.one("AWS::StepFunctions::StateMachine", StateMachineName="gpu-lab-failsafe")
+    known = json.loads("".join(part if isinstance(part, str) else "aws" for part in parts(machine)))
+    starting = [
+        policy
+        for policy in template.properties("AWS::IAM::Policy")
+        if ":stateMachine:gpu-lab-failsafe" in json.dumps(policy["PolicyDocument"])
+    ]
+
+    assert known["States"]["Pool-gpu"]["Result"]["lock"]["role"] == CONTROLLER
+    roles = ours.template("gpu-lab-cluster").properties("AWS::IAM::Role")
+    assert CONTROLLER in [each.get("RoleName") for each in roles]
+    [starter] = starting
+    assert [template.resources[each["Ref"]]["Properties"]["RoleName"] for each in starter["Roles"]] == [
+        "gpu-lab-ap-northeast-2-failsafe"
+    ]
+
+
 def parts(machine: dict[str, Any]) -> list[Any]:
     joined: list[Any] = machine["DefinitionString"]["Fn::Join"][1]
     return joined
