@@ -151,6 +151,16 @@ def test_its_role_may_only_switch_auto_mode_off_and_only_where_the_lab_says_so()
     assert "ec2:TerminateInstances" not in allowed(pools=(AUTO_MODE,))
 
 
+def test_no_other_role_writes_a_policy(adopted: Template) -> None:
+    writing = [
+        name
+        for name, policy in adopted.of_type("AWS::IAM::Policy").items()
+        if "iam:Put" in json.dumps(policy["Properties"]["PolicyDocument"])
+    ]
+
+    assert [name.startswith("FailsafeMachine") for name in writing] == [True]
+
+
 def test_its_boundary_allows_exactly_what_its_role_may() -> None:
     [role] = properties("AWS::IAM::Role")
 
@@ -212,6 +222,28 @@ def test_the_machine_of_an_adopted_node_pool_locks_the_role_that_the_lab_names(a
     assert {name for name in found if name.startswith("Pool-")} == {"Pool-gpu"}
     known = found["Pool-gpu"]["Result"]
     assert (known["nodePool"], known["lock"]["role"]) == ("their-gpus", "KarpenterController")
+
+
+def test_the_machine_of_a_pool_of_ours_locks_karpenters_role_and_the_failsafe_starts_it(
+    synthesise: Callable[..., Assembly],
+) -> None:
+    ours = synthesise(cluster={"karpenter": {}}, pools={"gpu": {"kind": "karpenter"}})
+    template = ours.template("gpu-lab-controller")
+    machine = template.one("AWS::StepFunctions::StateMachine", StateMachineName="gpu-lab-failsafe")
+    known = json.loads("".join(part if isinstance(part, str) else "aws" for part in parts(machine)))
+    starting = [
+        policy
+        for policy in template.properties("AWS::IAM::Policy")
+        if ":stateMachine:gpu-lab-failsafe" in json.dumps(policy["PolicyDocument"])
+    ]
+
+    assert known["States"]["Pool-gpu"]["Result"]["lock"]["role"] == CONTROLLER
+    roles = ours.template("gpu-lab-cluster").properties("AWS::IAM::Role")
+    assert CONTROLLER in [each.get("RoleName") for each in roles]
+    [starter] = starting
+    assert [template.resources[each["Ref"]]["Properties"]["RoleName"] for each in starter["Roles"]] == [
+        "gpu-lab-ap-northeast-2-failsafe"
+    ]
 
 
 def parts(machine: dict[str, Any]) -> list[Any]:

@@ -440,6 +440,8 @@ def test_auto_mode_is_switched_off_only_where_the_lab_says_so(account, pool: str
     assert ended["status"] == "SUCCEEDED"
     steps = account.steps(ended)
     assert ("SwitchOff" in steps, "Lock" in steps) == (off, not off)
+    described = account.aws.call("eks", "describe_cluster", name=CLUSTER)["cluster"]
+    assert described.get("computeConfig", {"enabled": not off})["enabled"] is not off
 
 
 def test_auto_mode_stays_on_where_nothing_is_left(account):
