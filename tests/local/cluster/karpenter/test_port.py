@@ -10,6 +10,7 @@ from lamplighter.domain.capacity.evidence import NOW, SIZES, Seen
 from lamplighter.domain.capacity.node_pool import launch_bar
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.domain.capacity.port import Removal
+from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY
 from tests.local.cluster.functions import Token
@@ -37,6 +38,14 @@ class Port:
 
     def bar(self, hours: float) -> None:
         self.capacity.bar("gpu", self.karpenter.aws.clock.now() + timedelta(hours=hours))
+
+    def bar_acts(self) -> bool:
+        """Whether a shut bar refuses: the API server needs a moment to know a new policy."""
+        try:
+            self.bar(-1)
+        except OutsideFailed:
+            return False
+        return True
 
     def see(self) -> Seen:
         return self.capacity.see("gpu", NOW)
@@ -78,6 +87,7 @@ def port(barred, control_plane, seen_from_outside, monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv(name, value)
     control_plane.authenticate_through(Everybody())
     made = Port(barred, Connection(seen_from_outside.endpoint, control_plane.ca_pem, Token("functions")))
+    await_true(made.bar_acts, "the API server follows the launch bar")
     made.bar(1)
     yield made
     made.order(0)
