@@ -51,11 +51,11 @@ class Everybody:
         return User(token, ("system:masters",))
 
 
-def install(kubernetes: KubernetesApi) -> None:
-    """Our namespace and the launch bars of the lab."""
+def install(kubernetes: KubernetesApi, lab: Lab = LAB) -> None:
+    """Our namespace and the launch bars of a lab."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "lamplighter"}}
     kubernetes.apply("/api/v1/namespaces/lamplighter", namespace, "test")
-    for document in launch_bar.documents(LAB):
+    for document in launch_bar.documents(lab):
         path = f"{PATHS[str(document['kind'])]}/{document['metadata']['name']}"  # type: ignore[index]
         kubernetes.apply(path, document, "test")
 
