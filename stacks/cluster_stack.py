@@ -133,7 +133,9 @@ class ClusterStack(Stack):
         kubectl = Kubectl(self, "Kubectl", control_plane=control_plane)
         rbac = kubectl.manifest("Rbac", documents(RBAC))
         after_system = [system.group.resource, *add_ons.after_nodes]
-        shared = node_pools_shared(self, around, kubectl=kubectl, rbac=rbac, system=after_system)
+        shared = node_pools_shared(
+            self, around, cluster=control_plane.cluster, kubectl=kubectl, rbac=rbac, system=after_system
+        )
         pools = {
             pool: pool_construct(self, pool, around, shared)
             for pool in lab.pools

@@ -11,7 +11,7 @@ from local.auto_mode.conditions import set_status
 from local.auto_mode.definitions import ADDRESS, CLAIMS, CLASSES, POOLS, definitions
 from local.auto_mode.launch import Launcher
 from local.auto_mode.lifecycle import claim_life
-from local.auto_mode.node_class import resolve
+from local.auto_mode.node_class import remove_profile, resolve
 from local.auto_mode.provisioning import pool_life
 from local.aws.api.service_context import ServiceContext
 from local.aws.eks.clusters import Clusters
@@ -113,6 +113,14 @@ def _each(cluster: AutoModeCluster, objects: Objects, life: Life) -> Iterator[Pa
                 cluster.world.coroutines.tell(life(cluster, item))
 
 
+def _forget_role(cluster: AutoModeCluster, deleted: Object) -> None:
+    """Removes the instance profile of a deleted NodeClass's role, unless another NodeClass has the role."""
+    role = deleted["spec"].get("role")
+    others = cluster.world.api.get(CLASSES)["items"]
+    if role and all(one["spec"].get("role") != role for one in others):
+        remove_profile(cluster.context, cluster.name, role)
+
+
 def _class_life(cluster: AutoModeCluster, first: Object) -> Iterator[Pause]:
     name, uid = first["metadata"]["name"], first["metadata"]["uid"]
     while cluster.enabled:
@@ -121,6 +129,7 @@ def _class_life(cluster: AutoModeCluster, first: Object) -> Iterator[Pause]:
         node_class = cluster.world.api.find(f"{CLASSES}/{name}")
         if node_class is None:
             cluster.resolved.pop(name, None)
+            _forget_role(cluster, first)
         if node_class is None or node_class["metadata"]["uid"] != uid:
             return
         resolved, conditions = resolve(cluster.context, cluster.name, node_class)

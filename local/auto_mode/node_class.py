@@ -4,6 +4,7 @@ may look at everything.
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from botocore.exceptions import ClientError
@@ -82,6 +83,19 @@ def _selected(
         yield from context.call("ec2", operation, {"Filters": filters})[member]
 
 
+def remove_profile(context: ServiceContext, cluster: str, role: str) -> None:
+    """Removes the profile that EKS made for a role, as it does with the last NodeClass that names the role [est]."""
+    named = {"InstanceProfileName": _profile_name(context, cluster, role)}
+    with suppress(ClientError):
+        context.call("iam", "remove_role_from_instance_profile", {**named, "RoleName": role})
+        context.call("iam", "delete_instance_profile", named)
+
+
+def _profile_name(context: ServiceContext, cluster: str, role: str) -> str:
+    digest = hashlib.sha256(f"{cluster} {role}".encode()).hexdigest()[:20]
+    return f"eks-{context.region}-{cluster}-{digest}"
+
+
 def _profile(context: ServiceContext, cluster: str, spec: Document) -> tuple[str, str]:
     """The instance profile and the ARN of its role; EKS makes a profile for a role. Empty without the role."""
     named = spec.get("instanceProfile")
@@ -92,8 +106,7 @@ def _profile(context: ServiceContext, cluster: str, spec: Document) -> tuple[str
         role = str(context.call("iam", "get_role", {"RoleName": spec["role"]})["Role"]["Arn"])
     except ClientError:
         return "", ""
-    digest = hashlib.sha256(f"{cluster} {spec['role']}".encode()).hexdigest()[:20]
-    name = f"eks-{context.region}-{cluster}-{digest}"
+    name = _profile_name(context, cluster, spec["role"])
     try:
         context.call("iam", "create_instance_profile", {"InstanceProfileName": name})
         context.call(

@@ -21,6 +21,7 @@ def node_pools_shared(
     scope: Construct,
     around: Surroundings,
     *,
+    cluster: Construct,
     kubectl: Kubectl,
     rbac: IDependable,
     system: Sequence[IDependable],
@@ -28,7 +29,9 @@ def node_pools_shared(
     """What the NodePools of the lab share, if it has any."""
     if not around.lab.node_pools:
         return None
-    return NodePoolsShared(scope, "NodePools", around=around, kubectl=kubectl, rbac=rbac, system=system)
+    return NodePoolsShared(
+        scope, "NodePools", around=around, cluster=cluster, kubectl=kubectl, rbac=rbac, system=system
+    )
 
 
 def pool_construct(

@@ -234,7 +234,15 @@ def test_auto_mode_launches_with_the_cluster_s_role_and_its_nodes_come_by_their_
     entry = cluster.one("AWS::EKS::AccessEntry", Type="EC2")
     [policy] = entry["AccessPolicies"]
     assert str(policy["PolicyArn"]["Fn::Join"][1][-1]).endswith("/AmazonEKSAutoNodePolicy")
-    assert cluster.one("AWS::IAM::Role", RoleName="gpu-lab-ap-northeast-2-auto-mode-node")
+    [of_nodes] = [
+        name
+        for name, each in cluster.of_type("AWS::IAM::Role").items()
+        if each["Properties"].get("RoleName") == "gpu-lab-ap-northeast-2-auto-mode-node"
+    ]
+    [of_cluster] = cluster.of_type("AWS::EKS::Cluster")
+    assert of_nodes in cluster.needs(of_cluster), (
+        "EKS has an instance profile of it until the cluster is gone"
+    )
 
 
 def test_a_lab_without_nodepools_has_nothing_of_all_this(synthesise: Callable[..., Assembly]) -> None:

@@ -10,6 +10,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct, IDependable
 
 from lamplighter.domain.capacity.node_pool import access, launch_bar
+from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE
 from stacks.constructs.cluster.kubectl import Kubectl
 from stacks.constructs.karpenter.installation import KarpenterInstallation
 from stacks.constructs.nodes.surroundings import Surroundings
@@ -26,6 +27,7 @@ class NodePoolsShared(Construct):
         construct_id: str,
         *,
         around: Surroundings,
+        cluster: Construct,
         kubectl: Kubectl,
         rbac: IDependable,
         system: Sequence[IDependable],
@@ -44,6 +46,9 @@ class NodePoolsShared(Construct):
             )
             for kind in kinds
         }
+        if AUTO_MODE.code in self.node_roles:
+            # EKS has an instance profile of the role until the cluster is deleted: the role is deleted after it.
+            cluster.node.add_dependency(self.node_roles[AUTO_MODE.code].role)
         karpenter = lab.cluster.karpenter
         installation = None
         if karpenter is not None and not karpenter.existing:
