@@ -182,7 +182,7 @@ def of_everything() -> Document:
     """A pool about which every document says something: it is short, barred, denied, and cannot drain."""
     document = pool_of()
     aws, kubernetes = document["aws"], document["kubernetes"]
-    aws["controller_policies"] = {"PolicyNames": ["lamplighter-lock-gpu"]}
+    aws["controller_policies"] = {"PolicyNames": ["lamplighter-lock-gpu-lab-gpu"]}
     aws["instances"].append(
         {
             **aws["instances"][0],

@@ -56,7 +56,11 @@ class EndedPool:
         }
         if self.locked is not None:
             document = json.dumps(lock.document(self.pool_tag, self.node_pool), separators=(",", ":"))
-            row["lock"] = {"role": self.locked, "name": lock.policy_name(self.name), "document": document}
+            row["lock"] = {
+                "role": self.locked,
+                "name": lock.policy_name(self.node_pool),
+                "document": document,
+            }
         return row
 
 

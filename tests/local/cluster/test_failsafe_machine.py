@@ -31,7 +31,7 @@ ROLE = f"arn:aws:iam::123456789012:role/{failsafe_machine.NAMES.role('failsafe-m
 API = "/apis/karpenter.sh/v1"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 GROUP = "lamplighter:failsafe"
-LOCK = "lamplighter-lock-gpu"
+LOCK = f"lamplighter-lock-{KARPENTER.node_pool}"
 MINUTES = 60
 
 
@@ -419,7 +419,7 @@ def test_auto_mode_is_locked_and_asked_again_and_its_instances_are_left_to_aws(a
 
     assert (ended["status"], ended["error"]) == ("FAILED", "Leaked")
     assert account.running() == set(instances)
-    lock = account.lock(CONTROL_PLANE, "lamplighter-lock-auto")
+    lock = account.lock(CONTROL_PLANE, f"lamplighter-lock-{AUTO_MODE.node_pool}")
     assert lock is not None
     tag = {"aws:RequestTag/eks:kubernetes-node-pool-name": AUTO_MODE.node_pool}
     assert lock["Statement"][0]["Condition"] == {"StringEquals": tag}

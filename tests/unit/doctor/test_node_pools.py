@@ -97,7 +97,7 @@ def test_before_a_deploy_the_deploy_decides_them() -> None:
 
 ABSENT = {"karpenter-version", "karpenter-queue"}
 """What cannot be told of a Karpenter that is not there."""
-LOCKED = LaunchingRole("r", ("lamplighter-lock-gpu", "Rights"), ())
+LOCKED = LaunchingRole("r", ("lamplighter-lock-lab-gpu", "Rights"), ())
 SPOT = {"gpu": replace(POOL, found=replace(FOUND, capacity_types=("spot",)))}
 OTHER = ClusterFacts(Autoscalers(asked=True, nodepools=("lab-gpu", "other")), "v26.3.1")
 WRONG = [
@@ -115,7 +115,7 @@ WRONG = [
     ("karpenter-version", controller(static_capacity=False), "has no static NodePools"),
     ("karpenter-queue", controller(queue=""), "reads no queue of interruptions"),
     ("karpenter-queue", facts(queues={"lab-karpenter": False}), "queue lab-karpenter, from which Karpenter reads"),
-    ("launching-role", pool(launching=LOCKED), "the failsafe's lock lamplighter-lock-gpu is on role r"),
+    ("launching-role", pool(launching=LOCKED), "the failsafe's lock lamplighter-lock-lab-gpu is on role r"),
     ("launching-role", pool(launching=LaunchingRole("r", (), ())), "role r has no policy"),
     ("launching-role", facts(spot_role=False, pools=SPOT), "no service-linked role"),
     ("node-pool", pool(found=None), "NodePool lab-gpu of pool gpu does not exist"),

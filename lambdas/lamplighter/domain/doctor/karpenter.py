@@ -133,12 +133,11 @@ def launching(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
         elif role is None:
             yield well(reason("doctor.launching-unnamed", pool=pool))
         else:
-            yield _may_launch(pool, role)
+            yield _may_launch(pool, policy_name(lab.node_pool_name(pool)), role)
     yield from _spot(facts, lab)
 
 
-def _may_launch(pool: str, role: LaunchingRole) -> Judgement:
-    lock = policy_name(pool)
+def _may_launch(pool: str, lock: str, role: LaunchingRole) -> Judgement:
     if lock in role.inline:
         return unwell(
             reason("doctor.lock-left", pool=pool, role=role.name, policy=lock),

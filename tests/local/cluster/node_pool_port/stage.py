@@ -186,7 +186,7 @@ class NodePoolStage:
             "iam",
             "put_role_policy",
             RoleName=self.controller.role,
-            PolicyName=lock.policy_name("gpu"),
+            PolicyName=lock.policy_name(NAME),
             PolicyDocument=json.dumps(lock.document(LABEL, NAME)),
         )
         alive = [instance.id for instance in self.capacity.see("gpu").alive]

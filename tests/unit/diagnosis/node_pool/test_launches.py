@@ -106,14 +106,16 @@ def test_a_denied_launch_is_told_with_the_lock_of_the_failsafe_if_it_is_there() 
     [(cause, about, evidence)] = told(document)
     assert (cause, about, evidence) == ("launch-denied", f"{NODE_POOL}-abc01", [f"Unauthorized: {DENIED}"])
 
-    document["aws"]["controller_policies"] = {"PolicyNames": ["lamplighter-lock-gpu", "other"]}
-    locked = "the failsafe's lock lamplighter-lock-gpu is on Karpenter's role; the next opening removes it"
+    document["aws"]["controller_policies"] = {"PolicyNames": ["lamplighter-lock-gpu-lab-gpu", "other"]}
+    locked = (
+        "the failsafe's lock lamplighter-lock-gpu-lab-gpu is on Karpenter's role; the next opening removes it"
+    )
     assert told(document)[0][2] == [f"Unauthorized: {DENIED}", locked]
     for others in (
-        {"PolicyNames": ["lamplighter-lock-big"]},
+        {"PolicyNames": ["lamplighter-lock-gpu-lab-big"]},
         {"PolicyNames": "odd"},
         [],
-        ["lamplighter-lock-u"],
+        ["lamplighter-lock-gpu"],
     ):
         document["aws"]["controller_policies"] = others
         assert told(document)[0][2] == [f"Unauthorized: {DENIED}"]

@@ -210,7 +210,7 @@ class NodePoolCapacity:
         """Remove the lock of a failsafe that fired. IAM takes a moment: `troubles` waits for it."""
         role = launching_role(self._lab, pool)
         if role is not None:
-            Lock(role).remove(pool)
+            Lock(role).remove(self._lab.node_pool_name(pool))
 
     def _fewer(self, node_pool: "NodePool", claims: Sequence[Claim]) -> None:
         """Limit, claims, size, in this order: so these very nodes go, and none comes in their place."""

@@ -16,11 +16,12 @@ class Lock:
         self._role = role
         self._iam: IAMClient = iam or client("iam")
 
-    def remove(self, pool: str) -> None:
-        """Remove the pool's lock. A role without it is fine."""
-        with outside("iam:DeleteRolePolicy", f"{self._role}, {policy_name(pool)}"):
+    def remove(self, node_pool: str) -> None:
+        """Remove a NodePool's lock. A role without it is fine."""
+        policy = policy_name(node_pool)
+        with outside("iam:DeleteRolePolicy", f"{self._role}, {policy}"):
             try:
-                self._iam.delete_role_policy(RoleName=self._role, PolicyName=policy_name(pool))
+                self._iam.delete_role_policy(RoleName=self._role, PolicyName=policy)
             except self._iam.exceptions.ClientError as error:
                 if error_code(error) != "NoSuchEntity":
                     raise

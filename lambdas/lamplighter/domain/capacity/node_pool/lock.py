@@ -9,9 +9,9 @@ from collections.abc import Mapping
 DENIED = ("ec2:CreateFleet", "ec2:RunInstances")
 
 
-def policy_name(pool: str) -> str:
-    """The name of the inline policy."""
-    return f"lamplighter-lock-{pool}"
+def policy_name(node_pool: str) -> str:
+    """The name of the inline policy: by NodePool, since two labs of one cluster may have a pool of the same name."""
+    return f"lamplighter-lock-{node_pool}"
 
 
 def document(pool_tag: str, node_pool: str) -> Mapping[str, object]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from lamplighter.domain.capacity.launch_cause import LaunchCause, cause_of
+from lamplighter.domain.capacity.node_pool.lock import policy_name
 from lamplighter.domain.diagnosis.document import at, text
 from lamplighter.domain.diagnosis.events import events_by_object
 from lamplighter.domain.diagnosis.snapshot import Snapshot
@@ -19,7 +20,6 @@ from lamplighter.reasons.reason import Said, reason
 NOT_ASKED_AGAIN = timedelta(minutes=3)
 RECENT = timedelta(minutes=5)
 """Karpenter repeats a refusal after three minutes and up to a minute more. An older one may be over."""
-LOCK = "lamplighter-lock-"
 _KARPENTER = re.compile(
     r"InsufficientCapacityError|NodeClaim|creating instance|fleet error|LaunchFailed", re.IGNORECASE
 )
@@ -138,13 +138,6 @@ def _own_lock(snapshot: Snapshot) -> Said:
     names = at(snapshot.document, "aws", "controller_policies", "PolicyNames")
     if not isinstance(names, list):
         names = at(snapshot.document, "aws", "controller_policies")
-    ours = [
-        name
-        for name in (names if isinstance(names, list) else [])
-        if isinstance(name, str) and name.startswith(LOCK) and _of_pool(snapshot, name.removeprefix(LOCK))
-    ]
-    return reason("finding.evidence.own-lock", policy=ours[0]) if ours else ""
-
-
-def _of_pool(snapshot: Snapshot, pool: str) -> bool:
-    return pool in {snapshot.pool, snapshot.name} or snapshot.name.endswith(f"-{pool}")
+    lock = policy_name(snapshot.name)
+    locked = isinstance(names, list) and lock in names
+    return reason("finding.evidence.own-lock", policy=lock) if locked else ""
