@@ -62,7 +62,7 @@ def judge(day: Day) -> list[LawVerdict]:
 
 
 def _no_lease_no_node(day: Day) -> LawVerdict:
-    stretches = _unleased(day.samples)
+    stretches = unleased(day.samples)
     if not stretches:
         return LawVerdict(
             1, held=False, evidence="no node ever ran without a lease, so the breach was not seen"
@@ -87,7 +87,7 @@ def _no_lease_no_node(day: Day) -> LawVerdict:
     )
 
 
-def _unleased(samples: Sequence[Sample]) -> list[list[Sample]]:
+def unleased(samples: Sequence[Sample]) -> list[list[Sample]]:
     """The periods of samples in which instances ran and no lease justified any."""
     stretches: list[list[Sample]] = []
     inside = False

@@ -1,0 +1,75 @@
+"""Plays the events and writes recording.json: `python -m tests.karpenter_recording [--with never-registers]`.
+
+It takes about a quarter of an hour, with the slow events half an hour, on a machine that does nothing else.
+"""
+
+import argparse
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import boto3
+
+from local.cloud import Cloud
+from local.kubernetes.karpenter.controller import VERSION
+from tests.karpenter_recording.day import EVENTS, SLOW, Day
+from tests.karpenter_recording.watching import Watch, text_of
+
+LAB = """
+name: recorded
+cluster: {karpenter: {}}
+gpu_operator: {enabled: false}
+device_plugin: {enabled: true}
+pools: {gpu: {kind: karpenter, instance_type: g5.xlarge, max_nodes: 2, image: al2023@v20260724, drain: 1m}}
+"""
+WRITTEN = Path(__file__).with_name("recording.json")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--with", dest="slow", action="append", default=[], choices=SLOW)
+    parser.add_argument("--out", type=Path, default=WRITTEN)
+    asked = parser.parse_args()
+    events = {**EVENTS, **{name: SLOW[name] for name in asked.slow}}
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Path(folder, "lab.yaml")
+        lab.write_text(LAB, "utf-8")
+        with Cloud(lab, rate=1, progress=_say) as cloud:
+            cloud.up()
+            asked.out.write_text(text_of(_recorded(cloud, events)), "utf-8")
+
+
+def _recorded(cloud: Cloud, events: dict) -> dict:
+    ends = cloud.endpoints()
+    session = boto3.session.Session(ends.access_key_id, ends.secret_access_key, region_name=ends.region)
+    _without_functions(cloud, session.client("lambda", endpoint_url=ends.endpoint))
+    day = Day(cloud, Watch(cloud.control_plane.admin()), session.client("ec2", endpoint_url=ends.endpoint))
+    recorded = {}
+    with day.watch.watching():
+        for name, play in events.items():
+            _say(f"{name} …")
+            day.watch.begin()
+            play(day)
+            recorded[name] = day.watch.moments
+    return {
+        "karpenter": VERSION,
+        "kubernetes": cloud.lab.cluster.kubernetes_version,
+        "recorded": f"{datetime.now(UTC):%Y-%m-%d}",
+        "events": recorded,
+    }
+
+
+def _without_functions(cloud: Cloud, functions) -> None:
+    """Nobody but the recorder acts on the NodePool: the guard would take back what it does."""
+    for page in functions.get_paginator("list_functions").paginate():
+        for one in page["Functions"]:
+            if one["FunctionName"].startswith(f"{cloud.lab.name}-"):
+                functions.delete_function(FunctionName=one["FunctionName"])
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201  a program
+
+
+if __name__ == "__main__":
+    main()
