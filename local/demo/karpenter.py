@@ -61,13 +61,6 @@ class KarpenterDay(Play):
         )
         self._act(
             stage,
-            "instructor",
-            "command",
-            "asks for 2 nodes for 3 hours, more than the budget has left",
-            lambda stage: ask_too_much(stage.doors, stage.pool, self.answers),
-        )
-        self._act(
-            stage,
             "a retry",
             "command",
             "delivers a command to open that expired an hour ago",
@@ -75,6 +68,13 @@ class KarpenterDay(Play):
         )
         end = stage.cloud.clock.now() + ZERO_WITHIN
         self._await(stage, "proof of zero", lambda: self._over(stage), max(CLOSES + ZERO_WITHIN, end))
+        self._act(
+            stage,
+            "instructor",
+            "command",
+            "asks for 2 nodes for 3 hours, more than the budget has left",
+            lambda stage: ask_too_much(stage.doors, stage.pool, self.answers),
+        )
         self._act(
             stage, "somebody", "breach", "scales the NodePool to 1 by hand, outside any lease", self._by_hand
         )

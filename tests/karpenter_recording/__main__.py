@@ -7,12 +7,14 @@ import argparse
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import boto3
 
 from local.cloud import Cloud
+from local.kubernetes.api import Object
 from local.kubernetes.karpenter.controller import VERSION
-from tests.karpenter_recording.day import EVENTS, SLOW, Day
+from tests.karpenter_recording.day import EVENTS, SLOW, Day, Events
 from tests.karpenter_recording.watching import Watch, text_of
 
 LAB = """
@@ -36,30 +38,31 @@ def main() -> None:
         lab.write_text(LAB, "utf-8")
         with Cloud(lab, rate=1, progress=_say) as cloud:
             cloud.up()
-            asked.out.write_text(text_of(_recorded(cloud, events)), "utf-8")
+            _record(cloud, events, asked.out)
 
 
-def _recorded(cloud: Cloud, events: dict) -> dict:
+def _record(cloud: Cloud, events: Events, out: Path) -> None:
+    """Plays the events. The file is written after each, so that a run that is cut off leaves what it has."""
     ends = cloud.endpoints()
     session = boto3.session.Session(ends.access_key_id, ends.secret_access_key, region_name=ends.region)
     _without_functions(cloud, session.client("lambda", endpoint_url=ends.endpoint))
-    day = Day(cloud, Watch(cloud.control_plane.admin()), session.client("ec2", endpoint_url=ends.endpoint))
-    recorded = {}
+    day = Day(cloud, Watch(cloud.control_plane.admin()))
+    recorded: dict[str, list[Object]] = {}
+    head = {
+        "karpenter": VERSION,
+        "kubernetes": cloud.lab.cluster.kubernetes_version,
+        "recorded": f"{datetime.now(UTC):%Y-%m-%d}",
+    }
     with day.watch.watching():
         for name, play in events.items():
             _say(f"{name} …")
             day.watch.begin()
             play(day)
             recorded[name] = day.watch.moments
-    return {
-        "karpenter": VERSION,
-        "kubernetes": cloud.lab.cluster.kubernetes_version,
-        "recorded": f"{datetime.now(UTC):%Y-%m-%d}",
-        "events": recorded,
-    }
+            out.write_text(text_of({**head, "events": recorded}), "utf-8")
 
 
-def _without_functions(cloud: Cloud, functions) -> None:
+def _without_functions(cloud: Cloud, functions: Any) -> None:
     """Nobody but the recorder acts on the NodePool: the guard would take back what it does."""
     for page in functions.get_paginator("list_functions").paginate():
         for one in page["Functions"]:

@@ -20,7 +20,6 @@ class Day:
 
     cloud: Cloud
     watch: Watch
-    ec2: Any
 
     @property
     def name(self) -> str:
@@ -185,7 +184,8 @@ def never_registers(day: Day) -> None:
     close(day)
 
 
-EVENTS: Mapping[str, Callable[[Day], None]] = {
+Events = Mapping[str, Callable[[Day], None]]
+EVENTS: Events = {
     "shut-bar": shut_bar,
     "extend": extend,
     "grow": grow,
@@ -198,4 +198,4 @@ EVENTS: Mapping[str, Callable[[Day], None]] = {
     "quota": quota,
 }
 #: Played only when asked for by name.
-SLOW: Mapping[str, Callable[[Day], None]] = {"never-registers": never_registers}
+SLOW: Events = {"never-registers": never_registers}

@@ -37,7 +37,7 @@ class Watch:
     def begin(self) -> None:
         """A new event: its moments count from now."""
         with self._lock:
-            self.moments, self._begun, self._claims = [], time.monotonic(), dict(self._claims)
+            self.moments, self._begun = [], time.monotonic()
 
     def note(self, what: str, **more: object) -> None:
         """Something that was done or seen now."""
