@@ -195,7 +195,7 @@ def _closed_is_proven(day: Day) -> LawVerdict:
     return LawVerdict(
         7,
         held=True,
-        evidence=f"{len(day.receipts)} receipts, each with a proof that EC2, Auto Scaling, EKS and Kubernetes bore out",
+        evidence=f"{len(day.receipts)} receipts, each with a proof that EC2, Kubernetes and the ordered size bore out",
     )
 
 

@@ -32,8 +32,8 @@ class Day:
         self.watch.api.merge(address, {"data": {"notAfter": f"{at:%Y-%m-%dT%H:%M:%SZ}"}})
 
     def write(self, **spec: object) -> None:
-        said = ", ".join(f"{key} {value}" for key, value in spec.items())
-        self.watch.note(f"writes {said}".replace("{'nodes': ", "").replace("}", ""))
+        for key, value in spec.items():
+            self.watch.note(f"writes {key} {value['nodes'] if isinstance(value, dict) else value}")
         self.watch.api.merge(f"/apis/karpenter.sh/v1/nodepools/{self.name}", {"spec": spec})
 
     def claims(self) -> list[dict[str, Any]]:
@@ -65,7 +65,8 @@ def shut_bar(day: Day) -> None:
     day.write(replicas=1)
     day.until("refused by the bar", 13)
     day.bar(shut=False)
-    day.look_on(12)
+    # The next try would be ten seconds after the last one.
+    day.look_on(6)
     day.write(replicas=0)
     day.write(replicas=1)
     day.until("GPU")
@@ -197,5 +198,5 @@ EVENTS: Events = {
     "shortage": shortage,
     "quota": quota,
 }
-#: Played only when asked for by name.
+#: Played only when asked for by name: it takes half an hour.
 SLOW: Events = {"never-registers": never_registers}
