@@ -24,6 +24,9 @@ from lamplighter.domain.views.stages import StageState, StageView
 from lamplighter.reasons.reason import Said, draw
 from lamplighter.values.counted import counted, write_seconds
 
+EXPERIMENTAL = (
+    "experimental: nobody has seen the launch bar and the lock of EKS Auto Mode on a real account yet"
+)
 BAR_CELLS = 30
 STAGE_NAMES = {
     Stage.GPUS: "GPUs",
@@ -177,7 +180,7 @@ def _beside(lease: LeaseView, zone: ZoneInfo) -> list[str]:
 
 def _about(view: PoolView, now: datetime, zone: ZoneInfo) -> list[str]:
     """Facts about a pool beside its leases."""
-    lines = []
+    lines = [EXPERIMENTAL] if view.experimental else []
     if view.leases or view.desired:
         seats = f", {view.seats} seats" if view.seats else ""
         lines.append(f"{_nodes(view)}{seats}")

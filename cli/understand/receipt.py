@@ -81,6 +81,8 @@ def show(view: ReceiptView, words: wording.Wording) -> None:
     if view.source != "window" and view.by and view.by != view.owner:
         reason = f": {words.told(view.because)}" if view.because else ""
         printing.say(f"opened by {view.by}{reason}")
+    if view.experimental:
+        printing.say("experimental: its pool is of a kind that nobody has seen on a real account yet")
     zero = view.proof_of_zero
     rows = [
         ("cost", words.money(view.cost)),

@@ -11,6 +11,7 @@ from cli.deployment import Deployment
 from cli.options import AsJson, LabName, OnePool
 from cli.understand import status_watch
 from cli.understand.cost_tables import summary
+from cli.understand.drawn import EXPERIMENTAL
 from cli.understand.status_gpus import show
 from cli.understand.verdicts import VERDICTS
 from cli.use.leases import document
@@ -93,18 +94,23 @@ def command(
         ],
     )
     for view in views:
-        if view.state.leaked_since is not None:
-            since = printing.local(view.state.leaked_since, deployed.zone)
-            printing.say(
-                f"LEAKED: pool {view.name} since {since}: {printing.drawn(view.leaked, deployed.zone)}"
-            )
-        if view.mode == "watch":
-            printing.say(
-                f"WATCHING: the guard reports nodes of pool {view.name} that no lease justifies, and leaves them; "
-                f"`lamplighter arm {view.name}` lets it close them"
-            )
-        for unmet in view.unmet:
-            printing.say(f"pool {view.name}: {unmet.reason_by(partial(printing.local, zone=deployed.zone))}")
+        _tell(view, deployed.zone)
+
+
+def _tell(view: PoolView, zone: ZoneInfo) -> None:
+    """What a person must know of a pool beside its row."""
+    if view.state.leaked_since is not None:
+        since = printing.local(view.state.leaked_since, zone)
+        printing.say(f"LEAKED: pool {view.name} since {since}: {printing.drawn(view.leaked, zone)}")
+    if view.experimental:
+        printing.say(f"pool {view.name}: {EXPERIMENTAL}")
+    if view.mode == "watch":
+        printing.say(
+            f"WATCHING: the guard reports nodes of pool {view.name} that no lease justifies, and leaves them; "
+            f"`lamplighter arm {view.name}` lets it close them"
+        )
+    for unmet in view.unmet:
+        printing.say(f"pool {view.name}: {unmet.reason_by(partial(printing.local, zone=zone))}")
 
 
 def views_of(deployed: Deployment, pool: str | None) -> list[PoolView]:

@@ -62,7 +62,7 @@ def judge(day: Day) -> list[LawVerdict]:
 
 
 def _no_lease_no_node(day: Day) -> LawVerdict:
-    stretches = _unleased(day.samples)
+    stretches = unleased(day.samples)
     if not stretches:
         return LawVerdict(
             1, held=False, evidence="no node ever ran without a lease, so the breach was not seen"
@@ -87,7 +87,7 @@ def _no_lease_no_node(day: Day) -> LawVerdict:
     )
 
 
-def _unleased(samples: Sequence[Sample]) -> list[list[Sample]]:
+def unleased(samples: Sequence[Sample]) -> list[list[Sample]]:
     """The periods of samples in which instances ran and no lease justified any."""
     stretches: list[list[Sample]] = []
     inside = False
@@ -195,7 +195,7 @@ def _closed_is_proven(day: Day) -> LawVerdict:
     return LawVerdict(
         7,
         held=True,
-        evidence=f"{len(day.receipts)} receipts, each with a proof that EC2, Auto Scaling, EKS and Kubernetes bore out",
+        evidence=f"{len(day.receipts)} receipts, each with a proof that EC2, Kubernetes and the ordered size bore out",
     )
 
 

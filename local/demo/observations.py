@@ -37,13 +37,27 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class Kind:
+    """By what instances and nodes of a kind of capacity are known, and whether Kubernetes has its size."""
+
+    tag: str
+    label: str
+    sized_in_kubernetes: bool
+
+
+NODE_GROUP = Kind("eks:nodegroup-name", "eks.amazonaws.com/nodegroup", sized_in_kubernetes=False)
+NODE_POOL = Kind("karpenter.sh/nodepool", "karpenter.sh/nodepool", sized_in_kubernetes=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
-    """The names of the pool's resources."""
+    """The names of the pool's resources. `nodegroup` is its node group, or its NodePool."""
 
     name: str
     cluster: str
     nodegroup: str
     schedule_group: str
+    kind: Kind = NODE_GROUP
 
 
 class Outside:
@@ -66,7 +80,7 @@ class Outside:
             at=at,
             instances=self._instances(pool),
             desired=self._desired(pool),
-            kubernetes_nodes=self._nodes(pool.nodegroup),
+            kubernetes_nodes=self._nodes(pool),
             failsafe=self._failsafe(pool),
             leases=tuple(self._ledger.leases(pool.name)),
             committed=committed,
@@ -79,7 +93,7 @@ class Outside:
     def _instances(self, pool: Pool) -> tuple[str, ...]:
         reply = self._clients["ec2"].describe_instances(
             Filters=[
-                {"Name": "tag:eks:nodegroup-name", "Values": [pool.nodegroup]},
+                {"Name": f"tag:{pool.kind.tag}", "Values": [pool.nodegroup]},
                 {"Name": "instance-state-name", "Values": list(LIVE)},
             ]
         )
@@ -88,6 +102,8 @@ class Outside:
         )
 
     def _desired(self, pool: Pool) -> int:
+        if pool.kind.sized_in_kubernetes:
+            return self._nodes.replicas(pool)
         reply = self._clients["eks"].describe_nodegroup(
             clusterName=pool.cluster, nodegroupName=pool.nodegroup
         )
@@ -116,11 +132,16 @@ def _at(expression: str) -> datetime:
 
 
 class NodeReader:
-    """Names of the Kubernetes nodes of a node group, read as the cluster's administrator."""
+    """What Kubernetes has of a pool, read as the cluster's administrator."""
 
     def __init__(self, api: KubernetesApi) -> None:
         self._api = api
 
-    def __call__(self, nodegroup: str) -> tuple[str, ...]:
-        found = self._api.get(f"/api/v1/nodes?labelSelector=eks.amazonaws.com/nodegroup%3D{nodegroup}")
+    def __call__(self, pool: Pool) -> tuple[str, ...]:
+        """The names of its nodes."""
+        found = self._api.get(f"/api/v1/nodes?labelSelector={pool.kind.label}%3D{pool.nodegroup}")
         return tuple(sorted(node["metadata"]["name"] for node in found["items"]))
+
+    def replicas(self, pool: Pool) -> int:
+        """The size of its NodePool."""
+        return int(self._api.get(f"/apis/karpenter.sh/v1/nodepools/{pool.nodegroup}")["spec"]["replicas"])

@@ -22,13 +22,14 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import ViewReading
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.reasons.document import drawn, read
 from lamplighter.values.clock_time import clock_time
 from lamplighter.values.instant import written
 from local.cloud import Cloud
 from local.demo import laws, pages
 from local.demo.day_reading import DayReading
-from local.demo.observations import NodeReader, Outside, Pool, Sample
+from local.demo.observations import NODE_GROUP, NODE_POOL, NodeReader, Outside, Pool, Sample
 from local.demo.script import Act, Answers, LabAccess
 from local.demo.view import DayEvent, Now, View
 from local.endpoints import Endpoints
@@ -71,6 +72,9 @@ class Play(ABC):
         #: Other reads of an act, made with each sample.
         self.observers: list[Callable[[datetime], None]] = []
         self._done = threading.Event()
+
+    #: Whether time flows as the machine's from the first instant to the last.
+    real_time = False
 
     @property
     @abstractmethod
@@ -159,7 +163,9 @@ class Play(ABC):
 
         stacks = api("cloudformation").describe_stacks(StackName=f"{cloud.lab.name}-controller")["Stacks"]
         outputs = {output["OutputKey"]: output["OutputValue"] for output in stacks[0]["Outputs"]}
-        pool = Pool(POOL, cloud.lab.cluster_name, cloud.lab.nodegroup_name(POOL), cloud.lab.name)
+        kind = NODE_POOL if cloud.lab.pools[POOL].is_node_pool else NODE_GROUP
+        name = identity(cloud.lab, POOL).name
+        pool = Pool(POOL, cloud.lab.cluster_name, name, cloud.lab.name, kind)
         ledger = Ledger(outputs["LedgerTable"], api("dynamodb"))
         outside = Outside(session, endpoints.endpoint, ledger, NodeReader(cloud.control_plane.admin()))
         look = DayReading(
@@ -196,7 +202,7 @@ class Play(ABC):
             with clock.busy():
                 while not self._done.is_set():
                     self._look(stage)
-                    clock.hurry(self._rate is None or stage.look.idle())
+                    clock.hurry(not self.real_time and (self._rate is None or stage.look.idle()))
                     clock.sleep(LOOK_EVERY.total_seconds())
         except Exception as error:  # noqa: BLE001 - handed to the acting thread, which raises it
             self.watch.failure = error

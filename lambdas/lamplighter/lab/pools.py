@@ -211,6 +211,11 @@ class Pool(Part):
         return self.kind != "node-group"
 
     @property
+    def is_experimental(self) -> bool:
+        """Whether nobody has seen its launch bar and its lock on a real account yet."""
+        return self.kind == "auto-mode"
+
+    @property
     def derives_image(self) -> bool:
         """Whether its `ami_type` follows from its kind: that of a NodePool which the lab creates."""
         return self.is_node_pool and self.existing is None and "ami_type" not in self.model_fields_set

@@ -44,6 +44,9 @@ def _pool(pool: PoolView, words: Wording) -> Html:
         el("p", badge("late", words("now.watch")), " ", words("now.watch-what"))
         if pool.mode == "watch"
         else None,
+        el("p", badge("late", words("badge.experimental")), " ", words("now.experimental-what"))
+        if pool.experimental
+        else None,
         [_lease(lease, words) for lease in shown],
         None if shown or pool.leaked else el("p", badge("quiet", words("now.dark"))),
         facts(rows) if (rows := _facts(pool, words)) else None,

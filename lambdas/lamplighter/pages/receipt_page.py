@@ -62,6 +62,8 @@ def _badges(view: ReceiptView, words: Wording) -> list[Html]:
         found.append(frame.badge("passed", words("badge.zero")))
     else:
         found.append(frame.badge("late", words("badge.left" if view.proof_of_zero.at else "badge.unproven")))
+    if view.experimental:
+        found.append(frame.badge("late", words("badge.experimental")))
     if view.findings:
         found.append(frame.badge("late", words("badge.findings", count=len(view.findings))))
     if view.replaced:

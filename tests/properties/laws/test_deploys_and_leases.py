@@ -101,7 +101,7 @@ def test_a_deploy_that_dies_holds_an_opening_up_for_a_while_and_says_so(play: Pl
     assert ordered(play) == 1
 
     [said] = told(play, "held-up")
-    assert said.startswith("holds up the nodes of cli-3011c113 on pool gpu: it is writing the node group")
+    assert said.startswith("holds up the nodes of cli-3011c113 on pool gpu: it is writing the pool")
     assert f"at {begun + MARKED:%H:%M} UTC on 2026-11-20 at the latest" in said
     play.settle()
     assert play.laws.broken == []

@@ -184,6 +184,8 @@ def test_no_lab_in_the_region_is_bad_input(verb: list[str], empty_account: str, 
         ["local", "up", "--json", "out.json", "--rate", "0"],
         ["local", "up", "--json", "out.json", "--start", "now"],
         ["local", "demo", "--rate", "61"],
+        ["local", "demo", "--act", "karpenter", "--rate", "2"],
+        ["local", "demo", "--act", "karpenter", "--fast"],
     ],
     ids=" ".join,
 )
@@ -193,6 +195,17 @@ def test_words_that_cannot_be_meant_are_one_line_and_exit_2(
     code, said, _ = run(words, environment(tmp_path, empty_account))
 
     assert (code, len(said)) == (2, 1), said
+
+
+def test_without_karpenters_program_its_act_is_not_played_and_says_why(
+    empty_account: str, tmp_path: Path
+) -> None:
+    given = environment(tmp_path, empty_account) | {"XDG_CACHE_HOME": str(tmp_path / "empty")}
+
+    code, said, _ = run(["local", "demo", "--act", "karpenter"], given)
+
+    assert (code, len(said)) == (3, 1), said
+    assert "no Karpenter" in said[0]
 
 
 class _NoAws(BaseHTTPRequestHandler):

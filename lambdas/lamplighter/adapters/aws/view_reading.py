@@ -88,6 +88,7 @@ def receipt_of(ledger: Ledger, lab: Lab, receipt: dict[str, Any]) -> ReceiptView
             usual_times=usual_times(each.get("stages") for each in before),
             audit=ledger.audit(pool, opened - BEFORE, closed + BEFORE),
             proofs=proofs,
+            experimental=known is not None and known.is_experimental,
         ),
     )
 
@@ -200,6 +201,7 @@ class ViewReading:
             closing=tuple(self._view(lease) for lease in closing),
             next=self._view(upcoming) if upcoming else None,
             unmet=stands.unmet,
+            experimental=pool.is_experimental,
             seats=seats(
                 self._lab,
                 name,

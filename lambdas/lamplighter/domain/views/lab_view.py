@@ -121,6 +121,7 @@ class PoolView:
     seats: Seats | None = None
     desired: int | None = None
     """The size that is ordered in AWS; None where nobody asked AWS."""
+    experimental: bool = False
 
     @property
     def phase(self) -> Phase:

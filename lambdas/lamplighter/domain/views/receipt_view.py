@@ -86,6 +86,7 @@ class ReceiptView:
     proof_of_zero: ZeroProof
     bars: tuple[Bar, ...]
     audit: tuple[Entry, ...]
+    experimental: bool = False
 
     @property
     def warm_up(self) -> tuple[Bar, ...]:
@@ -125,6 +126,8 @@ class ReceiptExtras:
     proofs: Sequence[GpuProof] = ()
     usual_times: UsualTimes = field(default_factory=dict)
     """What openings before it have measured."""
+    experimental: bool = False
+    """Whether its pool is of a kind that is experimental."""
 
 
 def of(receipt: Document, beside: ReceiptExtras) -> ReceiptView:
@@ -162,6 +165,7 @@ def of(receipt: Document, beside: ReceiptExtras) -> ReceiptView:
         proof_of_zero=_zero(receipt.get("proof_of_zero")),
         bars=_bars(receipt, opened, closed, beside),
         audit=mine,
+        experimental=beside.experimental,
     )
 
 

@@ -1,6 +1,7 @@
 """`status --watch` prints each change once, and goes on after a failed read."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -124,6 +125,16 @@ def test_a_terminal_sees_stages_a_bar_nodes_the_end_and_the_cost(lab: LabOnMoto,
     drawn = captured.get()
     for words in ("opening", "✓ armed", "◐ nodes 1/2", "· GPUs", "18%", "alice", "07:00 KST", "so far"):
         assert words in drawn, drawn
+
+
+def test_a_terminal_sees_that_a_kind_is_experimental(found: Deployment) -> None:
+    [view] = status.views_of(found, None)
+    console = Console(width=160, force_terminal=False)
+    with console.capture() as captured:
+        for shown in (view, replace(view, experimental=True)):
+            console.print(pool_panel(shown, EIGHT, found.zone))
+
+    assert captured.get().count("experimental") == 1
 
 
 def test_a_terminal_sees_the_boot_of_the_nodes_beside_what_is_usual(
