@@ -55,6 +55,17 @@ class KarpenterDay(LabDay):
     def replicas(self) -> int:
         return int(self.kubernetes.get(self.path)["spec"]["replicas"])
 
+    def bar(self) -> str | None:
+        """Until when the launch bar lets claims of the pool be created; None while it is shut."""
+        kept = self.kubernetes.get(f"/api/v1/namespaces/lamplighter/configmaps/{self.node_pool}")
+        return str(kept["data"]["notAfter"]) if (kept.get("data") or {}).get("notAfter") else None
+
+    def specifications(self) -> dict[str, Any]:
+        """What the NodePool and its class ask for, with the generation of each."""
+        node_class = f"/apis/karpenter.k8s.aws/v1/ec2nodeclasses/{self.node_pool}"
+        documents = {path: self.kubernetes.get(path) for path in (self.path, node_class)}
+        return {path: (one["metadata"]["generation"], one["spec"]) for path, one in documents.items()}
+
     def instances(self) -> list[str]:
         """The instances with Karpenter's tag that EC2 still has."""
         filters = [

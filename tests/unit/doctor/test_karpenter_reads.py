@@ -205,7 +205,7 @@ def test_the_role_of_the_lab_s_own_nodes_is_known_by_its_name() -> None:
     cluster = Cluster()
     cluster.objects[NODE_CLASS] = node_class(instanceProfile="gpu-lab-ap-northeast-2-karpenter-node")
 
-    found = pool(cluster, **{"gpu-lab-ap-northeast-2-karpenter-node": "EC2_LINUX"})
+    found = pool(cluster, LAB, **{"gpu-lab-ap-northeast-2-karpenter-node": "EC2_LINUX"})
 
     assert (found.role, found.access) == ("gpu-lab-ap-northeast-2-karpenter-node", "EC2_LINUX")
 
