@@ -8,6 +8,8 @@ from pathlib import Path
 from lamplighter.domain.leases.lease import LeaseState
 from local.cloud import Cloud
 from stacks.layer import CHECKOUT
+from tests.karpenter_program import controller_or_skip
+from tests.scenarios.karpenter_day import KarpenterDay
 from tests.scenarios.lab_day import LabDay
 
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
@@ -22,6 +24,15 @@ def deployed(example: Path) -> Iterator[LabDay]:
         yield LabDay(cloud)
 
 
+@contextmanager
+def deployed_with_karpenter(example: Path, pool: str) -> Iterator[KarpenterDay]:
+    """The same with the real Karpenter, in real time; skipped without its program."""
+    controller_or_skip()
+    with Cloud(example, progress=print) as cloud:
+        cloud.up()
+        yield KarpenterDay(cloud, pool)
+
+
 def open_prove_and_close(lab: LabDay, nodes: int) -> set[str]:
     """The checks that passed on nodes of the pool; every check passed, and the pool is proven to be at zero."""
     lease = lab.open(nodes, "30m")
@@ -32,7 +43,7 @@ def open_prove_and_close(lab: LabDay, nodes: int) -> set[str]:
 
 def close(lab: LabDay, lease: str) -> set[str]:
     """The checks that passed in a lease, which is closed: every check passed, and the pool is proven to be at zero."""
-    closed = lab.command("close", "gpu", "--json")
+    closed = lab.command("close", lab.pool.name, "--json")
     assert closed.code == 0, closed
     lab.until_state(lease, LeaseState.CLOSED)
     lab.until_quiet()

@@ -1,16 +1,15 @@
 """A lab that brings Karpenter along: deployed, opened, changed by a deploy, closed and destroyed, with the real one."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from local.cloud import Cloud
 from tests.karpenter_program import controller_or_skip
-from tests.scenarios.lab_day import LabDay
+from tests.scenarios.karpenter_day import KarpenterDay
 
 pytestmark = pytest.mark.long
 
@@ -22,50 +21,6 @@ pools: {gpu: {kind: karpenter, drain: 1m}}
 #: The deploy changes the nodes of the pool.
 LARGER = LAB.replace("drain: 1m", "drain: 1m, disk_gib: 200")
 POOL = "demo-gpu"
-CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
-NODE_POOL = f"/apis/karpenter.sh/v1/nodepools/{POOL}"
-PODS = "/api/v1/namespaces/kube-system/pods"
-
-
-class KarpenterDay(LabDay):
-    """The lab as its Kubernetes and EC2 show it."""
-
-    def claims(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.kubernetes.get(CLAIMS)["items"]
-        return found
-
-    def instances(self) -> list[str]:
-        """The instances with Karpenter's tag that EC2 still has."""
-        states = ["pending", "running", "shutting-down", "stopping", "stopped"]
-        filters = [
-            {"Name": "tag:karpenter.sh/nodepool", "Values": [POOL]},
-            {"Name": "instance-state-name", "Values": states},
-        ]
-        reservations = self.api("ec2").describe_instances(Filters=filters)["Reservations"]
-        return [one["InstanceId"] for each in reservations for one in each["Instances"]]
-
-    def karpenter_says(self) -> str:
-        """What all its pods have printed."""
-        pods = self.kubernetes.get(f"{PODS}?labelSelector=app.kubernetes.io/name=karpenter")["items"]
-        return "".join(self.kubernetes.text(f"{PODS}/{pod['metadata']['name']}/log") for pod in pods)
-
-    def receipts(self, lease: str) -> list[dict[str, Any]]:
-        return [receipt for receipt in self.ledger.receipts("gpu") if receipt["lease"] == lease]
-
-    def scale(self, replicas: int) -> None:
-        """As `kubectl scale` does."""
-        self.kubernetes.merge(NODE_POOL, {"spec": {"replicas": replicas}})
-
-    @property
-    def kubernetes(self) -> Any:
-        return self.cloud.control_plane.admin()
-
-    def await_(self, what: str, condition: Callable[[], bool], within: timedelta) -> None:
-        """Lets real time pass until the condition holds."""
-        deadline = self.now + within
-        while not condition():
-            assert self.now < deadline, f"{what}: not within {within}\n{self.karpenter_says()[-3000:]}"
-            self.clock.sleep(1)
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +73,7 @@ def test_a_deploy_that_changes_the_pool_waits_for_the_end_of_the_lease(
     assert cluster.status == "UPDATE_ROLLBACK_COMPLETE"
     assert opened in cluster.failure()
     assert day.instances() == before
-    assert day.kubernetes.get(NODE_POOL)["spec"]["replicas"] == 1
+    assert day.replicas() == 1
 
 
 def test_the_end_of_a_lease_leaves_nothing(day: KarpenterDay, opened: str) -> None:
@@ -130,7 +85,7 @@ def test_the_end_of_a_lease_leaves_nothing(day: KarpenterDay, opened: str) -> No
     assert receipt["proof_of_zero"]["instances"] == []
     assert day.instances() == []
     day.await_("the claim is gone", lambda: day.claims() == [], timedelta(minutes=5))
-    assert day.kubernetes.get(NODE_POOL)["spec"]["replicas"] == 0
+    assert day.replicas() == 0
 
 
 def test_a_destroy_leaves_nothing(day: KarpenterDay) -> None:

@@ -200,6 +200,17 @@ def test_the_role_for_spot_is_asked_for_where_a_pool_may_start_spot() -> None:
 
 
 @pytest.mark.usefixtures("account")
+def test_the_role_of_the_lab_s_own_nodes_is_known_by_its_name() -> None:
+    """Their NodeClass names the lab's instance profile."""
+    cluster = Cluster()
+    cluster.objects[NODE_CLASS] = node_class(instanceProfile="gpu-lab-ap-northeast-2-karpenter-node")
+
+    found = pool(cluster, LAB, **{"gpu-lab-ap-northeast-2-karpenter-node": "EC2_LINUX"})
+
+    assert (found.role, found.access) == ("gpu-lab-ap-northeast-2-karpenter-node", "EC2_LINUX")
+
+
+@pytest.mark.usefixtures("account")
 def test_a_claim_that_is_taken_shows_that_no_bar_stands() -> None:
     cluster = Cluster()
     cluster.claims = KubernetesResponse(201, "{}", NOW)

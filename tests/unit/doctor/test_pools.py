@@ -148,12 +148,12 @@ def test_a_pool_is_at_zero_or_is_to_be_made_so() -> None:
 @pytest.mark.parametrize(
     ("claims", "found"),
     [
-        ({}, well("no lab guards node group lab-ng-gpu of pool gpu yet")),
-        ({"lab-ng-gpu": "lab"}, well("this lab guards node group lab-ng-gpu of pool gpu")),
+        ({}, well("no lab guards lab-ng-gpu of pool gpu yet")),
+        ({"lab-ng-gpu": "lab"}, well("this lab guards lab-ng-gpu of pool gpu")),
         (
             {"lab-ng-gpu": "rival"},
             unwell(
-                "lab rival guards node group lab-ng-gpu of pool gpu: a second lab cannot guard it",
+                "lab rival guards lab-ng-gpu of pool gpu: a second lab cannot guard it",
                 "take the pool out of lab rival and deploy that lab, or take it out of this lab",
             ),
         ),

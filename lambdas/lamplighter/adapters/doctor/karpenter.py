@@ -19,7 +19,7 @@ from lamplighter.domain.capacity.node_pool import probe
 from lamplighter.domain.capacity.node_pool.access import DEFINITIONS
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.domain.capacity.node_pool.launch_bar import parameter_name, policy_name
-from lamplighter.domain.capacity.node_pool.roles import launching_role
+from lamplighter.domain.capacity.node_pool.roles import launching_role, nodes_role
 from lamplighter.domain.doctor.karpenter_facts import (
     BarState,
     Controller,
@@ -73,7 +73,9 @@ class KarpenterReading:
     def _pool(self, connection: Connection, pool: str, caller_arn: str) -> NodePoolFacts:
         found = existing_node_pools.node_pool(connection, self._lab.node_pool_name(pool))
         launching = launching_role(self._lab, pool)
-        role = found.node_class.role if found and found.node_class else ""
+        named = found.node_class.role if found and found.node_class else ""
+        # Our own class names an instance profile.
+        role = named or nodes_role(self._lab, pool) or ""
         return NodePoolFacts(
             found=found,
             bar=_read(lambda: self._bar(connection, pool)),

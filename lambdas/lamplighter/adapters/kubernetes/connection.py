@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from threading import Lock
 from typing import Any, Protocol
 
 from lamplighter.adapters.aws.calls import client, outside
@@ -29,6 +30,9 @@ UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_MANY = 401, 403, 404, 409, 429
 MERGE_PATCH = "application/merge-patch+json"
 
 Object = dict[str, Any]
+
+#: Modules of the client import each other: in two threads at once, Python sees a deadlock and one import fails.
+_IMPORTING = Lock()
 
 
 @dataclass(frozen=True)
@@ -78,9 +82,10 @@ class Connection:
 
     def __init__(self, endpoint: str, ca_pem: str, token: BearerToken) -> None:
         # Imported here: the import is slow, and most refusals do not need it.
-        from kubernetes.client import ApiClient, Configuration  # noqa: PLC0415
-        from kubernetes.dynamic import DynamicClient  # noqa: PLC0415
-        from urllib3.util import Retry  # noqa: PLC0415
+        with _IMPORTING:
+            from kubernetes.client import ApiClient, Configuration  # noqa: PLC0415
+            from kubernetes.dynamic import DynamicClient  # noqa: PLC0415
+            from urllib3.util import Retry  # noqa: PLC0415
 
         self.endpoint = endpoint
         self._token = token

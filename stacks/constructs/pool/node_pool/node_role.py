@@ -12,6 +12,7 @@ from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from lamplighter.domain.capacity.node_pool.roles import NODES
 from stacks.constructs.accepted import accept_managed_policies
 from stacks.names import Names
 
@@ -34,7 +35,7 @@ class NodeIdentity:
 
 
 OF_KARPENTER = NodeIdentity(
-    purpose="karpenter-node",
+    purpose=NODES,
     entry="EC2_LINUX",
     policies={
         "AmazonEKSWorkerNodePolicy": "EKS requires this policy on a node's role.",

@@ -1,4 +1,7 @@
-"""The IAM role that launches a pool's instances: the failsafe's lock is put on it, and an opening removes the lock."""
+"""The IAM roles of NodePools: the one that launches a pool's instances, and the one of Karpenter's nodes.
+
+The failsafe's lock is put on the role that launches, and an opening removes the lock.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -9,6 +12,7 @@ if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
 CONTROLLER, CONTROL_PLANE = "karpenter", "control-plane"
+NODES = "karpenter-node"
 
 
 def launching_role(lab: "Lab", pool: str) -> str | None:
@@ -20,3 +24,9 @@ def launching_role(lab: "Lab", pool: str) -> str | None:
     if karpenter is not None and not karpenter.existing:
         return role_name(lab.name, lab.region, CONTROLLER)
     return karpenter.role if karpenter is not None else None
+
+
+def nodes_role(lab: "Lab", pool: str) -> str | None:
+    """The role in the instance profile that the lab makes for Karpenter's nodes; None for nodes of another class."""
+    ours = lab.pools[pool].kind == KARPENTER.code and lab.pools[pool].existing is None
+    return role_name(lab.name, lab.region, NODES) if ours else None
