@@ -57,9 +57,11 @@ class Said:
 
 
 class LabDay:
-    """A running cloud with its lab. `samples` are all samples so far, taken while waiting."""
+    """A running cloud with its lab, of which one pool is looked at. `samples` are all samples so far, taken while
+    waiting.
+    """
 
-    def __init__(self, cloud: Cloud) -> None:
+    def __init__(self, cloud: Cloud, pool: str = "gpu") -> None:
         self.cloud = cloud
         self.clock = cloud.clock
         self.lab = cloud.lab
@@ -71,7 +73,7 @@ class LabDay:
             region_name=endpoints.region,
         )
         self._endpoint = endpoints.endpoint
-        self.pool = Pool("gpu", self.lab.cluster_name, self.lab.nodegroup_name("gpu"), self.lab.name)
+        self.pool = Pool(pool, self.lab.cluster_name, self.lab.nodegroup_name(pool), self.lab.name)
         self.ledger = Ledger(f"{self.lab.name}-ledger", self.api("dynamodb"))
         nodes = NodeReader(cloud.control_plane.admin())
         self._outside = Outside(self._session, self._endpoint, self.ledger, nodes)
@@ -125,14 +127,14 @@ class LabDay:
 
     def open(self, nodes: int, length: str, *more: str) -> Lease:
         """Opens a lease by the command line; it must be granted."""
-        said = self.command("open", "gpu", str(nodes), "for", length, "--json", *more)
+        said = self.command("open", self.pool.name, str(nodes), "for", length, "--json", *more)
         assert said.code == 0, said
         return self.lease(str(said.document["lease"]["id"]))
 
     # what is there
 
     def lease(self, name: str) -> Lease:
-        found = self.ledger.lease("gpu", name)
+        found = self.ledger.lease(self.pool.name, name)
         assert found is not None, f"the ledger has no lease {name}"
         return found
 
@@ -171,7 +173,7 @@ class LabDay:
 
     def entries(self, since: datetime, kind: str | None = None) -> list[Entry]:
         """The audit trail since an instant."""
-        found = self.ledger.audit("gpu", since)
+        found = self.ledger.audit(self.pool.name, since)
         return [entry for entry in found if kind is None or entry.kind == kind]
 
     def receipt(self, lease: str) -> dict[str, Any]:
@@ -187,7 +189,7 @@ class LabDay:
         return found[0]
 
     def _receipts(self, lease: str) -> list[dict[str, Any]]:
-        return [receipt for receipt in self.ledger.receipts("gpu") if receipt["lease"] == lease]
+        return [receipt for receipt in self.ledger.receipts(self.pool.name) if receipt["lease"] == lease]
 
     # time
 
@@ -251,7 +253,7 @@ class LabDay:
                 samples=samples,
                 interval=_longest(samples),
                 entries=self.entries(since),
-                receipts=[r for r in self.ledger.receipts("gpu") if _closed(r) >= since],
+                receipts=[r for r in self.ledger.receipts(self.pool.name) if _closed(r) >= since],
                 budget=Decimal(self.lab.guard.budget.amount),
             )
         )

@@ -32,7 +32,7 @@ def open_prove_and_close(lab: LabDay, nodes: int) -> set[str]:
 
 def close(lab: LabDay, lease: str) -> set[str]:
     """The checks that passed in a lease, which is closed: every check passed, and the pool is proven to be at zero."""
-    closed = lab.command("close", "gpu", "--json")
+    closed = lab.command("close", lab.pool.name, "--json")
     assert closed.code == 0, closed
     lab.until_state(lease, LeaseState.CLOSED)
     lab.until_quiet()
