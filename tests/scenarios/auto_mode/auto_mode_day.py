@@ -65,11 +65,14 @@ class AutoModeDay(LabDay):
         [found] = [one for one in listed if one["name"] == f"{self.lab.name}-failsafe"]
         return str(found["stateMachineArn"])
 
-    def locks(self) -> list[str]:
-        """The failsafe's locks on the cluster's role."""
+    def launching_role(self) -> str:
+        """The name of the cluster's role, with which Auto Mode launches."""
         cluster = self.api("eks").describe_cluster(name=self.lab.cluster_name)["cluster"]
-        role = cluster["roleArn"].rpartition("/")[2]
-        policies = self.api("iam").list_role_policies(RoleName=role)["PolicyNames"]
+        return str(cluster["roleArn"].rpartition("/")[2])
+
+    def locks(self) -> list[str]:
+        """The failsafe's locks on that role."""
+        policies = self.api("iam").list_role_policies(RoleName=self.launching_role())["PolicyNames"]
         return [name for name in policies if name.startswith("lamplighter-lock-")]
 
     def auto_mode_is_on(self) -> bool:

@@ -47,8 +47,10 @@ def lease(day: AutoModeDay) -> Lease:
 
 @pytest.fixture
 def node(day: AutoModeDay, lease: Lease) -> str:
-    """A node that no lease has: an administrator opened the bar and scaled the NodePool."""
+    """A node that no lease has: an administrator opened the bar, took a lock away, and scaled the NodePool."""
     assert lease
+    for name in day.locks():
+        day.api("iam").delete_role_policy(RoleName=day.launching_role(), PolicyName=name)
     bar(day, day.now + timedelta(hours=8))
     day.scale(0)
     day.until_zero(timedelta(minutes=15))
@@ -77,10 +79,7 @@ def run(day: AutoModeDay, rail: str) -> tuple[str, str]:
     given = json.dumps({"pool": "gpu", "rail": rail})
     arn = stepfunctions.start_execution(stateMachineArn=day.machine(), input=given)["executionArn"]
 
-    def ended(_: object) -> bool:
-        return bool(stepfunctions.describe_execution(executionArn=arn)["status"] != "RUNNING")
-
-    day.until(f"the rail {rail} has ended", ended, timedelta(minutes=15))
+    day.until(f"the rail {rail} has ended", lambda _: arn not in day.running(), timedelta(minutes=15))
     told = stepfunctions.describe_execution(executionArn=arn)
     return str(told["status"]), str(told.get("error", ""))
 
@@ -148,3 +147,5 @@ def test_the_switch_off_ends_every_node(day: AutoModeDay, node: str) -> None:
 
     assert day.live() == ()
     assert not day.auto_mode_is_on()
+    lines = day.command("doctor", "--deployed", "--json").rows
+    assert [line["outcome"] for line in lines if line["check"] == "auto-mode"] == ["not-ok"]

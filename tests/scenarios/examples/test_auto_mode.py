@@ -11,7 +11,6 @@ from botocore.exceptions import ClientError
 
 from lamplighter.data import prices
 from lamplighter.domain.capacity.node_pool import lock
-from lamplighter.domain.capacity.node_pool.roles import launching_role
 from lamplighter.domain.leases.lease import Lease
 from local.cloud import COMPLETE, Cloud
 from tests.scenarios.auto_mode.auto_mode_day import AutoModeDay
@@ -49,11 +48,9 @@ def example() -> Iterator[AutoModeDay]:
 @pytest.fixture(scope="module")
 def lease(example: AutoModeDay) -> Lease:
     """A lease of one node whose GPU is proven, opened where the failsafe's lock was left on."""
-    launches = launching_role(example.lab, "gpu-pool")
-    assert launches is not None
     document = json.dumps(lock.document("eks:kubernetes-node-pool-name", example.node_pool))
     example.api("iam").put_role_policy(
-        RoleName=launches, PolicyName=lock.policy_name("gpu-pool"), PolicyDocument=document
+        RoleName=example.launching_role(), PolicyName=lock.policy_name("gpu-pool"), PolicyDocument=document
     )
     assert example.locks() != []
     return example.opened(1, "2h")
