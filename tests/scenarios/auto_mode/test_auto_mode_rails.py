@@ -20,7 +20,7 @@ name: demo
 cluster: {auto_mode: {enabled: true, switch_off: true}}
 gpu_operator: {enabled: false}
 guard: {longest_lease: 1h}
-pools: {gpu: {kind: auto-mode, instance_type: g5.xlarge, max_nodes: 2, drain: 1m}}
+pools: {gpu: {kind: auto-mode, instance_type: g5.8xlarge, efa: true, max_nodes: 2, drain: 1m}}
 """
 BAR = "/api/v1/namespaces/lamplighter/configmaps/demo-gpu"
 FAILSAFE_AFTER = timedelta(minutes=10)
@@ -82,6 +82,18 @@ def run(day: AutoModeDay, rail: str) -> tuple[str, str]:
     day.until(f"the rail {rail} has ended", lambda _: arn not in day.running(), timedelta(minutes=15))
     told = stepfunctions.describe_execution(executionArn=arn)
     return str(told["status"]), str(told.get("error", ""))
+
+
+@pytest.mark.usefixtures("lease")
+def test_a_node_with_efa_has_its_interfaces_and_the_group_in_which_efa_is_allowed(day: AutoModeDay) -> None:
+    [instance] = day.instances()
+
+    kinds = sorted(interface["InterfaceType"] for interface in instance["NetworkInterfaces"])
+    assert kinds == ["efa-only", "interface"]
+    [group] = day.api("ec2").describe_security_groups(Filters=[{"Name": "tag:Name", "Values": ["demo-efa"]}])[
+        "SecurityGroups"
+    ]
+    assert group["GroupId"] in {one["GroupId"] for one in instance["SecurityGroups"]}
 
 
 def test_the_kubernetes_rail_brings_the_pool_to_zero(day: AutoModeDay, lease: Lease) -> None:
