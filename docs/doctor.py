@@ -172,6 +172,11 @@ DESCRIPTIONS = {
         "it names none, or the queue does not exist",
         "sqs:GetQueueUrl",
     ),
+    "auto-mode": CheckDescription(
+        "EKS Auto Mode, if a pool is of kind auto-mode",
+        "it is off: the failsafe of a lab with `switch_off` may have done that, and a deploy does not undo it",
+        "eks:DescribeCluster",
+    ),
     "launching-role": CheckDescription(
         "the IAM role that launches the instances of each NodePool, and EC2's role for Spot",
         "it has no policy, a lock of the failsafe is left on it, or a Spot pool lacks the service-linked role",

@@ -17,6 +17,7 @@ from lamplighter.domain.gpu.sharing import chart_values
 from lamplighter.lab.model import Lab
 from stacks.constructs.cluster.add_ons import AddOns
 from stacks.constructs.cluster.control_plane import ControlPlane
+from stacks.constructs.cluster.efa_group import EfaGroup
 from stacks.constructs.cluster.kubectl import Kubectl
 from stacks.constructs.cluster.network import Network
 from stacks.constructs.cluster.security_groups import SecurityGroups
@@ -123,6 +124,7 @@ class ClusterStack(Stack):
             security_groups=groups.of_nodes,
             gatekeeper=keeper,
             address=self._address(control_plane, keeper),
+            efa_group=self._efa_group(network.vpc_id),
         )
         system = system_nodes(self, around, () if identities else policies)
         for add_on in add_ons.after_nodes:
@@ -185,6 +187,12 @@ class ClusterStack(Stack):
         for other in self.node.children:
             if other is not edit and other.node.id not in BEFORE_THE_EDIT:
                 other.node.add_dependency(edit)
+
+    def _efa_group(self, vpc_id: str) -> str | None:
+        lab = self._lab
+        if not any(pool.efa for pool in lab.pools.values()):
+            return None
+        return EfaGroup(self, "EfaGroup", name=lab.name, vpc_id=vpc_id).id
 
     def _address(self, control_plane: ControlPlane, keeper: Function) -> ClusterAddress | None:
         """Nodes with an image of the user's are told how to join; CloudFormation does not know the service network."""

@@ -38,7 +38,7 @@ class SecurityGroups(Construct):
             "Node",
             vpc_id=vpc_id,
             group_description="EKS node shared security group",
-            security_group_egress=[_all_egress("Allow all egress") if recommended_rules else _no_egress()],
+            security_group_egress=[_all_egress("Allow all egress") if recommended_rules else no_egress()],
         )
         Tags.of(self.nodes).add("Name", f"{name}-node")
         Tags.of(self.nodes).add(f"kubernetes.io/cluster/{name}", "owned")
@@ -126,7 +126,10 @@ def _all_egress(description: str) -> ec2.CfnSecurityGroup.EgressProperty:
     )
 
 
-def _no_egress() -> ec2.CfnSecurityGroup.EgressProperty:
+def no_egress(
+    why: str = "No egress: the recommended rules are switched off",
+) -> ec2.CfnSecurityGroup.EgressProperty:
+    """A rule for a group without egress rules."""
     # CloudFormation adds an allow-all egress rule to a group without egress rules. A rule that matches no
     # address avoids that.
     return ec2.CfnSecurityGroup.EgressProperty(
@@ -134,5 +137,5 @@ def _no_egress() -> ec2.CfnSecurityGroup.EgressProperty:
         from_port=252,
         to_port=86,
         cidr_ip="255.255.255.255/32",
-        description="No egress: the recommended rules are switched off",
+        description=why,
     )

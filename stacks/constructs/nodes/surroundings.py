@@ -13,7 +13,7 @@ from stacks.names import Names
 
 @dataclass(frozen=True)
 class Surroundings:
-    """`address` is there if a group of the lab has an image of the user's."""
+    """`address` is there if a group of the lab has an image of the user's, `efa_group` if a pool has EFA."""
 
     lab: Lab
     names: Names
@@ -22,3 +22,9 @@ class Surroundings:
     security_groups: Sequence[str]
     gatekeeper: Function
     address: ClusterAddress | None
+    efa_group: str | None = None
+
+    def groups_of(self, pool: str) -> Sequence[str]:
+        """The security groups of a pool's nodes."""
+        efa = [self.efa_group] if self.efa_group and self.lab.pools[pool].efa else []
+        return [*self.security_groups, *efa]

@@ -215,6 +215,27 @@ def test_a_pool_with_efa_has_an_interface_for_it_on_each_card(synthesise: Callab
     ]
 
 
+def test_nodes_with_efa_exchange_everything_by_a_group_of_their_own(
+    synthesise: Callable[..., Assembly],
+) -> None:
+    """EFA's traffic needs rules to and from the group itself; a rule by address does not allow it."""
+    pools = {
+        "fast": {"kind": "auto-mode", "instance_type": "g5.8xlarge", "efa": True, "price_per_hour": "3"},
+        "plain": {"kind": "auto-mode", "instance_type": "g5.xlarge", "price_per_hour": "2"},
+    }
+    cluster = synthesise(**{**AUTO_MODE, "pools": pools}).template("gpu-lab-cluster")
+    specs = {pool: the(cluster, "NodeClass", f"gpu-lab-{pool}")[1]["spec"] for pool in pools}
+    groups = {
+        pool: [term["id"] for term in spec["securityGroupSelectorTerms"]] for pool, spec in specs.items()
+    }
+    [efa] = [group for group in groups["fast"] if group not in groups["plain"]]
+    own = {"Fn::GetAtt": efa.strip("<>").split(".")}
+
+    assert groups["fast"] == [*groups["plain"], efa]
+    assert cluster.one("AWS::EC2::SecurityGroupEgress", GroupId=own)["DestinationSecurityGroupId"] == own
+    assert cluster.one("AWS::EC2::SecurityGroupIngress", GroupId=own)["SourceSecurityGroupId"] == own
+
+
 def test_auto_mode_launches_with_the_cluster_s_role_and_its_nodes_come_by_their_own(
     auto_mode: Assembly,
 ) -> None:

@@ -1,87 +1,157 @@
-"""Document 000 on the imitation of EKS Auto Mode: its pool opened, proven and closed."""
+"""Document 000: a NodePool of EKS Auto Mode opens, a student runs the document's pod, and nobody ends its instance."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
+from decimal import Decimal
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+from botocore.exceptions import ClientError
 
-from tests.scenarios.examples.opened import EXAMPLES, deployed
-from tests.scenarios.lab_day import LabDay
+from lamplighter.data import prices
+from lamplighter.domain.capacity.node_pool import lock
+from lamplighter.domain.leases.lease import Lease
+from local.cloud import COMPLETE, Cloud
+from tests.scenarios.auto_mode.auto_mode_day import AutoModeDay
+from tests.scenarios.examples.opened import EXAMPLES, NOON, close
 
-POOL = "training-on-eks-gpu"
-KARPENTER = "/apis/karpenter.sh/v1"
-TAGS = {"eks:kubernetes-node-pool-name": POOL, "eks:eks-cluster-name": "training-on-eks"}
-
-
-class AutoModeDay(LabDay):
-    """The lab as its Kubernetes and EC2 show it."""
-
-    def kubernetes(self) -> Any:
-        return self.cloud.control_plane.admin()
-
-    def instances(self) -> list[str]:
-        """The pool's instances that are not terminated."""
-        states = ["pending", "running", "shutting-down", "stopping", "stopped"]
-        filters = [{"Name": f"tag:{key}", "Values": [value]} for key, value in TAGS.items()]
-        filters.append({"Name": "instance-state-name", "Values": states})
-        found = self.api("ec2").describe_instances(Filters=filters)["Reservations"]
-        return [one["InstanceId"] for each in found for one in each["Instances"]]
-
-    def await_(self, what: str, condition: Callable[[], bool], within: timedelta) -> None:
-        """Lets time pass until the condition holds."""
-        deadline = self.now + within
-        while not condition():
-            assert self.now < deadline, f"{what}: not within {within}"
-            self.clock.sleep(5)
-
-    def receipts(self, lease: str) -> list[dict[str, Any]]:
-        return [receipt for receipt in self.ledger.receipts("gpu") if receipt["lease"] == lease]
+FILE = EXAMPLES / "000-auto-mode.yaml"
+PODS = "/api/v1/namespaces/default/pods"
+#: The document's pod, with its image, toleration and command. It ends at once and starts again and again, as there.
+GPU_POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "gpu-pod"},
+    "spec": {
+        "containers": [
+            {
+                "name": "cuda-container",
+                "image": "nvidia/cuda:13.0.2-runtime-ubuntu22.04",
+                "command": ["nvidia-smi"],
+                "resources": {"limits": {"nvidia.com/gpu": 1}},
+            }
+        ],
+        "tolerations": [{"key": "gpu-workload", "operator": "Exists", "effect": "NoSchedule"}],
+    },
+}
 
 
 @pytest.fixture(scope="module")
-def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AutoModeDay]:
-    """The lab of the document, with the name for its pool that the actions of a day use."""
-    lab: dict[str, Any] = YAML(typ="safe").load((EXAMPLES / "000-auto-mode.yaml").read_text("utf-8"))
-    lab["pools"]["gpu"] = lab["pools"].pop("gpu-pool")
-    file: Path = tmp_path_factory.mktemp("example") / "lab.yaml"
-    file.write_text(json.dumps(lab))  # JSON is YAML 1.2
-    with deployed(file) as made:
-        yield AutoModeDay(made.cloud)
+def example() -> Iterator[AutoModeDay]:
+    """The lab of the document, deployed. Its pool is at zero."""
+    with Cloud(FILE, start=NOON, progress=print) as cloud:
+        cloud.up()
+        yield AutoModeDay(cloud, "gpu-pool")
 
 
 @pytest.fixture(scope="module")
-def lease(day: AutoModeDay) -> str:
-    """A lease of one node whose GPUs are proven."""
-    said = day.command("open", "gpu", "1", "for", "30m", "--wait", "--json")
-    assert said.code == 0, said
-    return str(said.document["lease"]["id"])
+def lease(example: AutoModeDay) -> Lease:
+    """A lease of one node whose GPU is proven, opened where the failsafe's lock was left on."""
+    document = json.dumps(lock.document("eks:kubernetes-node-pool-name", example.node_pool))
+    example.api("iam").put_role_policy(
+        RoleName=example.launching_role(), PolicyName=lock.policy_name("gpu-pool"), PolicyDocument=document
+    )
+    assert example.locks() != []
+    return example.opened(1, "2h")
 
 
-def test_a_node_pool_that_is_scaled_by_hand_starts_nothing(day: AutoModeDay) -> None:
-    day.kubernetes().merge(f"{KARPENTER}/nodepools/{POOL}", {"spec": {"replicas": 1}})
-    day.clock.sleep(120)
-    assert day.kubernetes().get(f"{KARPENTER}/nodeclaims")["items"] == []
-    assert day.instances() == []
-    day.kubernetes().merge(f"{KARPENTER}/nodepools/{POOL}", {"spec": {"replicas": 0}})
+def test_the_cluster_has_auto_mode_without_its_built_in_pools(example: AutoModeDay) -> None:
+    cluster = example.api("eks").describe_cluster(name=example.lab.cluster_name)["cluster"]
+
+    assert cluster["computeConfig"]["enabled"]
+    assert cluster["computeConfig"].get("nodePools", []) == []
+    listed = example.kubernetes.get("/apis/karpenter.sh/v1/nodepools")["items"]
+    assert [one["metadata"]["name"] for one in listed] == ["training-on-eks-gpu-pool"]
 
 
-def test_a_lease_has_its_node_with_gpus(day: AutoModeDay, lease: str) -> None:
-    assert lease
-    [instance] = day.instances()
-    node = day.kubernetes().get(f"/api/v1/nodes/{instance}")
-    assert node["status"]["allocatable"]["nvidia.com/gpu"] == "1"
+def test_a_nodepool_that_is_scaled_without_a_lease_starts_nothing_and_is_set_back(
+    example: AutoModeDay,
+) -> None:
+    begun = len(example.samples)
+    example.scale(2)
+
+    example.until("the guard sets it back", lambda sample: sample.desired == 0, timedelta(minutes=10))
+
+    assert example.claims() == []
+    assert all(not sample.instances for sample in example.samples[begun:])
 
 
-def test_the_end_of_the_lease_leaves_nothing(day: AutoModeDay, lease: str) -> None:
-    assert day.command("close", "gpu").code == 0
-    day.await_("there is a receipt", lambda: bool(day.receipts(lease)), timedelta(minutes=30))
+@pytest.mark.usefixtures("lease")
+def test_the_node_is_one_of_auto_mode_and_of_the_type_that_the_lab_names(example: AutoModeDay) -> None:
+    [node] = example.nodes()
+    [instance] = example.instances()
 
-    [receipt] = day.receipts(lease)
-    assert receipt["proof_of_zero"]["instances"] == []
-    assert {verdict["verdict"] for verdict in receipt["verdicts"]} <= {"passed", "not proven"}
-    assert day.instances() == []
-    assert day.kubernetes().get(f"{KARPENTER}/nodeclaims")["items"] == []
+    labels = node["metadata"]["labels"]
+    assert labels["eks.amazonaws.com/compute-type"] == "auto"
+    assert (labels["node.kubernetes.io/instance-type"], labels["kubernetes.io/arch"]) == (
+        "g4dn.xlarge",
+        "amd64",
+    )
+    assert [taint["key"] for taint in node["spec"]["taints"]] == ["gpu-workload"]
+    assert node["metadata"]["name"] == instance["InstanceId"]
+    assert instance["Operator"]["Principal"] == "eks.amazonaws.com"
+
+
+@pytest.mark.usefixtures("lease")
+def test_an_opening_takes_away_the_lock_of_a_failsafe_that_fired(example: AutoModeDay) -> None:
+    assert example.locks() == []
+
+
+@pytest.mark.usefixtures("lease")
+def test_a_student_runs_the_document_s_pod(example: AutoModeDay) -> None:
+    example.kubernetes.create(PODS, GPU_POD)
+
+    def printed() -> str:
+        return str(example.kubernetes.text(f"{PODS}/gpu-pod/log"))
+
+    def has_run(_: object) -> bool:
+        statuses = example.kubernetes.get(f"{PODS}/gpu-pod")["status"].get("containerStatuses", [])
+        return any(one.get("restartCount", 0) for one in statuses)
+
+    example.until("its container has ended and started again", has_run, timedelta(minutes=10))
+
+    assert "NVIDIA-SMI" in printed()
+    assert "Tesla T4" in printed()
+    example.kubernetes.delete(f"{PODS}/gpu-pod")
+
+
+@pytest.mark.usefixtures("lease")
+def test_nobody_ends_its_instance_in_ec2(example: AutoModeDay) -> None:
+    [instance] = example.live()
+
+    with pytest.raises(ClientError) as denied:
+        example.api("ec2").terminate_instances(InstanceIds=[instance])
+
+    assert denied.value.response["Error"]["Code"] == "UnauthorizedOperation"
+    assert example.live() == (instance,)
+
+
+@pytest.mark.usefixtures("lease")
+def test_check_and_status_call_it_experimental(example: AutoModeDay) -> None:
+    checked = example.command("check", "--lab", str(FILE))
+
+    assert checked.code == 0
+    assert "kind auto-mode is experimental" in checked.stdout + checked.stderr
+
+
+def test_the_pool_closes_to_proven_zero_and_the_receipt_has_the_fee(
+    example: AutoModeDay, lease: Lease
+) -> None:
+    passed = close(example, lease.id)
+
+    assert passed >= {"allocatable", "nvidia-smi", "vectoradd"}
+    receipt = example.receipt(lease.id)
+    assert receipt["proof_of_zero"]["nodeclaims"] == []
+    hours = Decimal(receipt["node_seconds"]) / 3600
+    instance = prices.on_demand("ap-northeast-2", "g4dn.xlarge")
+    fee = prices.auto_mode_fee("ap-northeast-2", "g4dn.xlarge")
+    assert instance is not None
+    assert fee is not None
+    assert abs(Decimal(receipt["cost"]["amount"]) - hours * (instance + fee)) < Decimal("0.0001")
+
+
+def test_a_deploy_of_the_same_lab_changes_nothing(example: AutoModeDay) -> None:
+    assert {stack.status for stack in example.cloud.redeploy()} <= COMPLETE
+    assert example.live() == ()
+    assert example.kubernetes.get(example.path)["spec"]["replicas"] == 0

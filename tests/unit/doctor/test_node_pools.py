@@ -56,6 +56,10 @@ def of_karpenter(**more: Any) -> Lab:
     return lab(**(document | more))
 
 
+def of_auto_mode() -> Lab:
+    return of_karpenter(cluster={"auto_mode": {"enabled": True}}, pools={"gpu": {"kind": "auto-mode"}})
+
+
 def facts(**more: Any) -> Facts:
     return replace(WELL, karpenter=replace(KARPENTER, **more))
 
@@ -144,10 +148,10 @@ def test_what_is_wrong_is_said_by_its_own_line_alone(check: str, facts_: Facts, 
 
 
 def test_every_check_has_a_case_in_which_it_is_not_ok() -> None:
-    assert {check.name for check in OF_NODE_POOLS} <= {case[0] for case in WRONG}
+    assert {check.name for check in OF_NODE_POOLS} - {"auto-mode"} <= {case[0] for case in WRONG}
 
 
-EVERY = {check.name for check in OF_NODE_POOLS}
+EVERY = {check.name for check in OF_NODE_POOLS} - {"auto-mode"}
 OF_THE_CONTROLLER = {"karpenter", "karpenter-version", "karpenter-queue"}
 UNKNOWN = [
     (replace(WELL, karpenter=REFUSED), EVERY),
@@ -178,11 +182,23 @@ def test_what_its_owner_chose_is_ok_and_said() -> None:
 
 
 def test_a_pool_of_auto_mode_needs_no_karpenter_and_lets_nodes_in_by_another_entry() -> None:
-    auto = of_karpenter(cluster={"auto_mode": {"enabled": True}}, pools={"gpu": {"kind": "auto-mode"}})
-    lines = said(pool(access="EC2", launching=None), auto)
+    on = replace(pool(access="EC2", launching=None), cluster=replace(CLUSTER, auto_mode=True))
+    lines = said(on, of_auto_mode())
 
     assert {line.outcome for line in lines.values()} == {LineOutcome.OK}
     assert lines["karpenter"].said == "no pool of the lab needs Karpenter"
+    assert lines["auto-mode"].said == "EKS Auto Mode is on in cluster lab"
+    assert said(WELL, of_karpenter())["auto-mode"].said == "no pool of the lab needs EKS Auto Mode"
+
+
+def test_auto_mode_that_a_failsafe_switched_off_is_not_ok() -> None:
+    off = replace(pool(access="EC2", launching=None), cluster=replace(CLUSTER, auto_mode=False))
+    line = said(off, of_auto_mode())["auto-mode"]
+
+    assert line.outcome is LineOutcome.NOT_OK
+    assert "no NodePool of the lab starts a node" in line.said
+    assert "update-cluster-config" in line.advice
+    assert said(replace(off, cluster=REFUSED), of_auto_mode())["auto-mode"].outcome is LineOutcome.NOT_KNOWN
 
 
 def test_a_bar_that_must_refuse_nothing_now_is_ok() -> None:

@@ -58,6 +58,7 @@ OF_NODE_POOLS = (
     DoctorCheck("karpenter", karpenter.running),
     DoctorCheck("karpenter-version", karpenter.version),
     DoctorCheck("karpenter-queue", karpenter.queue),
+    DoctorCheck("auto-mode", cluster.auto_mode),
     DoctorCheck("launching-role", karpenter.launching),
     DoctorCheck("node-pool", node_pools.node_pool),
     DoctorCheck("node-access", node_pools.access),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.data import lifecycle, versions
+from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE
 from lamplighter.domain.doctor.facts import ClusterFacts, Facts, PoolGroup
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.domain.pool.adoption import (
@@ -111,6 +112,22 @@ def _fighting(facts: Facts, lab: Lab, inside: ClusterFacts) -> Iterator[Judgemen
         yield from (well(remark.said) for remark in remarks)
     else:
         yield well(reason("doctor.autoscalers-ok", cluster=lab.cluster_name))
+
+
+def auto_mode(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
+    """EKS Auto Mode is on where a pool needs it. A failsafe may have switched it off, and a deploy does not notice."""
+    if all(lab.pools[pool].kind != AUTO_MODE.code for pool in lab.node_pools):
+        yield well(reason("doctor.auto-mode-none"))
+        return
+    found = _there(facts, lab)
+    if isinstance(found, Judgement):
+        yield found
+    elif found.auto_mode:
+        yield well(reason("doctor.auto-mode-ok", cluster=found.name))
+    else:
+        yield unwell(
+            reason("doctor.auto-mode-off", cluster=found.name), reason("doctor.auto-mode-off.advice")
+        )
 
 
 def kubernetes_version(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:

@@ -42,7 +42,7 @@ class NodePool(Construct):
             )
         else:
             of_nodes = auto_mode_node_class(
-                lab, pool, role=named, subnet=subnet, security_groups=around.security_groups
+                lab, pool, role=named, subnet=subnet, security_groups=around.groups_of(pool)
             )
         changed = digest(self, of_nodes, node_pool(lab, pool, replicas=0))
         self._gate = deploy_step(
