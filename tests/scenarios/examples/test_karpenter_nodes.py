@@ -88,5 +88,7 @@ def test_people_see_the_lease_and_extend_it(example: KarpenterDay, lease: Lease)
 def test_the_pool_closes_and_is_proven_to_be_at_zero(example: KarpenterDay, lease: Lease) -> None:
     assert close(example, lease.id) >= {"allocatable", "nvidia-smi", "vectoradd"}
 
-    assert example.receipt(lease.id)["proof_of_zero"]["nodeclaims"] == []
+    receipt = example.receipt(lease.id)
+    assert (receipt["proof_of_zero"]["nodeclaims"], receipt["proof_of_zero"]["remarks"]) == ([], [])
+    assert set(receipt["stages"]) >= {"armed", "nodes", "joined", "node-ready", "gpus", "checks"}
     assert example.claims() == []
