@@ -77,6 +77,8 @@ def _plain(line: tuple[str, str], labs: Iterable[str]) -> str | None:
     unnamed = next((name for part, name in _OF_CDK.items() if part in named), None)
     named = unnamed or re.sub(r"^ng-.*", "nodes", named)
     said, _, condition = said.partition(" if ")
+    # Karpenter's rights go by the tag of the cluster, whose key has the cluster's name.
+    condition = condition.replace(f"kubernetes.io/cluster/{lab}", "kubernetes.io/cluster/LAB")
     said = _ARN.sub(r"\1 ", said.replace(lab, "LAB"))
     said = _ADDED.sub(lambda added: added[1] or added[2] or added[3], _REGION.sub("LAB-", said))
     said = re.sub(r"LAB-ng-[\w-]+", "LAB-ng-POOL", said)
