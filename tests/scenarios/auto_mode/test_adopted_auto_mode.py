@@ -117,9 +117,10 @@ def test_adopt_writes_a_lab_file_for_the_node_pool(adopted: AutoModeDay, tmp_pat
 
 
 def test_the_doctor_finds_auto_mode_on_and_the_bar_shut(adopted: AutoModeDay) -> None:
-    lines = adopted.command("doctor", "--deployed", "--json").rows
+    said = adopted.command("doctor", "--deployed", "--json")
+    assert said.stdout, said
 
-    outcomes = {line["check"]: line["outcome"] for line in lines}
+    outcomes = {line["check"]: line["outcome"] for line in said.rows}
     assert [outcomes[check] for check in ("auto-mode", "node-access", "launch-bar")] == ["ok", "ok", "ok"]
 
 
