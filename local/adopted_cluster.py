@@ -1,7 +1,7 @@
 """The cluster that a lab adopts, as if somebody else had made it.
 
 On AWS it exists already. Here it is our own cluster stack, with their names and without our tag. So it has everything
-that a lab may find in a cluster: system nodes, the GPU Operator.
+that a lab may find in a cluster: system nodes, the GPU Operator, EKS Auto Mode. The caller makes its NodePools.
 """
 
 import json
@@ -32,14 +32,18 @@ def made_by_others(lab: Lab, work: Path) -> tuple[Assembly, StackTemplate] | Non
     pools: dict[str, dict[str, Any]] = {
         name: {key: getattr(pool, key) or value for key, value in GROUP.items()}
         for name, pool in lab.pools.items()
+        if not pool.is_node_pool
     }
+    theirs: dict[str, Any] = {"name": cluster, "region": lab.region, "pools": pools or {"group": GROUP}}
+    if lab.cluster.has_auto_mode:
+        theirs["cluster"] = {"auto_mode": {"enabled": True}}
     path = work / "existing.yaml"
-    path.write_text(json.dumps({"name": cluster, "region": lab.region, "pools": pools}), "utf-8")
+    path.write_text(json.dumps(theirs), "utf-8")
     assembly = synthesise(path)
     ours = next(stack for stack in assembly.stacks() if stack.name.endswith("-cluster"))
     text = ours.text
     for name, pool in lab.pools.items():
-        if pool.existing:
+        if pool.existing and not pool.is_node_pool:
             text = text.replace(f'"{cluster}-ng-{name}"', json.dumps(pool.existing))
             # Part of the ARNs of policies.
             text = text.replace(f"/{cluster}-ng-{name}/", f"/{pool.existing}/")
