@@ -16,7 +16,7 @@ from rich.text import Text
 from cli import printing
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.checks.verdicts.verdict import Outcome
-from lamplighter.domain.leases.progress import BootStage, Stage
+from lamplighter.domain.leases.progress import BootStage, ClaimStage, Stage
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
@@ -34,6 +34,9 @@ STAGE_NAMES = {
     BootStage.READY: "nodes ready",
     BootStage.CUDA: "CUDA",
     BootStage.PLUGIN: "device plugin",
+    ClaimStage.LAUNCHED: "claims launched",
+    ClaimStage.REGISTERED: "claims registered",
+    ClaimStage.INITIALIZED: "claims initialized",
 }
 SIGN = {
     StageState.DONE: "✓",
@@ -123,7 +126,7 @@ def lease_line(lease: LeaseView, zone: ZoneInfo) -> str:
 
 
 def _stage_line(stage: StageView) -> str:
-    shows_times = stage.begun or isinstance(stage.stage, BootStage)
+    shows_times = stage.begun or not isinstance(stage.stage, Stage)
     parts = [
         STAGE_NAMES.get(stage.stage, stage.stage.value),
         stage.count,

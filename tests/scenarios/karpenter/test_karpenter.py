@@ -83,6 +83,8 @@ def test_the_end_of_a_lease_leaves_nothing(day: KarpenterDay, opened: str) -> No
 
     [receipt] = day.receipts(opened)
     assert receipt["proof_of_zero"]["instances"] == []
+    # Beside the boot of the node, its claim's way: Karpenter's real conditions.
+    assert {"claim-launched", "claim-registered", "claim-initialized", "joined"} <= {*receipt["stages"]}
     assert day.instances() == []
     day.await_("the claim is gone", lambda: day.claims() == [], timedelta(minutes=5))
     assert day.replicas() == 0

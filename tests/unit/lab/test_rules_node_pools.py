@@ -7,6 +7,7 @@ import pytest
 
 from cli.plan.check import notes, summary
 from lamplighter.data import instance_types, prices, versions
+from lamplighter.domain.capacity.node_pool import launch_bar
 from lamplighter.domain.planner.simulation import simulate
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
@@ -327,6 +328,25 @@ def test_the_names_of_node_pools_are_those_of_kubernetes(pools: str, problem: st
     assert not isinstance(found, Lab)
     [one] = [f"{each.key}: {each.text}" for each in found]
     assert problem in one
+
+
+@pytest.mark.parametrize("name", launch_bar.POLICIES)
+def test_no_node_pool_has_the_name_of_a_policy(name: str) -> None:
+    problem = (
+        f"pools.{name}: makes objects with the name x-{name} in Kubernetes, which is that of an admission policy of the"
+        " lab; give the pool another name"
+    )
+
+    assert said(f"{KARPENTER}pools: {{{name}: {{kind: karpenter}}}}") == [problem]
+    assert said(f"{EXISTING}pools: {{{name}: {{kind: karpenter, existing: gpu}}}}") == [problem]
+    assert said(f"pools: {{{name}: {{}}}}") == []
+
+
+def test_every_policy_of_a_lab_has_one_of_these_names() -> None:
+    documents = launch_bar.documents(lab(of_karpenter()))
+    policies = [each["metadata"] for each in documents if each["kind"] == "ValidatingAdmissionPolicy"]
+
+    assert [each["name"] for each in policies] == [f"x-{name}" for name in launch_bar.POLICIES]  # type: ignore[index]
 
 
 def test_a_node_pool_is_adopted_by_one_pool_only() -> None:

@@ -13,11 +13,11 @@ from lamplighter.adapters.capacity.node_group.capacity import NodeGroupCapacity
 from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
 from lamplighter.application.capacity.steps import await_nodes
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.capacity.evidence import NOW, Instance, Part, Seen
+from lamplighter.domain.capacity.evidence import NOW, Claim, Instance, Part, Seen
 from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.capacity.node_group.evidence import NodeGroupUpdate, ScalingActivity
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.leases.progress import Noted, Stage
+from lamplighter.domain.leases.progress import ClaimStage, Noted, Stage
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import one_line, read_line
 from lamplighter.reasons.reason import reason
@@ -89,6 +89,33 @@ def test_nodes_that_boot_are_awaited_for_ten_minutes(lab: LabOnMoto) -> None:
     assert (done["wanted"], told(done), done["cause"]) == (2, late, "unknown")
     assert len(done["instances"]) == 1  # type: ignore[arg-type]
     assert lab.capacity.ledger.progress("gpu", "cli-1") == {Stage.NODES: Noted(1, 2, EIGHT, EIGHT)}
+
+
+class Claimed(NodeGroupCapacity):
+    """A kind whose nodes have claims: one is registered, one waits for its instance."""
+
+    def see(self, pool: str, parts: Collection[Part] = NOW, known: Seen | None = None) -> Seen:
+        registered = {"Launched": EIGHT + MINUTE, "Registered": EIGHT + 2 * MINUTE}
+        claims = (Claim("a", created=EIGHT, stages=registered), Claim("b", created=EIGHT))
+        return replace(super().see(pool, parts, known), claims=claims)
+
+
+def test_the_stages_of_claims_are_noted_while_the_nodes_are_awaited(lab: LabOnMoto) -> None:
+    port = Claimed(lab.lab)
+    lab.scale(2)
+    port.instances = Booting(1)
+    services = replace(lab.capacity, capacities={NODE_GROUP: port})
+    lab.at(3)
+
+    with pytest.raises(TryLater):
+        await_nodes(lab.run(), services)
+
+    assert services.ledger.progress("gpu", "cli-1") == {
+        Stage.NODES: Noted(1, 2, EIGHT + 3 * MINUTE, EIGHT + 3 * MINUTE),
+        ClaimStage.LAUNCHED: Noted(1, 2, EIGHT, EIGHT + MINUTE),
+        ClaimStage.REGISTERED: Noted(1, 2, EIGHT + MINUTE, EIGHT + 2 * MINUTE),
+        ClaimStage.INITIALIZED: Noted(0, 2, EIGHT + 2 * MINUTE, EIGHT + 2 * MINUTE),
+    }
 
 
 def test_a_cause_is_told_at_once_where_nothing_boots_and_else_after_two_and_a_half_minutes(

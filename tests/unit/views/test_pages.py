@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from lamplighter.domain.capacity.zero import ZeroProof
+from lamplighter.domain.leases.progress import ClaimStage, Noted, Progress
 from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.pages import frame, lab_page, receipt_page
@@ -43,6 +44,25 @@ def test_a_receipt_says_who_when_what_it_came_to_and_that_nothing_is_left() -> N
         "No problem was found",
     ]:
         assert each in text
+
+
+def test_the_warm_up_has_the_stages_of_nodeclaims_where_the_nodes_have_them() -> None:
+    progress: Progress = {
+        ClaimStage.LAUNCHED: Noted(2, 2, views.minutes(1.0), views.minutes(1.1)),
+        ClaimStage.REGISTERED: Noted(2, 2, views.minutes(1.1), views.minutes(2.1)),
+        ClaimStage.INITIALIZED: Noted(2, 2, views.minutes(2.1), views.minutes(2.6)),
+    }
+    view = receipt_view.of(views.receipt_document(), replace(views.beside(), progress=progress))
+
+    assert (
+        "NodeClaim: instance launched took 6 s, up to 3 min is normal; NodeClaim: node registered took 1 min, up to"
+        " 5 min is normal; NodeClaim: node initialized took 30 s" in said(receipt(view))
+    )
+    korean = said(receipt(view, "ko"))
+    for words in ("NodeClaim: 인스턴스 시작", "NodeClaim: 노드 등록", "NodeClaim: 노드 초기화"):
+        assert words in korean
+    assert view.usual_stages()["claim-registered"] == {"seconds": 300, "measured": False}
+    assert "NodeClaim" not in said(receipt(views.evening()))
 
 
 def test_times_and_money_are_by_the_labs_zone_and_currency() -> None:

@@ -9,6 +9,8 @@ from lamplighter.domain.capacity.kinds import NODE_GROUP, kind_of
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER, NodePoolKind
 
 if TYPE_CHECKING:
+    from lamplighter.adapters.kubernetes.connection import Connection
+    from lamplighter.domain.capacity.evidence import Claim
     from lamplighter.domain.capacity.port import Capacity
     from lamplighter.lab.model import Lab
 
@@ -43,6 +45,15 @@ def of_lab(lab: "Lab") -> "Mapping[str, Capacity]":
 def of_pool(lab: "Lab", pool: str) -> "Capacity":
     """The capacity of one pool, for who needs no other."""
     return IMPLEMENTATIONS[kind_of(lab, pool)](lab)
+
+
+def claims(lab: "Lab", pool: str, connection: "Connection") -> "tuple[Claim, ...]":
+    """The claims of a pool's nodes, by one call over a connection that stands; none where its kind has none."""
+    if not lab.pools[pool].is_node_pool:
+        return ()
+    from lamplighter.adapters.capacity.node_pool.claims import Claims  # noqa: PLC0415
+
+    return Claims(connection).of(lab.node_pool_name(pool))
 
 
 def connect(capacities: "Mapping[str, Capacity]", *, instances: bool) -> None:

@@ -13,7 +13,7 @@ from lamplighter.application.capacity.sizes import Direction, Order, Written, wr
 from lamplighter.application.run import command_of, drained, pool_of, result
 from lamplighter.domain.audit import trail
 from lamplighter.domain.audit.entry import CAPACITY, Entry
-from lamplighter.domain.capacity.evidence import Instance
+from lamplighter.domain.capacity.evidence import Claim, Instance
 from lamplighter.domain.capacity.launch_cause import LaunchCause
 from lamplighter.domain.capacity.port import Awaited, Removal
 from lamplighter.domain.capacity.shortage import Shortage, short_of
@@ -98,6 +98,8 @@ def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[s
     running = [instance for instance in members if instance.state == "running"]
     mine = share(lease.nodes, len(running), wanted)
     capacity.ledger.note_progress(pool, lease.id, Stage.NODES, mine, lease.nodes, now)
+    if seen.claims:
+        _note_claims(capacity, lease, seen.claims, now)
     if len(running) >= wanted:
         return _arrived(wanted, running, None)
     if seen.on_demand:
@@ -167,6 +169,14 @@ def _replacing(lease: Lease, instances: Sequence[str], run: Mapping[str, object]
     what = reason("capacity.replaces", nodes=tuple(instances), lease=lease.called())
     why = read_line(result(run, "Validate").get("because")) or reason("capacity.gpus-failed")
     return Entry(now, lease.pool, "replaced", CAPACITY, what, why, lease.id, len(instances))
+
+
+def _note_claims(capacity: CapacityServices, lease: Lease, claims: Sequence[Claim], now: datetime) -> None:
+    # Loaded only for a pool with claims.
+    from lamplighter.domain.leases.claim_stages import claim_stages  # noqa: PLC0415
+
+    stages = claim_stages(claims, lease.opens, lease.nodes)
+    capacity.ledger.note_boot(lease.pool, lease.id, stages, now)
 
 
 def _without_money(lease: Lease) -> Shortage:

@@ -13,7 +13,7 @@ from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.capacity.evidence import Part
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.leases.progress import BootStage, Noted, Stage
+from lamplighter.domain.leases.progress import BootStage, ClaimStage, Noted, Stage
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Reason, reason
@@ -90,6 +90,11 @@ class Run:
 
     def note_boot(self, stages: Mapping[BootStage, Noted]) -> None:
         """Record how far the boot of fresh nodes is."""
+        if self.lease is not None:
+            self.books().note_boot(self.pool, self.lease, stages, clock.now())
+
+    def note_claims(self, stages: Mapping[ClaimStage, Noted]) -> None:
+        """Record how far the claims of fresh nodes are."""
         if self.lease is not None:
             self.books().note_boot(self.pool, self.lease, stages, clock.now())
 

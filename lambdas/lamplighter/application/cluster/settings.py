@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from lamplighter import clock
 from lamplighter.adapters.kubernetes import nodes, pods
 from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.application.cluster.claims import note_claims
 from lamplighter.application.cluster.images import bring_ahead
 from lamplighter.application.cluster.nodes import not_offered_because
 from lamplighter.application.cluster.run import Run, latest
@@ -69,6 +70,7 @@ def await_gpus(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     bring_ahead(set_up, run, lab, connection)
     validators = stack.validators if stack.kind == "operator" else None
     run.note_boot(boot(_fresh(run), list(here.values()), validators, _nodes(run)))
+    note_claims(run, lab, connection)
     run.note(Stage.GPUS, *_own_gpus(run, lab, len(ready)))
     since = latest(
         [*(row.get("launched") for row in wanted), run.result("ApplyGpuSettings").get("told")]

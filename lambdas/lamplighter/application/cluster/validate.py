@@ -12,6 +12,7 @@ from datetime import timedelta
 from lamplighter import clock
 from lamplighter.adapters.kubernetes import jobs, nodes, pods
 from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.application.cluster.claims import note_claims
 from lamplighter.application.cluster.consequence import known_before, what_follows
 from lamplighter.application.cluster.judge import Endings, Judged, verdicts
 from lamplighter.application.cluster.run import Run
@@ -74,6 +75,8 @@ def validate(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     if moves.waiting or len(refused) < len(moves.start):
         raise TryLater(Sentences(tuple(moves.waiting)) if moves.waiting else reason("check.just-started"))
     run.note(Stage.CHECKS, len(due), len(due))
+    # Karpenter may call a node initialized a moment after its GPUs were ready.
+    note_claims(run, lab, connection)
     judged, without = verdicts(
         run, lab, connection, gpu_nodes, Endings([*moves.endings, *refused], running, pulled)
     )

@@ -15,7 +15,7 @@ allocatable, since no condition has it. A pool without the operator has only the
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from lamplighter.domain.leases.progress import BootStage, Noted
+from lamplighter.domain.leases.progress import BootStage, Noted, in_turn
 from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
 
 VALIDATIONS: Mapping[BootStage, str] = {
@@ -40,19 +40,7 @@ def boot(
     by_instance = {node.instance: node for node in nodes}
     steps = list(BootStage) if validators is not None else [BootStage.JOINED, BootStage.READY]
     ends = {instance: _ends(by_instance.get(instance), steps, validators or ()) for instance in launched}
-    found: dict[BootStage, Noted] = {}
-    begins = dict(launched)
-    of = min(most, len(launched))
-    for step in steps:
-        ended = sorted(end for instance in begins if (end := ends[instance].get(step)) is not None)
-        if not begins or not of:
-            break
-        since = min(begins.values())
-        # The first `most` instances are the lease's.
-        mine = ended[:of]
-        found[step] = Noted(len(mine), of, since, max([since, *mine]))
-        begins = {instance: ends[instance][step] for instance in begins if step in ends[instance]}
-    return found
+    return in_turn(launched, ends, steps, most)
 
 
 def _ends(

@@ -1,14 +1,15 @@
 """The progress of a lease's warm-up, which the steps of OpenLab note: stages, each with a count.
 
-Five stages are steps of the workflow. Between them lies the boot of the nodes, in stages of its own.
+Five stages are steps of the workflow. Between them lies the boot of the nodes, in stages of its own; nodes of a
+NodePool also have the stages of their NodeClaims.
 No decision uses it. views/stages.py says what it means at an instant.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 
 class Stage(StrEnum):
@@ -32,17 +33,28 @@ class BootStage(StrEnum):
     PLUGIN = "plugin"
 
 
-WarmUpStage: TypeAlias = Stage | BootStage
+class ClaimStage(StrEnum):
+    """The stages of a NodeClaim until its node is initialized, in order; claim_stages.py reads them."""
+
+    LAUNCHED = "claim-launched"
+    REGISTERED = "claim-registered"
+    INITIALIZED = "claim-initialized"
+
+
+WarmUpStage: TypeAlias = Stage | BootStage | ClaimStage
 IN_ORDER: tuple[WarmUpStage, ...] = (
     Stage.ARMED,
     Stage.NODES,
+    ClaimStage.LAUNCHED,
     BootStage.JOINED,
+    ClaimStage.REGISTERED,
     BootStage.READY,
     Stage.SETTINGS,
     BootStage.DRIVER,
     BootStage.TOOLKIT,
     BootStage.CUDA,
     BootStage.PLUGIN,
+    ClaimStage.INITIALIZED,
     Stage.GPUS,
     Stage.CHECKS,
 )
@@ -67,6 +79,7 @@ class Noted:
 
 
 Progress: TypeAlias = Mapping[WarmUpStage, Noted]
+S = TypeVar("S")
 
 
 def lengths(progress: Progress) -> dict[str, int]:
@@ -76,6 +89,29 @@ def lengths(progress: Progress) -> dict[str, int]:
         for stage in IN_ORDER
         if (noted := progress.get(stage)) is not None and noted.whole
     }
+
+
+def in_turn(
+    began: Mapping[str, datetime], ends: Mapping[str, Mapping[S, datetime]], steps: Sequence[S], most: int
+) -> dict[S, Noted]:
+    """Stages that each node or claim passes one after the other; a stage that none has begun is left out.
+
+    `began` has each name and when its first stage began, `ends` when it finished each stage. A lease has at most
+    `most` of them: those of other leases may be among them.
+    """
+    found: dict[S, Noted] = {}
+    begins = dict(began)
+    of = min(most, len(began))
+    for step in steps:
+        if not begins or not of:
+            break
+        ended = sorted(end for name in begins if (end := ends[name].get(step)) is not None)
+        since = min(begins.values())
+        # The first `most` are the lease's.
+        mine = ended[:of]
+        found[step] = Noted(len(mine), of, since, max([since, *mine]))
+        begins = {name: ends[name][step] for name in begins if step in ends[name]}
+    return found
 
 
 def share(lease_nodes: int, there: int, wanted: int) -> int:

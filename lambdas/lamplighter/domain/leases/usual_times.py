@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from lamplighter.domain.leases.progress import IN_ORDER, BootStage, Stage, WarmUpStage
+from lamplighter.domain.leases.progress import IN_ORDER, BootStage, ClaimStage, Stage, WarmUpStage
 from lamplighter.domain.leases.warm_up import ENOUGH, LOOKED_AT
 
 
@@ -35,6 +35,10 @@ NORMAL: Mapping[WarmUpStage, timedelta] = {
     # A node joins, becomes ready and shows its GPUs: after eight minutes AwaitGpus reports it as late, too.
     Stage.GPUS: timedelta(seconds=480),
     Stage.CHECKS: timedelta(minutes=8),
+    ClaimStage.LAUNCHED: timedelta(seconds=180),
+    ClaimStage.REGISTERED: timedelta(seconds=300),
+    # A claim may request GPUs: then its node is initialized when they are offered.
+    ClaimStage.INITIALIZED: timedelta(seconds=480),
 }
 """Within this a stage is going; the checks' own is the budget of the lease's ladder. A test holds it to the
 diagnosis's table, which is too much to load for it."""

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.leases.progress import BootStage, Noted, Progress, Stage, WarmUpStage
+from lamplighter.domain.leases.progress import IN_ORDER, Noted, Progress, Stage, WarmUpStage
 from lamplighter.domain.leases.usual_times import NORMAL, Usual, UsualTimes, usual
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.values.instant import written
@@ -133,11 +133,11 @@ def stages(
 def boot_stages(
     lease: Lease, progress: Progress, now: datetime, measured: UsualTimes | None = None
 ) -> tuple[StageView, ...]:
-    """The boot stages of fresh nodes that have begun; none where the nodes ran before."""
+    """The stages of fresh nodes and of their claims that have begun; none where the nodes ran before."""
     return tuple(
         replace(_view(lease, stage, progress[stage], now, NORMAL[stage]), usual=usual(stage, measured or {}))
-        for stage in BootStage
-        if stage in progress
+        for stage in IN_ORDER
+        if stage in progress and not isinstance(stage, Stage)
     )
 
 

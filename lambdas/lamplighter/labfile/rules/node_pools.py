@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 
+from lamplighter.domain.capacity.node_pool.launch_bar import POLICIES
 from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
 from lamplighter.lab.names import NODEGROUP_NAME
@@ -35,6 +36,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
         if not pool.is_node_pool:
             yield from _node_group(path, pool)
             continue
+        yield from _of_a_policy(lab, path, name)
         yield from _drain(path, pool)
         yield from _of_a_node_group(path, pool)
         if pool.existing is not None:
@@ -134,6 +136,16 @@ def _bar(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
             f" the lab has {version}; write a later kubernetes_version"
         )
         yield Misfit((*path, "kind"), text, (VERSION,))
+
+
+def _of_a_policy(lab: Lab, path: Path, name: str) -> Iterator[Misfit]:
+    """An adopted NodePool as well: what the lab makes in Kubernetes for a pool has the pool's name."""
+    if name in POLICIES:
+        text = (
+            f"makes objects with the name {lab.name}-{name} in Kubernetes, which is that of an admission policy of the"
+            " lab; give the pool another name"
+        )
+        yield Misfit(path, text, ((*path, "kind"),))
 
 
 def _of_kind(path: Path, key: str, text: str, *reads: str) -> Misfit:

@@ -12,7 +12,7 @@ from cli.deployment import Deployment
 from cli.main import main
 from cli.understand import status, status_watch
 from cli.understand.drawn import lease_line, pool_panel
-from lamplighter.domain.leases.progress import BootStage, Noted, Stage
+from lamplighter.domain.leases.progress import BootStage, ClaimStage, Noted, Stage
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
@@ -145,12 +145,14 @@ def test_a_terminal_sees_the_boot_of_the_nodes_beside_what_is_usual(
         BootStage.JOINED: Noted(2, 2, EIGHT, EIGHT + MINUTE),
         BootStage.READY: Noted(1, 2, EIGHT + MINUTE, EIGHT + MINUTE),
     }
+    claims = {ClaimStage.LAUNCHED: Noted(2, 2, EIGHT, EIGHT + MINUTE / 20)}
     found.ledger.note_boot("gpu", "cli-1", boot, EIGHT + MINUTE)
+    found.ledger.note_boot("gpu", "cli-1", claims, EIGHT + MINUTE)
     found.ledger.note_progress("gpu", "cli-1", Stage.GPUS, 0, 2, EIGHT)
     for number in range(3):
         receipt = {"lease": f"x-{number}", "stages": {"joined": 50 + number}}
         found.ledger.put_receipt("gpu", EIGHT - (number + 1) * MINUTE, f"x-{number}", receipt)
-    console = Console(width=120, force_terminal=False)
+    console = Console(width=160, force_terminal=False)
 
     [view] = status.views_of(found, None)
     with console.capture() as captured:
@@ -158,12 +160,14 @@ def test_a_terminal_sees_the_boot_of_the_nodes_beside_what_is_usual(
 
     drawn = captured.get()
     for words in (
+        "✓ claims launched 2/2 3s (up to 3m is normal)",
         "✓ nodes joined 2/2 1m (usually 51s)",
         "◐ nodes ready 1/2 (up to 3m is normal)",
         "GPUs 0/2 (up to 8m is normal)",
     ):
         assert words in drawn, drawn
     [lease] = view.leases
+    assert [stage.to_json()["stage"] for stage in lease.boot] == ["claim-launched", "joined", "node-ready"]
     assert "nodes joined 2/2 done 1m (usually 51s), nodes ready 1/2 going (up to 3m is normal)" in lease_line(
         lease, found.zone
     )

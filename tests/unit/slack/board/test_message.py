@@ -10,7 +10,7 @@ import pytest
 from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.leases.progress import BootStage
+from lamplighter.domain.leases.progress import BootStage, ClaimStage
 from lamplighter.domain.leases.usual_times import Usual
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.pool import SeenGpus
@@ -245,6 +245,20 @@ def test_small_print_says_whose_it_is_by_whom_and_what_it_costs(
     [context] = [block for block in made.blocks if block["type"] == "context"]
     elements: Any = context["elements"]
     assert [element["text"] for element in elements] == small
+
+
+def test_while_it_warms_up_the_claims_of_its_nodes_are_told_in_both_languages() -> None:
+    claims = tuple(StageView(stage, StageState.DONE, 2, 2) for stage in ClaimStage)
+    opening = replace(OPEN, standing=LeaseStanding.OPENING, ready=None, boot=claims)
+
+    for language, line in (
+        ("en", "✓ claims launched 2/2   ✓ claims registered 2/2   ✓ claims initialized 2/2"),
+        ("ko", "✓ NodeClaim 시작 2/2   ✓ NodeClaim 등록 2/2   ✓ NodeClaim 초기화 2/2"),
+    ):
+        [warm_up] = [
+            text for text in texts(shown(opening, style=replace(LOOK, texts=Texts(language)))) if "▰" in text
+        ]
+        assert line in warm_up.splitlines()
 
 
 def test_while_it_warms_up_the_boot_of_its_nodes_stands_beside_its_usual_times() -> None:

@@ -13,7 +13,15 @@ from weakref import WeakKeyDictionary
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
 from lamplighter.adapters.aws.ledger.table import Conflict
-from lamplighter.domain.leases.progress import IN_ORDER, BootStage, Noted, Progress, Stage, WarmUpStage
+from lamplighter.domain.leases.progress import (
+    IN_ORDER,
+    BootStage,
+    ClaimStage,
+    Noted,
+    Progress,
+    Stage,
+    WarmUpStage,
+)
 from lamplighter.errors import LamplighterError
 
 PROGRESS = "PROGRESS#"
@@ -49,8 +57,14 @@ class LedgerProgress(LedgerReads):
         condition = f"attribute_not_exists(#{name}_done) OR (#{name}_at <= :at AND ({changed}))"
         self._note(pool, lease_id, stage, (done, of), at, condition)
 
-    def note_boot(self, pool: str, lease_id: str, stages: Mapping[BootStage, Noted], now: datetime) -> None:
-        """Notes the boot stages of the lease's nodes. Kubernetes keeps the instants, so the last read is right."""
+    def note_boot(
+        self,
+        pool: str,
+        lease_id: str,
+        stages: Mapping[BootStage, Noted] | Mapping[ClaimStage, Noted],
+        now: datetime,
+    ) -> None:
+        """Notes the stages of the lease's nodes or claims. Kubernetes keeps the instants: the last read is right."""
         mine = _noted.setdefault(self._table.connection, {})
         key = (self._table.name, f"{pool}/{lease_id}", f"boot {stages}")
         if not stages or key in mine:

@@ -35,9 +35,13 @@ _ENDS = "has(object.spec.terminationGracePeriod)"
 _SAME_POOL = f"object.metadata.?labels[?'{LABEL}'] == oldObject.metadata.?labels[?'{LABEL}']"
 
 
+LAUNCH_BAR, CLAIMS_STAY, DRY_RUNS_ONLY = POLICIES = ("launch-bar", "claims-stay", "dry-runs-only")
+"""The names of the lab's policies, after its own. No pool may have one: a pool's binding is named by it."""
+
+
 def policy_name(lab: "Lab") -> str:
     """The name of the policy that has the bar of every pool."""
-    return f"{lab.name}-launch-bar"
+    return f"{lab.name}-{LAUNCH_BAR}"
 
 
 def parameter_name(lab: "Lab", pool: str) -> str:
@@ -55,8 +59,8 @@ def documents(lab: "Lab") -> list[Document]:
         _claims_stay(lab),
         _dry_runs_only(lab),
         *(_binding(lab, pool) for pool in lab.node_pools),
-        _always(f"{lab.name}-claims-stay"),
-        _always(f"{lab.name}-dry-runs-only"),
+        _always(f"{lab.name}-{CLAIMS_STAY}"),
+        _always(f"{lab.name}-{DRY_RUNS_ONLY}"),
     ]
 
 
@@ -98,7 +102,7 @@ def _claims_stay(lab: "Lab") -> Document:
     It has no parameter: a lost one would also refuse the removal of finalizers.
     """
     return _policy(
-        f"{lab.name}-claims-stay",
+        f"{lab.name}-{CLAIMS_STAY}",
         operation="UPDATE",
         selector=_of_any(lab),
         validations=[
@@ -111,7 +115,7 @@ def _dry_runs_only(lab: "Lab") -> Document:
     """RBAC cannot tell a dry run: this keeps our functions from making a NodeClaim of any NodePool."""
     groups = _list(DRY_RUN_GROUPS)
     return _policy(
-        f"{lab.name}-dry-runs-only",
+        f"{lab.name}-{DRY_RUNS_ONLY}",
         operation="CREATE",
         selector={},
         conditions=[
