@@ -34,7 +34,7 @@ def test_each_stage_begins_as_the_one_before_it_ends() -> None:
         REGISTERED: Noted(1, 1, at(4), at(40)),
         INITIALIZED: Noted(1, 1, at(40), at(60)),
     }
-    progress: Progress = {**found}
+    progress: Progress = dict(found.items())
     assert lengths(progress) == {"claim-launched": 3, "claim-registered": 36, "claim-initialized": 20}
 
 
