@@ -297,8 +297,13 @@ class Identities:
     def __init__(self) -> None:
         self.role = "arn:aws:iam::1:role/Identity"
 
-    def list_pod_identity_associations(self, *, namespace: str, **_: str) -> dict[str, Any]:
-        return {"associations": [{"associationId": "a-1"}] if namespace == "kube-system" else []}
+    def get_paginator(self, _operation: str) -> "Identities":
+        return self
+
+    def paginate(self, *, namespace: str, **_: str) -> list[dict[str, Any]]:
+        """The second page has what is there."""
+        found = [{"associationId": "a-1"}] if namespace == "kube-system" else []
+        return [{"associations": []}, {"associations": found}]
 
     def describe_pod_identity_association(self, **_: str) -> dict[str, Any]:
         return {"association": {"roleArn": self.role}}

@@ -183,8 +183,8 @@ class FakePools:
         stack = ExitStack()
         stack.enter_context(patch.dict(kinds.KINDS, {FAKE: FakeKind()}))
         stack.enter_context(patch.dict(implementations.IMPLEMENTATIONS, {FAKE: self.capacity}))
-        # A diagnosis reads AWS without the port.
-        stack.enter_context(patch.dict(AWS, clear=True))
+        # A diagnosis reads AWS without the port, and finds nothing there of these pools.
+        stack.enter_context(patch.dict(AWS, {FAKE: lambda _reading, _subject: {}}, clear=True))
         return stack
 
     def capacity(self, lab: Lab) -> FakeCapacity:

@@ -125,9 +125,10 @@ class Adoption:
     def _pod_identity(self, cluster: str, account: ServiceAccount) -> str | None:
         about = f"{cluster}/{account.namespace}/{account.name}"
         with outside("eks:ListPodIdentityAssociations", about):
-            listed = self._eks.list_pod_identity_associations(
+            pages = self._eks.get_paginator("list_pod_identity_associations").paginate(
                 clusterName=cluster, namespace=account.namespace, serviceAccount=account.name
-            )["associations"]
+            )
+            listed = [one for page in pages for one in page["associations"]]
         if not listed:
             return None
         with outside("eks:DescribePodIdentityAssociation", about):

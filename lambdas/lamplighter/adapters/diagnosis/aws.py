@@ -108,10 +108,11 @@ def _activities(group: str, since: datetime) -> list[Json]:
 
 
 def _inline_policies(role: str) -> Json:
-    """The names of a role's inline policies. A role has ten at most, so that they are one page."""
+    """The names of a role's inline policies."""
     iam: IAMClient = client("iam")
     with outside("iam:ListRolePolicies", role):
-        return {"PolicyNames": iam.list_role_policies(RoleName=role)["PolicyNames"]}
+        pages = iam.get_paginator("list_role_policies").paginate(RoleName=role)
+        return {"PolicyNames": [name for page in pages for name in page["PolicyNames"]]}
 
 
 def _instances(names: Identity) -> list[Json]:

@@ -113,10 +113,14 @@ class KarpenterReading:
 
     def _policies(self, role: str) -> LaunchingRole:
         with outside("iam:ListRolePolicies", role):
-            inline = self._iam.list_role_policies(RoleName=role)["PolicyNames"]
+            pages = self._iam.get_paginator("list_role_policies").paginate(RoleName=role)
+            inline = tuple(name for page in pages for name in page["PolicyNames"])
         with outside("iam:ListAttachedRolePolicies", role):
-            attached = self._iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]
-        return LaunchingRole(role, tuple(inline), tuple(one.get("PolicyName", "") for one in attached))
+            of_others = self._iam.get_paginator("list_attached_role_policies").paginate(RoleName=role)
+            attached = tuple(
+                one.get("PolicyName", "") for page in of_others for one in page["AttachedPolicies"]
+            )
+        return LaunchingRole(role, inline, attached)
 
     def _has_queue(self, name: str) -> bool:
         with outside("sqs:GetQueueUrl", name):

@@ -1,11 +1,25 @@
 """The deploy steps that only one kind of capacity has."""
 
+from lamplighter.application.deploy.event import Event
 from lamplighter.application.deploy.node_group.steps import STEPS as OF_NODE_GROUPS
-from lamplighter.application.deploy.node_pool.steps import STEPS as OF_NODE_POOLS
-
-STEPS = {**OF_NODE_GROUPS, **OF_NODE_POOLS}
+from lamplighter.application.deploy.response import CloudFormationResponse
 
 __all__ = ["STEPS", "all_pools_are_reached"]
+
+
+def _node_pool_size(event: Event) -> CloudFormationResponse:
+    from lamplighter.application.deploy.node_pool.steps import size  # noqa: PLC0415 -- few labs have one
+
+    return size(event)
+
+
+def _launch_bar(event: Event) -> CloudFormationResponse:
+    from lamplighter.application.deploy.node_pool.steps import launch_bar  # noqa: PLC0415 -- few labs have one
+
+    return launch_bar(event)
+
+
+STEPS = {**OF_NODE_GROUPS, "NodePoolSize": _node_pool_size, "LaunchBar": _launch_bar}
 
 
 def all_pools_are_reached() -> None:

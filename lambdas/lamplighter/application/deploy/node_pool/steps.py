@@ -1,7 +1,5 @@
 """The deploy steps about NodePools: they return the present size, and try the launch bar."""
 
-from collections.abc import Callable, Mapping
-
 from lamplighter.application.deploy import mark as deploy_mark
 from lamplighter.application.deploy.event import Event, known_as, properties_of
 from lamplighter.application.deploy.response import CloudFormationResponse
@@ -35,9 +33,3 @@ def launch_bar(event: Event) -> CloudFormationResponse:
     for pool in filter(None, properties["Pools"].split(",")):
         refuses_claims(properties["Cluster"], pool)
     return CloudFormationResponse(f"launch-bar-{properties['Digest']}")
-
-
-STEPS: Mapping[str, Callable[[Event], CloudFormationResponse]] = {
-    "NodePoolSize": size,
-    "LaunchBar": launch_bar,
-}
