@@ -28,7 +28,8 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.reasons.document import read
 from local.cloud import Cloud
 from tests.karpenter_program import controller_or_skip
-from tests.scenarios.karpenter.test_karpenter import LAB, NODE_POOL, POOL, KarpenterDay
+from tests.scenarios.karpenter.test_karpenter import LAB, POOL
+from tests.scenarios.karpenter_day import KarpenterDay
 
 pytestmark = pytest.mark.long
 
@@ -94,10 +95,7 @@ class FaultyDay(KarpenterDay):
 
     def locked(self) -> bool:
         policies = self.api("iam").list_role_policies(RoleName=ROLE)["PolicyNames"]
-        return lock.policy_name("gpu") in policies
-
-    def replicas(self) -> int:
-        return int(self.kubernetes.get(NODE_POOL)["spec"]["replicas"])
+        return lock.policy_name(POOL) in policies
 
     def told(self) -> dict[str, list[str]]:
         """What `diagnose` tells, by the name of each cause."""

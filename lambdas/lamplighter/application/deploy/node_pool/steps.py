@@ -22,21 +22,21 @@ def size(event: Event) -> CloudFormationResponse:
     cluster, name = properties["Cluster"], properties["NodePool"]
     known = f"size-of-{cluster}/{name}"
     if event["RequestType"] == "Delete":
-        _unlock(properties["Pool"], properties.get("Launches", ""))
+        _unlock(name, properties.get("Launches", ""))
         return CloudFormationResponse(known)
     about_to_come = deploy_mark.justified(properties["Pool"]) if event["RequestType"] == "Update" else 0
     found = present_size(cluster, name)
     return CloudFormationResponse(known, data={"Replicas": 0 if found is None else max(found, about_to_come)})
 
 
-def _unlock(pool: str, role: str) -> None:
-    """With its NodePool the pool's lock goes: IAM deletes no role that still has a policy of somebody else."""
+def _unlock(node_pool: str, role: str) -> None:
+    """With a NodePool its lock goes: IAM deletes no role that still has a policy of somebody else."""
     if not role:
         return
     from lamplighter.adapters.capacity.node_pool.lock import Lock  # noqa: PLC0415 -- only where a pool goes
 
     try:
-        Lock(role).remove(pool)
+        Lock(role).remove(node_pool)
     except OutsideFailed as error:
         # The deletion of the role tells it, if the lock is there.
         _logger.warning("the failsafe's lock on %s is not removed: %s", role, error)
