@@ -40,7 +40,10 @@ class NodePoolRights:
 
     def sizing(self) -> list[Grants]:
         """An opening takes the failsafe's lock off the role that launches the instances."""
-        roles = dict.fromkeys(launching_role(self._lab, pool) for pool in self._pools)
+        return self._unlocking(self._pools)
+
+    def _unlocking(self, pools: Sequence[str]) -> list[Grants]:
+        roles = dict.fromkeys(launching_role(self._lab, pool) for pool in pools)
         locked = [self._names.any_role_arn(role) for role in roles if role is not None]
         return [Grants(["iam:DeleteRolePolicy"], locked)] if locked else []
 
@@ -62,8 +65,9 @@ class NodePoolRights:
         ]
 
     def bounding(self) -> list[Grants]:
-        """Reading the NodePools at a deploy; kubectl writes their bounds."""
-        return self.describing()
+        """Reading the NodePools at a deploy; kubectl writes their bounds. With a pool of ours its lock goes."""
+        ours = [pool for pool in self._pools if self._lab.pools[pool].existing is None]
+        return [*self.describing(), *self._unlocking(ours)]
 
 
 def _all_of(values: Sequence[str]) -> list[str]:

@@ -1,7 +1,8 @@
 """The function of the cluster stack's deploy steps: edits, present sizes, and the gate before a change.
 
 It runs the controller's deploy code with permissions of its own. It reads node groups and leases, and writes only
-deploy marks and a pool's new bounds. It has the ledger's name and no reference: at a first deploy there is no ledger.
+deploy marks and a pool's new bounds; where a NodePool goes, it takes the failsafe's lock off. It has the ledger's name
+and no reference: at a first deploy there is no ledger.
 """
 
 from aws_cdk import Duration

@@ -74,6 +74,17 @@ def test_an_opening_takes_the_lock_off_the_controller_s_role_and_no_other(mixed:
         assert json.dumps(statement["Resource"]).count(":role/gpu-lab-ap-northeast-2-karpenter") == 1
 
 
+def test_with_a_pool_its_lock_goes_off_the_controller_s_role(mixed: Assembly, adopted: Assembly) -> None:
+    """IAM deletes no role that somebody else has given a policy."""
+    cluster = mixed.template("gpu-lab-cluster")
+
+    [statement] = allowed(cluster, f"{ROLE}gatekeeper")["iam:DeleteRolePolicy"]
+    assert ":role/gpu-lab-ap-northeast-2-karpenter" in json.dumps(statement["Resource"])
+    steps = cluster.properties("Custom::LamplighterNodePoolSize")
+    assert "gpu-lab-ap-northeast-2-karpenter" in {one["Launches"] for one in steps}
+    assert "iam:DeleteRolePolicy" not in allowed(adopted.template("gpu-lab-controller"), f"{ROLE}deploy")
+
+
 def test_the_lock_of_an_existing_karpenter_is_on_the_role_that_the_lab_names(adopted: Assembly) -> None:
     may = allowed(adopted.template("gpu-lab-controller"), f"{ROLE}nodegroups")
 

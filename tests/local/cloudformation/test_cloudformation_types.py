@@ -49,6 +49,24 @@ def test_a_role_loses_what_its_template_no_longer_gives(stacks):
     assert stacks.delete() == "DELETE_COMPLETE"
 
 
+def test_a_role_to_which_somebody_gave_a_policy_stays(stacks):
+    stacks.create(
+        {
+            "Role": {
+                "Type": "AWS::IAM::Role",
+                "Properties": {"RoleName": "r", "AssumeRolePolicyDocument": TRUST},
+            }
+        }
+    )
+    document = json.dumps(policy("sqs:*"))
+    stacks.aws.call("iam", "put_role_policy", RoleName="r", PolicyName="theirs", PolicyDocument=document)
+
+    assert stacks.delete() == "DELETE_FAILED"
+
+    stacks.aws.call("iam", "delete_role_policy", RoleName="r", PolicyName="theirs")
+    assert stacks.delete() == "DELETE_COMPLETE"
+
+
 def test_a_policy_of_awss_own_can_be_attached(stacks):
     arn = "arn:aws:iam::aws:policy/AmazonEKSClusterPolicy"
     properties = {"AssumeRolePolicyDocument": TRUST, "ManagedPolicyArns": [arn]}

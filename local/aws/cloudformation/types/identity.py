@@ -46,13 +46,12 @@ def _role_policies(order: Order, role: str) -> None:
 
 
 def _role_deleted(order: Order, physical: Physical) -> None:
+    """With the policies of its own properties. IAM keeps a role that somebody has given another one."""
     role = physical.id
-    for name in tolerant(order, "iam", "list_role_policies", RoleName=role).get("PolicyNames", []):
-        tolerant(order, "iam", "delete_role_policy", RoleName=role, PolicyName=name)
-    for policy in tolerant(order, "iam", "list_attached_role_policies", RoleName=role).get(
-        "AttachedPolicies", []
-    ):
-        tolerant(order, "iam", "detach_role_policy", RoleName=role, PolicyArn=policy["PolicyArn"])
+    for policy in order.get("Policies", []):
+        tolerant(order, "iam", "delete_role_policy", RoleName=role, PolicyName=policy["PolicyName"])
+    for arn in order.get("ManagedPolicyArns", []):
+        tolerant(order, "iam", "detach_role_policy", RoleName=role, PolicyArn=arn)
     tolerant(order, "iam", "delete_role", RoleName=role)
 
 

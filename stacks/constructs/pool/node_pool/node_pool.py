@@ -11,6 +11,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct, IDependable
 
 from lamplighter.domain.capacity.node_group.edit import NodeGroupSides
+from lamplighter.domain.capacity.node_pool.roles import launching_role
 from stacks.constructs.deploy_steps import deploy_step
 from stacks.constructs.nodes.surroundings import Surroundings
 from stacks.constructs.pool.node_pool.auto_mode_node_class import auto_mode_node_class
@@ -69,6 +70,8 @@ class NodePool(Construct):
                 "Pool": pool,
                 "Cluster": around.cluster_name,
                 "NodePool": name,
+                # The step takes the failsafe's lock off this role when the pool goes: IAM would keep the role.
+                "Launches": launching_role(lab, pool) or "",
                 "Digest": changed,
             },
         )

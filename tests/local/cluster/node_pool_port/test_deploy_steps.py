@@ -1,6 +1,7 @@
 """What a deploy asks about NodePools: the size that they have, and whether their launch bar refuses claims."""
 
 import base64
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from lamplighter.application.capacity import services
 from lamplighter.application.deploy.kinds import STEPS
 from lamplighter.application.deploy.node_pool import trial
 from lamplighter.application.deploy.response import CloudFormationResponse
+from lamplighter.domain.capacity.node_pool import lock
+from lamplighter.domain.capacity.node_pool.roles import launching_role
 from lamplighter.errors import OutsideFailed
 from tests.local.cluster.lab import await_true
 from tests.local.cluster.node_pool_port.stage import LAB, NAME, PATHS, NodePoolStage, install
@@ -94,3 +97,17 @@ def test_a_bar_that_refuses_nothing_fails_the_deploy(
 def test_a_deletion_asks_nothing(deployed: NodePoolStage) -> None:
     assert asks("LaunchBar", "Delete", Pools="gpu").reason is None
     assert asks("NodePoolSize", "Delete", Pool="gpu", NodePool=NAME).data in (None, {})
+
+
+def test_with_its_node_pool_the_lock_of_a_failsafe_goes(deployed: NodePoolStage) -> None:
+    """IAM deletes no role that still has it: a destroy after a failsafe that fired would fail."""
+    role, policy = str(launching_role(LAB, "gpu")), lock.policy_name(NAME)
+    document = json.dumps(lock.document("karpenter.sh/nodepool", NAME))
+    deployed.aws.call("iam", "put_role_policy", RoleName=role, PolicyName=policy, PolicyDocument=document)
+
+    asks("NodePoolSize", "Delete", Pool="gpu", NodePool=NAME, Launches=role)
+
+    assert policy not in deployed.aws.call("iam", "list_role_policies", RoleName=role)["PolicyNames"]
+    # A destroy that is tried again finds no lock, and perhaps no role.
+    for name in (role, "gone"):
+        assert asks("NodePoolSize", "Delete", Pool="gpu", NodePool=NAME, Launches=name).reason is None

@@ -1,8 +1,13 @@
-"""The deploy steps about NodePools: they return the present size, and try the launch bar."""
+"""The deploy steps about NodePools: they return the present size, try the launch bar, and take the lock off."""
+
+import logging
 
 from lamplighter.application.deploy import mark as deploy_mark
 from lamplighter.application.deploy.event import Event, known_as, properties_of
 from lamplighter.application.deploy.response import CloudFormationResponse
+from lamplighter.errors import OutsideFailed
+
+_logger = logging.getLogger(__name__)
 
 
 def size(event: Event) -> CloudFormationResponse:
@@ -16,10 +21,24 @@ def size(event: Event) -> CloudFormationResponse:
     cluster, name = properties["Cluster"], properties["NodePool"]
     known = f"size-of-{cluster}/{name}"
     if event["RequestType"] == "Delete":
+        _unlock(name, properties.get("Launches", ""))
         return CloudFormationResponse(known)
     about_to_come = deploy_mark.justified(properties["Pool"]) if event["RequestType"] == "Update" else 0
     found = present_size(cluster, name)
     return CloudFormationResponse(known, data={"Replicas": 0 if found is None else max(found, about_to_come)})
+
+
+def _unlock(node_pool: str, role: str) -> None:
+    """With a NodePool its lock goes: IAM deletes no role that still has a policy of somebody else."""
+    if not role:
+        return
+    from lamplighter.adapters.capacity.node_pool.lock import Lock  # noqa: PLC0415 -- only where a pool goes
+
+    try:
+        Lock(role).remove(node_pool)
+    except OutsideFailed as error:
+        # The deletion of the role tells it, if the lock is there.
+        _logger.warning("the failsafe's lock on %s is not removed: %s", role, error)
 
 
 def launch_bar(event: Event) -> CloudFormationResponse:
