@@ -7,17 +7,20 @@ conditional, so that sweeps and people may cross each other.
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.changes import LedgerChanges
 from lamplighter.adapters.aws.ledger.table import Conflict
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.billing.metering import NodeLife
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import GRANTED, Lease
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from lamplighter.reasons.fields import from_document, to_document
 from lamplighter.reasons.reason import Said
+
+if TYPE_CHECKING:
+    from lamplighter.domain.billing.metering import NodeLife
 
 LIFE = "LIFE#"
 GPUS_SEEN_AGAIN = timedelta(minutes=1)
@@ -26,12 +29,15 @@ GPUS_SEEN_AGAIN = timedelta(minutes=1)
 class LedgerGuard(LedgerChanges):
     """The guard's part of the ledger."""
 
-    def lives(self, pool: str) -> list[NodeLife]:
+    def lives(self, pool: str) -> "list[NodeLife]":
         """When the pool's nodes ran, as sweeps saw it; only of capacity whose past nobody else keeps."""
+        # Every function loads this file at its start, and few ask for lives.
+        from lamplighter.domain.billing.metering import NodeLife  # noqa: PLC0415
+
         found = self._table.query(items.pool_key(pool), LIFE, f"{LIFE}~")
         return [from_document(NodeLife, items.values(item)) for item in found]
 
-    def keep_lives(self, pool: str, lives: Iterable[NodeLife], now: datetime) -> None:
+    def keep_lives(self, pool: str, lives: "Iterable[NodeLife]", now: datetime) -> None:
         """Keep these lives; each replaces what was kept of its instance."""
         pk, until = items.pool_key(pool), now + items.KEEP_CLOSED
         self._table.put_all(
