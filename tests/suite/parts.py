@@ -69,13 +69,30 @@ LOCAL = _tests("local", *_SMALL, *_LOCAL)
 SMALL = _tests(
     "unit, properties, infra, local", *_SMALL, "tests/unit", "tests/properties", "tests/infra", *_LOCAL
 )
+_AT = "tests/local/cluster"
+#: Paths that change what the whole cluster has, Karpenter's definitions or its nodes: each has a cluster of its own.
+_APART = tuple(
+    f"{_AT}/{path}" for path in ("karpenter", "node_pool_port", "node_pools", "auto_mode", "nodes")
+)
+_APART += (f"{_AT}/test_failsafe_machine.py",)
 #: Each worker starts a control plane of its own for all its tests.
-CLUSTER = _tests("cluster", "--dist", "loadfile", "tests/local/cluster", workers=2)
+CLUSTER = _tests(
+    "cluster",
+    *("--dist", "loadfile", _AT, *(f"--ignore={path}" for path in _APART)),
+    workers=2,
+)
+NODE_POOLS = replace(
+    CLUSTER,
+    name="node-pools",
+    commands=tuple(
+        command for path in _APART for command in _tests("", "--dist", "loadfile", path, workers=2).commands
+    ),
+)
 SCENARIOS = _tests("scenarios", "--dist", "loadscope", "--no-loadscope-reorder", "tests/scenarios")
 
 #: Rows run at the same time; the parts of a row run one after another. A long run repeats no check and no cluster.
 ROWS: tuple[tuple[Part, ...], ...] = (
-    ((SMALL, SCENARIOS),) if LONG else ((LINT, TYPES), (SMALL, CLUSTER, SCENARIOS))
+    ((SMALL, SCENARIOS),) if LONG else ((LINT, TYPES), (SMALL, CLUSTER, NODE_POOLS, SCENARIOS))
 )
 #: Each part alone, as `make bench` measures them.
-PARTS = (LINT, TYPES, UNIT, PROPERTIES, INFRA, LOCAL, CLUSTER, SCENARIOS)
+PARTS = (LINT, TYPES, UNIT, PROPERTIES, INFRA, LOCAL, CLUSTER, NODE_POOLS, SCENARIOS)
