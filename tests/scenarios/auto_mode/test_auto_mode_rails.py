@@ -140,7 +140,7 @@ def test_the_lock_bars_launches_and_ends_nothing(day: AutoModeDay, node: str) ->
 
     assert run(day, "lock") == ("FAILED", "Leaked")
 
-    assert day.locks() == ["lamplighter-lock-gpu"]
+    assert day.locks() == [f"lamplighter-lock-{day.node_pool}"]
     day.scale(2)
 
     def refused(_: object) -> bool:

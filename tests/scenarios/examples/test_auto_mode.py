@@ -50,7 +50,9 @@ def lease(example: AutoModeDay) -> Lease:
     """A lease of one node whose GPU is proven, opened where the failsafe's lock was left on."""
     document = json.dumps(lock.document("eks:kubernetes-node-pool-name", example.node_pool))
     example.api("iam").put_role_policy(
-        RoleName=example.launching_role(), PolicyName=lock.policy_name("gpu-pool"), PolicyDocument=document
+        RoleName=example.launching_role(),
+        PolicyName=lock.policy_name(example.node_pool),
+        PolicyDocument=document,
     )
     assert example.locks() != []
     return example.opened(1, "2h")
