@@ -130,7 +130,7 @@ def test_nobody_ends_its_instance_in_ec2(example: AutoModeDay) -> None:
 
 
 @pytest.mark.usefixtures("lease")
-def test_check_and_status_call_it_experimental(example: AutoModeDay) -> None:
+def test_check_calls_it_experimental(example: AutoModeDay) -> None:
     checked = example.command("check", "--lab", str(FILE))
 
     assert checked.code == 0
