@@ -14,7 +14,7 @@ Where each fault of such a pool is played. Folders without a name are below test
 - An instance that somebody ends: karpenter/test_nodes.py. An interruption by the queue: nowhere yet.
 - The API server unreachable at the first rail: test_failsafe_machine.py, by each kind of trouble.
 - The lock left on at the next opening: here; at a destroy in node_pool_port/test_deploy_steps.py.
-- A deploy in mid-lease: test_karpenter.py, and of another pool test_mixed_lab.py; a destroy in mid-lease: test_mixed_lab.py.
+- A deploy in mid-lease: test_karpenter.py, and of another pool test_mixed_lab.py, which has the destroy as well.
 """
 
 from collections.abc import Iterator
