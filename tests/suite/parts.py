@@ -81,6 +81,7 @@ CLUSTER = _tests(
     *("--dist", "loadfile", _AT, *(f"--ignore={path}" for path in _APART)),
     workers=2,
 )
+#: Most of it waits, because Karpenter's clock is real.
 NODE_POOLS = replace(
     CLUSTER,
     name="node-pools",
@@ -99,7 +100,7 @@ SCENARIOS = _tests("scenarios", "--dist", "loadscope", "--no-loadscope-reorder",
 
 #: Rows run at the same time; the parts of a row run one after another. A long run repeats no check and no cluster.
 ROWS: tuple[tuple[Part, ...], ...] = (
-    ((SMALL, SCENARIOS),) if LONG else ((LINT, TYPES), (SMALL, CLUSTER, NODE_POOLS, SCENARIOS))
+    ((SMALL, SCENARIOS), (NODE_POOLS,)) if LONG else ((LINT, TYPES, NODE_POOLS), (SMALL, CLUSTER, SCENARIOS))
 )
 #: Each part alone, as `make bench` measures them.
 PARTS = (LINT, TYPES, UNIT, PROPERTIES, INFRA, LOCAL, CLUSTER, NODE_POOLS, SCENARIOS)
