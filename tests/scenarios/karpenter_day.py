@@ -1,13 +1,11 @@
 """A day of a lab with the real Karpenter, on one of its NodePools: its clock is real, so waits are short."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from lamplighter.domain.capacity.kinds import identity
-from local.cloud import Cloud
-from local.demo.observations import LIVE, Sample
-from tests.scenarios.lab_day import LabDay
+from local.demo.observations import Sample
+from tests.scenarios.node_pool_day import NodePoolDay
 
 CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 PODS = "/api/v1/namespaces/kube-system/pods"
@@ -15,45 +13,18 @@ PODS = "/api/v1/namespaces/kube-system/pods"
 PAUSE = timedelta(seconds=2)
 
 
-class KarpenterDay(LabDay):
+class KarpenterDay(NodePoolDay):
     """The lab as its Kubernetes and EC2 show it."""
 
-    def __init__(self, cloud: Cloud, pool: str = "gpu") -> None:
-        super().__init__(cloud, pool)
-        self.node_pool = identity(self.lab, pool).name
-        self.path = f"/apis/karpenter.sh/v1/nodepools/{self.node_pool}"
-
     @property
-    def kubernetes(self) -> Any:
-        return self.cloud.control_plane.admin()
-
-    # what is there
-
-    def look(self) -> Sample:
-        """Instances by Karpenter's tag, the replicas of the NodePool, and its nodes. Without schedules and money."""
-        sample = Sample(
-            at=self.now,
-            instances=tuple(self.instances()),
-            desired=self.replicas(),
-            kubernetes_nodes=tuple(node["metadata"]["name"] for node in self.nodes()),
-            failsafe=(),
-            leases=tuple(self.ledger.leases(self.pool.name)),
-            committed="",
-        )
-        self.samples.append(sample)
-        return sample
+    def tags(self) -> Mapping[str, str]:
+        """Karpenter's tag alone: an instance without the cluster's would count as well."""
+        return {"karpenter.sh/nodepool": self.node_pool}
 
     def claims(self) -> list[dict[str, Any]]:
+        """Those of every pool."""
         found: list[dict[str, Any]] = self.kubernetes.get(CLAIMS)["items"]
         return found
-
-    def nodes(self) -> list[dict[str, Any]]:
-        selected = f"/api/v1/nodes?labelSelector=karpenter.sh/nodepool%3D{self.node_pool}"
-        found: list[dict[str, Any]] = self.kubernetes.get(selected)["items"]
-        return found
-
-    def replicas(self) -> int:
-        return int(self.kubernetes.get(self.path)["spec"]["replicas"])
 
     def bar(self) -> str | None:
         """Until when the launch bar lets claims of the pool be created; None while it is shut."""
@@ -66,15 +37,6 @@ class KarpenterDay(LabDay):
         documents = {path: self.kubernetes.get(path) for path in (self.path, node_class)}
         return {path: (one["metadata"]["generation"], one["spec"]) for path, one in documents.items()}
 
-    def instances(self) -> list[str]:
-        """The instances with Karpenter's tag that EC2 still has."""
-        filters = [
-            {"Name": "tag:karpenter.sh/nodepool", "Values": [self.node_pool]},
-            {"Name": "instance-state-name", "Values": [*LIVE, "stopped"]},
-        ]
-        reservations = self.api("ec2").describe_instances(Filters=filters)["Reservations"]
-        return [one["InstanceId"] for each in reservations for one in each["Instances"]]
-
     def karpenter_says(self) -> str:
         """What all its pods have printed."""
         pods = self.kubernetes.get(f"{PODS}?labelSelector=app.kubernetes.io/name=karpenter")["items"]
@@ -82,12 +44,6 @@ class KarpenterDay(LabDay):
 
     def receipts(self, lease: str) -> list[dict[str, Any]]:
         return [receipt for receipt in self.ledger.receipts(self.pool.name) if receipt["lease"] == lease]
-
-    # what people do
-
-    def scale(self, replicas: int) -> None:
-        """As `kubectl scale` does."""
-        self.kubernetes.merge(self.path, {"spec": {"replicas": replicas}})
 
     # time
 

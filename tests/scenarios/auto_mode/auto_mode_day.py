@@ -1,59 +1,28 @@
 """A day of a lab on EKS Auto Mode, as its Kubernetes and EC2 show it. local/auto_mode plays Auto Mode."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from local.auto_mode.definitions import CLAIMS, POOLS
-from local.cloud import Cloud
-from local.demo.observations import LIVE, Sample
-from tests.scenarios.lab_day import LabDay
+from local.auto_mode.definitions import CLAIMS
+from local.demo.observations import Sample
+from tests.scenarios.node_pool_day import NodePoolDay
 
 
-class AutoModeDay(LabDay):
+class AutoModeDay(NodePoolDay):
     """The lab and one of its NodePools."""
 
-    def __init__(self, cloud: Cloud, pool: str = "gpu") -> None:
-        super().__init__(cloud, pool)
-        self.node_pool = identity(self.lab, pool).name
-        self.path = f"{POOLS}/{self.node_pool}"
-
     @property
-    def kubernetes(self) -> Any:
-        return self.cloud.control_plane.admin()
+    def tags(self) -> Mapping[str, str]:
+        """Those by which AWS tells whose an instance of Auto Mode is."""
+        return identity(self.lab, self.pool.name).tags
 
     # what is there
 
-    def look(self) -> Sample:
-        """Instances by the tags of Auto Mode, the replicas of the NodePool, and its nodes. No schedules, no money."""
-        sample = Sample(
-            at=self.now,
-            instances=tuple(one["InstanceId"] for one in self.instances()),
-            desired=int(self.kubernetes.get(self.path)["spec"]["replicas"]),
-            kubernetes_nodes=tuple(node["metadata"]["name"] for node in self.nodes()),
-            failsafe=(),
-            leases=tuple(self.ledger.leases(self.pool.name)),
-            committed="",
-        )
-        self.samples.append(sample)
-        return sample
-
-    def instances(self) -> list[dict[str, Any]]:
-        """Those that EC2 still has."""
-        tags = identity(self.lab, self.pool.name).tags
-        filters = [{"Name": f"tag:{key}", "Values": [value]} for key, value in tags.items()]
-        states = {"Name": "instance-state-name", "Values": [*LIVE, "stopped"]}
-        reservations = self.api("ec2").describe_instances(Filters=[*filters, states])["Reservations"]
-        return [one for each in reservations for one in each["Instances"]]
-
-    def nodes(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.kubernetes.get(
-            f"/api/v1/nodes?labelSelector=karpenter.sh/nodepool%3D{self.node_pool}"
-        )["items"]
-        return found
-
     def claims(self) -> list[dict[str, Any]]:
+        """Those of the pool."""
         found: list[dict[str, Any]] = self.kubernetes.get(
             f"{CLAIMS}?labelSelector=karpenter.sh/nodepool%3D{self.node_pool}"
         )["items"]
@@ -84,10 +53,6 @@ class AutoModeDay(LabDay):
     def opened(self, nodes: int, length: str) -> Lease:
         """A lease with proven GPUs."""
         return self.until_state(self.open(nodes, length).id, LeaseState.OPEN)
-
-    def scale(self, replicas: int) -> None:
-        """As `kubectl scale` does."""
-        self.kubernetes.merge(self.path, {"spec": {"replicas": replicas}})
 
     def without_functions(self) -> None:
         """Deletes every function of the lab."""

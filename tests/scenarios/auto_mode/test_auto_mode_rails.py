@@ -86,7 +86,7 @@ def run(day: AutoModeDay, rail: str) -> tuple[str, str]:
 
 @pytest.mark.usefixtures("lease")
 def test_a_node_with_efa_has_its_interfaces_and_the_group_in_which_efa_is_allowed(day: AutoModeDay) -> None:
-    [instance] = day.instances()
+    [instance] = day.described()
 
     kinds = sorted(interface["InterfaceType"] for interface in instance["NetworkInterfaces"])
     assert kinds == ["efa-only", "interface"]

@@ -82,7 +82,7 @@ def test_a_nodepool_that_is_scaled_without_a_lease_starts_nothing_and_is_set_bac
 @pytest.mark.usefixtures("lease")
 def test_the_node_is_one_of_auto_mode_and_of_the_type_that_the_lab_names(example: AutoModeDay) -> None:
     [node] = example.nodes()
-    [instance] = example.instances()
+    [instance] = example.described()
 
     labels = node["metadata"]["labels"]
     assert labels["eks.amazonaws.com/compute-type"] == "auto"
