@@ -28,6 +28,11 @@ def day() -> Iterator[LabDay]:
 
 
 def test_an_evening_from_the_first_question_to_the_receipts(day: LabDay) -> None:
+    play_evening(day)
+
+
+def play_evening(day: LabDay) -> None:
+    """From the first question in Slack to the receipts, whatever kind of capacity the pool has."""
     talk, channel = Talk(day.cloud), Channel(day)
 
     # a cold start on a busy machine may be too slow for Slack, and says so: then a person asks again

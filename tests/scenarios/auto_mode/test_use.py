@@ -1,0 +1,47 @@
+"""People use a NodePool as they use a node group: a window, Slack, a lease of their own, extensions and experiments."""
+
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from lamplighter.domain.leases.lease import LeaseState
+from local.cloud import Cloud
+from tests.scenarios.auto_mode.auto_mode_day import AutoModeDay
+from tests.scenarios.slack.test_slack_day import BEGINS, LAB, play_evening
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AutoModeDay]:
+    """The lab of the evening in Slack, with EKS Auto Mode in place of the node group and the operator."""
+    lab = yaml.safe_load(LAB.read_text("utf-8"))
+    lab |= {"cluster": {"auto_mode": {"enabled": True}}, "gpu_operator": {"enabled": False}}
+    lab["pools"]["gpu"] |= {"kind": "auto-mode"}
+    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
+    path.write_text(yaml.safe_dump(lab, sort_keys=False), "utf-8")
+    with Cloud(path, start=BEGINS, progress=print) as cloud:
+        cloud.up()
+        yield AutoModeDay(cloud)
+
+
+def test_an_evening_from_the_first_question_to_the_receipts(day: AutoModeDay) -> None:
+    play_evening(day)
+
+    assert day.instances() == []
+    assert day.claims() == []
+
+
+def test_experiments_run_where_they_apply_and_the_others_say_why_not(day: AutoModeDay) -> None:
+    lease = day.opened(2, "2h")
+
+    refused = day.command("experiment", "run", "device-plugin-off", "gpu", "--yes")
+    ran = day.command("experiment", "run", "nccl-blocked", "gpu", "--yes", "--json")
+
+    assert refused.code == 1
+    assert "GPU Operator" in refused.stdout + refused.stderr
+    assert ran.code == 0, ran
+    assert ran.document["as_expected"] is True
+    assert day.until_state(lease.id, LeaseState.OPEN).id == lease.id
+    assert len(day.instances()) == 2
