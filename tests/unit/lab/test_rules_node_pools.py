@@ -11,22 +11,12 @@ from lamplighter.domain.capacity.node_pool import launch_bar
 from lamplighter.domain.planner.simulation import simulate
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
+from tests.unit.lab.read_labs import lab, problems
 
 KARPENTER = "cluster: {karpenter: {version: 1.14.3}}\n"
 AUTO = "cluster: {auto_mode: {enabled: true}}\ngpu_operator: {enabled: false}\n"
 EXISTING = "cluster: {existing: theirs, karpenter: {existing: true}}\n"
 ALIAS = "al2023@v20260724"
-
-
-def said(text: str) -> list[str]:
-    found = parse(f"name: x\n{text}")
-    return [] if isinstance(found, Lab) else [f"{one.key}: {one.text}" for one in found]
-
-
-def lab(text: str) -> Lab:
-    found = parse(f"name: x\n{text}")
-    assert isinstance(found, Lab), found
-    return found
 
 
 def of_karpenter(keys: str = "") -> str:
@@ -214,7 +204,7 @@ def test_a_node_outlives_the_longest_lease_its_start_and_its_last_grace() -> Non
     ],
 )
 def test_a_key_that_does_not_fit_the_kind_is_refused_by_name(text: str, problem: str) -> None:
-    [one] = said(text)
+    [one] = problems(text)
 
     assert problem in one
 
@@ -258,13 +248,13 @@ def test_a_key_that_does_not_fit_the_kind_is_refused_by_name(text: str, problem:
     ],
 )
 def test_the_cluster_must_have_a_karpenter_that_fits(cluster: str, problem: str) -> None:
-    [one] = said(f"cluster: {cluster}\npools: {{gpu: {{kind: karpenter}}}}")
+    [one] = problems(f"cluster: {cluster}\npools: {{gpu: {{kind: karpenter}}}}")
 
     assert problem in one
 
 
-def test_a_kubernetes_that_no_chart_of_ours_supports_is_said() -> None:
-    told = said('cluster: {karpenter: {}, kubernetes_version: "1.37"}\ngpu_operator: {enabled: false}')
+def test_a_kubernetes_that_no_chart_of_ours_supports_is_problems() -> None:
+    told = problems('cluster: {karpenter: {}, kubernetes_version: "1.37"}\ngpu_operator: {enabled: false}')
 
     assert told == [
         (
@@ -298,7 +288,7 @@ def test_a_kubernetes_that_no_chart_of_ours_supports_is_said() -> None:
 def test_in_an_existing_cluster_karpenter_and_node_pools_exist_already(
     karpenter: str, pool: str, problem: str
 ) -> None:
-    [one] = said(
+    [one] = problems(
         f"cluster: {{existing: theirs, karpenter: {karpenter}}}\npools: {{gpu: {{kind: karpenter, {pool}}}}}"
     )
 
@@ -337,9 +327,9 @@ def test_no_node_pool_has_the_name_of_a_policy(name: str) -> None:
         " lab; give the pool another name"
     )
 
-    assert said(f"{KARPENTER}pools: {{{name}: {{kind: karpenter}}}}") == [problem]
-    assert said(f"{EXISTING}pools: {{{name}: {{kind: karpenter, existing: gpu}}}}") == [problem]
-    assert said(f"pools: {{{name}: {{}}}}") == []
+    assert problems(f"{KARPENTER}pools: {{{name}: {{kind: karpenter}}}}") == [problem]
+    assert problems(f"{EXISTING}pools: {{{name}: {{kind: karpenter, existing: gpu}}}}") == [problem]
+    assert problems(f"pools: {{{name}: {{}}}}") == []
 
 
 def test_every_policy_of_a_lab_has_one_of_these_names() -> None:
@@ -352,7 +342,7 @@ def test_every_policy_of_a_lab_has_one_of_these_names() -> None:
 def test_a_node_pool_is_adopted_by_one_pool_only() -> None:
     pools = "{a: {kind: karpenter, existing: gpu}, b: {kind: karpenter, existing: gpu}, c: {existing: gpu}}"
 
-    assert said(f"{EXISTING}pools: {pools}") == [
+    assert problems(f"{EXISTING}pools: {pools}") == [
         "pools.b.existing: names the NodePool gpu, like pool a; name each NodePool once"
     ]
 
@@ -376,7 +366,7 @@ def test_a_node_pool_is_adopted_by_one_pool_only() -> None:
     ],
 )
 def test_what_auto_mode_does_not_do_is_refused_by_name(more: str, problem: str) -> None:
-    [one] = said(f"{of_auto_mode()}\n{more}")
+    [one] = problems(f"{of_auto_mode()}\n{more}")
 
     assert problem in one
 
@@ -384,7 +374,7 @@ def test_what_auto_mode_does_not_do_is_refused_by_name(more: str, problem: str) 
 def test_the_longest_grace_of_a_pool_decides_how_long_a_lease_may_be() -> None:
     pools = "pools: {a: {kind: auto-mode}, b: {kind: auto-mode, drain: 1h}}"
 
-    [problem] = said(f"{AUTO}{pools}\nguard: {{longest_lease: 501h30m}}")
+    [problem] = problems(f"{AUTO}{pools}\nguard: {{longest_lease: 501h30m}}")
 
     assert problem.startswith("guard.longest_lease: is 501h30m")
     assert problem.endswith("write at most 501h")
@@ -393,7 +383,7 @@ def test_the_longest_grace_of_a_pool_decides_how_long_a_lease_may_be() -> None:
 def test_slices_are_refused_on_auto_mode() -> None:
     text = of_auto_mode("instance_type: p4d.24xlarge, price_per_hour: 30")
 
-    assert said(f"{text}\ngpu: {{mig: 1g.5gb}}") == [
+    assert problems(f"{text}\ngpu: {{mig: 1g.5gb}}") == [
         "gpu.mig: cuts the GPUs of pool gpu, but EKS Auto Mode has no setting for it; leave it out"
     ]
 
@@ -401,13 +391,13 @@ def test_slices_are_refused_on_auto_mode() -> None:
 def test_the_operator_has_nothing_to_do_in_a_lab_of_auto_mode() -> None:
     text = "cluster: {auto_mode: {}}\npools: {gpu: {kind: auto-mode}%s}"
 
-    assert said(text % "") == [
+    assert problems(text % "") == [
         (
             "gpu_operator.enabled: is true, but every pool is of kind auto-mode, whose nodes bring driver and device"
             " plugin; write gpu_operator: {enabled: false}"
         )
     ]
-    assert said(text % ", groups: {}") == []
+    assert problems(text % ", groups: {}") == []
 
 
 @pytest.mark.parametrize(
@@ -435,7 +425,7 @@ def test_auto_mode_may_be_switched_off_only_in_a_cluster_that_is_nothing_but_the
 ) -> None:
     off = cluster.replace("auto_mode: {}", "auto_mode: {switch_off: true}")
 
-    [one] = said(f"cluster: {{{off}}}\ngpu_operator: {{enabled: false}}\npools: {{{pools}}}")
+    [one] = problems(f"cluster: {{{off}}}\ngpu_operator: {{enabled: false}}\npools: {{{pools}}}")
 
     assert one.startswith("cluster.auto_mode.switch_off: ")
     assert problem in one
@@ -444,7 +434,7 @@ def test_auto_mode_may_be_switched_off_only_in_a_cluster_that_is_nothing_but_the
 def test_auto_mode_that_is_off_is_no_auto_mode() -> None:
     text = "cluster: {auto_mode: {enabled: false, switch_off: true}}\npools: {gpu: {kind: auto-mode}, b: {}}"
 
-    assert said(text) == [
+    assert problems(text) == [
         "cluster.auto_mode.switch_off: is true, but EKS Auto Mode is not on; write enabled: true, or leave it out",
         "pools.gpu.kind: is auto-mode, but EKS Auto Mode is not on; write cluster: {auto_mode: {enabled: true}}",
     ]
@@ -469,10 +459,10 @@ def test_a_pool_of_auto_mode_needs_no_toleration_of_the_operator() -> None:
     taints = "taints: [{key: team, value: a}]"
 
     assert (
-        said(f"cluster: {{auto_mode: {{}}}}\npools: {{gpu: {{kind: auto-mode, {taints}}}, groups: {{}}}}")
+        problems(f"cluster: {{auto_mode: {{}}}}\npools: {{gpu: {{kind: auto-mode, {taints}}}, groups: {{}}}}")
         == []
     )
-    [problem] = said(of_karpenter(taints))
+    [problem] = problems(of_karpenter(taints))
     assert "which the operator's pods do not tolerate" in problem
 
 
