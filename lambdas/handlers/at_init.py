@@ -14,6 +14,7 @@ when a function starts. Measured on two x86-64 cores, as `python -X importtime` 
 | course calendars (icalendar, recurring_ical_events) | 200 | every function: few labs follow a calendar |
 | slack_sdk | 140 | slack, board: it is needed only for calls to Slack |
 | the checks of experiments | 115 | experiments: Prepare and Rearm run no check |
+| the ledger, with leases and the deploy mark | 80 | deploy: it is needed only where a pool changes |
 | what Slack shows (views, calendar, `why`) | 50 | slack: open, extend, close |
 | Powertools' Logger | 50 | slack: it answers first, and logs after that |
 | the ladder of checks | 30 | slack, board, pages, guard: only while a pool warms up |

@@ -3,18 +3,16 @@
 This file has the order of events; karpenter_laws.py judges law 1, which the API server itself holds here.
 """
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from lamplighter.domain.audit.entry import TIMELINE
-from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.errors import OutsideFailed
 from lamplighter.values.instant import written
 from local.demo import karpenter_laws
-from local.demo.play import Play, Stage
-from local.demo.script import Act, ask_too_much, command_line, replay
+from local.demo.awaited import Awaited
+from local.demo.play import Stage
 from local.kubernetes.karpenter.controller import built_controller
 
 START = datetime(2027, 3, 27, 10, 58, tzinfo=UTC)  # Saturday 19:58 in Seoul
@@ -30,7 +28,7 @@ STAGES = ("Launched", "Registered", "Initialized")
 REFUSAL = "lamplighter: no lease for NodePool"
 
 
-class KarpenterDay(Play):
+class KarpenterAct(Awaited):
     """The real controller starts and ends the nodes. Its timers are real, so time flows as on a wall."""
 
     lab = Path(__file__).with_name("karpenter.yaml")
@@ -49,40 +47,20 @@ class KarpenterDay(Play):
         self._back: datetime | None = None
         self._refused = False
         self.observers.append(lambda at: self._note_claims(stage, at))
-        self._await(
-            stage, "the window open and proven", lambda: self._is(LeaseState.OPEN), OPENS + OPEN_WITHIN
-        )
-        self._act(
-            stage,
-            "instructor",
-            "command",
-            "extends the evening by 2 minutes from the command line",
-            self._extend,
-        )
-        self._act(
-            stage,
-            "a retry",
-            "command",
-            "delivers a command to open that expired an hour ago",
-            lambda stage: replay(stage.doors, stage.pool, OPENS, self.answers),
-        )
-        end = stage.cloud.clock.now() + ZERO_WITHIN
-        self._await(stage, "proof of zero", lambda: self._over(stage), max(CLOSES + ZERO_WITHIN, end))
-        self._act(
-            stage,
-            "instructor",
-            "command",
-            "asks for 2 nodes for 3 hours, more than the budget has left",
-            lambda stage: ask_too_much(stage.doors, stage.pool, self.answers),
-        )
-        self._act(
+        self.wait_until_open(stage, OPENS + OPEN_WITHIN)
+        self.extend(stage, MORE)
+        self.replay(stage, OPENS)
+        extended = stage.cloud.clock.now()
+        self.wait_for_zero(stage, max(CLOSES, extended) + ZERO_WITHIN)
+        self.ask_too_much(stage)
+        self.act(
             stage, "somebody", "breach", "scales the NodePool to 1 by hand, outside any lease", self._by_hand
         )
         scaled = stage.cloud.clock.now()
-        self._await(
+        self.wait_for(
             stage, "the API server's refusal", lambda: self._is_refused(stage), scaled + ANSWERED_WITHIN
         )
-        self._await(stage, "the guard's answer", lambda: self._is_set_back(stage), scaled + ANSWERED_WITHIN)
+        self.wait_for(stage, "the guard's answer", lambda: self._is_set_back(stage), scaled + ANSWERED_WITHIN)
 
     def report(self, stage: Stage) -> dict[str, Any]:
         day = self.day(stage)
@@ -91,30 +69,6 @@ class KarpenterDay(Play):
             "act": "karpenter",
             "claims": list(self._claims.values()),
         }
-
-    def _act(self, stage: Stage, who: str, kind: str, what: str, do: Callable[[Stage], None]) -> None:
-        self.do(Act(stage.cloud.clock.now(), who, what, kind, lambda: do(stage)))
-
-    def _await(self, stage: Stage, what: str, seen: Callable[[], bool], end: datetime) -> None:
-        if not self.until(stage, seen, end):
-            self.answers.failures.append(f"not seen by {end:%H:%M} UTC: {what}")
-
-    def _is(self, state: LeaseState) -> bool:
-        last = self.watch.samples[-1:]
-        return any(lease.state is state for sample in last for lease in sample.leases)
-
-    def _extend(self, stage: Stage) -> None:
-        words = ("extend", stage.pool.name, f"{MORE // timedelta(minutes=1)}m", "--json")
-        done = command_line(stage.doors, *words)
-        if done.returncode != 0:
-            self.answers.failures.append(
-                f"the extension was not granted: {(done.stdout + done.stderr).strip()}"
-            )
-
-    def _over(self, stage: Stage) -> bool:
-        closed = any(entry.kind == "receipt" for entry in self.watch.entries)
-        gone = not any(sample.instances or sample.desired for sample in self.watch.samples[-1:])
-        return closed and gone and not stage.look.running()
 
     def _by_hand(self, stage: Stage) -> None:
         self._scaled = stage.cloud.clock.now()

@@ -57,7 +57,7 @@ def acts(opens: datetime, closes: datetime, pool: Pool, doors: LabAccess, answer
             "instructor",
             "extends the evening by 15 minutes from the command line",
             "command",
-            lambda: _extend(doors, pool, answers),
+            lambda: extend(doors, pool, 15, answers),
         ),
         Act(
             closes - timedelta(minutes=5),
@@ -95,8 +95,9 @@ def command_line(doors: LabAccess, *words: str) -> subprocess.CompletedProcess[s
     )
 
 
-def _extend(doors: LabAccess, pool: Pool, answers: Answers) -> None:
-    done = command_line(doors, "extend", pool.name, "15m", "--json")
+def extend(doors: LabAccess, pool: Pool, minutes: int, answers: Answers) -> None:
+    """Extends the running lease."""
+    done = command_line(doors, "extend", pool.name, f"{minutes}m", "--json")
     if done.returncode != 0:
         answers.failures.append(f"the extension was not granted: {(done.stdout + done.stderr).strip()}")
 

@@ -4,7 +4,6 @@ This file has the order of events; trouble_laws.py judges them.
 """
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,11 @@ from typing import Any
 from lamplighter.domain.audit.entry import TIMELINE
 from lamplighter.domain.audit.findings import KIND as FINDING
 from lamplighter.domain.audit.findings import advice_of, summary_of
-from lamplighter.domain.leases.lease import Lease, LeaseState
 from local.demo import trouble_laws
+from local.demo.awaited import Awaited
 from local.demo.experiment_state import ExperimentStateReader
-from local.demo.play import Play, Stage
-from local.demo.script import Act, ask_too_much, command_line, replay
+from local.demo.play import Stage
+from local.demo.script import command_line
 
 START = datetime(2027, 3, 27, 10, 52, tzinfo=UTC)  # Saturday 19:52 in Seoul
 OPENS = datetime(2027, 3, 27, 11, 0, tzinfo=UTC)
@@ -31,7 +30,7 @@ ZERO_WITHIN = timedelta(minutes=30)
 KINDS = (*TIMELINE, FINDING, "experiment", "experiment-restored", "experiment-report", "skipped")
 
 
-class Trouble(Play):
+class Trouble(Awaited):
     """People use the command line for everything. EC2's own refusals play the fault."""
 
     lab = Path(__file__).with_name("trouble.yaml")
@@ -43,34 +42,20 @@ class Trouble(Play):
         self._live: list[dict[str, Any]] = []
         self._experiment: dict[str, Any] | None = None
         stage.cloud.clock.sleep_until((OPENS - timedelta(minutes=5)).timestamp())
-        self._act(stage, "EC2", "fault", f"has no g5.xlarge left in any zone ({FAULT})", self._runs_out)
-        self._await(stage, f"a finding {FAULT}", self._found, OPENS + FOUND_WITHIN)
-        self._act(stage, "instructor", "command", "asks for a diagnosis", self._diagnose)
-        self._act(stage, "EC2", "fault", "has g5.xlarge again", self._comes_back)
-        self._await(
-            stage, "the window open and proven", lambda: self._is(LeaseState.OPEN), OPENS + OPEN_WITHIN
-        )
-        self._act(stage, "instructor", "command", f"runs the experiment {EXPERIMENT}", self._run_experiment)
+        self.act(stage, "EC2", "fault", f"has no g5.xlarge left in any zone ({FAULT})", self._runs_out)
+        self.wait_for(stage, f"a finding {FAULT}", self._found, OPENS + FOUND_WITHIN)
+        self.act(stage, "instructor", "command", "asks for a diagnosis", self._diagnose)
+        self.act(stage, "EC2", "fault", "has g5.xlarge again", self._comes_back)
+        self.wait_until_open(stage, OPENS + OPEN_WITHIN)
+        self.act(stage, "instructor", "command", f"runs the experiment {EXPERIMENT}", self._run_experiment)
         begun = stage.cloud.clock.now()
-        self._await(stage, f"{EXPERIMENT} undone and reported", self._reported, begun + UNDONE_WITHIN)
-        self._act(stage, "instructor", "command", "asks for the experiment's report", self._read_report)
-        self._await(stage, "proof of zero", lambda: self._over(stage), CLOSES + ZERO_WITHIN)
-        self._act(
-            stage,
-            "instructor",
-            "command",
-            "asks for 2 nodes for 3 hours, more than the budget has left",
-            lambda stage: ask_too_much(stage.doors, stage.pool, self.answers),
-        )
-        self._act(
-            stage,
-            "a retry",
-            "command",
-            "delivers a command to open that expired an hour ago",
-            lambda stage: replay(stage.doors, stage.pool, OPENS, self.answers),
-        )
+        self.wait_for(stage, f"{EXPERIMENT} undone and reported", self._reported, begun + UNDONE_WITHIN)
+        self.act(stage, "instructor", "command", "asks for the experiment's report", self._read_report)
+        self.wait_for_zero(stage, CLOSES + ZERO_WITHIN)
+        self.ask_too_much(stage)
+        self.replay(stage, OPENS)
         asked = stage.cloud.clock.now()
-        self._await(stage, "the answers", lambda: not stage.look.running(), asked + ZERO_WITHIN)
+        self.wait_for(stage, "the answers", lambda: not stage.look.running(), asked + ZERO_WITHIN)
 
     def report(self, stage: Stage) -> dict[str, Any]:
         day = self.day(stage)
@@ -82,13 +67,6 @@ class Trouble(Play):
             "findings": self._findings(),
             "experiments": [self._experiment] if self._experiment else [],
         }
-
-    def _act(self, stage: Stage, who: str, kind: str, what: str, do: Callable[[Stage], None]) -> None:
-        self.do(Act(stage.cloud.clock.now(), who, what, kind, lambda: do(stage)))
-
-    def _await(self, stage: Stage, what: str, seen: Callable[[], bool], end: datetime) -> None:
-        if not self.until(stage, seen, end):
-            self.answers.failures.append(f"not seen by {end:%H:%M} UTC: {what}")
 
     def _runs_out(self, stage: Stage) -> None:
         stage.cloud.fault_on(FAULT, stage.pool.name)
@@ -133,19 +111,6 @@ class Trouble(Play):
 
     def _reported(self) -> bool:
         return any(entry.kind == "experiment-report" for entry in self.watch.entries)
-
-    def _is(self, state: LeaseState) -> bool:
-        return any(lease.state is state for lease in self._leases())
-
-    def _leases(self) -> list[Lease]:
-        """The leases of the evening, as they were read last."""
-        last = self.watch.samples[-1:]
-        return [lease for sample in last for lease in sample.leases if lease.window == "evening"]
-
-    def _over(self, stage: Stage) -> bool:
-        closed = any(entry.kind == "receipt" for entry in self.watch.entries)
-        gone = not any(sample.instances or sample.desired for sample in self.watch.samples[-1:])
-        return closed and gone and not stage.look.running()
 
     def _findings(self) -> list[dict[str, Any]]:
         """What the opening found, by the audit trail, and what the instructor was told."""

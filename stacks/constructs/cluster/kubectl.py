@@ -58,10 +58,9 @@ class Kubectl(Construct):
         after: Sequence[Construct],
     ) -> eks.HelmChart:
         """Installs a chart and waits until all of it runs. A failed release stays, for inspection."""
-        installed = eks.HelmChart(
-            self,
+        return self._installed(
             construct_id,
-            cluster=self._cluster,
+            after,
             release=release,
             repository=repository,
             chart=chart,
@@ -69,11 +68,7 @@ class Kubectl(Construct):
             namespace=namespace,
             create_namespace=True,
             values=values,
-            wait=True,
-            atomic=False,
-            timeout=HELM_TIMEOUT,
         )
-        return self._after(installed, after)
 
     def kept_chart(
         self,
@@ -88,22 +83,26 @@ class Kubectl(Construct):
         """Installs a chart that is in the repository into a namespace that exists. A deploy uploads it."""
         asset = s3_assets.Asset(self, f"{construct_id}Files", path=str(folder))
         _accept_reading(self._provider, asset)
-        installed = eks.HelmChart(
-            self,
+        return self._installed(
             construct_id,
-            cluster=self._cluster,
+            after,
             release=release,
             chart_asset=asset,
             namespace=namespace,
             create_namespace=False,
             values=values,
+        )
+
+    def _installed(self, construct_id: str, after: Sequence[IDependable], **chart: Any) -> eks.HelmChart:  # noqa: ANN401 -- CDK's own keys
+        installed = eks.HelmChart(
+            self,
+            construct_id,
+            cluster=self._cluster,
             wait=True,
             atomic=False,
             timeout=HELM_TIMEOUT,
+            **chart,
         )
-        return self._after(installed, after)
-
-    def _after(self, installed: eks.HelmChart, after: Sequence[IDependable]) -> eks.HelmChart:
         resource = installed.node.find_child("Resource").node.default_child
         if isinstance(resource, CfnResource):
             resource.add_property_override("ServiceTimeout", ANSWER_WITHIN)

@@ -6,10 +6,7 @@ EventBridge Scheduler starts it; the leases function keeps those schedules. No f
 import json
 from collections.abc import Sequence
 
-from aws_cdk import Duration
 from aws_cdk import aws_eks_v2 as eks
-from aws_cdk import aws_events as events
-from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
@@ -20,6 +17,7 @@ from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
 from lamplighter.lab.model import Lab
 from stacks.constructs.accepted import accept, accept_wildcard
 from stacks.constructs.channels import Channels
+from stacks.constructs.failed_runs import page_failed_runs
 from stacks.constructs.failsafe.definition import definition
 from stacks.constructs.failsafe.ended_pool import EndedPool, ended_pools
 from stacks.constructs.failsafe.rights import rights
@@ -30,8 +28,6 @@ ROLE = "failsafe-machine"
 """The purpose of its role; `failsafe` is the role of the schedules."""
 GROUP = "lamplighter:failsafe"
 """Its group in the cluster."""
-# As the page of a failed CloseLab (functions/rules.py).
-PAGE, ATTEMPTS = Duration.hours(1), 20
 
 
 def failsafe_machine(scope: Construct, lab: Lab, names: Names, channels: Channels) -> list[Construct]:
@@ -112,25 +108,12 @@ class FailsafeMachine(Construct):
             kubernetes_groups=[GROUP],
             type="STANDARD",
         )
-        self._page(names, pages, dead_letters)
-
-    def _page(self, names: Names, pages: sns.ITopic, dead_letters: sqs.IQueue) -> None:
-        """Pages about a failed run, without any function of ours."""
-        page = targets.SnsTopic(
-            pages, dead_letter_queue=dead_letters, max_event_age=PAGE, retry_attempts=ATTEMPTS
-        )
-        events.Rule(
+        page_failed_runs(
             self,
             "Leaked",
             rule_name=f"{names.lab}-failsafe-leaked",
             description="The failsafe could not prove that a pool is at zero",
-            event_pattern=events.EventPattern(
-                source=["aws.states"],
-                detail_type=["Step Functions Execution Status Change"],
-                detail={
-                    "stateMachineArn": [self.machine.attr_arn],
-                    "status": ["FAILED", "TIMED_OUT", "ABORTED"],
-                },
-            ),
-            targets=[page],
+            machine_arn=self.machine.attr_arn,
+            pages=pages,
+            dead_letters=dead_letters,
         )

@@ -16,15 +16,13 @@ from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from lamplighter.lab.model import Lab
+from stacks.constructs.failed_runs import page_failed_runs
 from stacks.constructs.functions.node_pool_rules import NodePoolRules
 from stacks.constructs.functions.trail_rules import GroupName, TrailRules
 from stacks.names import Names
 
 SWEEP = Duration.minutes(5)
 PLAN = Duration.hours(1)
-# A later page is useless: the guard has paged by then as well.
-PAGE = Duration.hours(1)
-ATTEMPTS = 20
 
 
 class Rules(Construct):
@@ -74,24 +72,14 @@ class Rules(Construct):
                 ),
                 targets=[_invoke(guard, dead_letters, SWEEP)],
             )
-        events.Rule(
+        page_failed_runs(
             self,
             "ClosingFailed",
             rule_name=f"{names.lab}-closing-failed",
             description="CloseLab ended without a pool at zero and settled; failsafe and guard go on",
-            event_pattern=events.EventPattern(
-                source=["aws.states"],
-                detail_type=["Step Functions Execution Status Change"],
-                detail={
-                    "stateMachineArn": [close_lab.state_machine_arn],
-                    "status": ["FAILED", "TIMED_OUT", "ABORTED"],
-                },
-            ),
-            targets=[
-                targets.SnsTopic(
-                    pages, dead_letter_queue=dead_letters, max_event_age=PAGE, retry_attempts=ATTEMPTS
-                )
-            ],
+            machine_arn=close_lab.state_machine_arn,
+            pages=pages,
+            dead_letters=dead_letters,
         )
         if groups:
             TrailRules(

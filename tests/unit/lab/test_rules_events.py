@@ -4,6 +4,7 @@ import pytest
 
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
+from tests.unit.lab.read_labs import lab
 
 ROLE = "arn:aws:iam::111122223333:role/ci"
 TRAINING = f"source: ci.training, principals: ['{ROLE}']"
@@ -22,12 +23,6 @@ def training(**more: str) -> list[str]:
     """What is wrong with an entry `training` that has these keys as well."""
     given = {"source": "ci.training", "principals": f"['{ROLE}']", **more}
     return refusals(f"training: {{{', '.join(f'{key}: {value}' for key, value in given.items())}}}")
-
-
-def lab(text: str) -> Lab:
-    found = parse(f"name: x\n{text}\n", "f")
-    assert isinstance(found, Lab), found
-    return found
 
 
 def test_a_lab_without_the_key_has_no_bus() -> None:

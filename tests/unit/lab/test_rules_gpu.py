@@ -12,23 +12,11 @@ from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.planner.simulation import simulate
 from lamplighter.errors import BadInput
-from lamplighter.lab.model import Lab
-from lamplighter.labfile.file import parse
 from lamplighter.reasons.fields import from_odd_document, to_document
+from tests.unit.lab.read_labs import lab, problems
 
 WINDOW = "{name: evening, days: daily, start: 20:00, end: 23:00, gpu: %s}"
 P5 = "pools: {gpu: {instance_type: p5.48xlarge, max_nodes: 1, price_per_hour: 60}}\n"
-
-
-def said(text: str) -> list[str]:
-    found = parse(f"name: x\n{text}")
-    return [] if isinstance(found, Lab) else [f"{one.key}: {one.text}" for one in found]
-
-
-def lab(text: str) -> Lab:
-    found = parse(f"name: x\n{text}")
-    assert isinstance(found, Lab), found
-    return found
 
 
 @pytest.mark.parametrize(
@@ -144,12 +132,12 @@ def lab(text: str) -> Lab:
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(text: str, problem: str) -> None:
-    assert said(text) == [problem]
+    assert problems(text) == [problem]
 
 
 @pytest.mark.parametrize("kind", ["g4dn", "g5", "g6", "g6e"])
 def test_no_small_gpu_can_be_cut_into_slices(kind: str) -> None:
-    (problem,) = said(
+    (problem,) = problems(
         f"pools: {{gpu: {{instance_type: {kind}.xlarge, price_per_hour: 1}}}}\ngpu: {{mig: 1g.5gb}}"
     )
     assert "cannot be cut into slices" in problem
@@ -169,7 +157,7 @@ def test_no_small_gpu_can_be_cut_into_slices(kind: str) -> None:
     ],
 )
 def test_what_can_be_is_good(text: str) -> None:
-    assert said(text) == []
+    assert problems(text) == []
 
 
 def test_a_window_s_word_stands_over_the_lab_s() -> None:

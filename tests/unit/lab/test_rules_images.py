@@ -9,6 +9,7 @@ from lamplighter.data import versions
 from lamplighter.lab.model import Lab
 from lamplighter.lab.nodes.images import CUSTOM
 from lamplighter.labfile.file import parse
+from tests.unit.lab.read_labs import lab, problems
 
 DOCUMENT = """
 cluster:
@@ -17,17 +18,6 @@ cluster:
     windows: {ami_type: WINDOWS_FULL_2022_x86_64, min_nodes: 2, max_nodes: 2, nodes: 2, disk_gib: 80,
       taints: [{key: os, value: windows}]}
 """
-
-
-def said(text: str) -> list[str]:
-    found = parse(f"name: x\n{text}")
-    return [] if isinstance(found, Lab) else [f"{one.key}: {one.text}" for one in found]
-
-
-def lab(text: str) -> Lab:
-    found = parse(f"name: x\n{text}")
-    assert isinstance(found, Lab), found
-    return found
 
 
 def group(keys: str, more: str = "") -> str:
@@ -388,7 +378,7 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(text: str, problem: str) -> None:
-    assert said(text) == [problem]
+    assert problems(text) == [problem]
 
 
 def test_a_long_name_is_refused() -> None:
@@ -400,7 +390,7 @@ def test_a_long_name_is_refused() -> None:
 
 def test_the_packages_of_the_default_are_no_mistake_where_nothing_installs_them() -> None:
     """A lab of today with Bottlerocket stays good, and so does what `check --json` writes of it."""
-    assert said("pools: {gpu: {ami_type: BOTTLEROCKET_x86_64_NVIDIA}}") == []
+    assert problems("pools: {gpu: {ami_type: BOTTLEROCKET_x86_64_NVIDIA}}") == []
 
 
 def test_the_end_of_amazon_linux_2_is_said_once() -> None:

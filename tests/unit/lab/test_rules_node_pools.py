@@ -1,40 +1,14 @@
-"""Pools that are NodePools of Karpenter or of EKS Auto Mode: which keys fit, and what the cluster must have."""
+"""Pools that are NodePools of Karpenter or of EKS Auto Mode: which keys fit, and their names."""
 
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from datetime import timedelta
 
 import pytest
 
 from cli.plan.check import notes, summary
-from lamplighter.data import instance_types, prices, versions
 from lamplighter.domain.capacity.node_pool import launch_bar
-from lamplighter.domain.planner.simulation import simulate
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
-
-KARPENTER = "cluster: {karpenter: {version: 1.14.3}}\n"
-AUTO = "cluster: {auto_mode: {enabled: true}}\ngpu_operator: {enabled: false}\n"
-EXISTING = "cluster: {existing: theirs, karpenter: {existing: true}}\n"
-ALIAS = "al2023@v20260724"
-
-
-def said(text: str) -> list[str]:
-    found = parse(f"name: x\n{text}")
-    return [] if isinstance(found, Lab) else [f"{one.key}: {one.text}" for one in found]
-
-
-def lab(text: str) -> Lab:
-    found = parse(f"name: x\n{text}")
-    assert isinstance(found, Lab), found
-    return found
-
-
-def of_karpenter(keys: str = "") -> str:
-    return f"{KARPENTER}pools: {{gpu: {{kind: karpenter{keys and ', '}{keys}}}}}"
-
-
-def of_auto_mode(keys: str = "") -> str:
-    return f"{AUTO}pools: {{gpu: {{kind: auto-mode{keys and ', '}{keys}}}}}"
+from tests.unit.lab.read_labs import ALIAS, EXISTING, KARPENTER, lab, of_auto_mode, of_karpenter, problems
 
 
 @pytest.mark.parametrize(
@@ -214,93 +188,7 @@ def test_a_node_outlives_the_longest_lease_its_start_and_its_last_grace() -> Non
     ],
 )
 def test_a_key_that_does_not_fit_the_kind_is_refused_by_name(text: str, problem: str) -> None:
-    [one] = said(text)
-
-    assert problem in one
-
-
-@pytest.mark.parametrize(
-    ("cluster", "problem"),
-    [
-        (
-            "{}",
-            "pools.gpu.kind: is karpenter, but the cluster has none; write cluster: {karpenter: {version: 1.14.3}}",
-        ),
-        (
-            "{karpenter: {version: 1.8.3}}",
-            "cluster.karpenter.version: is 1.8.3, which supports Kubernetes 1.26 to 1.34, not 1.35; write 1.14.3",
-        ),
-        ('{karpenter: {version: 1.8.4}, kubernetes_version: "1.33"}', "is 1.8.4, which schedules wrongly"),
-        (
-            '{karpenter: {version: 1.8.3}, kubernetes_version: "1.33"}',
-            "is 1.8.3, whose charts Lamplighter does not",
-        ),
-        (
-            '{karpenter: {version: 1.5.2}, kubernetes_version: "1.33"}',
-            "is 1.5.2, which has no NodePools of a fixed",
-        ),
-        ("{karpenter: {version: 1.15.1}}", "is 1.15.1, whose charts Lamplighter does not have; write 1.14.3"),
-        (
-            "{karpenter: {existing: true}}",
-            "cluster.karpenter.existing: is true, but the lab creates the cluster",
-        ),
-        ("{karpenter: {role: theirs}}", "cluster.karpenter.role: names the role of an existing Karpenter"),
-        ("{karpenter: {}, system_nodes: {nodes: 1}}", "is 1, but Karpenter has 2 pods, each on its own node"),
-        (
-            "{karpenter: {}, system_nodes: {instance_type: t3.small}}",
-            "is t3.small, too small for Karpenter beside",
-        ),
-        (
-            "{karpenter: {}, addons: [vpc-cni, kube-proxy]}",
-            "which gives Karpenter its AWS permissions; add it",
-        ),
-        ("{karpenter: {}, auto_mode: {}}", "cluster.karpenter: is given beside auto_mode, but both bring"),
-    ],
-)
-def test_the_cluster_must_have_a_karpenter_that_fits(cluster: str, problem: str) -> None:
-    [one] = said(f"cluster: {cluster}\npools: {{gpu: {{kind: karpenter}}}}")
-
-    assert problem in one
-
-
-def test_a_kubernetes_that_no_chart_of_ours_supports_is_said() -> None:
-    told = said('cluster: {karpenter: {}, kubernetes_version: "1.37"}\ngpu_operator: {enabled: false}')
-
-    assert told == [
-        (
-            "cluster.karpenter.version: is 1.14.3, which supports Kubernetes 1.26 to 1.36, not 1.37; no version that"
-            " Lamplighter has supports Kubernetes 1.37"
-        )
-    ]
-
-
-@pytest.mark.parametrize(
-    ("karpenter", "pool", "problem"),
-    [
-        (
-            "{}",
-            "existing: gpu",
-            "cluster.karpenter: is to be installed, but nothing is installed in an existing",
-        ),
-        (
-            "{existing: true, version: 1.14.3}",
-            "existing: gpu",
-            "cluster.karpenter.version: is given beside existing: true, but the lab does not install that Karpenter",
-        ),
-        (
-            "{existing: true}",
-            "max_nodes: 1",
-            "pools.gpu: is not adopted, but nothing is created in an existing",
-        ),
-        ("{existing: true}", f"existing: gpu, image: {ALIAS}", "is only for a NodePool that the lab creates"),
-    ],
-)
-def test_in_an_existing_cluster_karpenter_and_node_pools_exist_already(
-    karpenter: str, pool: str, problem: str
-) -> None:
-    [one] = said(
-        f"cluster: {{existing: theirs, karpenter: {karpenter}}}\npools: {{gpu: {{kind: karpenter, {pool}}}}}"
-    )
+    [one] = problems(text)
 
     assert problem in one
 
@@ -337,9 +225,9 @@ def test_no_node_pool_has_the_name_of_a_policy(name: str) -> None:
         " lab; give the pool another name"
     )
 
-    assert said(f"{KARPENTER}pools: {{{name}: {{kind: karpenter}}}}") == [problem]
-    assert said(f"{EXISTING}pools: {{{name}: {{kind: karpenter, existing: gpu}}}}") == [problem]
-    assert said(f"pools: {{{name}: {{}}}}") == []
+    assert problems(f"{KARPENTER}pools: {{{name}: {{kind: karpenter}}}}") == [problem]
+    assert problems(f"{EXISTING}pools: {{{name}: {{kind: karpenter, existing: gpu}}}}") == [problem]
+    assert problems(f"pools: {{{name}: {{}}}}") == []
 
 
 def test_every_policy_of_a_lab_has_one_of_these_names() -> None:
@@ -352,101 +240,8 @@ def test_every_policy_of_a_lab_has_one_of_these_names() -> None:
 def test_a_node_pool_is_adopted_by_one_pool_only() -> None:
     pools = "{a: {kind: karpenter, existing: gpu}, b: {kind: karpenter, existing: gpu}, c: {existing: gpu}}"
 
-    assert said(f"{EXISTING}pools: {pools}") == [
+    assert problems(f"{EXISTING}pools: {pools}") == [
         "pools.b.existing: names the NodePool gpu, like pool a; name each NodePool once"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("more", "problem"),
-    [
-        ("gpu: {share: 4}", "gpu.share: shares the GPUs of pool gpu, but EKS Auto Mode announces them whole"),
-        (
-            "gpu: {sharing: {strategy: mps, replicas: 2}}",
-            "gpu.sharing: shares the GPUs of pool gpu, but EKS Auto Mode announces them whole",
-        ),
-        (
-            "guard: {longest_lease: 502h}",
-            "its start and its last grace included; write at most 501h50m",
-        ),
-        (
-            "device_plugin: {enabled: true}",
-            "device_plugin.enabled: is true, but the image of every pool has its own",
-        ),
-    ],
-)
-def test_what_auto_mode_does_not_do_is_refused_by_name(more: str, problem: str) -> None:
-    [one] = said(f"{of_auto_mode()}\n{more}")
-
-    assert problem in one
-
-
-def test_the_longest_grace_of_a_pool_decides_how_long_a_lease_may_be() -> None:
-    pools = "pools: {a: {kind: auto-mode}, b: {kind: auto-mode, drain: 1h}}"
-
-    [problem] = said(f"{AUTO}{pools}\nguard: {{longest_lease: 501h30m}}")
-
-    assert problem.startswith("guard.longest_lease: is 501h30m")
-    assert problem.endswith("write at most 501h")
-
-
-def test_slices_are_refused_on_auto_mode() -> None:
-    text = of_auto_mode("instance_type: p4d.24xlarge, price_per_hour: 30")
-
-    assert said(f"{text}\ngpu: {{mig: 1g.5gb}}") == [
-        "gpu.mig: cuts the GPUs of pool gpu, but EKS Auto Mode has no setting for it; leave it out"
-    ]
-
-
-def test_the_operator_has_nothing_to_do_in_a_lab_of_auto_mode() -> None:
-    text = "cluster: {auto_mode: {}}\npools: {gpu: {kind: auto-mode}%s}"
-
-    assert said(text % "") == [
-        (
-            "gpu_operator.enabled: is true, but every pool is of kind auto-mode, whose nodes bring driver and device"
-            " plugin; write gpu_operator: {enabled: false}"
-        )
-    ]
-    assert said(text % ", groups: {}") == []
-
-
-@pytest.mark.parametrize(
-    ("cluster", "pools", "problem"),
-    [
-        (
-            "auto_mode: {}",
-            "gpu: {kind: auto-mode}, b: {}",
-            "is true, but pool b is of kind node-group: the cluster",
-        ),
-        (
-            "auto_mode: {}, node_groups: {one: {}}",
-            "gpu: {kind: auto-mode}",
-            "is true, but cluster.node_groups are for other work",
-        ),
-        (
-            "existing: c, auto_mode: {}",
-            "gpu: {kind: auto-mode, existing: gpu}",
-            "in a cluster that is not the lab's own",
-        ),
-    ],
-)
-def test_auto_mode_may_be_switched_off_only_in_a_cluster_that_is_nothing_but_the_lab(
-    cluster: str, pools: str, problem: str
-) -> None:
-    off = cluster.replace("auto_mode: {}", "auto_mode: {switch_off: true}")
-
-    [one] = said(f"cluster: {{{off}}}\ngpu_operator: {{enabled: false}}\npools: {{{pools}}}")
-
-    assert one.startswith("cluster.auto_mode.switch_off: ")
-    assert problem in one
-
-
-def test_auto_mode_that_is_off_is_no_auto_mode() -> None:
-    text = "cluster: {auto_mode: {enabled: false, switch_off: true}}\npools: {gpu: {kind: auto-mode}, b: {}}"
-
-    assert said(text) == [
-        "cluster.auto_mode.switch_off: is true, but EKS Auto Mode is not on; write enabled: true, or leave it out",
-        "pools.gpu.kind: is auto-mode, but EKS Auto Mode is not on; write cluster: {auto_mode: {enabled: true}}",
     ]
 
 
@@ -463,74 +258,3 @@ def test_check_tells_the_kind_its_image_and_what_it_cannot_do() -> None:
     )
     [note] = notes(auto)
     assert "kind auto-mode is experimental" in note
-
-
-def test_a_pool_of_auto_mode_needs_no_toleration_of_the_operator() -> None:
-    taints = "taints: [{key: team, value: a}]"
-
-    assert (
-        said(f"cluster: {{auto_mode: {{}}}}\npools: {{gpu: {{kind: auto-mode, {taints}}}, groups: {{}}}}")
-        == []
-    )
-    [problem] = said(of_karpenter(taints))
-    assert "which the operator's pods do not tolerate" in problem
-
-
-def test_check_tells_that_nothing_uses_karpenter() -> None:
-    [note] = notes(lab(KARPENTER))
-
-    assert "no pool is of kind karpenter" in note
-
-
-def test_check_tells_what_an_adopted_karpenter_lacks() -> None:
-    adopted = lab(f"{EXISTING}pools: {{gpu: {{kind: karpenter, existing: gpu}}}}")
-
-    assert any("  pool gpu: NodePool gpu (karpenter), instance_type" in line for line in summary(adopted))
-    [note] = notes(adopted)
-    assert "the failsafe cannot lock launches" in note
-
-
-def test_a_node_of_auto_mode_costs_its_instance_and_the_fee() -> None:
-    fee = prices.auto_mode_fee("ap-northeast-2", "g5.xlarge")
-
-    assert fee == Decimal("0.09649")
-    assert lab(of_auto_mode()).price("gpu") == Decimal("1.237") + fee
-    assert lab(of_karpenter()).price("gpu") == Decimal("1.237")
-    assert lab(of_auto_mode("price_per_hour: 2")).price("gpu") == 2
-    assert prices.auto_mode_fee("ap-northeast-2", "g5.xlarge", "EUR") is None
-
-
-@pytest.mark.parametrize(("text", "amount"), [(of_karpenter(), "7.4220"), (of_auto_mode(), "8.0009")])
-def test_a_simulation_counts_the_fee(text: str, amount: str) -> None:
-    window = "windows: [{name: evening, days: daily, start: 20:00, end: 23:00}]"
-    begins = datetime(2026, 3, 1, tzinfo=UTC)
-
-    [cost] = simulate(lab(f"{text}\n{window}"), begins, begins + timedelta(days=1)).costs
-
-    assert format(cost.cost.rounded(), "f") == amount
-
-
-@pytest.mark.parametrize("region", prices.known_regions())
-def test_a_fee_is_a_small_part_of_the_price_of_a_type_that_auto_mode_starts(region: str) -> None:
-    fees = {kind: prices.auto_mode_fee(region, kind) for kind in instance_types.gpu_type_names()}
-
-    assert {kind for kind, fee in fees.items() if fee is not None} >= {"g4dn.xlarge", "g5.xlarge"}
-    for kind, fee in fees.items():
-        if fee is not None:
-            price = prices.on_demand(region, kind)
-            assert price is not None
-            assert Decimal("0.07") < fee / price < Decimal("0.09")
-            assert not instance_types.not_in_auto_mode(kind)
-
-
-def test_the_charts_that_we_have_fit_the_default_lab() -> None:
-    charts = versions.karpenter_charts()
-
-    assert Lab.model_validate({"name": "x", "cluster": {"karpenter": {}}}).cluster.karpenter is not None
-    assert "1.14.3" in charts
-    for version in charts:
-        fit = versions.karpenter_fit(version)
-        assert fit is not None
-        assert fit.holds(Lab(name="x").cluster.kubernetes_version)
-        assert versions.has_static_node_pools(version)
-        assert not versions.is_bad_karpenter(version)

@@ -9,23 +9,12 @@ from cli.plan.check import notes
 from lamplighter.domain.gpu import device_plugin
 from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.lab.model import GpuStack, Lab
-from lamplighter.labfile.file import parse
+from tests.unit.lab.read_labs import lab, problems
 
 CHART = "gpu_operator: {enabled: false}\ndevice_plugin: {enabled: true}\n"
 ROCKET = "pools: {gpu: {ami_type: BOTTLEROCKET_x86_64_NVIDIA}}\n"
 BOTH = "pools: {gpu: {}, rocket: {ami_type: BOTTLEROCKET_x86_64_NVIDIA}}\n"
 WINDOW = "windows: [{name: evening, pool: %s, days: daily, start: 20:00, end: 23:00, gpu: %s}]\n"
-
-
-def said(text: str) -> list[str]:
-    found = parse(f"name: x\n{text}")
-    return [] if isinstance(found, Lab) else [f"{one.key}: {one.text}" for one in found]
-
-
-def lab(text: str) -> Lab:
-    found = parse(f"name: x\n{text}")
-    assert isinstance(found, Lab), found
-    return found
 
 
 @pytest.mark.parametrize(
@@ -144,7 +133,7 @@ def test_what_announces_a_pool_s_gpus(text: str, stack: GpuStack, discovers: boo
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(text: str, problem: str) -> None:
-    assert said(text) == [problem]
+    assert problems(text) == [problem]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +149,7 @@ def test_what_does_not_fit_is_refused_in_one_line(text: str, problem: str) -> No
     ],
 )
 def test_what_fits_is_good(text: str) -> None:
-    assert said(text) == []
+    assert problems(text) == []
 
 
 def test_the_chart_runs_on_its_pools_nodes_and_tolerates_their_taints() -> None:

@@ -35,6 +35,9 @@ def _made() -> Iterator[tuple[str, str, frozenset[str] | None]]:
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
                     continue
+                if node.func.id == "obstacle":
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", *_advice(node)
+                    continue
                 first = node.args[0]
                 if node.func.id not in {"reason", "because"} or not isinstance(first, ast.Constant):
                     continue
@@ -44,6 +47,15 @@ def _made() -> Iterator[tuple[str, str, frozenset[str] | None]]:
                 elif all(keyword.arg for keyword in node.keywords):
                     names = frozenset(str(keyword.arg) for keyword in node.keywords)
                 yield f"{path.relative_to(ROOT)}:{node.lineno}", str(first.value), names
+
+
+def _advice(obstacle: ast.Call) -> tuple[str, frozenset[str]]:
+    """The code of an obstacle's advice, which the reason's own code gives, and its values' names."""
+    said = obstacle.args[1]
+    assert isinstance(said, ast.Call)
+    assert isinstance(said.args[0], ast.Constant)
+    code = str(said.args[0].value)
+    return f"{code}.advice", frozenset(str(one.arg) for one in obstacle.keywords) - {"blocks"}
 
 
 def test_every_code_has_its_text_and_gives_it_what_it_names() -> None:

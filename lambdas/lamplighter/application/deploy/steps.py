@@ -5,8 +5,6 @@ import os
 from collections.abc import Mapping
 
 from lamplighter import clock
-from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.application.deploy import mark as deploy_mark
 from lamplighter.application.deploy.event import Event, known_as, properties_of
 from lamplighter.application.deploy.kinds import all_pools_are_reached
 from lamplighter.application.deploy.response import CloudFormationResponse
@@ -27,11 +25,14 @@ def gate(event: Event) -> CloudFormationResponse:
     properties = properties_of(event)
     pool = properties["Pool"]
     name = f"gate-{pool}-{properties['Digest']}"
-    if event["RequestType"] == "Delete":
+    deleted = event["RequestType"] == "Delete"
+    if event["RequestType"] == "Create" or (known_as(event) == name and not deleted):
+        return CloudFormationResponse(name)
+    from lamplighter.application.deploy import mark as deploy_mark  # noqa: PLC0415 -- brings the ledger
+
+    if deleted:
         deploy_mark.let_go(pool)
         return CloudFormationResponse(known_as(event))
-    if event["RequestType"] == "Create" or known_as(event) == name:
-        return CloudFormationResponse(name)
     deploy_mark.hold_still(pool, deploy_mark.Write.CHANGE)
     return CloudFormationResponse(name)
 
@@ -41,6 +42,8 @@ def pools(event: Event) -> CloudFormationResponse:
     old = event.get("OldResourceProperties")
     had = str(old.get("Pools", "")) if isinstance(old, Mapping) else ""
     if event["RequestType"] == "Update":
+        from lamplighter.application.deploy import mark as deploy_mark  # noqa: PLC0415 -- brings the ledger
+
         for pool in sorted(set(filter(None, had.split(","))) - set(properties_of(event)["Pools"].split(","))):
             deploy_mark.hold_still(pool, deploy_mark.Write.TAKE_AWAY)
         most = _most(properties_of(event))
@@ -111,6 +114,8 @@ def swept(event: Event) -> CloudFormationResponse:
 
 def _may_open_again() -> None:
     """A retained ledger still has the mark of an earlier destroy: this deploy removes it."""
+    from lamplighter.adapters.aws.ledger.ledger import Ledger  # noqa: PLC0415 -- only here
+
     Ledger(ENVIRONMENT.ledger_table).end_last_close()
 
 
@@ -136,6 +141,8 @@ def last_closed(event: Event) -> CloudFormationResponse | None:
 
 def may_be_resumed() -> None:
     """After a failed destroy nothing opens until a person resumes the lab."""
+    from lamplighter.adapters.aws.ledger.ledger import Ledger  # noqa: PLC0415 -- only after a failed destroy
+
     try:
         Ledger(ENVIRONMENT.ledger_table).last_close_failed("cdk destroy", clock.now())
     except LamplighterError:

@@ -3,13 +3,13 @@
 Judges what the adapters read; the command line writes the lab file.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from lamplighter.data import instance_types
 from lamplighter.domain.pool import image as images
-from lamplighter.reasons.reason import Reason, Said, reason
+from lamplighter.reasons.reason import Reason, Said, Value, reason
 
 # A list of allowed addresses cannot name the functions: their addresses change.
 EVERYWHERE = "0.0.0.0/0"
@@ -95,62 +95,57 @@ class Obstacle:
         return reason("pool.adopt.obstacle", problem=self.said, advice=self.advice)
 
 
+def obstacle(about: About, said: Reason, *, blocks: bool = False, **advice: Value) -> Obstacle:
+    """The obstacle of a reason whose advice has the same code with `.advice`; `advice` has the values of its text."""
+    return Obstacle(about, blocks, said, Reason(f"{said.code}.advice", advice))
+
+
+def blocking_first(found: Iterable[Obstacle]) -> list[Obstacle]:
+    """The obstacles in their order, those that block before the others."""
+    return sorted(found, key=lambda problem: not problem.blocks)
+
+
 def obstacles(cluster: ExistingCluster, group: ExistingPool, autoscalers: Autoscalers) -> Iterator[Obstacle]:
     """Every problem, those that block first."""
     image = list(of_image(group))
-    found = [
-        *of_cluster(cluster),
-        *of_group(group),
-        # Of an image that no pool can have, it does not matter which GPUs its nodes have.
-        *([] if any(obstacle.blocks for obstacle in image) else of_gpus(group)),
-        *image,
-        *of_autoscalers(group, autoscalers),
-        *_notes(group),
-    ]
-    yield from sorted(found, key=lambda obstacle: not obstacle.blocks)
+    yield from blocking_first(
+        [
+            *of_cluster(cluster),
+            *of_group(group),
+            # Of an image that no pool can have, it does not matter which GPUs its nodes have.
+            *([] if any(problem.blocks for problem in image) else of_gpus(group)),
+            *image,
+            *of_autoscalers(group, autoscalers),
+            *_notes(group),
+        ]
+    )
 
 
 def of_cluster(cluster: ExistingCluster) -> Iterator[Obstacle]:
     """Settings of a cluster that keep our functions out, or may."""
     name = cluster.name
     if cluster.authentication == "CONFIG_MAP":
-        yield Obstacle(
-            About.AUTHENTICATION,
-            True,
-            reason("pool.adopt.config-map", cluster=name),
-            reason("pool.adopt.config-map.advice", cluster=name),
+        yield obstacle(
+            About.AUTHENTICATION, reason("pool.adopt.config-map", cluster=name), blocks=True, cluster=name
         )
     if not cluster.public_endpoint:
-        yield Obstacle(
-            About.ENDPOINT,
-            True,
-            reason("pool.adopt.private-endpoint", cluster=name),
-            reason("pool.adopt.private-endpoint.advice"),
-        )
+        yield obstacle(About.ENDPOINT, reason("pool.adopt.private-endpoint", cluster=name), blocks=True)
     elif EVERYWHERE not in cluster.public_cidrs:
-        yield Obstacle(
+        yield obstacle(
             About.ENDPOINT,
-            True,
             reason("pool.adopt.narrow-endpoint", cluster=name, cidrs=cluster.public_cidrs),
-            reason("pool.adopt.narrow-endpoint.advice", everywhere=EVERYWHERE),
+            blocks=True,
+            everywhere=EVERYWHERE,
         )
     if not cluster.names_its_key:
-        yield Obstacle(
-            About.AUTHORITY,
-            False,
-            reason("pool.adopt.authority", cluster=name),
-            reason("pool.adopt.authority.advice"),
-        )
+        yield obstacle(About.AUTHORITY, reason("pool.adopt.authority", cluster=name))
 
 
 def of_group(group: ExistingPool) -> Iterator[Obstacle]:
     """A minimum above 0, which keeps a group from ever being at zero."""
     if group.minimum > 0:
-        yield Obstacle(
-            About.MINIMUM,
-            True,
-            reason("pool.adopt.minimum", group=group.name, minimum=group.minimum),
-            reason("pool.adopt.minimum.advice"),
+        yield obstacle(
+            About.MINIMUM, reason("pool.adopt.minimum", group=group.name, minimum=group.minimum), blocks=True
         )
 
 
@@ -158,29 +153,20 @@ def of_gpus(group: ExistingPool) -> Iterator[Obstacle]:
     """Nodes without a GPU, or of which it is not known here."""
     without = [name for name in group.instance_types if instance_types.has_no_gpu(name)]
     if without:
-        yield Obstacle(
-            About.GPUS,
-            True,
-            reason("pool.adopt.no-gpus", group=group.name, types=tuple(without)),
-            reason("pool.adopt.no-gpus.advice"),
+        yield obstacle(
+            About.GPUS, reason("pool.adopt.no-gpus", group=group.name, types=tuple(without)), blocks=True
         )
     unknown = [
         name for name in group.instance_types if name not in without and instance_types.gpu_type(name) is None
     ]
     if unknown:
-        yield Obstacle(
+        yield obstacle(
             About.GPUS,
-            False,
             reason("pool.adopt.unknown-gpus", types=tuple(unknown), group=group.name),
-            reason("pool.adopt.unknown-gpus.advice", types=" ".join(unknown)),
+            types=" ".join(unknown),
         )
     if not group.instance_types:
-        yield Obstacle(
-            About.GPUS,
-            False,
-            reason("pool.adopt.unknown-types", group=group.name),
-            reason("pool.adopt.unknown-types.advice"),
-        )
+        yield obstacle(About.GPUS, reason("pool.adopt.unknown-types", group=group.name))
 
 
 def image_remarks(group: ExistingPool) -> Iterator[images.ImageRemark]:
@@ -202,18 +188,15 @@ def of_autoscalers(group: ExistingPool, autoscalers: Autoscalers) -> Iterator[Ob
     tagged = AUTOSCALER_TAG in group.group_tags
     for name in autoscalers.found:
         if tagged:
-            yield Obstacle(
+            yield obstacle(
                 About.AUTOSCALERS,
-                True,
                 reason("pool.adopt.autoscaler", autoscaler=name, group=group.name),
-                reason("pool.adopt.autoscaler.advice", tag=AUTOSCALER_TAG),
+                blocks=True,
+                tag=AUTOSCALER_TAG,
             )
         else:
-            yield Obstacle(
-                About.AUTOSCALERS,
-                False,
-                reason("pool.adopt.autoscaler-untagged", autoscaler=name, group=group.name),
-                reason("pool.adopt.autoscaler-untagged.advice"),
+            yield obstacle(
+                About.AUTOSCALERS, reason("pool.adopt.autoscaler-untagged", autoscaler=name, group=group.name)
             )
     yield from of_other_node_pools(autoscalers)
     if not autoscalers.asked:
@@ -232,38 +215,18 @@ def of_other_node_pools(autoscalers: Autoscalers, ours: Collection[str] = ()) ->
     """NodePools that may start GPU nodes and are not `ours`."""
     for name in autoscalers.nodepools:
         if name not in ours:
-            yield Obstacle(
-                About.AUTOSCALERS,
-                True,
-                reason("pool.adopt.nodepool", nodepool=name),
-                reason("pool.adopt.nodepool.advice"),
-            )
+            yield obstacle(About.AUTOSCALERS, reason("pool.adopt.nodepool", nodepool=name), blocks=True)
 
 
 def _notes(group: ExistingPool) -> Iterator[Obstacle]:
     name = group.name
     if group.desired > 0:
-        yield Obstacle(
-            About.GROUP,
-            False,
-            reason("pool.adopt.running", nodes=group.desired, group=name),
-            reason("pool.adopt.running.advice"),
-        )
+        yield obstacle(About.GROUP, reason("pool.adopt.running", nodes=group.desired, group=name))
     if len(group.instance_types) > 1:
-        yield Obstacle(
-            About.GROUP,
-            False,
-            reason("pool.adopt.several-types", group=name, types=group.instance_types),
-            reason("pool.adopt.several-types.advice"),
+        yield obstacle(
+            About.GROUP, reason("pool.adopt.several-types", group=name, types=group.instance_types)
         )
     if group.capacity_type == "SPOT":
-        yield Obstacle(
-            About.GROUP, False, reason("pool.adopt.spot", group=name), reason("pool.adopt.spot.advice")
-        )
+        yield obstacle(About.GROUP, reason("pool.adopt.spot", group=name))
     if group.status not in {"ACTIVE", "UPDATING"}:
-        yield Obstacle(
-            About.GROUP,
-            False,
-            reason("pool.adopt.status", group=name, status=group.status),
-            reason("pool.adopt.status.advice"),
-        )
+        yield obstacle(About.GROUP, reason("pool.adopt.status", group=name, status=group.status))

@@ -13,6 +13,8 @@ from lamplighter.domain.pool.adoption import (
     Autoscalers,
     ExistingCluster,
     Obstacle,
+    blocking_first,
+    obstacle,
     of_cluster,
     of_other_node_pools,
 )
@@ -89,93 +91,55 @@ def node_pool_obstacles(
     cluster: ExistingCluster, pool: ExistingNodePool, autoscalers: Autoscalers
 ) -> Iterator[Obstacle]:
     """Every problem, those that block first."""
-    found = [
-        *of_cluster(cluster),
-        *of_types(pool),
-        *of_choice(pool),
-        *of_life(pool),
-        *of_image(pool),
-        *of_health(pool),
-        *of_other_node_pools(autoscalers, {pool.name}),
-        *_notes(pool),
-    ]
-    yield from sorted(found, key=lambda obstacle: not obstacle.blocks)
+    yield from blocking_first(
+        [
+            *of_cluster(cluster),
+            *of_types(pool),
+            *of_choice(pool),
+            *of_life(pool),
+            *of_image(pool),
+            *of_health(pool),
+            *of_other_node_pools(autoscalers, {pool.name}),
+            *_notes(pool),
+        ]
+    )
 
 
 def of_types(pool: ExistingNodePool) -> Iterator[Obstacle]:
     """Instance types without a GPU, or that nobody meant: by a key that excludes nothing, or of arm64."""
     without = tuple(name for name in pool.instance_types if instance_types.has_no_gpu(name))
     if without:
-        yield Obstacle(
-            About.GPUS,
-            True,
-            reason("pool.node-pool.no-gpus", node_pool=pool.name, types=without),
-            reason("pool.node-pool.no-gpus.advice"),
+        yield obstacle(
+            About.GPUS, reason("pool.node-pool.no-gpus", node_pool=pool.name, types=without), blocks=True
         )
     elif not pool.may_start_gpus:
-        yield Obstacle(
-            About.GPUS,
-            True,
-            reason("pool.node-pool.gpus-excluded", node_pool=pool.name),
-            reason("pool.node-pool.gpus-excluded.advice"),
-        )
+        yield obstacle(About.GPUS, reason("pool.node-pool.gpus-excluded", node_pool=pool.name), blocks=True)
     if pool.unknown_keys:
-        yield Obstacle(
-            About.GPUS,
-            False,
-            reason("pool.node-pool.unknown-keys", node_pool=pool.name, keys=pool.unknown_keys),
-            reason("pool.node-pool.unknown-keys.advice"),
+        yield obstacle(
+            About.GPUS, reason("pool.node-pool.unknown-keys", node_pool=pool.name, keys=pool.unknown_keys)
         )
     if "arm64" in pool.architectures:
-        yield Obstacle(
-            About.GPUS,
-            False,
-            reason("pool.node-pool.arm64", node_pool=pool.name),
-            reason("pool.node-pool.arm64.advice"),
-        )
+        yield obstacle(About.GPUS, reason("pool.node-pool.arm64", node_pool=pool.name))
 
 
 def of_choice(pool: ExistingNodePool) -> Iterator[Obstacle]:
     """What its owner may have chosen, and should know: several types, and nodes that AWS may take."""
     if not pool.instance_types and pool.may_start_gpus:
-        yield Obstacle(
-            About.GPUS,
-            False,
-            reason("pool.node-pool.any-type", node_pool=pool.name),
-            reason("pool.node-pool.any-type.advice"),
-        )
+        yield obstacle(About.GPUS, reason("pool.node-pool.any-type", node_pool=pool.name))
     elif len(pool.instance_types) > 1:
-        yield Obstacle(
-            About.GPUS,
-            False,
-            reason("pool.node-pool.several-types", node_pool=pool.name, types=pool.instance_types),
-            reason("pool.node-pool.several-types.advice"),
+        yield obstacle(
+            About.GPUS, reason("pool.node-pool.several-types", node_pool=pool.name, types=pool.instance_types)
         )
     if "spot" in pool.capacity_types:
-        yield Obstacle(
-            About.GROUP,
-            False,
-            reason("pool.node-pool.spot", node_pool=pool.name),
-            reason("pool.node-pool.spot.advice"),
-        )
+        yield obstacle(About.GROUP, reason("pool.node-pool.spot", node_pool=pool.name))
 
 
 def of_life(pool: ExistingNodePool) -> Iterator[Obstacle]:
     """How its nodes end, and what may end them in a lease."""
     if not pool.has_grace:
-        yield Obstacle(
-            About.GROUP,
-            False,
-            reason("pool.node-pool.no-grace", node_pool=pool.name),
-            reason("pool.node-pool.no-grace.advice"),
-        )
+        yield obstacle(About.GROUP, reason("pool.node-pool.no-grace", node_pool=pool.name))
     if pool.consolidates and not pool.static:
-        yield Obstacle(
-            About.GROUP,
-            False,
-            reason("pool.node-pool.consolidates", node_pool=pool.name),
-            reason("pool.node-pool.consolidates.advice"),
-        )
+        yield obstacle(About.GROUP, reason("pool.node-pool.consolidates", node_pool=pool.name))
 
 
 def of_image(pool: ExistingNodePool) -> Iterator[Obstacle]:
@@ -185,70 +149,39 @@ def of_image(pool: ExistingNodePool) -> Iterator[Obstacle]:
     name = pool.node_class.name
     latest = tuple(alias for alias in pool.node_class.aliases if alias.endswith(LATEST))
     if latest:
-        yield Obstacle(
-            About.IMAGE,
-            False,
-            reason("pool.node-pool.latest", node_pool=pool.name, node_class=name, images=latest),
-            reason("pool.node-pool.latest.advice"),
+        yield obstacle(
+            About.IMAGE, reason("pool.node-pool.latest", node_pool=pool.name, node_class=name, images=latest)
         )
     if pool.node_class.own_images:
-        yield Obstacle(
+        yield obstacle(
             About.IMAGE,
-            False,
             reason(
                 "pool.node-pool.own-image",
                 node_pool=pool.name,
                 node_class=name,
                 images=pool.node_class.own_images,
             ),
-            reason("pool.node-pool.own-image.advice"),
         )
 
 
 def of_health(pool: ExistingNodePool) -> Iterator[Obstacle]:
     """Why no node of it can start, or becomes a node."""
     if not pool.ready:
-        yield Obstacle(
-            About.GROUP,
-            False,
-            reason("pool.node-pool.not-ready", node_pool=pool.name, why=pool.why_not),
-            reason("pool.node-pool.not-ready.advice"),
-        )
+        yield obstacle(About.GROUP, reason("pool.node-pool.not-ready", node_pool=pool.name, why=pool.why_not))
     elif pool.node_class is not None and not pool.node_class.ready:
-        yield Obstacle(
-            About.GROUP,
-            False,
-            reason("pool.node-pool.not-ready", node_pool=pool.name, why=pool.node_class.why_not),
-            reason("pool.node-pool.not-ready.advice"),
+        yield obstacle(
+            About.GROUP, reason("pool.node-pool.not-ready", node_pool=pool.name, why=pool.node_class.why_not)
         )
     if pool.never_register:
-        yield Obstacle(
-            About.GROUP,
-            False,
-            reason("pool.node-pool.never-register", node_pool=pool.name),
-            reason("pool.node-pool.never-register.advice"),
-        )
+        yield obstacle(About.GROUP, reason("pool.node-pool.never-register", node_pool=pool.name))
     if pool.writers:
-        yield Obstacle(
-            About.GROUP,
-            False,
-            reason("pool.node-pool.written-back", node_pool=pool.name, writers=pool.writers),
-            reason("pool.node-pool.written-back.advice"),
+        yield obstacle(
+            About.GROUP, reason("pool.node-pool.written-back", node_pool=pool.name, writers=pool.writers)
         )
 
 
 def _notes(pool: ExistingNodePool) -> Iterator[Obstacle]:
     if pool.most is None:
-        yield Obstacle(
-            About.GROUP,
-            False,
-            reason("pool.node-pool.no-limit", node_pool=pool.name),
-            reason("pool.node-pool.no-limit.advice"),
-        )
+        yield obstacle(About.GROUP, reason("pool.node-pool.no-limit", node_pool=pool.name))
     if pool.running > 0:
-        yield Obstacle(
-            About.GROUP,
-            False,
-            reason("pool.node-pool.running", node_pool=pool.name, nodes=pool.running),
-            reason("pool.node-pool.running.advice"),
-        )
+        yield obstacle(About.GROUP, reason("pool.node-pool.running", node_pool=pool.name, nodes=pool.running))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 
-from lamplighter.application.deploy import mark as deploy_mark
 from lamplighter.application.deploy.event import Event, before, known_as, properties_of
 from lamplighter.application.deploy.response import CloudFormationResponse
 from lamplighter.application.environment import lab
@@ -24,7 +23,7 @@ def desired_size(event: Event) -> CloudFormationResponse:
     if event["RequestType"] == "Delete":
         return CloudFormationResponse(name)
     pool = _pool_of(nodegroup) if event["RequestType"] == "Update" else None
-    about_to_come = deploy_mark.justified(pool) if pool else 0
+    about_to_come = _justified(pool) if pool else 0
     found = NodeGroups(cluster).read(nodegroup)
     size = max(present_size(found), about_to_come) if found else 0
     return CloudFormationResponse(name, data={"DesiredSize": size})
@@ -79,8 +78,13 @@ def node_role(event: Event) -> CloudFormationResponse:
     return CloudFormationResponse(name, data={"RoleName": (found.role if found else "") or properties["New"]})
 
 
-def _pool_of(nodegroup: str) -> str | None:
+def _justified(pool: str) -> int:
+    from lamplighter.application.deploy.mark import justified  # noqa: PLC0415 -- brings the ledger
 
+    return justified(pool)
+
+
+def _pool_of(nodegroup: str) -> str | None:
     return next((pool for pool in lab().pools if lab().nodegroup_name(pool) == nodegroup), None)
 
 
