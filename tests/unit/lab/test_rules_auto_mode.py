@@ -89,6 +89,11 @@ def test_a_pool_of_auto_mode_needs_no_toleration_of_the_operator() -> None:
             "is true, but pool b is of kind node-group: the cluster",
         ),
         (
+            "auto_mode: {}",
+            "gpu: {kind: auto-mode}, b: {kind: auto-mode}",
+            "is true, but it would end the leased nodes of every pool, and the lab has 2; leave it out, or write one",
+        ),
+        (
             "auto_mode: {}, node_groups: {one: {}}",
             "gpu: {kind: auto-mode}",
             "is true, but cluster.node_groups are for other work",

@@ -238,7 +238,7 @@ def test_every_policy_of_a_lab_has_one_of_these_names() -> None:
 
 
 def test_a_node_pool_is_adopted_by_one_pool_only() -> None:
-    pools = "{a: {kind: karpenter, existing: gpu}, b: {kind: karpenter, existing: gpu}, c: {existing: gpu}}"
+    pools = "{a: {kind: karpenter, existing: gpu}, b: {kind: karpenter, existing: gpu}, c: {existing: other}}"
 
     assert problems(f"{EXISTING}pools: {pools}") == [
         "pools.b.existing: names the NodePool gpu, like pool a; name each NodePool once"
@@ -258,3 +258,39 @@ def test_check_tells_the_kind_its_image_and_what_it_cannot_do() -> None:
     )
     [note] = notes(auto)
     assert "kind auto-mode is experimental" in note
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "eks:eks-cluster-name",
+        "karpenter.k8s.aws/ec2nodeclass",
+        "karpenter.sh/nodeclaim",
+        "karpenter.sh/nodepool",
+        "kubernetes.io/cluster/x",
+    ],
+)
+def test_a_tag_that_karpenter_writes_itself_is_not_the_lab_s(key: str) -> None:
+    tags = f'\ntags: {{"{key}": y}}'
+
+    assert problems(f"{of_karpenter()}{tags}") == [
+        f'tags."{key}": is a tag that Karpenter writes itself and refuses in a NodeClass; write another key'
+    ]
+    assert problems(f"pools: {{gpu: {{}}}}{tags}") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            f"{EXISTING}pools: {{a: {{existing: gpu}}, b: {{kind: karpenter, existing: gpu}}}}",
+            "pools.b.existing: is the NodePool gpu, and pool a is a node group of that name; leave one of them out",
+        ),
+        (
+            f"{KARPENTER}pools: {{gpu: {{}}, ng-gpu: {{kind: karpenter}}}}",
+            "pools.ng-gpu: is the NodePool x-ng-gpu, and pool gpu is a node group of that name; leave one of them out",
+        ),
+    ],
+)
+def test_a_node_group_and_a_node_pool_have_two_names(text: str, problem: str) -> None:
+    assert problems(text) == [problem]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from lamplighter.domain.capacity.node_pool.claim_names import is_claim_of
 from lamplighter.domain.diagnosis.document import NOTHING, Doc, at, doc, docs, number, text
 from lamplighter.domain.diagnosis.rules.node_pool.claim import NODE_POOL_LABEL, NodeClaim
 
@@ -39,9 +40,10 @@ class NodePoolEvidence:
                 return named[name]
         if self.stated:
             return NOTHING
-        ours = [item for name, item in named.items() if self.pool and name.endswith(f"-{self.pool}")]
-        alone = list(named.values()) if len(named) == 1 and not self.has_group else []
-        return next(iter(ours or alone), NOTHING)
+        # Of lab-big-gpu and lab-gpu, the pool gpu is the one with less before it.
+        ours = sorted((name for name in named if self.pool and name.endswith(f"-{self.pool}")), key=len)
+        alone = list(named) if len(named) == 1 and not self.has_group else []
+        return named[(ours or alone)[0]] if ours or alone else NOTHING
 
     @property
     def name(self) -> str:
@@ -99,10 +101,9 @@ class NodePoolEvidence:
             return not self.name or name == self.name
         if name in self._claims_by_name:
             return self._owns(self._claims_by_name[name])
-        owner = name.rpartition("-")[0]
-        if self.name:
-            return owner == self.name
-        return owner not in {text(item, "metadata", "name") for item in self.pools}
+        pools = [self.name] if self.name else [text(item, "metadata", "name") for item in self.pools]
+        owned = name.rpartition("-")[0] in pools or any(is_claim_of(name, pool) for pool in pools)
+        return owned if self.name else not owned
 
     @cached_property
     def _claims_by_name(self) -> dict[str, NodeClaim]:

@@ -94,6 +94,9 @@ def _switch_off(lab: Lab) -> Iterator[Misfit]:
     elif others:
         text = f"is true, but pool {others[0]} is of kind {lab.pools[others[0]].kind}: the cluster must be nothing but"
         yield Misfit(where, f"{text} pools of kind auto-mode; leave it out", (("pools",),))
+    elif len(lab.pools) > 1:
+        text = f"is true, but it would end the leased nodes of every pool, and the lab has {len(lab.pools)}; leave it"
+        yield Misfit(where, f"{text} out, or write one pool", (("pools",),))
     elif lab.cluster.node_groups:
         text = (
             "is true, but cluster.node_groups are for other work, whose load balancers Auto Mode makes; leave one of"

@@ -31,15 +31,25 @@ _RESERVED = re.compile(r"([^/]*\.)?(eks\.amazonaws\.com|kubernetes\.io|k8s\.io)/
 _ALLOWED = re.compile(r"([^/]*\.)?(node|kubelet)\.kubernetes\.io/.*")
 # Karpenter's CRDs refuse these in a NodePool, or Karpenter sets them itself.
 _OF_KARPENTER = re.compile(r"([^/]*\.)?(karpenter\.sh|karpenter\.k8s\.aws|kubelet\.kubernetes\.io)/.*")
+_TAGS_OF_KARPENTER = frozenset(
+    {
+        "eks:eks-cluster-name",
+        "karpenter.k8s.aws/ec2nodeclass",
+        "karpenter.sh/nodeclaim",
+        "karpenter.sh/nodepool",
+    }
+)
 _NODE_POOL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 def misfits(lab: Lab) -> Iterator[Misfit]:
     """Each name that AWS or Kubernetes would refuse, and each name that is used twice."""
     yield from _tags(lab.tags)
+    yield from _tags_of_karpenter(lab)
     yield from _node_groups(lab)
     yield from _node_pools(lab)
     yield from _of_karpenter(lab)
+    yield from _beside_groups(lab)
     yield from _last_letters(lab)
     yield from _repeats(lab)
     places: list[tuple[Path, Mapping[str, str], list[Taint]]] = [
@@ -88,6 +98,19 @@ def _tags(tags: Mapping[str, str]) -> Iterator[Misfit]:
         elif len(value) > LONGEST_TAG or not _TAG.fullmatch(value):
             problem = f"is {shown(value)}, write at most {LONGEST_TAG} {TAG_LETTERS}"
             yield Misfit(path, problem)
+
+
+def _tags_of_karpenter(lab: Lab) -> Iterator[Misfit]:
+    """A NodeClass of ours carries the lab's tags, and Karpenter writes some tags itself.
+
+    Source: the rules of `spec.tags` in the CRD of Karpenter 1.14.3.
+    """
+    made = (name for name, pool in lab.pools.items() if pool.kind == "karpenter" and pool.existing is None)
+    pool = next(made, None)
+    for key in lab.tags if pool is not None else ():
+        if key in _TAGS_OF_KARPENTER or key.startswith("kubernetes.io/cluster"):
+            text = "is a tag that Karpenter writes itself and refuses in a NodeClass; write another key"
+            yield Misfit(("tags", key), text, (("pools", str(pool), "kind"),))
 
 
 def _last_letters(lab: Lab) -> Iterator[Misfit]:
@@ -178,6 +201,18 @@ def _of_karpenter(lab: Lab) -> Iterator[Misfit]:
 
 def _alike(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "")
+
+
+def _beside_groups(lab: Lab) -> Iterator[Misfit]:
+    """A node group and a NodePool of one name: the parameter that claims them for the lab has only the name."""
+    groups = {lab.nodegroup_name(name): name for name in lab.pools if name not in lab.node_pools}
+    for name in lab.node_pools:
+        node_pool = lab.node_pool_name(name)
+        if node_pool in groups:
+            path: Path = ("pools", name, "existing") if lab.pools[name].existing else ("pools", name)
+            other = groups[node_pool]
+            text = f"is the NodePool {node_pool}, and pool {other} is a node group of that name; leave one of them out"
+            yield Misfit(path, text, (("pools", other, "existing"), ("pools", name, "kind")))
 
 
 def _repeats(lab: Lab) -> Iterator[Misfit]:

@@ -11,10 +11,11 @@ from tests.node_pool_snapshots import (
     claim,
     condition,
     empty,
+    node_class,
     node_pool,
     pool_of,
 )
-from tests.snapshots import Document, causes, event, judge, stages, told
+from tests.snapshots import Document, at, causes, event, judge, stages, told
 
 HEALTHY: dict[str, list[Document]] = {"findings": [], "in_progress": []}
 
@@ -89,6 +90,34 @@ def test_what_happens_to_another_pool_is_none_of_ours(*, named: bool) -> None:
 
     assert stages(document) == ["instance-launch"]
     assert causes(document) == []
+
+
+def test_the_events_of_a_claim_whose_name_the_api_server_cut_are_the_pool_s() -> None:
+    name = f"{'l' * 30}-{'g' * 32}"
+    document = empty(now=2)
+    document["expected"]["nodepool"] = name
+    document["kubernetes"]["nodepools"] = [node_pool(name)]
+    document["kubernetes"]["ec2nodeclasses"] = [node_class(name=name)]
+    document["kubernetes"]["events"] = [capacity_error(QUOTA, 1, name=f"{name[:58]}x7k2p")]
+
+    assert causes(document) == ["vcpu-quota"]
+
+
+def test_of_two_node_pools_that_end_alike_the_shorter_name_is_the_pool_s() -> None:
+    document = empty()
+    document["expected"].pop("nodepool")
+    document["kubernetes"]["nodepools"] = [
+        node_pool("lab-big-gpu", replicas=1),
+        node_pool("lab-gpu", replicas=1),
+    ]
+    document["kubernetes"]["ec2nodeclasses"] = [node_class(name="lab-gpu")]
+    bars = [("lab-big-gpu", 100), ("lab-gpu", 10)]
+    document["kubernetes"]["configmaps"] = [
+        {"metadata": {"name": name, "namespace": "lamplighter"}, "data": {"notAfter": at(minute)}}
+        for name, minute in bars
+    ]
+
+    assert [(cause, about) for cause, about, _ in told(document)] == [("launch-barred", "lab-gpu")]
 
 
 def test_a_shortage_that_is_over_is_history() -> None:

@@ -1,10 +1,10 @@
 """What the cluster's events say about refused launches of a NodePool. A claim is gone soon after; its events stay."""
 
-import re
 from datetime import datetime
 
 from lamplighter.adapters.kubernetes.connection import Connection, Object
 from lamplighter.adapters.kubernetes.nodes import instant
+from lamplighter.domain.capacity.node_pool.claim_names import is_claim_of
 from lamplighter.domain.capacity.node_pool.evidence import LaunchEvent
 
 PATH = "/api/v1/namespaces/default/events"
@@ -13,13 +13,11 @@ PATH = "/api/v1/namespaces/default/events"
 
 def launch_events(connection: Connection, node_pool: str) -> list[LaunchEvent]:
     """The warnings about claims of a NodePool. Kubernetes keeps them for an hour."""
-    # Karpenter names a claim after its NodePool, and the API server adds five letters.
-    named = re.compile(rf"{re.escape(node_pool)}-[a-z0-9]{{5}}")
     found = connection.list(PATH, fieldSelector="involvedObject.kind=NodeClaim,type=Warning")
     return [
         LaunchEvent(_at(event), str(event.get("reason", "")), str(event.get("message", "")))
         for event in found
-        if named.fullmatch(event["involvedObject"].get("name") or "")
+        if is_claim_of(event["involvedObject"].get("name") or "", node_pool)
     ]
 
 

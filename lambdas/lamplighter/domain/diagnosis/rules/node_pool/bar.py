@@ -71,10 +71,11 @@ def _open(snapshot: Snapshot) -> Said:
 
 def _end(snapshot: Snapshot) -> datetime | None:
     """Until when new nodes may start."""
-    named = {snapshot.name, snapshot.pool}
-    for item in snapshot.listed("kubernetes", "configmaps"):
-        name = text(item, "metadata", "name")
-        ours = name in named or name.endswith(f"-{snapshot.pool}")
-        if text(item, "metadata", "namespace") == NAMESPACE and ours and KEY in doc(item, "data"):
-            return instant(item, "data", KEY)
-    return None
+    bars = {
+        text(item, "metadata", "name"): item
+        for item in snapshot.listed("kubernetes", "configmaps")
+        if text(item, "metadata", "namespace") == NAMESPACE and KEY in doc(item, "data")
+    }
+    alike = sorted((name for name in bars if name.endswith(f"-{snapshot.pool}")), key=len)
+    named = next((name for name in (snapshot.name, snapshot.pool, *alike) if name in bars), None)
+    return instant(bars[named], "data", KEY) if named is not None else None
