@@ -1,25 +1,28 @@
-"""What the cluster's events say about refused launches of a NodePool. A claim is gone soon after; its events stay."""
+"""What the cluster's events say about the claims of a NodePool: refused launches and interruptions.
+
+Such a claim is gone soon after. Its events stay for an hour.
+"""
 
 import re
 from datetime import datetime
 
 from lamplighter.adapters.kubernetes.connection import Connection, Object
 from lamplighter.adapters.kubernetes.nodes import instant
-from lamplighter.domain.capacity.node_pool.evidence import LaunchEvent
+from lamplighter.domain.capacity.node_pool.evidence import ClaimEvent
 
 PATH = "/api/v1/namespaces/default/events"
 """Events about objects without a namespace are in this one."""
 
 
-def launch_events(connection: Connection, node_pool: str) -> list[LaunchEvent]:
+def claim_events(connection: Connection, node_pool: str) -> list[ClaimEvent]:
     """The warnings about claims of a NodePool. Kubernetes keeps them for an hour."""
     # Karpenter names a claim after its NodePool, and the API server adds five letters.
     named = re.compile(rf"{re.escape(node_pool)}-[a-z0-9]{{5}}")
     found = connection.list(PATH, fieldSelector="involvedObject.kind=NodeClaim,type=Warning")
     return [
-        LaunchEvent(_at(event), str(event.get("reason", "")), str(event.get("message", "")))
+        ClaimEvent(name, _at(event), str(event.get("reason", "")), str(event.get("message", "")))
         for event in found
-        if named.fullmatch(event["involvedObject"].get("name") or "")
+        if named.fullmatch(name := str(event["involvedObject"].get("name") or ""))
     ]
 
 
