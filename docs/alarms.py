@@ -104,6 +104,10 @@ FOUND = {
         "The launch bar is open without a lease, shut under one, or the API server does not follow it. The guard moves"
         " a wrong one. Where its admission policy or binding is missing, deploy again: until then nothing opens."
     ),
+    Rule.NODE_INTERRUPTED: (
+        "EC2 takes a leased node away, and its controller starts another one. Work on the old node ends. Nobody checks"
+        " the GPUs of the new one: where that matters, close the pool and open it again."
+    ),
     Rule.GPU_OUTSIDE_POOLS: (
         "A GPU instance of the cluster belongs to no pool of the lab, such as one of another NodePool. Nothing here"
         " ends it: ask its owner, or end it with its NodePool."

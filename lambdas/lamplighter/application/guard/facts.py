@@ -76,6 +76,7 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
     facts = replace(
         facts, over_since=_over_since(guard_services, facts, state), raised_by=_raised_by(capacity, facts)
     )
+    facts = _with_interruptions(capacity, facts)
     if not (seen.existing or state.leaked_since or failsafe):
         note_nothing_runs(guard_services, facts, state)
         return facts
@@ -168,6 +169,17 @@ def _raised_by(capacity: CapacityServices, facts: PoolFacts) -> Reason | None:
     if facts.seen.controller is None or facts.staying <= facts.target.nodes:
         return None
     return capacity.see(facts.pool, {Part.LATEST}, facts.seen).raised_by
+
+
+def _with_interruptions(capacity: CapacityServices, facts: PoolFacts) -> PoolFacts:
+    """With the leased nodes that EC2 takes away. Where they cannot be read, nothing but their report is missing."""
+    if not facts.target.nodes or facts.seen.controller is None:
+        return facts
+    try:
+        return replace(facts, seen=capacity.see(facts.pool, {Part.INTERRUPTIONS}, facts.seen))
+    except (OutsideFailed, TryLater) as error:
+        _logger.warning("interruptions of pool %s are not read: %s", facts.pool, error)
+        return facts
 
 
 def _wanted_failsafe(

@@ -6,7 +6,7 @@ Each kind's implementation fills them. The guard, the meter and the steps decide
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import Enum, auto
+from enum import Enum, StrEnum, auto
 
 from lamplighter.reasons.reason import Reason
 
@@ -30,6 +30,8 @@ class Part(Enum):
     """All starts and ends that AWS remembers: the meter needs them."""
     BAR = auto()
     """Its launch bar, where the kind has one. Few functions may read it."""
+    INTERRUPTIONS = auto()
+    """Which nodes EC2 took away in the last hour, where the controller tells."""
 
 
 SIZES = frozenset({Part.SIZE, Part.MEMBERS})
@@ -161,6 +163,26 @@ class Claim:
     """Why it is not launched, where it says so."""
 
 
+class InterruptionCause(StrEnum):
+    """Why EC2 takes an instance away."""
+
+    SPOT = "spot"
+    RESERVATION = "reservation"
+    UNHEALTHY = "unhealthy"
+    STOPPED = "stopped"
+    ENDED = "ended"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Interruption:
+    """A node that its controller ended because EC2 takes its instance away."""
+
+    claim: str
+    at: datetime
+    cause: InterruptionCause
+
+
 @dataclass(frozen=True)
 class Bar:
     """A launch bar as it stands: no node starts at or after `until`, and none at all where that is None."""
@@ -194,6 +216,8 @@ class Seen:
     """None where the kind has none, or where BAR was not read."""
     claims: tuple[Claim, ...] = ()
     """The claims of a NodePool, with MEMBERS; also those without an instance."""
+    interruptions: tuple[Interruption, ...] = ()
+    """Oldest first."""
     on_demand: bool = False
     """Whether pods bring its nodes: the size is then the most that may come, and nobody waits for them."""
     raised_by: Reason | None = None

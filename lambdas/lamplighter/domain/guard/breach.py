@@ -33,6 +33,7 @@ class Rule(StrEnum):
     EXPERIMENT_OVERDUE = "experiment-overdue"
     SECOND_CLAIM = "second-claim"
     NODE_UNPROTECTED = "node-unprotected"
+    NODE_INTERRUPTED = "node-interrupted"
     LEAKED = "leaked"
     NO_LONGER_LEAKED = "no-longer-leaked"
 

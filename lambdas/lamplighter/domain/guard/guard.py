@@ -22,6 +22,7 @@ from lamplighter.domain.guard.curfew import curfew
 from lamplighter.domain.guard.experiments import experiments
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.failsafe import failsafe
+from lamplighter.domain.guard.interruptions import interruptions
 from lamplighter.domain.guard.launch_bar import launch_bar
 from lamplighter.domain.guard.leak import leak
 from lamplighter.domain.guard.leases import idle, too_long
@@ -50,6 +51,7 @@ RULES: tuple[GuardRule, ...] = (
     shortfall,
     outside,
     unprotected,
+    interruptions,
     leak,
 )
 """Every rule, most urgent first."""

@@ -5,14 +5,14 @@ import pytest
 from lamplighter.adapters.capacity.node_pool.capacity import NodePoolCapacity
 from lamplighter.adapters.capacity.node_pool.claims import ENDS_AT
 from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.domain.capacity.evidence import Bar, Part
+from lamplighter.domain.capacity.evidence import Bar, InterruptionCause, Part
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE
 from lamplighter.domain.capacity.port import Removal
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
 from tests.local.cluster.functions import Token
 from tests.local.cluster.lab import await_true, pass_time
-from tests.local.cluster.node_pool_port.controller import CLAIMS, POOLS
+from tests.local.cluster.node_pool_port.controller import CLAIMS, EVENTS, POOLS
 from tests.local.cluster.node_pool_port.stage import LAB, PATHS, NodePoolStage, install, node_pool
 from tests.unit.capacity.conformance import MINUTE, Conformance
 
@@ -123,6 +123,40 @@ def test_without_kubernetes_ec2_still_shows_what_runs(stage: NodePoolStage) -> N
     seen = stage.capacity.see("gpu", {Part.INSTANCES})
     assert len(seen.alive) == 2
     assert all(instance.controller for instance in seen.alive)
+
+
+# --- what EC2 takes away -------------------------------------------------------------------------
+
+
+def test_an_interruption_is_read_from_the_events_of_its_claim(stage: NodePoolStage) -> None:
+    before = stage.now().replace(microsecond=0)
+    for name, told in (
+        ("lab-gpu-aaaaa", "SpotInterrupted"),
+        ("lab-gpu-aaaaa", "TerminatingOnInterruption"),
+        ("lab-gpu-bbbbb", "InstanceTerminating"),
+        ("lab-gpu-other-ccccc", "TerminatingOnInterruption"),
+    ):
+        warn(stage, name, told)
+
+    [found] = stage.capacity.see("gpu", {Part.INTERRUPTIONS}).interruptions
+
+    assert (found.claim, found.cause) == ("lab-gpu-aaaaa", InterruptionCause.SPOT)
+    assert found.at >= before
+
+
+def warn(stage: NodePoolStage, claim: str, told: str) -> None:
+    """An event as Karpenter writes it."""
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"generateName": f"{claim}.", "namespace": "default"},
+        "involvedObject": {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "name": claim},
+        "type": "Warning",
+        "reason": told,
+        "message": told,
+        "lastTimestamp": f"{stage.now():%Y-%m-%dT%H:%M:%SZ}",
+    }
+    stage.kubernetes.request("POST", EVENTS, event)
 
 
 # --- a NodePool of somebody else -----------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 
 from lamplighter.domain.capacity.evidence import Claim, HealthIssue, Seen
 from lamplighter.domain.capacity.launch_cause import LaunchCause
-from lamplighter.domain.capacity.node_pool.evidence import LaunchEvent
+from lamplighter.domain.capacity.node_pool.evidence import ClaimEvent
 from lamplighter.domain.capacity.node_pool.shortage import explain
 from lamplighter.domain.capacity.port import Awaited
 from lamplighter.reasons.reason import in_english
@@ -21,11 +21,11 @@ DENIED = Claim(
 )
 
 
-def event(minutes: float, message: str) -> LaunchEvent:
-    return LaunchEvent(ORDERED + minutes * MINUTE, "InsufficientCapacityError", message)
+def event(minutes: float, message: str) -> ClaimEvent:
+    return ClaimEvent("lab-gpu-12345", ORDERED + minutes * MINUTE, "InsufficientCapacityError", message)
 
 
-def told(minutes: float, *events: LaunchEvent, seen: Seen | None = None) -> tuple[LaunchCause, str] | None:
+def told(minutes: float, *events: ClaimEvent, seen: Seen | None = None) -> tuple[LaunchCause, str] | None:
     awaited = Awaited(wanted=2, have=0, since=ORDERED, now=ORDERED + minutes * MINUTE, order=None)
     found = explain(awaited, seen or Seen("karpenter", exists=True, ordered=2), events)
     return None if found is None else (found.cause, in_english(found.reason))
@@ -79,3 +79,9 @@ def test_a_denial_counts_only_when_iam_has_settled() -> None:
 def test_silence_is_told_after_three_minutes(seen: Seen, says: str) -> None:
     assert told(2.9, seen=seen) is None
     assert told(3, seen=seen) == (LaunchCause.UNKNOWN, f"0 of 2 nodes: {says}")
+
+
+def test_an_interruption_before_the_order_is_no_refused_launch() -> None:
+    interrupted = ClaimEvent("lab-gpu-12345", ORDERED + 0.5 * MINUTE, "SpotInterrupted", "Spot interruption")
+
+    assert told(1, event(-2, QUOTA), interrupted) is None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lamplighter import clock
 from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.adapters.capacity.node_pool.claims import Claims
-from lamplighter.adapters.capacity.node_pool.events import launch_events
+from lamplighter.adapters.capacity.node_pool.events import claim_events
 from lamplighter.adapters.capacity.node_pool.launch_bar import LaunchBar
 from lamplighter.adapters.capacity.node_pool.lock import Lock
 from lamplighter.adapters.capacity.node_pool.node_pools import NodePools
@@ -19,7 +19,7 @@ from lamplighter.adapters.kubernetes.nodes import delete_by_instance
 from lamplighter.domain.capacity import kinds
 from lamplighter.domain.capacity.calls import TimedCall, timed
 from lamplighter.domain.capacity.evidence import NOW, Bar, Claim, Instance, Part, Seen
-from lamplighter.domain.capacity.node_pool import launch_bar, off_switch, probe, sizing
+from lamplighter.domain.capacity.node_pool import interruptions, launch_bar, off_switch, probe, sizing
 from lamplighter.domain.capacity.node_pool import seen as neutral
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER, NodePoolKind
 from lamplighter.domain.capacity.node_pool.roles import launching_role
@@ -79,6 +79,9 @@ class NodePoolCapacity:
             tags, subject = kinds.identity(self._lab, pool).tags, f"{self._lab.cluster_name}/{name}"
             found = self.instances.tagged(tags, subject, self._kind.started_tag)
             seen = replace(seen, instances=_by_claims(found, seen.claims, name))
+        if Part.INTERRUPTIONS in parts:
+            found_events = claim_events(self.kubernetes, name)
+            seen = replace(seen, interruptions=interruptions.interruptions(found_events))
         if Part.LATEST in parts or Part.HISTORY in parts:
             seen = replace(seen, activities=neutral.activities(seen.instances))
         return seen
@@ -148,7 +151,7 @@ class NodePoolCapacity:
         """Why fewer nodes came, by the claims' own conditions and the events about refused launches."""
         if not seen.exists or awaited.have >= awaited.wanted:
             return None
-        return explain(awaited, seen, launch_events(self.kubernetes, self._name(pool)))
+        return explain(awaited, seen, claim_events(self.kubernetes, self._name(pool)))
 
     def off_switch(self, pool: str, first: datetime, seen: Seen) -> tuple[TimedCall, ...]:  # noqa: ARG002 -- by name
         """The lab's state machine, on one rail at each instant."""

@@ -1,23 +1,26 @@
-"""What the cluster's events say about refused launches of a NodePool. A claim is gone soon after; its events stay."""
+"""What the cluster's events say about the claims of a NodePool: refused launches and interruptions.
+
+Such a claim is gone soon after. Its events stay for an hour.
+"""
 
 from datetime import datetime
 
 from lamplighter.adapters.kubernetes.connection import Connection, Object
 from lamplighter.adapters.kubernetes.nodes import instant
 from lamplighter.domain.capacity.node_pool.claim_names import is_claim_of
-from lamplighter.domain.capacity.node_pool.evidence import LaunchEvent
+from lamplighter.domain.capacity.node_pool.evidence import ClaimEvent
 
 PATH = "/api/v1/namespaces/default/events"
 """Events about objects without a namespace are in this one."""
 
 
-def launch_events(connection: Connection, node_pool: str) -> list[LaunchEvent]:
+def claim_events(connection: Connection, node_pool: str) -> list[ClaimEvent]:
     """The warnings about claims of a NodePool. Kubernetes keeps them for an hour."""
     found = connection.list(PATH, fieldSelector="involvedObject.kind=NodeClaim,type=Warning")
     return [
-        LaunchEvent(_at(event), str(event.get("reason", "")), str(event.get("message", "")))
+        ClaimEvent(name, _at(event), str(event.get("reason", "")), str(event.get("message", "")))
         for event in found
-        if is_claim_of(event["involvedObject"].get("name") or "", node_pool)
+        if is_claim_of(name := str(event["involvedObject"].get("name") or ""), node_pool)
     ]
 
 

@@ -50,9 +50,10 @@ class NodePool:
 
 
 @dataclass(frozen=True)
-class LaunchEvent:
-    """A warning about a NodeClaim: the claim itself is gone soon after a refused launch."""
+class ClaimEvent:
+    """A warning about a NodeClaim: the claim itself is gone soon after a refused launch or an interruption."""
 
+    claim: str
     at: datetime
     reason: str
     message: str

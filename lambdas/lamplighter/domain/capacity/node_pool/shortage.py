@@ -9,7 +9,8 @@ from datetime import timedelta
 
 from lamplighter.domain.capacity.evidence import Seen
 from lamplighter.domain.capacity.launch_cause import LaunchAttempt, LaunchCause, LaunchRefusal, refusals
-from lamplighter.domain.capacity.node_pool.evidence import LaunchEvent
+from lamplighter.domain.capacity.node_pool import interruptions
+from lamplighter.domain.capacity.node_pool.evidence import ClaimEvent
 from lamplighter.domain.capacity.port import Awaited
 from lamplighter.domain.capacity.shortage import Shortage, as_aws_says, of_refusal, short_of
 from lamplighter.reasons.reason import Reason, reason
@@ -22,11 +23,12 @@ CODE_STANDS = timedelta(minutes=10)
 """How long an event with EC2's code explains later ones without."""
 
 
-def explain(awaited: Awaited, seen: Seen, events: Sequence[LaunchEvent]) -> Shortage | None:
+def explain(awaited: Awaited, seen: Seen, events: Sequence[ClaimEvent]) -> Shortage | None:
     """Why fewer than the wanted nodes are there; None while the order is young and nothing has failed."""
     waited = awaited.now - awaited.since
     if awaited.have >= awaited.wanted:
         return None
+    events = [event for event in events if event.reason not in interruptions.REASONS]
     since = [event for event in _newest_first(events) if event.at >= awaited.since]
     refused = _refusal(awaited, seen, since, events)
     if refused is not None:
@@ -39,7 +41,7 @@ def explain(awaited: Awaited, seen: Seen, events: Sequence[LaunchEvent]) -> Shor
 
 
 def _refusal(
-    awaited: Awaited, seen: Seen, since: Sequence[LaunchEvent], events: Sequence[LaunchEvent]
+    awaited: Awaited, seen: Seen, since: Sequence[ClaimEvent], events: Sequence[ClaimEvent]
 ) -> LaunchRefusal | None:
     of_claims = [
         LaunchAttempt(claim.created, "Failed", claim.trouble.text) for claim in seen.claims if claim.trouble
@@ -53,7 +55,7 @@ def _refusal(
     return named[0] if named else None
 
 
-def _of_unknown(awaited: Awaited, seen: Seen, since: Sequence[LaunchEvent]) -> Reason:
+def _of_unknown(awaited: Awaited, seen: Seen, since: Sequence[ClaimEvent]) -> Reason:
     """What Karpenter says, where no rule knows the cause."""
     if seen.ordered < awaited.wanted:
         return reason("pool.short.size-stands", desired=seen.ordered)
@@ -67,14 +69,14 @@ def _of_unknown(awaited: Awaited, seen: Seen, since: Sequence[LaunchEvent]) -> R
     return reason("pool.short.silent", minutes=minutes)
 
 
-def _inner(event: LaunchEvent) -> LaunchAttempt:
+def _inner(event: ClaimEvent) -> LaunchAttempt:
     """Without Karpenter's own words, which call a quota a shortage as well."""
     return LaunchAttempt(event.at, "Failed", event.message.partition(KARPENTERS_WORDS)[2] or event.message)
 
 
-def _attempt(event: LaunchEvent) -> LaunchAttempt:
+def _attempt(event: ClaimEvent) -> LaunchAttempt:
     return LaunchAttempt(event.at, "Failed", event.message)
 
 
-def _newest_first(events: Sequence[LaunchEvent]) -> list[LaunchEvent]:
+def _newest_first(events: Sequence[ClaimEvent]) -> list[ClaimEvent]:
     return sorted(events, key=lambda event: event.at, reverse=True)
