@@ -44,7 +44,9 @@ class AutoModeDay(LabDay):
         tags = identity(self.lab, self.pool.name).tags
         filters = [{"Name": f"tag:{key}", "Values": [value]} for key, value in tags.items()]
         states = {"Name": "instance-state-name", "Values": [*LIVE, "stopped"]}
-        reservations = self.api("ec2").describe_instances(Filters=[*filters, states])["Reservations"]
+        reservations = self.api("ec2").describe_instances(
+            Filters=[*filters, states], IncludeManagedResources=True
+        )["Reservations"]
         return [one for each in reservations for one in each["Instances"]]
 
     def nodes(self) -> list[dict[str, Any]]:

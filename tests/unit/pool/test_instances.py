@@ -3,13 +3,17 @@
 from datetime import UTC, datetime
 
 import boto3
+import botocore
 import pytest
 from botocore.stub import Stubber
 
+from docs.generate import ROOT
 from lamplighter.adapters.aws.capacity.instances import Instances
 
 LAUNCHED = datetime(2026, 12, 1, 8, 0, tzinfo=UTC)
 ENDED = datetime(2026, 12, 1, 8, 20, 18, tzinfo=UTC)
+
+POOL = {"eks:kubernetes-node-pool-name": "lab-gpu", "eks:eks-cluster-name": "lab"}
 
 
 @pytest.mark.parametrize(
@@ -33,3 +37,34 @@ def test_an_instance_has_cost_until_its_termination_began(state: str, ended: dat
         stub.add_response("describe_instances", {"Reservations": [{"Instances": [instance]}]})
         (found,) = Instances(ec2).tagged({"eks:nodegroup-name": "lab-ng-gpu"}, "lab/lab-ng-gpu")
     assert found.ended == ended
+
+
+def test_every_list_asks_for_the_instances_that_ec2_hides() -> None:
+    """Those of EKS Auto Mode: a list without them would prove zero while they bill."""
+    ec2 = boto3.client("ec2", region_name="ap-northeast-2")
+
+    def asked(tags: dict[str, str]) -> dict[str, object]:
+        filters = [{"Name": f"tag:{key}", "Values": [value]} for key, value in tags.items()]
+        return {"Filters": filters, "IncludeManagedResources": True}
+
+    of_cluster = [{"kubernetes.io/cluster/lab": "owned"}, {"eks:eks-cluster-name": "lab"}]
+    hidden = {"InstanceId": "i-0abc", "LaunchTime": LAUNCHED, "State": {"Name": "running"}}
+    with Stubber(ec2) as stub:
+        for tags in (POOL, *of_cluster):
+            answer = {"Reservations": [{"Instances": [hidden]}]}
+            stub.add_response("describe_instances", answer, asked(tags))
+        pool = Instances(ec2).tagged(POOL, "lab/lab-gpu")
+        cluster = Instances(ec2).of_cluster("lab")
+
+    assert [instance.id for instance in pool] == [instance.id for instance, _ in cluster] == ["i-0abc"]
+
+
+def test_the_parameter_is_one_that_the_locked_sdk_knows() -> None:
+    """The layer brings the SDK of lambdas/requirements.txt, so Lambda's own, which may be older, is not used."""
+    locked = (ROOT / "lambdas/requirements.txt").read_text("utf-8")
+    model = boto3.client("ec2", region_name="ap-northeast-2").meta.service_model
+    asked = model.operation_model("DescribeInstances").input_shape
+
+    assert f"botocore=={botocore.__version__} " in locked
+    assert asked is not None
+    assert "IncludeManagedResources" in asked.members
