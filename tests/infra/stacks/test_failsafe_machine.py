@@ -97,6 +97,12 @@ def test_every_call_orders_zero_or_denies_or_ends_or_reads() -> None:
         assert statement["Effect"] == "Deny"
 
 
+@pytest.mark.parametrize("state", ["Instances", "MoreInstances"])
+def test_a_look_asks_for_the_instances_of_auto_mode_which_ec2_hides(state: str) -> None:
+    assert states()[state]["Parameters"]["IncludeManagedResources"] is True
+    assert "IncludeManagedResources" not in states((KARPENTER, SECOND, UNLOCKED))[state]["Parameters"]
+
+
 def test_no_function_takes_part() -> None:
     assert not [name for name, state in tasks(states()) if "lambda" in state["Resource"]]
 
