@@ -5,6 +5,7 @@ No function of ours is there, and no controller either: a test plays it where it
 
 import base64
 import json
+from contextlib import suppress
 from datetime import UTC
 from functools import partial
 
@@ -24,7 +25,15 @@ from local.kubernetes.aws_identities import AwsIdentities
 from local.kubernetes.token_webhook import bind_access_policy
 from stacks.charts.kept import karpenter_crd_chart
 from tests import failsafe_machine
-from tests.failsafe_machine import AUTO_MODE, CONTROL_PLANE, CONTROLLER, KARPENTER, SECOND, UNLOCKED
+from tests.failsafe_machine import (
+    AUTO_MODE,
+    BOUNDARIES,
+    CONTROL_PLANE,
+    CONTROLLER,
+    KARPENTER,
+    SECOND,
+    UNLOCKED,
+)
 from tests.local.cluster.lab import await_true
 from tests.local.cluster.test_token_webhook import CLUSTER, REGION, cluster_of
 from tests.local.conftest import Aws
@@ -89,6 +98,19 @@ class Account:
     @property
     def _backend(self) -> EC2Backend:
         return ec2_backends["123456789012"][REGION]
+
+    def bound(self, role: str, *, on: bool = True) -> None:
+        """Whether the role has the boundary that the lab gives it."""
+        if not on:
+            self.aws.call("iam", "delete_role_permissions_boundary", RoleName=role)
+            return
+        name = failsafe_machine.NAMES.policy(BOUNDARIES[role])
+        arn = f"arn:aws:iam::123456789012:policy/{name}"
+        launches = [{"Effect": "Allow", "Action": "ec2:*", "Resource": "*"}]
+        document = json.dumps({"Version": "2012-10-17", "Statement": launches})
+        with suppress(ClientError):  # it is there
+            self.aws.call("iam", "create_policy", PolicyName=name, PolicyDocument=document)
+        self.aws.call("iam", "put_role_permissions_boundary", RoleName=role, PermissionsBoundary=arn)
 
     def protect(self, instance: str, *, on: bool) -> None:
         """Whether EC2 refuses to end an instance."""
@@ -236,8 +258,9 @@ def a_day(kubernetes, clock, control_plane, seen_from_outside, tmp_path_factory)
     account = Account(aws, kubernetes, seen_from_outside.endpoint, authority)
     account.api_server(up=True)
     cluster_of(aws)
-    for role in (CONTROLLER, CONTROL_PLANE):
+    for role in BOUNDARIES:
         aws.role(role)
+        account.bound(role)
     around = embedded.around
     session = boto3.Session(around.access_key_id, around.secret_access_key, region_name=REGION)
     bind = partial(bind_access_policy, kubernetes)
@@ -358,6 +381,17 @@ def test_without_a_known_role_instances_end_without_a_lock(account):
 
     assert (ended["status"], account.running()) == ("SUCCEEDED", set())
     assert "Lock" not in account.steps(ended)
+
+
+def test_a_role_that_has_lost_its_boundary_is_not_written_to_and_the_instances_end(account):
+    account.run_instances(KARPENTER.node_pool, 1)
+    account.bound(CONTROLLER, on=False)
+
+    ended = account.ends("gpu", "ec2")
+    account.bound(CONTROLLER)
+
+    assert (ended["status"], account.running(), account.lock()) == ("SUCCEEDED", set(), None)
+    assert {"Lock", "EndOne"} <= set(account.steps(ended))
 
 
 def test_a_pool_at_zero_is_not_locked(account):
