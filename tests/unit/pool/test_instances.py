@@ -9,6 +9,7 @@ from botocore.stub import Stubber
 
 from docs.generate import ROOT
 from lamplighter.adapters.aws.capacity.instances import Instances
+from tests.unit.lab_on_moto import IMAGE, LabOnMoto
 
 LAUNCHED = datetime(2026, 12, 1, 8, 0, tzinfo=UTC)
 ENDED = datetime(2026, 12, 1, 8, 20, 18, tzinfo=UTC)
@@ -68,3 +69,23 @@ def test_the_parameter_is_one_that_the_locked_sdk_knows() -> None:
     assert f"botocore=={botocore.__version__} " in locked
     assert asked is not None
     assert "IncludeManagedResources" in asked.members
+
+
+def test_an_instance_that_lost_its_node_pool_s_tag_is_still_seen_by_the_cluster_s(lab: LabOnMoto) -> None:
+    """A person may change the tags of instances, also on Auto Mode: the guard then reports it as outside the pools."""
+    tags = [{"Key": key, "Value": value} for key, value in POOL.items()]
+    ec2 = boto3.client("ec2")
+    [made] = ec2.run_instances(
+        ImageId=IMAGE,
+        InstanceType="g5.xlarge",
+        MinCount=1,
+        MaxCount=1,
+        TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],  # type: ignore[list-item]
+    )["Instances"]
+    seen = Instances()
+    assert [one.id for one in seen.tagged(POOL, "lab/lab-gpu")] == [made["InstanceId"]]
+
+    ec2.delete_tags(Resources=[made["InstanceId"]], Tags=[{"Key": "eks:kubernetes-node-pool-name"}])
+
+    assert seen.tagged(POOL, "lab/lab-gpu") == ()
+    assert [(one.id, one.type) for one, _ in seen.of_cluster("lab")] == [(made["InstanceId"], "g5.xlarge")]
