@@ -16,6 +16,7 @@ from lamplighter.domain.gpu import dcgm_exporter, device_plugin
 from lamplighter.domain.gpu.sharing import chart_values
 from lamplighter.lab.model import Lab
 from stacks.constructs.cluster.add_ons import AddOns
+from stacks.constructs.cluster.auto_mode import AutoModeRole
 from stacks.constructs.cluster.control_plane import ControlPlane
 from stacks.constructs.cluster.efa_group import EfaGroup
 from stacks.constructs.cluster.kubectl import Kubectl
@@ -83,7 +84,11 @@ class ClusterStack(Stack):
             admins=lab.admins,
             log_retention=LOG_RETENTION,
             windows=cluster.has_windows,
-            auto_mode_role=names.role(CONTROL_PLANE) if cluster.has_auto_mode else None,
+            auto_mode=(
+                AutoModeRole(names.role(CONTROL_PLANE), names.policy(CONTROL_PLANE))
+                if cluster.has_auto_mode
+                else None
+            ),
         )
         if not lab.admins:
             Annotations.of(self).add_info(

@@ -46,6 +46,9 @@ class Names:
         """Managed policies are global like roles; their names may have 128 characters."""
         return f"{self.lab}-{self.region}-{purpose}"
 
+    def policy_arn(self, purpose: str) -> str:
+        return f"arn:{Aws.PARTITION}:iam::{Aws.ACCOUNT_ID}:policy/{self.policy(purpose)}"
+
     def arn(self, service: str, resource: str) -> str:
         """The ARN of something of ours in the lab's region."""
         return f"arn:{Aws.PARTITION}:{service}:{self.region}:{Aws.ACCOUNT_ID}:{resource}"

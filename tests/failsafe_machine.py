@@ -18,11 +18,19 @@ REGION, ACCOUNT, LAB, CLUSTER = "ap-northeast-2", "123456789012", "gpu-lab", "gp
 NAMES = Names(lab=LAB, region=REGION, cluster=CLUSTER)
 CONTROLLER, CONTROL_PLANE = NAMES.role("karpenter"), NAMES.role("control-plane")
 
-KARPENTER = EndedPool("gpu", "gpu-lab-gpu", "karpenter", CLUSTER, CONTROLLER)
-SECOND = EndedPool("big", "gpu-lab-big", "karpenter", CLUSTER, CONTROLLER)
+BOUNDARIES = {CONTROLLER: "karpenter", CONTROL_PLANE: "control-plane"}
+"""The purposes of the boundaries of these roles, which are the lab's."""
+
+
+def _pool(name: str, kind: str, role: str, *, may_switch_off: bool = False) -> EndedPool:
+    return EndedPool(name, f"gpu-lab-{name}", kind, CLUSTER, role, may_switch_off, BOUNDARIES[role])
+
+
+KARPENTER = _pool("gpu", "karpenter", CONTROLLER)
+SECOND = _pool("big", "karpenter", CONTROLLER)
 UNLOCKED = EndedPool("theirs", "their-gpus", "karpenter", CLUSTER, None)
-AUTO_MODE = EndedPool("auto", "gpu-lab-auto", "auto-mode", CLUSTER, CONTROL_PLANE)
-SWITCHED_OFF = EndedPool("last", "gpu-lab-last", "auto-mode", CLUSTER, CONTROL_PLANE, may_switch_off=True)
+AUTO_MODE = _pool("auto", "auto-mode", CONTROL_PLANE)
+SWITCHED_OFF = _pool("last", "auto-mode", CONTROL_PLANE, may_switch_off=True)
 POOLS = (KARPENTER, SECOND, UNLOCKED, AUTO_MODE, SWITCHED_OFF)
 
 

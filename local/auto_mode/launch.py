@@ -16,13 +16,13 @@ from local.auto_mode.node_class import Resolved
 from local.aws import iam
 from local.aws.api.own_services import Document
 from local.aws.api.service_context import ServiceContext
-from local.aws.ec2 import managed_instances, prices
+from local.aws.ec2 import prices
 from local.aws.ec2.ec2 import end
 from local.kubernetes.api import Object
 
 EKS = iam.Service("eks.amazonaws.com")
 POOL, CLASS = "eks:kubernetes-node-pool-name", "eks:kubernetes-node-class-name"
-CLUSTER, LAUNCHED = "eks:eks-cluster-name", "aws:ec2:managed-launch"
+CLUSTER = "eks:eks-cluster-name"
 #: karpenter-provider-aws, pkg/errors/errors.go: what counts as a shortage.
 SHORTAGES = frozenset(
     {
@@ -105,6 +105,8 @@ class Launcher:
             "ImageId": self._image(overrides[0]["InstanceType"]),
             "IamInstanceProfile": {"Name": resolved.profile},
             **_network(resolved),
+            # Only EKS ends the instance, and EC2 hides it (local/aws/ec2/managed_instances.py).
+            "Operator": {"Principal": EKS.principal},
             "MetadataOptions": {"HttpTokens": "required", "HttpPutResponseHopLimit": 1},
         }
         self._call(
@@ -144,11 +146,10 @@ class Launcher:
         return self._context.call("ec2", operation, request, role=role, by=EKS, session_tags=of_session)
 
     def _taken(self, cluster: Document, instance: str, capacity: str) -> Launched:
-        """Marks the instance as EKS's own: only EKS ends it from now on."""
+        """Tags the instance as the cluster's."""
         backend = ec2_backends[self._context.account_id][self._context.region]
         known: Instance = backend.get_instance(instance)
-        known.add_tags({LAUNCHED: "true", f"kubernetes.io/cluster/{cluster['name']}": "owned"})
-        managed_instances.take(known, EKS.principal)
+        known.add_tags({f"kubernetes.io/cluster/{cluster['name']}": "owned"})
         return Launched(
             instance=instance,
             instance_type=known.instance_type,

@@ -95,7 +95,9 @@ class Outside:
             Filters=[
                 {"Name": f"tag:{pool.kind.tag}", "Values": [pool.nodegroup]},
                 {"Name": "instance-state-name", "Values": list(LIVE)},
-            ]
+            ],
+            # EC2 hides the instances of EKS Auto Mode from any other list.
+            IncludeManagedResources=True,
         )
         return tuple(
             sorted(found["InstanceId"] for group in reply["Reservations"] for found in group["Instances"])

@@ -21,11 +21,11 @@ def accept_in_template(resource: IConstruct, rule: str, reason: str) -> None:
     Validations.of(resource).acknowledge(Acknowledgment(id=TEMPLATE + rule, reason=reason))
 
 
-def accept_wildcard(resource: IConstruct, arn: str, reason: str) -> None:
-    """Accepts a `*` in a resource of a policy. Raises ValueError for an empty reason."""
+def accept_wildcard(resource: IConstruct, named: str, reason: str, *, what: str = "Resource") -> None:
+    """Accepts a `*` in a resource of a policy, or in an action. Raises ValueError for an empty reason."""
     if not reason:
-        raise ValueError(f"a resource with a wildcard needs a reason: {arn}")
-    accept(resource, f"IAM5[Resource::{_as_the_check_writes(Stack.of(resource).resolve(arn))}]", reason)
+        raise ValueError(f"a statement with a wildcard needs a reason: {named}")
+    accept(resource, f"IAM5[{what}::{_as_the_check_writes(Stack.of(resource).resolve(named))}]", reason)
 
 
 def accept_managed_policies(resource: IConstruct, policies: Mapping[str, str]) -> None:

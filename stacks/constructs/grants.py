@@ -1,4 +1,7 @@
-"""An IAM statement of ours, and a policy of several; cdk-nag's finding about a `*` is accepted with the reason."""
+"""An IAM statement of ours, and a policy of several: a role's own, or its permissions boundary.
+
+cdk-nag's finding about a `*` is accepted with the reason.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,21 +25,41 @@ class Grants:
 def give(scope: Construct, construct_id: str, role: iam.IRole, leaves: Iterable[Grants]) -> iam.Policy:
     """Gives a role these statements, as one inline policy."""
     leaves = list(leaves)
-    policy = iam.Policy(
+    policy = iam.Policy(scope, construct_id, roles=[role], statements=_statements(leaves))
+    _accept_wildcards(policy, leaves)
+    return policy
+
+
+def boundary(
+    scope: Construct, construct_id: str, *, name: str, description: str, leaves: Iterable[Grants]
+) -> iam.ManagedPolicy:
+    """A permissions boundary: no policy can give a role that has it more than these statements."""
+    leaves = list(leaves)
+    policy = iam.ManagedPolicy(
         scope,
         construct_id,
-        roles=[role],
-        statements=[
-            iam.PolicyStatement(
-                actions=list(leave.actions),
-                resources=list(leave.resources),
-                conditions=dict(leave.conditions),
-            )
-            for leave in leaves
-        ],
+        managed_policy_name=name,
+        description=description,
+        statements=_statements(leaves),
     )
+    _accept_wildcards(policy, leaves)
+    return policy
+
+
+def _statements(leaves: Iterable[Grants]) -> list[iam.PolicyStatement]:
+    return [
+        iam.PolicyStatement(
+            actions=list(leave.actions), resources=list(leave.resources), conditions=dict(leave.conditions)
+        )
+        for leave in leaves
+    ]
+
+
+def _accept_wildcards(policy: Construct, leaves: Iterable[Grants]) -> None:
     for leave in leaves:
         for resource in leave.resources:
             if "*" in resource:
                 accept_wildcard(policy, resource, leave.wide)
-    return policy
+        for action in leave.actions:
+            if "*" in action:
+                accept_wildcard(policy, action, leave.wide, what="Action")

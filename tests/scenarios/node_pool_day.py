@@ -58,7 +58,10 @@ class NodePoolDay(LabDay):
         """The same, with all that EC2 says of them."""
         filters = [{"Name": f"tag:{key}", "Values": [value]} for key, value in self.tags.items()]
         states = {"Name": "instance-state-name", "Values": [*LIVE, "stopped"]}
-        reservations = self.api("ec2").describe_instances(Filters=[*filters, states])["Reservations"]
+        # EC2 hides the instances of Auto Mode from a list that does not ask for them.
+        reservations = self.api("ec2").describe_instances(
+            Filters=[*filters, states], IncludeManagedResources=True
+        )["Reservations"]
         return [one for each in reservations for one in each["Instances"]]
 
     def nodes(self) -> list[dict[str, Any]]:

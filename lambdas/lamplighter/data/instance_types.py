@@ -22,6 +22,8 @@ class InstanceType:
     model: str
     efa: int = 0
     """How many EFA network interfaces it has."""
+    first_efa_card: int = 0
+    """The network card with the first of them; each further card has one."""
 
 
 @cache
@@ -41,6 +43,7 @@ def _gpu_types() -> dict[str, InstanceType]:
             int(row["gpus"]),
             str(row["model"]),
             int(row.get("efa", 0)),
+            int(row.get("first_efa_card", 0)),
         )
         for name, row in _document()["types"].items()
     }

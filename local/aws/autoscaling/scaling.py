@@ -154,7 +154,8 @@ class Scaling:
     def running(self) -> list[str]:
         """The types of all instances that EC2 counts."""
         alive = {"Name": "instance-state-name", "Values": ["pending", "running"]}
-        reservations = self._service_context.call("ec2", "describe_instances", {"Filters": [alive]})
+        asked = {"Filters": [alive], "IncludeManagedResources": True}
+        reservations = self._service_context.call("ec2", "describe_instances", asked)
         return [i["InstanceType"] for r in reservations["Reservations"] for i in r["Instances"]]
 
     def _run_instance(self, group: Group, subnet: str) -> str:

@@ -17,6 +17,7 @@ from moto.iam.models import iam_backends
 from local.aws.api.own_services import Document
 from local.aws.authorization.launches import tags_by_kind
 from local.aws.ec2.launch_refusal import LaunchRefusal
+from local.aws.ec2.managed_instances import LAUNCHED, take
 
 Tags = dict[str, str]
 _KINDS_OF_EFA = frozenset({"efa", "efa-only"})
@@ -84,6 +85,8 @@ def launch(backend: EC2Backend, choice: Choice, fleet: str, asked: Mapping[str, 
     """Starts the instance."""
     merged, tags = choice.merged, choice.tags(asked)
     interfaces = _interfaces(merged)
+    operator = (merged.get("Operator") or {}).get("Principal")
+    managed = {LAUNCHED: "true"} if operator else {}
     reservation = backend.run_instances(
         merged["ImageId"],
         1,
@@ -102,9 +105,11 @@ def launch(backend: EC2Backend, choice: Choice, fleet: str, asked: Mapping[str, 
         metadata_options=merged.get("MetadataOptions") or {},
         block_device_mappings=_disks(merged),
         instance_market_options={},
-        tags={kind: tags.get(kind, {}) for kind in ("instance", "volume")},
+        tags={"instance": tags.get("instance", {}) | managed, "volume": tags.get("volume", {})},
     )
     [instance] = reservation.instances
+    if operator:
+        take(instance, operator)
     template = choice.template.template
     instance.add_tags(
         {

@@ -33,7 +33,10 @@ class NetworkPaths:
         )
 
     def _instances(self, *identities: str) -> list[Document]:
-        asked = {"Filters": [{"Name": "instance-id", "Values": list(identities)}]}
+        asked = {
+            "Filters": [{"Name": "instance-id", "Values": list(identities)}],
+            "IncludeManagedResources": True,
+        }
         found = self._service_context.call("ec2", "describe_instances", asked)
         return [one for reservation in found["Reservations"] for one in reservation["Instances"]]
 

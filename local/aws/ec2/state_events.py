@@ -8,9 +8,12 @@ import json
 import uuid
 from datetime import timedelta
 
+from moto.ec2.models import ec2_backends
+
 from local.aws.api.own_services import Document
 from local.aws.api.service_context import ServiceContext
 from local.aws.ec2.ec2 import end
+from local.aws.ec2.managed_instances import is_managed
 from local.aws.timers import Timers
 
 #: EC2 ends a spot instance so long after its warning.
@@ -27,7 +30,10 @@ class StateEvents:
         self._timers = timers
 
     def instance_changed(self, instance: str, state: str) -> None:
-        """Called by EC2."""
+        """Called by EC2, which tells nobody of an instance that it hides."""
+        known = ec2_backends[self._context.account_id][self._context.region].get_instance_by_id(instance)
+        if known is not None and is_managed(known):
+            return
         detail = {"instance-id": instance, "state": state}
         self._tell("aws.ec2", "EC2 Instance State-change Notification", instance, detail)
 

@@ -13,7 +13,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from stacks.constructs.accepted import accept_managed_policies
-from stacks.constructs.cluster.auto_mode import OF_AUTO_MODE, switched_on, trusted
+from stacks.constructs.cluster.auto_mode import OF_AUTO_MODE, AutoModeRole, bound, switched_on, trusted
 
 ADMIN_POLICY = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 POLICIES = {"AmazonEKSClusterPolicy": "EKS requires this policy on a cluster's role."}
@@ -24,7 +24,7 @@ OF_WINDOWS = {
 
 
 class ControlPlane(Construct):
-    """The cluster and the resources of its control plane. With a name of its role, EKS Auto Mode is on."""
+    """The cluster and the resources of its control plane. With names for its role, EKS Auto Mode is on."""
 
     def __init__(
         self,
@@ -41,17 +41,17 @@ class ControlPlane(Construct):
         admins: Sequence[str],
         log_retention: logs.RetentionDays,
         windows: bool = False,
-        auto_mode_role: str | None = None,
+        auto_mode: AutoModeRole | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        auto_mode = auto_mode_role is not None
         policies = {**POLICIES, **(OF_WINDOWS if windows else {}), **(OF_AUTO_MODE if auto_mode else {})}
         service: iam.IPrincipal = iam.ServicePrincipal("eks.amazonaws.com")
         role = iam.Role(
             self,
             "Role",
             # The failsafe names the role that launches Auto Mode's nodes.
-            role_name=auto_mode_role,
+            role_name=auto_mode.name if auto_mode else None,
+            permissions_boundary=bound(self, auto_mode) if auto_mode else None,
             assumed_by=trusted(service) if auto_mode else service,
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name(name) for name in policies],
         )

@@ -29,7 +29,7 @@ def definition(lab: str, cluster: str, pools: Sequence[EndedPool]) -> State:
         ),
         **kubernetes_rail(cluster),
         **ec2_rail(cluster),
-        **looking(),
+        **looking(hidden=not all(pool.ends_in_ec2 for pool in pools)),
         "UnknownPool": {"Type": "Fail", "Error": "UnknownPool", "Cause": "The lab has no such pool"},
         "UnknownRail": {"Type": "Fail", "Error": "UnknownRail", "Cause": "There is no such rail"},
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lamplighter.domain.capacity.node_pool import lock
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, CLUSTER_TAG, KARPENTER
 from lamplighter.domain.capacity.node_pool.off_switch import may_switch_off
-from lamplighter.domain.capacity.node_pool.roles import launching_role
+from lamplighter.domain.capacity.node_pool.roles import launching_boundary, launching_role
 from lamplighter.lab.model import Lab
 
 LEFT = ("pending", "running", "shutting-down", "stopping", "stopped")
@@ -26,6 +26,8 @@ class EndedPool:
     locked: str | None
     """The name of the role that launches its instances; None where the lab does not know it: then there is no lock."""
     may_switch_off: bool = False
+    boundary: str | None = None
+    """The purpose of that role's permissions boundary; None where the role is not the lab's."""
 
     @property
     def pool_tag(self) -> str:
@@ -74,6 +76,7 @@ def ended_pools(lab: Lab) -> list[EndedPool]:
             cluster=lab.cluster_name,
             locked=launching_role(lab, pool),
             may_switch_off=may_switch_off(lab, pool),
+            boundary=launching_boundary(lab, pool),
         )
         for pool in lab.node_pools
     ]

@@ -29,9 +29,15 @@ LOCKED = "$.locked"
 ACT, EACH, ENOUGH = "Act", "EndEach", "Enough"
 
 
-def looking() -> dict[str, State]:
-    """The states of a look. They go on to `Act`, and end in `Zero`, `LeftToTheNext` or `Leaked`."""
-    more = {"NextToken.$": "$.page.next[0]"}
+def looking(*, hidden: bool) -> dict[str, State]:
+    """The states of a look. They go on to `Act`, and end in `Zero`, `LeftToTheNext` or `Leaked`.
+
+    `hidden` says that instances of EKS Auto Mode may be among the pools'. EC2 leaves them out of a list that does not
+    ask for them (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/amazon-ec2-managed-instances.html), which would
+    end every look in `Zero`. Without such pools the parameter is left out: it is younger than the others.
+    """
+    every: dict[str, object] = {"IncludeManagedResources": True} if hidden else {}
+    more = {**every, "NextToken.$": "$.page.next[0]"}
     return {
         LOOK: values({"then": "act", "round": 0, "some": False}, "$.look", "Instances"),
         WATCH: values({"then": "watch", "round": 0, "some": False}, "$.look", "Wait"),
@@ -47,7 +53,7 @@ def looking() -> dict[str, State]:
             "ResultPath": "$.look",
             "Next": "Instances",
         },
-        "Instances": _described({}, "What is left of the pool, by its tags"),
+        "Instances": _described(every, "What is left of the pool, by its tags"),
         "MoreInstances": _described(more, "The next page of it"),
         "Found": choice([is_there("$.page.ids[0]") | {"Next": "Some"}], "Pages"),
         "Some": values(True, "$.look.some", "Then"),

@@ -15,13 +15,13 @@ from constructs import Construct
 
 from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
 from lamplighter.lab.model import Lab
-from stacks.constructs.accepted import accept, accept_wildcard
+from stacks.constructs.accepted import accept
 from stacks.constructs.channels import Channels
 from stacks.constructs.failed_runs import page_failed_runs
 from stacks.constructs.failsafe.definition import definition
 from stacks.constructs.failsafe.ended_pool import EndedPool, ended_pools
 from stacks.constructs.failsafe.rights import rights
-from stacks.constructs.grants import give
+from stacks.constructs.grants import boundary, give
 from stacks.names import Names
 
 ROLE = "failsafe-machine"
@@ -61,28 +61,19 @@ class FailsafeMachine(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         granted = rights(names, pools)
-        boundary = iam.ManagedPolicy(
+        held = boundary(
             self,
             "Boundary",
-            managed_policy_name=names.policy(ROLE),
+            name=names.policy(ROLE),
             description=f"The most that the failsafe of {names.lab} may ever do",
-            statements=[
-                iam.PolicyStatement(
-                    actions=list(one.actions), resources=list(one.resources), conditions=dict(one.conditions)
-                )
-                for one in granted
-            ],
+            leaves=granted,
         )
-        for one in granted:
-            for resource in one.resources:
-                if "*" in resource:
-                    accept_wildcard(boundary, resource, one.wide)
         role = iam.Role(
             self,
             "Role",
             role_name=names.role(ROLE),
             assumed_by=iam.ServicePrincipal("states.amazonaws.com"),
-            permissions_boundary=boundary,
+            permissions_boundary=held,
             description=f"What the state machine {names.workflow(MACHINE)} may do",
         )
         policy = give(self, "RolePermissions", role, granted)

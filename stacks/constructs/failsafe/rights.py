@@ -1,6 +1,8 @@
 """What the role of the failsafe's machine may do: end instances of its pools, and deny their launches; nothing else.
 
-A permissions boundary holds the role to the same statements, since one of them writes a policy of another role.
+A permissions boundary holds the role to the same statements. One of them writes a policy of another role, and IAM
+cannot limit what that policy says. So a role of the lab has a boundary of its own, without which the machine may not
+write to it: whatever it writes can only narrow. A role that the lab adopts has the boundary that its owner gave it.
 """
 
 from collections.abc import Sequence
@@ -32,9 +34,7 @@ def rights(names: Names, pools: Sequence[EndedPool]) -> list[Grants]:
                 wide="Instances come and go; the condition on the controller's tags names their pools.",
             )
         )
-    locked = sorted({pool.locked for pool in pools if pool.locked is not None})
-    if locked:
-        granted.append(Grants(["iam:PutRolePolicy"], [names.any_role_arn(role) for role in locked]))
+    granted += _locking(names, pools)
     if any(pool.may_switch_off for pool in pools):
         off = {
             f"eks:{part}Enabled": "false"
@@ -42,3 +42,15 @@ def rights(names: Names, pools: Sequence[EndedPool]) -> list[Grants]:
         }
         granted.append(Grants(["eks:UpdateClusterConfig"], [names.cluster_arn], {"Bool": off}))
     return granted
+
+
+def _locking(names: Names, pools: Sequence[EndedPool]) -> list[Grants]:
+    locked = {(pool.locked, pool.boundary) for pool in pools if pool.locked is not None}
+    return [
+        Grants(
+            ["iam:PutRolePolicy"],
+            [names.any_role_arn(role)],
+            {"StringEquals": {"iam:PermissionsBoundary": names.policy_arn(boundary)}} if boundary else {},
+        )
+        for role, boundary in sorted(locked, key=str)
+    ]

@@ -1,8 +1,14 @@
 """Rules that start the guard when an instance of a NodePool may have started or ended.
 
-EC2's own event has no tags, so the first rule hears of every instance of the account and region. The second one needs a
+EC2's own event has no tags, so the first rule hears of every instance of the account and region. EC2 sends none about
+the instances of EKS Auto Mode, which it hides, so only a lab with Karpenter has this rule
+(https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/amazon-ec2-managed-instances.html). The second one needs a
 CloudTrail trail. The controller's own launches count too: it launches whatever a NodePool asks for, with a lease or
 without one. Without events the sweep finds the same within five minutes.
+
+AWS documents no form of CreateFleet in CloudTrail. The pattern has the form of records that users of Karpenter
+published (https://github.com/aws/karpenter-provider-aws/issues/5850,
+https://github.com/kubernetes-sigs/karpenter/issues/2813). No record of Auto Mode is known.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,29 +17,31 @@ from aws_cdk import aws_events as events
 from constructs import Construct
 
 from lamplighter.domain.capacity.kinds import identity
+from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.lab.model import Lab
 from stacks.names import Names
 
 
 class NodePoolRules(Construct):
-    """Two rules with one target."""
+    """Rules with one target: the instances of Karpenter, and launches by the tags of each kind."""
 
     def __init__(
         self, scope: Construct, construct_id: str, *, lab: Lab, names: Names, target: events.IRuleTarget
     ) -> None:
         super().__init__(scope, construct_id)
-        events.Rule(
-            self,
-            "States",
-            rule_name=f"{names.lab}-instance-states",
-            description="EC2 starts or ended an instance, which may be one of a NodePool",
-            event_pattern=events.EventPattern(
-                source=["aws.ec2"],
-                detail_type=["EC2 Instance State-change Notification"],
-                detail={"state": ["pending", "terminated"]},
-            ),
-            targets=[target],
-        )
+        if any(lab.pools[pool].kind == KARPENTER.code for pool in lab.node_pools):
+            events.Rule(
+                self,
+                "States",
+                rule_name=f"{names.lab}-instance-states",
+                description="EC2 starts or ended an instance, which may be one of a NodePool",
+                event_pattern=events.EventPattern(
+                    source=["aws.ec2"],
+                    detail_type=["EC2 Instance State-change Notification"],
+                    detail={"state": ["pending", "terminated"]},
+                ),
+                targets=[target],
+            )
         for number, (key, node_pools) in enumerate(_tags(lab).items()):
             events.Rule(
                 self,

@@ -16,7 +16,7 @@ from lamplighter.lab.model import Lab
 from stacks.charts.kept import karpenter_chart, karpenter_crd_chart
 from stacks.constructs.cluster.kubectl import Kubectl
 from stacks.constructs.cluster.workload_identity import pods_of
-from stacks.constructs.grants import give
+from stacks.constructs.grants import boundary, give
 from stacks.constructs.karpenter.controller_rights import controller_rights
 from stacks.constructs.karpenter.interruption import Interruption
 from stacks.names import Names
@@ -47,15 +47,23 @@ class KarpenterInstallation(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         interruption = Interruption(self, "Interruption", names=names)
+        rights = controller_rights(
+            names, queue_arn=interruption.queue.queue_arn, node_role_arns=node_role_arns
+        )
         role = iam.Role(
             self,
             "Role",
             role_name=names.role(CONTROLLER),
             assumed_by=pods_of(NAMESPACE, NAME, cluster_arn=names.cluster_arn),
+            # The failsafe writes its lock to this role, and IAM cannot limit what a policy says.
+            permissions_boundary=boundary(
+                self,
+                "Boundary",
+                name=names.policy(CONTROLLER),
+                description=f"The most that Karpenter may ever do for the cluster {lab.cluster_name}",
+                leaves=rights,
+            ),
             description=f"What Karpenter may do for the cluster {lab.cluster_name}",
-        )
-        rights = controller_rights(
-            names, queue_arn=interruption.queue.queue_arn, node_role_arns=node_role_arns
         )
         given = give(self, "Rights", role, rights)
         identity = eks.CfnPodIdentityAssociation(

@@ -209,9 +209,9 @@ def test_a_pool_with_efa_has_an_interface_for_it_on_each_card(synthesise: Callab
     ] == [
         (0, 0, "interface"),
         (0, 1, "efa-only"),
-        (1, 1, "efa-only"),
-        (2, 1, "efa-only"),
-        (3, 1, "efa-only"),
+        (1, 0, "efa-only"),
+        (2, 0, "efa-only"),
+        (3, 0, "efa-only"),
     ]
 
 

@@ -161,28 +161,6 @@ def test_a_nodepool_is_claimed_by_its_name(karpenter: Assembly, adopted: Assembl
         assert f"parameter{claim}" in json.dumps(reading["Resource"])
 
 
-def test_an_event_of_ec2_starts_the_guard_and_a_group_of_nobody_does_not(
-    karpenter: Assembly, mixed: Assembly
-) -> None:
-    rules = {
-        lab: {
-            each["Name"] for each in template.template("gpu-lab-controller").properties("AWS::Events::Rule")
-        }
-        for lab, template in {"karpenter": karpenter, "mixed": mixed}.items()
-    }
-    of_groups = {
-        "gpu-lab-instances",
-        "gpu-lab-nodegroup-calls",
-        "gpu-lab-group-calls",
-        "gpu-lab-instance-calls",
-    }
-    of_node_pools = {"gpu-lab-instance-states", "gpu-lab-fleet-calls"}
-
-    assert of_node_pools <= rules["karpenter"]
-    assert not of_groups & rules["karpenter"]
-    assert of_groups | of_node_pools <= rules["mixed"]
-
-
 def test_a_deploy_beside_an_existing_cluster_tries_the_bar_that_its_owner_applied(adopted: Assembly) -> None:
     controller = adopted.template("gpu-lab-controller")
     [tried] = controller.of_type("Custom::LamplighterLaunchBar")

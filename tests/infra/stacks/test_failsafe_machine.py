@@ -10,10 +10,12 @@ from lamplighter.domain.capacity.calls import MINUTES
 from lamplighter.domain.capacity.node_pool.off_switch import Rail
 from local.aws.stepfunctions.definition import parsed
 from stacks.constructs.failsafe.definition import ENDS_WITHIN
+from stacks.constructs.failsafe.ended_pool import EndedPool
 from stacks.constructs.failsafe.looking import EVERY, ROUNDS
 from stacks.constructs.failsafe.states import AGAIN_AFTER, ANSWERED_WITHIN
 from tests.failsafe_machine import (
     AUTO_MODE,
+    CLUSTER,
     CONTROL_PLANE,
     CONTROLLER,
     KARPENTER,
@@ -97,6 +99,12 @@ def test_every_call_orders_zero_or_denies_or_ends_or_reads() -> None:
         assert statement["Effect"] == "Deny"
 
 
+@pytest.mark.parametrize("state", ["Instances", "MoreInstances"])
+def test_a_look_asks_for_the_instances_of_auto_mode_which_ec2_hides(state: str) -> None:
+    assert states()[state]["Parameters"]["IncludeManagedResources"] is True
+    assert "IncludeManagedResources" not in states((KARPENTER, SECOND, UNLOCKED))[state]["Parameters"]
+
+
 def test_no_function_takes_part() -> None:
     assert not [name for name, state in tasks(states()) if "lambda" in state["Resource"]]
 
@@ -134,11 +142,33 @@ def test_its_role_ends_instances_of_its_pools_alone() -> None:
     }
 
 
-def test_its_role_writes_policies_of_the_launching_roles_alone() -> None:
-    roles = [f"arn:aws:iam::123456789012:role/{name}" for name in (CONTROL_PLANE, CONTROLLER)]
+def writing(policy: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Role -> the condition under which the machine writes a policy to it."""
+    return {
+        statement["Resource"].rpartition("/")[2]: statement.get("Condition", {})
+        for statement in policy["PolicyDocument"]["Statement"]
+        if statement["Action"] == "iam:PutRolePolicy"
+    }
 
-    assert allowed()["iam:PutRolePolicy"]["Resource"] == roles
+
+def test_its_role_writes_policies_of_the_launching_roles_alone_while_a_boundary_holds_them() -> None:
+    [policy] = properties("AWS::IAM::Policy")
+
+    assert writing(policy) == {
+        role: {"StringEquals": {"iam:PermissionsBoundary": f"arn:aws:iam::123456789012:policy/{boundary}"}}
+        for role, boundary in (
+            (CONTROLLER, "gpu-lab-ap-northeast-2-karpenter"),
+            (CONTROL_PLANE, "gpu-lab-ap-northeast-2-control-plane"),
+        )
+    }
     assert "iam:PutRolePolicy" not in allowed(pools=(UNLOCKED,))
+
+
+def test_of_a_role_that_the_lab_adopts_no_boundary_is_known() -> None:
+    theirs = EndedPool("theirs", "their-gpus", "karpenter", CLUSTER, "TheirKarpenter")
+    [policy] = properties("AWS::IAM::Policy", (theirs,))
+
+    assert writing(policy) == {"TheirKarpenter": {}}
 
 
 def test_its_role_may_only_switch_auto_mode_off_and_only_where_the_lab_says_so() -> None:

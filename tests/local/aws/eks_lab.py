@@ -99,7 +99,9 @@ class Lab:
 
     def instances(self, *states):
         wanted = [{"Name": "instance-state-name", "Values": list(states or ("pending", "running"))}]
-        found = self.aws.call("ec2", "describe_instances", Filters=wanted)["Reservations"]
+        found = self.aws.call("ec2", "describe_instances", Filters=wanted, IncludeManagedResources=True)[
+            "Reservations"
+        ]
         return [instance for reservation in found for instance in reservation["Instances"]]
 
     def opened(self, nodes=2):

@@ -5,6 +5,7 @@ No function of ours is there, and no controller either: a test plays it where it
 
 import base64
 import json
+from contextlib import suppress
 from datetime import UTC
 from functools import partial
 
@@ -12,16 +13,27 @@ import boto3
 import pytest
 import yaml
 from botocore.exceptions import ClientError
+from moto.ec2.models import EC2Backend, ec2_backends
 
 from lamplighter.domain.capacity.calls import AFTER_END, timed
 from lamplighter.domain.capacity.node_pool.off_switch import calls
 from local.assembly import StackTemplate
+from local.aws.ec2 import managed_instances
+from local.aws.ec2.ec2 import end
 from local.aws.embedded import EmbeddedAws
 from local.kubernetes.aws_identities import AwsIdentities
 from local.kubernetes.token_webhook import bind_access_policy
 from stacks.charts.kept import karpenter_crd_chart
 from tests import failsafe_machine
-from tests.failsafe_machine import AUTO_MODE, CONTROL_PLANE, CONTROLLER, KARPENTER, SECOND, UNLOCKED
+from tests.failsafe_machine import (
+    AUTO_MODE,
+    BOUNDARIES,
+    CONTROL_PLANE,
+    CONTROLLER,
+    KARPENTER,
+    SECOND,
+    UNLOCKED,
+)
 from tests.local.cluster.lab import await_true
 from tests.local.cluster.test_token_webhook import CLUSTER, REGION, cluster_of
 from tests.local.conftest import Aws
@@ -71,6 +83,35 @@ class Account:
         )
         return [each["InstanceId"] for each in made["Instances"]]
 
+    def run_managed(self, pool: str, count: int) -> list[str]:
+        """Instances that EKS operates, so EC2 hides them and lets nobody else end them."""
+        instances = self.run_instances(pool, count, tag="eks:kubernetes-node-pool-name")
+        for instance in instances:
+            managed_instances.take(self._backend.get_instance(instance), "eks.amazonaws.com")
+        return instances
+
+    def end_managed(self, instances: list[str]) -> None:
+        """As EKS does."""
+        for instance in instances:
+            end(self._backend.account_id, REGION, instance)
+
+    @property
+    def _backend(self) -> EC2Backend:
+        return ec2_backends["123456789012"][REGION]
+
+    def bound(self, role: str, *, on: bool = True) -> None:
+        """Whether the role has the boundary that the lab gives it."""
+        if not on:
+            self.aws.call("iam", "delete_role_permissions_boundary", RoleName=role)
+            return
+        name = failsafe_machine.NAMES.policy(BOUNDARIES[role])
+        arn = f"arn:aws:iam::123456789012:policy/{name}"
+        launches = [{"Effect": "Allow", "Action": "ec2:*", "Resource": "*"}]
+        document = json.dumps({"Version": "2012-10-17", "Statement": launches})
+        with suppress(ClientError):  # it is there
+            self.aws.call("iam", "create_policy", PolicyName=name, PolicyDocument=document)
+        self.aws.call("iam", "put_role_permissions_boundary", RoleName=role, PermissionsBoundary=arn)
+
     def protect(self, instance: str, *, on: bool) -> None:
         """Whether EC2 refuses to end an instance."""
         self.aws.call(
@@ -95,7 +136,9 @@ class Account:
     def running(self) -> set[str]:
         """The instances that EC2 has not begun to end."""
         states = [{"Name": "instance-state-name", "Values": ["pending", "running", "stopping", "stopped"]}]
-        found = self.aws.call("ec2", "describe_instances", Filters=states)["Reservations"]
+        found = self.aws.call("ec2", "describe_instances", Filters=states, IncludeManagedResources=True)[
+            "Reservations"
+        ]
         return {instance["InstanceId"] for each in found for instance in each["Instances"]}
 
     def open(self, pool: str, nodes: int, *, dynamic: bool = False) -> None:
@@ -173,8 +216,7 @@ class Account:
             self.kubernetes.delete(f"{API}/nodepools/{pool['metadata']['name']}")
         for claim in self.kubernetes.get(f"{API}/nodeclaims")["items"]:
             self.kubernetes.delete(f"{API}/nodeclaims/{claim['metadata']['name']}")
-        if left := self.running():
-            self.end(sorted(left))
+        self.end_managed(sorted(self.running()))
         self.aws.clock.sleep(5 * MINUTES)
         for role in (CONTROLLER, CONTROL_PLANE):
             for name in self.aws.call("iam", "list_role_policies", RoleName=role)["PolicyNames"]:
@@ -216,8 +258,9 @@ def a_day(kubernetes, clock, control_plane, seen_from_outside, tmp_path_factory)
     account = Account(aws, kubernetes, seen_from_outside.endpoint, authority)
     account.api_server(up=True)
     cluster_of(aws)
-    for role in (CONTROLLER, CONTROL_PLANE):
+    for role in BOUNDARIES:
         aws.role(role)
+        account.bound(role)
     around = embedded.around
     session = boto3.Session(around.access_key_id, around.secret_access_key, region_name=REGION)
     bind = partial(bind_access_policy, kubernetes)
@@ -340,6 +383,17 @@ def test_without_a_known_role_instances_end_without_a_lock(account):
     assert "Lock" not in account.steps(ended)
 
 
+def test_a_role_that_has_lost_its_boundary_is_not_written_to_and_the_instances_end(account):
+    account.run_instances(KARPENTER.node_pool, 1)
+    account.bound(CONTROLLER, on=False)
+
+    ended = account.ends("gpu", "ec2")
+    account.bound(CONTROLLER)
+
+    assert (ended["status"], account.running(), account.lock()) == ("SUCCEEDED", set(), None)
+    assert {"Lock", "EndOne"} <= set(account.steps(ended))
+
+
 def test_a_pool_at_zero_is_not_locked(account):
     ended = account.ends("gpu", "ec2")
 
@@ -413,7 +467,7 @@ def test_scheduler_alone_brings_a_pool_to_zero_at_the_instants_of_the_failsafe(a
 
 def test_auto_mode_is_locked_and_asked_again_and_its_instances_are_left_to_aws(account):
     account.open(AUTO_MODE.node_pool, 1)
-    instances = account.run_instances(AUTO_MODE.node_pool, 1, tag="eks:kubernetes-node-pool-name")
+    instances = account.run_managed(AUTO_MODE.node_pool, 1)
 
     ended = account.ends("auto", "lock")
 
@@ -430,11 +484,11 @@ def test_auto_mode_is_locked_and_asked_again_and_its_instances_are_left_to_aws(a
 @pytest.mark.parametrize(("pool", "off"), [("last", True), ("auto", False)])
 def test_auto_mode_is_switched_off_only_where_the_lab_says_so(account, pool: str, off: bool):
     account.switch_auto_mode_on()
-    account.run_instances(f"gpu-lab-{pool}", 1, tag="eks:kubernetes-node-pool-name")
+    account.run_managed(f"gpu-lab-{pool}", 1)
 
     run = account.start(pool, "switch-off")
     account.aws.clock.sleep(20)
-    account.end(sorted(account.running()))
+    account.end_managed(sorted(account.running()))
     ended = account.ended(run)
 
     assert ended["status"] == "SUCCEEDED"

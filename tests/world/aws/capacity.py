@@ -300,7 +300,11 @@ class Ec2(SecurityGroups):
         self.ends: Callable[[Sequence[str], Callable[[], None]], None] = lambda _ids, end: end()
         """Called with the ids that are terminated, and with what ends them."""
 
-    def describe_instances(self, *, Filters: list[Json]) -> Json:
+    def describe_instances(self, *, Filters: list[Json], IncludeManagedResources: bool = False) -> Json:
+        if not IncludeManagedResources:
+            raise NotInTheWorld(
+                "the world hides no instance, so it knows only calls that ask for all of them"
+            )
         found = []
         wanted = {each["Name"]: each["Values"] for each in Filters}
         if set(wanted) != {"tag:eks:nodegroup-name", "tag:eks:cluster-name"}:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.aws.capacity.instances import described
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.adapters.diagnosis.subject import Subject
 from lamplighter.data import instance_types
@@ -117,15 +118,8 @@ def _inline_policies(role: str) -> Json:
 
 def _instances(names: Identity) -> list[Json]:
     ec2: EC2Client = client("ec2")
-    instances: list[Any] = []
     with outside("ec2:DescribeInstances", f"{names.cluster}/{names.name}"):
-        pages = ec2.get_paginator("describe_instances").paginate(
-            Filters=[{"Name": f"tag:{key}", "Values": [value]} for key, value in names.tags.items()]
-        )
-        for page in pages:
-            for reservation in page["Reservations"]:
-                instances += reservation.get("Instances", [])
-    return instances
+        return [dict(instance) for instance in described(ec2, names.tags)]
 
 
 def _security_groups(ids: list[str]) -> list[Json]:

@@ -20,7 +20,7 @@ class Identity:
     label: str
     """The label that each of its nodes has in Kubernetes, with the name as its value."""
     tags: Mapping[str, str]
-    """The EC2 tags that prove an instance to be the pool's: only AWS or the controller sets them."""
+    """The EC2 tags that prove an instance to be the pool's: AWS or the controller sets them at its launch."""
     missing: Reason
     """What to tell where it does not exist."""
 

@@ -20,7 +20,7 @@ def auto_mode_node_class(
     of_pool = lab.pools[pool]
     known = instance_types.gpu_type(of_pool.instance_type)
     networking = (
-        {"advancedNetworking": {"networkInterfaces": interfaces(known.efa)}} if of_pool.efa and known else {}
+        {"advancedNetworking": {"networkInterfaces": interfaces(known)}} if of_pool.efa and known else {}
     )
     return {
         "apiVersion": f"{GROUP}/v1",

@@ -95,6 +95,38 @@ def test_a_pool_without_its_binding_never_opens_and_the_guard_sees_why(stage: No
     await_true(lambda: stage.capacity.see("gpu", {Part.BAR}).bar.wrong is None, "the bar acts again")  # type: ignore[union-attr]
 
 
+def test_another_policy_that_refuses_the_trial_is_named(stage: NodePoolStage) -> None:
+    """The API server tells one refusal: it must not be taken for the bar's, nor blamed on the lab's rights."""
+    rule = {
+        "apiGroups": ["karpenter.sh"],
+        "apiVersions": ["*"],
+        "operations": ["CREATE"],
+        "resources": ["nodeclaims"],
+    }
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": "false", "message": "no claims today"}],
+    }
+    binding = {"policyName": "of-the-platform-team", "validationActions": ["Deny"]}
+    made = {"ValidatingAdmissionPolicy": spec, "ValidatingAdmissionPolicyBinding": binding}
+    stage.capacity.bar("gpu", stage.now() + 60 * MINUTE)
+    for kind, of_kind in made.items():
+        body = {"kind": kind, "metadata": {"name": "of-the-platform-team"}, "spec": of_kind}
+        stage.kubernetes.request(
+            "POST", PATHS[kind], {"apiVersion": "admissionregistration.k8s.io/v1", **body}
+        )
+    await_true(lambda: not stage.admitted(), "the policy acts")
+
+    with pytest.raises(
+        OutsideFailed, match="of-the-platform-team refuses the NodeClaim that tries the launch bar"
+    ):
+        stage.capacity.see("gpu", {Part.BAR})
+
+    for kind in made:
+        stage.kubernetes.delete(f"{PATHS[kind]}/of-the-platform-team")
+    await_true(stage.admitted, "the policy is forgotten")
+
+
 # --- the lock ------------------------------------------------------------------------------------
 
 

@@ -56,12 +56,7 @@ class Instances:
 
     def _described(self, tags: Mapping[str, str], subject: str) -> "Iterator[InstanceTypeDef]":
         with outside("ec2:DescribeInstances", subject):
-            pages = self._ec2.get_paginator("describe_instances").paginate(
-                Filters=[{"Name": f"tag:{key}", "Values": [value]} for key, value in tags.items()]
-            )
-            for page in pages:
-                for reservation in page["Reservations"]:
-                    yield from reservation.get("Instances", [])
+            yield from described(self._ec2, tags)
 
     def template_type(self, template: str, version: str) -> str | None:
         """The instance type of a launch template; None where it has none."""
@@ -85,6 +80,21 @@ class Instances:
             except self._ec2.exceptions.ClientError as error:
                 if error_code(error) != "InvalidInstanceID.NotFound":
                     raise
+
+
+def described(ec2: "EC2Client", tags: Mapping[str, str]) -> "Iterator[InstanceTypeDef]":
+    """Every instance with all of these tags, as EC2 describes it.
+
+    EC2 leaves the instances of EKS Auto Mode out of a list, unless the call asks for managed resources
+    (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/amazon-ec2-managed-instances.html). They bill all the same.
+    """
+    pages = ec2.get_paginator("describe_instances").paginate(
+        Filters=[{"Name": f"tag:{key}", "Values": [value]} for key, value in tags.items()],
+        IncludeManagedResources=True,
+    )
+    for page in pages:
+        for reservation in page["Reservations"]:
+            yield from reservation.get("Instances", [])
 
 
 def _tags(found: "InstanceTypeDef") -> dict[str, str]:

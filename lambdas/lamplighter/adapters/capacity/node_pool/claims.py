@@ -13,6 +13,9 @@ from lamplighter.adapters.kubernetes.connection import (
 from lamplighter.adapters.kubernetes.nodes import instant
 from lamplighter.domain.capacity.evidence import Claim, HealthIssue
 from lamplighter.domain.capacity.node_pool.kind import LABEL
+from lamplighter.domain.capacity.node_pool.probe import refusing_policy
+from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
 from lamplighter.values.instant import written
 
 PATH = "/apis/karpenter.sh/v1/nodeclaims"
@@ -20,7 +23,6 @@ ENDS_AT = "karpenter.sh/nodeclaim-termination-timestamp"
 """Karpenter sets it from the claim's grace, only where it is absent: given before, it is the grace."""
 ZONE = "topology.kubernetes.io/zone"
 NOT_TRIED = "AwaitingReconciliation"
-REFUSED = 422
 
 
 class Claims:
@@ -44,14 +46,17 @@ class Claims:
         self._gone_is_fine("PATCH", f"{PATH}/{claim}", body)
 
     def admitted(self, claim: Object, policy: str) -> bool:
-        """Whether the API server would take the claim now, or the policy refuses it. Nothing is kept."""
+        """Whether the API server would take the claim now, or the policy refuses it. Nothing is kept.
+
+        The API server tells only one refusal. OutsideFailed names another policy that was first.
+        """
         try:
             answer = self._connection.ask("POST", PATH, body=claim, query={"dryRun": "All"})
         except Forbidden as forbidden:
-            if _by(policy, str(forbidden)):
+            if _refused(str(forbidden), policy):
                 return False
             raise
-        if answer.status == REFUSED and _by(policy, answer.message):
+        if not answer.ok and _refused(answer.message, policy):
             return False
         self._connection.expect(answer, "POST", PATH)
         return True
@@ -63,8 +68,12 @@ class Claims:
             self._connection.expect(answer, method, path)
 
 
-def _by(policy: str, message: str) -> bool:
-    return f"ValidatingAdmissionPolicy '{policy}'" in message
+def _refused(message: str, policy: str) -> bool:
+    """Whether it is the policy that refuses; False for a message of no policy."""
+    by = refusing_policy(message)
+    if by is not None and by != policy:
+        raise OutsideFailed(reason("guard.bar.other-policy", policy=policy, other=by), f"POST {PATH}", by)
+    return by is not None
 
 
 def _claim(found: Object) -> Claim:

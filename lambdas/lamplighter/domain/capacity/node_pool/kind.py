@@ -24,7 +24,11 @@ class NodePoolKind:
 
     code: str
     pool_tag: str
-    """The EC2 tag with the NodePool's name, which nobody but the controller may set."""
+    """The EC2 tag with the NodePool's name. The controller sets it at the launch.
+
+    A person who may tag instances can change it later, also on those of Auto Mode. Then the instance is no longer the
+    pool's, and the guard reports it as outside the pools, by a tag of the cluster.
+    """
     started_tag: str
     """An EC2 tag of instances that the controller started. Karpenter sets it when the node has joined."""
     shown_by_ec2: bool

@@ -4,6 +4,7 @@ Without a grace the bar refuses the claim of a NodePool of ours whatever the tim
 stands.
 """
 
+import re
 from collections.abc import Mapping
 
 from lamplighter.domain.capacity.node_pool.evidence import NodePool
@@ -11,6 +12,8 @@ from lamplighter.domain.capacity.node_pool.kind import LABEL
 
 TYPE = "node.kubernetes.io/instance-type"
 GRACE = "10m"
+# k8s.io/apiserver/pkg/admission/plugin: policy/validating/dispatcher.go, webhook/errors/statuserror.go.
+_REFUSING = re.compile(r"ValidatingAdmissionPolicy '([^']+)'|admission webhook \"([^\"]+)\"")
 
 
 def claim(node_pool: NodePool, *, ends: bool = True) -> Mapping[str, object]:
@@ -26,3 +29,9 @@ def claim(node_pool: NodePool, *, ends: bool = True) -> Mapping[str, object]:
             **({"terminationGracePeriod": node_pool.grace or GRACE} if ends else {}),
         },
     }
+
+
+def refusing_policy(message: str) -> str | None:
+    """The admission policy or webhook that a refusal of the API server names; None for one of RBAC or of the schema."""
+    found = _REFUSING.search(message)
+    return None if found is None else found[1] or found[2]

@@ -26,6 +26,14 @@ def launching_role(lab: "Lab", pool: str) -> str | None:
     return karpenter.role if karpenter is not None else None
 
 
+def launching_boundary(lab: "Lab", pool: str) -> str | None:
+    """The purpose of the permissions boundary on that role; None for a role that is not the lab's."""
+    if lab.pools[pool].kind != KARPENTER.code:
+        return None if lab.cluster.existing else CONTROL_PLANE
+    karpenter = lab.cluster.karpenter
+    return CONTROLLER if karpenter is not None and not karpenter.existing else None
+
+
 def nodes_role(lab: "Lab", pool: str) -> str | None:
     """The role in the instance profile that the lab makes for Karpenter's nodes; None for nodes of another class."""
     ours = lab.pools[pool].kind == KARPENTER.code and lab.pools[pool].existing is None

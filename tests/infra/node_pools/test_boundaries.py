@@ -1,0 +1,97 @@
+"""The roles to which the failsafe writes its lock: what a policy written to them may give at the most."""
+
+import json
+from fnmatch import fnmatchcase
+from typing import Any
+
+import pytest
+from moto.iam.aws_managed_policies import aws_managed_policies_data
+
+from tests.infra.conftest import Assembly, Template
+
+LONGEST = 6_144
+"""Characters of a managed policy, white space not counted (IAM user guide, reference_iam-quotas)."""
+
+
+def filled(value: Any) -> Any:
+    """The text of references, as long as AWS makes them."""
+    if isinstance(value, dict):
+        if set(value) == {"Ref"}:
+            return {"AWS::Partition": "aws", "AWS::AccountId": "123456789012"}[value["Ref"]]
+        if set(value) == {"Fn::Join"}:
+            return value["Fn::Join"][0].join(map(filled, value["Fn::Join"][1]))
+        if set(value) == {"Fn::GetAtt"}:
+            return "arn:aws:service:ap-northeast-2:123456789012:" + "x" * 80
+        return {key: filled(inner) for key, inner in value.items()}
+    return [filled(inner) for inner in value] if isinstance(value, list) else value
+
+
+def boundary_of(cluster: Template, role: str) -> Any:
+    """The name and the document of a role's boundary."""
+    held = cluster.one("AWS::IAM::Role", RoleName=role)["PermissionsBoundary"]["Ref"]
+    policy = cluster.resources[held]["Properties"]
+    return policy["ManagedPolicyName"], policy["PolicyDocument"]
+
+
+def test_karpenter_s_boundary_allows_exactly_what_karpenter_may(karpenter: Assembly) -> None:
+    cluster = karpenter.template("gpu-lab-cluster")
+    name, document = boundary_of(cluster, "gpu-lab-ap-northeast-2-karpenter")
+    [own] = [
+        policy["PolicyDocument"]
+        for policy in cluster.properties("AWS::IAM::Policy")
+        if "sqs:ReceiveMessage" in json.dumps(policy)
+    ]
+
+    assert name == "gpu-lab-ap-northeast-2-karpenter"
+    assert document == own
+    assert len(json.dumps(filled(document), separators=(",", ":"))) < LONGEST
+
+
+def test_a_karpenter_that_is_not_the_lab_s_keeps_its_role(adopted: Assembly) -> None:
+    controller = adopted.template("gpu-lab-controller")
+
+    assert "TheirKarpenter" not in {role.get("RoleName") for role in controller.properties("AWS::IAM::Role")}
+
+
+def managed_policies(cluster: Template, role: str) -> list[str]:
+    arns = cluster.one("AWS::IAM::Role", RoleName=role)["ManagedPolicyArns"]
+    return [filled(arn).rpartition("/")[2] for arn in arns]
+
+
+@pytest.mark.parametrize("windows", [False, True])
+def test_auto_mode_s_boundary_allows_all_that_aws_s_own_policies_give(
+    auto_mode: Assembly, windows: bool
+) -> None:
+    """AWS's policies as moto has recorded them."""
+    cluster = auto_mode.template("gpu-lab-cluster")
+    role = "gpu-lab-ap-northeast-2-control-plane"
+    name, document = boundary_of(cluster, role)
+    allowed = [action for each in document["Statement"] for action in listed(each["Action"])]
+    recorded = json.loads(aws_managed_policies_data)
+    policies = managed_policies(cluster, role) + (["AmazonEKSVPCResourceController"] if windows else [])
+    given = {
+        action
+        for policy in policies
+        for statement in recorded[policy]["Document"]["Statement"]
+        for action in listed(statement["Action"])
+    }
+
+    assert name == role
+    assert len(given) > 20
+    assert not [action for action in given if not any(fnmatchcase(action, wanted) for wanted in allowed)]
+
+
+def test_auto_mode_s_boundary_lets_no_written_policy_rule_the_account(auto_mode: Assembly) -> None:
+    _, document = boundary_of(auto_mode.template("gpu-lab-cluster"), "gpu-lab-ap-northeast-2-control-plane")
+    allowed = {action for each in document["Statement"] for action in listed(each["Action"])}
+
+    assert "*" not in allowed
+    assert {action for action in allowed if action.startswith(("iam:", "sts:"))} == {
+        "iam:AddRoleToInstanceProfile",
+        "iam:CreateServiceLinkedRole",
+        "iam:PassRole",
+    }
+
+
+def listed(value: Any) -> list[str]:
+    return value if isinstance(value, list) else [value]
