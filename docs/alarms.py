@@ -104,6 +104,14 @@ FOUND = {
         "The launch bar is open without a lease, shut under one, or the API server does not follow it. The guard moves"
         " a wrong one. Where its admission policy or binding is missing, deploy again: until then nothing opens."
     ),
+    Rule.NODE_NOT_ENDED: (
+        "Karpenter or Auto Mode has not ended a node that it was told to end. The guard ended the instance in EC2, or, on"
+        " Auto Mode, left its pods no more time. The page says why. Repair Karpenter: its objects stay until it runs."
+    ),
+    Rule.KARPENTER_NOT_READY: (
+        "Karpenter does not run, or its queue or its kinds of object are missing. Nodes of leases stay; no other starts."
+        " `kubectl -n kube-system describe deployment karpenter` and `lamplighter doctor` say more."
+    ),
     Rule.GPU_OUTSIDE_POOLS: (
         "A GPU instance of the cluster belongs to no pool of the lab, such as one of another NodePool. Nothing here"
         " ends it: ask its owner, or end it with its NodePool."

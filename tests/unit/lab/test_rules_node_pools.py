@@ -41,7 +41,7 @@ def of_auto_mode(keys: str = "") -> str:
     "text",
     [
         of_karpenter(),
-        of_karpenter("image: bottlerocket@v1.62.0, drain: 1h"),
+        of_karpenter("image: bottlerocket@v1.62.0, drain: 25m"),
         of_karpenter("instance_type: g5g.xlarge"),
         of_auto_mode(),
         of_auto_mode("instance_type: g6e.48xlarge, efa: true, drain: 5m"),
@@ -155,7 +155,7 @@ def test_a_node_outlives_the_longest_lease_its_start_and_its_last_grace() -> Non
             of_karpenter("image: bottlerocket@v1.62.0, packages: [htop]"),
             "pools.gpu.packages: are htop, but Bottlerocket has no package manager",
         ),
-        (of_karpenter("drain: 61m"), "pools.gpu.drain: is 1h1m, for which a pod could keep a node"),
+        (of_karpenter("drain: 26m"), "pools.gpu.drain: is 26m, for which a pod could keep a node"),
         (
             of_karpenter('labels: {karpenter.sh/x: "1"}'),
             "is kept for Karpenter, which refuses it on a NodePool",
@@ -382,12 +382,12 @@ def test_what_auto_mode_does_not_do_is_refused_by_name(more: str, problem: str) 
 
 
 def test_the_longest_grace_of_a_pool_decides_how_long_a_lease_may_be() -> None:
-    pools = "pools: {a: {kind: auto-mode}, b: {kind: auto-mode, drain: 1h}}"
+    pools = "pools: {a: {kind: auto-mode}, b: {kind: auto-mode, drain: 25m}}"
 
-    [problem] = said(f"{AUTO}{pools}\nguard: {{longest_lease: 501h30m}}")
+    [problem] = said(f"{AUTO}{pools}\nguard: {{longest_lease: 501h45m}}")
 
-    assert problem.startswith("guard.longest_lease: is 501h30m")
-    assert problem.endswith("write at most 501h")
+    assert problem.startswith("guard.longest_lease: is 501h45m")
+    assert problem.endswith("write at most 501h35m")
 
 
 def test_slices_are_refused_on_auto_mode() -> None:

@@ -57,6 +57,11 @@ def kind_of(lab: "Lab", pool: str) -> str:
     return lab.pools[pool].kind
 
 
+def needs_karpenter(lab: "Lab") -> bool:
+    """Whether Karpenter starts and ends the nodes of a pool. EKS runs the controller of Auto Mode."""
+    return any(kind_of(lab, pool) == KARPENTER.code for pool in lab.node_pools)
+
+
 def identity(lab: "Lab", pool: str) -> Identity:
     """What the capacity of a pool is called."""
     return KINDS[kind_of(lab, pool)].identity(lab, pool)
