@@ -105,11 +105,11 @@ FOUND = {
         " a wrong one. Where its admission policy or binding is missing, deploy again: until then nothing opens."
     ),
     Rule.NODE_NOT_ENDED: (
-        "Karpenter or Auto Mode has not ended a node that it was told to end. The guard ended the instance in EC2, or, on"
-        " Auto Mode, left its pods no more time. The page says why. Repair Karpenter: its objects stay until it runs."
+        "Karpenter or Auto Mode has not ended a node that it was told to end. The guard ended the instance in EC2; on"
+        " Auto Mode it left the pods no more time. The page says why. Repair Karpenter: its objects stay until it runs."
     ),
     Rule.KARPENTER_NOT_READY: (
-        "Karpenter does not run, or its queue or its kinds of object are missing. Nodes of leases stay; no other starts."
+        "Karpenter does not run, or its queue or kinds of object are missing. Nodes of leases stay; others do not start."
         " `kubectl -n kube-system describe deployment karpenter` and `lamplighter doctor` say more."
     ),
     Rule.GPU_OUTSIDE_POOLS: (
