@@ -109,8 +109,8 @@ FOUND = {
         " Auto Mode it left the pods no more time. The page says why. Repair Karpenter: its objects stay until it runs."
     ),
     Rule.KARPENTER_NOT_READY: (
-        "Karpenter does not run, or its queue or kinds of object are missing. Nodes of leases stay; others do not start."
-        " `kubectl -n kube-system describe deployment karpenter` and `lamplighter doctor` say more."
+        "Karpenter does not run, or its queue or kinds of object are missing. Leases keep their nodes, and no other node"
+        " starts. `kubectl -n kube-system describe deployment karpenter` and `lamplighter doctor` say more."
     ),
     Rule.GPU_OUTSIDE_POOLS: (
         "A GPU instance of the cluster belongs to no pool of the lab, such as one of another NodePool. Nothing here"
