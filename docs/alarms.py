@@ -109,7 +109,7 @@ FOUND = {
         " Auto Mode it left the pods no more time. The page says why. Repair Karpenter: its objects stay until it runs."
     ),
     Rule.KARPENTER_NOT_READY: (
-        "Karpenter does not run, or its queue or kinds of object are missing. Leases keep their nodes, and no other node"
+        "Karpenter does not run, or its queue or kinds of object are missing. Leases keep their nodes; no other node"
         " starts. `kubectl -n kube-system describe deployment karpenter` and `lamplighter doctor` say more."
     ),
     Rule.GPU_OUTSIDE_POOLS: (
