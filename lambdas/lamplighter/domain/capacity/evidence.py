@@ -155,6 +155,8 @@ class Claim:
     instance: str = ""
     """Empty until an instance was launched for it."""
     created: datetime | None = None
+    expires: datetime | None = None
+    """When its controller replaces the node, whatever runs on it; None for never."""
     zone: str = ""
     leaving: bool = False
     left: datetime | None = None

@@ -10,6 +10,7 @@ from lamplighter.adapters.kubernetes.connection import (
     Forbidden,
     Object,
 )
+from lamplighter.adapters.kubernetes.existing_node_pools import duration
 from lamplighter.adapters.kubernetes.nodes import instant
 from lamplighter.domain.capacity.evidence import Claim, HealthIssue
 from lamplighter.domain.capacity.node_pool.kind import LABEL
@@ -71,12 +72,14 @@ def _by(policy: str, message: str) -> bool:
 def _claim(found: Object) -> Claim:
     metadata, spec, status = found["metadata"], found["spec"], found.get("status") or {}
     conditions = status.get("conditions") or []
+    created, life = instant(metadata["creationTimestamp"]), duration(spec.get("expireAfter") or "")
     left, ends_at = metadata.get("deletionTimestamp"), _limit(metadata.get("annotations") or {})
     return Claim(
         name=metadata["name"],
         # aws:///ap-northeast-2a/i-0abc
         instance=str(status.get("providerID") or "").rpartition("/")[2],
-        created=instant(metadata["creationTimestamp"]),
+        created=created,
+        expires=created + life if life is not None else None,
         zone=str((metadata.get("labels") or {}).get(ZONE, "")),
         leaving=left is not None,
         left=instant(left) if left else None,
