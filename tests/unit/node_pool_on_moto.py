@@ -56,6 +56,8 @@ class ApiServer:
         }
         self.absent_kinds: set[str] = set()
         self.silent = False
+        self.budgets_hold = False
+        """Whether a PodDisruptionBudget keeps every pod from being evicted."""
         self.asked: list[str] = []
 
     @property
@@ -75,13 +77,9 @@ class ApiServer:
         if self.silent:
             raise OutsideFailed(f"{method} {path} got no answer")
         self.asked.append(f"{method} {path}")
-        kind = path.rpartition("/")[2]
-        if path.startswith("/apis/apiextensions.k8s.io/"):
-            return _answer(404 if kind in self.absent_kinds else 200, {})
-        if self.absent_kinds and path.startswith(API):
-            return _answer(404, {"message": "the server could not find the requested resource"})
-        if method == "POST" and (query or {}).get("dryRun"):
-            return self._barred(body)
+        special = self._without_an_object(method, path, body, query or {})
+        if special is not None:
+            return special
         if method == "GET" and path not in self.objects:
             return self._listed(path, query or {})
         if path not in self.objects:
@@ -92,6 +90,20 @@ class ApiServer:
         if method == "DELETE":
             found["metadata"].setdefault("deletionTimestamp", written(clock.now()))
         return _answer(200, found)
+
+    def _without_an_object(self, method: str, path: str, body: Any, query: Any) -> KubernetesResponse | None:
+        """The answers to definitions, to dry runs and to evictions."""
+        if path.startswith("/apis/apiextensions.k8s.io/"):
+            return _answer(404 if path.rpartition("/")[2] in self.absent_kinds else 200, {})
+        if self.absent_kinds and path.startswith(API):
+            return _answer(404, {"message": "the server could not find the requested resource"})
+        if method == "POST" and query.get("dryRun"):
+            return self._barred(body)
+        if path.endswith("/eviction") and self.budgets_hold:
+            return _answer(
+                429, {"message": "Cannot evict pod as it would violate the pod's disruption budget."}
+            )
+        return None
 
     def expect(self, answer: KubernetesResponse, method: str, path: str) -> KubernetesResponse:
         if not answer.ok:

@@ -8,8 +8,9 @@ from lamplighter.adapters.capacity.node_pool.claims import ENDS_AT
 from lamplighter.application.capacity.sizes import Direction, Order, write
 from lamplighter.application.guard.proof import prove_zero
 from lamplighter.application.guard.sweep import sweep_all
+from lamplighter.domain.pool.drain import LEAVING
 from lamplighter.errors import TryLater
-from tests.unit.lab_on_moto import EIGHT
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.node_pool_on_moto import KARPENTERS, NodePoolOnMoto, deployment
 
 SECONDS = 1 / 60
@@ -121,6 +122,22 @@ def test_a_node_with_pods_keeps_them_for_the_time_of_a_drain(pool: NodePoolOnMot
     assert ENDS_AT in pool.claim()["metadata"]["annotations"]
     assert pool.running() == {instance}
     proves(pool, 8)
+    assert pool.running() == set()
+
+
+def test_a_longer_drain_of_the_pool_is_kept_where_karpenter_is_dead_too(lab: LabOnMoto) -> None:
+    pool = NodePoolOnMoto.on(lab, drain="10m")
+    instance = pool.node(pods=True)
+    pool.size(1)
+    closed(pool)
+    # The step Drain noted it when the close began.
+    pool.api.objects["/api/v1/nodes/node-a"]["metadata"]["annotations"] = {LEAVING: "2026-11-20T20:00:00Z"}
+
+    proves(pool, 9.9)
+    assert ENDS_AT not in pool.claim()["metadata"].get("annotations", {})
+    proves(pool, 10)
+    assert pool.running() == {instance}
+    proves(pool, 11.5)
     assert pool.running() == set()
 
 
