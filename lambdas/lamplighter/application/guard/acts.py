@@ -26,7 +26,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.schedules.failsafe import bar_instant, failsafe_instant
 from lamplighter.domain.schedules.schedule import Start, start_name
-from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.errors import BadInput, OutsideFailed, TryLater
 from lamplighter.reasons.reason import Reason, reason
 
 _logger = logging.getLogger(__name__)
@@ -85,6 +85,9 @@ def _order_zero(guard_services: GuardServices, pool: str, since: datetime) -> No
         )
     except TryLater as later:
         _logger.info("CloseLab orders the size: %s", later)
+    except BadInput as missing:
+        # Nothing is there to order it of. What still runs is closed all the same.
+        _logger.warning("no size is ordered: %s", missing)
 
 
 def _started_lately(guard_services: GuardServices, pool: str, breach: Breach, now: datetime) -> bool:
