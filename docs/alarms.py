@@ -108,6 +108,14 @@ FOUND = {
         "EC2 takes a leased node away, and its controller starts another one. Work on the old node ends. Nobody checks"
         " the GPUs of the new one: where that matters, close the pool and open it again."
     ),
+    Rule.NODE_NOT_ENDED: (
+        "Karpenter or Auto Mode has not ended a node that it was told to end. The guard ended the instance in EC2; on"
+        " Auto Mode it left the pods no more time. The page says why. Repair Karpenter: its objects stay until it runs."
+    ),
+    Rule.KARPENTER_NOT_READY: (
+        "Karpenter does not run, or its queue or kinds of object are missing. Leases keep their nodes; no other node"
+        " starts. `kubectl -n kube-system describe deployment karpenter` and `lamplighter doctor` say more."
+    ),
     Rule.GPU_OUTSIDE_POOLS: (
         "A GPU instance of the cluster belongs to no pool of the lab, such as one of another NodePool. Nothing here"
         " ends it: ask its owner, or end it with its NodePool."

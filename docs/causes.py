@@ -87,6 +87,11 @@ RULES = {
         "event BandwidthInExceeded or BandwidthOutExceeded of the node",
         "eks-node-monitoring-agent",
     ),
+    "interruptions-unheard": Rule(
+        "a line of Karpenter's log in the last 20 minutes with `NonExistentQueue` or `QueueDoesNotExist`, if the "
+        "pool is Karpenter's",
+        "karpenter-provider-aws v1.14.3; SQS",
+    ),
     "karpenter-not-ready": Rule(
         "a Deployment of Karpenter that has no available pod for 5 minutes, has 0 replicas, crashes or is absent, or "
         "absent CustomResourceDefinitions, if the pool is Karpenter's",

@@ -9,7 +9,7 @@ from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from lamplighter.domain.capacity.node_pool.access import BAR, CAPACITY, GATEKEEPER, POOLS
+from lamplighter.domain.capacity.node_pool.access import BAR, CAPACITY, CONTROLLER, GATEKEEPER, POOLS
 from lamplighter.lab.model import Lab
 from stacks.names import Names
 
@@ -22,7 +22,7 @@ OF_NODE_POOLS: Mapping[str, tuple[str, ...]] = {
     "deploy": (POOLS,),
     "diagnosis": (POOLS,),
     "doctor": (POOLS,),
-    "guard": (CAPACITY, BAR),
+    "guard": (CAPACITY, BAR, CONTROLLER),
     "leases": (BAR,),
     "nodegroups": (CAPACITY,),
     "planner": (POOLS,),

@@ -96,6 +96,31 @@ def _was_barred(document: Document) -> None:
     logged(document, BARRED.replace(NODE_POOL, POOL), minute=-5)
 
 
+NO_QUEUE = (
+    "creating sqs provider, operation error SQS: GetQueueUrl, https response error StatusCode: 400, api error"
+    " AWS.SimpleQueueService.NonExistentQueue: The specified queue does not exist."
+)
+
+
+def _without_queue(document: Document, number: int) -> None:
+    del number
+    _of_karpenter(document)
+    document["kubernetes"]["pods"].append(pod("karpenter-5f9c", "kube-system", None))
+    logged(document, NO_QUEUE, minute=19)
+
+
+def _with_another_trouble_of_its_queue(document: Document) -> None:
+    _of_karpenter(document)
+    document["kubernetes"]["pods"].append(pod("karpenter-5f9c", "kube-system", None))
+    logged(document, "getting messages from queue, request send failed", minute=19)
+
+
+def _with_its_queue_again(document: Document) -> None:
+    _of_karpenter(document)
+    document["kubernetes"]["pods"].append(pod("karpenter-5f9c", "kube-system", None))
+    logged(document, NO_QUEUE, minute=-5)
+
+
 CASES = (
     Case("node-class-not-ready", _class_without_image, _class_that_just_began, _class_that_was_mended),
     Case(
@@ -105,5 +130,11 @@ CASES = (
         lambda document: _node(document, 0, "g5.xlarge"),
     ),
     Case("karpenter-not-ready", _down, _just_restarted, _back_again),
+    Case(
+        "interruptions-unheard",
+        _without_queue,
+        _with_another_trouble_of_its_queue,
+        _with_its_queue_again,
+    ),
     Case("launch-barred", _barred, _another_pool_is_barred, _was_barred),
 )

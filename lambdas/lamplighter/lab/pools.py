@@ -140,7 +140,8 @@ class Pool(Part):
     drain: Duration | None = Field(
         None,
         description="With kind karpenter or auto-mode: how long pods may take at closing before they are deleted,"
-        " whatever protects them; at most 1h. Left out: 10m.",
+        " whatever protects them; at most 25m. Left out: 4m, as for a node group, and 10m where its controller ends"
+        " a node by itself.",
         examples=["10m"],
         json_schema_extra=unit("duration such as 10m", "in place"),
     )

@@ -77,6 +77,7 @@ class LabFunctions(Construct):
                 p.starting("open"),
                 p.counting_events("open"),
                 p.seeing_runs("open"),
+                *p.seeing_the_failsafe(),
             ],
             memory_mib=WAITED_FOR,
         )
@@ -138,6 +139,7 @@ class LabFunctions(Construct):
                 *p.capacity.seeing(),
                 *p.capacity.sizing(),
                 *p.capacity.ending_strays(),
+                *p.seeing_the_queue(),
                 p.reaching_the_cluster(),
                 p.starting("close", "experiment"),
                 p.invoking("planner", "cluster", "notices"),

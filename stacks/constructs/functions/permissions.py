@@ -9,7 +9,8 @@ from lamplighter.adapters.doctor import bootstrap
 from lamplighter.adapters.doctor.karpenter import SPOT_ROLE
 from lamplighter.data.instance_types import QUOTA_CODES
 from lamplighter.data.lambda_concurrency import CONCURRENCY
-from lamplighter.domain.capacity.kinds import identity
+from lamplighter.domain.capacity.kinds import identity, needs_karpenter
+from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
 from lamplighter.domain.capacity.node_pool.roles import launching_role
 from lamplighter.domain.events.lab_event import source
 from lamplighter.lab.model import Lab
@@ -185,6 +186,13 @@ class Permissions:
             wide="Runs are named by the command that started them; the workflow is named.",
         )
 
+    def seeing_the_failsafe(self) -> list[Grants]:
+        """Reading which runs of the failsafe's machine go on; nothing without NodePools."""
+        if not self._lab.node_pools:
+            return []
+        listing = Grants(["states:ListExecutions"], [self._names.workflow_arn(MACHINE)])
+        return [listing, self.seeing_runs(MACHINE)]
+
     def counting_events(self, *workflows: str) -> Grants:
         """Reading how many events the runs of these workflows have."""
         return Grants(
@@ -220,21 +228,28 @@ class Permissions:
         arns = [_role_arn(role) for role in sorted(role for role in named if role)]
         return [Grants(["iam:ListRolePolicies", *also], arns)] if arns else []
 
+    def seeing_the_queue(self) -> list[Grants]:
+        """Whether the queue exists from which Karpenter reads interruptions; nothing where no pool needs Karpenter."""
+        if not needs_karpenter(self._lab):
+            return []
+        theirs = self._lab.cluster.karpenter is None or self._lab.cluster.karpenter.existing
+        return [
+            Grants(
+                ["sqs:GetQueueUrl"],
+                [self._names.arn("sqs", "*" if theirs else self._names.karpenter_queue)],
+                wide="An existing Karpenter reads a queue of any name." if theirs else "",
+            )
+        ]
+
     def examining_node_pools(self) -> list[Grants]:
         """The doctor's calls about NodePools; none for a lab without them."""
         if not self._lab.node_pools:
             return []
-        theirs = self._lab.cluster.karpenter is not None and self._lab.cluster.karpenter.existing
-        queue = "*" if theirs else f"{self._names.lab}-karpenter"
         entries = f"access-entry/{self._names.cluster}/role/*"
         return [
             *self.seeing_locks("iam:ListAttachedRolePolicies"),
             Grants(["iam:GetRole"], [_role_arn(f"aws-service-role/spot.amazonaws.com/{SPOT_ROLE}")]),
-            Grants(
-                ["sqs:GetQueueUrl"],
-                [self._names.arn("sqs", queue)],
-                wide="An existing Karpenter reads a queue of any name." if theirs else "",
-            ),
+            *self.seeing_the_queue(),
             Grants(
                 ["eks:DescribeAccessEntry"],
                 [self._names.arn("eks", entries)],

@@ -11,6 +11,7 @@ from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IDependable
 
+from lamplighter.domain.capacity.node_pool.controller import NAME, NAMESPACE
 from lamplighter.domain.capacity.node_pool.roles import CONTROLLER
 from lamplighter.lab.model import Lab
 from stacks.charts.kept import karpenter_chart, karpenter_crd_chart
@@ -21,9 +22,6 @@ from stacks.constructs.karpenter.controller_rights import controller_rights
 from stacks.constructs.karpenter.interruption import Interruption
 from stacks.names import Names
 
-NAMESPACE = "kube-system"
-NAME = "karpenter"
-"""The release, its Deployment and its service account."""
 REPLICAS = 2
 REQUESTS = {"cpu": "200m", "memory": "512Mi"}
 """What fits beside the add-ons on t3.medium; the published guide's 1 CPU and 1 GiB does not."""

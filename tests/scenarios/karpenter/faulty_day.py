@@ -1,5 +1,6 @@
 """A lab with the real Karpenter, with what people and accidents do to it."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -109,6 +110,14 @@ class FaultyDay(KarpenterDay):
     def locked(self) -> bool:
         policies = self.api("iam").list_role_policies(RoleName=ROLE)["PolicyNames"]
         return lock.policy_name(self.node_pool) in policies
+
+    def lock(self) -> None:
+        """As the failsafe's machine leaves it."""
+        document = json.dumps(lock.document("karpenter.sh/nodepool", self.node_pool))
+        self.api("iam").put_role_policy(
+            RoleName=ROLE, PolicyName=lock.policy_name(self.node_pool), PolicyDocument=document
+        )
+        assert self.locked()
 
     def told(self) -> dict[str, list[str]]:
         """What `diagnose` tells, by the name of each cause."""

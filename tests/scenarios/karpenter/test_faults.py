@@ -2,7 +2,7 @@
 
 Where each fault of such a pool is played. Folders without a name are below tests/local/cluster.
 
-- Karpenter killed in a lease and at its end: here; its rail alone in karpenter/test_failsafe.py.
+- Karpenter killed in a lease and at its end: here; the rail past Kubernetes alone in karpenter/test_failsafe.py.
 - Our functions all deleted: here, with Karpenter alive; Scheduler's four starts alone in test_failsafe_machine.py.
 - Both: here.
 - A NodePool scaled by hand without a lease: test_karpenter.py; the API server's refusals in node_pools/.
@@ -34,6 +34,8 @@ pytestmark = pytest.mark.long
 
 #: Karpenter's controller works in real time: while it does, a real second is so many of the lab's.
 RATE = 4
+#: How long the guard waits for a dead Karpenter: a minute's drain, twice 90 seconds, and EC2's own time.
+BY_THE_GUARD = timedelta(minutes=8)
 #: When the failsafe's first rail begins after an end, and when the one past Kubernetes.
 KUBERNETES, PAST_KUBERNETES = timedelta(minutes=10), timedelta(minutes=30)
 #: The machine looks again every minute, and EC2 ends an instance in some seconds.
@@ -159,24 +161,25 @@ def test_a_karpenter_that_is_killed_takes_no_node_from_a_lease_and_is_told(
     assert day.told()["karpenter-not-ready"] == ["Deployment kube-system/karpenter has 0 replicas"]
 
 
-def test_what_a_dead_karpenter_leaves_at_an_end_is_ended_past_kubernetes(
+def test_what_a_dead_karpenter_leaves_at_an_end_the_guard_ends_in_ec2_and_says_why(
     day: FaultyDay, without_karpenter: Lease
 ) -> None:
-    lease, running = without_karpenter, day.instances()
-    past_kubernetes = lease.closes + PAST_KUBERNETES
+    lease, [running] = without_karpenter, day.instances()
 
     with day.quick():
-        day.pass_until(past_kubernetes - timedelta(minutes=1))
-        assert day.instances() == running
-        assert "karpenter-not-ready" in day.told()
-        day.pass_until(past_kubernetes + RAIL)
-        assert day.instances() == []
-        day.await_("there is a receipt", lambda: bool(day.receipts(lease.id)), timedelta(minutes=45))
+        day.pass_until(lease.closes)
+        day.await_("EC2 has nothing", lambda: not day.instances(), BY_THE_GUARD)
+        day.await_("there is a receipt", lambda: bool(day.receipts(lease.id)), timedelta(minutes=15))
 
-    assert day.locked()
-    paged = [str(one.why) for one in day.entries(lease.closes, "breach") if one.details.get("paged")]
-    assert paged
-    assert all("pool gpu has 1 node and no lease" in why for why in paged)
+    assert not day.locked()
+    assert "karpenter-not-ready" in day.told()
+    [ended] = day.entries(lease.closes, "breach")
+    dead = "Karpenter does not run: Deployment kube-system/karpenter has 0 replicas"
+    assert (ended.lease, ended.details["paged"]) == (lease.id, "yes")
+    assert str(ended.why) == f"{dead}; the guard ends {running} of pool gpu itself, in EC2"
+    assert [str(one.why) for one in day.entries(lease.opens, "breach") if one is not ended][:1] == [dead]
+    closing = [one for one in day.entries(lease.closes, "announced") if one.details["notice"] == "closing"]
+    assert len(closing) == 1
     [receipt] = day.receipts(lease.id)
     zero = receipt["proof_of_zero"]
     assert zero["instances"] == []
@@ -187,9 +190,9 @@ def test_what_a_dead_karpenter_leaves_at_an_end_is_ended_past_kubernetes(
 
 @pytest.fixture(scope="module")
 def opened_again(day: FaultyDay, without_karpenter: Lease) -> Lease:
-    """The next lease, after the failsafe has left its lock and Karpenter has come back."""
+    """The next lease, where a failsafe has left its lock and Karpenter has come back."""
     assert without_karpenter.closes < day.now
-    assert day.locked()
+    day.lock()
     day.karpenter_pods(1)
     return day.opened("1h")
 

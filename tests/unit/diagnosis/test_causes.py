@@ -85,6 +85,7 @@ ROOT = {
     frozenset({"wrong-ami", "runtime-missing"}): "wrong-ami",
     frozenset({"wrong-ami", "device-plugin-missing"}): "wrong-ami",
     frozenset({"device-plugin-disabled", "device-plugin-missing"}): "device-plugin-disabled",
+    frozenset({"karpenter-not-ready", "interruptions-unheard"}): "karpenter-not-ready",
     frozenset({"operator-not-ready", "device-plugin-missing"}): "operator-not-ready",
 }
 

@@ -203,6 +203,7 @@ def test_the_supply_of_gpus_is_disturbed_by_what_takes_it_and_by_what_cannot_be_
     assert {name for name, cause in CAUSES.items() if not cause.takes_supply} == {
         *("nccl-path-blocked", "bandwidth-throttled", "image-pull-slow", "admission-refused"),
         *("driver-too-old", "cdi-unresolvable", "validator-stuck", "pods-not-evicted", "unknown"),
+        "interruptions-unheard",
     }
 
 

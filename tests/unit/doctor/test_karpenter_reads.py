@@ -9,7 +9,8 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from lamplighter.adapters.doctor.karpenter import KarpenterReading, controllers_of
+from lamplighter.adapters.capacity.node_pool.karpenter import controllers_of
+from lamplighter.adapters.doctor.karpenter import KarpenterReading
 from lamplighter.adapters.kubernetes.connection import Forbidden, KubernetesResponse
 from lamplighter.domain.doctor.karpenter_facts import BarState, KarpenterFacts, NodePoolFacts
 from lamplighter.domain.doctor.line import Unread
@@ -60,6 +61,7 @@ class Cluster:
             deployment(FEATURE_GATES="A=false,StaticCapacity=true", INTERRUPTION_QUEUE="lab-queue")
         ]
         self.absent: set[str] = set()
+        self.pods: list[Any] | Exception = []
         self.claims: KubernetesResponse | Exception = KubernetesResponse(
             422, f'{{"message": "{DENIED}"}}', NOW
         )
@@ -68,7 +70,12 @@ class Cluster:
     def get(self, path: str) -> Any:
         return self.objects.get(path, {})
 
-    def list(self, path: str) -> list[Any]:
+    def list(self, path: str, **query: str) -> list[Any]:
+        if path == "/api/v1/namespaces/kube-system/pods":
+            assert query == {"labelSelector": "app=karpenter"}
+            if isinstance(self.pods, Exception):
+                raise self.pods
+            return self.pods
         assert path == "/apis/apps/v1/deployments"
         return self.deployments
 
@@ -149,6 +156,35 @@ def test_karpenter_is_read_from_its_deployment() -> None:
     assert (found.static_capacity, found.queue) == (True, "lab-queue")
     cluster.deployments = [deployment()]
     assert (controllers_of(cluster)[0].static_capacity, controllers_of(cluster)[0].queue) == (False, "")
+
+
+def starved() -> Cluster:
+    cluster = Cluster()
+    [one] = cluster.deployments
+    one["spec"]["selector"] = {"matchLabels": {"app": "karpenter"}}
+    one["status"]["availableReplicas"] = 0
+    return cluster
+
+
+def test_of_a_starved_karpenter_the_scheduler_s_own_words_are_read() -> None:
+    cluster: Any = starved()
+    words = "0/2 nodes are available: 2 Insufficient cpu."
+    unplaced = {"type": "PodScheduled", "status": "False", "message": words}
+    cluster.pods = [{"metadata": {"name": "karpenter-5f9c"}, "status": {"conditions": [unplaced]}}]
+
+    [found] = controllers_of(cluster)
+
+    assert str(found.why_not) == f"pod kube-system/karpenter-5f9c has no node: {words}"
+
+
+@pytest.mark.parametrize("pods", [[], Forbidden("pods is forbidden", "GET", "pods")])
+def test_of_one_whose_pods_say_nothing_or_may_not_be_read_its_deployment_speaks(pods: Any) -> None:
+    cluster: Any = starved()
+    cluster.pods = pods
+
+    [found] = controllers_of(cluster)
+
+    assert found.why_not == "no minimum availability; exceeded quota"
 
 
 @pytest.mark.usefixtures("account")

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from docs.doctor import DESCRIPTIONS
+from lamplighter.domain.capacity.node_pool.controller import Controller
 from lamplighter.domain.doctor.checks import CHECKS, OF_NODE_POOLS
 from lamplighter.domain.doctor.facts import ClusterFacts, Facts
 from lamplighter.domain.doctor.karpenter_facts import (
     BarState,
-    Controller,
     KarpenterFacts,
     LaunchingRole,
     NodePoolFacts,

@@ -41,12 +41,12 @@ def test_what_auto_mode_does_not_do_is_refused_by_name(more: str, problem: str) 
 
 
 def test_the_longest_grace_of_a_pool_decides_how_long_a_lease_may_be() -> None:
-    pools = "pools: {a: {kind: auto-mode}, b: {kind: auto-mode, drain: 1h}}"
+    pools = "pools: {a: {kind: auto-mode}, b: {kind: auto-mode, drain: 25m}}"
 
-    [problem] = problems(f"{AUTO}{pools}\nguard: {{longest_lease: 501h30m}}")
+    [problem] = problems(f"{AUTO}{pools}\nguard: {{longest_lease: 501h45m}}")
 
-    assert problem.startswith("guard.longest_lease: is 501h30m")
-    assert problem.endswith("write at most 501h")
+    assert problem.startswith("guard.longest_lease: is 501h45m")
+    assert problem.endswith("write at most 501h35m")
 
 
 def test_slices_are_refused_on_auto_mode() -> None:

@@ -15,7 +15,7 @@ from tests.unit.lab.read_labs import ALIAS, EXISTING, KARPENTER, lab, of_auto_mo
     "text",
     [
         of_karpenter(),
-        of_karpenter("image: bottlerocket@v1.62.0, drain: 1h"),
+        of_karpenter("image: bottlerocket@v1.62.0, drain: 25m"),
         of_karpenter("instance_type: g5g.xlarge"),
         of_auto_mode(),
         of_auto_mode("instance_type: g6e.48xlarge, efa: true, drain: 5m"),
@@ -129,7 +129,7 @@ def test_a_node_outlives_the_longest_lease_its_start_and_its_last_grace() -> Non
             of_karpenter("image: bottlerocket@v1.62.0, packages: [htop]"),
             "pools.gpu.packages: are htop, but Bottlerocket has no package manager",
         ),
-        (of_karpenter("drain: 61m"), "pools.gpu.drain: is 1h1m, for which a pod could keep a node"),
+        (of_karpenter("drain: 26m"), "pools.gpu.drain: is 26m, for which a pod could keep a node"),
         (
             of_karpenter('labels: {karpenter.sh/x: "1"}'),
             "is kept for Karpenter, which refuses it on a NodePool",

@@ -11,6 +11,7 @@ from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER, Nod
 if TYPE_CHECKING:
     from lamplighter.adapters.kubernetes.connection import Connection
     from lamplighter.domain.capacity.evidence import Claim
+    from lamplighter.domain.capacity.node_pool.controller import Health
     from lamplighter.domain.capacity.port import Capacity
     from lamplighter.lab.model import Lab
 
@@ -54,6 +55,14 @@ def claims(lab: "Lab", pool: str, connection: "Connection") -> "tuple[Claim, ...
     from lamplighter.adapters.capacity.node_pool.claims import Claims  # noqa: PLC0415
 
     return Claims(connection).of(lab.node_pool_name(pool))
+
+
+def controller_health(lab: "Lab", connection: "Connection") -> "Health":
+    """How Karpenter is, over a connection that stands. Raises OutsideFailed."""
+    from lamplighter.adapters.capacity.node_pool.karpenter import health  # noqa: PLC0415
+
+    karpenter = lab.cluster.karpenter
+    return health(connection, ours=karpenter is not None and not karpenter.existing)
 
 
 def connect(capacities: "Mapping[str, Capacity]", *, instances: bool) -> None:

@@ -3,26 +3,24 @@
 Each read stands by itself. One that fails has the reason instead of its fact.
 """
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.aws.capacity.queues import exists
 from lamplighter.adapters.capacity.node_pool.claims import Claims
+from lamplighter.adapters.capacity.node_pool.karpenter import absent_kinds, controllers_of
 from lamplighter.adapters.capacity.node_pool.launch_bar import LaunchBar
 from lamplighter.adapters.capacity.node_pool.node_pools import NodePools
 from lamplighter.adapters.kubernetes import existing_node_pools
-from lamplighter.adapters.kubernetes.autoscalers import DEPLOYMENTS, KARPENTER_IMAGE, runs
-from lamplighter.adapters.kubernetes.connection import NOT_FOUND, Connection, Object
+from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.capacity.node_pool import probe
-from lamplighter.domain.capacity.node_pool.access import DEFINITIONS
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.domain.capacity.node_pool.launch_bar import parameter_name, policy_name
 from lamplighter.domain.capacity.node_pool.roles import launching_role, nodes_role
 from lamplighter.domain.doctor.karpenter_facts import (
     BarState,
-    Controller,
     KarpenterFacts,
     LaunchingRole,
     NodePoolFacts,
@@ -38,12 +36,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 T = TypeVar("T")
-KINDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 SPOT_ROLE = "AWSServiceRoleForEC2Spot"
-NO_QUEUE = {"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"}
-# public.ecr.aws/karpenter/controller:1.14.3@sha256:…, also from a mirror, and with the v of older releases
-_VERSION = re.compile(r"karpenter/controller:v?(\d+\.\d+\.\d+)")
-_STATIC = re.compile(r"\bStaticCapacity=true\b")
 
 
 class KarpenterReading:
@@ -64,8 +57,8 @@ class KarpenterReading:
         pools = {pool: _read(partial(self._pool, connection, pool, caller_arn)) for pool in lab.node_pools}
         return KarpenterFacts(
             controllers=controllers,
-            absent_kinds=_read(lambda: tuple(_absent(connection))) if of_karpenter else (),
-            queues={one.queue: _read(partial(self._has_queue, one.queue)) for one in seen if one.queue},
+            absent_kinds=_read(lambda: tuple(absent_kinds(connection))) if of_karpenter else (),
+            queues={one.queue: _read(partial(exists, one.queue, self._sqs)) for one in seen if one.queue},
             spot_role=_read(self._has_spot_role) if any(map(_spot, pools.values())) else True,
             pools=pools,
         )
@@ -122,16 +115,6 @@ class KarpenterReading:
             )
         return LaunchingRole(role, inline, attached)
 
-    def _has_queue(self, name: str) -> bool:
-        with outside("sqs:GetQueueUrl", name):
-            try:
-                self._sqs.get_queue_url(QueueName=name)
-            except self._sqs.exceptions.ClientError as error:
-                if error_code(error) not in NO_QUEUE:
-                    raise
-                return False
-        return True
-
     def _has_spot_role(self) -> bool:
         with outside("iam:GetRole", SPOT_ROLE):
             try:
@@ -141,52 +124,6 @@ class KarpenterReading:
                     raise
                 return False
         return True
-
-
-def controllers_of(connection: Connection) -> tuple[Controller, ...]:
-    """The Deployments of Karpenter in the cluster. Raises OutsideFailed."""
-    return tuple(_controller(found) for found in connection.list(DEPLOYMENTS) if runs(found, KARPENTER_IMAGE))
-
-
-def _controller(found: Object) -> Controller:
-    spec, status = found.get("spec") or {}, found.get("status") or {}
-    containers = ((spec.get("template") or {}).get("spec") or {}).get("containers") or []
-    images = " ".join(str(container.get("image", "")) for container in containers)
-    environment = {
-        str(variable.get("name")): str(variable.get("value") or "")
-        for container in containers
-        for variable in container.get("env") or []
-    }
-    version, wanted = _VERSION.search(images), spec.get("replicas")
-    return Controller(
-        name=f"{found['metadata']['namespace']}/{found['metadata']['name']}",
-        version=version[1] if version else None,
-        wanted=1 if wanted is None else int(wanted),
-        available=int(status.get("availableReplicas") or 0),
-        why_not="; ".join(_complaints(status)),
-        static_capacity=bool(_STATIC.search(environment.get("FEATURE_GATES", ""))),
-        queue=environment.get("INTERRUPTION_QUEUE", ""),
-    )
-
-
-def _complaints(status: Object) -> Iterator[str]:
-    """What the Deployment's conditions say against it."""
-    for condition in status.get("conditions") or []:
-        against = condition.get("status") == (
-            "True" if condition.get("type") == "ReplicaFailure" else "False"
-        )
-        if against and condition.get("message"):
-            yield str(condition["message"])
-
-
-def _absent(connection: Connection) -> Iterator[str]:
-    for name in DEFINITIONS:
-        path = f"{KINDS}/{name}"
-        answer = connection.ask("GET", path)
-        if answer.status == NOT_FOUND:
-            yield name
-        else:
-            connection.expect(answer, "GET", path)
 
 
 def _spot(found: NodePoolFacts | Unread) -> bool:

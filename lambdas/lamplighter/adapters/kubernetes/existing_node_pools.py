@@ -89,7 +89,7 @@ def as_read(found: Object, described: Object) -> ExistingNodePool:
         unknown_keys=tuple(sorted({key for key in _keys(requirements) if key.startswith(f"{other}/")})),
         may_start_gpus=may_start_gpus(found),
         has_grace=bool(template.get("terminationGracePeriod")),
-        expires_after=_duration(template.get("expireAfter") or EXPIRES),
+        expires_after=duration(template.get("expireAfter") or EXPIRES),
         consolidates=disruption.get("consolidationPolicy", "WhenEmptyOrUnderutilized") != "WhenEmpty"
         and disruption.get("consolidateAfter") != "Never",
         running=_number(status.get("nodes")) or 0,
@@ -156,7 +156,7 @@ def _number(written: object) -> int | None:
     return int(str(written)) if str(written).isdecimal() else None
 
 
-def _duration(written: str) -> timedelta | None:
+def duration(written: str) -> timedelta | None:
     """A duration of Kubernetes such as 24h0m0s; None for Never."""
     parts = _DURATION.findall(written)
     return (

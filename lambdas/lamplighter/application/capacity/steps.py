@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from lamplighter.application.capacity import missing as missing_nodes
+from lamplighter.application.capacity.outlived import replace_outlived
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.capacity.sizes import Direction, Order, Written, write
 from lamplighter.application.run import command_of, drained, pool_of, result
@@ -45,11 +46,14 @@ def scale(run: Mapping[str, object], capacity: CapacityServices) -> dict[str, ob
             "desired_before": 0,
             "update_id": None,
         }
+    holder = f"{command.verb.value} {command.id}"
+    if command.verb is Verb.OPEN and lease is not None:
+        replace_outlived(capacity, lease, holder)
     written = write(
         capacity,
         Order(
             pool=pool,
-            holder=f"{command.verb.value} {command.id}",
+            holder=holder,
             who=command.by,
             direction=Direction.UP if command.verb is Verb.OPEN else Direction.DOWN,
             since=command.issued if lease is None else min(lease.closes, now),

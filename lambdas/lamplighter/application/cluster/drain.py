@@ -1,7 +1,8 @@
 """Step Drain: empties the nodes that no lease justifies once this lease is over.
 
 It cordons nodes and evicts pods; PodDisruptionBudgets are respected for a bounded time. Then it deletes the pods, and
-names them. The time of the start is an annotation of the node, so every later try has it.
+names them. The time of the start is an annotation of the node, so every later try has it. Where a pool gives its pods
+more time than this step has, it asks them once, and leaves the rest to the pool's controller.
 """
 
 from datetime import datetime
@@ -16,7 +17,14 @@ from lamplighter.domain.calendar.changes import paused_at
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.pool import shrink
-from lamplighter.domain.pool.drain import EVICTED, FORCED_GRACE_SECONDS, LEAVING, PATIENCE, emptying
+from lamplighter.domain.pool.drain import (
+    EVICTED,
+    FORCED_GRACE_SECONDS,
+    LEAVING,
+    emptying,
+    left_to_the_controller,
+    patience,
+)
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.domain.pool.target import due, target_at
 from lamplighter.domain.schedules.of_leases import held_back, unopened
@@ -35,6 +43,7 @@ def drain(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
         clean_up(connection, run.lease)
     here = nodes.pool_nodes(connection, identity(lab, run.pool).selector)
     leaving = going(run, lab, connection, here, clock.now())
+    given = lab.pools[run.pool].drain
     evicted, forced, waiting = 0, list[str](), list[str]()
     for node in leaving:
         began = _begun(connection, node)
@@ -43,9 +52,9 @@ def drain(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
         if accepted:
             total = int(node.annotations.get(EVICTED, "0")) + accepted
             nodes.cordon(connection, node.name, {EVICTED: str(total)})
-        if not left:
+        if not left or left_to_the_controller(given):
             continue
-        if clock.now() < began + PATIENCE:
+        if clock.now() < began + patience(given):
             waiting += left
         else:
             forced += left

@@ -26,7 +26,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.schedules.failsafe import bar_instant, failsafe_instant
 from lamplighter.domain.schedules.schedule import Start, start_name
-from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.errors import BadInput, OutsideFailed, TryLater
 from lamplighter.reasons.reason import Reason, reason
 
 _logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def act(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool
     _logger.warning("%s: %s", breach.rule.value, breach.reason)
     done = _DOES[breach.action](guard_services, facts, breach)
     if done:
-        _write_down(guard_services, facts.pool, breach)
+        write_down(guard_services, facts.pool, breach)
     return done
 
 
@@ -85,6 +85,9 @@ def _order_zero(guard_services: GuardServices, pool: str, since: datetime) -> No
         )
     except TryLater as later:
         _logger.info("CloseLab orders the size: %s", later)
+    except BadInput as missing:
+        # Nothing is there to order it of. What still runs is closed all the same.
+        _logger.warning("no size is ordered: %s", missing)
 
 
 def _started_lately(guard_services: GuardServices, pool: str, breach: Breach, now: datetime) -> bool:
@@ -128,7 +131,7 @@ def _arm(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> boo
             guard_services.lease_services.arm(pool)
         except OutsideFailed as error:
             not_set = reason("guard.failsafe.not-set", pool=pool, error=error.said)
-            _write_down(guard_services, pool, replace(breach, action=GuardAction.FAILED, reason=not_set))
+            write_down(guard_services, pool, replace(breach, action=GuardAction.FAILED, reason=not_set))
             raise
     return True
 
@@ -171,7 +174,7 @@ def _move_bar(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -
             capacity.of(pool).bar(pool, until)
         except OutsideFailed as error:
             not_moved = reason("guard.bar.not-moved", pool=pool, error=error.said)
-            _write_down(guard_services, pool, replace(breach, action=GuardAction.FAILED, reason=not_moved))
+            write_down(guard_services, pool, replace(breach, action=GuardAction.FAILED, reason=not_moved))
             raise
     return True
 
@@ -252,7 +255,8 @@ def _earlier(guard_services: GuardServices, pool: str, breach: Breach, now: date
     ]
 
 
-def _write_down(guard_services: GuardServices, pool: str, breach: Breach) -> None:
+def write_down(guard_services: GuardServices, pool: str, breach: Breach) -> None:
+    """Keep what the guard did in the audit trail, and page somebody where the breach asks for it."""
     now = guard_services.capacity.now()
     paging = _pages(guard_services, pool, breach, now)
     guard_services.capacity.ledger.append_audit(

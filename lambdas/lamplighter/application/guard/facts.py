@@ -71,6 +71,7 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
         experiment=lab_facts.experiment,
         # One pool tells of them, since they belong to none.
         outside=lab_facts.outside if lab.node_pools[:1] == [pool] else (),
+        controller_faults=lab_facts.controller_faults if lab.node_pools[:1] == [pool] else (),
         unread=tuple(unread),
     )
     facts = replace(

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from lamplighter.application.guard.controllers import tell_not_ended
 from lamplighter.application.guard.kubernetes import node_names
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.guard.shown import seen_anyhow
@@ -21,14 +22,13 @@ from lamplighter.domain.capacity.port import Removal
 from lamplighter.domain.capacity.zero import PROVEN, ZeroProof
 from lamplighter.domain.guard import announcements
 from lamplighter.domain.guard.breach import GuardAction, Rule
-from lamplighter.domain.pool.drain import LEAVING, PATIENCE, emptying
+from lamplighter.domain.pool.drain import LEAVING, emptying, patience
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
 
 if TYPE_CHECKING:
-    from lamplighter.adapters.kubernetes.connection import Connection
     from lamplighter.domain.pool.nodes import NodeFacts
 
 _logger = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def prove_zero(run: Mapping[str, object], guard_services: GuardServices) -> dict
     now = capacity.now()
     seen = seen_anyhow(capacity, pool, [])
     justified = capacity.target(pool, seen).nodes
-    end_drains(guard_services, pool, seen, drained(run) if justified else None)
+    end_drains(guard_services, pool, seen, drained(run) if justified else None, _lease(run))
     zero = zero_of(seen, now, node_names(guard_services, pool), justified)
     found: dict[str, object] = {
         "zero": zero.proven,
@@ -96,36 +96,45 @@ def mark_leaked(run: Mapping[str, object], guard_services: GuardServices) -> dic
 
 
 def end_drains(
-    guard_services: GuardServices, pool: str, seen: Seen, only: Collection[str] | None = None
+    guard_services: GuardServices,
+    pool: str,
+    seen: Seen,
+    only: Collection[str] | None = None,
+    lease: str | None = None,
 ) -> list[str]:
-    """End AWS's wait for every leaving node that is empty or had its time; evict the pods of the others.
+    """End the controller's wait for every leaving node that is empty or had its time; evict the pods of the others.
 
-    With `only`, for these instances alone: other nodes may leave for other reasons than leases.
+    With `only`, for these instances alone: other nodes may leave for other reasons than leases. What a controller has
+    not ended in its time is told, for `lease` where it goes with one.
     """
+    alive = {instance.id for instance in seen.alive}
     waiting = [
         member
         for member in seen.members
-        if member.waits_for_drain and (only is None or member.instance in only)
+        if member.waits_for_drain
+        and (only is None or member.instance in only)
+        and not (member.overdue and member.instance not in alive)
     ]
     if not waiting:
         return []
-    connection = guard_services.kubernetes()
-    nodes = _nodes(guard_services, pool, connection)
+    nodes = _nodes(guard_services, pool)
     capacity = guard_services.capacity.of(pool)
     ended: list[str] = []
     for member in waiting:
         since = partial(_leaving_since, guard_services, pool, seen, member)
-        if _may_end(guard_services, member, connection, nodes, since):
+        if member.overdue or _may_end(guard_services, pool, nodes, since, member):
             capacity.remove(pool, (member.instance,), Removal.DRAINED, seen)
             ended.append(member.instance)
+    overdue = [member.instance for member in waiting if member.overdue and member.instance in ended]
+    if overdue:
+        tell_not_ended(guard_services, pool, overdue, lease)
     return ended
 
 
-def _nodes(
-    guard_services: GuardServices, pool: str, connection: "Connection | None"
-) -> "dict[str, NodeFacts] | None":
+def _nodes(guard_services: GuardServices, pool: str) -> "dict[str, NodeFacts] | None":
     from lamplighter.adapters.kubernetes.nodes import pool_nodes  # noqa: PLC0415 -- only while draining
 
+    connection = guard_services.kubernetes()
     if connection is None:
         return None
     try:
@@ -138,18 +147,19 @@ def _nodes(
 
 def _may_end(
     guard_services: GuardServices,
-    member: Member,
-    connection: "Connection | None",
+    pool: str,
     nodes: "dict[str, NodeFacts] | None",
     leaving_since: Callable[[], datetime | None],
+    member: Member,
 ) -> bool:
     from lamplighter.adapters.kubernetes import evictions, pods  # noqa: PLC0415 -- only while draining
     from lamplighter.adapters.kubernetes.nodes import cordon  # noqa: PLC0415
 
-    now = guard_services.capacity.now()
+    now, given = guard_services.capacity.now(), patience(guard_services.capacity.lab.pools[pool].drain)
+    connection = guard_services.kubernetes()
     if connection is None or nodes is None:
         since = leaving_since()
-        return since is not None and now - since >= PATIENCE
+        return since is not None and now - since >= given
     node = nodes.get(member.instance)
     if node is None:
         return True
@@ -157,7 +167,7 @@ def _may_end(
     if leaving is None:
         cordon(connection, node.name, {LEAVING: instant.written(now)})
     work = emptying(pods.on_node(connection, node.name))
-    if work.empty or (leaving is not None and now - instant.read(leaving) >= PATIENCE):
+    if work.empty or (leaving is not None and now - instant.read(leaving) >= given):
         return True
     for pod in work.evict:
         evictions.evict(connection, pod)
@@ -181,8 +191,7 @@ def _not_yet(pool: str, zero: ZeroProof) -> Reason:
 def _note(
     guard_services: GuardServices, pool: str, run: Mapping[str, object], now: datetime, zero: ZeroProof
 ) -> None:
-    command = _command(run)
-    lease = command.get("lease")
+    lease = _command(run).get("lease")
     guard_services.capacity.ledger.append_audit(
         Entry(
             at=now,
@@ -199,6 +208,14 @@ def _note(
     )
     if not zero.justified:
         guard_services.capacity.ledger.clear_leaked(pool)
+
+
+def _lease(run: Mapping[str, object]) -> str | None:
+    """The lease that this close ends: the command names it, or the step that has ended it."""
+    named, ended = _command(run).get("lease"), result(run, "RestoreExperiments").get("closing")
+    if named:
+        return str(named)
+    return str(ended[0]) if isinstance(ended, list) and ended else None
 
 
 def _command(run: Mapping[str, object]) -> Mapping[str, object]:

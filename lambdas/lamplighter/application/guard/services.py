@@ -25,6 +25,7 @@ from lamplighter.domain.notices.notification import Notification
 from lamplighter.domain.notices.phrases import clock_and_date
 from lamplighter.domain.schedules.drift import Listed
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.reasons.reason import Reason
 from lamplighter.values import zones
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ class LabFacts:
     """The pauses that people ordered; None where the ledger could not be read."""
     outside: tuple[Instance, ...] = ()
     """GPU instances of the cluster that belong to no pool, where NodePools can start some."""
+    controller_faults: tuple[Reason, ...] = ()
+    """What is wrong with Karpenter, where a pool needs it."""
     failures: tuple[str, ...] = ()
     experiment: ExperimentRun | None = None
     """The experiment on the cluster that is not undone yet."""

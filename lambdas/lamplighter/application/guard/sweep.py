@@ -6,10 +6,12 @@ An event only starts a sweep. The sweep reads everything itself and believes not
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 
 from lamplighter.application import metrics
 from lamplighter.application.guard.acts import act
+from lamplighter.application.guard.controllers import found_faults
 from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.money import count
 from lamplighter.application.guard.overrides import give_back_forgotten
@@ -18,6 +20,7 @@ from lamplighter.application.guard.schedules import reconcile
 from lamplighter.application.guard.services import GuardServices, gather_lab
 from lamplighter.application.guard.stirs import stir
 from lamplighter.application.metrics import Metric
+from lamplighter.domain.capacity.evidence import ENDS_WITHIN
 from lamplighter.domain.guard.breach import Breach
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import RULES, judge
@@ -36,6 +39,7 @@ PLANNED_WITHIN = timedelta(hours=3)
 def sweep_all(guard_services: GuardServices) -> dict[str, object]:
     """One sweep of all pools. A failure in one pool or rule does not stop the others."""
     lab_facts = gather_lab(guard_services)
+    lab_facts = replace(lab_facts, controller_faults=found_faults(guard_services))
     breaches: list[dict[str, object]] = []
     leases: dict[str, tuple[Lease, ...]] = {}
     failures = list(lab_facts.failures)
@@ -102,13 +106,25 @@ def _put_right(
                 "done": done,
             }
         )
-    if facts.acting and not facts.target.nodes:
+    if facts.acting:
         with _going_on(failures, f"pool {facts.pool}, draining"):
-            end_drains(guard_services, facts.pool, facts.seen)
+            only = None if not facts.target.nodes else _past_all_grace(guard_services, facts)
+            end_drains(guard_services, facts.pool, facts.seen, only)
     if done_about:
         metrics.count(Metric.BREACHES, len(done_about), guard_services.capacity.lab.name, pool=facts.pool)
     _count(guard_services, facts, failures)
     return done_about
+
+
+def _past_all_grace(guard_services: GuardServices, facts: PoolFacts) -> list[str]:
+    """Instances beside leased ones whose claims were deleted so long ago that no pod on them has time left.
+
+    Pods bring and leave the nodes of a dynamic NodePool: there they may take their time.
+    """
+    if facts.seen.on_demand:
+        return []
+    time = guard_services.capacity.lab.pools[facts.pool].last_grace + ENDS_WITHIN
+    return [claim.instance for claim in facts.seen.claims if claim.left and facts.now - claim.left >= time]
 
 
 def _count(guard_services: GuardServices, facts: PoolFacts, failures: list[str]) -> None:

@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
+from lamplighter.application.capacity.outlived import first_expiry
 from lamplighter.application.leases.experiments import experiment_follows
 from lamplighter.application.leases.granting import entry
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.run import command_of, pool_of
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.capacity.evidence import Part
 from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.granting import extension
+from lamplighter.domain.granting.extension import Extension
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.pool.pool import Fence
 from lamplighter.errors import TryLater
@@ -61,6 +64,7 @@ def _extend_once(command: Command, lease_services: LeaseServices, fence: Fence) 
     meant = extension.meant(command, leases, now)
     budget = lease_services.ledger.budget(meant.period, terms.budget.currency) if meant else None
     answer = extension.decide(command, terms, leases, budget, now=now, generation=pool.generation)
+    answer = _within_the_life_of_nodes(answer, lease_services)
     decision = Decision(
         command=command.id,
         outcome=answer.outcome,
@@ -102,6 +106,23 @@ def _extend_once(command: Command, lease_services: LeaseServices, fence: Fence) 
         ),
     )
     return decision
+
+
+def _within_the_life_of_nodes(answer: Extension, lease_services: LeaseServices) -> Extension:
+    """Refused where a node would be replaced by its controller before the new end: a leased node is not taken."""
+    lease = answer.after
+    if (
+        lease is None
+        or answer.outcome != "extended"
+        or lease.pool not in lease_services.capacity.lab.node_pools
+    ):
+        return answer
+    seen = lease_services.capacity.see(lease.pool, {Part.MEMBERS})
+    expiry = None if seen.on_demand else first_expiry(seen.claims)
+    if expiry is None or expiry >= lease.closes:
+        return answer
+    why = reason("lease.node-life", pool=lease.pool, at=expiry)
+    return Extension("refused", why, before=answer.before)
 
 
 def _moved(outcome: str, lease: Lease) -> Reason:

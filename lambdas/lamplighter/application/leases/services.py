@@ -12,9 +12,11 @@ from functools import cache
 from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.schedules import Schedules
+from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.prices import known
 from lamplighter.application.capacity.services import CapacityServices, deployed
 from lamplighter.application.environment import ENVIRONMENT
+from lamplighter.domain.capacity.kinds import pools_of
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms, terms
 from lamplighter.domain.money.budget import BudgetPeriod
@@ -57,6 +59,9 @@ class LeaseServices:
     workflow_arns: WorkflowArns
     ask_experiments: Callable[[Mapping[str, object]], Mapping[str, object]] = field(default=lambda _: {})
     """Runs one step of the experiments function, and waits for it."""
+
+    off_switch_runs: Callable[[], Sequence[str]] = field(default=lambda: ())
+    """The pools whose off switch runs now, where a run of it takes minutes."""
 
     @property
     def ledger(self) -> Ledger:
@@ -139,6 +144,11 @@ class LeaseServices:
                 reason("lease.failsafe-fires", pool=pool.name, at=at, until=at + FIRES_WITHIN + RETRIED)
             )
 
+    def let_it_end(self, pool: str) -> None:
+        """Raises TryLater while a failsafe that has fired still runs: it ends what it finds, for minutes."""
+        if pool in self.off_switch_runs():
+            raise TryLater(reason("lease.failsafe-runs", pool=pool))
+
     def wanted_failsafe(self, pool: str) -> tuple[Schedule, ...]:
         """The failsafe that the pool's leases need at this moment; empty without leases."""
         first = failsafe_instant(self.ledger.leases(pool), self.now())
@@ -188,7 +198,15 @@ def lease_services() -> LeaseServices:
         windows=Schedules(group, ENVIRONMENT.window_role, ENVIRONMENT.dead_letters),
         workflow_arns=ENVIRONMENT.workflow_arns,
         ask_experiments=_ask_experiments,
+        off_switch_runs=_off_switch_runs,
     )
+
+
+def _off_switch_runs() -> list[str]:
+    machine = ENVIRONMENT.failsafe_machine
+    if machine is None:
+        return []
+    return pools_of(Workflows().inputs_of_running(machine))
 
 
 def _ask_experiments(event: Mapping[str, object]) -> Mapping[str, object]:

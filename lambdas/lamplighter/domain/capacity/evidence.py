@@ -5,7 +5,7 @@ Each kind's implementation fills them. The guard, the meter and the steps decide
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum, StrEnum, auto
 
 from lamplighter.reasons.reason import Reason
@@ -39,6 +39,8 @@ NOW = frozenset({Part.SIZE, Part.MEMBERS, Part.INSTANCES})
 """What runs and what is ordered. The controller is read before the instances."""
 SWEPT = NOW | {Part.BAR}
 """What a sweep of the guard judges."""
+ENDS_WITHIN = timedelta(seconds=90)
+"""How long a controller may take to end a node. Karpenter waits for five seconds, and then for the node's volumes."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ class Member:
     leaving: bool = False
     waits_for_drain: bool = False
     """Leaves as soon as somebody says that it is empty."""
+    overdue: bool = False
+    """The time limit of its end is over, and its controller has had the time to act: perhaps it is dead."""
 
 
 @dataclass(frozen=True)
@@ -153,10 +157,16 @@ class Claim:
     instance: str = ""
     """Empty until an instance was launched for it."""
     created: datetime | None = None
+    expires: datetime | None = None
+    """When its controller replaces the node, whatever runs on it; None for never."""
     zone: str = ""
     leaving: bool = False
+    left: datetime | None = None
+    """When it was deleted: from then on its controller drains and ends it."""
     ends_in_time: bool = True
     """Whether its end has a time limit: without one a pod may hold its node for ever."""
+    ends_at: datetime | None = None
+    """That limit, where the controller or somebody else has set it."""
     stages: Mapping[str, datetime] = field(default_factory=dict)
     """When its conditions became true: Launched, Registered, Initialized, and at its end Drained and so on."""
     trouble: HealthIssue | None = None

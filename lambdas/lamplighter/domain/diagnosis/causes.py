@@ -88,6 +88,13 @@ _ALL = (
         takes_supply=False,
     ),
     Cause(
+        "interruptions-unheard",
+        "aws",
+        reason("finding.interruptions-unheard"),
+        reason("finding.interruptions-unheard.advice"),
+        takes_supply=False,
+    ),
+    Cause(
         "karpenter-not-ready",
         "kubernetes",
         reason("finding.karpenter-not-ready"),

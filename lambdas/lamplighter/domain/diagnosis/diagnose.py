@@ -11,6 +11,7 @@ from lamplighter.domain.diagnosis.rules.node_pool import (
     drain,
     initialized,
     instance_types,
+    interruptions,
     node_class,
 )
 from lamplighter.domain.diagnosis.snapshot import Snapshot
@@ -20,6 +21,7 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     """The causes, root first, and the stages that are within their normal time."""
     gathered = Gathered()
     controller.running(snapshot, gathered)
+    interruptions.unheard(snapshot, gathered)
     node_class.ready(snapshot, gathered)
     bar.refused(snapshot, gathered)
     launch.launched(snapshot, gathered)

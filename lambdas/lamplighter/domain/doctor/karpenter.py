@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from lamplighter.data import versions
+from lamplighter.domain.capacity.node_pool.controller import Controller
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.domain.capacity.node_pool.lock import policy_name
 from lamplighter.domain.doctor.facts import Facts
-from lamplighter.domain.doctor.karpenter_facts import Controller, KarpenterFacts, LaunchingRole, NodePoolFacts
+from lamplighter.domain.doctor.karpenter_facts import KarpenterFacts, LaunchingRole, NodePoolFacts
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.domain.pool.adoption import ExistingCluster
 from lamplighter.lab.model import Lab

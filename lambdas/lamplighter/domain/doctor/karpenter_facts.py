@@ -4,25 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from lamplighter.domain.capacity.node_pool.controller import Controller
 from lamplighter.domain.doctor.line import Unread
 from lamplighter.domain.pool.node_pool_adoption import ExistingNodePool
-from lamplighter.reasons.reason import Said
-
-
-@dataclass(frozen=True, slots=True)
-class Controller:
-    """The Deployment of Karpenter."""
-
-    name: str
-    version: str | None
-    wanted: int
-    available: int
-    why_not: Said = ""
-    """Why its pods do not run, where Kubernetes says it."""
-    static_capacity: bool = True
-    """Whether its gate for static NodePools is on."""
-    queue: str = ""
-    """The queue of interruptions that it reads; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)

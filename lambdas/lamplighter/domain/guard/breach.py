@@ -29,6 +29,8 @@ class Rule(StrEnum):
     SIZES_CHANGED = "sizes-changed"
     SIZE_WITHOUT_LEASE = "size-without-lease"
     LAUNCH_BAR_WRONG = "launch-bar-wrong"
+    NODE_NOT_ENDED = "node-not-ended"
+    KARPENTER_NOT_READY = "karpenter-not-ready"
     GPU_OUTSIDE_POOLS = "gpu-outside-pools"
     EXPERIMENT_OVERDUE = "experiment-overdue"
     SECOND_CLAIM = "second-claim"

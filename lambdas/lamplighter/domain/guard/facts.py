@@ -81,6 +81,8 @@ class PoolFacts:
     """Leased nodes that a Cluster Autoscaler would remove as idle."""
     outside: tuple[Instance, ...] = ()
     """GPU instances of the cluster that belong to no pool of the lab; one of its pools has them."""
+    controller_faults: tuple[Reason, ...] = ()
+    """What is wrong with the controller of the lab's NodePools; one of its pools has them."""
     unread: tuple[str, ...] = ()
     """What could not be read or calculated, and why: the rules that need it judge without it."""
     experiment: ExperimentRun | None = None

@@ -18,6 +18,7 @@ from dataclasses import replace
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.budget import reached
 from lamplighter.domain.guard.cluster import claims, outside, unprotected
+from lamplighter.domain.guard.controllers import controllers
 from lamplighter.domain.guard.curfew import curfew
 from lamplighter.domain.guard.experiments import experiments
 from lamplighter.domain.guard.facts import PoolFacts
@@ -49,6 +50,7 @@ RULES: tuple[GuardRule, ...] = (
     closings,
     sizes,
     shortfall,
+    controllers,
     outside,
     unprotected,
     interruptions,

@@ -19,6 +19,19 @@ EVICTED = "lamplighter/evicted"
 NOTES = (LEAVING, EVICTED)
 
 
+def patience(drain: timedelta | None) -> timedelta:
+    """How long the pods of a leaving node have: as the pool says, or our own time."""
+    return PATIENCE if drain is None else drain
+
+
+def left_to_the_controller(drain: timedelta | None) -> bool:
+    """Whether the pool gives its pods longer than our own time: its controller then drains, and ends them after that.
+
+    Our step would wait in the way of the order of the size.
+    """
+    return drain is not None and drain > PATIENCE
+
+
 @dataclass(frozen=True)
 class Emptying:
     """The pods of one node that have not left it."""

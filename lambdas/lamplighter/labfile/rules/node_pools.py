@@ -18,7 +18,8 @@ from lamplighter.labfile.rules.parts import Misfit
 from lamplighter.values.counted import write_duration
 
 VERSION: Path = ("cluster", "kubernetes_version")
-LONGEST_DRAIN = timedelta(hours=1)
+LONGEST_DRAIN = timedelta(minutes=25)
+"""The failsafe ends instances past Kubernetes half an hour after a lease, whatever a pod was promised."""
 # ValidatingAdmissionPolicy is generally available since then (https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/).
 FIRST_WITH_BAR = (1, 30)
 # Karpenter's aliases with a version (https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms).
@@ -120,8 +121,8 @@ def _auto_mode(path: Path, pool: Pool) -> Iterator[Misfit]:
 def _drain(path: Path, pool: Pool) -> Iterator[Misfit]:
     if pool.drain is not None and pool.drain > LONGEST_DRAIN:
         text = (
-            f"is {write_duration(pool.drain)}, for which a pod could keep a node after the end of a lease; write at"
-            f" most {write_duration(LONGEST_DRAIN)}"
+            f"is {write_duration(pool.drain)}, for which a pod could keep a node until the failsafe ends it past"
+            f" Kubernetes; write at most {write_duration(LONGEST_DRAIN)}"
         )
         yield Misfit((*path, "drain"), text)
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from lamplighter.adapters.capacity.node_pool.claims import Claims
+from lamplighter.adapters.capacity.node_pool.karpenter import controllers_of
 from lamplighter.adapters.capacity.node_pool.node_pools import NodePools
 from lamplighter.adapters.diagnosis.kubernetes import NODE_CLASSES, ClusterReads
 from lamplighter.adapters.diagnosis.reading import Reading
-from lamplighter.adapters.doctor.karpenter import controllers_of
 from lamplighter.adapters.kubernetes import existing_node_pools
 from lamplighter.adapters.kubernetes.connection import Connection, Forbidden
 from lamplighter.domain.capacity.kinds import identity

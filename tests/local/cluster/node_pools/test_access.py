@@ -42,6 +42,11 @@ ALLOWED = {
         "get customresourcedefinitions/nodepools.karpenter.sh",
         "get configmaps/demo-gpu -n lamplighter",
         "create nodeclaims",
+        "list deployments",
+    },
+    access.CONTROLLER: {
+        "list deployments",
+        "get customresourcedefinitions/nodepools.karpenter.sh",
     },
     access.FAILSAFE: {"update nodepools/demo-gpu --subresource=scale", "deletecollection nodeclaims"},
 }
@@ -58,6 +63,9 @@ NOBODY = {
     "delete validatingadmissionpolicybindings/demo-gpu",
     "get secrets -n lamplighter",
     "list events -n kube-system",
+    "list pods -n default",
+    "list pods -n kube-system",
+    "get deployments/karpenter -n kube-system",
     "delete nodes",
 }
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.diagnosis_cases.node_pool import NO_QUEUE
 from tests.node_pool_snapshots import (
     BARRED,
     NODE_POOL,
@@ -74,6 +75,16 @@ def test_a_karpenter_that_crashes_is_told_at_once_with_its_last_words() -> None:
     replace(document, crashing)
     document["logs_previous"] = {f"{KARPENTER}/main": "starting\npanic: QueueDoesNotExist: gpu-lab-karpenter"}
     assert told(document)[0][2][1] == f"{KARPENTER}: panic: QueueDoesNotExist: gpu-lab-karpenter"
+
+
+def test_a_running_karpenter_without_its_queue_is_told_by_its_log() -> None:
+    document = pool_of()
+    logged(document, NO_QUEUE)
+    [(cause, about, [line])] = told(document)
+    assert (cause, about) == ("interruptions-unheard", KARPENTER)
+    assert "NonExistentQueue" in line
+    document["now"] = at(26)
+    assert causes(document) == []
 
 
 def test_absent_kinds_of_object_are_named() -> None:

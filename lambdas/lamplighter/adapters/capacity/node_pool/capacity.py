@@ -111,7 +111,7 @@ class NodePoolCapacity:
     ) -> str | None:
         """Write the size. What a living controller was refused before, it tries anew."""
         staying = neutral.staying(seen.claims)
-        if maximum is None and seen.ordered == size and (len(staying) >= size or not seen.exists):
+        if maximum is None and seen.ordered == size and not _unfinished(seen, size, len(staying)):
             return None
         node_pool = self.node_pools.read(self._name(pool))
         if node_pool is None:
@@ -122,7 +122,8 @@ class NodePoolCapacity:
             self.node_pools.write(node_pool.name, sizing.anew(node_pool, size, len(staying), clock.now()))
         else:
             self.node_pools.write(node_pool.name, [sizing.to(node_pool, size, maximum)])
-        if size == 0 and not node_pool.static:
+        if size == 0 and (maximum is None or not node_pool.static):
+            # Karpenter ends the claims of a static one too, but where it is dead nobody would know that they go.
             self._end(staying)
         return None
 
@@ -144,8 +145,7 @@ class NodePoolCapacity:
             case Removal.STRAY:
                 self._end_managed(instances, claims)
             case Removal.DRAINED:
-                for claim in claims:
-                    self.claims.end_by(claim.name, clock.now())
+                self._end_drained(claims, seen)
 
     def troubles(self, pool: str, awaited: "Awaited", seen: Seen) -> "Shortage | None":
         """Why fewer nodes came, by the claims' own conditions and the events about refused launches."""
@@ -165,6 +165,10 @@ class NodePoolCapacity:
         """The proof of this kind."""
         return kinds.zero(seen, at, kubernetes_nodes, justified)
 
+    def _server_now(self) -> datetime:
+        """The API server's time, by which its objects are dated."""
+        return self.kubernetes.server_time or clock.now()
+
     def _name(self, pool: str) -> str:
         return self._lab.node_pool_name(pool)
 
@@ -181,7 +185,7 @@ class NodePoolCapacity:
         if Part.SIZE in parts or Part.MAKE in parts:
             seen = neutral.with_sizes(seen, node_pool, claims, self._lab.pools[pool].max_nodes)
         if Part.MEMBERS in parts:
-            seen = replace(seen, controller=neutral.controller(seen, node_pool, claims))
+            seen = replace(seen, controller=neutral.controller(seen, node_pool, claims, self._server_now()))
         if Part.MAKE in parts and node_pool is not None:
             seen = replace(seen, make=neutral.make(node_pool))
         return seen
@@ -231,6 +235,15 @@ class NodePoolCapacity:
                 self.claims.end_by(claim.name, clock.now() + GRACE)
             self.claims.delete(claim.name)
 
+    def _end_drained(self, claims: Sequence[Claim], seen: Seen) -> None:
+        """Their controller waits for no pod any longer. What it has not ended although it was time, EC2 ends."""
+        for claim in claims:
+            if claim.ends_at is None or claim.ends_at > clock.now():
+                self.claims.end_by(claim.name, clock.now())
+        if self._kind is KARPENTER:
+            overdue = {member.instance for member in seen.members if member.overdue}
+            self.instances.terminate([claim.instance for claim in claims if claim.instance in overdue])
+
     def _end_managed(self, instances: Sequence[str], claims: Sequence[Claim]) -> None:
         """AWS lets nobody terminate instances of Auto Mode: they end with their claim or their node."""
         for claim in claims:
@@ -239,6 +252,11 @@ class NodePoolCapacity:
         alone = {*instances} - {claim.instance for claim in claims}
         if alone:
             delete_by_instance(self.kubernetes, alone)
+
+
+def _unfinished(seen: Seen, size: int, staying: int) -> bool:
+    """Whether claims are missing, or stay although none is wanted: a dead controller ends none of them."""
+    return seen.exists and (staying < size or (size == 0 and staying > 0))
 
 
 def _by_claims(found: Sequence[Instance], claims: Sequence[Claim], name: str) -> tuple[Instance, ...]:

@@ -10,13 +10,14 @@ from lamplighter.adapters.kubernetes.connection import (
     Forbidden,
     Object,
 )
+from lamplighter.adapters.kubernetes.existing_node_pools import duration
 from lamplighter.adapters.kubernetes.nodes import instant
 from lamplighter.domain.capacity.evidence import Claim, HealthIssue
 from lamplighter.domain.capacity.node_pool.kind import LABEL
 from lamplighter.domain.capacity.node_pool.probe import refusing_policy
-from lamplighter.errors import OutsideFailed
+from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.reasons.reason import reason
-from lamplighter.values.instant import written
+from lamplighter.values.instant import read, written
 
 PATH = "/apis/karpenter.sh/v1/nodeclaims"
 ENDS_AT = "karpenter.sh/nodeclaim-termination-timestamp"
@@ -79,16 +80,19 @@ def _refused(message: str, policy: str) -> bool:
 def _claim(found: Object) -> Claim:
     metadata, spec, status = found["metadata"], found["spec"], found.get("status") or {}
     conditions = status.get("conditions") or []
+    created, life = instant(metadata["creationTimestamp"]), duration(spec.get("expireAfter") or "")
+    left, ends_at = metadata.get("deletionTimestamp"), _limit(metadata.get("annotations") or {})
     return Claim(
         name=metadata["name"],
         # aws:///ap-northeast-2a/i-0abc
         instance=str(status.get("providerID") or "").rpartition("/")[2],
-        created=instant(metadata["creationTimestamp"]),
+        created=created,
+        expires=created + life if life is not None else None,
         zone=str((metadata.get("labels") or {}).get(ZONE, "")),
-        leaving="deletionTimestamp" in metadata,
-        ends_in_time=bool(
-            spec.get("terminationGracePeriod") or ENDS_AT in (metadata.get("annotations") or {})
-        ),
+        leaving=left is not None,
+        left=instant(left) if left else None,
+        ends_in_time=bool(spec.get("terminationGracePeriod") or ends_at),
+        ends_at=ends_at,
         stages={
             str(each["type"]): instant(each["lastTransitionTime"])
             for each in conditions
@@ -96,6 +100,14 @@ def _claim(found: Object) -> Claim:
         },
         trouble=_trouble(conditions),
     )
+
+
+def _limit(annotations: Object) -> datetime | None:
+    """The limit of its end. Karpenter, too, takes nothing else than an instant for one."""
+    try:
+        return read(annotations[ENDS_AT]) if annotations.get(ENDS_AT) else None
+    except BadInput:
+        return None
 
 
 def _trouble(conditions: Iterable[Object]) -> HealthIssue | None:

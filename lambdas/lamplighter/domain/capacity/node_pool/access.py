@@ -7,6 +7,7 @@ lab. RBAC cannot narrow NodeClaims by their label: a right on them is one on eve
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lamplighter.domain.capacity.node_pool import controller
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE
 from lamplighter.domain.capacity.node_pool.launch_bar import NAMESPACE, OURS, Document, parameter_name
 
@@ -19,6 +20,8 @@ CAPACITY = "lamplighter:capacity"
 """Sees and sizes the NodePools, and ends chosen claims."""
 BAR = "lamplighter:bar"
 """Moves the launch bar and reads it back, and sees the NodePools."""
+CONTROLLER = "lamplighter:controller"
+"""Sees whether Karpenter itself runs."""
 GATEKEEPER = "lamplighter:gatekeeper"
 """At a deploy: sees the NodePools, and tries the bar."""
 FAILSAFE = "lamplighter:failsafe"
@@ -70,6 +73,7 @@ def documents(lab: "Lab") -> list[Document]:
         BAR: [*seeing, *trying],
         GATEKEEPER: [*seeing, *trying],
         FAILSAFE: to_zero,
+        CONTROLLER: [_knowing_kinds(), *([] if _installs(lab) else [_deployments("list")])],
     }
     in_our_namespace = {
         DIAGNOSIS: seeing_bars,
@@ -81,12 +85,18 @@ def documents(lab: "Lab") -> list[Document]:
     }
     # Events about objects without a namespace are in this one: they say why a launch was refused.
     in_default = {CAPACITY: [_rule(["events"], ["list"], group="")]}
+    # The pods of a Karpenter without a node say why. The guard sees all pods.
+    in_karpenters = {
+        CONTROLLER: [_deployments("get", controller.NAME)],
+        DOCTOR: [_rule(["pods"], ["list"], group="")],
+    }
     return [
         document
         for namespace, granted in (
             (None, in_the_cluster),
             (NAMESPACE, in_our_namespace),
             ("default", in_default),
+            (controller.NAMESPACE, in_karpenters if _installs(lab) else {}),
         )
         for group, rules in granted.items()
         for document in _granted(f"{lab.name}-{group.partition(':')[2]}", namespace, group, rules)
@@ -106,6 +116,15 @@ def _knowing_kinds() -> Document:
     return _rule(
         ["customresourcedefinitions"], ["get"], group="apiextensions.k8s.io", names=list(DEFINITIONS)
     )
+
+
+def _deployments(verb: str, *names: str) -> Document:
+    return _rule(["deployments"], [verb], group="apps", names=names)
+
+
+def _installs(lab: "Lab") -> bool:
+    """Whether the lab installs Karpenter, whose Deployment then has a known name."""
+    return lab.cluster.karpenter is not None and not lab.cluster.karpenter.existing
 
 
 def _rule(

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 
 from lamplighter.domain.capacity.evidence import (
+    ENDS_WITHIN,
     Activity,
     Change,
     Changing,
@@ -37,12 +39,14 @@ def with_sizes(seen: Seen, node_pool: NodePool | None, claims: tuple[Claim, ...]
     )
 
 
-def controller(seen: Seen, node_pool: NodePool | None, claims: tuple[Claim, ...]) -> Controller | None:
+def controller(
+    seen: Seen, node_pool: NodePool | None, claims: tuple[Claim, ...], now: datetime
+) -> Controller | None:
     """The NodePool as that which starts the nodes and lists them."""
     if node_pool is None:
         return None
     size = sizing.ordered(node_pool, len(staying(claims)))
-    return Controller(node_pool.name, 0, seen.maximum, size, tuple(map(member, launched(claims))))
+    return Controller(node_pool.name, 0, seen.maximum, size, _members(claims, now))
 
 
 def staying(claims: Iterable[Claim]) -> tuple[Claim, ...]:
@@ -55,10 +59,21 @@ def launched(claims: Iterable[Claim]) -> tuple[Claim, ...]:
     return tuple(claim for claim in claims if claim.instance)
 
 
-def member(claim: Claim) -> Member:
-    """A claim with an instance. One that leaves without a time limit may wait for its pods for ever."""
-    waits = claim.leaving and not claim.ends_in_time
-    return Member(claim.instance, claim.zone, claim.leaving, waits_for_drain=waits)
+def member(claim: Claim, now: datetime) -> Member:
+    """A claim with an instance. One that leaves without a time limit may wait for its pods for ever.
+
+    One that leaves for longer than an empty node takes gets its limit now, if it is empty. What is there after the
+    limit, a living controller would have ended.
+    """
+    limit = claim.ends_at
+    overdue = claim.leaving and limit is not None and now - limit >= ENDS_WITHIN
+    lasts = claim.left is not None and now - claim.left >= ENDS_WITHIN and (limit is None or limit > now)
+    waits = claim.leaving and (overdue or lasts or not claim.ends_in_time)
+    return Member(claim.instance, claim.zone, claim.leaving, waits_for_drain=waits, overdue=overdue)
+
+
+def _members(claims: Iterable[Claim], now: datetime) -> tuple[Member, ...]:
+    return tuple(member(claim, now) for claim in launched(claims))
 
 
 def make(node_pool: NodePool) -> Make:

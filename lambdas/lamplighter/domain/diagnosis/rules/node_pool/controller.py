@@ -23,9 +23,14 @@ IMAGE = "karpenter/controller"
 _SEEN_RESTARTS = 3
 
 
+def is_its_own(snapshot: Snapshot) -> bool:
+    """Whether the pool is Karpenter's."""
+    return snapshot.kind == KIND or snapshot.node_pool.group == KARPENTER_GROUP
+
+
 def running(snapshot: Snapshot, gathered: Gathered) -> None:
     """Notes that Karpenter does not run, or that the cluster does not know its kinds of object."""
-    if snapshot.kind != KIND and snapshot.node_pool.group != KARPENTER_GROUP:
+    if not is_its_own(snapshot):
         return
     if absent := _absent_kinds(snapshot):
         gathered.found(CAUSE, "Karpenter", reason("finding.evidence.no-crds", names=", ".join(absent)))

@@ -1,0 +1,157 @@
+"""What the guard says of Karpenter itself: dead, starved, deleted, without its queue, without its kinds of object."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import boto3
+import pytest
+
+from lamplighter.application.guard.sweep import sweep_all
+from lamplighter.domain.audit.entry import Entry
+from tests.stopped_clock import stop_at
+from tests.unit.lab_on_moto import EIGHT
+from tests.unit.node_pool_on_moto import (
+    ALL_KINDS,
+    CLAIMS,
+    CORE,
+    KARPENTERS,
+    NODE_POOL,
+    QUEUE,
+    NodePoolOnMoto,
+    deployment,
+)
+
+STARVED: dict[str, Any] = {
+    "metadata": {
+        "name": "karpenter-5f9c",
+        "namespace": "kube-system",
+        "labels": {"app.kubernetes.io/name": "karpenter"},
+        "creationTimestamp": "2026-11-20T19:00:00Z",
+    },
+    "spec": {"containers": []},
+    "status": {
+        "phase": "Pending",
+        "conditions": [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "Unschedulable",
+                "message": "0/2 nodes are available: 2 Insufficient cpu.",
+            }
+        ],
+    },
+}
+
+
+def unavailable(since: str = "2026-11-20T19:55:00Z", **more: Any) -> dict[str, Any]:
+    condition = {"type": "Available", "status": "False", "lastTransitionTime": since, **more}
+    return deployment(available=0, conditions=[condition])
+
+
+def said(pool: NodePoolOnMoto) -> list[Entry]:
+    sweep_all(pool.guard_services)
+    entries = pool.capacity.ledger.audit("gpu", EIGHT)
+    return [entry for entry in entries if entry.details.get("rule") == "karpenter-not-ready"]
+
+
+def test_of_one_in_order_nothing_is_said(pool: NodePoolOnMoto) -> None:
+    assert said(pool) == []
+
+
+def test_a_dead_one_is_said(pool: NodePoolOnMoto) -> None:
+    pool.api.objects[KARPENTERS] = deployment(wanted=0, available=0)
+
+    [entry] = said(pool)
+
+    assert str(entry.why) == "Karpenter does not run: Deployment kube-system/karpenter has 0 replicas"
+    assert (entry.details["action"], entry.details["paged"]) == ("say", "yes")
+    assert len(said(pool)) == 1, "once a day"
+
+
+def test_a_starved_one_is_said_in_the_words_of_the_scheduler(pool: NodePoolOnMoto) -> None:
+    pool.api.objects[KARPENTERS] = unavailable(message="Deployment does not have minimum availability.")
+    pool.api.objects[f"{CORE}/namespaces/kube-system/pods/karpenter-5f9c"] = STARVED
+
+    [entry] = said(pool)
+
+    assert str(entry.why) == (
+        "Karpenter does not run: Deployment kube-system/karpenter has 0 of 2 pods available: pod"
+        " kube-system/karpenter-5f9c has no node: 0/2 nodes are available: 2 Insufficient cpu."
+    )
+
+
+def test_one_that_is_down_is_said_in_the_words_of_its_deployment(pool: NodePoolOnMoto) -> None:
+    pool.api.objects[KARPENTERS] = unavailable(message="Deployment does not have minimum availability.")
+    [entry] = said(pool)
+    assert str(entry.why).endswith("0 of 2 pods available: Deployment does not have minimum availability.")
+
+
+def test_a_restart_is_waited_for(pool: NodePoolOnMoto) -> None:
+    pool.api.objects[KARPENTERS] = unavailable(since="2026-11-20T19:55:01Z")
+
+    assert said(pool) == []
+    pool.at(1 / 60)
+    assert len(said(pool)) == 1
+
+
+def test_a_deleted_one_is_said(pool: NodePoolOnMoto) -> None:
+    del pool.api.objects[KARPENTERS]
+
+    [entry] = said(pool)
+
+    assert str(entry.why) == "Karpenter does not run: the cluster has no Deployment of it"
+
+
+def test_a_missing_queue_is_said(pool: NodePoolOnMoto) -> None:
+    sqs = boto3.client("sqs")
+    sqs.delete_queue(QueueUrl=sqs.get_queue_url(QueueName=QUEUE)["QueueUrl"])
+
+    [entry] = said(pool)
+
+    assert str(entry.why).startswith(
+        f"queue {QUEUE}, from which Karpenter reads interruptions, does not exist"
+    )
+
+
+def test_without_its_kinds_of_object_a_sweep_says_so_and_ends_what_runs(pool: NodePoolOnMoto) -> None:
+    pool.node()
+    del pool.api.objects[NODE_POOL], pool.api.objects[f"{CLAIMS}/lab-gpu-a"]
+    pool.api.absent_kinds = set(ALL_KINDS)
+    # EC2 dates an instance by its own clock.
+    stop_at(pool.moto.clock, datetime.now(UTC) + timedelta(minutes=10))
+
+    [entry] = said(pool)
+
+    kinds = "nodepools.karpenter.sh, nodeclaims.karpenter.sh and ec2nodeclasses.karpenter.k8s.aws"
+    assert str(entry.why) == (
+        f"the cluster has no CustomResourceDefinition {kinds}, so Karpenter starts no node and ends none"
+    )
+    assert pool.running() == set()
+
+
+def test_where_kubernetes_does_not_answer_nothing_is_known(pool: NodePoolOnMoto) -> None:
+    pool.api.objects[KARPENTERS] = deployment(wanted=0, available=0)
+    pool.api.silent = True
+
+    with pytest.raises(Exception, match="got no answer"):
+        said(pool)
+
+    pool.api.silent = False
+    assert [str(entry.why) for entry in said(pool)] != []
+
+
+def test_an_existing_one_is_found_by_its_image(pool: NodePoolOnMoto) -> None:
+    del pool.api.objects[KARPENTERS]
+    theirs = deployment(wanted=0, available=0)
+    theirs["metadata"] = {"namespace": "autoscaling", "name": "theirs"}
+    pool.api.objects["/apis/apps/v1/namespaces/autoscaling/deployments/theirs"] = theirs
+    keys = {
+        "name": "lab",
+        "cluster": {"karpenter": {"existing": True}},
+        "pools": {"gpu": {"kind": "karpenter"}},
+    }
+    pool.lab = type(pool.lab).model_validate(keys)
+
+    [entry] = said(pool)
+
+    assert str(entry.why) == "Karpenter does not run: Deployment autoscaling/theirs has 0 replicas"
