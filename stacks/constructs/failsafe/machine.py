@@ -16,6 +16,7 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
+from lamplighter.domain.capacity.node_pool.groups import Group
 from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
 from lamplighter.lab.model import Lab
 from stacks.constructs.accepted import accept, accept_wildcard
@@ -28,8 +29,6 @@ from stacks.names import Names
 
 ROLE = "failsafe-machine"
 """The purpose of its role; `failsafe` is the role of the schedules."""
-GROUP = "lamplighter:failsafe"
-"""Its group in the cluster."""
 # As the page of a failed CloseLab (functions/rules.py).
 PAGE, ATTEMPTS = Duration.hours(1), 20
 
@@ -109,7 +108,7 @@ class FailsafeMachine(Construct):
             "Access",
             cluster_name=names.cluster,
             principal_arn=role.role_arn,
-            kubernetes_groups=[GROUP],
+            kubernetes_groups=[Group.FAILSAFE.of(names.lab)],
             type="STANDARD",
         )
         self._page(names, pages, dead_letters)

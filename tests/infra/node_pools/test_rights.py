@@ -27,17 +27,17 @@ def test_each_function_is_in_the_groups_that_its_steps_need(karpenter: Assembly)
     stacks = [karpenter.template(stack) for stack in karpenter.stacks]
 
     assert groups(*stacks) == {
-        "cluster": ["lamplighter:cluster", "lamplighter:pools"],
-        "deploy": ["lamplighter:pools"],
-        "diagnosis": ["lamplighter:diagnosis", "lamplighter:pools"],
-        "doctor": ["lamplighter:doctor", "lamplighter:pools"],
+        "cluster": ["lamplighter:cluster", "lamplighter:gpu-lab:pools"],
+        "deploy": ["lamplighter:gpu-lab:pools"],
+        "diagnosis": ["lamplighter:diagnosis", "lamplighter:gpu-lab:diagnosis"],
+        "doctor": ["lamplighter:doctor", "lamplighter:gpu-lab:doctor"],
         "experiments": ["lamplighter:experiments"],
-        "failsafe-machine": ["lamplighter:failsafe"],
-        "gatekeeper": ["lamplighter:gatekeeper"],
-        "guard": ["lamplighter:guard", "lamplighter:capacity", "lamplighter:bar"],
-        "leases": ["lamplighter:bar"],
-        "nodegroups": ["lamplighter:capacity"],
-        "planner": ["lamplighter:pools"],
+        "failsafe-machine": ["lamplighter:gpu-lab:failsafe"],
+        "gatekeeper": ["lamplighter:gpu-lab:gatekeeper"],
+        "guard": ["lamplighter:guard", "lamplighter:gpu-lab:capacity", "lamplighter:gpu-lab:bar"],
+        "leases": ["lamplighter:gpu-lab:bar"],
+        "nodegroups": ["lamplighter:gpu-lab:capacity"],
+        "planner": ["lamplighter:gpu-lab:pools"],
     }
 
 
@@ -188,11 +188,11 @@ def test_a_deploy_beside_an_existing_cluster_tries_the_bar_that_its_owner_applie
     [tried] = controller.of_type("Custom::LamplighterLaunchBar")
 
     assert controller.resources[tried]["Properties"]["Pools"] == "gpu"
-    assert groups(controller)["deploy"] == ["lamplighter:gatekeeper"]
+    assert groups(controller)["deploy"] == ["lamplighter:gpu-lab:gatekeeper"]
     [entry] = [
         name
         for name, each in controller.of_type("AWS::EKS::AccessEntry").items()
-        if each["Properties"]["KubernetesGroups"] == ["lamplighter:gatekeeper"]
+        if each["Properties"]["KubernetesGroups"] == ["lamplighter:gpu-lab:gatekeeper"]
     ]
     assert entry in controller.needs(tried)
     [last] = controller.of_type("Custom::LamplighterLastClosed")
