@@ -138,6 +138,7 @@ class LabFunctions(Construct):
                 *p.capacity.seeing(),
                 *p.capacity.sizing(),
                 *p.capacity.ending_strays(),
+                *p.ending_outside(),
                 p.reaching_the_cluster(),
                 p.starting("close", "experiment"),
                 p.invoking("planner", "cluster", "notices"),

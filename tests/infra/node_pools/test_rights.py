@@ -9,6 +9,11 @@ from tests.infra.conftest import Assembly, Template
 from tests.infra.test_permissions import allowed
 
 ROLE = "gpu-lab-ap-northeast-2-"
+OUTSIDE = {
+    "StringEquals": {"ec2:ResourceTag/kubernetes.io/cluster/gpu-lab": "owned"},
+    "StringLike": {"ec2:InstanceType": ["g*", "p*"]},
+    "Null": {"ec2:ResourceTag/aws:autoscaling:groupName": "true"},
+}
 OF_GROUPS = ("autoscaling:", "eks:UpdateNodegroup", "eks:DescribeUpdate", "eks:ListUpdates")
 
 
@@ -108,6 +113,7 @@ def test_only_the_guard_ends_instances_and_only_those_with_the_tags_of_a_pool(mi
     conditions = [
         statement["Condition"]["StringEquals"]
         for statement in allowed(controller, f"{ROLE}guard")["ec2:TerminateInstances"]
+        if statement["Condition"] != OUTSIDE
     ]
 
     assert {
@@ -123,10 +129,38 @@ def test_only_the_guard_ends_instances_and_only_those_with_the_tags_of_a_pool(mi
         assert "ec2:TerminateInstances" not in allowed(controller, f"{ROLE}{function}")
 
 
+def test_outside_the_pools_the_guard_ends_gpu_instances_of_its_own_cluster_and_of_no_group(
+    karpenter: Assembly, adopted: Assembly, assembly: Assembly
+) -> None:
+    def ending(lab: Assembly) -> list[object]:
+        controller = lab.template("gpu-lab-controller")
+        return [
+            statement["Condition"]
+            for statement in allowed(controller, f"{ROLE}guard").get("ec2:TerminateInstances", [])
+        ]
+
+    assert OUTSIDE in ending(karpenter)
+    assert OUTSIDE not in ending(adopted)
+    assert OUTSIDE not in ending(assembly)
+
+
+def test_the_guard_reads_which_lab_guards_another_node_pool_of_the_cluster(
+    karpenter: Assembly, adopted: Assembly, assembly: Assembly
+) -> None:
+    for lab, cluster, read in (
+        (karpenter, "gpu-lab", True),
+        (adopted, "theirs", True),
+        (assembly, "gpu-lab", False),
+    ):
+        may = allowed(lab.template("gpu-lab-controller"), f"{ROLE}guard")
+        resources = json.dumps([statement["Resource"] for statement in may["ssm:GetParameters"]])
+        assert (f"parameter/lamplighter/claims/{cluster}/*" in resources) is read
+
+
 def test_aws_ends_no_instance_of_auto_mode_for_us_so_nobody_may_try(auto_mode: Assembly) -> None:
     may = allowed(auto_mode.template("gpu-lab-controller"), f"{ROLE}guard")
 
-    assert "ec2:TerminateInstances" not in may
+    assert [statement["Condition"] for statement in may["ec2:TerminateInstances"]] == [OUTSIDE]
     [statement] = may["iam:DeleteRolePolicy"]
     assert ":role/gpu-lab-ap-northeast-2-control-plane" in json.dumps(statement["Resource"])
 
@@ -157,8 +191,8 @@ def test_a_nodepool_is_claimed_by_its_name(karpenter: Assembly, adopted: Assembl
         controller = lab.template("gpu-lab-controller")
         claim = f"/lamplighter/claims/{name}"
         assert controller.one("AWS::SSM::Parameter")["Name"] == claim
-        [reading] = allowed(controller, f"{ROLE}guard")["ssm:GetParameters"]
-        assert f"parameter{claim}" in json.dumps(reading["Resource"])
+        reading = allowed(controller, f"{ROLE}guard")["ssm:GetParameters"]
+        assert any(f"parameter{claim}" in json.dumps(statement["Resource"]) for statement in reading)
 
 
 def test_an_event_of_ec2_starts_the_guard_and_a_group_of_nobody_does_not(

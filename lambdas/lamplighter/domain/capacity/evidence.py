@@ -150,9 +150,11 @@ class Claim:
     name: str
     instance: str = ""
     """Empty until an instance was launched for it."""
+    node_pool: str = ""
     created: datetime | None = None
     zone: str = ""
     leaving: bool = False
+    leaving_since: datetime | None = None
     ends_in_time: bool = True
     """Whether its end has a time limit: without one a pod may hold its node for ever."""
     stages: Mapping[str, datetime] = field(default_factory=dict)

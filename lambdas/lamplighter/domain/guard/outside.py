@@ -1,0 +1,187 @@
+"""GPU instances of the cluster that belong to no pool of the lab, such as those of another NodePool.
+
+The guard reports each. In the lab's own cluster, where it enforces on every pool, it also ends them, after the sweep
+that found them has said so: through their NodeClaim, or in EC2 where they have none. It leaves alone
+
+- every instance with the tags of a pool, also of one that it only watches, and of a node group that is always on;
+- every instance of a capacity that another lab claims: that lab guards it;
+- every instance of an Auto Scaling group, which would start another: its owner sizes the group;
+- every instance whose type the lab does not know to have an NVIDIA GPU.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum, auto
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from lamplighter.domain.capacity.evidence import Claim, Instance
+from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
+from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
+from lamplighter.reasons.reason import Reason, first_of, reason
+
+if TYPE_CHECKING:
+    from lamplighter.domain.guard.facts import PoolFacts
+    from lamplighter.lab.model import Lab
+
+OWNED_TAG, OWNED = "kubernetes.io/cluster/{cluster}", "owned"
+"""The EC2 tag by which the guard may end an instance of the cluster in EC2."""
+NODE_GROUP_TAG = "eks:nodegroup-name"
+NEXT_SWEEP = timedelta(minutes=4)
+"""Sweeps are five minutes apart, and an event starts one more: the notice is at least so old when the guard acts."""
+GRACE = timedelta(minutes=10)
+"""How long pods may take when the guard deletes the NodeClaim of such an instance."""
+LEFT_FOR = timedelta(minutes=20)
+"""A NodeClaim that leaves for longer has no controller that ends its instance."""
+
+
+@dataclass(frozen=True)
+class OutsideInstance:
+    """One instance, and what could end it."""
+
+    instance: Instance
+    node_pool: str = ""
+    """The NodePool that its tags name."""
+    managed: bool = False
+    """Whether EKS Auto Mode started it: AWS lets nobody end it in EC2."""
+    claims_read: bool = True
+    claim: Claim | None = None
+
+    @property
+    def subject(self) -> str:
+        """What it is reported and ended by: all instances of a NodePool together."""
+        return self.node_pool or self.instance.id
+
+
+class _Way(Enum):
+    """What becomes of an instance."""
+
+    CLAIM = auto()
+    EC2 = auto()
+    AWAITED = auto()
+    """Its NodeClaim is leaving."""
+    OF_A_GROUP = auto()
+    UNREAD = auto()
+    ONLY_ITS_NODE = auto()
+    STAYS = auto()
+
+
+def owns_the_cluster(lab: "Lab") -> bool:
+    """Whether the lab made its cluster: in somebody else's the guard ends nothing outside its pools."""
+    return lab.cluster.existing is None
+
+
+def capacity_of(tags: Mapping[str, str]) -> str:
+    """The NodePool or node group that an instance's tags name, as a lab claims it; "" for one of neither."""
+    return tags.get(KARPENTER.pool_tag) or tags.get(AUTO_MODE.pool_tag) or tags.get(NODE_GROUP_TAG, "")
+
+
+def outside_instance(
+    instance: Instance, tags: Mapping[str, str], claims: Mapping[str, Claim] | None
+) -> OutsideInstance:
+    """An instance with its tags, and the claims by their instance; None where Kubernetes did not answer."""
+    return OutsideInstance(
+        instance,
+        node_pool=tags.get(KARPENTER.pool_tag) or tags.get(AUTO_MODE.pool_tag, ""),
+        managed=AUTO_MODE.pool_tag in tags or AUTO_MODE.started_tag in tags,
+        claims_read=claims is not None,
+        claim=(claims or {}).get(instance.id),
+    )
+
+
+def outside(facts: "PoolFacts") -> Iterator[Breach]:
+    """A breach for each NodePool or instance and each way to end it."""
+
+    def key(each: OutsideInstance) -> tuple[str, int]:
+        return each.subject, _way(each, facts.now).value
+
+    for (subject, way), found in groupby(sorted(facts.outside, key=key), key=key):
+        yield from _judged(facts, subject, _Way(way), tuple(found))
+
+
+def _judged(
+    facts: "PoolFacts", subject: str, way: _Way, found: tuple[OutsideInstance, ...]
+) -> Iterator[Breach]:
+    finding = _finding(found)
+    left_to = _left_to_its_owner(way, finding) if facts.acting and facts.ends_outside else None
+    if not (facts.acting and facts.ends_outside):
+        left_to = reason("guard.outside.only-said", finding=finding)
+    if left_to is not None:
+        yield _breach(left_to, GuardAction.SAY, subject)
+        return
+    if way is _Way.AWAITED:
+        return
+    reported = _reported(facts, subject)
+    ids = tuple(each.instance.id for each in found)
+    if reported is None:
+        yield _breach(_announced(way, finding, found[0].node_pool), GuardAction.PAGE, subject)
+    elif facts.now - reported >= NEXT_SWEEP:
+        action = GuardAction.END_CLAIMS if way is _Way.CLAIM else GuardAction.END_OUTSIDE
+        yield _breach(_ended(way, finding, found), action, subject, ids)
+
+
+def _way(one: OutsideInstance, now: datetime) -> _Way:
+    if one.instance.controller is not None:
+        return _Way.OF_A_GROUP
+    if not one.claims_read:
+        return _Way.UNREAD
+    if one.claim is None:
+        return _Way.ONLY_ITS_NODE if one.managed else _Way.EC2
+    if not one.claim.leaving:
+        return _Way.CLAIM
+    if one.claim.leaving_since is None or now - one.claim.leaving_since < LEFT_FOR:
+        return _Way.AWAITED
+    return _Way.STAYS if one.managed else _Way.EC2
+
+
+def _left_to_its_owner(way: _Way, finding: Reason) -> Reason | None:
+    """Why the guard does not end it although it enforces; None where it does, or waits for its end."""
+    if way is _Way.OF_A_GROUP:
+        return reason("guard.outside.of-a-group", finding=finding)
+    if way is _Way.UNREAD:
+        return reason("guard.outside.unread", finding=finding)
+    if way is _Way.ONLY_ITS_NODE:
+        return reason("guard.outside.only-its-node", finding=finding)
+    return reason("guard.outside.stays", finding=finding) if way is _Way.STAYS else None
+
+
+def _finding(found: tuple[OutsideInstance, ...]) -> Reason:
+    [first, *others] = found
+    ids = first_of([each.instance.id for each in found])
+    if first.node_pool:
+        return reason(
+            "guard.outside.of-node-pool", number=len(found), instances=ids, node_pool=first.node_pool
+        )
+    assert not others  # noqa: S101 -- without a NodePool each is its own subject
+    one = first.instance
+    return reason("guard.outside", instance=one.id, type=one.type, at=one.launched)
+
+
+def _announced(way: _Way, finding: Reason, node_pool: str) -> Reason:
+    if way is _Way.EC2:
+        return reason("guard.outside.ends-next", finding=finding)
+    if not node_pool:
+        return reason("guard.outside.claims-next", finding=finding)
+    return reason("guard.outside.claims-next.of-node-pool", finding=finding, node_pool=node_pool)
+
+
+def _ended(way: _Way, finding: Reason, found: tuple[OutsideInstance, ...]) -> Reason:
+    if way is _Way.EC2:
+        return reason("guard.outside.ends", finding=finding)
+    claims = first_of([each.claim.name for each in found if each.claim is not None])
+    return reason("guard.outside.ends-claims", finding=finding, names=claims)
+
+
+def _reported(facts: "PoolFacts", subject: str) -> datetime | None:
+    """When a sweep of the last hour first reported it."""
+    reported: Iterable[datetime] = (
+        earlier.at
+        for earlier in facts.earlier
+        if (earlier.rule, earlier.subject) == (Rule.GPU_OUTSIDE_POOLS, subject)
+    )
+    return min(reported, default=None)
+
+
+def _breach(said: Reason, action: GuardAction, subject: str, instances: tuple[str, ...] = ()) -> Breach:
+    return Breach(Rule.GPU_OUTSIDE_POOLS, said, action, subject=subject, instances=instances)
