@@ -227,6 +227,7 @@ class LabFunctions(Construct):
             [
                 p.keeping_the_ledger(),
                 *p.capacity.seeing(),
+                *p.taking_locks_off(),
                 p.starting("last-close"),
                 p.invoking("guard", "planner"),
                 Grants(

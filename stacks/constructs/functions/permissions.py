@@ -11,7 +11,7 @@ from lamplighter.adapters.doctor.karpenter import SPOT_ROLE
 from lamplighter.data.instance_types import QUOTA_CODES
 from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.domain.capacity.kinds import identity
-from lamplighter.domain.capacity.node_pool.roles import launching_role
+from lamplighter.domain.capacity.node_pool.roles import adopted_locks, launching_role
 from lamplighter.domain.events.lab_event import source
 from lamplighter.domain.guard.outside import OWNED, OWNED_TAG, owns_the_cluster
 from lamplighter.lab.model import Lab
@@ -314,6 +314,12 @@ class Permissions:
     def reading_claims(self) -> Grants:
         """Reading which lab guards the pools' capacity."""
         return Grants(["ssm:GetParameters"], [self._names.claim_arn(name) for name in self._claimed])
+
+    def taking_locks_off(self) -> list[Grants]:
+        """At a destroy: removing the failsafe's lock from the roles of existing controllers."""
+        roles = dict.fromkeys(adopted_locks(self._lab).values())
+        arns = [self._names.any_role_arn(role) for role in roles]
+        return [Grants(["iam:DeleteRolePolicy"], arns)] if arns else []
 
     def ending_outside(self) -> list[Grants]:
         """Reading which lab guards a NodePool outside this lab's pools, and ending its GPU instances in EC2.

@@ -79,7 +79,7 @@ def test_an_opening_takes_the_lock_off_the_controller_s_role_and_no_other(mixed:
         assert json.dumps(statement["Resource"]).count(":role/gpu-lab-ap-northeast-2-karpenter") == 1
 
 
-def test_with_a_pool_its_lock_goes_off_the_controller_s_role(mixed: Assembly, adopted: Assembly) -> None:
+def test_with_a_pool_its_lock_goes_off_the_controller_s_role(mixed: Assembly) -> None:
     """IAM deletes no role that somebody else has given a policy."""
     cluster = mixed.template("gpu-lab-cluster")
 
@@ -87,7 +87,23 @@ def test_with_a_pool_its_lock_goes_off_the_controller_s_role(mixed: Assembly, ad
     assert ":role/gpu-lab-ap-northeast-2-karpenter" in json.dumps(statement["Resource"])
     steps = cluster.properties("Custom::LamplighterNodePoolSize")
     assert "gpu-lab-ap-northeast-2-karpenter" in {one["Launches"] for one in steps}
-    assert "iam:DeleteRolePolicy" not in allowed(adopted.template("gpu-lab-controller"), f"{ROLE}deploy")
+
+
+def test_a_lock_on_the_role_of_an_existing_karpenter_goes_with_the_lab(
+    adopted: Assembly, karpenter: Assembly
+) -> None:
+    controller = adopted.template("gpu-lab-controller")
+
+    [statement] = allowed(controller, f"{ROLE}deploy")["iam:DeleteRolePolicy"]
+    assert ":role/TheirKarpenter" in json.dumps(statement["Resource"])
+    [step] = controller.of_type("Custom::LamplighterNodePoolLock")
+    properties = controller.resources[step]["Properties"]
+    assert (properties["NodePool"], properties["Launches"]) == ("their-gpus", "TheirKarpenter")
+    [last] = controller.of_type("Custom::LamplighterLastClosed")
+    assert step in controller.needs(last)
+    of_ours = karpenter.template("gpu-lab-controller")
+    assert "iam:DeleteRolePolicy" not in allowed(of_ours, f"{ROLE}deploy")
+    assert of_ours.of_type("Custom::LamplighterNodePoolLock") == {}
 
 
 def test_the_lock_of_an_existing_karpenter_is_on_the_role_that_the_lab_names(adopted: Assembly) -> None:
