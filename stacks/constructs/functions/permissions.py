@@ -13,7 +13,7 @@ from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.capacity.node_pool.roles import adopted_locks, launching_role
 from lamplighter.domain.events.lab_event import source
-from lamplighter.domain.guard.outside import OWNED, OWNED_TAG, owns_the_cluster
+from lamplighter.domain.guard.outside_instance import OWNED, OWNED_TAG, owns_the_cluster
 from lamplighter.lab.model import Lab
 from stacks.constructs.capacity.kinds import rights
 from stacks.constructs.grants import Grants

@@ -178,11 +178,11 @@ def _move_bar(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -
 
 
 def _end_claims(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
-    return _ended(guard_services, facts, breach, outside.end_claims(guard_services, facts, breach))
+    return _ended(guard_services, facts, breach, outside.end_claims(guard_services.connect, facts, breach))
 
 
 def _end_outside(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
-    return _ended(guard_services, facts, breach, outside.terminate(guard_services, facts, breach))
+    return _ended(guard_services, facts, breach, outside.terminate(guard_services.instances(), breach))
 
 
 def _ended(guard_services: GuardServices, facts: PoolFacts, breach: Breach, failed: Said | None) -> bool:

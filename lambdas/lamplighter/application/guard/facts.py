@@ -73,7 +73,7 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
         overdrafts=_overdrafts(guard_services, pool, leases, now, unread),
         experiment=lab_facts.experiment,
         outside=outside,
-        ends_outside=bool(outside) and may_end(guard_services),
+        ends_outside=bool(outside) and may_end(capacity),
         unread=tuple(unread),
     )
     facts = replace(

@@ -9,37 +9,42 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from lamplighter import clock
+from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.data.instance_types import gpu_type
 from lamplighter.domain.capacity.evidence import Claim
-from lamplighter.domain.capacity.kinds import known_tags
+from lamplighter.domain.capacity.kinds import known_tags, named_in
 from lamplighter.domain.guard.breach import Breach
 from lamplighter.domain.guard.facts import PoolFacts
-from lamplighter.domain.guard.outside import (
-    GRACE,
-    OutsideInstance,
-    capacity_of,
-    outside_instance,
-    owns_the_cluster,
-)
+from lamplighter.domain.guard.outside import GRACE
+from lamplighter.domain.guard.outside_instance import OutsideInstance, outside_instance, owns_the_cluster
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.reason import Said, several
 
 if TYPE_CHECKING:
-    from lamplighter.application.guard.services import GuardServices
+    from lamplighter.adapters.aws.capacity.claims import Claims
+    from lamplighter.adapters.aws.capacity.instances import Instances
+    from lamplighter.adapters.kubernetes.connection import Connection
+    from lamplighter.lab.model import Lab
 
 _logger = logging.getLogger(__name__)
 
 JOINS = timedelta(minutes=2)
 """A new instance may have its tags and its NodeClaim a moment later."""
+NodeClaims = Mapping[str, Claim]
+"""NodeClaims by their instance."""
 
 
-def outside_pools(guard_services: "GuardServices") -> tuple[OutsideInstance, ...]:
-    """GPU instances of the lab's cluster without the tags of any of its pools, and of no other lab's."""
-    lab, before = guard_services.capacity.lab, clock.now() - JOINS
-    known = known_tags(lab)
+def outside_pools(
+    lab: "Lab", instances: "Instances", claims: "Claims", node_claims: Callable[[], NodeClaims | None]
+) -> tuple[OutsideInstance, ...]:
+    """GPU instances of the lab's cluster without the tags of any of its pools, and of no other lab's.
+
+    `claims` says which lab guards what; `node_claims` gives None where Kubernetes does not answer.
+    """
+    known, before = known_tags(lab), clock.now() - JOINS
     found = [
         (instance, tags)
-        for instance, tags in guard_services.instances().of_cluster(lab.cluster_name)
+        for instance, tags in instances.of_cluster(lab.cluster_name)
         if instance.alive
         and instance.launched <= before
         and gpu_type(instance.type) is not None
@@ -47,41 +52,34 @@ def outside_pools(guard_services: "GuardServices") -> tuple[OutsideInstance, ...
     ]
     if not found:
         return ()
-    claimed = guard_services.claims.of(sorted({capacity_of(tags) for _, tags in found} - {""}))
-    claims, ours = _claims(guard_services), {lab.node_pool_name(pool) for pool in lab.node_pools}
+    claimed = claims.of(sorted({named_in(tags) for _, tags in found} - {""}))
+    by_instance, ours = node_claims(), {lab.node_pool_name(pool) for pool in lab.node_pools}
     outside = (
-        outside_instance(instance, tags, claims)
+        outside_instance(instance, tags, by_instance)
         for instance, tags in found
-        if claimed.get(capacity_of(tags), lab.name) == lab.name
+        if claimed.get(named_in(tags), lab.name) == lab.name
     )
     # Somebody may have taken the tags off an instance of a lease; its claim still says whose it is.
     return tuple(one for one in outside if one.claim is None or one.claim.node_pool not in ours)
 
 
-def _claims(guard_services: "GuardServices") -> Mapping[str, Claim] | None:
-    """Every NodeClaim of the cluster by its instance; None where Kubernetes does not answer."""
+def every_node_claim(connection: "Connection") -> NodeClaims:
+    """The NodeClaims of the cluster that have an instance."""
     from lamplighter.adapters.capacity.node_pool.claims import Claims  # noqa: PLC0415 -- only where there is one
 
-    connection = guard_services.kubernetes()
-    if connection is None:
-        return None
-    try:
-        return {claim.instance: claim for claim in Claims(connection).every() if claim.instance}
-    except (OutsideFailed, TryLater) as error:
-        guard_services.without_kubernetes(error)
-        return None
+    return {claim.instance: claim for claim in Claims(connection).every() if claim.instance}
 
 
-def may_end(guard_services: "GuardServices") -> bool:
+def may_end(capacity: CapacityServices) -> bool:
     """Whether the guard may end them now: a person may have put a pool into watch mode."""
-    lab, ledger = guard_services.capacity.lab, guard_services.capacity.ledger
+    lab, ledger = capacity.lab, capacity.ledger
     return owns_the_cluster(lab) and all(
         (ledger.pool(pool).mode or lab.mode(pool)) == "enforce" for pool in lab.pools
     )
 
 
-def end_claims(guard_services: "GuardServices", facts: PoolFacts, breach: Breach) -> Said | None:
-    """Delete the NodeClaims of these instances: their controller drains and ends them. What failed, if anything did."""
+def end_claims(connect: "Callable[[], Connection]", facts: PoolFacts, breach: Breach) -> Said | None:
+    """Delete the NodeClaims of these instances: their controller drains and ends them. Returns what failed."""
     from lamplighter.adapters.capacity.node_pool.claims import Claims  # noqa: PLC0415 -- only where there is one
 
     named = [
@@ -91,7 +89,7 @@ def end_claims(guard_services: "GuardServices", facts: PoolFacts, breach: Breach
     ]
 
     def end(name: str) -> None:
-        claims = Claims(guard_services.connect())
+        claims = Claims(connect())
         # Before the deletion: the NodePool's own grace may be a day, or none at all.
         claims.end_by(name, facts.now + GRACE)
         claims.delete(name)
@@ -99,9 +97,9 @@ def end_claims(guard_services: "GuardServices", facts: PoolFacts, breach: Breach
     return _each(named, end)
 
 
-def terminate(guard_services: "GuardServices", _facts: PoolFacts, breach: Breach) -> Said | None:
-    """Terminate these instances, one by one: EC2 refuses all if one is protected. What failed, if anything did."""
-    return _each(breach.instances, lambda instance: guard_services.instances().terminate([instance]))
+def terminate(instances: "Instances", breach: Breach) -> Said | None:
+    """Terminate these instances, one by one: EC2 refuses all if one is protected. Returns what failed."""
+    return _each(breach.instances, lambda instance: instances.terminate([instance]))
 
 
 def _each(names: Sequence[str], end: Callable[[str], None]) -> Said | None:

@@ -69,6 +69,12 @@ def known_tags(lab: "Lab") -> list[Mapping[str, str]]:
     return [*(identity(lab, pool).tags for pool in lab.pools), *always_on]
 
 
+def named_in(tags: Mapping[str, str]) -> str:
+    """The capacity that an instance's EC2 tags name, as a lab claims it; "" where they name none."""
+    named = (tags.get(key) for key in (KARPENTER.pool_tag, AUTO_MODE.pool_tag, NAME_TAG))
+    return next(filter(None, named), "")
+
+
 def zero(seen: Seen, at: datetime, kubernetes_nodes: tuple[str, ...] | None, justified: int = 0) -> ZeroProof:
     """Law 7: what was seen, with the pool's nodes in Kubernetes, proves about the pool being at zero."""
     return KINDS[seen.kind].zero(seen, at, kubernetes_nodes, justified)

@@ -3,55 +3,30 @@
 The guard reports each. In the lab's own cluster, where it enforces on every pool, it also ends them, after the sweep
 that found them has said so: through their NodeClaim, or in EC2 where they have none. It leaves alone
 
-- every instance with the tags of a pool, also of one that it only watches, and of a node group that is always on;
+- every instance with the tags of a pool, also of one that it only watches, and all that the lab has always on;
 - every instance of a capacity that another lab claims: that lab guards it;
-- every instance of an Auto Scaling group, which would start another: its owner sizes the group;
+- every instance of a group that would start another: its owner sizes the group;
 - every instance whose type the lab does not know to have an NVIDIA GPU.
+
+outside_instance.py has the instances as values, and application/guard/outside.py reads them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from enum import Enum, auto
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-from lamplighter.domain.capacity.evidence import Claim, Instance
-from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.guard.outside_instance import OutsideInstance
 from lamplighter.reasons.reason import Reason, first_of, reason
 
-if TYPE_CHECKING:
-    from lamplighter.domain.guard.facts import PoolFacts
-    from lamplighter.lab.model import Lab
-
-OWNED_TAG, OWNED = "kubernetes.io/cluster/{cluster}", "owned"
-"""The EC2 tag by which the guard may end an instance of the cluster in EC2."""
-NODE_GROUP_TAG = "eks:nodegroup-name"
 NEXT_SWEEP = timedelta(minutes=4)
 """Sweeps are five minutes apart, and an event starts one more: the notice is at least so old when the guard acts."""
 GRACE = timedelta(minutes=10)
 """How long pods may take when the guard deletes the NodeClaim of such an instance."""
 LEFT_FOR = timedelta(minutes=20)
 """A NodeClaim that leaves for longer has no controller that ends its instance."""
-
-
-@dataclass(frozen=True)
-class OutsideInstance:
-    """One instance, and what could end it."""
-
-    instance: Instance
-    node_pool: str = ""
-    """The NodePool that its tags name."""
-    managed: bool = False
-    """Whether EKS Auto Mode started it: AWS lets nobody end it in EC2."""
-    claims_read: bool = True
-    claim: Claim | None = None
-
-    @property
-    def subject(self) -> str:
-        """What it is reported and ended by: all instances of a NodePool together."""
-        return self.node_pool or self.instance.id
 
 
 class _Way(Enum):
@@ -67,30 +42,7 @@ class _Way(Enum):
     STAYS = auto()
 
 
-def owns_the_cluster(lab: "Lab") -> bool:
-    """Whether the lab made its cluster: in somebody else's the guard ends nothing outside its pools."""
-    return lab.cluster.existing is None
-
-
-def capacity_of(tags: Mapping[str, str]) -> str:
-    """The NodePool or node group that an instance's tags name, as a lab claims it; "" for one of neither."""
-    return tags.get(KARPENTER.pool_tag) or tags.get(AUTO_MODE.pool_tag) or tags.get(NODE_GROUP_TAG, "")
-
-
-def outside_instance(
-    instance: Instance, tags: Mapping[str, str], claims: Mapping[str, Claim] | None
-) -> OutsideInstance:
-    """An instance with its tags, and the claims by their instance; None where Kubernetes did not answer."""
-    return OutsideInstance(
-        instance,
-        node_pool=tags.get(KARPENTER.pool_tag) or tags.get(AUTO_MODE.pool_tag, ""),
-        managed=AUTO_MODE.pool_tag in tags or AUTO_MODE.started_tag in tags,
-        claims_read=claims is not None,
-        claim=(claims or {}).get(instance.id),
-    )
-
-
-def outside(facts: "PoolFacts") -> Iterator[Breach]:
+def outside(facts: PoolFacts) -> Iterator[Breach]:
     """A breach for each NodePool or instance and each way to end it."""
 
     def key(each: OutsideInstance) -> tuple[str, int]:
@@ -101,7 +53,7 @@ def outside(facts: "PoolFacts") -> Iterator[Breach]:
 
 
 def _judged(
-    facts: "PoolFacts", subject: str, way: _Way, found: tuple[OutsideInstance, ...]
+    facts: PoolFacts, subject: str, way: _Way, found: tuple[OutsideInstance, ...]
 ) -> Iterator[Breach]:
     finding = _finding(found)
     left_to = _left_to_its_owner(way, finding) if facts.acting and facts.ends_outside else None
@@ -173,7 +125,7 @@ def _ended(way: _Way, finding: Reason, found: tuple[OutsideInstance, ...]) -> Re
     return reason("guard.outside.ends-claims", finding=finding, names=claims)
 
 
-def _reported(facts: "PoolFacts", subject: str) -> datetime | None:
+def _reported(facts: PoolFacts, subject: str) -> datetime | None:
     """When a sweep of the last hour first reported it."""
     reported: Iterable[datetime] = (
         earlier.at

@@ -107,7 +107,7 @@ def decided(
             id=lease.id,
         )
         told = [text, speech.texts.say("slack.experimental")] if experimental else [text]
-        return SlackAnswer(blocks.joined(map(plain, told)), said)
+        return SlackAnswer(blocks.joined([plain(each) for each in told]), said)
     text = outcome(decision, speech)
     if decision.outcome != "refused" or decision.earliest is None or command.verb is not Verb.OPEN:
         return plainly(text, said)

@@ -18,6 +18,7 @@ from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.guard.breach import GuardAction
 from lamplighter.domain.guard.facts import MEMORY
 from lamplighter.domain.guard.outside import outside
+from lamplighter.domain.guard.outside_instance import OutsideInstance
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 from tests.stopped_clock import stop_at
@@ -104,9 +105,13 @@ def state(name: str) -> str:
     return next(one["State"]["Name"] for one in _instances() if one["InstanceId"] == name)
 
 
+def outside_now(services: GuardServices) -> tuple[OutsideInstance, ...]:
+    return outside_pools(services.capacity.lab, services.instances(), services.claims, services.node_claims)
+
+
 def seen(services: GuardServices) -> set[str]:
     services.kubernetes_silent = False
-    return {one.instance.id for one in outside_pools(services)}
+    return {one.instance.id for one in outside_now(services)}
 
 
 def test_the_nodes_of_another_node_pool_are_seen_by_the_tags_of_the_cluster(
@@ -207,7 +212,7 @@ def test_the_guard_ends_them_in_its_own_cluster_while_it_enforces_on_every_pool(
     if watched:
         _watch(services, watched)
 
-    assert may_end(services) is ends
+    assert may_end(services.capacity) is ends
 
 
 def _watch(services: GuardServices, pool: str) -> None:
@@ -224,8 +229,8 @@ def swept(lab: LabOnMoto, services: GuardServices, minutes: float) -> list[tuple
     facts = replace(
         pool(),
         now=now,
-        outside=outside_pools(services),
-        ends_outside=may_end(services),
+        outside=outside_now(services),
+        ends_outside=may_end(services.capacity),
         earlier=earlier_breaches(services.capacity.ledger.audit("gpu", now - MEMORY)),
     )
     return [(breach.action, act(services, facts, breach)) for breach in outside(facts)]
