@@ -110,7 +110,10 @@ def make_node_pool(cloud: Cloud) -> None:
         "taints": [{"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}],
         "expireAfter": "720h",
     }
-    cloud.control_plane.admin().create(
+    admin = cloud.control_plane.admin()
+    # The one that came with Karpenter may start GPUs too.
+    admin.delete(f"{POOLS}/{CLUSTER}-group")
+    admin.create(
         POOLS,
         {
             "apiVersion": "karpenter.sh/v1",

@@ -64,11 +64,11 @@ def _judged(
         return
     if way is _Way.AWAITED:
         return
-    reported = _reported(facts, subject)
+    announced = _announced_at(facts, subject)
     ids = tuple(each.instance.id for each in found)
-    if reported is None:
+    if announced is None:
         yield _breach(_announced(way, finding, found[0].node_pool), GuardAction.PAGE, subject)
-    elif facts.now - reported >= NEXT_SWEEP:
+    elif facts.now - announced >= NEXT_SWEEP:
         action = GuardAction.END_CLAIMS if way is _Way.CLAIM else GuardAction.END_OUTSIDE
         yield _breach(_ended(way, finding, found), action, subject, ids)
 
@@ -125,14 +125,15 @@ def _ended(way: _Way, finding: Reason, found: tuple[OutsideInstance, ...]) -> Re
     return reason("guard.outside.ends-claims", finding=finding, names=claims)
 
 
-def _reported(facts: PoolFacts, subject: str) -> datetime | None:
-    """When a sweep of the last hour first reported it."""
-    reported: Iterable[datetime] = (
+def _announced_at(facts: PoolFacts, subject: str) -> datetime | None:
+    """When a sweep of the last hour first announced its end, or ended it. A report alone announces nothing."""
+    instants: Iterable[datetime] = (
         earlier.at
         for earlier in facts.earlier
         if (earlier.rule, earlier.subject) == (Rule.GPU_OUTSIDE_POOLS, subject)
+        and earlier.action != GuardAction.SAY
     )
-    return min(reported, default=None)
+    return min(instants, default=None)
 
 
 def _breach(said: Reason, action: GuardAction, subject: str, instances: tuple[str, ...] = ()) -> Breach:

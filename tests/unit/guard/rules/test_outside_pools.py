@@ -36,8 +36,8 @@ def facts(*found: OutsideInstance, said: timedelta | None = None, subject: str =
     return replace(pool(), outside=found, ends_outside=True, earlier=earlier)
 
 
-def earlier_of(subject: str, ago: timedelta) -> EarlierBreach:
-    return EarlierBreach(Rule.GPU_OUTSIDE_POOLS, "page", None, EIGHT - ago, subject=subject)
+def earlier_of(subject: str, ago: timedelta, action: GuardAction = GuardAction.PAGE) -> EarlierBreach:
+    return EarlierBreach(Rule.GPU_OUTSIDE_POOLS, action, None, EIGHT - ago, subject=subject)
 
 
 def judged(facts: PoolFacts) -> list[tuple[GuardAction, str, tuple[str, ...]]]:
@@ -75,6 +75,13 @@ def test_it_waits_for_the_next_sweep_and_not_for_one_that_an_event_starts(ago: t
 
 def test_a_notice_about_another_one_is_none() -> None:
     assert judged(facts(one(), said=5 * MINUTE, subject="other")) == [(GuardAction.PAGE, "theirs", ())]
+
+
+def test_a_report_without_an_announcement_is_none() -> None:
+    """While Kubernetes was silent, or a pool was watched, the guard said that it ends nothing."""
+    only_said = earlier_of("theirs", 5 * MINUTE, GuardAction.SAY)
+
+    assert judged(replace(facts(one()), earlier=(only_said,))) == [(GuardAction.PAGE, "theirs", ())]
 
 
 @pytest.mark.parametrize(
