@@ -117,8 +117,9 @@ FOUND = {
         " starts. `kubectl -n kube-system describe deployment karpenter` and `lamplighter doctor` say more."
     ),
     Rule.GPU_OUTSIDE_POOLS: (
-        "A GPU instance of the cluster belongs to no pool of the lab, such as one of another NodePool. Nothing here"
-        " ends it: ask its owner, or end it with its NodePool."
+        "A GPU instance of the cluster belongs to no pool of the lab, such as one of another NodePool. In the lab's own"
+        " cluster the next sweep ends it; `lamplighter arm POOL --watch` on any pool prevents that. Ask its owner to"
+        " scale the NodePool to 0 or delete it, or others come. Elsewhere the guard only reports it."
     ),
     Rule.LEAKED: (
         "A pool should be at zero and is not, after 30 minutes. The guard continues to close it. 15 minutes later it"

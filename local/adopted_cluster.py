@@ -1,7 +1,8 @@
 """The cluster that a lab adopts, as if somebody else had made it.
 
 On AWS it exists already. Here it is our own cluster stack, with their names and without our tag. So it has everything
-that a lab may find in a cluster: system nodes, the GPU Operator, EKS Auto Mode. The caller makes its NodePools.
+that a lab may find in a cluster: system nodes, the GPU Operator, Karpenter, EKS Auto Mode. The caller makes its
+NodePools.
 """
 
 import json
@@ -35,6 +36,9 @@ def made_by_others(lab: Lab, work: Path) -> tuple[Assembly, StackTemplate] | Non
         if not pool.is_node_pool
     }
     theirs: dict[str, Any] = {"name": cluster, "region": lab.region, "pools": pools or {"group": GROUP}}
+    if lab.cluster.karpenter is not None:
+        # Karpenter comes with a NodePool, whose class of nodes the caller's NodePools may name.
+        theirs |= {"cluster": {"karpenter": {}}, "pools": pools | {"group": {**GROUP, "kind": "karpenter"}}}
     if lab.cluster.has_auto_mode:
         theirs["cluster"] = {"auto_mode": {"enabled": True}}
     path = work / "existing.yaml"

@@ -30,6 +30,7 @@ from stacks.constructs.last_close import LastClose
 from stacks.constructs.ledger import Ledger
 from stacks.constructs.pool.curfew import Curfew
 from stacks.constructs.pool.node_pool.bar_tried import launch_bar_step
+from stacks.constructs.pool.node_pool.lock_off import lock_off_steps
 from stacks.constructs.workflows.change import ChangeLab
 from stacks.constructs.workflows.close_lab import CloseLab
 from stacks.constructs.workflows.doctor import Doctor
@@ -177,7 +178,10 @@ class ControllerStack(Stack):
         if lab.cluster.existing is not None and lab.node_pools:
             tried = launch_bar_step(self, lab, cluster_name=names.cluster, function=functions.deploy)
             tried.node.add_dependency(functions, *entries)
-            everything.append(tried)
+            locks = lock_off_steps(self, lab, function=functions.deploy)
+            for step in locks:
+                step.node.add_dependency(functions)
+            everything += [tried, *locks]
         plan = deploy_step(
             self,
             "PlanNow",

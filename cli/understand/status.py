@@ -13,6 +13,7 @@ from cli.understand import status_watch
 from cli.understand.cost_tables import summary
 from cli.understand.drawn import EXPERIMENTAL
 from cli.understand.status_gpus import show
+from cli.understand.status_outside import outside
 from cli.understand.verdicts import VERDICTS
 from cli.use.leases import document
 from lamplighter.adapters.aws.view_reading import ViewReading
@@ -69,6 +70,14 @@ def command(
                 "budget": reading.spending.to_json(),
                 "paused": pause,
                 "pools": [_document(view, deployed.zone) for view in views],
+                "outside": [
+                    {
+                        "of": entry.details.get("subject", ""),
+                        "at": written(entry.at),
+                        "reason": printing.drawn(entry.why, deployed.zone),
+                    }
+                    for entry in outside(deployed.ledger, deployed.lab, deployed.now)
+                ],
             }
         )
         return
@@ -95,6 +104,9 @@ def command(
     )
     for view in views:
         _tell(view, deployed.zone)
+    for entry in outside(deployed.ledger, deployed.lab, deployed.now):
+        at = printing.local(entry.at, deployed.zone)
+        printing.say(f"OUTSIDE THE POOLS: at {at} {printing.drawn(entry.why, deployed.zone)}")
 
 
 def _tell(view: PoolView, zone: ZoneInfo) -> None:

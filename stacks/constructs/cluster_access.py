@@ -9,7 +9,7 @@ from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from lamplighter.domain.capacity.node_pool.access import BAR, CAPACITY, CONTROLLER, GATEKEEPER, POOLS
+from lamplighter.domain.capacity.node_pool.groups import Group
 from lamplighter.lab.model import Lab
 from stacks.names import Names
 
@@ -17,15 +17,15 @@ OF_EVERY_LAB: Mapping[str, str] = {
     function: f"lamplighter:{function}"
     for function in ("cluster", "diagnosis", "doctor", "experiments", "guard")
 }
-OF_NODE_POOLS: Mapping[str, tuple[str, ...]] = {
-    "cluster": (POOLS,),
-    "deploy": (POOLS,),
-    "diagnosis": (POOLS,),
-    "doctor": (POOLS,),
-    "guard": (CAPACITY, BAR, CONTROLLER),
-    "leases": (BAR,),
-    "nodegroups": (CAPACITY,),
-    "planner": (POOLS,),
+OF_NODE_POOLS: Mapping[str, tuple[Group, ...]] = {
+    "cluster": (Group.POOLS,),
+    "deploy": (Group.POOLS,),
+    "diagnosis": (Group.DIAGNOSIS,),
+    "doctor": (Group.DOCTOR,),
+    "guard": (Group.CAPACITY, Group.BAR, Group.CONTROLLER),
+    "leases": (Group.BAR,),
+    "nodegroups": (Group.CAPACITY,),
+    "planner": (Group.POOLS,),
 }
 """The functions that see or change the size of a pool, or its launch bar."""
 
@@ -36,7 +36,7 @@ def cluster_access(
     """An access entry for each of the roles, given by the function's name, that is in a group."""
     entries = []
     for function, role in roles.items():
-        of_pools = _of_node_pools(lab, function)
+        of_pools = [group.of(lab.name) for group in _of_node_pools(lab, function)]
         groups = [*([OF_EVERY_LAB[function]] if function in OF_EVERY_LAB else []), *of_pools]
         if groups:
             entries.append(
@@ -52,10 +52,10 @@ def cluster_access(
     return entries
 
 
-def _of_node_pools(lab: Lab, function: str) -> tuple[str, ...]:
+def _of_node_pools(lab: Lab, function: str) -> tuple[Group, ...]:
     if not lab.node_pools:
         return ()
     if function == "deploy" and lab.cluster.existing is not None:
         # No cluster stack is deployed, so this function tries the launch bar.
-        return (GATEKEEPER,)
+        return (Group.GATEKEEPER,)
     return OF_NODE_POOLS.get(function, ())

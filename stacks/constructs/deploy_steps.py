@@ -9,6 +9,7 @@ ServiceCidr  the network of the cluster's Services, which nodes with an image of
 NodeRole     the name of the role that a node group's nodes have, which nobody can change
 Group        the name of the Auto Scaling group behind a node group
 NodePoolSize the replicas a NodePool has now, so that a deploy leaves them alone
+NodePoolLock takes the failsafe's lock off an existing controller's role when the pool goes
 LaunchBar    fails where the API server would let a node of a NodePool start without a lease
 Gate         fails a deploy that changes a pool while a lease is on it
 Pools        fails a deploy that takes a pool, or nodes of it, away from a lease

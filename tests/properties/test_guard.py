@@ -1,17 +1,19 @@
 """The guard may shrink, never grow, and never takes a node that a lease justifies, whatever it sees."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.domain.capacity.calls import Call, timed
-from lamplighter.domain.capacity.evidence import Change, Changing, Controller, Instance, Member, Seen
+from lamplighter.domain.capacity.evidence import Change, Changing, Claim, Controller, Instance, Member, Seen
 from lamplighter.domain.capacity.kinds import NODE_GROUP
-from lamplighter.domain.guard.breach import GuardAction, Rule
+from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.facts import CLOSING_PATIENCE, PoolFacts
 from lamplighter.domain.guard.guard import OF_LEASES, sweep
 from lamplighter.domain.guard.incident import Incident
+from lamplighter.domain.guard.outside_instance import OutsideInstance
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.failsafe import failsafe_schedules
@@ -21,6 +23,19 @@ from lamplighter.reasons.reason import in_english
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MAX_NODES = 4
 minutes = st.integers(-300, 300)
+EMPTY = PoolFacts(
+    pool="gpu",
+    now=NOW,
+    enforcing=True,
+    ours=True,
+    max_nodes=MAX_NODES,
+    leases=(),
+    closing_since=None,
+    seen=Seen(NODE_GROUP, exists=True, maximum=MAX_NODES, controller=Controller("g", 0, MAX_NODES, 0)),
+    kubernetes_nodes=(),
+    failsafe_wanted=(),
+    failsafe_found=(),
+)
 
 
 def at(offset: int) -> datetime:
@@ -181,3 +196,55 @@ def test_a_node_without_a_lease_is_closed_unless_somebody_is_at_it(facts: PoolFa
 def test_every_breach_has_a_reason_that_names_the_pool(facts: PoolFacts) -> None:
     for breach in sweep(facts):
         assert "pool gpu" in in_english(breach.reason)
+
+
+@st.composite
+def outside_the_pools(draw: st.DrawFn) -> tuple[OutsideInstance, ...]:
+    """Any GPU instances of no pool: of Karpenter, of Auto Mode, of a group, by hand; with a claim or without."""
+    ages = st.none() | st.integers(-120, 0).map(at)
+    return tuple(
+        OutsideInstance(
+            Instance(f"i-{number}", "g5.xlarge", "a", "running", at(-60), None, group, ""),
+            node_pool=draw(st.sampled_from(["", "theirs", "others"])),
+            managed=draw(st.booleans()),
+            claims_read=draw(st.booleans()),
+            claim=draw(
+                st.none() | st.builds(Claim, st.just(f"claim-{number}"), leaving=st.booleans(), left=ages)
+            ),
+        )
+        for number, group in enumerate(draw(st.lists(st.sampled_from([None, "their-group"]), max_size=5)))
+    )
+
+
+@given(
+    outside_the_pools(),
+    st.booleans(),
+    st.booleans(),
+    st.lists(st.tuples(st.sampled_from(["theirs", "others", "i-0", "i-1"]), st.integers(-60, 0)), max_size=3),
+)
+def test_outside_the_pools_it_ends_only_what_it_has_announced_and_may_end(
+    found: tuple[OutsideInstance, ...], enforcing: bool, may: bool, said: list[tuple[str, int]]
+) -> None:
+    earlier = tuple(
+        EarlierBreach(Rule.GPU_OUTSIDE_POOLS, "page", None, at(ago), subject=subject) for subject, ago in said
+    )
+    facts = replace(EMPTY, enforcing=enforcing, outside=found, ends_outside=may, earlier=earlier)
+    by_id = {each.instance.id: each for each in found}
+    ended: list[str] = []
+    for breach in sweep(facts):
+        if breach.action not in {GuardAction.END_CLAIMS, GuardAction.END_OUTSIDE}:
+            assert breach.instances == ()
+            continue
+        assert enforcing
+        assert may
+        for name in breach.instances:
+            one = by_id[name]
+            assert one.instance.controller is None
+            assert one.claims_read
+            assert any(subject == one.subject and ago <= -4 for subject, ago in said)
+            if breach.action is GuardAction.END_CLAIMS:
+                assert one.claim is not None
+            else:
+                assert not one.managed
+            ended.append(name)
+    assert len(ended) == len(set(ended))

@@ -7,7 +7,7 @@ session and of a VPC endpoint, and other accounts.
 Source: IAM user guide, "Policy evaluation logic".
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from json import dumps
 from typing import Any
@@ -42,6 +42,12 @@ _NEVER = frozenset(
         "vpcsourceip",
     )
 )
+#: Keys of a service that the embedded cloud can tell of each call, by the resource.
+_TOLD: dict[str, Callable[[State, str], str | None]] = {
+    "ec2:instancetype": lambda state, resource: state.instance_type(resource),
+    "ec2:region": lambda state, _: state.region,
+    "s3:tlsversion": lambda _, __: "1.3",
+}
 #: A client states these about itself, and the embedded cloud does not pass them on.
 _NOT_READ = frozenset(
     {"aws:sourceip", "aws:useragent", "aws:ec2instancesourcevpc", "aws:ec2instancesourceprivateipv4"}
@@ -98,10 +104,9 @@ class _Request:
         if name.startswith("aws:"):
             return self._global(name, tag)
         known = reference.action(self._ask.action)
-        if name == "s3:tlsversion":
-            return ("1.3",)
-        if name == "ec2:region":
-            return (self._state.region,)
+        if name in _TOLD:
+            found = _TOLD[name](self._state, self._resource)
+            return None if found is None else (found,)
         if known is not None and reference.has_key(known, name) and name not in _ABSENT:
             raise Unknown(f"the condition key {key}")
         return None

@@ -86,6 +86,15 @@ class State:
             for secret in secretsmanager_backends[self.account][self.region].secrets.values()
         }
 
+    def instance_type(self, arn: str) -> str | None:
+        """The type of an instance; None for one that does not exist."""
+        name = arn.rpartition("/")[2]
+        for reservation in ec2_backends[self.account][self.region].reservations.values():
+            for instance in reservation.instances:
+                if instance.id == name:
+                    return str(instance.instance_type)
+        return None
+
     def launch_template(self, named: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
         """The id and the data of a launch template's version, named as in a request; None if there is none."""
         identity, name = named.get("LaunchTemplateId"), named.get("LaunchTemplateName")

@@ -13,6 +13,7 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
+from lamplighter.domain.capacity.node_pool.groups import Group
 from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
 from lamplighter.lab.model import Lab
 from stacks.constructs.accepted import accept
@@ -26,8 +27,6 @@ from stacks.names import Names
 
 ROLE = "failsafe-machine"
 """The purpose of its role; `failsafe` is the role of the schedules."""
-GROUP = "lamplighter:failsafe"
-"""Its group in the cluster."""
 
 
 def failsafe_machine(scope: Construct, lab: Lab, names: Names, channels: Channels) -> list[Construct]:
@@ -96,7 +95,7 @@ class FailsafeMachine(Construct):
             "Access",
             cluster_name=names.cluster,
             principal_arn=role.role_arn,
-            kubernetes_groups=[GROUP],
+            kubernetes_groups=[Group.FAILSAFE.of(names.lab)],
             type="STANDARD",
         )
         page_failed_runs(

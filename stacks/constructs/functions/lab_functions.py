@@ -140,6 +140,7 @@ class LabFunctions(Construct):
                 *p.capacity.sizing(),
                 *p.capacity.ending_strays(),
                 *p.seeing_the_queue(),
+                *p.ending_outside(),
                 p.reaching_the_cluster(),
                 p.starting("close", "experiment"),
                 p.invoking("planner", "cluster", "notices"),
@@ -228,6 +229,7 @@ class LabFunctions(Construct):
             [
                 p.keeping_the_ledger(),
                 *p.capacity.seeing(),
+                *p.taking_locks_off(),
                 p.starting("last-close"),
                 p.invoking("guard", "planner"),
                 Grants(

@@ -5,14 +5,16 @@ A resource with a `*` has a reason, which cdk-nag's finding is accepted with.
 
 from aws_cdk import Aws
 
+from lamplighter.adapters.aws.capacity.instances import AUTO_SCALING_GROUP
 from lamplighter.adapters.doctor import bootstrap
 from lamplighter.adapters.doctor.karpenter import SPOT_ROLE
 from lamplighter.data.instance_types import QUOTA_CODES
 from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.domain.capacity.kinds import identity, needs_karpenter
 from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
-from lamplighter.domain.capacity.node_pool.roles import launching_role
+from lamplighter.domain.capacity.node_pool.roles import adopted_locks, launching_role
 from lamplighter.domain.events.lab_event import source
+from lamplighter.domain.guard.outside_instance import OWNED, OWNED_TAG, owns_the_cluster
 from lamplighter.lab.model import Lab
 from stacks.constructs.capacity.kinds import rights
 from stacks.constructs.grants import Grants
@@ -327,6 +329,39 @@ class Permissions:
     def reading_claims(self) -> Grants:
         """Reading which lab guards the pools' capacity."""
         return Grants(["ssm:GetParameters"], [self._names.claim_arn(name) for name in self._claimed])
+
+    def taking_locks_off(self) -> list[Grants]:
+        """At a destroy: removing the failsafe's lock from the roles of existing controllers."""
+        roles = dict.fromkeys(adopted_locks(self._lab).values())
+        arns = [self._names.any_role_arn(role) for role in roles]
+        return [Grants(["iam:DeleteRolePolicy"], arns)] if arns else []
+
+    def ending_outside(self) -> list[Grants]:
+        """Reading which lab guards a NodePool outside this lab's pools, and ending its GPU instances in EC2.
+
+        Only in the lab's own cluster, and no instance of an Auto Scaling group, so none of its system nodes.
+        """
+        if not self._lab.node_pools:
+            return []
+        reading = Grants(
+            ["ssm:GetParameters"],
+            [self._names.claim_arn("*")],
+            wide="Another NodePool of the cluster may have any name; the cluster is named.",
+        )
+        if not owns_the_cluster(self._lab):
+            return [reading]
+        owned = OWNED_TAG.format(cluster=self._names.cluster)
+        ending = Grants(
+            ["ec2:TerminateInstances"],
+            [self._names.arn("ec2", "instance/*")],
+            {
+                "StringEquals": {f"ec2:ResourceTag/{owned}": OWNED},
+                "StringLike": {"ec2:InstanceType": ["g*", "p*"]},
+                "Null": {f"ec2:ResourceTag/{AUTO_SCALING_GROUP}": "true"},
+            },
+            wide="Instances come and go; the conditions name the cluster's tag, EC2's GPU families and no group.",
+        )
+        return [reading, ending]
 
     def starting(self, *workflows: str) -> Grants:
         return Grants(["states:StartExecution"], [self._names.workflow_arn(name) for name in workflows])

@@ -9,6 +9,11 @@ from tests.infra.conftest import Assembly, Template
 from tests.infra.test_permissions import allowed
 
 ROLE = "gpu-lab-ap-northeast-2-"
+OUTSIDE = {
+    "StringEquals": {"ec2:ResourceTag/kubernetes.io/cluster/gpu-lab": "owned"},
+    "StringLike": {"ec2:InstanceType": ["g*", "p*"]},
+    "Null": {"ec2:ResourceTag/aws:autoscaling:groupName": "true"},
+}
 OF_GROUPS = ("autoscaling:", "eks:UpdateNodegroup", "eks:DescribeUpdate", "eks:ListUpdates")
 
 
@@ -27,17 +32,22 @@ def test_each_function_is_in_the_groups_that_its_steps_need(karpenter: Assembly)
     stacks = [karpenter.template(stack) for stack in karpenter.stacks]
 
     assert groups(*stacks) == {
-        "cluster": ["lamplighter:cluster", "lamplighter:pools"],
-        "deploy": ["lamplighter:pools"],
-        "diagnosis": ["lamplighter:diagnosis", "lamplighter:pools"],
-        "doctor": ["lamplighter:doctor", "lamplighter:pools"],
+        "cluster": ["lamplighter:cluster", "lamplighter:gpu-lab:pools"],
+        "deploy": ["lamplighter:gpu-lab:pools"],
+        "diagnosis": ["lamplighter:diagnosis", "lamplighter:gpu-lab:diagnosis"],
+        "doctor": ["lamplighter:doctor", "lamplighter:gpu-lab:doctor"],
         "experiments": ["lamplighter:experiments"],
-        "failsafe-machine": ["lamplighter:failsafe"],
-        "gatekeeper": ["lamplighter:gatekeeper"],
-        "guard": ["lamplighter:guard", "lamplighter:capacity", "lamplighter:bar"],
-        "leases": ["lamplighter:bar"],
-        "nodegroups": ["lamplighter:capacity"],
-        "planner": ["lamplighter:pools"],
+        "failsafe-machine": ["lamplighter:gpu-lab:failsafe"],
+        "gatekeeper": ["lamplighter:gpu-lab:gatekeeper"],
+        "guard": [
+            "lamplighter:guard",
+            "lamplighter:gpu-lab:capacity",
+            "lamplighter:gpu-lab:bar",
+            "lamplighter:gpu-lab:controller",
+        ],
+        "leases": ["lamplighter:gpu-lab:bar"],
+        "nodegroups": ["lamplighter:gpu-lab:capacity"],
+        "planner": ["lamplighter:gpu-lab:pools"],
     }
 
 
@@ -74,7 +84,7 @@ def test_an_opening_takes_the_lock_off_the_controller_s_role_and_no_other(mixed:
         assert json.dumps(statement["Resource"]).count(":role/gpu-lab-ap-northeast-2-karpenter") == 1
 
 
-def test_with_a_pool_its_lock_goes_off_the_controller_s_role(mixed: Assembly, adopted: Assembly) -> None:
+def test_with_a_pool_its_lock_goes_off_the_controller_s_role(mixed: Assembly) -> None:
     """IAM deletes no role that somebody else has given a policy."""
     cluster = mixed.template("gpu-lab-cluster")
 
@@ -82,7 +92,23 @@ def test_with_a_pool_its_lock_goes_off_the_controller_s_role(mixed: Assembly, ad
     assert ":role/gpu-lab-ap-northeast-2-karpenter" in json.dumps(statement["Resource"])
     steps = cluster.properties("Custom::LamplighterNodePoolSize")
     assert "gpu-lab-ap-northeast-2-karpenter" in {one["Launches"] for one in steps}
-    assert "iam:DeleteRolePolicy" not in allowed(adopted.template("gpu-lab-controller"), f"{ROLE}deploy")
+
+
+def test_a_lock_on_the_role_of_an_existing_karpenter_goes_with_the_lab(
+    adopted: Assembly, karpenter: Assembly
+) -> None:
+    controller = adopted.template("gpu-lab-controller")
+
+    [statement] = allowed(controller, f"{ROLE}deploy")["iam:DeleteRolePolicy"]
+    assert ":role/TheirKarpenter" in json.dumps(statement["Resource"])
+    [step] = controller.of_type("Custom::LamplighterNodePoolLock")
+    properties = controller.resources[step]["Properties"]
+    assert (properties["NodePool"], properties["Launches"]) == ("their-gpus", "TheirKarpenter")
+    [last] = controller.of_type("Custom::LamplighterLastClosed")
+    assert step in controller.needs(last)
+    of_ours = karpenter.template("gpu-lab-controller")
+    assert "iam:DeleteRolePolicy" not in allowed(of_ours, f"{ROLE}deploy")
+    assert of_ours.of_type("Custom::LamplighterNodePoolLock") == {}
 
 
 def test_the_lock_of_an_existing_karpenter_is_on_the_role_that_the_lab_names(adopted: Assembly) -> None:
@@ -108,6 +134,7 @@ def test_only_the_guard_ends_instances_and_only_those_with_the_tags_of_a_pool(mi
     conditions = [
         statement["Condition"]["StringEquals"]
         for statement in allowed(controller, f"{ROLE}guard")["ec2:TerminateInstances"]
+        if statement["Condition"] != OUTSIDE
     ]
 
     assert {
@@ -123,10 +150,38 @@ def test_only_the_guard_ends_instances_and_only_those_with_the_tags_of_a_pool(mi
         assert "ec2:TerminateInstances" not in allowed(controller, f"{ROLE}{function}")
 
 
+def test_outside_the_pools_the_guard_ends_gpu_instances_of_its_own_cluster_and_of_no_group(
+    karpenter: Assembly, adopted: Assembly, assembly: Assembly
+) -> None:
+    def ending(lab: Assembly) -> list[object]:
+        controller = lab.template("gpu-lab-controller")
+        return [
+            statement["Condition"]
+            for statement in allowed(controller, f"{ROLE}guard").get("ec2:TerminateInstances", [])
+        ]
+
+    assert OUTSIDE in ending(karpenter)
+    assert OUTSIDE not in ending(adopted)
+    assert OUTSIDE not in ending(assembly)
+
+
+def test_the_guard_reads_which_lab_guards_another_node_pool_of_the_cluster(
+    karpenter: Assembly, adopted: Assembly, assembly: Assembly
+) -> None:
+    for lab, cluster, read in (
+        (karpenter, "gpu-lab", True),
+        (adopted, "theirs", True),
+        (assembly, "gpu-lab", False),
+    ):
+        may = allowed(lab.template("gpu-lab-controller"), f"{ROLE}guard")
+        resources = json.dumps([statement["Resource"] for statement in may["ssm:GetParameters"]])
+        assert (f"parameter/lamplighter/claims/{cluster}/*" in resources) is read
+
+
 def test_aws_ends_no_instance_of_auto_mode_for_us_so_nobody_may_try(auto_mode: Assembly) -> None:
     may = allowed(auto_mode.template("gpu-lab-controller"), f"{ROLE}guard")
 
-    assert "ec2:TerminateInstances" not in may
+    assert [statement["Condition"] for statement in may["ec2:TerminateInstances"]] == [OUTSIDE]
     [statement] = may["iam:DeleteRolePolicy"]
     assert ":role/gpu-lab-ap-northeast-2-control-plane" in json.dumps(statement["Resource"])
 
@@ -157,8 +212,8 @@ def test_a_nodepool_is_claimed_by_its_name(karpenter: Assembly, adopted: Assembl
         controller = lab.template("gpu-lab-controller")
         claim = f"/lamplighter/claims/{name}"
         assert controller.one("AWS::SSM::Parameter")["Name"] == claim
-        [reading] = allowed(controller, f"{ROLE}guard")["ssm:GetParameters"]
-        assert f"parameter{claim}" in json.dumps(reading["Resource"])
+        reading = allowed(controller, f"{ROLE}guard")["ssm:GetParameters"]
+        assert any(f"parameter{claim}" in json.dumps(statement["Resource"]) for statement in reading)
 
 
 def test_a_deploy_beside_an_existing_cluster_tries_the_bar_that_its_owner_applied(adopted: Assembly) -> None:
@@ -166,11 +221,11 @@ def test_a_deploy_beside_an_existing_cluster_tries_the_bar_that_its_owner_applie
     [tried] = controller.of_type("Custom::LamplighterLaunchBar")
 
     assert controller.resources[tried]["Properties"]["Pools"] == "gpu"
-    assert groups(controller)["deploy"] == ["lamplighter:gatekeeper"]
+    assert groups(controller)["deploy"] == ["lamplighter:gpu-lab:gatekeeper"]
     [entry] = [
         name
         for name, each in controller.of_type("AWS::EKS::AccessEntry").items()
-        if each["Properties"]["KubernetesGroups"] == ["lamplighter:gatekeeper"]
+        if each["Properties"]["KubernetesGroups"] == ["lamplighter:gpu-lab:gatekeeper"]
     ]
     assert entry in controller.needs(tried)
     [last] = controller.of_type("Custom::LamplighterLastClosed")

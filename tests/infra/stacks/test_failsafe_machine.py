@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.capacity.calls import MINUTES
+from lamplighter.domain.capacity.node_pool.groups import Group
 from lamplighter.domain.capacity.node_pool.off_switch import Rail
 from local.aws.stepfunctions.definition import parsed
 from stacks.constructs.failsafe.definition import ENDS_WITHIN
@@ -202,7 +203,7 @@ def test_its_boundary_allows_exactly_what_its_role_may() -> None:
 def test_the_cluster_knows_its_role_by_a_group_of_its_own() -> None:
     [entry] = properties("AWS::EKS::AccessEntry")
 
-    assert (entry["KubernetesGroups"], entry["Type"]) == (["lamplighter:failsafe"], "STANDARD")
+    assert (entry["KubernetesGroups"], entry["Type"]) == ([Group.FAILSAFE.of(NAMES.lab)], "STANDARD")
 
 
 def test_a_run_that_ends_without_proof_pages() -> None:

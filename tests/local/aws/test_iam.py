@@ -154,6 +154,33 @@ def test_instances_are_told_apart_by_their_tags(aws):
     aws.call("ec2", "terminate_instances", role=ender, InstanceIds=[ours])
 
 
+def test_instances_are_told_apart_by_their_types_and_by_a_tag_that_they_lack(aws):
+    def started(kind: str, **tags: str) -> str:
+        written = [{"Key": key, "Value": value} for key, value in {"lab": "ours", **tags}.items()]
+        return aws.call(
+            "ec2",
+            "run_instances",
+            ImageId="ami-12c6146b",
+            InstanceType=kind,
+            MinCount=1,
+            MaxCount=1,
+            TagSpecifications=[{"ResourceType": "instance", "Tags": written}],
+        )["Instances"][0]["InstanceId"]
+
+    gpu, cpu, member = started("g5.xlarge"), started("m5.large"), started("g5.xlarge", group="their-group")
+    alone = {
+        "StringLike": {"ec2:InstanceType": ["g*", "p*"]},
+        "Null": {"ec2:ResourceTag/group": "true"},
+    }
+    ender = role(
+        aws, "ender", allow("ec2:TerminateInstances", f"arn:aws:ec2:*:{ACCOUNT}:instance/*", **alone)
+    )
+    for kept in (cpu, member):
+        with pytest.raises(ClientError, match=r"UnauthorizedOperation.*ec2:TerminateInstances on resource"):
+            aws.call("ec2", "terminate_instances", role=ender, InstanceIds=[kept])
+    aws.call("ec2", "terminate_instances", role=ender, InstanceIds=[gpu])
+
+
 def schedule(aws, caller: str, passed: str) -> None:
     queue = f"arn:aws:sqs:ap-northeast-2:{ACCOUNT}:q"
     aws.call(

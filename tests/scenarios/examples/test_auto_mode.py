@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 from lamplighter.data import prices
 from lamplighter.domain.capacity.node_pool import lock
 from lamplighter.domain.leases.lease import Lease
+from local.auto_mode.definitions import CLAIMS, POOLS
 from local.cloud import COMPLETE, Cloud
 from tests.scenarios.auto_mode.auto_mode_day import AutoModeDay
 from tests.scenarios.examples.opened import EXAMPLES, NOON, close
@@ -157,3 +158,86 @@ def test_a_deploy_of_the_same_lab_changes_nothing(example: AutoModeDay) -> None:
     assert {stack.status for stack in example.cloud.redeploy()} <= COMPLETE
     assert example.live() == ()
     assert example.kubernetes.get(example.path)["spec"]["replicas"] == 0
+
+
+@pytest.fixture(scope="module")
+def theirs(example: AutoModeDay) -> Iterator[str]:
+    """A NodePool that somebody makes in the lab's cluster, and scales to one node: its name."""
+    spec = example.kubernetes.get(example.path)["spec"]
+    made = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "theirs"},
+        "spec": {**spec, "replicas": 1},
+    }
+    example.kubernetes.create(POOLS, made)
+    yield "theirs"
+    example.kubernetes.delete(f"{POOLS}/theirs")
+
+
+def claims_of(example: AutoModeDay, node_pool: str) -> list[str]:
+    found = example.kubernetes.get(f"{CLAIMS}?labelSelector=karpenter.sh/nodepool%3D{node_pool}")["items"]
+    return [str(each["metadata"]["name"]) for each in found]
+
+
+def ends_of(example: AutoModeDay, since: datetime) -> list[tuple[str, str, bool]]:
+    """What the guard did about GPUs outside the pools: the action, of what, and whether it paged."""
+    return [
+        (one.details["action"], one.details["subject"], one.details.get("paged") == "yes")
+        for one in example.entries(since, "breach")
+        if one.details.get("rule") == "gpu-outside-pools"
+    ]
+
+
+def test_the_guard_ends_the_gpus_of_another_node_pool_after_it_has_said_so(
+    example: AutoModeDay, theirs: str
+) -> None:
+    begun = example.now
+    example.until("its claim", lambda _: bool(claims_of(example, theirs)), timedelta(minutes=5))
+    [first] = claims_of(example, theirs)
+
+    example.until(
+        "the guard ends it", lambda _: first not in claims_of(example, theirs), timedelta(minutes=30)
+    )
+
+    assert ends_of(example, begun)[:2] == [("page", theirs, True), ("end-claims", theirs, False)]
+    shown = example.command("status")
+    assert "OUTSIDE THE POOLS" in shown.stdout
+    # It is static, so another comes until its owner takes it back.
+    example.kubernetes.merge(f"{POOLS}/{theirs}", {"spec": {"replicas": 0}})
+    example.until("nothing is left of it", lambda _: not claims_of(example, theirs), timedelta(minutes=30))
+    assert example.live() == ()
+
+
+def test_an_instance_that_somebody_started_for_the_cluster_is_terminated_and_no_other(
+    example: AutoModeDay,
+) -> None:
+    """IAM lets the guard end it by the cluster's tag."""
+    owned = {f"kubernetes.io/cluster/{example.lab.cluster_name}": "owned"}
+    by_hand, other = (started(example, tags) for tags in (owned, {"Name": "of nobody's cluster"}))
+    begun = example.now
+
+    example.until(
+        "the guard ends it", lambda _: state(example, by_hand) == "terminated", timedelta(minutes=30)
+    )
+
+    assert ends_of(example, begun)[:2] == [("page", by_hand, True), ("end-outside", by_hand, False)]
+    assert state(example, other) == "running"
+    example.api("ec2").terminate_instances(InstanceIds=[other])
+
+
+def started(example: AutoModeDay, tags: dict[str, str]) -> str:
+    written = [{"Key": key, "Value": value} for key, value in tags.items()]
+    made = example.api("ec2").run_instances(
+        ImageId="ami-12c6146b",
+        InstanceType="g4dn.xlarge",
+        MinCount=1,
+        MaxCount=1,
+        TagSpecifications=[{"ResourceType": "instance", "Tags": written}],
+    )
+    return str(made["Instances"][0]["InstanceId"])
+
+
+def state(example: AutoModeDay, instance: str) -> str:
+    found = example.api("ec2").describe_instances(InstanceIds=[instance])["Reservations"]
+    return str(found[0]["Instances"][0]["State"]["Name"])

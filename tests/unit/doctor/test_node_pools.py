@@ -99,6 +99,19 @@ def test_before_a_deploy_the_deploy_decides_them() -> None:
     assert "the deploy creates NodePool lab-gpu" in lines["node-pool"].said
 
 
+@pytest.mark.parametrize(
+    ("more", "then"),
+    [({}, "ends such nodes in its second sweep"), ({"guard": {"mode": "watch"}}, "only reports such nodes")],
+)
+def test_another_node_pool_is_told_with_what_the_guard_does_about_its_nodes(
+    more: dict[str, Any], then: str
+) -> None:
+    line = said(replace(WELL, inside=OTHER), of_karpenter(**more))["autoscalers"]
+
+    assert line.said.startswith("NodePool other may start GPU nodes")
+    assert line.said.endswith(f"the guard of this lab {then}")
+
+
 ABSENT = {"karpenter-version", "karpenter-queue"}
 """What cannot be told of a Karpenter that is not there."""
 LOCKED = LaunchingRole("r", ("lamplighter-lock-lab-gpu", "Rights"), ())

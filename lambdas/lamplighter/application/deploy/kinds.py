@@ -19,7 +19,18 @@ def _launch_bar(event: Event) -> CloudFormationResponse:
     return launch_bar(event)
 
 
-STEPS = {**OF_NODE_GROUPS, "NodePoolSize": _node_pool_size, "LaunchBar": _launch_bar}
+def _lock(event: Event) -> CloudFormationResponse:
+    from lamplighter.application.deploy.node_pool.steps import lock  # noqa: PLC0415 -- few labs have one
+
+    return lock(event)
+
+
+STEPS = {
+    **OF_NODE_GROUPS,
+    "NodePoolSize": _node_pool_size,
+    "LaunchBar": _launch_bar,
+    "NodePoolLock": _lock,
+}
 
 
 def all_pools_are_reached() -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.application.capacity.sizes import Direction, Order, put_bounds_back, write
+from lamplighter.application.guard import outside
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.guard.trail import earlier_breach
 from lamplighter.domain.audit.entry import Entry
@@ -27,7 +28,7 @@ from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.schedules.failsafe import bar_instant, failsafe_instant
 from lamplighter.domain.schedules.schedule import Start, start_name
 from lamplighter.errors import BadInput, OutsideFailed, TryLater
-from lamplighter.reasons.reason import Reason, reason
+from lamplighter.reasons.reason import Reason, Said, first_of, reason
 
 _logger = logging.getLogger(__name__)
 
@@ -179,6 +180,25 @@ def _move_bar(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -
     return True
 
 
+def _end_claims(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
+    return _ended(guard_services, facts, breach, outside.end_claims(guard_services.connect, facts, breach))
+
+
+def _end_outside(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
+    return _ended(guard_services, facts, breach, outside.terminate(guard_services.instances(), breach))
+
+
+def _ended(guard_services: GuardServices, facts: PoolFacts, breach: Breach, failed: Said | None) -> bool:
+    """What cannot be ended is reported once a day, and tried again in each sweep."""
+    if failed is None:
+        return True
+    refused = reason("guard.outside.refused", instances=first_of(breach.instances), error=failed)
+    said = replace(breach, action=GuardAction.SAY, reason=refused)
+    if _say(guard_services, facts, said):
+        write_down(guard_services, facts.pool, said)
+    return False
+
+
 def _switch_curfew(guard_services: GuardServices, facts: PoolFacts, _breach: Breach) -> bool:
     for name, enabled in facts.curfew.items():
         if enabled not in {None, facts.acting}:
@@ -313,6 +333,8 @@ def _done(action: GuardAction, pool: str) -> Reason:
         GuardAction.RESTORE_SIZES: reason("guard.did.restore-sizes", pool=pool),
         GuardAction.SCALE_BACK: reason("guard.did.scale-back", pool=pool),
         GuardAction.MOVE_BAR: reason("guard.did.move-bar", pool=pool),
+        GuardAction.END_CLAIMS: reason("guard.did.end-claims"),
+        GuardAction.END_OUTSIDE: reason("guard.did.end-outside"),
         GuardAction.SWITCH_CURFEW: reason("guard.did.switch-curfew", pool=pool),
         GuardAction.PROTECT: reason("guard.did.protect", pool=pool),
         GuardAction.RESTORE: reason("guard.did.restore", pool=pool),
@@ -333,6 +355,8 @@ _DOES: Mapping[GuardAction, Callable[[GuardServices, PoolFacts, Breach], bool]] 
     GuardAction.RESTORE_SIZES: _restore_sizes,
     GuardAction.SCALE_BACK: _scale_back,
     GuardAction.MOVE_BAR: _move_bar,
+    GuardAction.END_CLAIMS: _end_claims,
+    GuardAction.END_OUTSIDE: _end_outside,
     GuardAction.SWITCH_CURFEW: _switch_curfew,
     GuardAction.PROTECT: _protect,
     GuardAction.RESTORE: _restore,

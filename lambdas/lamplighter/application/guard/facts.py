@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.guard.known import known
 from lamplighter.application.guard.kubernetes import note_nothing_runs, with_kubernetes
+from lamplighter.application.guard.outside import may_end
 from lamplighter.application.guard.overdrafts import overdrafts
 from lamplighter.application.guard.services import GuardServices, LabFacts
 from lamplighter.application.guard.shown import seen_anyhow
@@ -53,6 +54,8 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
     wanted = _wanted_failsafe(capacity, leases, now, pool, seen)
     failsafe = _found_failsafe(guard_services, pool, wanted, lab_facts)
     claimed = lab_facts.claims.get(identity(lab, pool).name, lab.name)
+    # One pool tells of them, since they belong to none.
+    outside = lab_facts.outside if lab.node_pools[:1] == [pool] else ()
     facts = replace(
         known(capacity, pool, _with_change(capacity, pool, seen), leases, lab_facts.pauses or (), now=now),
         enforcing=(state.mode or lab.mode(pool)) == "enforce",
@@ -69,8 +72,8 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
         opening_ended=_opening_ended(guard_services, leases, lab_facts.pauses, trail, now),
         overdrafts=_overdrafts(guard_services, pool, leases, now, unread),
         experiment=lab_facts.experiment,
-        # One pool tells of them, since they belong to none.
-        outside=lab_facts.outside if lab.node_pools[:1] == [pool] else (),
+        outside=outside,
+        ends_outside=bool(outside) and may_end(capacity),
         controller_faults=lab_facts.controller_faults if lab.node_pools[:1] == [pool] else (),
         unread=tuple(unread),
     )

@@ -13,12 +13,12 @@ from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.services import CapacityServices
-from lamplighter.application.guard.shown import outside_pools
+from lamplighter.application.guard.outside import NodeClaims, every_node_claim, outside_pools
 from lamplighter.data.texts import Texts
 from lamplighter.domain.calendar.changes import Pause
-from lamplighter.domain.capacity.evidence import Instance
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.experiments.run import ExperimentRun
+from lamplighter.domain.guard.outside_instance import OutsideInstance
 from lamplighter.domain.notices import notification
 from lamplighter.domain.notices.announcement import Announcement
 from lamplighter.domain.notices.notification import Notification
@@ -101,6 +101,17 @@ class GuardServices:
             self.without_kubernetes(error)
             return None
 
+    def node_claims(self) -> NodeClaims | None:
+        """Every NodeClaim of the cluster, or None where it does not answer."""
+        connection = self.kubernetes()
+        if connection is None:
+            return None
+        try:
+            return every_node_claim(connection)
+        except (OutsideFailed, TryLater) as error:
+            self.without_kubernetes(error)
+            return None
+
     def without_kubernetes(self, error: Exception) -> None:
         """Go on without Kubernetes for the rest of the sweep."""
         self.kubernetes_silent = True
@@ -117,7 +128,7 @@ class LabFacts:
     """By the name of a capacity: the lab that claims it."""
     pauses: tuple[Pause, ...] | None = None
     """The pauses that people ordered; None where the ledger could not be read."""
-    outside: tuple[Instance, ...] = ()
+    outside: tuple[OutsideInstance, ...] = ()
     """GPU instances of the cluster that belong to no pool, where NodePools can start some."""
     controller_faults: tuple[Reason, ...] = ()
     """What is wrong with Karpenter, where a pool needs it."""
@@ -151,7 +162,12 @@ def gather_lab(guard_services: GuardServices) -> LabFacts:
             lambda: guard_services.claims.of([identity(lab, pool).name for pool in lab.pools]), nothing
         ),
         pauses=read(lambda: tuple(ledger.pauses()), None),
-        outside=read(lambda: outside_pools(lab, guard_services.instances()), ()) if lab.node_pools else (),
+        outside=read(lambda: _outside(guard_services), ()) if lab.node_pools else (),
         experiment=read(ledger.experiment_under_way, None),
         failures=tuple(failures),
     )
+
+
+def _outside(guard_services: GuardServices) -> tuple[OutsideInstance, ...]:
+    lab, claims = guard_services.capacity.lab, guard_services.claims
+    return outside_pools(lab, guard_services.instances(), claims, guard_services.node_claims)

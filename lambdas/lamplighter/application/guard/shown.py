@@ -1,4 +1,4 @@
-"""What the guard sees in EC2 alone: a pool whose controller does not answer, and GPUs that belong to no pool.
+"""What the guard sees of a pool in EC2 alone, where its controller does not answer.
 
 A NodePool is in Kubernetes. Without its API server the guard still counts the instances with the pool's tags, and ends
 what no lease justifies.
@@ -7,25 +7,19 @@ what no lease justifies.
 import logging
 from collections.abc import Collection
 from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from lamplighter import clock
 from lamplighter.application import environment
 from lamplighter.application.capacity.services import CapacityServices
-from lamplighter.data.instance_types import gpu_type
-from lamplighter.domain.capacity.evidence import NOW, Instance, Part, Seen
-from lamplighter.domain.capacity.kinds import KINDS, kind_of, known_tags
+from lamplighter.domain.capacity.evidence import NOW, Part, Seen
+from lamplighter.domain.capacity.kinds import KINDS, kind_of
 from lamplighter.errors import OutsideFailed
 
 if TYPE_CHECKING:
-    from lamplighter.adapters.aws.capacity.instances import Instances
-    from lamplighter.lab.model import Lab
+    pass
 
 _logger = logging.getLogger(__name__)
 
-JOINS = timedelta(minutes=2)
-"""A new instance may have its tags a moment later."""
 ANY_NUMBER = 10_000
 """Instead of a maximum that nobody can read: leases alone then say how many nodes may run."""
 
@@ -43,17 +37,3 @@ def seen_anyhow(
         unread.append(str(error))
     known = environment.as_kept(capacity.lab, capacity.ledger).pools[pool]
     return replace(capacity.see(pool, {Part.INSTANCES}), maximum=known.max_nodes or ANY_NUMBER)
-
-
-def outside_pools(lab: "Lab", instances: "Instances") -> tuple[Instance, ...]:
-    """GPU instances of the lab's cluster without the tags of any of its pools, such as those of another NodePool."""
-    known = known_tags(lab)
-    before = clock.now() - JOINS
-    return tuple(
-        instance
-        for instance, tags in instances.of_cluster(lab.cluster_name)
-        if instance.alive
-        and instance.launched <= before
-        and gpu_type(instance.type) is not None
-        and not any(each.items() <= tags.items() for each in known)
-    )

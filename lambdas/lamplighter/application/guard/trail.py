@@ -40,6 +40,7 @@ def earlier_breach(entry: Entry) -> EarlierBreach:
         entry.lease,
         entry.at,
         paged=details.get("paged") == "yes",
+        subject=details.get("subject", ""),
     )
 
 

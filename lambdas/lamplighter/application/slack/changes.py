@@ -163,7 +163,10 @@ def give(
         return _follows(context, said)
     named = decision.lease or decision.about
     after = slack_services.ledger.lease(command.pool, named) if named else lease
-    return answers.decided(decision, command, after, said, context.speech)
+    experimental = (
+        command.pool in slack_services.lab.pools and slack_services.lab.pools[command.pool].is_experimental
+    )
+    return answers.decided(decision, command, after, said, context.speech, experimental=experimental)
 
 
 def _allowance(context: RequestContext, command: Command, lease: Lease | None) -> Allowance | None:

@@ -156,6 +156,7 @@ class Claim:
     name: str
     instance: str = ""
     """Empty until an instance was launched for it."""
+    node_pool: str = ""
     created: datetime | None = None
     expires: datetime | None = None
     """When its controller replaces the node, whatever runs on it; None for never."""

@@ -68,9 +68,16 @@ def identity(lab: "Lab", pool: str) -> Identity:
 
 
 def known_tags(lab: "Lab") -> list[Mapping[str, str]]:
-    """The EC2 tags of all that the lab file names: its pools, and the node groups that are always on."""
-    always_on = [{NAME_TAG: lab.always_on_name(group)} for group in lab.cluster.node_groups]
+    """The EC2 tags of all that the lab has: its pools, its system nodes, and the node groups that are always on."""
+    system = [] if lab.cluster.existing else ["ng-1"]
+    always_on = [{NAME_TAG: lab.always_on_name(group)} for group in (*system, *lab.cluster.node_groups)]
     return [*(identity(lab, pool).tags for pool in lab.pools), *always_on]
+
+
+def named_in(tags: Mapping[str, str]) -> str:
+    """The capacity that an instance's EC2 tags name, as a lab claims it; "" where they name none."""
+    named = (tags.get(key) for key in (KARPENTER.pool_tag, AUTO_MODE.pool_tag, NAME_TAG))
+    return next(filter(None, named), "")
 
 
 def zero(seen: Seen, at: datetime, kubernetes_nodes: tuple[str, ...] | None, justified: int = 0) -> ZeroProof:

@@ -16,7 +16,7 @@ from lamplighter.domain.pool.adoption import (
     of_other_node_pools,
 )
 from lamplighter.lab.model import Lab
-from lamplighter.reasons.reason import Said, reason
+from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 
 AHEAD = timedelta(days=90)
 """How long before an end of support the doctor warns: a quarter has a quiet week."""
@@ -104,14 +104,25 @@ def _fighting(facts: Facts, lab: Lab, inside: ClusterFacts) -> Iterator[Judgemen
     others = tuple(name for name in inside.autoscalers.nodepools if name not in ours)
     autoscalers = replace(inside.autoscalers, nodepools=others)
     remarks = [remark for group in groups for remark in of_autoscalers(group, autoscalers)]
-    remarks += of_other_node_pools(autoscalers)
+    other_pools = list(of_other_node_pools(autoscalers))
+    remarks += other_pools
     blocking = {remark.text: remark for remark in remarks if remark.blocks}
     if blocking:
-        yield from (unwell(remark.said, remark.advice) for remark in blocking.values())
+        for remark in blocking.values():
+            then = _then(lab) if remark in other_pools else ()
+            yield unwell(Sentences((remark.said, *then)) if then else remark.said, remark.advice)
     elif remarks:
         yield from (well(remark.said) for remark in remarks)
     else:
         yield well(reason("doctor.autoscalers-ok", cluster=lab.cluster_name))
+
+
+def _then(lab: Lab) -> tuple[Reason, ...]:
+    """What the guard does about GPU instances of another NodePool; without NodePools it sees none."""
+    if not lab.node_pools:
+        return ()
+    acts = lab.cluster.existing is None and all(lab.mode(pool) == "enforce" for pool in lab.pools)
+    return (reason("doctor.guard-ends-others") if acts else reason("doctor.guard-reports-others"),)
 
 
 def auto_mode(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:

@@ -49,6 +49,8 @@ class GuardAction(StrEnum):
     DISARM = "disarm"
     RESTORE_SIZES = "restore-sizes"
     SCALE_BACK = "scale-back"
+    END_CLAIMS = "end-claims"
+    END_OUTSIDE = "end-outside"
     MOVE_BAR = "move-bar"
     SWITCH_CURFEW = "switch-curfew"
     PROTECT = "protect"
@@ -88,3 +90,4 @@ class EarlierBreach:
     lease: str | None
     at: datetime
     paged: bool = False
+    subject: str = ""

@@ -1,4 +1,4 @@
-"""Others in the cluster: a lab that claims the pool, an autoscaler that would remove its nodes, GPUs of no pool."""
+"""Others in the cluster: a lab that claims the pool, and an autoscaler that would remove its nodes."""
 
 from collections.abc import Iterator
 
@@ -14,17 +14,6 @@ def claims(facts: PoolFacts) -> Iterator[Breach]:
             Rule.SECOND_CLAIM,
             reason("guard.second-claim", lab=facts.claimed_by, pool=facts.pool),
             GuardAction.SAY,
-        )
-
-
-def outside(facts: PoolFacts) -> Iterator[Breach]:
-    """GPU instances of the cluster that belong to no pool: the guard may end none of them, and reports each."""
-    for instance in facts.outside:
-        yield Breach(
-            Rule.GPU_OUTSIDE_POOLS,
-            reason("guard.outside", instance=instance.id, type=instance.type, at=instance.launched),
-            GuardAction.SAY,
-            subject=instance.id,
         )
 
 

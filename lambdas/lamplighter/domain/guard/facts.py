@@ -14,6 +14,7 @@ from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.incident import Incident
+from lamplighter.domain.guard.outside_instance import OutsideInstance
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.domain.pool.target import Target, target_at
@@ -79,10 +80,12 @@ class PoolFacts:
     """Leases that a pause keeps from opening although they should be open: they justify no node."""
     unprotected: tuple[str, ...] = ()
     """Leased nodes that a Cluster Autoscaler would remove as idle."""
-    outside: tuple[Instance, ...] = ()
+    outside: tuple[OutsideInstance, ...] = ()
     """GPU instances of the cluster that belong to no pool of the lab; one of its pools has them."""
     controller_faults: tuple[Reason, ...] = ()
     """What is wrong with the controller of the lab's NodePools; one of its pools has them."""
+    ends_outside: bool = False
+    """Whether the guard may end them: in the lab's own cluster, where it enforces on every pool."""
     unread: tuple[str, ...] = ()
     """What could not be read or calculated, and why: the rules that need it judge without it."""
     experiment: ExperimentRun | None = None

@@ -85,9 +85,15 @@ def plainly(text: str, understood: str = "") -> SlackAnswer:
 
 
 def decided(
-    decision: Decision, command: Command, lease: Lease | None, understood: str, speech: Speech
+    decision: Decision,
+    command: Command,
+    lease: Lease | None,
+    understood: str,
+    speech: Speech,
+    *,
+    experimental: bool = False,
 ) -> SlackAnswer:
-    """The lab's decision; for a pool that is full with [Tell me]."""
+    """The lab's decision; for a pool that is full with [Tell me]. `experimental` is said of a pool that opens."""
     said = speech.understood(understood)
     if decision.outcome == "granted" and lease is not None and command.verb is Verb.OPEN:
         later = lease.opens > decision.at + timedelta(minutes=2)
@@ -100,7 +106,8 @@ def decided(
             hold=str(lease.hold),
             id=lease.id,
         )
-        return plainly(text, said)
+        told = [text, speech.texts.say("slack.experimental")] if experimental else [text]
+        return SlackAnswer(blocks.joined([plain(each) for each in told]), said)
     text = outcome(decision, speech)
     if decision.outcome != "refused" or decision.earliest is None or command.verb is not Verb.OPEN:
         return plainly(text, said)

@@ -106,6 +106,8 @@ def why(pool: str, found: Explanation, days: int, speech: Speech) -> SlackAnswer
 
 def _pool(pool: PoolView, speech: Speech) -> list[str]:
     lines = [_standing(pool, speech)]
+    if pool.experimental:
+        lines.append(speech.texts.say("slack.experimental"))
     if pool.seen is not None:
         at = speech.times.at(pool.seen.at)
         lines.append(

@@ -10,6 +10,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct, IDependable
 
 from lamplighter.domain.capacity.node_pool import access, launch_bar
+from lamplighter.domain.capacity.node_pool.groups import Group
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE
 from stacks.constructs.cluster.kubectl import Kubectl
 from stacks.constructs.karpenter.installation import KarpenterInstallation
@@ -74,7 +75,7 @@ class NodePoolsShared(Construct):
             "GatekeeperAccess",
             cluster_name=around.cluster_name,
             principal_arn=around.gatekeeper.role.role_arn,
-            kubernetes_groups=[access.GATEKEEPER],
+            kubernetes_groups=[Group.GATEKEEPER.of(lab.name)],
             type="STANDARD",
         )
         tried = launch_bar_step(self, lab, cluster_name=around.cluster_name, function=around.gatekeeper)

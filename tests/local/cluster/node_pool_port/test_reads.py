@@ -13,6 +13,7 @@ from lamplighter.adapters.kubernetes import existing_node_pools
 from lamplighter.adapters.kubernetes.connection import Connection, Forbidden
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.capacity.node_pool import access, probe
+from lamplighter.domain.capacity.node_pool.groups import Group
 from lamplighter.domain.capacity.node_pool.launch_bar import policy_name
 from lamplighter.domain.diagnosis import Snapshot, diagnose
 from local.kubernetes.api import KubernetesApi
@@ -40,10 +41,10 @@ READS_BAR = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"], "
 
 
 class Roles:
-    """Each token is a member of the group of its name."""
+    """Each token is a member of the groups of its name: every lab's, and this lab's."""
 
     def user(self, token: str) -> User | None:
-        return User(token, (f"lamplighter:{token}",))
+        return User(token, (f"lamplighter:{token}", f"lamplighter:{LAB.name}:{token}"))
 
 
 @pytest.fixture
@@ -55,8 +56,10 @@ def cluster(definitions: None, control_plane: ControlPlane) -> Iterator[ControlP
     for document in access.documents(LAB):
         path = KINDS[str(document["kind"])].format(**document["metadata"])  # type: ignore[arg-type]
         kubernetes.apply(path, document, "cdk")
-    await_true(lambda: may(kubernetes, access.DOCTOR, "", CREATES), "the doctor may try a claim")
-    await_true(lambda: may(kubernetes, access.DIAGNOSIS, "lamplighter", READS_BAR), "the bar may be read")
+    await_true(lambda: may(kubernetes, Group.DOCTOR.of(LAB.name), "", CREATES), "the doctor may try a claim")
+    await_true(
+        lambda: may(kubernetes, Group.DIAGNOSIS.of(LAB.name), "lamplighter", READS_BAR), "the bar may be read"
+    )
     kubernetes.request("POST", POOLS, node_pool())
     kubernetes.request("POST", EC2_NODE_CLASSES, node_class())
     yield control_plane

@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.capacity.node_pool import access
-from tests.local.cluster.node_pools.conftest import Cluster, claim
+from lamplighter.domain.capacity.node_pool.groups import Group
+from tests.local.cluster.node_pools.conftest import LAB, Cluster, claim
 from tests.local.cluster.node_pools.test_launch_bar import later
 
 ALLOWED = {
-    access.POOLS: {"list nodepools", "list nodeclaims", "get configmaps/demo-gpu -n lamplighter"},
-    access.CAPACITY: {
+    Group.POOLS: {"list nodepools", "list nodeclaims", "get configmaps/demo-gpu -n lamplighter"},
+    Group.CAPACITY: {
         "list nodepools",
         "list nodeclaims",
         "get configmaps/demo-gpu -n lamplighter",
@@ -21,7 +21,7 @@ ALLOWED = {
         "patch nodeclaims",
         "list events -n default",
     },
-    access.BAR: {
+    Group.BAR: {
         "list nodepools",
         "list nodeclaims",
         "get configmaps/demo-gpu -n lamplighter",
@@ -29,13 +29,13 @@ ALLOWED = {
         "create configmaps -n lamplighter",
         "create nodeclaims",
     },
-    access.GATEKEEPER: {
+    Group.GATEKEEPER: {
         "list nodepools",
         "list nodeclaims",
         "get configmaps/demo-gpu -n lamplighter",
         "create nodeclaims",
     },
-    access.DOCTOR: {
+    Group.DOCTOR: {
         "list nodepools",
         "list nodeclaims",
         "get ec2nodeclasses",
@@ -44,12 +44,13 @@ ALLOWED = {
         "create nodeclaims",
         "list deployments",
     },
-    access.CONTROLLER: {
+    Group.CONTROLLER: {
         "list deployments",
         "get customresourcedefinitions/nodepools.karpenter.sh",
     },
-    access.FAILSAFE: {"update nodepools/demo-gpu --subresource=scale", "deletecollection nodeclaims"},
+    Group.FAILSAFE: {"update nodepools/demo-gpu --subresource=scale", "deletecollection nodeclaims"},
 }
+FAILSAFE = Group.FAILSAFE.of(LAB.name)
 #: What nobody may, beside what only some may.
 NOBODY = {
     "create nodepools",
@@ -71,25 +72,26 @@ NOBODY = {
 
 
 @pytest.mark.parametrize("group", ALLOWED)
-def test_a_group_may_do_what_it_needs_and_no_more(barred: Cluster, group: str) -> None:
+def test_a_group_may_do_what_it_needs_and_no_more(barred: Cluster, group: Group) -> None:
     everything = NOBODY.union(*ALLOWED.values())
 
     may = {
         request
         for request in everything
-        if barred.run("auth", "can-i", *request.split(), group=group).stdout.strip() == "yes"
+        if barred.run("auth", "can-i", *request.split(), group=group.of(LAB.name)).stdout.strip() == "yes"
     }
 
     assert may == ALLOWED[group]
 
 
-@pytest.mark.parametrize("group", [access.BAR, access.GATEKEEPER])
-def test_whoever_tries_the_bar_makes_no_claim(barred: Cluster, group: str) -> None:
+@pytest.mark.parametrize("group", [Group.BAR, Group.GATEKEEPER])
+def test_whoever_tries_the_bar_makes_no_claim(barred: Cluster, group: Group) -> None:
+    name = group.of(LAB.name)
     barred.until("demo-gpu", later(barred, timedelta(hours=1)))
 
-    assert barred.create(claim(), group=group).returncode == 0
+    assert barred.create(claim(), group=name).returncode == 0
     for node_pool in ("demo-gpu", "somebody-elses"):
-        made = barred.create(claim(node_pool), group=group, dry=False)
+        made = barred.create(claim(node_pool), group=name, dry=False)
         assert "lamplighter: its functions only try a NodeClaim, and make none" in made.stderr
 
 
@@ -114,13 +116,13 @@ def test_the_failsafe_scales_to_zero_and_deletes_the_claims_of_a_pool(barred: Cl
     put = barred.run(
         *("replace", "--raw", "/apis/karpenter.sh/v1/nodepools/demo-gpu/scale", "-f", "-"),
         sent=scale,
-        group=access.FAILSAFE,
+        group=FAILSAFE,
     )
     gone = barred.run(
         "delete",
         "--raw",
         "/apis/karpenter.sh/v1/nodeclaims?labelSelector=karpenter.sh%2Fnodepool%3Ddemo-gpu",
-        group=access.FAILSAFE,
+        group=FAILSAFE,
     )
 
     assert put.returncode == 0, put.stderr
@@ -130,3 +132,16 @@ def test_the_failsafe_scales_to_zero_and_deletes_the_claims_of_a_pool(barred: Cl
     replicas = barred.run("get", "nodepool", "demo-gpu", "-o", "jsonpath={.spec.replicas}").stdout
     assert replicas == "0"
     barred.run("delete", "nodepool", "demo-gpu")
+
+
+@pytest.mark.parametrize("group", ALLOWED)
+def test_the_functions_of_another_lab_of_the_cluster_may_do_nothing_with_it(
+    barred: Cluster, group: Group
+) -> None:
+    may = [
+        request
+        for request in sorted(ALLOWED[group])
+        if barred.run("auth", "can-i", *request.split(), group=group.of("other")).stdout.strip() == "yes"
+    ]
+
+    assert may == []

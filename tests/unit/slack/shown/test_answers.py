@@ -28,6 +28,7 @@ OPEN = Command("c1", Verb.OPEN, "gpu", "minji", "minji", "slack", EIGHT, EIGHT +
 ASKED = replace(OPEN, nodes=2, lasting=HOUR, because="the exam")
 LEASE = evening(LeaseState.OPEN, owner="minji (U0MINJI)", window=None)
 UNDERSTOOD = "Understood as: open it"
+EXPERIMENTAL = ENGLISH.say("slack.experimental")
 
 
 def carried(answer: SlackAnswer) -> list[tuple[object, dict[str, Any]]]:
@@ -91,6 +92,17 @@ def test_what_opens_in_more_than_two_minutes_is_granted_ahead(opens: datetime, a
     assert said.understood == UNDERSTOOD
     assert ("from 20:02 until" in said.text) is ahead
     assert ("shows their progress" in said.text) is not ahead
+
+
+def test_a_grant_on_an_experimental_kind_of_pool_says_so() -> None:
+    decision = Decision("c1", "granted", "", EIGHT)
+
+    [granted, plain_grant] = [
+        decided(decision, OPEN, replace(LEASE, opens=EIGHT), "open it", VOICE, experimental=kind).text
+        for kind in (True, False)
+    ]
+
+    assert granted == f"{plain_grant}\n{EXPERIMENTAL}"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,25 @@ def test_status_says_until_when_which_gpus_are_free_and_what_is_next(door: Knock
     assert until == "*gpu* is open until 21:00 (Asia/Seoul) with 1 node, for jin."
     assert gpus == "GPUs: 3 free, 1 in use (seen at 19:57)."
     assert following == "Next: evening at 2026-11-21 20:00 (Asia/Seoul) with 2 nodes."
+
+
+AUTO_MODE = {
+    "cluster": {"auto_mode": {"enabled": True}},
+    "gpu_operator": {"enabled": False},
+    "pools": {"gpu": {"kind": "auto-mode", "max_nodes": 4}},
+}
+
+
+@pytest.mark.parametrize(("more", "experimental"), [(AUTO_MODE, True), ({}, False)])
+def test_a_pool_of_auto_mode_is_called_experimental_where_it_is_shown_and_where_it_opens(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, more: dict[str, Any], experimental: bool
+) -> None:
+    door = knocks(monkeypatch, tmp_path, **more)
+
+    shown, granted = door.type("status")["text"], door.type("open for 1h")["text"]
+
+    assert granted.startswith("Granted")
+    assert ["This pool is experimental" in said for said in (shown, granted)] == [experimental] * 2
 
 
 def test_what_was_seen_before_the_pool_opened_is_not_told(door: Knocks) -> None:

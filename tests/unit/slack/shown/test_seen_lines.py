@@ -59,6 +59,14 @@ def test_a_pool_is_said_as_it_stands(more: dict[str, Any], said: str) -> None:
     assert status(replace(POOL, **more)) == [said, NO_NEXT]
 
 
+def test_status_says_that_a_kind_of_pool_is_experimental() -> None:
+    assert status(replace(POOL, experimental=True)) == [
+        "*gpu* is closed.",
+        ENGLISH.say("slack.experimental"),
+        NO_NEXT,
+    ]
+
+
 @pytest.mark.parametrize(("in_use", "free"), [(1, 3), (0, 4)])
 def test_gpus_are_counted_once_somebody_looked(in_use: int, free: int) -> None:
     seen = PoolState("gpu", seen_gpus=SeenGpus(in_use, 4, EIGHT))

@@ -37,6 +37,10 @@ class Claims:
         found = self._connection.list(PATH, labelSelector=f"{LABEL}={node_pool}")
         return tuple(sorted(map(_claim, found), key=lambda claim: (str(claim.created), claim.name)))
 
+    def every(self) -> tuple[Claim, ...]:
+        """Every claim of the cluster."""
+        return tuple(map(_claim, self._connection.list(PATH)))
+
     def delete(self, claim: str) -> None:
         """Delete a claim: its controller drains the node and ends the instance. A deleted one is fine."""
         self._gone_is_fine("DELETE", f"{PATH}/{claim}")
@@ -86,6 +90,7 @@ def _claim(found: Object) -> Claim:
         name=metadata["name"],
         # aws:///ap-northeast-2a/i-0abc
         instance=str(status.get("providerID") or "").rpartition("/")[2],
+        node_pool=str((metadata.get("labels") or {}).get(LABEL, "")),
         created=created,
         expires=created + life if life is not None else None,
         zone=str((metadata.get("labels") or {}).get(ZONE, "")),

@@ -5,7 +5,9 @@ import logging
 from lamplighter.application.deploy import mark as deploy_mark
 from lamplighter.application.deploy.event import Event, known_as, properties_of
 from lamplighter.application.deploy.response import CloudFormationResponse
+from lamplighter.domain.capacity.node_pool.lock import policy_name
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
 
 _logger = logging.getLogger(__name__)
 
@@ -39,6 +41,27 @@ def _unlock(node_pool: str, role: str) -> None:
     except OutsideFailed as error:
         # The deletion of the role tells it, if the lock is there.
         _logger.warning("the failsafe's lock on %s is not removed: %s", role, error)
+
+
+def lock(event: Event) -> CloudFormationResponse:
+    """On deletion, takes the failsafe's lock off the role of somebody else's controller.
+
+    Fails where it stays: nobody else would find it, and it denies the NodePool every launch.
+    """
+    properties = properties_of(event)
+    node_pool, role = properties["NodePool"], properties["Launches"]
+    if event["RequestType"] == "Delete":
+        from lamplighter.adapters.capacity.node_pool.lock import Lock  # noqa: PLC0415 -- only where a pool goes
+
+        try:
+            Lock(role).remove(node_pool)
+        except OutsideFailed as error:
+            policy = policy_name(node_pool)
+            raise OutsideFailed(
+                reason("deploy.lock-stays", policy=policy, role=role, error=error.said),
+                "iam:DeleteRolePolicy",
+            ) from error
+    return CloudFormationResponse(f"lock-of-{node_pool}-on-{role}")
 
 
 def launch_bar(event: Event) -> CloudFormationResponse:

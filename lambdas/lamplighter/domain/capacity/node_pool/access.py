@@ -1,35 +1,19 @@
 """What the functions and the failsafe of a lab may do about its NodePools in Kubernetes.
 
-data/rbac.yaml has the rights that every lab needs. These name the lab's own objects, so that they are made for each
-lab. RBAC cannot narrow NodeClaims by their label: a right on them is one on every NodePool's.
+data/rbac.yaml has the rights that every lab needs. These name the lab's own objects and groups, so that they are made
+for each lab. RBAC cannot narrow NodeClaims by their label: a right on them is one on every NodePool's.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lamplighter.domain.capacity.node_pool import controller
+from lamplighter.domain.capacity.node_pool.groups import Group
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE
 from lamplighter.domain.capacity.node_pool.launch_bar import NAMESPACE, OURS, Document, parameter_name
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
-
-POOLS = "lamplighter:pools"
-"""Sees the NodePools, their claims and the launch bar."""
-CAPACITY = "lamplighter:capacity"
-"""Sees and sizes the NodePools, and ends chosen claims."""
-BAR = "lamplighter:bar"
-"""Moves the launch bar and reads it back, and sees the NodePools."""
-CONTROLLER = "lamplighter:controller"
-"""Sees whether Karpenter itself runs."""
-GATEKEEPER = "lamplighter:gatekeeper"
-"""At a deploy: sees the NodePools, and tries the bar."""
-FAILSAFE = "lamplighter:failsafe"
-"""Without any function: size zero, and the claims deleted. It can add no node."""
-DIAGNOSIS = "lamplighter:diagnosis"
-"""Also reads what NodePools are made of. data/rbac.yaml has its other rights, and those of the next one."""
-DOCTOR = "lamplighter:doctor"
-"""Also examines the NodePools, and tries the bar."""
 
 DEFINITIONS = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws")
 """The kinds of object that Karpenter cannot work without."""
@@ -66,29 +50,29 @@ def documents(lab: "Lab") -> list[Document]:
         _rule(["nodeclaims"], ["deletecollection"]),
     ]
     in_the_cluster = {
-        DIAGNOSIS: [*seeing, *_classes("list"), _knowing_kinds()],
-        DOCTOR: [*seeing, *_classes("get"), _knowing_kinds(), *trying],
-        POOLS: seeing,
-        CAPACITY: [*seeing, *sizing],
-        BAR: [*seeing, *trying],
-        GATEKEEPER: [*seeing, *trying],
-        FAILSAFE: to_zero,
-        CONTROLLER: [_knowing_kinds(), *([] if _installs(lab) else [_deployments("list")])],
+        Group.DIAGNOSIS: [*seeing, *_classes("list"), _knowing_kinds()],
+        Group.DOCTOR: [*seeing, *_classes("get"), _knowing_kinds(), *trying],
+        Group.POOLS: seeing,
+        Group.CAPACITY: [*seeing, *sizing],
+        Group.BAR: [*seeing, *trying],
+        Group.GATEKEEPER: [*seeing, *trying],
+        Group.FAILSAFE: to_zero,
+        Group.CONTROLLER: [_knowing_kinds(), *([] if _installs(lab) else [_deployments("list")])],
     }
     in_our_namespace = {
-        DIAGNOSIS: seeing_bars,
-        DOCTOR: seeing_bars,
-        POOLS: seeing_bars,
-        CAPACITY: seeing_bars,
-        BAR: moving_bars,
-        GATEKEEPER: seeing_bars,
+        Group.DIAGNOSIS: seeing_bars,
+        Group.DOCTOR: seeing_bars,
+        Group.POOLS: seeing_bars,
+        Group.CAPACITY: seeing_bars,
+        Group.BAR: moving_bars,
+        Group.GATEKEEPER: seeing_bars,
     }
     # Events about objects without a namespace are in this one: they say why a launch was refused.
-    in_default = {CAPACITY: [_rule(["events"], ["list"], group="")]}
+    in_default = {Group.CAPACITY: [_rule(["events"], ["list"], group="")]}
     # The pods of a Karpenter without a node say why. The guard sees all pods.
     in_karpenters = {
-        CONTROLLER: [_deployments("get", controller.NAME)],
-        DOCTOR: [_rule(["pods"], ["list"], group="")],
+        Group.CONTROLLER: [_deployments("get", controller.NAME)],
+        Group.DOCTOR: [_rule(["pods"], ["list"], group="")],
     }
     return [
         document
@@ -99,7 +83,7 @@ def documents(lab: "Lab") -> list[Document]:
             (controller.NAMESPACE, in_karpenters if _installs(lab) else {}),
         )
         for group, rules in granted.items()
-        for document in _granted(f"{lab.name}-{group.partition(':')[2]}", namespace, group, rules)
+        for document in _granted(f"{lab.name}-{group.value}", namespace, group.of(lab.name), rules)
     ]
 
 

@@ -8,6 +8,7 @@ functions of the lab only change `notAfter`.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from lamplighter.domain.capacity.node_pool.groups import Group
 from lamplighter.domain.capacity.node_pool.kind import LABEL
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ Document = dict[str, object]
 NAMESPACE = "lamplighter"
 KEY = "notAfter"
 OURS = {"app.kubernetes.io/part-of": "lamplighter"}
-DRY_RUN_GROUPS = ("lamplighter:bar", "lamplighter:doctor", "lamplighter:gatekeeper")
+DRY_RUN_GROUPS = (Group.BAR, Group.DOCTOR, Group.GATEKEEPER)
 """The Kubernetes groups that read the bar back with a NodeClaim which the API server does not keep."""
 
 _API = "admissionregistration.k8s.io/v1"
@@ -113,7 +114,7 @@ def _claims_stay(lab: "Lab") -> Document:
 
 def _dry_runs_only(lab: "Lab") -> Document:
     """RBAC cannot tell a dry run: this keeps our functions from making a NodeClaim of any NodePool."""
-    groups = _list(DRY_RUN_GROUPS)
+    groups = _list([group.of(lab.name) for group in DRY_RUN_GROUPS])
     return _policy(
         f"{lab.name}-{DRY_RUNS_ONLY}",
         operation="CREATE",
@@ -197,6 +198,6 @@ def _of_any(lab: "Lab") -> Document:
     return {"matchExpressions": [{"key": LABEL, "operator": "In", "values": names}]}
 
 
-def _list(names: tuple[str, ...] | list[str]) -> str:
+def _list(names: list[str]) -> str:
     """Names as a list in CEL; none of them has a quote."""
     return "[" + ", ".join(f"'{name}'" for name in names) + "]"

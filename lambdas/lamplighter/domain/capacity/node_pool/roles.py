@@ -34,6 +34,14 @@ def launching_boundary(lab: "Lab", pool: str) -> str | None:
     return CONTROLLER if karpenter is not None and not karpenter.existing else None
 
 
+def adopted_locks(lab: "Lab") -> dict[str, str]:
+    """By adopted pool: the role of its controller, where the lab knows it. A lock there outlives the lab."""
+    roles = {
+        pool: launching_role(lab, pool) for pool in lab.node_pools if lab.pools[pool].existing is not None
+    }
+    return {pool: role for pool, role in roles.items() if role is not None}
+
+
 def nodes_role(lab: "Lab", pool: str) -> str | None:
     """The role in the instance profile that the lab makes for Karpenter's nodes; None for nodes of another class."""
     ours = lab.pools[pool].kind == KARPENTER.code and lab.pools[pool].existing is None
