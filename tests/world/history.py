@@ -5,7 +5,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -80,15 +80,18 @@ KINDS_OF_POOLS = (
     ("karpenter", "auto-mode"),
 )  # fmt: skip
 """Half of all histories are those of node groups."""
+OF_NODE_POOLS = tuple(kinds for kinds in KINDS_OF_POOLS if kinds != GROUPS)
 
 
-def history(chance: random.Random, most: int = 12) -> History:
-    """A random history of at most this many steps."""
+def history(
+    chance: random.Random, most: int = 12, kinds_of_pools: Sequence[tuple[str, ...]] = KINDS_OF_POOLS
+) -> History:
+    """A random history of at most this many steps, a few more where a pool is a NodePool."""
     # A history with few kinds of events repeats them more often: https://doi.org/10.1145/2338965.2336763
     few = chance.sample(KINDS_OF_STEPS, chance.choice((3, 6, 12, len(KINDS_OF_STEPS))))
     steps = [_step(chance, chance.choice(("wait", "open", *few))) for _ in range(chance.randint(1, most))]
     variant = chance.choice(("plain", "plain", "plain", "settings", "watch", "curfew", "autumn", "spring"))
-    seed, kinds = chance.randint(0, 9999), chance.choice(KINDS_OF_POOLS)
+    seed, kinds = chance.randint(0, 9999), chance.choice(kinds_of_pools)
     if kinds != GROUPS:
         for _ in range(chance.randint(0, 3)):
             more = _step(chance, chance.choice(node_pool_steps.KINDS_OF_STEPS))

@@ -210,8 +210,10 @@ class LawsAtOnce(LawsOfMoney):
         if self.truth.justified(pool, now) or self.truth.justified(pool, now - ONE_CALL):
             return
         ended = [version.at for version in self.truth.known(pool).values() if not version.granted]
-        # The bar of a lease that ends early moves with its close, which may have failed.
-        if not self._barred_by_hand(pool) and self.late(pool, max(ended, default=self.begun), now) > ONE_CALL:
+        # The bar of a lease that ends early moves with its close. If that failed, the next sweep moves it.
+        since = max(ended, default=self.begun)
+        late = self.late(pool, since, now)
+        if not self._barred_by_hand(pool) and late > (ONE_CALL if late == now - since else ORDERED_WITHIN):
             self._break(1, f"{name} started on {pool} without a lease")
 
     def _kept_from(self, pool: str) -> None:
