@@ -15,6 +15,7 @@ from functools import partial
 from local.aws.functions.durations import ANSWER_SECONDS, INIT_SECONDS
 from tests.bench.figure import Measurement, seconds_of
 from tests.world.history import FUNCTIONS, History, Play, Step, history, play
+from tests.world.labs import GROUPS
 from tests.world.labs import LAB, START
 from tests.world.world import World
 
@@ -71,7 +72,7 @@ def _past_the_last_end(played: Play, deleted: object) -> float:
 
 
 def _told(seed: int, kind: str) -> History:
-    made = history(random.Random(seed), MOST_STEPS)
+    made = history(random.Random(seed), MOST_STEPS, (GROUPS,))
     steps = tuple(step for step in made.steps if step.what not in OUTSIDE)
     if kind == "functions-deleted":
         # What a lease justified; by hand anything may run, and only the guard would see it.

@@ -5,21 +5,22 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from tests.world import node_pool_steps
 from tests.world.aws.cloudformation import DIES, MARKED
 from tests.world.aws.functions import KINDS, Trouble
 from tests.world.aws.scheduler import LATE
-from tests.world.capacity.node_groups import NodeGroups
 from tests.world.capacity.supply import Site, Supply
 from tests.world.chat import STUDENTS, TEACHER, Chat, written
 from tests.world.judge.laws import Laws
 from tests.world.judge.truth import Truth
-from tests.world.labs import FIRST_SWEEP, LAB, VARIANTS
+from tests.world.labs import FIRST_SWEEP, GROUPS, LAB, VARIANTS, of_kinds
+from tests.world.node_pool_steps import NodePoolSteps
 from tests.world.people import BOSS, CRAFTED, PEOPLE, ask, lease_of
 from tests.world.programs import FORGED, GOOD_FOR, JOBS, TRAINING, Programs, Request
 from tests.world.world import World
@@ -51,9 +52,12 @@ class History:
     steps: tuple[Step, ...]
     seed: int = 0
     variant: str = "plain"
+    kinds: tuple[str, ...] = GROUPS
+    """The kinds of capacity of pools gpu and big."""
 
     def lab(self) -> Json:
-        return {**LAB, **VARIANTS[self.variant][0]}
+        found = {**LAB, **VARIANTS[self.variant][0]}
+        return found if self.kinds == GROUPS else of_kinds(found, self.kinds)
 
     @property
     def start(self) -> datetime:
@@ -70,14 +74,32 @@ KINDS_OF_STEPS = (
     "ci-opens", "ci-opens", "ci-extends", "ci-closes", "ci-reorders", "ci-late", "ci-repeats", "ci-forges",
 )  # fmt: skip
 
+KINDS_OF_POOLS = (
+    *(GROUPS,) * 5,
+    ("karpenter", "node-group"), ("node-group", "auto-mode"), ("karpenter", "karpenter"), ("auto-mode", "karpenter"),
+    ("karpenter", "auto-mode"),
+)  # fmt: skip
+"""Half of all histories are those of node groups."""
+OF_NODE_POOLS = tuple(kinds for kinds in KINDS_OF_POOLS if kinds != GROUPS)
 
-def history(chance: random.Random, most: int = 12) -> History:
-    """A random history of at most this many steps."""
+
+def history(
+    chance: random.Random, most: int = 12, kinds_of_pools: Sequence[tuple[str, ...]] = KINDS_OF_POOLS
+) -> History:
+    """A random history of at most this many steps, a few more where a pool is a NodePool."""
     # A history with few kinds of events repeats them more often: https://doi.org/10.1145/2338965.2336763
     few = chance.sample(KINDS_OF_STEPS, chance.choice((3, 6, 12, len(KINDS_OF_STEPS))))
     steps = [_step(chance, chance.choice(("wait", "open", *few))) for _ in range(chance.randint(1, most))]
     variant = chance.choice(("plain", "plain", "plain", "settings", "watch", "curfew", "autumn", "spring"))
-    return History(tuple(steps), chance.randint(0, 9999), variant)
+    seed, kinds = chance.randint(0, 9999), chance.choice(kinds_of_pools)
+    if kinds != GROUPS:
+        for _ in range(chance.randint(0, 3)):
+            more = _step(chance, chance.choice(node_pool_steps.KINDS_OF_STEPS))
+            steps.insert(chance.randint(0, len(steps)), more)
+    if variant == "settings":
+        # A lab with Auto Mode may not set how GPUs are offered.
+        kinds = tuple(kind.replace("auto-mode", "karpenter") for kind in kinds)
+    return History(tuple(steps), seed, variant, kinds)
 
 
 def _step(chance: random.Random, what: str) -> Step:
@@ -101,6 +123,7 @@ class Play:
         self.programs = Programs(world)
         self.laws.requests = self.programs.requests
         self.chance = random.Random(seed)
+        self._of_node_pools = NodePoolSteps(self)
         self.commands: list[tuple[str, Json]] = []
         self._number = 0
         self._scarce_since: datetime | None = None
@@ -114,7 +137,9 @@ class Play:
 
     def step(self, step: Step) -> None:
         """Plays the step, and then the minutes that it takes."""
-        getattr(self, f"_{step.what.replace('-', '_')}")(step)
+        name = step.what.replace("-", "_")
+        play = getattr(self._of_node_pools, name, None) or getattr(self, f"_{name}")
+        play(step)
 
     def settle(self) -> None:
         """All failures end; all leases end; then nothing more happens."""
@@ -506,8 +531,8 @@ class Play:
         self._wait(step)
 
     def _stray(self, step: Step) -> None:
-        self.world.supply.stray(step.pool)
-        self.laws.excused.setdefault(step.pool, []).append(self.world.now)
+        if self.world.supply.stray(step.pool) is not None:
+            self.laws.excused.setdefault(step.pool, []).append(self.world.now)
         self._wait(step)
 
     def _lose_schedule(self, step: Step) -> None:
@@ -689,8 +714,8 @@ class Play:
         self.world.give(workflow, command)
 
 
-def play(told: History, kind: Callable[[Site], Supply] = NodeGroups) -> list[str]:
-    """What is broken at the end of a history, with this kind of capacity."""
+def play(told: History, kind: Callable[[Site], Supply] | None = None) -> list[str]:
+    """What is broken at the end of a history; with `kind` all its pools have that kind of capacity."""
     world = World(told.lab(), told.start, told.seed, kind)
     played = Play(world, told.seed)
     with world:

@@ -44,6 +44,17 @@ NIGHT: list[Json] = [
     {"name": "twice", "pool": "big", "days": "daily", "start": "01:30", "end": "02:30", "nodes": 1},
 ]
 
+GROUPS: tuple[str, ...] = ("node-group", "node-group")
+
+
+def of_kinds(lab: Json, kinds: tuple[str, ...]) -> Json:
+    """The lab with pools of these kinds, in the order of its pools."""
+    pools = {
+        name: {**pool, "kind": kind} for (name, pool), kind in zip(lab["pools"].items(), kinds, strict=True)
+    }
+    return {**lab, "pools": pools, "cluster": {"karpenter": {}, "auto_mode": {}}}
+
+
 # All windows lie around these hours: a night with a clock change, and one without.
 VARIANTS: dict[str, tuple[Json, datetime]] = {
     "plain": ({}, START),

@@ -40,6 +40,7 @@ from tests.world.aws.machines import Machines
 from tests.world.aws.scheduler import Scheduler
 from tests.world.aws.workflows import StepFunctions
 from tests.world.capacity.node_groups import NodeGroups
+from tests.world.capacity.pools import Pools
 from tests.world.capacity.supply import Site, Supply
 from tests.world.kubernetes.cluster_policy import ClusterPolicy
 from tests.world.kubernetes.kubernetes import Kubernetes
@@ -54,10 +55,13 @@ SCHEDULER_EC2 = "arn:aws:scheduler:::aws-sdk:ec2:authorizeSecurityGroupIngress"
 
 
 class World:
-    """`lab` is a lab document as a person writes it, with a name and its pools; `kind` is their kind of capacity."""
+    """`lab` is a lab document as a person writes it, with a name and its pools.
+
+    Each pool has the capacity of its own kind; with `kind` all have that one.
+    """
 
     def __init__(
-        self, lab: Json, start: datetime, seed: int = 0, kind: Callable[[Site], Supply] = NodeGroups
+        self, lab: Json, start: datetime, seed: int = 0, kind: Callable[[Site], Supply] | None = None
     ) -> None:
         self.chance = random.Random(seed)
         self.event_queue = EventQueue(start)
@@ -66,15 +70,27 @@ class World:
         self.dynamodb = DynamoDB()
         self.machines = Machines(self.event_queue, self.chance)
         self.functions = Functions(self.event_queue, self.chance)
-        self.supply = kind(Site(self.event_queue, self.chance, self.machines, self.lab, self.functions.cross))
-        self.security_groups = self.supply.security_groups
         self.kubernetes = Kubernetes(self.event_queue, self.chance, self.machines)
+        kind = kind or (Pools if self.lab.node_pools else NodeGroups)
+        self.supply = kind(
+            Site(
+                self.event_queue,
+                self.chance,
+                self.machines,
+                self.lab,
+                self.functions.cross,
+                self.kubernetes,
+            )
+        )
+        self.security_groups = self.supply.security_groups
         self.kubernetes.labels_of = self.supply.node_labels
         self.kubernetes.policy = ClusterPolicy(self.lab.gpu_operator.values)
         self.kubernetes.reachable = lambda: self.security_groups.whole
         self.scheduler = Scheduler(self.event_queue, self.chance)
         self.bus = EventBus(self.lab.name, self.event_queue, self.functions, seed)
-        self.workflows = StepFunctions(self.event_queue, workflows_of(self.lab.name))
+        self.workflows = StepFunctions(
+            self.event_queue, {**workflows_of(self.lab.name), **self.supply.workflows}
+        )
         self.said: list[tuple[datetime, str, str]] = []
         self.swept: list[datetime] = []
         """When the guard reported a successful sweep."""
@@ -231,6 +247,7 @@ class World:
             },
             "NOTICES_TOPIC_ARN": self.arn("sns", "notices"),
             "PAGES_TOPIC_ARN": self.arn("sns", "pages"),
+            "FAILSAFE_MACHINE_ARN": self.arn("states", f"stateMachine:{lab}-failsafe"),
             "POWERTOOLS_SERVICE_NAME": "world",
         }
 
@@ -241,6 +258,7 @@ class World:
     def _wire(self) -> None:
         self.workflows.invoke = self.functions.invoke
         self.workflows.invoke_async = self.functions.invoke_async
+        self.workflows.tasks = {name: self._by_aws(task) for name, task in self.supply.tasks.items()}
         self.scheduler.deliver = self._deliver
         self.supply.heard.event = self._event_of_capacity
 
@@ -300,15 +318,24 @@ class World:
         if arn.startswith("arn:aws:lambda:"):
             self.functions.invoke(arn, sent, lambda _result, error: done(None))
             return
-        self._by_scheduler = True
         try:
-            self._scheduled_call(arn, sent)
+            self._by_aws(lambda sent: self._scheduled_call(arn, sent))(sent)
         except Exception as error:  # noqa: BLE001 -- Scheduler tries again, whatever it is
             done(str(error))
         else:
             done(None)
-        finally:
-            self._by_scheduler = False
+
+    def _by_aws(self, act: Callable[[Json], Any]) -> Callable[[Json], Any]:
+        """What Scheduler, or a state machine that it started, does."""
+
+        def acts(given: Json) -> Any:
+            self._by_scheduler = True
+            try:
+                return act(given)
+            finally:
+                self._by_scheduler = False
+
+        return acts
 
     def _scheduled_call(self, arn: str, sent: Json) -> None:
         if arn == SCHEDULER_SFN:
@@ -319,6 +346,9 @@ class World:
             self.security_groups.authorize_security_group_ingress(**sent)
         elif arn in self.supply.targets:
             self.supply.targets[arn](sent)
+        elif arn.startswith("arn:aws:states:"):
+            name = f"scheduled-{len(self.workflows.executions)}"
+            self.workflows.start_execution(stateMachineArn=arn, name=name, input=json.dumps(sent))
         else:
             raise NotInTheWorld(f"the world's Scheduler has no target {arn} yet: add it to tests/world")
 

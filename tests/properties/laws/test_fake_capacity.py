@@ -16,7 +16,7 @@ from tests.lengths import SEED, examples
 from tests.properties.laws.test_laws import STORIES
 from tests.world.capacity.fake_pools import FakePools
 from tests.world.history import FUNCTIONS, History, Play, Step, history, play
-from tests.world.labs import FIRST_SWEEP, LAB, START
+from tests.world.labs import FIRST_SWEEP, GROUPS, LAB, START
 from tests.world.outside import NotInTheWorld
 from tests.world.world import World
 
@@ -27,7 +27,7 @@ ALONE = {**LAB, "windows": []}
 @settings(max_examples=examples(12, 200), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 @given(st.randoms(use_true_random=False))
 def test_no_history_breaks_a_law(chance: random.Random) -> None:
-    told = history(chance)
+    told = history(chance, kinds_of_pools=(GROUPS,))
     note(repr(told))
     assert play(told, FakePools) == []
 
@@ -36,7 +36,7 @@ def test_no_history_breaks_a_law(chance: random.Random) -> None:
 @pytest.mark.timeout(5400)
 def test_none_of_many_histories_breaks_a_law() -> None:
     for number in range(500):
-        told = history(random.Random(f"fake {SEED} {number}"))
+        told = history(random.Random(f"fake {SEED} {number}"), kinds_of_pools=(GROUPS,))
         assert play(told, FakePools) == [], f"history {number} of seed {SEED}: {told!r}"
 
 

@@ -1,5 +1,6 @@
 """Nothing in AWS remembers when an instance of a NodePool ran: the sweeps keep it for the meter."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -74,6 +75,22 @@ def test_a_life_whose_end_nobody_saw_ended_before_ec2_forgot_it(lab: LabOnMoto) 
 
     [life] = lives_of_pool(capacity, "gpu", launched + timedelta(hours=8))
     assert life.ended == launched + timedelta(hours=7)
+
+
+def test_the_end_of_a_node_that_never_joined_is_kept_although_its_claim_is_gone(lab: LabOnMoto) -> None:
+    """Only its claim ever named it: the instance itself has no tag of Karpenter's yet."""
+    instance, launched = started(by_karpenter=False)
+    capacity = services()
+    seen = capacity.see("gpu", {Part.INSTANCES})
+    claimed = tuple(replace(each, controller="lab-gpu") for each in seen.instances)
+    note_lives(capacity, "gpu", replace(seen, instances=claimed), launched + timedelta(minutes=5))
+    boto3.client("ec2").terminate_instances(InstanceIds=[instance])
+    swept(capacity, launched + timedelta(minutes=10))
+    [before] = lives_of_pool(capacity, "gpu", launched + timedelta(minutes=30))
+
+    forgotten(instance)
+
+    assert lives_of_pool(capacity, "gpu", launched + timedelta(hours=8)) == (before,)
 
 
 def test_what_karpenter_did_not_start_belongs_to_no_lease(lab: LabOnMoto) -> None:

@@ -19,6 +19,7 @@ from tests.world.aws.machines import NO_CAPACITY, Machines
 from tests.world.capacity.fake_capacity import Busy
 from tests.world.capacity.fake_pools import FakePools
 from tests.world.capacity.supply import Site
+from tests.world.kubernetes.kubernetes import Kubernetes
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
 REFUSALS = {
@@ -39,7 +40,8 @@ class FakeStage:
         chance = random.Random(1)
         self._machines = Machines(self._queue, chance)
         lab = Lab.model_validate({"name": "lab", "pools": {"gpu": {}, "other": {}}})
-        self.pools = FakePools(Site(self._queue, chance, self._machines, lab, self._cross))
+        kubernetes = Kubernetes(self._queue, chance, self._machines)
+        self.pools = FakePools(Site(self._queue, chance, self._machines, lab, self._cross, kubernetes))
         self.pools.create("gpu", 2)
         self.capacity = self.pools.capacity(lab)
         self._changes = 0

@@ -1,18 +1,16 @@
-"""The APIs of EKS, Auto Scaling and EC2 over the world's machines, with the operations that our code calls."""
+"""The APIs of EKS and Auto Scaling over the world's machines, with the operations that our code calls."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from lamplighter.lab.model import Lab
 from tests.world.aws.cluster import Cluster
 from tests.world.aws.event_queue import EventQueue
-from tests.world.aws.machines import ZONE, Machines
+from tests.world.aws.machines import ZONE
 from tests.world.aws.scaling_groups import COUNTED, HOOK, Group, Groups
-from tests.world.aws.security_groups import SecurityGroups
-from tests.world.outside import NotInTheWorld, refused
+from tests.world.outside import refused
 
 Json = dict[str, Any]
 #: How long a scaling update stays InProgress.
@@ -60,7 +58,8 @@ class Eks(Cluster):
 
     def create(self, pool: str, name: str, maximum: int) -> None:
         """Makes a node group at zero, and its Auto Scaling group."""
-        group = Group(f"eks-{name}-world", pool, 0, maximum)
+        tags = {"eks:nodegroup-name": name, "eks:cluster-name": self.cluster}
+        group = Group(f"eks-{name}-world", pool, 0, maximum, tags=tags)
         self._groups.groups[group.name] = group
         self.nodegroups[name] = Nodegroup(name, group, {"minSize": 0, "maxSize": maximum, "desiredSize": 0})
 
@@ -288,57 +287,3 @@ class AutoScaling:
             ],
             "Tags": [{"Key": key, "Value": value} for key, value in self._tags(group).items()],
         }
-
-
-class Ec2(SecurityGroups):
-    """The instances and the security groups, with EC2's own API."""
-
-    def __init__(self, machines: Machines, lab: Lab, now: Callable[[], datetime]) -> None:
-        super().__init__(lab.name, lab.cluster.vpc.cidr, now)
-        self._machines, self._cluster = machines, lab.cluster_name
-        self.nodegroup_of: dict[str, str] = {}
-        self.ends: Callable[[Sequence[str], Callable[[], None]], None] = lambda _ids, end: end()
-        """Called with the ids that are terminated, and with what ends them."""
-
-    def describe_instances(self, *, Filters: list[Json], IncludeManagedResources: bool = False) -> Json:
-        if not IncludeManagedResources:
-            raise NotInTheWorld(
-                "the world hides no instance, so it knows only calls that ask for all of them"
-            )
-        found = []
-        wanted = {each["Name"]: each["Values"] for each in Filters}
-        if set(wanted) != {"tag:eks:nodegroup-name", "tag:eks:cluster-name"}:
-            raise NotInTheWorld(f"the world does not know the filters {sorted(wanted)}")
-        for machine in self._machines.machines.values():
-            nodegroup = self.nodegroup_of[machine.group]
-            if nodegroup not in wanted["tag:eks:nodegroup-name"]:
-                continue
-            document: Json = {
-                "InstanceId": machine.id,
-                "InstanceType": "g4dn.xlarge",
-                "LaunchTime": machine.launched,
-                "Placement": {"AvailabilityZone": ZONE},
-                "State": {"Name": machine.state},
-                "PrivateDnsName": machine.node,
-                # AWS's own tag: an instance that somebody starts with a pool's tags does not have it.
-                "Tags": []
-                if machine.stray
-                else [{"Key": "aws:autoscaling:groupName", "Value": machine.group}],
-            }
-            ended = machine.ended or machine.shutting_down
-            if ended is not None:
-                document["StateTransitionReason"] = f"User initiated ({ended:%Y-%m-%d %H:%M:%S} GMT)"
-            found.append(document)
-        return {"Reservations": [{"Instances": found}]}
-
-    def terminate_instances(self, *, InstanceIds: list[str]) -> Json:
-        for name in InstanceIds:
-            if name not in self._machines.machines:
-                raise refused("InvalidInstanceID.NotFound", f"{name} does not exist", "TerminateInstances")
-
-        def end() -> None:
-            for name in InstanceIds:
-                self._machines.shut_down(self._machines.machines[name])
-
-        self.ends(InstanceIds, end)
-        return {}

@@ -35,7 +35,8 @@ class CloudFormation:
     def read(self, pool: str) -> int | None:
         """A deploy reaches a pool that it changes. Returns the size that it may write; None if it may not."""
         before = self._digests.get(pool, 0)
-        gate = {"Pool": pool, "Digest": str(before + 1), **self._names(pool)}
+        step = self._world.supply.size_step(pool)
+        gate = {"Pool": pool, "Digest": str(before + 1), **(step.names if step else {})}
         known = f"gate-{pool}-{before}"
         answer = self._ask("Update", "Gate", known, gate, {**gate, "Digest": str(before)})
         if answer is None:
@@ -46,12 +47,13 @@ class CloudFormation:
 
     def read_again(self, pool: str) -> int | None:
         """Reads only the size, as on the way back from a deploy that failed late."""
-        if not self._world.supply.reads_size:
+        step = self._world.supply.size_step(pool)
+        if step is None:
             return None
         now = self._digests.get(pool, 0)
-        size = {"Digest": str(now), **self._names(pool)}
-        answer = self._ask("Update", "DesiredSize", "size-of-any", size, {**size, "Digest": str(now - 1)})
-        return None if answer is None else int(answer["Data"]["DesiredSize"])
+        size = {"Pool": pool, "Digest": str(now), **step.names}
+        answer = self._ask("Update", step.kind, "size-of-any", size, {**size, "Digest": str(now - 1)})
+        return None if answer is None else int(answer["Data"][step.answer])
 
     def write(self, pool: str, size: int) -> None:
         """Writes all sizes of a pool that a deploy changes."""
@@ -82,9 +84,6 @@ class CloudFormation:
         """Replaces urlopen: takes the answer of a step."""
         self._answers[request.full_url] = json.loads(request.data)
         return nullcontext()
-
-    def _names(self, pool: str) -> Json:
-        return {"Cluster": self._world.lab.cluster_name, "Nodegroup": self._world.lab.nodegroup_name(pool)}
 
     def _ask(
         self, request: str, kind: str, known: str, properties: Json, old: Json | None = None

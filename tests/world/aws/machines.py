@@ -48,10 +48,20 @@ class Machine:
     """Somebody started it outside of any group."""
     working: bool = False
     """Somebody's pod runs on it. Such a node is ended only after its people were asked to leave."""
+    guarded: bool = False
+    """Somebody's pod on it wants no disruption: no controller evicts it. Our code may."""
     cordoned: bool = False
     annotations: dict[str, str] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
     """The labels that our code put on its node."""
+    tags: dict[str, str] = field(default_factory=dict)
+    """The tags of the instance."""
+    managed: bool = False
+    """It belongs to EKS Auto Mode: AWS lets nobody else end it, and its node has the name of the instance."""
+    taints: list[dict[str, str]] = field(default_factory=list)
+    """Taints of its node that its controller has not removed yet."""
+    held: bool = False
+    """A finalizer of its controller keeps the node in Kubernetes, whatever becomes of the instance."""
 
     @property
     def exists(self) -> bool:
@@ -63,6 +73,10 @@ class Machine:
 
     @property
     def node(self) -> str:
+        return self.id if self.managed else self.private_dns
+
+    @property
+    def private_dns(self) -> str:
         return f"ip-{self.id.removeprefix('i-')}.{ZONE[:-1]}.compute.internal"
 
 

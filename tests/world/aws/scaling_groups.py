@@ -60,6 +60,8 @@ class Group:
     minimum: int
     maximum: int
     desired: int = 0
+    tags: dict[str, str] = field(default_factory=dict)
+    """The tags that its instances have from their start."""
     members: dict[str, Member] = field(default_factory=dict)
     activities: list[Activity] = field(default_factory=list)
     resized: datetime | None = None
@@ -164,6 +166,8 @@ class Groups:
             self._refuse(group)
             return False
         machine = self.machines.start(group.pool, group.name)
+        # AWS's own tag: an instance that somebody starts with a pool's tags does not have it.
+        machine.tags = {**group.tags, "aws:autoscaling:groupName": group.name}
         activity = self._activity(group, f"Launching a new EC2 instance: {machine.id}")
         group.members[machine.id] = Member(machine, activity=activity)
         return True

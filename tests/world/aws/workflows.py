@@ -5,7 +5,7 @@ Paths, templates, choices and retries are those of the embedded cloud (local/aws
 
 import json
 import random
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -62,6 +62,8 @@ class StepFunctions:
         self.running = 0
         self.invoke: Callable[[str, Json, Done], None] = lambda _arn, _event, _done: None
         self.invoke_async: Callable[[str, Json], None] = lambda _arn, _event: None
+        self.tasks: Mapping[str, Callable[[Json], Json]] = {}
+        """What states call of AWS itself, by the end of the resource's ARN."""
 
     def start_execution(self, *, stateMachineArn: str, name: str, input: str) -> Json:  # noqa: A002
         workflow = stateMachineArn.rpartition(":")[2]
@@ -143,12 +145,26 @@ class StepFunctions:
             self.invoke_async(given["FunctionName"], given["Payload"])
             self._event_queue.after(0.1, lambda: self._go_on(execution, run, {}))
             return
+        called = resource.partition(":states:::")[2]
+        if called in self.tasks:
+            self._event_queue.after(0.1, lambda: self._call(execution, run, called, given))
+            return
         if not resource.startswith("arn:aws:lambda:"):
             raise NotInTheWorld(f"the world does not know the task {resource}")
         self.invoke(resource, given, lambda result, error: self._go_on(execution, run, result, error))
 
+    def _call(self, execution: Execution, run: Generator[Asks, Json, None], called: str, given: Json) -> None:
+        """A call of AWS, without a function of ours."""
+        try:
+            answer = self.tasks[called](given)
+        except StatesError as error:
+            self._go_on(execution, run, None, error)
+        else:
+            self._go_on(execution, run, answer)
+
     def _states(self, execution: Execution, data: Json) -> Generator[Asks, Json, None]:
         definition = self._definitions[execution.workflow]
+        longest = timedelta(seconds=definition.get("TimeoutSeconds", 10**8))
         arn = f"arn:aws:states:::execution:{execution.workflow}:{execution.name}"
         context: Json = {"Execution": {"Id": arn, "Name": execution.name, "Input": data}}
         name: str | None = definition["StartAt"]
@@ -158,6 +174,8 @@ class StepFunctions:
             execution.transitions += 1
             execution.count(2)
             context["State"] = {"Name": name, "EnteredTime": instant(self._event_queue.now)}
+            if self._event_queue.now - execution.begun > longest:
+                raise StatesError("States.Timeout", f"{execution.workflow} took too long")
             data, name = yield from self._persistently(name, state, data, context, execution)
 
     def _persistently(
@@ -168,7 +186,7 @@ class StepFunctions:
             try:
                 if state["Type"] == "Task":
                     execution.count(3)
-                return (yield from self._once(name, state, data, context))
+                return (yield from self._once(name, state, data, context, execution))
             except StatesError as error:
                 delay = retry_delay(state, error, used, self._chance)
                 if delay is None:
@@ -177,7 +195,7 @@ class StepFunctions:
                 yield delay
 
     def _once(
-        self, name: str, state: Json, data: Json, context: Json
+        self, name: str, state: Json, data: Json, context: Json, execution: Execution
     ) -> Generator[Asks, Json, tuple[Json, str | None]]:
         following = None if state.get("End") else state.get("Next")
         match state["Type"]:
@@ -191,6 +209,12 @@ class StepFunctions:
             case "Wait":
                 yield float(state["Seconds"])
                 return data, following
+            case "Map":
+                for item in expression(state["ItemsPath"], data, context):
+                    inner = {**context, "Map": {"Item": {"Value": item}}}
+                    given = fill(state["ItemSelector"], data, inner)
+                    yield from self._branch(state, given, inner, execution)
+                return data, following
             case "Pass":
                 given = fill(state["Parameters"], data, context) if "Parameters" in state else data
                 return put(state.get("ResultPath", "$"), data, state.get("Result", given)), following
@@ -200,8 +224,19 @@ class StepFunctions:
                 whole = template.keys() == {"step", "run.$"} and template["run.$"] == "$"
                 given = {"step": template["step"], "run": data} if whole else fill(template, data, context)
                 result = yield (state["Resource"], LIMITS.checked(given, name))
+                if "ResultSelector" in state:
+                    result = fill(state["ResultSelector"], result, context)
                 return LIMITS.checked(_put(state.get("ResultPath", "$"), data, result), name), following
         raise NotInTheWorld(f"the world plays no {state['Type']} states")
+
+    def _branch(
+        self, state: Json, data: Json, context: Json, execution: Execution
+    ) -> Generator[Asks, Json, None]:
+        """One item of a Map, whose result nobody reads."""
+        states = state["ItemProcessor"]["States"]
+        name: str | None = state["ItemProcessor"]["StartAt"]
+        while name is not None:
+            data, name = yield from self._persistently(name, states[name], data, context, execution)
 
 
 def _put(path: str | None, data: Json, result: Json) -> Json:

@@ -4,10 +4,11 @@ A pool has a size, and starts and ends machines to have as many. Nothing starts 
 bar, whatever its size is, and nothing at all until somebody has set one. A pool has no minimum.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import ClassVar
 from unittest.mock import patch
 
 from lamplighter.adapters.capacity import kinds as implementations
@@ -29,7 +30,7 @@ from tests.world.capacity.fake_capacity import (
     FakeKind,
     name_of,
 )
-from tests.world.capacity.supply import Heard, Json, Rail, Site
+from tests.world.capacity.supply import Heard, Json, Rail, Site, Task
 from tests.world.outside import refused
 
 #: Seconds, shortest and longest.
@@ -72,8 +73,8 @@ class FakePool:
 class FakePools:
     """All pools of a world: the controller of its machines."""
 
-    barred = True
-    reads_size = False
+    workflows: ClassVar[Mapping[str, Json]] = {}
+    tasks: ClassVar[Mapping[str, Task]] = {}
 
     def __init__(self, site: Site) -> None:
         self._site, self._queue, self._chance = site, site.event_queue, site.chance
@@ -191,6 +192,15 @@ class FakePools:
         """The port for these pools."""
         return FakeCapacity(lab, self, self._site.cross)
 
+    def barred(self, pool: str) -> bool:
+        return True
+
+    def size_step(self, pool: str) -> None:
+        """A deploy writes no size."""
+
+    def anew(self, pool: str) -> bool:
+        return False
+
     def create(self, pool: str, maximum: int) -> None:
         if pool not in self.pools:
             self.pools[pool] = FakePool(name_of(self._site.lab, pool), pool, maximum)
@@ -259,7 +269,7 @@ class FakePools:
         machine = self.machines.start(found.pool, found.name)
         found.members[machine.id] = Member(machine)
         self._record(found, machine, launches=True, ended=None)
-        self.heard.started(found.pool, machine)
+        self.heard.started(found.pool, machine.id)
         return True
 
     def _retire(self, found: FakePool, member: Member) -> None:

@@ -1,13 +1,15 @@
 """Managed node groups as the capacity of a world: EKS, Auto Scaling and EC2 with the operations that our code calls."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import ClassVar
 
-from tests.world.aws.capacity import AutoScaling, Ec2, Eks, Nodegroup
+from tests.world.aws.capacity import AutoScaling, Eks, Nodegroup
+from tests.world.aws.ec2 import Ec2
 from tests.world.aws.machines import Machine
 from tests.world.aws.scaling_groups import Group, Groups
 from tests.world.aws.security_groups import SecurityGroups
-from tests.world.capacity.supply import Heard, Json, Rail, Site
+from tests.world.capacity.supply import Heard, Json, Rail, Site, SizeStep, Task
 
 EKS = "arn:aws:scheduler:::aws-sdk:eks:updateNodegroupConfig"
 AUTO_SCALING = "arn:aws:scheduler:::aws-sdk:autoscaling:updateAutoScalingGroup"
@@ -17,8 +19,8 @@ LABEL = "eks.amazonaws.com/nodegroup"
 class NodeGroups:
     """A node group for each pool, with its Auto Scaling group."""
 
-    barred = False
-    reads_size = True
+    workflows: ClassVar[Mapping[str, Json]] = {}
+    tasks: ClassVar[Mapping[str, Task]] = {}
 
     def __init__(self, site: Site) -> None:
         self._lab = site.lab
@@ -47,8 +49,20 @@ class NodeGroups:
             return
         self.eks.create(pool, name, maximum)
         group = self.eks.nodegroups[name].group.name
-        for api in (self.autoscaling, self.ec2):
-            api.nodegroup_of[group] = name
+        self.autoscaling.nodegroup_of[group] = name
+
+    def barred(self, pool: str) -> bool:
+        """AWS starts what the size asks for, whenever that is."""
+        return False
+
+    def size_step(self, pool: str) -> SizeStep:
+        """The step reads EKS."""
+        names = {"Cluster": self._lab.cluster_name, "Nodegroup": self._lab.nodegroup_name(pool)}
+        return SizeStep("DesiredSize", "DesiredSize", names)
+
+    def anew(self, pool: str) -> bool:
+        """A smaller size takes members."""
+        return False
 
     def size(self, pool: str) -> int:
         """The group's desired capacity; EKS may be behind."""
@@ -95,7 +109,9 @@ class NodeGroups:
 
     def stray(self, pool: str) -> Machine:
         """With the tags of EKS, and without the one that only AWS can set."""
-        return self.groups.machines.stray(pool, self._group(pool).name)
+        machine = self.groups.machines.stray(pool, self._group(pool).name)
+        machine.tags = dict(self._group(pool).tags)
+        return machine
 
     def keep_busy(self, pool: str, seconds: float) -> None:
         """An update of EKS."""

@@ -10,9 +10,12 @@ from lamplighter.lab.model import Lab
 from tests.world.aws.event_queue import EventQueue
 from tests.world.aws.machines import Machine, Machines
 from tests.world.aws.security_groups import SecurityGroups
+from tests.world.kubernetes.kubernetes import Kubernetes
 from tests.world.outside import Passage
 
 Json = dict[str, Any]
+Task = Callable[[Json], Json]
+"""What a state machine calls of AWS: its parameters, and the answer."""
 Ordered = Callable[[str, int, int], None]
 """Called with a pool, its size before and its size now."""
 
@@ -26,6 +29,15 @@ class Rail:
     sent: Json
 
 
+@dataclass(frozen=True)
+class SizeStep:
+    """The step of a deploy that asks our code which size it is to write: its kind, its answer, what it is told."""
+
+    kind: str
+    answer: str
+    names: Json
+
+
 @dataclass
 class Heard:
     """Who hears of what a kind of capacity does; the laws put themselves here."""
@@ -33,8 +45,8 @@ class Heard:
     ordered: Ordered = lambda _pool, _before, _after: None
     retired: Callable[[str, Machine], None] = lambda _pool, _machine: None
     """A machine that was listed leaves."""
-    started: Callable[[str, Machine], None] = lambda _pool, _machine: None
-    """A machine was started by its controller."""
+    started: Callable[[str, str], None] = lambda _pool, _name: None
+    """Its controller has begun to start a machine, by this name: AWS let it pass the launch bar."""
     kept_back: Callable[[str], None] = lambda _pool: None
     """The launch bar kept a machine from starting that the size asks for."""
     terminated: Callable[[Sequence[str], Callable[[], None]], None] = lambda _ids, end: end()
@@ -53,6 +65,8 @@ class Site:
     lab: Lab
     cross: Passage
     """The way of every call of our code to the outside."""
+    kubernetes: Kubernetes
+    """The API server, with what it knows of nodes and pods."""
 
 
 class Supply(Protocol):
@@ -61,10 +75,6 @@ class Supply(Protocol):
     heard: Heard
     security_groups: SecurityGroups
     """EC2's groups, which only experiments change."""
-    barred: bool
-    """Whether AWS starts nothing outside of the instants that our code has allowed."""
-    reads_size: bool
-    """Whether a deploy asks our code which size it is to write."""
 
     @property
     def services(self) -> Mapping[str, object]:
@@ -73,6 +83,23 @@ class Supply(Protocol):
     @property
     def targets(self) -> Mapping[str, Callable[[Json], object]]:
         """What Scheduler can call, by ARN."""
+
+    @property
+    def workflows(self) -> Mapping[str, Json]:
+        """State machines that AWS runs without our code, by name: Scheduler starts them."""
+
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """What their states call, by the end of the resource's ARN."""
+
+    def barred(self, pool: str) -> bool:
+        """Whether AWS starts nothing outside of the instants that our code has allowed."""
+
+    def size_step(self, pool: str) -> SizeStep | None:
+        """How a deploy asks our code which size it is to write; None where it writes none."""
+
+    def anew(self, pool: str) -> bool:
+        """Whether a smaller size, that no machine leaves for, only has the controller try anew."""
 
     def install(self) -> AbstractContextManager[object]:
         """Makes our code find this kind, in the port's own registry."""
@@ -101,8 +128,8 @@ class Supply(Protocol):
     def resize(self, pool: str, size: int, *, otherwise: bool = False) -> None:
         """Somebody sets the size by hand, at one of two places. Raises what the place refuses with."""
 
-    def stray(self, pool: str) -> Machine:
-        """Somebody starts a machine with the pool's tags by hand."""
+    def stray(self, pool: str) -> Machine | None:
+        """Somebody starts a machine with the pool's tags by hand; None where AWS does not let them."""
 
     def keep_busy(self, pool: str, seconds: float) -> None:
         """Another change of the pool begins and takes this long."""

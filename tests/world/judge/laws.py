@@ -8,6 +8,7 @@ import json
 from datetime import date, datetime, timedelta
 
 from lamplighter.adapters.aws.ledger.items import decoded
+from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.reasons.document import read
 from tests.properties.calendar.contract_reading import opening
 from tests.world.chat import STUDENTS, written
@@ -22,6 +23,8 @@ BEGINS_WITHIN = timedelta(minutes=2)
 """Scheduler may be up to one minute late; the planner starts a due lease within moments."""
 TAKEN_AWAY = timedelta(minutes=16)
 """A node that somebody started by hand is gone by then: EKS drains it for up to fifteen minutes."""
+BY_EC2 = timedelta(minutes=45)
+"""With a dead Karpenter the failsafe's rail past it ends nodes, half an hour after the last lease."""
 HOUR = timedelta(hours=1)
 
 
@@ -68,6 +71,10 @@ class Laws(LawsAtOnce):
             if took > (TAKEN_AWAY if by_hand else CLOSED_WITHIN):
                 self._break(1, f"pool {pool} ran nodes without a lease from {since:%d %H:%M:%S} to "
                                f"{until:%d %H:%M:%S}, {took} of it without any trouble")  # fmt: skip
+            alone = self.late(pool, began, until, dead=False)
+            if self.world.lab.pools[pool].kind == KARPENTER.code and alone > BY_EC2:
+                self._break(2, f"pool {pool} ran nodes without a lease from {since:%d %H:%M:%S} to "
+                               f"{until:%d %H:%M:%S}: Karpenter was dead, and EC2 ended nothing")  # fmt: skip
 
     def _leases_begin_in_their_minute(self, pool: str) -> None:
         """A lease that was known ahead is started by its schedule. No lease waits until a sweep finds it."""
@@ -113,7 +120,7 @@ class Laws(LawsAtOnce):
         If nobody had a lease a moment before, nothing is handed over: the remaining nodes are closed, by law 1.
         """
         for order in self.truth.orders:
-            if order.pool != pool or order.by == "outside" or order.after >= order.before:
+            if order.pool != pool or order.by == "outside" or order.after >= order.before or order.anew:
                 continue
             troubled = [*self.troubled, *self.ill.get(pool, [])]
             if any(begin - HOUR <= order.at <= (end or order.at) + HOUR for begin, end in troubled):

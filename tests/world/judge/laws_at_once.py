@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from lamplighter.adapters.aws.ledger.items import decoded
+from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
 from lamplighter.domain.pool.drain import LEAVING
 from lamplighter.reasons.document import read
 from tests.world.aws.machines import Machine
@@ -38,6 +39,7 @@ BOUNDED = {
     frozenset({OWNERS[TRAINING], GIVERS[TRAINING]}): MOST_BY_EVENT,
 }
 """The most nodes at once on a pool of those who may open a little, by their names."""
+OF_NODE_POOLS = frozenset({KARPENTER.pool_tag, AUTO_MODE.pool_tag})
 #: Verdicts that need no GPU to run anything.
 SAID_BY_THE_NODE = {"allocatable", "labels", "ready", "xid"}
 
@@ -60,6 +62,8 @@ class LawsAtOnce(LawsOfMoney):
         """When somebody set the size of a pool."""
         self.meddled: dict[str, list[datetime]] = {}
         """By pool: when somebody removed its nodes or its schedules by hand."""
+        self.barred_by_hand: dict[str, list[datetime]] = {}
+        """By pool: when somebody moved its launch bar by hand. Only the next sweep can notice that."""
         self.taken_away: dict[str, datetime] = {}
         """By schedule: when somebody deleted it. Only the next sweep can notice that."""
         self.asked: dict[str, tuple[str, str]] = {}
@@ -108,13 +112,15 @@ class LawsAtOnce(LawsOfMoney):
             self._break(1, f"the guard took nodes from {pool}, which it only watches")
         if order.by == "scheduler" and after > 0:
             self._break(2, f"the failsafe ordered {after} nodes on {pool}")
-        if after > before:
+        if after > before and not self._gives_back(order):
             self._armed_before(order)
             self._opens(order)
         if any(end is None for _, end in self.ill.get(pool, [])):
             return
-        if after < min(before, self._surely_justified(pool)) and not self._gives_up_what_never_came(
-            pool, after
+        if (
+            after < min(before, self._surely_justified(pool))
+            and not order.anew
+            and not self._gives_up_what_never_came(pool, after)
         ):
             self._break(
                 5, f"{order.by} ordered {after} of {before} nodes on {pool}, its leases justify "
@@ -126,6 +132,17 @@ class LawsAtOnce(LawsOfMoney):
         current = self.world.functions.current
         staying = self.world.supply.staying(pool)
         return current is not None and current.step == "Release" and after >= len(staying)
+
+    def _gives_back(self, order: Order) -> bool:
+        """Whether it is the second half of trying anew: the size is what it was before."""
+        earlier = [each for each in self.truth.orders[:-1] if each.pool == order.pool][-1:]
+        return any(
+            each.anew
+            and each.by == order.by
+            and order.after <= each.before
+            and order.at - each.at <= HAND_OVER
+            for each in earlier
+        )
 
     def _surely_justified(self, pool: str) -> int:
         now = self.world.now
@@ -185,24 +202,33 @@ class LawsAtOnce(LawsOfMoney):
             if self.world.actor() != "outside" and left < self._surely_justified(pool):
                 self._break(5, f"{list(instances)} were ended on {pool}, its leases justify more than {left}")
 
-    def _started(self, pool: str, machine: Machine) -> None:
+    def _started(self, pool: str, name: str) -> None:
         """Where there is a launch bar, nothing starts outside of a lease, whatever size somebody orders."""
-        if not self.world.supply.barred:
+        if not self.world.supply.barred(pool):
             return
         now = self.world.now
         if self.truth.justified(pool, now) or self.truth.justified(pool, now - ONE_CALL):
             return
         ended = [version.at for version in self.truth.known(pool).values() if not version.granted]
-        # The bar of a lease that ends early moves with its close, which may have failed.
-        if self.late(pool, max(ended, default=self.begun), now) > ONE_CALL:
-            self._break(1, f"{machine.id} started on {pool} without a lease")
+        # The bar of a lease that ends early moves with its close. If that failed, the next sweep moves it.
+        since = max(ended, default=self.begun)
+        late = self.late(pool, since, now)
+        if not self._barred_by_hand(pool) and late > (ONE_CALL if late == now - since else ORDERED_WITHIN):
+            self._break(1, f"{name} started on {pool} without a lease")
 
     def _kept_from(self, pool: str) -> None:
         """The launch bar keeps no node from a lease for which somebody of ours has ordered it."""
+        if self._barred_by_hand(pool):
+            return
         orders = [order for order in self.truth.orders if order.pool == pool]
         justified = self.truth.justified(pool, self.world.now) - self._kept_back(pool)
         if orders and orders[-1].by != "outside" and justified > 0:
             self._break(5, f"the launch bar kept a node from the leases of {pool}")
+
+    def _barred_by_hand(self, pool: str) -> bool:
+        """Whether somebody moved the bar, and no sweep without trouble has come by since."""
+        moved = self.barred_by_hand.get(pool, [])[-1:]
+        return any(self.late(pool, at, self.world.now) < ORDERED_WITHIN for at in moved)
 
     def _armed_before(self, order: Order) -> None:
         """Before a node may start, four failsafe schedules exist, none earlier than the end of the last lease."""
@@ -415,7 +441,9 @@ class LawsAtOnce(LawsOfMoney):
         """Zero was recorded: then no machine existed, except those that began in the last moments."""
         soon = self.world.now - timedelta(minutes=1)
         left = [m.id for m in self.world.machines.of_pool(pool) if m.launched < soon]
-        left += [m.node for m in self.world.kubernetes.nodes() if m.pool == pool]
+        # A node that a finalizer keeps after its instance is a remark: it costs nothing.
+        nodes = self.world.kubernetes.nodes()
+        left += [m.node for m in nodes if m.pool == pool and not (m.ended and m.tags.keys() & OF_NODE_POOLS)]
         left += [f"{m.id}, listed" for m in self.world.supply.listed(pool) if m.launched < soon]
         ordered = [order for order in self.truth.orders if order.pool == pool and order.at > soon]
         size = self.world.supply.size(pool)
@@ -429,9 +457,17 @@ class LawsAtOnce(LawsOfMoney):
             if (row["check"], row["node"]) not in self.world.kubernetes.health.told:
                 self._break(6, f"{row['check']} on {row['node']} passed, and no GPU ever said so")
 
-    def late(self, pool: str, since: datetime, until: datetime, *, paused: bool = False) -> timedelta:
-        """How long something took, counted from the last failure in it; zero while there is a failure."""
-        for begin, end in [*self.troubled, *self.ill.get(pool, []), *(self.paused if paused else [])]:
+    def late(
+        self, pool: str, since: datetime, until: datetime, *, paused: bool = False, dead: bool = True
+    ) -> timedelta:
+        """How long something took, counted from the last failure in it; zero while there is a failure.
+
+        Without `dead` it does not matter whether the controller of NodePools was dead.
+        """
+        failures = [*self.troubled, *self.ill.get(pool, [])]
+        if dead and self.world.lab.pools[pool].is_node_pool:
+            failures += self.dead
+        for begin, end in [*failures, *(self.paused if paused else [])]:
             if since <= (end or until) and begin <= until:
                 since = max(since, min(end or until, until))
         return until - since

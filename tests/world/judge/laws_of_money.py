@@ -30,6 +30,8 @@ class LawsOfMoney:
         self.troubled: list[tuple[datetime, datetime | None]] = []
         """When the outside or our functions failed; None: they still do. Anything due in this time may be late by it.
         """
+        self.dead: list[tuple[datetime, datetime | None]] = []
+        """When the controller of NodePools did nothing."""
         self.ill: dict[str, list[tuple[datetime, datetime | None]]] = {}
         """By pool: while its ledger items could not be read; None: they still cannot."""
         self.prices = {pool: [self._price(pool)] for pool in world.lab.pools}

@@ -71,6 +71,8 @@ class Order:
     by: str
     before: int
     after: int
+    anew: bool = False
+    """Whether it takes no machine, and only has the controller try again for the rest."""
 
 
 @dataclass
@@ -255,7 +257,9 @@ class Truth:
         self.machines.setdefault(machine.pool, {})[machine.id] = life
 
     def _ordered(self, pool: str, before: int, after: int) -> None:
-        self.orders.append(Order(self.world.now, pool, self.world.actor(), before, after))
+        supply = self.world.supply
+        anew = after < before and supply.anew(pool) and after >= len(supply.staying(pool))
+        self.orders.append(Order(self.world.now, pool, self.world.actor(), before, after, anew))
 
 
 def amount(money: Any) -> Fraction:

@@ -32,6 +32,8 @@ CONFIG = "nvidia.com/device-plugin.config"
 LEAVES_IN = (1.0, 30.0)
 PEOPLE = "class"
 """The namespace of people who work on nodes."""
+OF_NODE_POOLS = ("karpenter.sh", "karpenter.k8s.aws", "eks.amazonaws.com", "apiextensions.k8s.io")
+Others = Callable[[str, list[str], Any, Mapping[str, str]], tuple[int, Any] | None]
 LISTS = ("clusterpolicies", "daemonsets", "deployments", "events", "jobs", "runtimeclasses")
 
 
@@ -89,6 +91,8 @@ class Kubernetes:
         self.check_runs = CHECK_RUNS
         """How long a check runs, at least and at most, in seconds."""
         self.policy = ClusterPolicy({})
+        self.others: Others = lambda _method, _parts, _body, _query: None
+        """Answers to requests about the objects of a kind of capacity; None where it has none of that name."""
         self.reachable: Callable[[], bool] = lambda: True
         """Whether pods of two nodes reach each other."""
         self.jobs: dict[tuple[str, str], Json] = {}
@@ -106,7 +110,7 @@ class Kubernetes:
                 raise ProtocolError("the API server is silent")
             operation = f"{method} {_kind(path)}"
             try:
-                status, said = cross("kubernetes", operation, lambda: self._answer(method, path, body, query))
+                status, said = cross("kubernetes", operation, lambda: self.answer(method, path, body, query))
             except (ClientError, BotoCoreError) as error:
                 raise ProtocolError(str(error)) from error
             text = said if isinstance(said, str) else json.dumps(said)
@@ -129,6 +133,8 @@ class Kubernetes:
 
     def _joined(self, machine: Machine) -> bool:
         now = self._event_queue.now
+        if machine.held:
+            return True
         if machine.running is None or now < machine.running + timedelta(seconds=machine.joins_after):
             return False
         joined = machine.running + timedelta(seconds=machine.joins_after)
@@ -160,8 +166,12 @@ class Kubernetes:
     def _add(self, pod: Pod) -> None:
         self.pods[pod.namespace, pod.name] = pod
 
-    def _answer(self, method: str, path: str, body: Any, query: Mapping[str, str]) -> tuple[int, Any]:
+    def answer(self, method: str, path: str, body: Any, query: Mapping[str, str]) -> tuple[int, Any]:
+        """The status of a request, and what the API server says."""
         parts = path.strip("/").split("/")
+        other = self.others(method, parts, body, query)
+        if other is not None:
+            return other
         match (method, parts):
             case ("GET", ["api", "v1", "nodes"]):
                 key, _, value = query["labelSelector"].partition("=")
@@ -207,7 +217,7 @@ class Kubernetes:
                 return 200, self.policy.live()
             case ("PATCH", ["apis", "nvidia.com", "v1", "clusterpolicies", "cluster-policy"]):
                 return self.policy.apply(body, query)
-            case ("GET", ["apis", "karpenter.sh" | "karpenter.k8s.aws" | "eks.amazonaws.com", *_]):
+            case ("GET", ["apis", group, *_]) if group in OF_NODE_POOLS:
                 return 404, {"message": "the server could not find the requested resource"}
             case ("GET", ["apis", _, "v1", kind]) | ("GET", ["api", "v1", "events" as kind]) if kind in LISTS:
                 return 200, {"items": self._listed(kind)}
@@ -267,7 +277,7 @@ class Kubernetes:
                 "nvidia.com/gpu.product": "Tesla-T4-SHARED" if shares > 1 else "Tesla-T4",
                 "nvidia.com/cuda.driver-version.full": "580.159.03",
             }
-        spec: Json = {"providerID": f"aws:///{ZONE}/{machine.id}"}
+        spec: Json = {"providerID": f"aws:///{ZONE}/{machine.id}", "taints": list(machine.taints)}
         if machine.cordoned:
             spec["unschedulable"] = True
         joined = (machine.running or machine.launched) + timedelta(seconds=machine.joins_after)

@@ -26,11 +26,16 @@ def lives_of_pool(capacity: CapacityServices, pool: str, now: datetime) -> tuple
 
 
 def note_lives(capacity: CapacityServices, pool: str, seen: Seen, now: datetime) -> None:
-    """Keep the lives of nodes that were seen, where nothing else remembers them. Writes what is new only."""
+    """Keep the lives of nodes that were seen, where nothing else remembers them. Writes what is new only.
+
+    A node that its controller once listed stays one of its nodes: one that never joined is named by its claim alone.
+    """
     if KINDS[kind_of(capacity.lab, pool)].remembers or not seen.instances:
         return
     kept = {life.instance: life for life in capacity.ledger.lives(pool)}
-    lives = [life for life in runs((), seen.instances, now) if life.member]
+    listed = {instance.id for instance in seen.instances}
+    members = _activities(life for life in kept.values() if life.instance in listed)
+    lives = [life for life in runs(members, seen.instances, now) if life.member]
     news = [life for life in lives if kept.get(life.instance) != life]
     if news:
         capacity.ledger.keep_lives(pool, news, now)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from lamplighter.application.capacity.lives import note_lives
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.guard.known import known
 from lamplighter.application.guard.kubernetes import note_nothing_runs, with_kubernetes
@@ -47,6 +48,8 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
     lab = capacity.lab
     unread: list[str] = []
     seen = seen_anyhow(capacity, pool, unread, SWEPT)
+    # Before the ledger is read: whatever is wrong with a lease, EC2 forgets in an hour when its nodes ran.
+    note_lives(capacity, pool, seen, capacity.now())
     state = capacity.ledger.pool(pool)
     leases = tuple(capacity.ledger.leases(pool))
     now = capacity.now()

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime
 
-from lamplighter.application.capacity.lives import note_lives
 from lamplighter.application.leases.metering import count_beyond
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.billing.charge import LEFT_TO_THE_CLOSE, counted_from, grants
@@ -23,7 +22,6 @@ def count(
 
     The first sweep of a pool only notes the instant: nodes that ran before the guard are not the lab's cost.
     """
-    note_lives(lease_services.capacity, pool, seen, now)
     state = lease_services.ledger.pool(pool)
     if state.metered_until is None and not grants(leases):
         lease_services.ledger.begin_counting(pool, now.replace(microsecond=0))

@@ -37,8 +37,8 @@ def _silent() -> Any:
     raise OutsideFailed("the API server does not answer")
 
 
-def started(number: int, name: str = "away-gpu") -> list[str]:
-    tags = {"karpenter.sh/nodepool": name, "eks:eks-cluster-name": "away"}
+def started(number: int, name: str = "away-gpu", **more: str) -> list[str]:
+    tags = {"karpenter.sh/nodepool": name, "eks:eks-cluster-name": "away", **more}
     specification: Any = [
         {"ResourceType": "instance", "Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}
     ]
@@ -92,6 +92,27 @@ def test_a_lease_keeps_its_nodes_and_the_others_are_ended_in_ec2(lab: LabOnMoto,
     assert len(ended[0].instances) == 1
     assert ended[0].instances[0] in ids
     assert facts.unread
+
+
+def test_when_a_node_ran_is_kept_although_a_lease_of_its_pool_cannot_be_read(
+    lab: LabOnMoto, machine: None
+) -> None:
+    """EC2 forgets its end after an hour, and nothing else remembers it."""
+    ids = started(1, **{"karpenter.sh/nodeclaim": "away-gpu-12345"})
+    lease = lab.lease()
+    boto3.client("dynamodb").update_item(
+        TableName=LEDGER,
+        Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": f"LEASE#{lease.id}"}},
+        UpdateExpression="SET #state = :state",
+        ExpressionAttributeNames={"#state": "state"},
+        ExpressionAttributeValues={":state": {"S": "strange"}},
+    )
+    guard = services(lab)
+
+    with pytest.raises(OutsideFailed, match="strange"):
+        gather(guard, "gpu", LabFacts())
+
+    assert [life.instance for life in Ledger(LEDGER).lives("gpu")] == ids
 
 
 def test_a_close_without_kubernetes_marks_the_pool_as_leaked(lab: LabOnMoto) -> None:
