@@ -18,6 +18,7 @@ from tests.bench import (
     imports,
     local_cloud,
     parsers,
+    rails,
     slack,
     suite,
     windows,
@@ -37,6 +38,7 @@ PARTS: dict[str, tuple[Measurement, ...]] = {
     "events": events.MEASUREMENTS,
     "demo": demo.MEASUREMENTS,
     "exposure": exposure.MEASUREMENTS,
+    "rails": rails.MEASUREMENTS,
     "suite": suite.MEASUREMENTS,
 }
 MEASUREMENTS: tuple[Measurement, ...] = tuple(each for part in PARTS.values() for each in part)

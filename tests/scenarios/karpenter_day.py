@@ -1,6 +1,7 @@
 """A day of a lab with the real Karpenter, on one of its NodePools: its clock is real, so waits are short."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -53,6 +54,15 @@ class KarpenterDay(NodePoolDay):
         while not condition():
             assert self.now < deadline, f"{what}: not within {within}\n{self.story(self.look())}"
             self.clock.sleep(1)
+
+    @contextmanager
+    def quick(self) -> Iterator[None]:
+        """An hour in which Karpenter has nothing to do takes a moment."""
+        self.clock.hurry(True)
+        try:
+            yield
+        finally:
+            self.clock.hurry(False)
 
     def story(self, sample: Sample) -> str:
         return f"{super().story(sample)}\n{self.karpenter_says()[-3000:]}"

@@ -124,12 +124,3 @@ class FaultyDay(KarpenterDay):
         said = self.command("diagnose", self.pool.name, "--json", "-")
         assert said.code == 0, said
         return {each["cause"]: each["evidence"] for each in said.document["findings"]}
-
-    @contextmanager
-    def quick(self) -> Iterator[None]:
-        """An hour in which Karpenter has nothing to do takes a moment."""
-        self.clock.hurry(True)
-        try:
-            yield
-        finally:
-            self.clock.hurry(False)

@@ -1,0 +1,1 @@
+"""Each way to zero of each kind of capacity, alone."""
