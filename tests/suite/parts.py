@@ -74,7 +74,7 @@ _AT = "tests/local/cluster"
 _APART = tuple(
     f"{_AT}/{path}" for path in ("karpenter", "node_pool_port", "node_pools", "auto_mode", "nodes")
 )
-_APART += (f"{_AT}/test_failsafe_machine.py", f"{_AT}/node_pool_port/test_noted_claims.py")
+_APART += (f"{_AT}/test_failsafe_machine.py",)
 #: Each worker starts a control plane of its own for all its tests.
 CLUSTER = _tests(
     "cluster",
@@ -86,14 +86,7 @@ NODE_POOLS = replace(
     CLUSTER,
     name="node-pools",
     commands=tuple(
-        command
-        for path in _APART
-        for command in _tests(
-            "",
-            *("--dist", "loadfile", path),
-            *(f"--ignore={other}" for other in _APART if other.startswith(f"{path}/")),
-            workers=2,
-        ).commands
+        command for path in _APART for command in _tests("", "--dist", "loadfile", path, workers=2).commands
     ),
 )
 SCENARIOS = _tests("scenarios", "--dist", "loadscope", "--no-loadscope-reorder", "tests/scenarios")

@@ -21,7 +21,7 @@ from local.kubernetes.token_webhook import User
 from tests.local.cluster.functions import KINDS, Functions, Token, apply_rbac, may
 from tests.local.cluster.lab import await_true
 from tests.local.cluster.node_pool_port.controller import CLAIMS, POOLS
-from tests.local.cluster.node_pool_port.stage import LAB, NAME, PATHS, install, node_pool
+from tests.local.cluster.node_pool_port.stage import LAB, NAME, PATHS, forget_bars, install, node_pool
 
 EC2_NODE_CLASSES = NODE_CLASSES["karpenter"]
 READ = (
@@ -62,6 +62,7 @@ def cluster(definitions: None, control_plane: ControlPlane) -> Iterator[ControlP
     yield control_plane
     kubernetes.delete(f"{POOLS}/{NAME}")
     kubernetes.delete(f"{EC2_NODE_CLASSES}/{NAME}")
+    forget_bars(kubernetes)
     control_plane.authenticate_through(Functions())
 
 
