@@ -80,7 +80,7 @@ def test_an_instance_that_lost_its_node_pool_s_tag_is_still_seen_by_the_cluster_
         InstanceType="g5.xlarge",
         MinCount=1,
         MaxCount=1,
-        TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],  # type: ignore[list-item]
+        TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],  # type: ignore[list-item, misc]
     )["Instances"]
     seen = Instances()
     assert [one.id for one in seen.tagged(POOL, "lab/lab-gpu")] == [made["InstanceId"]]
