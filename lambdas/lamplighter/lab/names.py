@@ -29,6 +29,8 @@ KUBERNETES_VERSION = r"^1\.[0-9]{2}$"
 MIG_PROFILE = r"^(all-)?([1-7]g\.[0-9]{1,3}gb(\.me)?(\+gfx|\+me)?|balanced|disabled)$"
 CHART_VERSION = r"^v[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}$"
 PLAIN_VERSION = r"^[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}$"
+# IAM's own: a path of up to 512 characters, and a name of up to 64. Neither * nor ?, which a policy would read as any.
+ROLE_NAME = r"^([A-Za-z0-9+=,.@_-]{1,100}/){0,5}[A-Za-z0-9+=,.@_-]{1,64}$"
 CHART_REPOSITORY = "^https://[^ ]+$"
 NAMESPACE = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
 CURRENCY = "^[A-Z]{3}$"

@@ -30,6 +30,8 @@ RIGHT = {
     lab_names.MIG_PROFILE: "write a MIG profile such as 1g.10gb, balanced or disabled",
     lab_names.CHART_VERSION: "write a version such as v26.3.1",
     lab_names.PLAIN_VERSION: "write a version such as 0.18.2",
+    lab_names.ROLE_NAME: "write a role's name such as KarpenterControllerRole, with its path if it has one such as"
+    " team/KarpenterControllerRole",
     lab_names.CHART_REPOSITORY: "write an address that begins with https://",
     lab_names.NAMESPACE: "write a Kubernetes name such as gpu-operator",
     lab_names.CURRENCY: "write three capital letters such as USD",

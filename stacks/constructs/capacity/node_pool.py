@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
-from lamplighter.domain.capacity.node_pool.roles import launching_role
+from lamplighter.domain.capacity.node_pool.roles import launching_role_path
 from lamplighter.lab.model import Lab
 from stacks.constructs.grants import Grants
 from stacks.names import Names
@@ -55,7 +55,7 @@ class NodePoolRights:
         return self._unlocking(self._pools)
 
     def _unlocking(self, pools: Sequence[str]) -> list[Grants]:
-        roles = dict.fromkeys(launching_role(self._lab, pool) for pool in pools)
+        roles = dict.fromkeys(launching_role_path(self._lab, pool) for pool in pools)
         locked = [self._names.any_role_arn(role) for role in roles if role is not None]
         return [Grants(["iam:DeleteRolePolicy"], locked)] if locked else []
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lamplighter.domain.capacity.node_pool import lock
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, CLUSTER_TAG, KARPENTER
 from lamplighter.domain.capacity.node_pool.off_switch import may_switch_off
-from lamplighter.domain.capacity.node_pool.roles import launching_boundary, launching_role
+from lamplighter.domain.capacity.node_pool.roles import launching_boundary, launching_role_path
 from lamplighter.lab.model import Lab
 
 LEFT = ("pending", "running", "shutting-down", "stopping", "stopped")
@@ -59,7 +59,7 @@ class EndedPool:
         if self.locked is not None:
             document = json.dumps(lock.document(self.pool_tag, self.node_pool), separators=(",", ":"))
             row["lock"] = {
-                "role": self.locked,
+                "role": self.locked.rpartition("/")[2],
                 "name": lock.policy_name(self.node_pool),
                 "document": document,
             }
@@ -74,7 +74,7 @@ def ended_pools(lab: Lab) -> list[EndedPool]:
             node_pool=lab.node_pool_name(pool),
             kind=lab.pools[pool].kind,
             cluster=lab.cluster_name,
-            locked=launching_role(lab, pool),
+            locked=launching_role_path(lab, pool),
             may_switch_off=may_switch_off(lab, pool),
             boundary=launching_boundary(lab, pool),
         )

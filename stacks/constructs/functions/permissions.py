@@ -11,7 +11,7 @@ from lamplighter.adapters.doctor.karpenter import SPOT_ROLE
 from lamplighter.data.instance_types import QUOTA_CODES
 from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.domain.capacity.kinds import identity, needs_karpenter
-from lamplighter.domain.capacity.node_pool.roles import adopted_locks, launching_role
+from lamplighter.domain.capacity.node_pool.roles import adopted_locks, launching_role_path
 from lamplighter.domain.events.lab_event import source
 from lamplighter.domain.guard.outside_instance import OWNED, OWNED_TAG, owns_the_cluster
 from lamplighter.lab.model import Lab
@@ -218,7 +218,7 @@ class Permissions:
 
     def seeing_locks(self, *also: str) -> list[Grants]:
         """Reading the names of the policies on the roles that launch NodePools' instances: one may be a lock."""
-        named = {launching_role(self._lab, pool) for pool in self._lab.node_pools}
+        named = {launching_role_path(self._lab, pool) for pool in self._lab.node_pools}
         arns = [_role_arn(role) for role in sorted(role for role in named if role)]
         return [Grants(["iam:ListRolePolicies", *also], arns)] if arns else []
 

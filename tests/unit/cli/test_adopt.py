@@ -331,7 +331,7 @@ def test_the_printed_objects_of_a_lab_with_nodepools_have_its_bar_and_the_rights
     assert of_lab[: len(plain)] == plain
     named = {(each["kind"], each["metadata"]["name"]) for each in of_lab[len(plain) :]}
     assert {
-        ("ClusterRole", "demo-capacity"),
+        ("ClusterRole", "demo-node-pools-capacity"),
         ("ConfigMap", "demo-gpu"),
         ("ValidatingAdmissionPolicy", "demo-launch-bar"),
         ("ValidatingAdmissionPolicyBinding", "demo-gpu"),

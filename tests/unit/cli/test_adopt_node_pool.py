@@ -315,7 +315,7 @@ def test_the_role_of_karpenter_is_that_of_its_annotation_else_of_its_pod_identit
     adoption: Any = Adoption()
     adoption._eks = Identities()
 
-    assert adoption.karpenter_role("team", annotated) == "Irsa"
+    assert adoption.karpenter_role("team", annotated) == "x/Irsa"
     assert adoption.karpenter_role("team", ServiceAccount("kube-system", "karpenter")) == "Identity"
     assert adoption.karpenter_role("team", ServiceAccount("other", "karpenter")) is None
     assert adoption.karpenter_role("team", None) is None

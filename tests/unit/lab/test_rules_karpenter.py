@@ -4,6 +4,7 @@ import pytest
 
 from cli.plan.check import notes, summary
 from lamplighter.data import versions
+from lamplighter.domain.capacity.node_pool.roles import launching_role, launching_role_path
 from lamplighter.lab.model import Lab
 from tests.unit.lab.read_labs import ALIAS, EXISTING, KARPENTER, lab, problems
 
@@ -119,3 +120,23 @@ def test_the_charts_that_we_have_fit_the_default_lab() -> None:
         assert fit.holds(Lab(name="x").cluster.kubernetes_version)
         assert versions.has_static_node_pools(version)
         assert not versions.is_bad_karpenter(version)
+
+
+@pytest.mark.parametrize(
+    "role", ["*", "KarpenterRole?", "arn:aws:iam::111122223333:role/theirs", "/theirs", "a//b"]
+)
+def test_the_role_of_an_existing_karpenter_is_a_name_and_no_pattern(role: str) -> None:
+    cluster = f"{{existing: theirs, karpenter: {{existing: true, role: '{role}'}}}}"
+
+    [one] = problems(f"cluster: {cluster}\npools: {{gpu: {{kind: karpenter, existing: gpu}}}}")
+
+    assert one.startswith("cluster.karpenter.role: ")
+    assert "write a role's name such as KarpenterControllerRole" in one
+
+
+def test_the_path_of_that_role_is_in_its_arn_and_not_in_its_name() -> None:
+    role = "{existing: theirs, karpenter: {existing: true, role: team/gpu/Karpenter}}"
+    found = lab(f"cluster: {role}\npools: {{gpu: {{kind: karpenter, existing: gpu}}}}")
+
+    assert launching_role(found, "gpu") == "Karpenter"
+    assert launching_role_path(found, "gpu") == "team/gpu/Karpenter"

@@ -116,11 +116,11 @@ class Adoption:
         )
 
     def karpenter_role(self, cluster: str, account: ServiceAccount | None) -> str | None:
-        """The name of the IAM role of Karpenter's pods; None where it is not known."""
+        """The path and name of the IAM role of Karpenter's pods; None where it is not known."""
         arn = account.role_arn if account else None
         if account is not None and arn is None:
             arn = self._pod_identity(cluster, account)
-        return arn.rpartition("/")[2] if arn else None
+        return arn.partition(":role/")[2] if arn else None
 
     def _pod_identity(self, cluster: str, account: ServiceAccount) -> str | None:
         about = f"{cluster}/{account.namespace}/{account.name}"

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lamplighter.lab.names import PLAIN_VERSION
+from lamplighter.lab.names import PLAIN_VERSION, ROLE_NAME
 from lamplighter.lab.types import Part, Version
 
 
@@ -17,10 +17,9 @@ class Karpenter(Part):
     existing: bool = Field(False, description="It runs already: then only the pools are ours.")
     role: str | None = Field(
         None,
-        min_length=1,
-        max_length=64,
-        description="The name of an existing Karpenter's IAM role: the failsafe denies it the pool's launches before it"
-        " ends instances. Left out: no such lock.",
+        pattern=ROLE_NAME,
+        description="The name of an existing Karpenter's IAM role, with its path if it has one: the failsafe denies it"
+        " the pool's launches before it ends instances. Left out: no such lock.",
         examples=["KarpenterControllerRole"],
     )
 

@@ -22,7 +22,7 @@ def lock_off_steps(scope: Construct, lab: Lab, *, function: Function) -> Sequenc
             f"LockOff-{pool}",
             kind="NodePoolLock",
             function=function,
-            properties={"NodePool": lab.node_pool_name(pool), "Launches": role},
+            properties={"NodePool": lab.node_pool_name(pool), "Launches": role.rpartition("/")[2]},
         )
         for pool, role in adopted_locks(lab).items()
     ]

@@ -83,7 +83,7 @@ def documents(lab: "Lab") -> list[Document]:
             (controller.NAMESPACE, in_karpenters if _installs(lab) else {}),
         )
         for group, rules in granted.items()
-        for document in _granted(f"{lab.name}-{group.value}", namespace, group.of(lab.name), rules)
+        for document in _granted(f"{lab.name}-node-pools-{group.value}", namespace, group.of(lab.name), rules)
     ]
 
 

@@ -17,6 +17,12 @@ NODES = "karpenter-node"
 
 def launching_role(lab: "Lab", pool: str) -> str | None:
     """The role's name; None where the lab does not know it, and so nobody puts a lock on it."""
+    role = launching_role_path(lab, pool)
+    return role.rpartition("/")[2] if role is not None else None
+
+
+def launching_role_path(lab: "Lab", pool: str) -> str | None:
+    """The same with the role's path, as its ARN has it: IAM's calls take the name alone."""
     if lab.pools[pool].kind != KARPENTER.code:
         # Auto Mode launches with the cluster's role.
         return None if lab.cluster.existing else role_name(lab.name, lab.region, CONTROL_PLANE)
@@ -35,9 +41,11 @@ def launching_boundary(lab: "Lab", pool: str) -> str | None:
 
 
 def adopted_locks(lab: "Lab") -> dict[str, str]:
-    """By adopted pool: the role of its controller, where the lab knows it. A lock there outlives the lab."""
+    """By adopted pool: the role of its controller with its path, if known. A lock there outlives the lab."""
     roles = {
-        pool: launching_role(lab, pool) for pool in lab.node_pools if lab.pools[pool].existing is not None
+        pool: launching_role_path(lab, pool)
+        for pool in lab.node_pools
+        if lab.pools[pool].existing is not None
     }
     return {pool: role for pool, role in roles.items() if role is not None}
 
