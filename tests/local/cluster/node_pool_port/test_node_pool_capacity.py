@@ -6,14 +6,14 @@ from lamplighter.adapters.capacity.node_pool.capacity import NodePoolCapacity
 from lamplighter.adapters.capacity.node_pool.claims import ENDS_AT
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.capacity.evidence import Bar, InterruptionCause, Part
-from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE
+from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
 from lamplighter.domain.capacity.port import Removal
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
 from tests.local.cluster.functions import Token
 from tests.local.cluster.lab import await_true, pass_time
 from tests.local.cluster.node_pool_port.controller import CLAIMS, EVENTS, POOLS
-from tests.local.cluster.node_pool_port.stage import LAB, PATHS, NodePoolStage, install, node_pool
+from tests.local.cluster.node_pool_port.stage import LAB, NAME, PATHS, NodePoolStage, install, node_pool
 from tests.unit.capacity.conformance import MINUTE, Conformance
 
 
@@ -93,6 +93,28 @@ def test_a_pool_without_its_binding_never_opens_and_the_guard_sees_why(stage: No
     assert seen.bar.wrong == reason("guard.bar.missing", pool="gpu", policy="lab-launch-bar")
     install(stage.kubernetes)
     await_true(lambda: stage.capacity.see("gpu", {Part.BAR}).bar.wrong is None, "the bar acts again")  # type: ignore[union-attr]
+
+
+def test_a_bar_that_only_notes_is_seen_for_a_guard_that_enforces(stage: NodePoolStage) -> None:
+    """As after `arm` on a pool that the deployed lab only watches."""
+    watched = NodePoolCapacity(
+        LAB.model_copy(update={"guard": LAB.guard.model_copy(update={"mode": "watch"})}), KARPENTER
+    )
+    watched.kubernetes = stage.capacity.kubernetes
+    binding = f"{PATHS['ValidatingAdmissionPolicyBinding']}/{NAME}"
+    stage.capacity.bar("gpu", stage.now())
+    seen = watched.see("gpu", {Part.BAR}).bar
+    assert seen is not None
+    assert seen.wrong is None
+
+    stage.kubernetes.merge(binding, {"spec": {"validationActions": ["Audit"]}})
+    await_true(stage.admitted, "the bar only notes")
+
+    seen = watched.see("gpu", {Part.BAR}).bar
+    assert seen is not None
+    assert seen.wrong == reason("guard.bar.only-notes", pool="gpu")
+    stage.kubernetes.merge(binding, {"spec": {"validationActions": ["Deny"]}})
+    await_true(lambda: not stage.admitted(), "the bar acts again")
 
 
 def test_another_policy_that_refuses_the_trial_is_named(stage: NodePoolStage) -> None:

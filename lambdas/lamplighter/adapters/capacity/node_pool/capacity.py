@@ -202,7 +202,18 @@ class NodePoolCapacity:
 
     def _standing_bar(self, pool: str) -> Bar:
         bar = self._bar(pool).read()
+        if self._lab.mode(pool) != "enforce":
+            # Only where `arm` has the guard enforce before a deploy has the bar follow does anybody use the answer.
+            return replace(bar, wrong=self._only_noting(pool, bar.until))
         return replace(bar, wrong=self._wrong_bar(pool, bar.until))
+
+    def _only_noting(self, pool: str, until: datetime | None) -> Reason | None:
+        """That the API server takes a claim at a shut bar; None where it refuses, or where the bar is open."""
+        node_pool = self.node_pools.read(self._name(pool))
+        if node_pool is None or (until is not None and until > clock.now()):
+            return None
+        takes = self.claims.admitted(dict(probe.claim(node_pool)), launch_bar.policy_name(self._lab))
+        return reason("guard.bar.only-notes", pool=pool) if takes else None
 
     def _wrong_bar(self, pool: str, until: datetime | None) -> Reason | None:
         """That the API server takes or refuses a claim against the bar; None where it follows, or where none acts."""
