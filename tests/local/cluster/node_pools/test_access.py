@@ -46,7 +46,6 @@ ALLOWED = {
     },
     access.CONTROLLER: {
         "list deployments",
-        "get customresourcedefinitions/nodepools.karpenter.sh",
     },
     access.FAILSAFE: {"update nodepools/demo-gpu --subresource=scale", "deletecollection nodeclaims"},
 }

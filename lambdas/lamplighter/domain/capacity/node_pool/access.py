@@ -73,8 +73,9 @@ def documents(lab: "Lab") -> list[Document]:
         BAR: [*seeing, *trying],
         GATEKEEPER: [*seeing, *trying],
         FAILSAFE: to_zero,
-        CONTROLLER: [_knowing_kinds(), *([] if _installs(lab) else [_deployments("list")])],
     }
+    if not _installs(lab):
+        in_the_cluster[CONTROLLER] = [_deployments("list")]
     in_our_namespace = {
         DIAGNOSIS: seeing_bars,
         DOCTOR: seeing_bars,
