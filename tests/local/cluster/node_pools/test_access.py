@@ -63,8 +63,6 @@ NOBODY = {
     "get secrets -n lamplighter",
     "list events -n kube-system",
     "list pods -n default",
-    "list pods -n kube-system",
-    "get deployments/karpenter -n kube-system",
     "delete nodes",
 }
 
