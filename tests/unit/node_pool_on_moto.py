@@ -95,6 +95,12 @@ class ApiServer:
         """The answers to definitions, to dry runs and to evictions."""
         if path.startswith("/apis/apiextensions.k8s.io/"):
             return _answer(404 if path.rpartition("/")[2] in self.absent_kinds else 200, {})
+        if re.fullmatch(r"/apis/karpenter[^/]+/v1", path):
+            group = path.split("/")[2]
+            named = [name.partition(".")[0] for name in DEFINITIONS if name.endswith(f".{group}")]
+            return _answer(
+                404 if self.absent_kinds else 200, {"resources": [{"name": each} for each in named]}
+            )
         if self.absent_kinds and path.startswith(API):
             return _answer(404, {"message": "the server could not find the requested resource"})
         if method == "POST" and query.get("dryRun"):

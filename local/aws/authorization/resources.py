@@ -283,6 +283,7 @@ _NAMES: dict[tuple[str, str], Callable[[Members, State], Named]] = {
     ("states", "express"): _none,
     ("states", "labelled execution"): _none,
     ("states", "labelled express"): _none,
+    ("states", "maprun"): _none,
     ("states", "statemachine"): _ids("stateMachineArn", "StateMachineName"),
     ("states", "statemachinealias"): _none,
     ("states", "statemachineversion"): _none,

@@ -328,6 +328,25 @@ def test_a_workflow_that_waits_for_another_needs_the_managed_rule(aws):
     aws.call("stepfunctions", "create_state_machine", **machine, roleArn=able)
 
 
+def test_the_runs_of_one_workflow_are_listed_by_a_role_that_may_list_those_of_that_workflow(aws):
+    machines = {
+        name: f"arn:aws:states:ap-northeast-2:{ACCOUNT}:stateMachine:{name}" for name in ("ours", "theirs")
+    }
+    definition = json.dumps({"StartAt": "A", "States": {"A": {"Type": "Pass", "End": True}}})
+    for name in machines:
+        made = {"name": name, "definition": definition, "roleArn": aws.role(f"of-{name}")}
+        aws.call("stepfunctions", "create_state_machine", **made)
+    reader = role(aws, "reader", allow("states:ListExecutions", machines["ours"]))
+    before = RECORD.not_judged.total()
+
+    found = aws.call("stepfunctions", "list_executions", role=reader, stateMachineArn=machines["ours"])
+
+    assert found["executions"] == []
+    with pytest.raises(ClientError, match="is not authorized to perform: states:ListExecutions"):
+        aws.call("stepfunctions", "list_executions", role=reader, stateMachineArn=machines["theirs"])
+    assert RECORD.not_judged.total() == before
+
+
 def test_a_condition_that_nobody_here_can_tell_is_not_met_and_is_counted(aws):
     table(aws)
     before = RECORD.not_judged.total()

@@ -46,7 +46,6 @@ ALLOWED = {
     },
     Group.CONTROLLER: {
         "list deployments",
-        "get customresourcedefinitions/nodepools.karpenter.sh",
     },
     Group.FAILSAFE: {"update nodepools/demo-gpu --subresource=scale", "deletecollection nodeclaims"},
 }
@@ -65,8 +64,6 @@ NOBODY = {
     "get secrets -n lamplighter",
     "list events -n kube-system",
     "list pods -n default",
-    "list pods -n kube-system",
-    "get deployments/karpenter -n kube-system",
     "delete nodes",
 }
 

@@ -24,7 +24,7 @@ def health(connection: Connection, *, ours: bool) -> Health:
     found = ours_of(connection) if ours else controllers_of(connection)
     queues = dict.fromkeys(one.queue for one in found if one.queue)
     return Health(
-        found, tuple(absent_kinds(connection)), tuple(queue for queue in queues if not exists(queue))
+        found, tuple(unserved_kinds(connection)), tuple(queue for queue in queues if not exists(queue))
     )
 
 
@@ -38,6 +38,18 @@ def controllers_of(connection: Connection) -> tuple[Controller, ...]:
     """The Deployments of Karpenter in the cluster, whatever their names are. Raises OutsideFailed."""
     listed = [found for found in connection.list(DEPLOYMENTS) if runs(found, KARPENTER_IMAGE)]
     return tuple(_controller(connection, found) for found in listed)
+
+
+def unserved_kinds(connection: Connection) -> Iterator[str]:
+    """The same by what the API server serves: two small answers, which everybody may read."""
+    served: dict[str, set[str]] = {}
+    for name in DEFINITIONS:
+        plural, _, group = name.partition(".")
+        if group not in served:
+            found = connection.get(f"/apis/{group}/v1")
+            served[group] = {str(each.get("name")) for each in found.get("resources") or []}
+        if plural not in served[group]:
+            yield name
 
 
 def absent_kinds(connection: Connection) -> Iterator[str]:

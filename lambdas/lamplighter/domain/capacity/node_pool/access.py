@@ -57,8 +57,9 @@ def documents(lab: "Lab") -> list[Document]:
         Group.BAR: [*seeing, *trying],
         Group.GATEKEEPER: [*seeing, *trying],
         Group.FAILSAFE: to_zero,
-        Group.CONTROLLER: [_knowing_kinds(), *([] if _installs(lab) else [_deployments("list")])],
     }
+    if not _installs(lab):
+        in_the_cluster[Group.CONTROLLER] = [_deployments("list")]
     in_our_namespace = {
         Group.DIAGNOSIS: seeing_bars,
         Group.DOCTOR: seeing_bars,
