@@ -2,7 +2,8 @@
 
 A permissions boundary holds the role to the same statements. One of them writes a policy of another role, and IAM
 cannot limit what that policy says. So a role of the lab has a boundary of its own, without which the machine may not
-write to it: whatever it writes can only narrow. A role that the lab adopts has the boundary that its owner gave it.
+write to it: whatever it writes gives nothing beyond that. A role that the lab adopts has the boundary that
+its owner gave it.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """EC2's answer about an instance as a value, above all when it stopped costing money."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import boto3
 import botocore
@@ -73,14 +74,14 @@ def test_the_parameter_is_one_that_the_locked_sdk_knows() -> None:
 
 def test_an_instance_that_lost_its_node_pool_s_tag_is_still_seen_by_the_cluster_s(lab: LabOnMoto) -> None:
     """A person may change the tags of instances, also on Auto Mode: the guard then reports it as outside the pools."""
-    tags = [{"Key": key, "Value": value} for key, value in POOL.items()]
+    tags: Any = [{"ResourceType": "instance", "Tags": [{"Key": k, "Value": v} for k, v in POOL.items()]}]
     ec2 = boto3.client("ec2")
     [made] = ec2.run_instances(
         ImageId=IMAGE,
         InstanceType="g5.xlarge",
         MinCount=1,
         MaxCount=1,
-        TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],  # type: ignore[list-item, misc]
+        TagSpecifications=tags,
     )["Instances"]
     seen = Instances()
     assert [one.id for one in seen.tagged(POOL, "lab/lab-gpu")] == [made["InstanceId"]]
