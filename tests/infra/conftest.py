@@ -1,4 +1,4 @@
-"""One synthesis a session of each lab that tests ask for; cdk-nag looks on at two of them."""
+"""One synthesis a session of each lab that tests ask for."""
 
 import hashlib
 import json
@@ -111,6 +111,7 @@ class Assembly:
 
 
 ENTRY = {"source": "ci.training", "principals": ["arn:aws:iam::111122223333:role/ci"]}
+#: The default lab, with an address for pages, Slack and a bus.
 DEFAULT = {
     "name": "gpu-lab",
     "notify": {"email": "oncall@example.com"},
@@ -118,7 +119,7 @@ DEFAULT = {
     "events": {"allow": {"training": ENTRY}},
 }
 
-
+#: One pool whose plugin a chart of its own brings, one with a plugin in its image.
 WITHOUT_OPERATOR = {
     "name": "gpu-lab",
     "notify": {"email": "oncall@example.com"},
@@ -191,22 +192,19 @@ def synthesise(synthesis: Synthesis) -> Callable[..., Assembly]:
     return made
 
 
-@pytest.fixture(scope="session")
-def assembly(synthesis: Synthesis) -> Assembly:
-    """The default lab, with an address for pages, Slack and a bus, synthesised under cdk-nag."""
-    return synthesis(DEFAULT, True)
+def checked(document: Mapping[str, object]) -> Callable[[Synthesis], Assembly]:
+    """A fixture: this lab, synthesised under cdk-nag."""
+
+    @pytest.fixture(scope="session")
+    def synthesised(synthesis: Synthesis) -> Assembly:
+        return synthesis(document, True)
+
+    return synthesised
 
 
-@pytest.fixture(scope="session")
-def without_operator(synthesis: Synthesis) -> Assembly:
-    """One pool whose plugin a chart of its own brings, one with a plugin in its image, under cdk-nag."""
-    return synthesis(WITHOUT_OPERATOR, True)
-
-
-@pytest.fixture(scope="session")
-def images(synthesis: Synthesis) -> Assembly:
-    """Node groups and pools with every family of images, under cdk-nag."""
-    return synthesis(EVERY_IMAGE, True)
+assembly = checked(DEFAULT)
+without_operator = checked(WITHOUT_OPERATOR)
+images = checked(EVERY_IMAGE)
 
 
 @pytest.fixture(scope="session")

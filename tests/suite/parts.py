@@ -70,15 +70,19 @@ SMALL = _tests(
     "unit, properties, infra, local", *_SMALL, "tests/unit", "tests/properties", "tests/infra", *_LOCAL
 )
 _AT = "tests/local/cluster"
-#: Paths that change what the whole cluster has, Karpenter's definitions or its nodes: each has a cluster of its own.
+#: Paths that change what the whole cluster has, Karpenter's definitions or its nodes. Those of a row share clusters.
 _APART = tuple(
-    f"{_AT}/{path}" for path in ("karpenter", "node_pool_port", "node_pools", "auto_mode", "nodes")
+    tuple(f"{_AT}/{path}" for path in row)
+    for row in (
+        ("karpenter",),
+        ("node_pool_port", "node_pools", "test_failsafe_machine.py"),
+        ("auto_mode", "nodes"),
+    )
 )
-_APART += (f"{_AT}/test_failsafe_machine.py",)
 #: Each worker starts a control plane of its own for all its tests.
 CLUSTER = _tests(
     "cluster",
-    *("--dist", "loadfile", _AT, *(f"--ignore={path}" for path in _APART)),
+    *("--dist", "loadfile", _AT, *(f"--ignore={path}" for row in _APART for path in row)),
     workers=2,
 )
 #: Most of it waits, because Karpenter's clock is real.
@@ -86,7 +90,7 @@ NODE_POOLS = replace(
     CLUSTER,
     name="node-pools",
     commands=tuple(
-        command for path in _APART for command in _tests("", "--dist", "loadfile", path, workers=2).commands
+        command for row in _APART for command in _tests("", "--dist", "loadfile", *row, workers=2).commands
     ),
 )
 SCENARIOS = _tests("scenarios", "--dist", "loadscope", "--no-loadscope-reorder", "tests/scenarios")

@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lamplighter.domain.capacity.node_pool import lock
-from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, CLUSTER_TAG, KARPENTER
+from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, CLUSTER_TAG, KARPENTER, LABEL
 from lamplighter.domain.capacity.node_pool.off_switch import may_switch_off
 from lamplighter.domain.capacity.node_pool.roles import launching_boundary, launching_role_path
 from lamplighter.lab.model import Lab
 
 LEFT = ("pending", "running", "shutting-down", "stopping", "stopped")
 """The states of an instance that has not ended: zero is proven when none is in one of them."""
-LABEL = "karpenter.sh/nodepool"
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from aws_cdk import Aws
 
+from lamplighter.domain.capacity.node_pool.kind import LABEL
 from stacks.constructs.grants import Grants
 from stacks.names import Names
 
-NODE_POOL = "karpenter.sh/nodepool"
 LAUNCHES = ["ec2:CreateFleet", "ec2:RunInstances"]
 MADE_BY_A_LAUNCH = ("fleet", "instance", "network-interface", "volume")
 READS = [
@@ -125,4 +125,4 @@ def _tagged(source: str, names: Names, *, cluster_name: bool = False) -> dict[st
     if cluster_name:
         of_cluster[f"{source}/eks:eks-cluster-name"] = names.cluster
     # The trial launches of a node class have the tag with no value.
-    return {"StringEquals": of_cluster, "StringLike": {f"{source}/{NODE_POOL}": "*"}}
+    return {"StringEquals": of_cluster, "StringLike": {f"{source}/{LABEL}": "*"}}

@@ -1,8 +1,6 @@
 """The labs of these tests, each synthesised once under cdk-nag."""
 
-import pytest
-
-from tests.infra.conftest import Assembly, Synthesis
+from tests.infra.conftest import checked
 
 OF_LAB = {"name": "gpu-lab", "notify": {"email": "oncall@example.com"}}
 KARPENTER = {
@@ -34,21 +32,7 @@ ADOPTED = {
 }
 
 
-@pytest.fixture(scope="session")
-def karpenter(synthesis: Synthesis) -> Assembly:
-    return synthesis(KARPENTER, True)
-
-
-@pytest.fixture(scope="session")
-def mixed(synthesis: Synthesis) -> Assembly:
-    return synthesis(MIXED, True)
-
-
-@pytest.fixture(scope="session")
-def auto_mode(synthesis: Synthesis) -> Assembly:
-    return synthesis(AUTO_MODE, True)
-
-
-@pytest.fixture(scope="session")
-def adopted(synthesis: Synthesis) -> Assembly:
-    return synthesis(ADOPTED, True)
+karpenter = checked(KARPENTER)
+mixed = checked(MIXED)
+auto_mode = checked(AUTO_MODE)
+adopted = checked(ADOPTED)

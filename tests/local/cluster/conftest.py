@@ -18,6 +18,7 @@ from local.fleet.fleet import Fleet
 from local.kubernetes.charts.repository import ChartRepository
 from local.kubernetes.control_plane import ControlPlane
 from local.kubernetes.gateway import Gateway
+from stacks.charts.kept import karpenter_crd_chart, kept_versions
 from tests.device_plugin_chart import chart_or_skip
 from tests.local.cluster.functions import Functions, Token, apply_rbac
 from tests.local.cluster.lab import Lab, await_true, keep_time_by
@@ -67,6 +68,14 @@ def helm(tools, control_plane, seen_from_outside, clock, tmp_path_factory):
             return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def definitions(helm) -> None:
+    """Karpenter's definitions, from the chart that a deploy uploads. Files with this fixture may share a cluster."""
+    chart = str(karpenter_crd_chart(kept_versions()[-1]))
+    done = helm("upgrade", "--install", "karpenter-crd", chart, "--namespace", "kube-system", "--wait")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,6 @@ from functools import partial
 
 import boto3
 import pytest
-import yaml
 from botocore.exceptions import ClientError
 from moto.ec2.models import EC2Backend, ec2_backends
 
@@ -23,7 +22,6 @@ from local.aws.ec2.ec2 import end
 from local.aws.embedded import EmbeddedAws
 from local.kubernetes.aws_identities import AwsIdentities
 from local.kubernetes.token_webhook import bind_access_policy
-from stacks.charts.kept import karpenter_crd_chart
 from tests import failsafe_machine
 from tests.failsafe_machine import (
     AUTO_MODE,
@@ -34,7 +32,7 @@ from tests.failsafe_machine import (
     SECOND,
     UNLOCKED,
 )
-from tests.local.cluster.lab import await_true
+from tests.local.cluster.functions import Functions
 from tests.local.cluster.test_token_webhook import CLUSTER, REGION, cluster_of
 from tests.local.conftest import Aws
 
@@ -227,15 +225,6 @@ def seconds(ended: dict) -> float:
     return (ended["stopDate"] - ended["startDate"]).total_seconds()
 
 
-def definitions() -> list[dict]:
-    """Karpenter's own, without the chart's annotations."""
-    folder = karpenter_crd_chart("1.14.3") / "templates"
-    texts = [path.read_text("utf-8") for path in sorted(folder.glob("karpenter.sh_node[pc]*.yaml"))]
-    return [
-        yaml.safe_load("\n".join(line for line in text.splitlines() if "{{" not in line)) for text in texts
-    ]
-
-
 def let_the_machine_in(kubernetes) -> None:
     """The rights that the lab gives the machine's group."""
     rules = [
@@ -249,8 +238,15 @@ def let_the_machine_in(kubernetes) -> None:
     kubernetes.create(f"{RBAC}/clusterrolebindings", binding)
 
 
+def keep_the_machine_out(kubernetes) -> None:
+    """The next file of the same cluster may ask for the rights of the same group."""
+    for kind in ("clusterrolebindings", "clusterroles"):
+        kubernetes.delete(f"{RBAC}/{kind}/{GROUP}")
+
+
 @pytest.fixture(scope="module")
-def a_day(kubernetes, clock, control_plane, seen_from_outside, tmp_path_factory):
+def a_day(definitions, clock, control_plane, seen_from_outside, tmp_path_factory):
+    kubernetes = control_plane.admin()
     embedded = EmbeddedAws(clock, tmp_path_factory.mktemp("aws"), REGION)
     embedded.start()
     aws = Aws(embedded)
@@ -265,17 +261,12 @@ def a_day(kubernetes, clock, control_plane, seen_from_outside, tmp_path_factory)
     session = boto3.Session(around.access_key_id, around.secret_access_key, region_name=REGION)
     bind = partial(bind_access_policy, kubernetes)
     control_plane.authenticate_through(AwsIdentities(embedded.endpoint, CLUSTER, session, bind))
-    for made in definitions():
-        kubernetes.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", made)
-    for kind in ("nodeclaims", "nodepools"):
-        await_true(partial(kubernetes.is_there, f"{API}/{kind}"), f"Karpenter's {kind} are served")
     let_the_machine_in(kubernetes)
     account.deploy()
     yield account
-    for made in definitions():
-        kubernetes.delete(
-            f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{made['metadata']['name']}"
-        )
+    account.clear()
+    keep_the_machine_out(kubernetes)
+    control_plane.authenticate_through(Functions())
     embedded.stop()
 
 

@@ -7,17 +7,8 @@ from pathlib import Path
 import pytest
 
 from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY, EmbeddedAws
-from stacks.charts.kept import karpenter_crd_chart, kept_versions
 from tests.local.cluster.node_pool_port.stage import NodePoolStage
 from tests.local.conftest import Aws
-
-
-@pytest.fixture(scope="session")
-def definitions(helm) -> None:
-    """Karpenter's definitions, from the chart that a deploy uploads."""
-    chart = str(karpenter_crd_chart(kept_versions()[-1]))
-    done = helm("upgrade", "--install", "karpenter-crd", chart, "--namespace", "kube-system", "--wait")
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from lamplighter.domain.capacity.node_pool import access, launch_bar
 from lamplighter.lab.model import Lab
 from local.clock import VirtualClock
-from stacks.charts.kept import karpenter_crd_chart
 from stacks.manifests import RBAC, documents
 from tests.local.cluster.lab import await_true
 
@@ -84,16 +82,6 @@ def claim(node_pool: str = "demo-gpu", name: str = "one", **spec: object) -> dic
             **spec,
         },
     }
-
-
-@pytest.fixture(scope="package")
-def definitions(helm: Callable[..., Done]) -> None:
-    """Karpenter's definitions, from the chart that a deploy uploads."""
-    done = helm(
-        *("upgrade", "--install", "karpenter-crd", str(karpenter_crd_chart(VERSION))),
-        *("--namespace", "kube-system", "--wait"),
-    )
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="package")

@@ -83,7 +83,7 @@ def _remarks(claims: tuple[str, ...], nodes: tuple[str, ...]) -> Iterator[Reason
         yield reason("guard.zero.nodes-alone", names=nodes)
 
 
-KARPENTER = NodePoolKind("karpenter", "karpenter.sh/nodepool", "karpenter.sh/nodeclaim", shown_by_ec2=True)
+KARPENTER = NodePoolKind("karpenter", LABEL, "karpenter.sh/nodeclaim", shown_by_ec2=True)
 AUTO_MODE = NodePoolKind(
     "auto-mode", "eks:kubernetes-node-pool-name", "aws:ec2:managed-launch", shown_by_ec2=False
 )
