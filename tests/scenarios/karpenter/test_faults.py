@@ -18,6 +18,7 @@ Where each fault of such a pool is played. Folders without a name are below test
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -101,6 +102,15 @@ class FaultyDay(KarpenterDay):
         said = self.command("diagnose", "gpu", "--json", "-")
         assert said.code == 0, said
         return {each["cause"]: each["evidence"] for each in said.document["findings"]}
+
+    @contextmanager
+    def quick(self) -> Iterator[None]:
+        """An hour in which Karpenter has nothing to do takes a moment."""
+        self.clock.hurry(True)
+        try:
+            yield
+        finally:
+            self.clock.hurry(False)
 
 
 @pytest.fixture(scope="module")
