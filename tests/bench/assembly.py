@@ -13,7 +13,7 @@ from stacks import cost
 from stacks.layer import CHECKOUT
 from tests.bench.figure import Measurement, seconds_of
 
-LAB = Path(__file__).with_name("lab.yaml")
+LAB = Path(__file__).parent / "labs" / "window.yaml"
 #: A Lambda layer's own name for where its packages are; the code asset has the lab instead.
 LAYER_FOLDER, CODE_FILE = "python", "lab.json"
 

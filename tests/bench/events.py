@@ -14,7 +14,7 @@ from local.cloud import Cloud
 from stacks import cost
 from tests.bench.figure import Measurement
 
-LAB = Path(__file__).with_name("events.yaml")
+LAB = Path(__file__).parent / "labs" / "events.yaml"
 BEGINS = datetime(2026, 12, 1, 11, 0, tzinfo=UTC)
 POOL = "gpu"
 #: Seconds between two looks: where they are part of a figure, and where they are not.

@@ -23,7 +23,7 @@ from tests.bench.assembly import LAB
 from tests.bench.figure import Measurement
 from tests.bench.memory import EVENTS, events
 
-OPENS = datetime(2026, 12, 1, 11, 0, tzinfo=UTC)  # lab.yaml's window
+OPENS = datetime(2026, 12, 1, 11, 0, tzinfo=UTC)  # window.yaml's window
 BEFORE = timedelta(minutes=5)
 POOL, NODES = "gpu", 2
 #: Until a window is validated in real time, and closed in hurried time.

@@ -24,7 +24,7 @@ from local.aws.functions.durations import PLACING_SECONDS, Measured
 from local.cloud import Cloud
 from tests.bench.figure import Measurement
 
-LAB = Path(__file__).with_name("slack.yaml")
+LAB = Path(__file__).parent / "labs" / "slack.yaml"
 USER, CHANNEL = "U0123456789", "C0123456789"
 CALLERS, CALLS = 20, 25
 COMMANDS = 1000

@@ -24,7 +24,7 @@ class Rail:
 RAILS: dict[str, dict[str, Rail]] = {
     "node-group": {
         "close": Rail(0, 10),
-        "guard": Rail(7, 15),
+        "guard": Rail(7, 20),
         "eks": Rail(10, 30),
         "group": Rail(30, 46),
         "curfew": Rail(0, 20),
@@ -32,7 +32,7 @@ RAILS: dict[str, dict[str, Rail]] = {
     },
     "auto-mode": {
         "close": Rail(0, 10),
-        "guard": Rail(7, 15),
+        "guard": Rail(7, 20),
         "kubernetes": Rail(10, 20),
         "switch-off": Rail(40, 50),
         "life": Rail(100, 130),
@@ -40,7 +40,7 @@ RAILS: dict[str, dict[str, Rail]] = {
     },
     "karpenter": {
         "close": Rail(0, 10),
-        "guard": Rail(7, 15),
+        "guard": Rail(7, 20),
         "kubernetes": Rail(10, 20),
         "ec2": Rail(30, 40),
         "life": Rail(100, 130),
