@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from local.cloud import Cloud
-from tests.karpenter_recording.watching import CLAIMS, Watch, await_
+from tests.karpenter_recording.watching import CLAIMS, EVERY, Watch, await_
 
 POOL = "gpu"
 #: Real seconds that Karpenter may take for anything but its longest waits.
@@ -43,12 +43,14 @@ class Day:
     def count(self, what: str) -> int:
         return sum(1 for moment in self.watch.moments if moment["what"] == what)
 
-    def until(self, what: str, times: int = 1, within: float = SOON) -> None:
+    def until(self, what: str, times: int = 1, within: float = SOON, every: float = EVERY) -> None:
         """Until it was seen so often in this event."""
-        self.watched(lambda: self.count(what) >= times, f"{what} x {times}", within)
+        self.watched(lambda: self.count(what) >= times, f"{what} x {times}", within, every)
 
-    def watched(self, seen: Callable[[], bool], what: str, within: float = SOON) -> None:
-        if not await_(self.watch, self.cloud.clock.sleep, seen, within):
+    def watched(
+        self, seen: Callable[[], bool], what: str, within: float = SOON, every: float = EVERY
+    ) -> None:
+        if not await_(self.watch, self.cloud.clock.sleep, seen, within, every):
             self.watch.note(f"NOT SEEN: {what}")
 
     def look_on(self, seconds: float) -> None:
@@ -180,7 +182,7 @@ def never_registers(day: Day) -> None:
     day.cloud.fault_on("node-not-joined", POOL)
     day.bar(shut=False)
     day.write(replicas=1)
-    day.until("created", 2, within=1200)
+    day.until("created", 2, within=1200, every=10)
     day.cloud.fault_off("node-not-joined", POOL)
     close(day)
 

@@ -15,6 +15,8 @@ NODES = "/api/v1/nodes"
 EVENTS = "/api/v1/namespaces/default/events"
 PODS = "/api/v1/namespaces/kube-system/pods"
 STAGES = ("Launched", "Registered", "Initialized", "Drained", "VolumesDetached", "InstanceTerminating")
+#: Seconds between two reads of Karpenter's log. Objects are watched.
+EVERY = 0.25
 DENIED = "denied request: lamplighter"
 #: The codes and words by which a refused launch is told apart; the rest of a text has names and numbers.
 WORDS = re.compile(
@@ -112,13 +114,19 @@ class Watch:
             self.note(event["reason"], says=found[0] if found else "")
 
 
-def await_(watch: Watch, sleep: Callable[[float], None], seen: Callable[[], bool], within: float) -> bool:
+def await_(
+    watch: Watch,
+    sleep: Callable[[float], None],
+    seen: Callable[[], bool],
+    within: float,
+    every: float = EVERY,
+) -> bool:
     """Lets time pass until something is seen; False after `within` real seconds."""
     deadline = time.monotonic() + within
     while not seen():
         if time.monotonic() > deadline:
             return False
-        sleep(0.25)
+        sleep(every)
         watch.listen()
     return True
 

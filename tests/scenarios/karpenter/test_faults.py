@@ -218,8 +218,7 @@ def without_functions(
     day: FaultyDay, other: FaultyDay, third: FaultyDay, opened_again: Lease
 ) -> tuple[Lease, Lease]:
     """The leases of the other two pools: longer ones, made before every function of the lab is deleted."""
-    beside = day.beside(lambda: other.opened("3h"))
-    leases = third.opened("2h"), beside.result()
+    leases = third.opened("2h"), other.opened("3h")
     assert opened_again.closes > day.now
     day.delete_functions()
     return leases

@@ -1,9 +1,11 @@
 """What the product relies on in Karpenter's behaviour, by the recording of the real one."""
 
+from datetime import timedelta
 from itertools import pairwise
 
 from lamplighter.domain.capacity.launch_cause import LaunchAttempt, LaunchCause, refusals
 from lamplighter.domain.capacity.node_pool.shortage import CODE_STANDS
+from lamplighter.domain.diagnosis.rules.node_pool.joins import ENDING, REGISTRATION
 from tests.karpenter_recording.recording import Moment, lives, moments
 
 CAME = ["created", "Launched", "Registered", "Initialized"]
@@ -93,3 +95,14 @@ def test_a_claim_that_iam_denies_stays_until_iam_allows_it() -> None:
     [life] = lives(found).values()
     assert life[:3] == ["created", "Unauthorized", "Launched"]
     assert denied < allowed < at(found, "Launched")[0]
+
+
+def test_a_node_that_never_registers_is_given_up_and_the_next_one_is_paid_as_well() -> None:
+    found = moments("never-registers")
+    first, second = [each for each in lives(found).values() if "Launched" in each][:2]
+    [launched, *_], [given_up, *_] = at(found, "Launched"), at(found, "leaving")
+    again = next(moment.at for moment in found if moment.what == "created" and moment.at > launched)
+
+    assert "Registered" not in first + second
+    assert REGISTRATION <= timedelta(seconds=given_up - launched) <= REGISTRATION + ENDING
+    assert 0 <= again - given_up < 60

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.karpenter_recording.recording import moments
 from tests.node_pool_snapshots import NODE_POOL, claim, condition, empty, node_class, node_pool, pool_of
 from tests.snapshots import INSTANCES, SINCE, Document, causes, instance, stages, told
 
@@ -57,6 +58,17 @@ def test_in_the_paid_loop_a_young_instance_is_a_finding() -> None:
 
     assert cause == "node-not-joined"
     assert evidence[-1].startswith("2 earlier instances were ended after 15 minutes without becoming a node")
+
+
+def test_the_loop_that_was_recorded_is_told() -> None:
+    when = {moment.what: moment.at for moment in reversed(moments("never-registers"))}
+    document = waiting(40, began=38)
+    document["aws"]["instances"].append(ended(0, 0.1, (when["InstanceTerminating"] - when["Launched"]) / 60))
+
+    [(cause, _, evidence)] = told(document)
+
+    assert cause == "node-not-joined"
+    assert evidence[-1].startswith("1 earlier instance was ended after 15 minutes without becoming a node")
 
 
 @pytest.mark.parametrize(("began", "minutes"), [(-20, 15), (1, 6), (1, 18)])

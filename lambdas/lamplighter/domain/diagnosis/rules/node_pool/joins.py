@@ -13,7 +13,7 @@ from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.reasons.reason import Said, reason
 
 REGISTRATION = timedelta(minutes=15)
-_ENDING = timedelta(minutes=2)
+ENDING = timedelta(minutes=2)
 """From Karpenter's decision to the moment that EC2 notes."""
 _GONE = {"terminated", "shutting-down"}
 _ENDED_AT = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
@@ -75,7 +75,7 @@ def _ended_unregistered(snapshot: Snapshot) -> int:
     for instance in snapshot.ended_instances:
         began, ended = instant(instance, "LaunchTime"), _ended(instance)
         if began and ended and began >= snapshot.since:
-            count += REGISTRATION <= ended - began <= REGISTRATION + _ENDING
+            count += REGISTRATION <= ended - began <= REGISTRATION + ENDING
     return count
 
 
