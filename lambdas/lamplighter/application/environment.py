@@ -50,6 +50,11 @@ class Environment:
         return _of("FAILSAFE_DLQ_ARN")
 
     @property
+    def failsafe_machine(self) -> str | None:
+        """The failsafe's state machine; None in a lab without NodePools."""
+        return os.environ.get("FAILSAFE_MACHINE_ARN")
+
+    @property
     def dead_letters(self) -> str:
         return _of("DEAD_LETTERS_ARN")
 

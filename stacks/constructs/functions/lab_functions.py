@@ -78,6 +78,7 @@ class LabFunctions(Construct):
                 p.starting("open"),
                 p.counting_events("open"),
                 p.seeing_runs("open"),
+                *p.seeing_the_failsafe(),
             ],
             memory_mib=WAITED_FOR,
         )

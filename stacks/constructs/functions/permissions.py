@@ -11,6 +11,7 @@ from lamplighter.adapters.doctor.karpenter import SPOT_ROLE
 from lamplighter.data.instance_types import QUOTA_CODES
 from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.domain.capacity.kinds import identity, needs_karpenter
+from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
 from lamplighter.domain.capacity.node_pool.roles import adopted_locks, launching_role_path
 from lamplighter.domain.events.lab_event import source
 from lamplighter.domain.guard.outside_instance import OWNED, OWNED_TAG, owns_the_cluster
@@ -186,6 +187,13 @@ class Permissions:
             [self._names.arn("states", f"execution:{self._names.workflow(name)}:*") for name in workflows],
             wide="Runs are named by the command that started them; the workflow is named.",
         )
+
+    def seeing_the_failsafe(self) -> list[Grants]:
+        """Reading which runs of the failsafe's machine go on; nothing without NodePools."""
+        if not self._lab.node_pools:
+            return []
+        listing = Grants(["states:ListExecutions"], [self._names.workflow_arn(MACHINE)])
+        return [listing, self.seeing_runs(MACHINE)]
 
     def counting_events(self, *workflows: str) -> Grants:
         """Reading how many events the runs of these workflows have."""

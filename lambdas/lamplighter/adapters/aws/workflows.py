@@ -70,6 +70,16 @@ class Workflows:
         status = self._status(workflow, name)
         return RunEnd.NEVER_STARTED if status is None else ENDED.get(status)
 
+    def inputs_of_running(self, workflow: str) -> list[str]:
+        """The inputs of the runs of a workflow that go on now."""
+        with outside("states:ListExecutions", workflow):
+            pages = self._sfn.get_paginator("list_executions").paginate(
+                stateMachineArn=workflow, statusFilter="RUNNING"
+            )
+            runs = [run["executionArn"] for page in pages for run in page["executions"]]
+        with outside("states:DescribeExecution", workflow):
+            return [self._sfn.describe_execution(executionArn=run).get("input", "") for run in runs]
+
     def events(self, execution: str) -> int:
         """The number of events in the history of a run, by its ARN: the number of the last event."""
         with outside("states:GetExecutionHistory", execution):

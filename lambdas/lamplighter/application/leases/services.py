@@ -12,6 +12,7 @@ from functools import cache
 from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.schedules import Schedules
+from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.prices import known
 from lamplighter.application.capacity.services import CapacityServices, deployed
 from lamplighter.application.environment import ENVIRONMENT
@@ -59,6 +60,9 @@ class LeaseServices:
     workflow_arns: WorkflowArns
     ask_experiments: Callable[[Mapping[str, object]], Mapping[str, object]] = field(default=lambda _: {})
     """Runs one step of the experiments function, and waits for it."""
+
+    off_switch_runs: Callable[[], Sequence[str]] = field(default=lambda: ())
+    """The pools whose off switch runs now, where a run of it takes minutes."""
 
     @property
     def ledger(self) -> Ledger:
@@ -202,7 +206,15 @@ def lease_services() -> LeaseServices:
         windows=Schedules(group, ENVIRONMENT.window_role, ENVIRONMENT.dead_letters),
         workflow_arns=ENVIRONMENT.workflow_arns,
         ask_experiments=_ask_experiments,
+        off_switch_runs=_off_switch_runs,
     )
+
+
+def _off_switch_runs() -> list[str]:
+    machine = ENVIRONMENT.failsafe_machine
+    if machine is None:
+        return []
+    return pools_of(Workflows().inputs_of_running(machine))
 
 
 def _ask_experiments(event: Mapping[str, object]) -> Mapping[str, object]:

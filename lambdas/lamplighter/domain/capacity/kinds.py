@@ -3,7 +3,7 @@
 adapters/capacity/kinds.py chooses the part that calls AWS.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -87,6 +87,11 @@ def named_in(tags: Mapping[str, str]) -> str:
 def zero(seen: Seen, at: datetime, kubernetes_nodes: tuple[str, ...] | None, justified: int = 0) -> ZeroProof:
     """Law 7: what was seen, with the pool's nodes in Kubernetes, proves about the pool being at zero."""
     return KINDS[seen.kind].zero(seen, at, kubernetes_nodes, justified)
+
+
+def pools_of(inputs: Iterable[str]) -> list[str]:
+    """The pools that these runs of the failsafe's state machine bring to zero."""
+    return [pool for each in inputs if (pool := of_node_pools.pool_of(each)) is not None]
 
 
 def curfew_rails(kind: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ end those of Auto Mode, so there the later ones bar its launches, or switch Auto
 stacks/constructs/failsafe/ draws the machine.
 """
 
+import json
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,15 @@ class Rail(Enum):
 def call(machine: str, pool: str, rail: Rail) -> Call:
     """The start of the machine, by its ARN, on one rail."""
     return Call(machine, {"pool": pool, "rail": rail.value})
+
+
+def pool_of(document: str) -> str | None:
+    """The pool of a run, by its input; None for the input of nobody of ours."""
+    try:
+        given = json.loads(document)
+    except ValueError:
+        return None
+    return str(given["pool"]) if isinstance(given, dict) and "pool" in given else None
 
 
 def rails(kind: str, *, may_switch_off: bool = False) -> tuple[Rail, ...]:
