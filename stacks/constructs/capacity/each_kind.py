@@ -16,10 +16,6 @@ class EachKind:
         """Of the role of failsafe and curfew."""
         return self._all(lambda kind: kind.off_switch())
 
-    def off_switch_runs(self) -> list[Grants]:
-        """Reading which runs of the off switch go on."""
-        return self._all(lambda kind: kind.off_switch_runs())
-
     def describing(self) -> list[Grants]:
         """Reading the pools themselves."""
         return self._all(lambda kind: kind.describing())

@@ -13,10 +13,6 @@ class CapacityRights(Protocol):
         """Of the role of failsafe and curfew: to zero, never up."""
         ...
 
-    def off_switch_runs(self) -> Sequence[Grants]:
-        """Reading which runs of the off switch go on."""
-        ...
-
     def describing(self) -> Sequence[Grants]:
         """Reading the pools themselves."""
         ...

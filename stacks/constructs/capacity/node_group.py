@@ -28,10 +28,6 @@ class NodeGroupRights:
         """Through EKS, and on the Auto Scaling group behind it."""
         return [self._on_nodegroups("UpdateNodegroupConfig"), self._on_groups("UpdateAutoScalingGroup")]
 
-    def off_switch_runs(self) -> list[Grants]:
-        """Nothing: a call of it is over at once."""
-        return []
-
     def describing(self) -> list[Grants]:
         """Reading the node groups."""
         return [self._on_nodegroups("DescribeNodegroup")]

@@ -27,18 +27,6 @@ class NodePoolRights:
         """Starting the failsafe's machine."""
         return [Grants(["states:StartExecution"], [self._names.workflow_arn(MACHINE)])]
 
-    def off_switch_runs(self) -> list[Grants]:
-        """Reading which runs of the machine go on, and for which pool."""
-        runs = self._names.arn("states", f"execution:{self._names.workflow(MACHINE)}:*")
-        return [
-            Grants(["states:ListExecutions"], [self._names.workflow_arn(MACHINE)]),
-            Grants(
-                ["states:DescribeExecution"],
-                [runs],
-                wide="Scheduler names each run anew; the machine is named.",
-            ),
-        ]
-
     def describing(self) -> list[Grants]:
         """Finding the cluster's API, which has the NodePools."""
         return [Grants(["eks:DescribeCluster"], [self._names.cluster_arn])]

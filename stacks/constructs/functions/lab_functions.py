@@ -73,7 +73,6 @@ class LabFunctions(Construct):
                 p.keeping_rows(),
                 *p.keeping_schedules(FAILSAFE, WINDOWS),
                 *p.capacity.seeing(),
-                *p.capacity.off_switch_runs(),
                 p.invoking("experiments"),
                 p.starting("open"),
                 p.counting_events("open"),

@@ -274,11 +274,6 @@ class Conformance:
         assert [(call.at - first) // MINUTE for call in calls] == MINUTES
         assert all(call.target.startswith("arn:aws:") and call.input for call in calls)
 
-    def test_an_off_switch_that_nobody_called_has_no_run(self, stage: Stage) -> None:
-        opened(stage)
-
-        assert stage.capacity.off_switch_run(stage.pool) is None
-
     def test_an_off_switch_names_its_own_pool(self, stage: Stage) -> None:
         seen = stage.capacity.see(stage.pool, SIZES)
         assert seen.controller is not None

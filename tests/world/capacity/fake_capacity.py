@@ -1,4 +1,4 @@
-"""The port for the fake's pools: a second implementation of eight operations, without any AWS.
+"""The port for the fake's pools: a second implementation of seven operations, without any AWS.
 
 Like every implementation it calls the outside in few calls, each of which can fail, be lost or take long.
 """
@@ -58,7 +58,6 @@ class FakeKind:
     """The pure half: names, and what proves zero."""
 
     off_switch_needs = SIZES
-    off_switch_runs = False
     remembers = True
     history_needs = frozenset({Part.SIZE})
     shown_by_ec2 = False
@@ -156,11 +155,6 @@ class FakeCapacity:
         sent = {"Pool": name_of(self.lab, pool), "Size": 0}
         size, end_all = Call(SIZE, sent), Call(END_ALL, sent)
         return timed(first, (size, size, end_all, size))
-
-    def off_switch_run(self, pool: str) -> datetime | None:
-        """A call is over at once."""
-        del pool
-        return None
 
     def zero(
         self, seen: Seen, at: datetime, kubernetes_nodes: tuple[str, ...] | None, justified: int = 0

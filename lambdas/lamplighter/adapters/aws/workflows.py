@@ -1,9 +1,5 @@
 """Step Functions: starts a workflow under a name. The same name starts it once, so a retry is safe."""
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
@@ -17,15 +13,6 @@ if TYPE_CHECKING:
 # (https://docs.aws.amazon.com/step-functions/latest/apireference/API_DescribeExecution.html).
 LOOK_AGAIN_SECONDS = 2.0
 ENDED = {"FAILED": RunEnd.FAILED, "TIMED_OUT": RunEnd.TIMED_OUT, "ABORTED": RunEnd.ABORTED}
-
-
-@dataclass(frozen=True)
-class Running:
-    """A run that is not over."""
-
-    began: datetime
-    input: Mapping[str, object]
-    """Empty where Step Functions does not say it yet."""
 
 
 class Workflows:
@@ -54,17 +41,6 @@ class Workflows:
         """Whether a run of that name is running."""
         return self._status(workflow, name) == "RUNNING"
 
-    def running_with(self, workflow: str) -> list[Running]:
-        """The runs of a workflow, by its ARN, whoever started them. Step Functions may list a new one a moment late."""
-        found: list[Running] = []
-        with outside("states:ListExecutions", workflow):
-            pages = self._sfn.get_paginator("list_executions")
-            for page in pages.paginate(stateMachineArn=workflow, statusFilter="RUNNING"):
-                for run in page["executions"]:
-                    began = run["startDate"].astimezone(UTC)
-                    found.append(Running(began, self._input(run["executionArn"])))
-        return found
-
     def ended(self, workflow: str, name: str) -> RunEnd | None:
         """How a run ended without success, or that it never started; None while it runs or where it succeeded."""
         status = self._status(workflow, name)
@@ -87,16 +63,6 @@ class Workflows:
                 executionArn=execution, reverseOrder=True, maxResults=1, includeExecutionData=False
             )["events"]
         return last[0]["id"] if last else 0
-
-    def _input(self, execution: str) -> Mapping[str, object]:
-        with outside("states:DescribeExecution", execution):
-            try:
-                read = json.loads(self._sfn.describe_execution(executionArn=execution).get("input", "{}"))
-            except self._sfn.exceptions.ClientError as error:
-                if error_code(error) != "ExecutionDoesNotExist":
-                    raise
-                read = None
-        return read if isinstance(read, dict) else {}
 
     def _status(self, workflow: str, name: str) -> str | None:
         """None if two calls do not find the run: the first may not see a run that has just started."""

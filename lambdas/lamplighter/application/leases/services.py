@@ -16,14 +16,12 @@ from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.prices import known
 from lamplighter.application.capacity.services import CapacityServices, deployed
 from lamplighter.application.environment import ENVIRONMENT
-from lamplighter.domain.capacity.kinds import KINDS, kind_of
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms, terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.failsafe import (
     FIRES_WITHIN,
-    LISTED_WITHIN,
     RETRIED,
     bar_instant,
     failsafe_instant,
@@ -138,24 +136,12 @@ class LeaseServices:
         if shot is None:
             return
         name, at = shot
-        runs = KINDS[kind_of(self.capacity.lab, pool.name)].off_switch_runs
-        certain = at + FIRES_WITHIN + LISTED_WITHIN if runs else at
         # A schedule that succeeded or gave up deletes itself.
-        found = self.failsafes.read(name) if now >= certain else None
-        if now < certain or (found is not None and found.at == at):
+        found = self.failsafes.read(name) if now >= at else None
+        if now < at or (found is not None and found.at == at):
             raise TryLater(
                 reason("lease.failsafe-fires", pool=pool.name, at=at, until=at + FIRES_WITHIN + RETRIED)
             )
-
-    def let_it_end(self, pool: str) -> None:
-        """Raises TryLater while a run of the pool's off switch goes on: it would take the nodes of a new lease.
-
-        It is asked after the schedules, which start such runs; so are the curfew's, and people. No run is stopped: that
-        the failsafe brings a pool to zero does not hang on this code.
-        """
-        began = self.capacity.of(pool).off_switch_run(pool)
-        if began is not None:
-            raise TryLater(reason("lease.failsafe-runs", pool=pool, since=began))
 
     def wanted_failsafe(self, pool: str) -> tuple[Schedule, ...]:
         """The failsafe that the pool's leases need at this moment; empty without leases."""

@@ -29,10 +29,6 @@ class Kind(Protocol):
         """What `off_switch` has to see of a pool; empty where names are enough."""
 
     @property
-    def off_switch_runs(self) -> bool:
-        """Whether a call of the off switch starts a run that goes on for minutes, and is not over at once."""
-
-    @property
     def remembers(self) -> bool:
         """Whether AWS remembers for as long as a lease may be when its instances ran. EC2 forgets after an hour."""
 

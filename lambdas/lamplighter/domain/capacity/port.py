@@ -1,4 +1,4 @@
-"""The port to a pool's nodes: eight operations, the same for every kind of capacity.
+"""The port to a pool's nodes: seven operations, the same for every kind of capacity.
 
 An implementation decides nothing about leases or money. The application decides, under the pool's lock, and orders
 whole sizes here. tests/unit/capacity/conformance.py states what every implementation has to do.
@@ -83,12 +83,6 @@ class Capacity(Protocol):
         """The four calls, from `first` on, that bring the pool to zero with none of our code. Pure.
 
         `seen` has SIZES of a pool that exists. TryLater where what the calls must name does not exist yet.
-        """
-
-    def off_switch_run(self, pool: str) -> datetime | None:
-        """Since when a run that such a call started goes on for the pool; None where none does.
-
-        It may still order zero and end instances, so nothing opens until it is over.
         """
 
     def zero(

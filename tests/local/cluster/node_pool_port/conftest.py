@@ -26,16 +26,7 @@ def stage(
         "FAILSAFE_MACHINE_ARN": "arn:aws:states:ap-northeast-2:123456789012:stateMachine:lab-failsafe",
     }.items():
         monkeypatch.setenv(name, value)
-    aws = Aws(embedded)
-    aws.call(
-        "stepfunctions",
-        "create_state_machine",
-        name="lab-failsafe",
-        roleArn=aws.role("machine"),
-        # It stands for the real one, which tests/local/cluster/test_failsafe_machine.py runs.
-        definition='{"StartAt": "Wait", "States": {"Wait": {"Type": "Wait", "Seconds": 300, "End": true}}}',
-    )
-    stage = NodePoolStage(control_plane, aws)
+    stage = NodePoolStage(control_plane, Aws(embedded))
     stage.capacity.bar("gpu", stage.now() + timedelta(days=2))
     yield stage
     stage.clear()

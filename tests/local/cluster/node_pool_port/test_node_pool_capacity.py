@@ -163,24 +163,6 @@ def test_an_opening_takes_the_failsafes_lock_off(stage: NodePoolStage) -> None:
     assert len(stage.capacity.see("gpu").alive) == 2
 
 
-# --- the failsafe's machine ----------------------------------------------------------------------
-
-
-def test_a_run_of_the_failsafe_is_seen_until_it_is_over_by_its_pool_alone(stage: NodePoolStage) -> None:
-    [starts, *_] = stage.capacity.off_switch("gpu", stage.now(), stage.capacity.see("gpu"))
-    begun = stage.now()
-
-    stage.aws.call("stepfunctions", "start_execution", stateMachineArn=starts.target, input=starts.input)
-    pass_time(10)
-
-    since = stage.capacity.off_switch_run("gpu")
-    assert since is not None
-    assert abs(since - begun) < MINUTE
-    assert stage.capacity.off_switch_run("other") is None
-    pass_time(300)
-    assert stage.capacity.off_switch_run("gpu") is None
-
-
 # --- what does not answer ------------------------------------------------------------------------
 
 

@@ -147,10 +147,6 @@ class NodeGroupCapacity:
             raise TryLater(reason("lease.no-scaling-group", group=name))
         return timed(first, off_switch.calls(self._lab.cluster_name, name, seen.controller.name))
 
-    def off_switch_run(self, pool: str) -> datetime | None:  # noqa: ARG002 -- the port's
-        """None: EKS and Auto Scaling do what a call says before they answer it."""
-        return None
-
     def zero(
         self, seen: Seen, at: datetime, kubernetes_nodes: tuple[str, ...] | None, justified: int = 0
     ) -> "ZeroProof":

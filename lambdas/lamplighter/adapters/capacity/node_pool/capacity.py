@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from lamplighter import clock
 from lamplighter.adapters.aws.capacity.instances import Instances
-from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.adapters.capacity.node_pool.claims import Claims
 from lamplighter.adapters.capacity.node_pool.events import claim_events
 from lamplighter.adapters.capacity.node_pool.launch_bar import LaunchBar
@@ -54,10 +53,6 @@ class NodePoolCapacity:
     @cached_property
     def instances(self) -> Instances:
         return Instances()
-
-    @cached_property
-    def workflows(self) -> Workflows:
-        return Workflows()
 
     @property
     def node_pools(self) -> NodePools:
@@ -163,11 +158,6 @@ class NodePoolCapacity:
         may = off_switch.may_switch_off(self._lab, pool)
         calls = off_switch.calls(os.environ[MACHINE], pool, self._kind.code, may_switch_off=may)
         return timed(first, calls)
-
-    def off_switch_run(self, pool: str) -> datetime | None:
-        """Since when the lab's state machine works on the pool, or may: an input that is not read is one of any."""
-        runs = self.workflows.running_with(os.environ[MACHINE])
-        return min((run.began for run in runs if run.input.get("pool", pool) == pool), default=None)
 
     def zero(
         self, seen: Seen, at: datetime, kubernetes_nodes: tuple[str, ...] | None, justified: int = 0

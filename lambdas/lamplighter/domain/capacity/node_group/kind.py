@@ -24,7 +24,6 @@ class NodeGroupKind:
     code: str
     off_switch_needs: ClassVar[frozenset[Part]] = SIZES
     """EKS alone knows the name of the Auto Scaling group."""
-    off_switch_runs: ClassVar[bool] = False
     remembers: ClassVar[bool] = True
     history_needs: ClassVar[frozenset[Part]] = frozenset({Part.SIZE})
     shown_by_ec2: ClassVar[bool] = False

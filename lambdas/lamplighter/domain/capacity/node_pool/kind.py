@@ -34,7 +34,6 @@ class NodePoolKind:
     shown_by_ec2: bool
     """AWS lets nobody end the instances of Auto Mode."""
     off_switch_needs: ClassVar[frozenset[Part]] = frozenset()
-    off_switch_runs: ClassVar[bool] = True
     remembers: ClassVar[bool] = False
     history_needs: ClassVar[frozenset[Part]] = frozenset()
 
