@@ -1,10 +1,11 @@
 """How the machine looks for what is left: in EC2, by the pool's tags, page by page, and again every minute.
 
-`$.look.then` says what follows if something is there: `act`, on the rail; `end`, each instance found; `watch`, nothing.
+`$.look.then` says what follows if something is there: `act`, on the rail; `end`, the instances found; `watch`, nothing.
 """
 
 from collections.abc import Mapping
 
+from stacks.constructs.failsafe.ending import each_one
 from stacks.constructs.failsafe.states import (
     State,
     both,
@@ -13,7 +14,6 @@ from stacks.constructs.failsafe.states import (
     is_text,
     is_there,
     is_true,
-    past_errors,
     values,
 )
 
@@ -58,7 +58,7 @@ def looking() -> dict[str, State]:
             ],
             ENOUGH,
         ),
-        EACH: _each(),
+        EACH: each_one("Pages", PAGE),
         # A page may be empty although others follow.
         "Pages": choice(
             [
@@ -94,32 +94,10 @@ def _not_locked() -> dict[str, object]:
 def _described(more: Mapping[str, object], comment: str) -> State:
     asked = {"Filters.$": "$.of.filters", "MaxResults": PAGE, **more}
     # A path with `..` gives a list, empty where nothing is found; a plain one fails without a token.
-    picked = {"ids.$": "$..Instances[*].InstanceId", "next.$": "$..NextToken"}
+    picked = {
+        "ids.$": "$..Instances[*].InstanceId",
+        "launched.$": "$..Instances[*].LaunchTime",
+        "next.$": "$..NextToken",
+    }
     state = call("aws-sdk:ec2:describeInstances", asked, "Found", comment, result="$.page", retries=5)
     return state | {"ResultSelector": picked}
-
-
-def _each() -> State:
-    """Each instance by a call of its own: in one call, one that EC2 refuses to end would keep the others."""
-    one = past_errors(
-        call(
-            "aws-sdk:ec2:terminateInstances",
-            {"InstanceIds.$": "States.Array($.id)"},
-            "Ended",
-            "An instance that has ended already is no error",
-        ),
-        "Ended",
-    )
-    return {
-        "Type": "Map",
-        "ItemsPath": "$.page.ids",
-        "ItemSelector": {"id.$": "$$.Map.Item.Value"},
-        "MaxConcurrency": PAGE,
-        "ItemProcessor": {
-            "ProcessorConfig": {"Mode": "INLINE"},
-            "StartAt": "EndOne",
-            "States": {"EndOne": one, "Ended": {"Type": "Succeed"}},
-        },
-        "ResultPath": None,
-        "Next": "Pages",
-    }

@@ -363,6 +363,23 @@ def test_one_instance_that_ec2_keeps_does_not_keep_the_others_and_pages(account)
     account.aws.call("ec2", "modify_instance_attribute", InstanceId=kept[0], DisableApiTermination=allowed)
 
 
+def test_instances_that_a_new_lease_starts_during_a_run_are_left_to_it(account):
+    """Something that EC2 keeps holds the run up, and the pool is opened meanwhile."""
+    [kept] = account.run_instances(KARPENTER.node_pool, 1)
+    account.protect(kept, on=True)
+    run = account.start("gpu", "ec2")
+    account.aws.clock.sleep(90)
+    assert account.aws.call("stepfunctions", "describe_execution", executionArn=run)["status"] == "RUNNING"
+    leased = account.run_instances(KARPENTER.node_pool, 6)
+
+    ended = account.ended(run)
+    account.protect(kept, on=False)
+
+    assert account.running() == {kept, *leased}
+    # Nobody tells the machine what a lease is: what is left pages.
+    assert (ended["status"], ended["error"]) == ("FAILED", "Leaked")
+
+
 def test_two_runs_at_once_do_no_harm(account):
     account.open(KARPENTER.node_pool, 2)
     account.run_instances(KARPENTER.node_pool, 6)
