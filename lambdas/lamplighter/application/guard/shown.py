@@ -14,7 +14,7 @@ from lamplighter import clock
 from lamplighter.application import environment
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.data.instance_types import gpu_type
-from lamplighter.domain.capacity.evidence import NOW, Instance, Part, Seen
+from lamplighter.domain.capacity.evidence import ANY_NUMBER, NOW, Instance, Part, Seen
 from lamplighter.domain.capacity.kinds import KINDS, kind_of, known_tags
 from lamplighter.errors import OutsideFailed
 
@@ -26,8 +26,6 @@ _logger = logging.getLogger(__name__)
 
 JOINS = timedelta(minutes=2)
 """A new instance may have its tags a moment later."""
-ANY_NUMBER = 10_000
-"""Instead of a maximum that nobody can read: leases alone then say how many nodes may run."""
 
 
 def seen_anyhow(
@@ -42,6 +40,7 @@ def seen_anyhow(
         _logger.warning("the guard sees pool %s in EC2 alone: %s", pool, error)
         unread.append(str(error))
     known = environment.as_kept(capacity.lab, capacity.ledger).pools[pool]
+    # Without a maximum, leases alone say how many nodes may run.
     return replace(capacity.see(pool, {Part.INSTANCES}), maximum=known.max_nodes or ANY_NUMBER)
 
 
