@@ -36,7 +36,7 @@ from stacks.constructs.workflows.close_lab import CloseLab
 from stacks.constructs.workflows.doctor import Doctor
 from stacks.constructs.workflows.experiment import RunExperiment
 from stacks.constructs.workflows.extend import ExtendLease
-from stacks.constructs.workflows.open_lab import OpenLab
+from stacks.constructs.workflows.open_lab import ADMITTED_AFTER_RUNS, ADMITTED_WITHIN, OpenLab
 from stacks.constructs.workflows.workflows import accept_invocations
 from stacks.names import Names
 
@@ -88,7 +88,14 @@ class ControllerStack(Stack):
         commands = Commands(self, "Commands", names=names, code=code, permissions=permissions)
         steps = functions.by_name()
         close = CloseLab(self, "CloseLab", names=names, functions=steps)
-        opening = OpenLab(self, "OpenLab", names=names, functions=steps, close_lab=close.workflow)
+        opening = OpenLab(
+            self,
+            "OpenLab",
+            names=names,
+            functions=steps,
+            close_lab=close.workflow,
+            admission=ADMITTED_AFTER_RUNS if lab.node_pools else ADMITTED_WITHIN,
+        )
         extend = ExtendLease(self, "ExtendLease", names=names, functions=steps)
         change = ChangeLab(self, "ChangeLab", names=names, functions=steps)
         experiment = RunExperiment(self, "Experiment", names=names, functions=steps)

@@ -24,12 +24,17 @@ AGAIN_AFTER = Duration.minutes(5)
 # Longer than any lease. A run ends when its lease ends.
 LONGEST = Duration.days(8)
 NEVER = "9999-12-31T23:59:59Z"
+# Admit waits while a schedule of the failsafe fires: seven and a half minutes at most.
+ADMITTED_WITHIN = Poll(2, 240)
+# And for NodePools while a run of their failsafe goes on: for half an hour, which is three of them.
+ADMITTED_AFTER_RUNS = Poll(2, 240, 10)
 
 
 class OpenLab(Construct):
     """`workflow` is the state machine `<lab>-open`.
 
-    `functions` needs leases, nodegroups, cluster and notices. `close_lab` is started after a failure.
+    `functions` needs leases, nodegroups, cluster and notices. `close_lab` is started after a failure. `admission` says
+    for how long a command waits for its decision.
     The leases function's environment names this workflow by its ARN's text, not by reference: the
     workflow depends on the function.
     """
@@ -42,11 +47,11 @@ class OpenLab(Construct):
         names: Names,
         functions: Mapping[str, lambda_.IFunction],
         close_lab: sfn.IStateMachine,
+        admission: Poll = ADMITTED_WITHIN,
     ) -> None:
         super().__init__(scope, construct_id)
         steps = WorkflowSteps(self, functions)
-        # It waits while a schedule of the failsafe fires: seven and a half minutes at most.
-        admit = steps.step("Admit", "leases", "Grant the lease, or say why not", Poll(2, 240))
+        admit = steps.step("Admit", "leases", "Grant the lease, or say why not", admission)
         arm = steps.step("ArmFailsafe", "leases", "Set the schedules that bring the pool to zero", BRIEF)
         # It also waits for a deploy of the node group, which may roll back.
         scale = steps.step("Scale", "nodegroups", "Order what the leases justify", Poll(10, 360))

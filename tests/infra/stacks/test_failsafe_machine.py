@@ -9,6 +9,8 @@ import pytest
 from lamplighter.domain.capacity.calls import MINUTES
 from lamplighter.domain.capacity.node_pool.groups import Group
 from lamplighter.domain.capacity.node_pool.off_switch import Rail
+from lamplighter.domain.schedules.failsafe import FIRES_WITHIN, RETRIED
+from lamplighter.domain.schedules.schedule import NEAREST
 from local.aws.stepfunctions.definition import parsed
 from stacks.constructs.failsafe.definition import ENDS_WITHIN
 from stacks.constructs.failsafe.ended_pool import EndedPool
@@ -262,19 +264,43 @@ def test_the_machine_of_a_pool_of_ours_locks_karpenters_role_and_the_failsafe_st
     template = ours.template("gpu-lab-controller")
     machine = template.one("AWS::StepFunctions::StateMachine", StateMachineName="gpu-lab-failsafe")
     known = json.loads("".join(part if isinstance(part, str) else "aws" for part in parts(machine)))
-    starting = [
-        policy
-        for policy in template.properties("AWS::IAM::Policy")
-        if ":stateMachine:gpu-lab-failsafe" in json.dumps(policy["PolicyDocument"])
-    ]
-
     assert known["States"]["Pool-gpu"]["Result"]["lock"]["role"] == CONTROLLER
     roles = ours.template("gpu-lab-cluster").properties("AWS::IAM::Role")
     assert CONTROLLER in [each.get("RoleName") for each in roles]
-    [starter] = starting
-    assert [template.resources[each["Ref"]]["Properties"]["RoleName"] for each in starter["Roles"]] == [
-        "gpu-lab-ap-northeast-2-failsafe"
-    ]
+    # An opening reads its runs, and nobody stops one.
+    assert about_the_machine(template) == {
+        "failsafe": {"states:StartExecution"},
+        "leases": {"states:ListExecutions", "states:DescribeExecution"},
+    }
+    opening = template.one("AWS::StepFunctions::StateMachine", StateMachineName="gpu-lab-open")
+    text = "".join(part if isinstance(part, str) else "aws" for part in parts(opening))
+    assert seconds_of_polls(json.loads(text)["States"]["Admit"]["Retry"][1]) > SHOT_AND_RUN
+
+
+SHOT_AND_RUN = (NEAREST + FIRES_WITHIN + RETRIED).total_seconds() + ENDS_WITHIN
+"""The longest that one start of the machine holds an opening up."""
+
+
+def seconds_of_polls(retry: dict[str, Any]) -> float:
+    waits = (
+        retry["IntervalSeconds"] * retry["BackoffRate"] ** tried for tried in range(retry["MaxAttempts"])
+    )
+    return sum(min(each, retry["MaxDelaySeconds"]) for each in waits)
+
+
+def about_the_machine(template: Template) -> dict[str, set[str]]:
+    """What each role may do with the machine and its runs, by the role's purpose."""
+    found: dict[str, set[str]] = {}
+    for policy in template.properties("AWS::IAM::Policy"):
+        for statement in policy["PolicyDocument"]["Statement"]:
+            resources = json.dumps(statement["Resource"])
+            if ":stateMachine:gpu-lab-failsafe" in resources or ":execution:gpu-lab-failsafe:" in resources:
+                actions = statement["Action"]
+                [role] = policy["Roles"]
+                name = template.resources[role["Ref"]]["Properties"]["RoleName"]
+                purpose = name.removeprefix("gpu-lab-ap-northeast-2-")
+                found.setdefault(purpose, set()).update([actions] if isinstance(actions, str) else actions)
+    return found
 
 
 def parts(machine: dict[str, Any]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 
 import boto3
 import pytest
@@ -11,8 +12,12 @@ from lamplighter.application.leases.granting import admitted
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.run import command_of
 from lamplighter.domain.capacity.kinds import pools_of
-from lamplighter.errors import TryLater
-from tests.unit.lab_on_moto import ROLE, LabOnMoto
+from lamplighter.domain.pool.pool import PoolState
+from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.lab.model import Lab
+from tests.unit.lab_on_moto import EIGHT, ROLE, LabOnMoto
+
+FIRED = EIGHT + timedelta(minutes=10)
 
 
 def during(lab: LabOnMoto, *inputs: str) -> LeaseServices:
@@ -48,3 +53,29 @@ def test_the_runs_that_go_on_are_read_from_step_functions() -> None:
     sfn.stop_execution(executionArn=ended["executionArn"])
 
     assert pools_of(Workflows().inputs_of_running(arn)) == ["gpu"]
+
+
+@pytest.mark.usefixtures("lab")
+def test_without_the_machine_nothing_says_that_none_of_its_runs_goes_on() -> None:
+    with pytest.raises(OutsideFailed, match="states:ListExecutions"):
+        Workflows().inputs_of_running("arn:aws:states:ap-northeast-2:123456789012:stateMachine:gone")
+
+
+@pytest.mark.parametrize(("seconds", "waits"), [(0, True), (119, True), (120, False)])
+def test_a_schedule_that_has_fired_is_waited_for_until_its_run_is_listed(
+    lab: LabOnMoto, seconds: int, *, waits: bool
+) -> None:
+    """The schedule deletes itself as soon as the run has begun. A lab of node groups waits no longer."""
+    node_pools = Lab.model_validate(
+        {"name": "lab", "cluster": {"karpenter": {}}, "pools": {"gpu": {"kind": "karpenter"}}}
+    )
+    of_groups = lab.guard_services.lease_services
+    services = replace(of_groups, capacity=replace(of_groups.capacity, lab=node_pools))
+    state, now = PoolState("gpu", failsafe_at=FIRED), FIRED + timedelta(seconds=seconds)
+
+    of_groups.let_it_fire(state, now)
+    if waits:
+        with pytest.raises(TryLater, match="fires at 20:10 UTC"):
+            services.let_it_fire(state, now)
+    else:
+        services.let_it_fire(state, now)

@@ -91,7 +91,17 @@ class StepFunctions:
             found.looks += 1
         if found is None or (found.looks == 1 and self._event_queue.now - found.begun < SEEN_AFTER):
             raise refused("ExecutionDoesNotExist", executionArn, "DescribeExecution")
-        return {"status": found.status, "name": name}
+        return {"status": found.status, "name": name, "input": found.input}
+
+    def list_executions(self, *, stateMachineArn: str, statusFilter: str) -> Json:
+        workflow = stateMachineArn.rpartition(":")[2]
+        found = [
+            run for run in self.executions.values() if (run.workflow, run.status) == (workflow, statusFilter)
+        ]
+        arn = stateMachineArn.replace(":stateMachine:", ":execution:")
+        return {
+            "executions": [{"executionArn": f"{arn}:{run.name}", "startDate": run.begun} for run in found]
+        }
 
     def stop(self, execution: Execution) -> None:
         """A person stops a run, and its present wait has no effect any more."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter.application import environment
 from lamplighter.application.capacity.services import CapacityServices
-from lamplighter.domain.capacity.evidence import NOW, Part, Seen
+from lamplighter.domain.capacity.evidence import ANY_NUMBER, NOW, Part, Seen
 from lamplighter.domain.capacity.kinds import KINDS, kind_of
 from lamplighter.errors import OutsideFailed
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
-ANY_NUMBER = 10_000
-"""Instead of a maximum that nobody can read: leases alone then say how many nodes may run."""
 
 
 def seen_anyhow(
@@ -36,4 +34,5 @@ def seen_anyhow(
         _logger.warning("the guard sees pool %s in EC2 alone: %s", pool, error)
         unread.append(str(error))
     known = environment.as_kept(capacity.lab, capacity.ledger).pools[pool]
+    # Without a maximum, leases alone say how many nodes may run.
     return replace(capacity.see(pool, {Part.INSTANCES}), maximum=known.max_nodes or ANY_NUMBER)

@@ -199,6 +199,7 @@ def _open_once(command: Command, lease_services: LeaseServices, fence: Fence) ->
     ahead = answer.lease.opens > now + SOON
     if not ahead:
         lease_services.let_it_fire(pool, now)
+        lease_services.let_it_end(command.pool)
     lease = replace(answer.lease, run=open_command(answer.lease).id if ahead else command.id).granted_at(now)
     if any(known.id == lease.id and known.granted for known in leases):
         lease_services.ledger.opened_by(command.pool, lease.id, command.id)

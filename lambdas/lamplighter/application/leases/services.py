@@ -16,12 +16,14 @@ from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.prices import known
 from lamplighter.application.capacity.services import CapacityServices, deployed
 from lamplighter.application.environment import ENVIRONMENT
+from lamplighter.domain.capacity.kinds import pools_of
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms, terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.failsafe import (
     FIRES_WITHIN,
+    LISTED_WITHIN,
     RETRIED,
     bar_instant,
     failsafe_instant,
@@ -136,12 +138,24 @@ class LeaseServices:
         if shot is None:
             return
         name, at = shot
+        # The run that a schedule started may not be listed yet, and let_it_end would not find it.
+        runs = pool.name in self.capacity.lab.node_pools
+        over = at + FIRES_WITHIN + LISTED_WITHIN if runs else at
         # A schedule that succeeded or gave up deletes itself.
-        found = self.failsafes.read(name) if now >= at else None
-        if now < at or (found is not None and found.at == at):
+        found = self.failsafes.read(name) if now >= over else None
+        if now < over or (found is not None and found.at == at):
             raise TryLater(
                 reason("lease.failsafe-fires", pool=pool.name, at=at, until=at + FIRES_WITHIN + RETRIED)
             )
+
+    def let_it_end(self, pool: str) -> None:
+        """Raises TryLater while a failsafe that has fired still runs: it ends what it finds, for minutes.
+
+        It is asked after the schedules, which start such runs. The curfew and people start some too. No run is stopped:
+        that the failsafe brings a pool to zero does not hang on this code.
+        """
+        if pool in self.off_switch_runs():
+            raise TryLater(reason("lease.failsafe-runs", pool=pool))
 
     def wanted_failsafe(self, pool: str) -> tuple[Schedule, ...]:
         """The failsafe that the pool's leases need at this moment; empty without leases."""

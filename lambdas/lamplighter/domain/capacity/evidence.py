@@ -10,6 +10,9 @@ from enum import Enum, StrEnum, auto
 
 from lamplighter.reasons.reason import Reason
 
+ANY_NUMBER = 10_000
+"""Instead of a maximum that is not there, or that nobody can read."""
+
 
 class Part(Enum):
     """A part of what can be seen of a pool. Each costs calls, so a caller names what it needs."""

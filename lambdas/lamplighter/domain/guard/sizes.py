@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from lamplighter.domain.capacity.evidence import Seen
+from lamplighter.domain.capacity.evidence import ANY_NUMBER, Seen
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts, waited_for
-from lamplighter.reasons.reason import Reason, Sentences, reason
+from lamplighter.reasons.reason import Reason, Sentences, Value, reason
 
 DEPLOY_TAKES = timedelta(minutes=10)
 """A deploy changes the capacity first and tells the guard then. A larger maximum alone starts nothing."""
@@ -30,7 +30,9 @@ def sizes(facts: PoolFacts) -> Iterator[Breach]:
         )
     elif other_maximum:
         noted = facts.last_reported(Rule.SIZES_CHANGED, GuardAction.NOTE)
-        changed = reason("guard.sizes.maximum", pool=facts.pool, maximum=seen.maximum, most=facts.max_nodes)
+        changed = reason(
+            "guard.sizes.maximum", pool=facts.pool, maximum=_shown(seen.maximum), most=facts.max_nodes
+        )
         if noted is None or facts.now - noted >= FORGOTTEN_AFTER:
             may_be_a_deploy = Sentences((changed, reason("guard.sizes.deploy")))
             yield Breach(Rule.SIZES_CHANGED, may_be_a_deploy, GuardAction.NOTE)
@@ -45,6 +47,10 @@ def _with_minimum(facts: PoolFacts, seen: Seen, *, other_maximum: bool) -> Reaso
         "guard.sizes.both",
         pool=facts.pool,
         minimum=seen.minimum,
-        maximum=seen.maximum,
+        maximum=_shown(seen.maximum),
         most=facts.max_nodes,
     )
+
+
+def _shown(maximum: int) -> Value:
+    return maximum if maximum < ANY_NUMBER else reason("guard.raised.no-limit")

@@ -14,6 +14,8 @@ from lamplighter.domain.schedules.schedule import NEAREST, Schedule
 RETRIED = timedelta(minutes=5)
 """So short that between two schedules there is time in which none may run, and a pool may open."""
 FIRES_WITHIN = timedelta(minutes=1)
+LISTED_WITHIN = timedelta(minutes=1)
+"""So long after it began, Step Functions lists a run for certain [est]: its lists are eventually consistent."""
 
 
 def failsafe_instant(leases: Iterable[Lease], now: datetime) -> datetime | None:

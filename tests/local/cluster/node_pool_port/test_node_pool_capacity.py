@@ -163,6 +163,22 @@ def test_an_opening_takes_the_failsafes_lock_off(stage: NodePoolStage) -> None:
     assert len(stage.capacity.see("gpu").alive) == 2
 
 
+def test_a_lock_that_denies_a_claim_under_a_lease_is_taken_off_by_the_next_order(
+    stage: NodePoolStage,
+) -> None:
+    """IAM's denial keeps the claim, so that as many claims are there as are ordered."""
+    stage.capacity.order("gpu", 1, stage.capacity.see("gpu"))
+    [_, _, ends, _] = stage.capacity.off_switch("gpu", stage.now(), stage.capacity.see("gpu"))
+    stage.call(ends)
+    stage.settle()
+    assert [claim.instance for claim in stage.capacity.see("gpu").claims] == [""]
+
+    stage.capacity.order("gpu", 1, stage.capacity.see("gpu"))
+    stage.settle()
+
+    assert len(stage.capacity.see("gpu").alive) == 1
+
+
 # --- what does not answer ------------------------------------------------------------------------
 
 

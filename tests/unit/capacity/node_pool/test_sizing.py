@@ -37,18 +37,36 @@ def after(node_pool: NodePool, *patches: sizing.Patch) -> NodePool:
 
 
 def test_taking_one_node_lowers_the_limit_first_and_gives_it_back_last() -> None:
-    before = after(STATIC, sizing.before_fewer(STATIC, 1))
+    before = after(STATIC, sizing.before_fewer(STATIC, sizing.fewer(STATIC, 1, 2)))
     assert (before.replicas, before.limit, sizing.maximum(before)) == (2, 1, 2)
 
-    first, last = sizing.after_fewer(STATIC, 1)
+    first, last = sizing.after_fewer(STATIC, sizing.fewer(STATIC, 1, 2))
     assert (after(before, first).replicas, after(before, first).limit) == (1, 1)
     assert after(before, first, last) == replace(STATIC, replicas=1)
 
 
 def test_a_removal_that_was_cut_off_keeps_the_maximum_and_the_next_order_gives_the_limit_back() -> None:
-    cut_off = after(STATIC, sizing.before_fewer(STATIC, 1))
+    cut_off = after(STATIC, sizing.before_fewer(STATIC, sizing.fewer(STATIC, 1, 2)))
 
     assert after(cut_off, sizing.to(cut_off, 1)) == replace(STATIC, replicas=1)
+
+
+@pytest.mark.parametrize("node_pool", [replace(STATIC, replicas=3, limit=3), replace(DYNAMIC, limit=3)])
+def test_a_removal_of_two_that_was_cut_off_after_the_first_ends_at_the_same_size(node_pool: NodePool) -> None:
+    """Of three claims one is deleted; then nobody answers, and the second try finds two that stay."""
+    cut_off = after(node_pool, sizing.before_fewer(node_pool, sizing.fewer(node_pool, 2, 3)))
+
+    size = sizing.fewer(cut_off, 1, 2)
+
+    assert size == 1
+    again = after(cut_off, sizing.before_fewer(cut_off, size), *sizing.after_fewer(cut_off, size))
+    assert (again.replicas if again.static else again.limit) == 1
+    assert sizing.maximum(again) == 3
+
+
+@pytest.mark.parametrize("node_pool", [replace(STATIC, replicas=3, limit=3), replace(DYNAMIC, limit=3)])
+def test_a_removal_leaves_room_for_what_is_still_to_start(node_pool: NodePool) -> None:
+    assert sizing.fewer(node_pool, 1, 2) == 2
 
 
 def test_a_size_that_waits_for_a_refused_start_is_asked_for_anew_and_never_below_what_is_there() -> None:

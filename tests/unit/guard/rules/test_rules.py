@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.capacity.evidence import Change, Changing, Controller
+from lamplighter.domain.capacity.evidence import ANY_NUMBER, Change, Changing, Controller
 from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
 from lamplighter.domain.capacity.node_group.seen import raised_by
 from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
@@ -202,6 +202,14 @@ def test_a_maximum_below_the_lab_s_is_put_back_too() -> None:
 
     changed = reason("guard.sizes.maximum", pool="gpu", maximum=1, most=2)
     assert breach.reason == Sentences((changed, reason("guard.sizes.deploy")))
+
+
+def test_a_maximum_that_somebody_removed_is_put_back_too() -> None:
+    [breach] = sweep(seen(pool(), maximum=ANY_NUMBER))
+
+    assert in_english(breach.reason).startswith(
+        "somebody changed the sizes of pool gpu: maximum no limit instead of 2"
+    )
 
 
 def test_a_pool_that_no_close_brings_to_zero_is_leaked_after_three_quarters_of_an_hour() -> None:

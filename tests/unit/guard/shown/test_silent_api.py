@@ -13,7 +13,8 @@ from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.proof import mark_leaked
 from lamplighter.application.guard.services import GuardServices, LabFacts
-from lamplighter.application.guard.shown import ANY_NUMBER, seen_anyhow
+from lamplighter.application.guard.shown import seen_anyhow
+from lamplighter.domain.capacity.evidence import ANY_NUMBER
 from lamplighter.domain.guard.breach import GuardAction
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.errors import OutsideFailed

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.aws.calls import THROTTLED, client, error_code, outside
 from lamplighter.domain.capacity.evidence import Instance
+from lamplighter.errors import OutsideFailed
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 CLUSTER_TAG = "eks:eks-cluster-name"
 """On the instances of Karpenter and of EKS Auto Mode."""
 AUTO_SCALING_GROUP = "aws:autoscaling:groupName"
+NOT_FOUND = "InvalidInstanceID.NotFound"
 # "User initiated (2026-11-20 12:14:18 GMT)": only here EC2 says when an instance ended.
 _ENDED = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 
@@ -71,15 +73,35 @@ class Instances:
         return next((name for name in named if name), None)
 
     def terminate(self, instances: Sequence[str]) -> None:
-        """Terminate instances that belong to no group. Instances that no longer exist are fine."""
+        """Terminate instances that belong to no group. Instances that no longer exist are fine.
+
+        One that EC2 does not know or will not end makes the whole call fail, and the others of it go on running
+        (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_TerminateInstances.html): then each has a call of
+        its own. Raises the last error after the last call.
+        """
         if not instances:
             return
         with outside("ec2:TerminateInstances", ", ".join(instances)):
             try:
                 self._ec2.terminate_instances(InstanceIds=list(instances))
             except self._ec2.exceptions.ClientError as error:
-                if error_code(error) != "InvalidInstanceID.NotFound":
+                alone = len(instances) == 1
+                if error_code(error) in THROTTLED or (alone and error_code(error) != NOT_FOUND):
                     raise
+            else:
+                return
+        if not alone:
+            self._terminate_each(instances)
+
+    def _terminate_each(self, instances: Sequence[str]) -> None:
+        failed: OutsideFailed | None = None
+        for instance in instances:
+            try:
+                self.terminate([instance])
+            except OutsideFailed as error:
+                failed = error
+        if failed is not None:
+            raise failed
 
 
 def described(ec2: "EC2Client", tags: Mapping[str, str]) -> "Iterator[InstanceTypeDef]":

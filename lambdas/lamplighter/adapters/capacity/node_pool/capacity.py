@@ -111,7 +111,7 @@ class NodePoolCapacity:
     ) -> str | None:
         """Write the size. What a living controller was refused before, it tries anew."""
         staying = neutral.staying(seen.claims)
-        if maximum is None and seen.ordered == size and not _unfinished(seen, size, len(staying)):
+        if maximum is None and seen.ordered == size and not _unfinished(seen, size, staying):
             return None
         node_pool = self.node_pools.read(self._name(pool))
         if node_pool is None:
@@ -135,11 +135,12 @@ class NodePoolCapacity:
             self.instances.terminate(instances)
             return
         # Read anew: a second try takes none twice.
-        claims = [claim for claim in self.claims.of(self._name(pool)) if claim.instance in instances]
+        every = self.claims.of(self._name(pool))
+        claims = [claim for claim in every if claim.instance in instances]
         node_pool = self.node_pools.read(self._name(pool))
         match why:
             case Removal.FEWER if node_pool is not None:
-                self._fewer(node_pool, neutral.staying(claims))
+                self._fewer(node_pool, neutral.staying(claims), len(neutral.staying(every)))
             case Removal.REPLACED if node_pool is not None:
                 self._end(neutral.staying(claims))
             case Removal.STRAY:
@@ -183,7 +184,9 @@ class NodePoolCapacity:
             claims = self.claims.of(self._name(pool))
         seen = replace(seen, claims=claims)
         if Part.SIZE in parts or Part.MAKE in parts:
-            seen = neutral.with_sizes(seen, node_pool, claims, self._lab.pools[pool].max_nodes)
+            theirs = self._lab.pools[pool].existing is not None
+            most = self._lab.pools[pool].max_nodes if theirs else None
+            seen = neutral.with_sizes(seen, node_pool, claims, most)
         if Part.MEMBERS in parts:
             seen = replace(seen, controller=neutral.controller(seen, node_pool, claims, self._server_now()))
         if Part.MAKE in parts and node_pool is not None:
@@ -230,14 +233,14 @@ class NodePoolCapacity:
         if role is not None:
             Lock(role).remove(self._lab.node_pool_name(pool))
 
-    def _fewer(self, node_pool: "NodePool", claims: Sequence[Claim]) -> None:
+    def _fewer(self, node_pool: "NodePool", claims: Sequence[Claim], of: int) -> None:
         """Limit, claims, size, in this order: so these very nodes go, and none comes in their place."""
         if not claims:
             return
-        taken = len(claims)
-        self.node_pools.write(node_pool.name, [sizing.before_fewer(node_pool, taken)])
+        size = sizing.fewer(node_pool, len(claims), of)
+        self.node_pools.write(node_pool.name, [sizing.before_fewer(node_pool, size)])
         self._end(claims)
-        self.node_pools.write(node_pool.name, sizing.after_fewer(node_pool, taken))
+        self.node_pools.write(node_pool.name, sizing.after_fewer(node_pool, size))
 
     def _end(self, claims: Sequence[Claim]) -> None:
         """Delete claims. One without a grace gets one, or a pod could hold its node for ever."""
@@ -265,9 +268,14 @@ class NodePoolCapacity:
             delete_by_instance(self.kubernetes, alone)
 
 
-def _unfinished(seen: Seen, size: int, staying: int) -> bool:
-    """Whether claims are missing, or stay although none is wanted: a dead controller ends none of them."""
-    return seen.exists and (staying < size or (size == 0 and staying > 0))
+def _unfinished(seen: Seen, size: int, staying: Sequence[Claim]) -> bool:
+    """Whether claims are missing, or IAM denies one, or some stay although none is wanted.
+
+    A dead controller ends none of them. A lock may be what denies one: IAM's denial keeps the claim.
+    """
+    if not seen.exists:
+        return False
+    return len(staying) < size or (len(staying) > 0 if size == 0 else bool(neutral.denied(staying)))
 
 
 def _by_claims(found: Sequence[Instance], claims: Sequence[Claim], name: str) -> tuple[Instance, ...]:

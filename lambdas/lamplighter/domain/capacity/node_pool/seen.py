@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from lamplighter.domain.capacity.evidence import (
+    ANY_NUMBER,
     ENDS_WITHIN,
     Activity,
     Change,
@@ -21,9 +22,17 @@ from lamplighter.domain.capacity.node_pool.evidence import NodePool
 from lamplighter.domain.capacity.node_pool.probe import TYPE
 from lamplighter.reasons.reason import Reason, reason
 
+DENIED = "Unauthorized"
+"""Karpenter's reason for a launch that the role's policies deny."""
 
-def with_sizes(seen: Seen, node_pool: NodePool | None, claims: tuple[Claim, ...], most: int) -> Seen:
-    """With its size and bounds. `most` is the lab's maximum, for a NodePool without a limit of its own."""
+
+def with_sizes(
+    seen: Seen, node_pool: NodePool | None, claims: tuple[Claim, ...], most: int | None = None
+) -> Seen:
+    """With its size and bounds. `most` is the lab's maximum for a NodePool of somebody else that has no limit.
+
+    One of the lab's has its limit from the lab: none at all is then a maximum that somebody removed.
+    """
     if node_pool is None:
         return replace(seen, exists=False, ordered=0, minimum=0, maximum=0, change=None, health=())
     return replace(
@@ -31,12 +40,19 @@ def with_sizes(seen: Seen, node_pool: NodePool | None, claims: tuple[Claim, ...]
         exists=True,
         ordered=sizing.ordered(node_pool, len(staying(claims))),
         minimum=0,
-        maximum=sizing.maximum(node_pool) or most,
+        maximum=_maximum(node_pool, most),
         change=Change(Changing.DELETING) if node_pool.leaving else None,
         health=node_pool.issues,
         on_demand=not node_pool.static,
         raised_by=raised_by(node_pool),
     )
+
+
+def _maximum(node_pool: NodePool, most: int | None) -> int:
+    found = sizing.maximum(node_pool)
+    if most is None:
+        return ANY_NUMBER if found is None else found
+    return found or most
 
 
 def controller(
@@ -57,6 +73,11 @@ def staying(claims: Iterable[Claim]) -> tuple[Claim, ...]:
 def launched(claims: Iterable[Claim]) -> tuple[Claim, ...]:
     """The claims for which an instance was launched."""
     return tuple(claim for claim in claims if claim.instance)
+
+
+def denied(claims: Iterable[Claim]) -> tuple[Claim, ...]:
+    """The claims whose launch IAM denies. Karpenter keeps such a claim, and tries again for as long as it is there."""
+    return tuple(claim for claim in claims if claim.trouble is not None and claim.trouble.code == DENIED)
 
 
 def member(claim: Claim, now: datetime) -> Member:

@@ -62,26 +62,33 @@ def anew(node_pool: NodePool, size: int, claims: int, now: datetime) -> tuple[Pa
     return _patch(replicas=claims), to(node_pool, size)
 
 
-def before_fewer(node_pool: NodePool, taken: int) -> Patch:
+def fewer(node_pool: NodePool, taken: int, of: int) -> int:
+    """The size without `taken` chosen claims `of` those that stay.
+
+    A removal that was cut off after some of its claims left the size of a static NodePool as it was, and the limit of a
+    dynamic one as it shall be: then the claims tell how many are left.
+    """
+    size = node_pool.replicas if node_pool.replicas is not None else node_pool.limit or 0
+    less, left = max(0, size - taken), of - taken
+    if not node_pool.static:
+        return max(less, min(size, left))
+    return less if node_pool.kept_limit is None else min(less, left)
+
+
+def before_fewer(node_pool: NodePool, size: int) -> Patch:
     """Before chosen claims are deleted: no room for others in their place."""
-    size = _less(node_pool, taken)
     if not node_pool.static:
         return to(node_pool, size)
     kept = node_pool.limit if node_pool.kept_limit is None else node_pool.kept_limit
     return _patch(limit=size, annotations={KEPT: str(kept or 0)})
 
 
-def after_fewer(node_pool: NodePool, taken: int) -> tuple[Patch, ...]:
+def after_fewer(node_pool: NodePool, size: int) -> tuple[Patch, ...]:
     """After chosen claims are deleted: the size without them, and then the limit of before."""
     if not node_pool.static:
         return ()
     kept = node_pool.limit if node_pool.kept_limit is None else node_pool.kept_limit or None
-    return _patch(replicas=_less(node_pool, taken)), _patch(limit=kept, annotations={KEPT: None})
-
-
-def _less(node_pool: NodePool, taken: int) -> int:
-    size = node_pool.replicas if node_pool.replicas is not None else node_pool.limit
-    return max(0, (size or 0) - taken)
+    return _patch(replicas=size), _patch(limit=kept, annotations={KEPT: None})
 
 
 _KEEP = -1
