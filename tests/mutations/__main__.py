@@ -23,9 +23,9 @@ HEAD = """\
 # What the laws' test sees when a mechanism is gone
 
 Each line is a breakage made by hand in one file (tests/mutations/breakages.py). Histories were played in the broken
-product (tests/properties/laws/test_laws.py; for law 10 tests/mutations/experiments.py, for the launch bar the fake of
-tests/world/capacity) until its law was found
-broken; the number says how many it took. Made by `make mutations`.
+product (tests/properties/laws/test_laws.py; for law 10 tests/mutations/experiments.py, for the launch bar also the
+fake of tests/world/capacity, for NodePools tests/properties/laws/test_node_pools.py) until its law was found broken;
+the number says how many it took. Made by `make mutations`.
 
 What decides outside of histories is not in the table: alarms, node roles, the bounds of a calendar, how an installer
 is verified and how a text of AWS is read. tests/infra and tests/unit hold it.
@@ -64,7 +64,7 @@ def seen(breakage: Breakage) -> tuple[int, str]:
     with TemporaryDirectory() as made:
         folder = Path(made)
         broken_copy(breakage, folder)
-        kind = ("fake",) if breakage.fake else ()
+        kind = (breakage.histories,) if breakage.histories else ()
         found = _hunt(folder, str(breakage.law), *kind)
     histories, what = int(found["histories"]), found["broken"]
     if what and histories and _hunt(ROOT, str(breakage.law), *kind, str(histories))["broken"]:
