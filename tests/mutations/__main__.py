@@ -39,6 +39,10 @@ Mechanisms that stand twice are not in the table either; with one of them gone n
 - A size that somebody set at the Auto Scaling group is lowered there at once, and by EKS once EKS has taken it over.
 - What an Auto Scaling group lists speaks against zero, and so does the instance in EC2. tests/unit/capacity has the
   member alone.
+- Against zero of a NodePool speak its instances, their claims and their nodes. tests/unit/capacity has each alone.
+- The failsafe's lock and a shut launch bar each keep a living Karpenter from replacing what the failsafe ends.
+- With a dead Karpenter the guard ends instances as the failsafe does. tests/properties/laws/test_node_pools.py has the
+  failsafe alone.
 - An experiment that its own workflow does not undo is undone by its schedules, by the guard and by the close of its
   lease. So one that begins too late, that is changed after it was undone, or that keeps its schedules as its lease is
   shortened, is undone in time all the same.

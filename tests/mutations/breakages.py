@@ -257,14 +257,6 @@ BREAKAGES = (
         histories="node-pools",
     ),
     Breakage(
-        7,
-        "of a NodePool instances do not speak against zero",
-        f"{DOMAIN}/capacity/node_pool/kind.py",
-        "            instances=tuple(instance.id for instance in seen.existing),\n",
-        "            instances=(),\n",
-        histories="node-pools",
-    ),
-    Breakage(
         4,
         "nobody keeps when the nodes of a NodePool ran",
         f"{APPLICATION}/guard/facts.py",
