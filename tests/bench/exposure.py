@@ -15,8 +15,7 @@ from functools import partial
 from local.aws.functions.durations import ANSWER_SECONDS, INIT_SECONDS
 from tests.bench.figure import Measurement, seconds_of
 from tests.world.history import FUNCTIONS, History, Play, Step, history, play
-from tests.world.labs import GROUPS
-from tests.world.labs import LAB, START
+from tests.world.labs import GROUPS, LAB, START
 from tests.world.world import World
 
 HISTORIES = int(os.environ.get("LAMPLIGHTER_HISTORIES", "10000"))

@@ -23,9 +23,9 @@ HEAD = """\
 # What the laws' test sees when a mechanism is gone
 
 Each line is a breakage made by hand in one file (tests/mutations/breakages.py). Histories were played in the broken
-product (tests/properties/laws/test_laws.py; for law 10 tests/mutations/experiments.py, for the launch bar the fake of
-tests/world/capacity) until its law was found
-broken; the number says how many it took. Made by `make mutations`.
+product (tests/properties/laws/test_laws.py; for law 10 tests/mutations/experiments.py, for the launch bar also the
+fake of tests/world/capacity, for NodePools tests/properties/laws/test_node_pools.py) until its law was found broken;
+the number says how many it took. Made by `make mutations`.
 
 What decides outside of histories is not in the table: alarms, node roles, the bounds of a calendar, how an installer
 is verified and how a text of AWS is read. tests/infra and tests/unit hold it.
@@ -39,6 +39,10 @@ Mechanisms that stand twice are not in the table either; with one of them gone n
 - A size that somebody set at the Auto Scaling group is lowered there at once, and by EKS once EKS has taken it over.
 - What an Auto Scaling group lists speaks against zero, and so does the instance in EC2. tests/unit/capacity has the
   member alone.
+- Against zero of a NodePool speak its instances, their claims and their nodes. tests/unit/capacity has each alone.
+- The failsafe's lock and a shut launch bar each keep a living Karpenter from replacing what the failsafe ends.
+- With a dead Karpenter the guard ends instances as the failsafe does. tests/properties/laws/test_node_pools.py has the
+  failsafe alone.
 - An experiment that its own workflow does not undo is undone by its schedules, by the guard and by the close of its
   lease. So one that begins too late, that is changed after it was undone, or that keeps its schedules as its lease is
   shortened, is undone in time all the same.
@@ -64,7 +68,7 @@ def seen(breakage: Breakage) -> tuple[int, str]:
     with TemporaryDirectory() as made:
         folder = Path(made)
         broken_copy(breakage, folder)
-        kind = ("fake",) if breakage.fake else ()
+        kind = (breakage.histories,) if breakage.histories else ()
         found = _hunt(folder, str(breakage.law), *kind)
     histories, what = int(found["histories"]), found["broken"]
     if what and histories and _hunt(ROOT, str(breakage.law), *kind, str(histories))["broken"]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 APPLICATION, DOMAIN = "lambdas/lamplighter/application", "lambdas/lamplighter/domain"
 NODE_GROUPS = "lambdas/lamplighter/adapters/capacity/node_group"
+NODE_POOLS = "lambdas/lamplighter/adapters/capacity/node_pool"
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,8 @@ class Breakage:
     instead: str
     more: tuple[tuple[str, str, str], ...] = ()
     """Where the same mechanism stands again: file, text, what takes its place."""
-    fake: bool = False
-    """Whether the histories are those of the fake: only it has a launch bar."""
+    histories: str = ""
+    """`fake` for those with the fake in the place of node groups, `node-pools` for those of NodePools."""
 
 
 NO_BAR_IS_JUDGED = (f"{DOMAIN}/guard/guard.py", "    launch_bar,\n    curfew,", "    curfew,")
@@ -196,7 +197,7 @@ BREAKAGES = (
         "            self.move_bar(pool, bar_instant(first, now))\n",
         "            pass\n",
         more=(NO_BAR_IS_JUDGED,),
-        fake=True,
+        histories="fake",
     ),
     Breakage(
         1,
@@ -205,7 +206,63 @@ BREAKAGES = (
         "self.move_bar(pool, bar_instant(first, now))",
         "self.move_bar(pool, now.replace(year=now.year + 1))",
         more=(NO_BAR_IS_JUDGED,),
-        fake=True,
+        histories="fake",
+    ),
+    Breakage(
+        1,
+        "the launch bar of a NodePool is never shut",
+        f"{NODE_POOLS}/capacity.py",
+        "shut = until <= now and (standing is None or standing <= now)",
+        "shut = until <= now",
+        histories="node-pools",
+    ),
+    Breakage(
+        1,
+        "a NodePool is never ordered to zero",
+        f"{NODE_POOLS}/capacity.py",
+        "            self.node_pools.write(node_pool.name, [sizing.to(node_pool, size, maximum)])\n",
+        "            self.node_pools.write(node_pool.name, [sizing.to(node_pool, size or 1, maximum)])\n",
+        histories="node-pools",
+    ),
+    Breakage(
+        2,
+        "no rail of a NodePool's failsafe goes past Kubernetes",
+        f"{DOMAIN}/capacity/node_pool/off_switch.py",
+        "past = Rail.EC2 if kind == KARPENTER.code else Rail.LOCK",
+        "past = Rail.KUBERNETES",
+        histories="node-pools",
+    ),
+    Breakage(
+        2,
+        "the failsafe's machine orders one node instead of none",
+        "stacks/constructs/failsafe/kubernetes_rail.py",
+        '"spec": {"replicas": 0},',
+        '"spec": {"replicas": 1},',
+        histories="node-pools",
+    ),
+    Breakage(
+        5,
+        "an opening leaves the failsafe's lock on",
+        f"{NODE_POOLS}/capacity.py",
+        "            self._unlock(pool)\n",
+        "            pass\n",
+        histories="node-pools",
+    ),
+    Breakage(
+        5,
+        "of a NodePool the oldest claims go, whoever was chosen",
+        f"{NODE_POOLS}/capacity.py",
+        "claims = [claim for claim in self.claims.of(self._name(pool)) if claim.instance in instances]",
+        "claims = list(self.claims.of(self._name(pool)))[: len(instances)]",
+        histories="node-pools",
+    ),
+    Breakage(
+        4,
+        "nobody keeps when the nodes of a NodePool ran",
+        f"{APPLICATION}/guard/facts.py",
+        "    note_lives(capacity, pool, seen, capacity.now())\n",
+        "",
+        histories="node-pools",
     ),
     Breakage(
         3,

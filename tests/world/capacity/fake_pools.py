@@ -198,6 +198,10 @@ class FakePools:
     def size_step(self, pool: str) -> None:
         """A deploy writes no size."""
 
+    def locked(self, pool: str) -> bool:
+        """Its failsafe denies nothing."""
+        return False
+
     def anew(self, pool: str) -> bool:
         return False
 

@@ -101,7 +101,8 @@ class Karpenter:
 
     def __post_init__(self) -> None:
         self.objects.sized = lambda name: self._look_at(name, self.chance.uniform(0.01, 0.2))
-        self.objects.deleted = self._is_deleted
+        self.objects.leaves = self._leaves
+        self.objects.deleted = lambda claim: self._after(0.05, lambda: self._begins_to_end(claim))
 
     # --- whether it runs -------------------------------------------------------------------------------
 
@@ -261,10 +262,9 @@ class Karpenter:
 
     # --- how it ends -----------------------------------------------------------------------------------
 
-    def _is_deleted(self, claim: Claim) -> None:
-        if claim.machine is not None:
+    def _leaves(self, claim: Claim) -> None:
+        if claim.machine is not None and claim.machine.alive:
             self.heard.retired(claim.pool, claim.machine)
-        self._after(0.05, lambda: self._begins_to_end(claim))
 
     def _begins_to_end(self, claim: Claim) -> None:
         assert claim.deleted is not None

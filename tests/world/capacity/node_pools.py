@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from lamplighter.domain.capacity.node_pool import launch_bar, off_switch
+from lamplighter.domain.capacity.node_pool import launch_bar, lock, off_switch
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, CLUSTER_TAG, KARPENTER
 from lamplighter.domain.capacity.node_pool.roles import launching_role
 from stacks.constructs.pool.node_pool.manifest import node_pool
@@ -96,6 +96,11 @@ class NodePools:
         """The step reads the NodePool."""
         names = {"Cluster": self._lab.cluster_name, "NodePool": self._name(pool)}
         return SizeStep("NodePoolSize", "Replicas", names)
+
+    def locked(self, pool: str) -> bool:
+        """By the lock's own name, on the role that launches."""
+        of = self.karpenter.followed[self._name(pool)]
+        return (of.role or "", lock.policy_name(of.name)) in self.roles.policies
 
     def anew(self, pool: str) -> bool:
         """Only a change of `replicas` cuts its wait after a refused claim short."""

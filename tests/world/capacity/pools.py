@@ -61,6 +61,9 @@ class Pools:
     def size_step(self, pool: str) -> SizeStep | None:
         return self._of(pool).size_step(pool)
 
+    def locked(self, pool: str) -> bool:
+        return self._of(pool).locked(pool)
+
     def anew(self, pool: str) -> bool:
         return self._of(pool).anew(pool)
 

@@ -98,6 +98,9 @@ class Supply(Protocol):
     def size_step(self, pool: str) -> SizeStep | None:
         """How a deploy asks our code which size it is to write; None where it writes none."""
 
+    def locked(self, pool: str) -> bool:
+        """Whether the failsafe's lock denies the pool's launches, or will in a moment."""
+
     def anew(self, pool: str) -> bool:
         """Whether a smaller size, that no machine leaves for, only has the controller try anew."""
 

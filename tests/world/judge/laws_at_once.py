@@ -98,6 +98,12 @@ class LawsAtOnce(LawsOfMoney):
                 self._break(2, f"{fault}, for longer than a sweep")
                 self._faulty[pool] = now
 
+    def _unlocked(self, pool: str) -> None:
+        """The lock that a failsafe left on keeps no lease from its nodes: an opening takes it off before it orders."""
+        current = self.world.functions.current
+        if current is not None and current.verb == "open" and self.world.supply.locked(pool):
+            self._break(5, f"the failsafe's lock keeps the leases of {pool} from their nodes")
+
     # --- as it happens ---------------------------------------------------------------------------------
 
     def _ordered(self, pool: str, before: int, after: int) -> None:
@@ -115,6 +121,7 @@ class LawsAtOnce(LawsOfMoney):
         if after > before and not self._gives_back(order):
             self._armed_before(order)
             self._opens(order)
+            self._unlocked(pool)
         if any(end is None for _, end in self.ill.get(pool, [])):
             return
         if (

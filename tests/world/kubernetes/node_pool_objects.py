@@ -112,6 +112,8 @@ class NodePoolObjects:
         """Called after a NodePool was written."""
         self.ordered: Callable[[str, int, int], None] = lambda _node_pool, _before, _after: None
         """Called with its size before and after."""
+        self.leaves: Callable[[Claim], None] = lambda _claim: None
+        """Called before somebody deletes a claim."""
         self.deleted: Callable[[Claim], None] = lambda _claim: None
         """Called when somebody deletes a claim."""
         self.node_deleted: Callable[[str], None] = lambda _node: None
@@ -148,6 +150,7 @@ class NodePoolObjects:
     def delete(self, claim: Claim) -> None:
         """Somebody deletes a claim; it stays until its controller has ended its node."""
         if claim.deleted is None and self.claims.get(claim.name) is claim:
+            self.leaves(claim)
             claim.deleted = self._queue.now
             self.deleted(claim)
 
