@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 
-
 def seen_anyhow(
     capacity: CapacityServices, pool: str, unread: list[str], parts: Collection[Part] = NOW
 ) -> Seen:

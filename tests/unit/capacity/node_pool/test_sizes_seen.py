@@ -9,8 +9,8 @@ from lamplighter.domain.capacity.node_pool.seen import with_sizes
 CLASS = NodeClass("karpenter.k8s.aws", "EC2NodeClass", "lab-gpu")
 
 
-def maximum(limit: int | None, most: int | None = None, **more: int) -> int:
-    node_pool = NodePool("lab-gpu", CLASS, replicas=0, limit=limit, **more)
+def maximum(limit: int | None, most: int | None = None, kept_limit: int | None = None) -> int:
+    node_pool = NodePool("lab-gpu", CLASS, replicas=0, limit=limit, kept_limit=kept_limit)
     return with_sizes(Seen("karpenter"), node_pool, (), most).maximum
 
 
