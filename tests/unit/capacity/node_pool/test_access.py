@@ -47,7 +47,7 @@ def test_of_a_karpenter_that_the_lab_installs_one_deployment_is_seen() -> None:
 
 
 @pytest.mark.parametrize(("group", "seen"), [(Group.CONTROLLER, ["deployments"]), (Group.DOCTOR, [])])
-def test_an_existing_one_may_have_any_name(group: str, seen: list[str]) -> None:
+def test_an_existing_one_may_have_any_name(group: Group, seen: list[str]) -> None:
     assert [(space, *rule["resources"]) for space, rule in rights(group, existing=True)] == [
         (None, each) for each in seen
     ]
