@@ -9,8 +9,8 @@ from lamplighter.domain.capacity.node_pool.seen import with_sizes
 CLASS = NodeClass("karpenter.k8s.aws", "EC2NodeClass", "lab-gpu")
 
 
-def maximum(limit: int | None, most: int | None = None, kept_limit: int | None = None) -> int:
-    node_pool = NodePool("lab-gpu", CLASS, replicas=0, limit=limit, kept_limit=kept_limit)
+def maximum(limit: int | None, most: int | None = None, kept: int | None = None) -> int:
+    node_pool = NodePool("lab-gpu", CLASS, replicas=0, limit=limit, kept_limit=kept)
     return with_sizes(Seen("karpenter"), node_pool, (), most).maximum
 
 
@@ -20,7 +20,7 @@ def test_the_limit_of_the_labs_own_node_pool_is_seen_as_it_is(limit: int | None,
 
 
 def test_a_removal_that_goes_on_hides_no_limit() -> None:
-    assert maximum(1, kept_limit=2) == 2
+    assert maximum(1, kept=2) == 2
 
 
 @pytest.mark.parametrize("limit", [None, 0])
