@@ -247,12 +247,12 @@ def test_where_the_api_server_does_not_answer_the_first_rail_ends_the_instances_
 ) -> None:
     """Karpenter lives, and would start the node anew: the bar is shut, and the lock is on."""
     armed = without_functions[0].closes + KUBERNETES
-    running = third.instances()
+    [running] = third.instances()
 
     with third.unreachable_api_server():
         with third.quick():
             third.pass_until(armed - timedelta(minutes=1))
-        assert third.instances() == running
+        assert third.instances() == [running]
         third.await_("EC2 has nothing", lambda: not third.instances(), timedelta(minutes=1) + RAIL)
 
     assert (third.replicas(), third.locked()) == (1, True)
@@ -264,13 +264,13 @@ def test_with_karpenter_gone_as_well_the_rail_past_kubernetes_ends_the_instances
     other: FaultyDay, without_functions: tuple[Lease, Lease]
 ) -> None:
     past_kubernetes = without_functions[1].closes + PAST_KUBERNETES
-    running = other.instances()
+    [running] = other.instances()
     other.karpenter_pods(0)
 
     with other.quick():
         other.pass_until(past_kubernetes - timedelta(minutes=1))
         # The first rail has ordered it, and nobody follows.
-        assert (other.instances(), other.replicas(), other.locked()) == (running, 0, False)
+        assert (other.instances(), other.replicas(), other.locked()) == ([running], 0, False)
         other.pass_until(past_kubernetes + RAIL)
 
     assert (other.instances(), other.locked()) == ([], True)
