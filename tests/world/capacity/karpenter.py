@@ -98,6 +98,8 @@ class Karpenter:
     _cold: datetime | None = None
     """Until then its caches are empty, after a start."""
     _collecting: bool = False
+    _lost: list[Machine] = field(default_factory=list)
+    """Instances of which it never heard."""
 
     def __post_init__(self) -> None:
         self.objects.sized = lambda name: self._look_at(name, self.chance.uniform(0.01, 0.2))
@@ -207,11 +209,12 @@ class Karpenter:
             self._fails(claim, "InsufficientCapacityError", said)
             self.heard.event()
             return
-        machine = self._start(of)
         if self.health.forgets:
-            self._after(1.0, lambda: self._launch(of, claim))
-            self._collect_soon()
+            self._lose(of)
+            claim.tries += 1
+            self._after(min(2.0**claim.tries, LONGEST_RETRY), lambda: self._launch(of, claim))
             return
+        machine = self._start(of)
         claim.machine, claim.trouble = machine, None
         claim.stages["Launched"] = now
         self._after(
@@ -227,6 +230,16 @@ class Karpenter:
         if not self.health.joins:
             machine.joins_after = NEVER
         return machine
+
+    def _lose(self, of: Followed) -> None:
+        """EC2 starts an instance that no claim ever has: it belongs to no lease, and Karpenter ends it later."""
+        machine = self.machines.stray(of.pool, of.name)
+        machine.tags, machine.managed = dict(of.tags), of.managed
+        machine.joins_after = NEVER
+        self._lost.append(machine)
+        if not self._collecting:
+            self._collecting = True
+            self._after(COLLECTS, self._collect)
 
     def _fails(self, claim: Claim, reason: str, said: str) -> None:
         """A launch that nothing comes of: an event, and the claim goes."""
@@ -326,25 +339,13 @@ class Karpenter:
 
     # --- instances without a claim ---------------------------------------------------------------------
 
-    def _collect_soon(self) -> None:
-        """Karpenter looks every two minutes for instances with its tags that no claim has."""
-        if not self._collecting:
-            self._collecting = True
-            self._after(COLLECTS, self._collect)
-
     def _collect(self) -> None:
+        """Every two minutes Karpenter looks for instances with its tags that no claim has."""
         self._collecting = False
-        claimed = {claim.machine.id for claim in self.objects.claims.values() if claim.machine}
-        lost = [
-            machine
-            for machine in self.machines.machines.values()
-            if machine.alive
-            and not machine.stray
-            and machine.group in self.followed
-            and machine.id not in claimed
-        ]
+        lost, self._lost = self._lost, []
         for machine in lost:
-            self.machines.shut_down(machine)
+            if machine.alive:
+                self.machines.shut_down(machine)
 
     def _claim_of(self, machine: Machine) -> Claim | None:
         return next((claim for claim in self.objects.claims.values() if claim.machine is machine), None)
