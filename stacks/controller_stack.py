@@ -95,6 +95,7 @@ class ControllerStack(Stack):
             functions=steps,
             close_lab=close.workflow,
             admission=ADMITTED_AFTER_RUNS if lab.node_pools else ADMITTED_WITHIN,
+            adopts_node_pools=any(lab.pools[pool].existing for pool in lab.node_pools),
         )
         extend = ExtendLease(self, "ExtendLease", names=names, functions=steps)
         change = ChangeLab(self, "ChangeLab", names=names, functions=steps)

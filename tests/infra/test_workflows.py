@@ -159,6 +159,20 @@ def test_a_shortage_goes_round_again_behind_an_armed_failsafe() -> None:
     assert (states["WaitForCapacity"]["Seconds"], states["WaitForCapacity"]["Next"]) == (300, "HandOn")
 
 
+def test_a_node_pool_that_has_no_node_yet_goes_round_without_a_release() -> None:
+    choices = definitions(adopts_node_pools=True)["open"]["States"]["IsNodeMissing"]["Choices"]
+
+    def after_the_notice(**awaited: object) -> str | None:
+        data = {"results": {"AwaitNodes": {"shortage": None, "instances": [], **awaited}}}
+        return next((rule["Next"] for rule in choices if holds(rule, data, {})), None)
+
+    assert after_the_notice(with_pods="no node yet") == "WaitForCapacity"
+    # What came is proven, and then the run is over.
+    assert after_the_notice(with_pods="more come", instances=[{"id": "i-1"}]) is None
+    assert after_the_notice() is None
+    assert choices[1:] == definitions()["open"]["States"]["IsNodeMissing"]["Choices"]
+
+
 def test_a_run_that_is_handed_on_ends_and_whatever_keeps_it_from_that_lets_it_go_on() -> None:
     states = workflows()["open"]["States"]
     assert states["HandOn"]["Next"] == "IsHandedOn"

@@ -20,7 +20,9 @@ REGION, ACCOUNT = "ap-northeast-2", "123456789012"
 
 
 @cache
-def definitions(close_lab: str = "close-lab") -> dict[str, dict[str, Any]]:
+def definitions(
+    close_lab: str = "close-lab", *, adopts_node_pools: bool = False
+) -> dict[str, dict[str, Any]]:
     """By workflow (open, close, extend, change, experiment); what refers to CloseLab reads `close_lab`."""
     stack = cdk.Stack(cdk.App(), "Test", env={"region": REGION})
     functions = {
@@ -31,7 +33,14 @@ def definitions(close_lab: str = "close-lab") -> dict[str, dict[str, Any]]:
     }
     names = Names(lab="gpu-lab", region=REGION, cluster="gpu-lab")
     close = CloseLab(stack, "Close", names=names, functions=functions)
-    OpenLab(stack, "Open", names=names, functions=functions, close_lab=close.workflow)
+    OpenLab(
+        stack,
+        "Open",
+        names=names,
+        functions=functions,
+        close_lab=close.workflow,
+        adopts_node_pools=adopts_node_pools,
+    )
     ExtendLease(stack, "Extend", names=names, functions=functions)
     ChangeLab(stack, "Change", names=names, functions=functions)
     RunExperiment(stack, "Experiment", names=names, functions=functions)

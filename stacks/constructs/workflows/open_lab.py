@@ -4,8 +4,9 @@ States before Admit and Validate start workers of functions that are needed soon
 
 A failure of ours closes the lease. A shortage outside degrades it: the nodes that came are opened, and the missing
 ones are no longer ordered or held for. The run repeats from ArmFailsafe every five minutes until all nodes are there
-or the lease ends. A run with a long history hands its lease on to a new run. Late or unproven GPUs are diagnosed
-before the announcement. Nodes with failed GPUs are kept, closed or replaced once, as the lab says.
+or the lease ends, and while pods have brought no node of a dynamic NodePool. A run with a long history hands its lease
+on to a new run. Late or unproven GPUs are diagnosed before the announcement. Nodes with failed GPUs are kept, closed or
+replaced once, as the lab says.
 """
 
 from collections.abc import Mapping
@@ -34,7 +35,7 @@ class OpenLab(Construct):
     """`workflow` is the state machine `<lab>-open`.
 
     `functions` needs leases, nodegroups, cluster and notices. `close_lab` is started after a failure. `admission` says
-    for how long a command waits for its decision.
+    for how long a command waits for its decision. `adopts_node_pools`: pods may bring the nodes of a pool.
     The leases function's environment names this workflow by its ARN's text, not by reference: the
     workflow depends on the function.
     """
@@ -48,8 +49,10 @@ class OpenLab(Construct):
         functions: Mapping[str, lambda_.IFunction],
         close_lab: sfn.IStateMachine,
         admission: Poll = ADMITTED_WITHIN,
+        adopts_node_pools: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
+        self._adopts_node_pools = adopts_node_pools
         steps = WorkflowSteps(self, functions)
         admit = steps.step("Admit", "leases", "Grant the lease, or say why not", admission)
         arm = steps.step("ArmFailsafe", "leases", "Set the schedules that bring the pool to zero", BRIEF)
@@ -192,9 +195,13 @@ class OpenLab(Construct):
         release.next(wait)
         wait.next(again)
         shortage, is_late = "$.results.AwaitNodes.shortage", "$.results.AwaitGpus.late"
+        comment = "What was only late is waited for, and proven too"
+        choice = sfn.Choice(self, "IsNodeMissing", comment=comment)
+        if self._adopts_node_pools:
+            # Nothing is missing, so nothing is released.
+            choice.when(_no_node_yet(), wait)
         return (
-            sfn.Choice(self, "IsNodeMissing", comment="What was only late is waited for, and proven too")
-            .when(_follows("close"), failed)
+            choice.when(_follows("close"), failed)
             .when(
                 sfn.Condition.and_(
                     sfn.Condition.is_present(is_late), sfn.Condition.boolean_equals(is_late, True)
@@ -250,6 +257,16 @@ class OpenLab(Construct):
             )
         )
         return close
+
+
+def _no_node_yet() -> sfn.Condition:
+    """Pods bring the nodes, and none has brought one."""
+    with_pods = "$.results.AwaitNodes.with_pods"
+    return sfn.Condition.and_(
+        sfn.Condition.is_present(with_pods),
+        sfn.Condition.is_string(with_pods),
+        sfn.Condition.not_(sfn.Condition.is_present("$.results.AwaitNodes.instances[0]")),
+    )
 
 
 def _follows(choice: str) -> sfn.Condition:

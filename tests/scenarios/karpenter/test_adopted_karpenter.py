@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.capacity.node_pool import lock
+from lamplighter.domain.leases.lease import Lease
 from lamplighter.labfile import file as labfile
 from local.cloud import Cloud
 from tests.karpenter_program import controller_or_skip
@@ -158,9 +159,44 @@ def lease(day: DynamicDay) -> str:
     """A lease of one node on the NodePool, which no pod has asked for yet."""
     said = day.command("open", "gpu", "1", "for", "2h", "--json")
     assert said.code == 0, said
-    # Pods bring the node, so the lease waits for none; its GPUs are not proven either.
+    # Pods bring the node, so the lease waits for none.
     day.await_("the limit is the lease's", lambda: day.limit() == "1", timedelta(minutes=20))
     return str(said.document["lease"]["id"])
+
+
+def test_people_are_told_that_pods_bring_the_nodes_and_nothing_is_missing(
+    day: DynamicDay, lease: str
+) -> None:
+    begun = opening(day, lease).opens
+    day.await_("the opening is told", lambda: bool(told_of_opening(day, lease)), timedelta(minutes=10))
+
+    [(kind, subject, why)] = told_of_opening(day, lease)
+
+    assert (kind, subject.endswith(", no node runs yet")) == ("degraded", True)
+    assert why == (
+        f"No node yet: NodePool {NODE_POOL} starts nodes when pods ask for them, 1 at most; "
+        "then the lab checks the GPUs that no pod uses."
+    )
+    assert f"NodePool {NODE_POOL} starts nodes when pods ask for them" in day.command("status").stdout
+    assert f"NodePool {NODE_POOL} starts nodes when pods ask for them" in day.command("why", "gpu").stdout
+    assert day.entries(begun, "degraded") == []
+    assert [one.details for one in day.entries(begun, "breach")] == []
+    assert opening(day, lease).missing == 0
+
+
+def opening(day: DynamicDay, lease: str) -> Lease:
+    found = day.ledger.lease("gpu", lease)
+    assert found is not None
+    return found
+
+
+def told_of_opening(day: DynamicDay, lease: str) -> list[tuple[str, str, str]]:
+    """The notices of its opening: the kind, the subject and the text."""
+    return [
+        (one.details["notice"], str(one.what), str(one.why))
+        for one in day.entries(opening(day, lease).opens, "announced")
+        if one.lease == lease and one.details["notice"] in {"open", "degraded", "failed"}
+    ]
 
 
 def test_a_lease_opens_it_by_its_limit_and_pods_bring_the_node(day: DynamicDay, lease: str) -> None:
@@ -191,6 +227,16 @@ def told(day: DynamicDay, since: Any) -> list[str]:
     return [
         str(one.why) for one in day.entries(since, "breach") if one.details.get("rule") == "sizes-changed"
     ]
+
+
+def test_the_lab_looks_at_the_gpus_that_pods_have_brought(day: DynamicDay, lease: str) -> None:
+    """The pod that brought the node holds its only GPU, so no check proves it: the lease says that."""
+    day.await_("the node is told", lambda: len(told_of_opening(day, lease)) > 1, timedelta(minutes=15))
+
+    kind, _, why = told_of_opening(day, lease)[1]
+
+    assert (kind, "proved nothing" in why) == ("degraded", True), why
+    assert day.runs("lesson")
 
 
 def test_its_end_takes_the_limit_to_zero_and_the_node_away(day: DynamicDay, lease: str) -> None:

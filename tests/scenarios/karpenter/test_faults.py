@@ -6,7 +6,8 @@ Where each fault of such a pool is played. Folders without a name are below test
 - Our functions all deleted: here, with Karpenter alive; Scheduler's four starts alone in test_failsafe_machine.py.
 - Both: here.
 - A NodePool scaled by hand without a lease: test_karpenter.py; the API server's refusals in node_pools/.
-- GPUs of somebody else's NodePool: tests/unit/guard/shown/test_outside.py.
+- GPUs of somebody else's NodePool, told and then ended: examples/test_auto_mode.py, with EKS Auto Mode's; the rules for
+  every kind in tests/unit/guard/rules/test_outside_pools.py.
 - A pod with do-not-disrupt and a budget of 0: here; of EKS Auto Mode in auto_mode/test_auto_mode.py.
 - A claim that never registers: here until its lease ends; what Karpenter does with it in 15 minutes is recorded in
   tests/karpenter_recording; of EKS Auto Mode in auto_mode/test_auto_mode.py.

@@ -72,6 +72,39 @@ def test_a_pool_is_open_once_as_many_nodes_are_ready_as_are_wanted() -> None:
     assert opened(N1, N2, AwaitNodes={"wanted": 1}).kind == "open"
 
 
+NO_NODE_YET = "no node yet: NodePool x starts nodes when pods ask for them"
+
+
+def test_a_pool_whose_nodes_come_with_pods_says_that_and_lacks_nothing() -> None:
+    none = {"wanted": 0, "instances": [], "with_pods": NO_NODE_YET}
+    more = "NodePool x starts more nodes when pods ask for them"
+    one = {"wanted": 1, "instances": [{"id": "i-1"}], "with_pods": more}
+    unproven = {"verdict": "not-proven", "verdicts": []}
+
+    assert opened(AwaitNodes=none, Validate=unproven) == said(
+        "degraded", f"Pool gpu is open until {UNTIL}, no node runs yet", f"N{NO_NODE_YET[1:]}."
+    )
+    assert opened(N1, AwaitNodes=one, Validate={"verdict": "passed"}) == said(
+        "open",
+        f"Pool gpu is open until {UNTIL}",
+        f"1 of 1 nodes are ready and their GPUs are proven, for class. {more}.",
+    )
+    assert (
+        opened(AwaitNodes=one, Validate=unproven).subject
+        == f"Pool gpu is open with 0 of 1 nodes until {UNTIL}, its GPUs are not proven"
+    )
+
+
+def test_a_cause_that_keeps_pods_from_their_nodes_is_told_with_it() -> None:
+    none = {"wanted": 0, "instances": [], "with_pods": NO_NODE_YET}
+    found = {"findings": [{"cause": "no-capacity", "summary": "none", "advice": "wait"}]}
+
+    text = opened(AwaitNodes=none, Validate={"verdict": "not-proven"}, Diagnose=found).text
+
+    assert text.startswith("No node yet")
+    assert "no-capacity" in text
+
+
 def test_nodes_that_were_changed_and_checks_that_say_nothing_are_told_without_being_a_trouble() -> None:
     assert opened(
         N1,

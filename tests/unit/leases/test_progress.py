@@ -7,7 +7,7 @@ import boto3
 import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.domain.leases.progress import BootStage, Noted, Stage, share
+from lamplighter.domain.leases.progress import BootStage, Noted, Stage, lengths, share
 from lamplighter.domain.pool.pool import SeenGpus
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -112,6 +112,13 @@ def test_nodes_that_others_justify_are_not_counted_as_ones_own(
 @pytest.mark.parametrize(("done", "whole"), [(1, False), (2, True), (3, True)])
 def test_a_stage_is_whole_once_all_of_it_is_done(done: int, whole: bool) -> None:
     assert Noted(done, 2, EIGHT, EIGHT).whole is whole
+
+
+def test_a_stage_that_waits_for_pods_is_not_whole() -> None:
+    nothing_yet = Noted(0, 0, EIGHT, EIGHT)
+
+    assert not nothing_yet.whole
+    assert lengths({Stage.NODES: nothing_yet}) == {}
 
 
 def test_what_the_guard_saw_of_gpus_is_kept_and_written_again_only_when_it_changed_or_aged(

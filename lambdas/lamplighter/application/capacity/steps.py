@@ -101,14 +101,16 @@ def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[s
     members = [instance for instance in seen.alive if instance.id in listed]
     running = [instance for instance in members if instance.state == "running"]
     mine = share(lease.nodes, len(running), wanted)
-    capacity.ledger.note_progress(pool, lease.id, Stage.NODES, mine, lease.nodes, now)
+    # Of nodes that pods bring, no number is awaited.
+    awaited_nodes = mine if seen.on_demand else lease.nodes
+    capacity.ledger.note_progress(pool, lease.id, Stage.NODES, mine, awaited_nodes, now)
     if seen.claims:
         _note_claims(capacity, lease, seen.claims, now)
     if len(running) >= wanted:
         return _arrived(wanted, running, None)
     if seen.on_demand:
-        # The lease is open for the pods that bring the nodes.
-        return _arrived(len(running), running, None)
+        name = capacity.lab.node_pool_name(pool)
+        return _arrived(len(running), running, None) | {"with_pods": _with_pods(name, len(running), wanted)}
     update = order.get("update_id")
     awaited = Awaited(wanted, len(members), since=asked, now=now, order=str(update) if update else None)
     shortage = capacity.of(pool).troubles(pool, awaited, seen)
@@ -185,6 +187,13 @@ def _note_claims(capacity: CapacityServices, lease: Lease, claims: Sequence[Clai
 
 def _without_money(lease: Lease) -> Shortage:
     return short_of(LaunchCause.UNKNOWN, 0, lease.nodes, reason("capacity.no-money-to-ask-again"))
+
+
+def _with_pods(node_pool: str, running: int, most: int) -> str:
+    """Why a lease has fewer nodes than it may have, where pods bring them: as text, as a shortage is."""
+    if not running:
+        return one_line(reason("capacity.no-node-yet", name=node_pool, most=most))
+    return one_line(reason("capacity.more-with-pods", name=node_pool, most=most))
 
 
 def _arrived(wanted: int, running: Sequence[Instance], shortage: Shortage | None) -> dict[str, object]:

@@ -89,8 +89,11 @@ def await_gpus(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
 
 def _own_gpus(run: Run, lab: Lab, ready: int) -> tuple[int, int]:
     """How many GPUs the lease has, where `ready` nodes of the pool are ready, and how many it shall have."""
-    nodes = _nodes(run)
-    wanted = run.result("AwaitNodes").get("wanted")
+    nodes, awaited = _nodes(run), run.result("AwaitNodes")
+    wanted = awaited.get("wanted")
+    if awaited.get("with_pods") and isinstance(wanted, int):
+        # Pods bring the others.
+        nodes = min(nodes, wanted)
     kind = gpu_type(lab.pools[run.pool].instance_type)
     each = kind.count if kind else 1
     return share(nodes, ready, wanted if isinstance(wanted, int) else nodes) * each, nodes * each

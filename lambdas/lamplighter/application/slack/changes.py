@@ -14,6 +14,7 @@ from lamplighter.domain.commands import meant, orders
 from lamplighter.domain.commands.command import WHOLE_LAB, Command, Decision, Verb
 from lamplighter.domain.leases.allowance import Allowance, answered_for
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import SlackAnswer
 from lamplighter.domain.slack.asked import roles
@@ -44,6 +45,7 @@ def open_(context: RequestContext, wants: Understood) -> SlackAnswer:
             _said(context, command),
             context.speech,
             full_until=full_until(context, command),
+            no_node_yet=no_node_yet(context, running),
         )
     why = why_not_open(context, command)
     if why is not None:
@@ -70,6 +72,15 @@ def free(context: RequestContext, running: Sequence[Lease]) -> int | None:
     if seen is None or seen.at < min(lease.opens for lease in running):
         return None
     return max(0, seen.of - seen.in_use)
+
+
+def no_node_yet(context: RequestContext, running: Sequence[Lease]) -> bool:
+    """Whether the pool waits for pods, which bring the nodes of a dynamic NodePool."""
+    pool, ledger = running[0].pool, context.slack_services.ledger
+    if pool not in context.slack_services.lab.node_pools:
+        return False
+    nodes = [ledger.progress(pool, lease.id).get(Stage.NODES) for lease in running]
+    return all(noted is not None and not noted.of for noted in nodes)
 
 
 def extend(context: RequestContext, wants: Understood) -> SlackAnswer:

@@ -93,6 +93,9 @@ def strays(facts: PoolFacts) -> Iterator[Breach]:
 
 def shortfall(facts: PoolFacts) -> Iterator[Breach]:
     """An open lease has nodes that are no longer ordered: the guard reports it, for it never grows a pool."""
+    if facts.seen.on_demand:
+        # Pods bring the nodes, and Karpenter may end the ones without pods.
+        return
     target = facts.target
     settled = all(
         lease.state is LeaseState.OPEN and lease.ready is not None and not lease.missing

@@ -74,8 +74,8 @@ class Noted:
 
     @property
     def whole(self) -> bool:
-        """Whether all of it is done."""
-        return self.done >= self.of
+        """Whether all of it is done. Of nodes that come with pods there may be nothing to do yet."""
+        return 0 < self.of <= self.done
 
 
 Progress: TypeAlias = Mapping[WarmUpStage, Noted]

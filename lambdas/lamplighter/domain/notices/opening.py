@@ -39,14 +39,21 @@ def of_opening(pool: str, lease: Lease | None, results: Mapping[str, Result]) ->
 def _of_gpus(pool: str, lease: Lease, results: Mapping[str, Result]) -> Announcement:
     ready = [node for node in _rows(results, "AwaitGpus", "nodes") if node.get("ready")]
     # Beside another lease the pool has the nodes of that lease as well.
-    wanted = max(lease.nodes, int(str(results.get("AwaitNodes", {}).get("wanted") or 0)))
+    came = int(str(results.get("AwaitNodes", {}).get("wanted") or 0))
+    with_pods = read_line(results.get("AwaitNodes", {}).get("with_pods"))
+    wanted = came if with_pods else max(lease.nodes, came)
     shortage = results.get("AwaitNodes", {}).get("shortage")
     troubles = _troubles(results)
     remarks = (
         _seats(ready, results.get("ApplyGpuSettings", {})),
         _not_judged(results),
         _replaced(results),
+        with_pods,
     )
+    if with_pods and not wanted:
+        subject = reason("notice.degraded.subject.no-node-yet", pool=pool, until=lease.closes)
+        causes = findings.sentences(results.get("Diagnose", {}), None)
+        return Announcement("degraded", subject, paragraph(with_pods, *troubles, *causes))
     if not troubles and len(ready) >= wanted:
         opened = reason("notice.open.text", owner=lease.owner, ready=len(ready), wanted=wanted)
         subject = reason("notice.open.subject", pool=pool, until=lease.closes)

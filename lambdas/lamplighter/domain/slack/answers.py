@@ -139,15 +139,18 @@ def just_use_it(
     speech: Speech,
     *,
     full_until: datetime | None = None,
+    no_node_yet: bool = False,
 ) -> SlackAnswer:
     """The pool is open already, so the lab adds no nodes unless the person asks for that.
 
     `free` counts the free GPUs, where that is known. `full_until` is set for a pool that has no room: then the answer
-    offers [Tell me].
+    offers [Tell me]. `no_node_yet`: pods bring the nodes, and none has asked for one.
     """
     last, said = max(running, key=lambda lease: lease.closes), speech.understood(understood)
     opening = all(lease.state is not LeaseState.OPEN for lease in running)
     busy = ".opening" if opening else "" if free is None else ".free" if free else ".busy"
+    if no_node_yet:
+        busy = ".no-node-yet"
     text = speech.texts.say(
         f"slack.open-already{busy}",
         pool=last.pool,

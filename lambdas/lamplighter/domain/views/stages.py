@@ -156,7 +156,7 @@ def _view(
     said: Said
     if noted.whole:
         state, said = StageState.DONE, ""
-    elif not lease.in_force(now):
+    elif not noted.of or not lease.in_force(now):
         state, said = StageState.WAITING, ""
     elif now - noted.at > normal:
         # By its last change: a later round, or a fresh node, has its own time.

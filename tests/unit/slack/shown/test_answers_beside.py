@@ -32,6 +32,14 @@ def test_an_open_pool_is_to_be_used(states: Sequence[LeaseState], free: int | No
     assert just_use_it(running, free, OPEN, "", VOICE).text == said
 
 
+def test_a_pool_that_waits_for_pods_is_to_be_used_though_nothing_is_proven() -> None:
+    opening = replace(LEASE, state=LeaseState.OPENING)
+
+    assert just_use_it([opening], None, OPEN, "", VOICE, no_node_yet=True).text == (
+        "gpu is open until 23:00 (Asia/Seoul) (minji). No node runs yet: nodes start when pods ask for GPUs."
+    )
+
+
 def test_the_lease_that_ends_last_may_be_kept_longer_and_nodes_may_be_added() -> None:
     sooner = replace(LEASE, id="sooner", closes=EIGHT + HOUR)
     last = replace(LEASE, id="last", window="evening", closes=EIGHT + 2 * HOUR)
