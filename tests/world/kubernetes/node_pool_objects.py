@@ -111,7 +111,7 @@ class NodePoolObjects:
         self.sized: Callable[[str], None] = lambda _node_pool: None
         """Called after a NodePool was written."""
         self.ordered: Callable[[str, int, int], None] = lambda _node_pool, _before, _after: None
-        """Called with its size before and after."""
+        """Called with its replicas before and after. A limit alone orders nothing."""
         self.leaves: Callable[[Claim], None] = lambda _claim: None
         """Called before somebody deletes a claim."""
         self.deleted: Callable[[Claim], None] = lambda _claim: None
@@ -135,12 +135,12 @@ class NodePoolObjects:
 
     def write(self, node_pool: str, patch: Mapping[str, Any], manager: str = "kubectl") -> None:
         """A merge patch of a NodePool."""
-        document, before = self.node_pools[node_pool], self.size(node_pool)
+        document, before = self.node_pools[node_pool], self.replicas(node_pool)
         _merge(document, patch)
         managed = document["metadata"].setdefault("managedFields", {})
         managed[manager] = written(self._queue.now)
         self.sized(node_pool)
-        self.ordered(node_pool, before, self.size(node_pool))
+        self.ordered(node_pool, before, self.replicas(node_pool))
 
     def refusal(self, node_pool: str, *, ends: bool = True) -> Answer | None:
         """What the API server would refuse a claim of this NodePool with now; None where it takes it."""
