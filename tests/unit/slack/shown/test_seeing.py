@@ -41,7 +41,7 @@ def test_status_says_until_when_which_gpus_are_free_and_what_is_next(door: Knock
     assert following == "Next: evening at 2026-11-21 20:00 (Asia/Seoul) with 2 nodes."
 
 
-AUTO_MODE = {
+AUTO_MODE: dict[str, Any] = {
     "cluster": {"auto_mode": {"enabled": True}},
     "gpu_operator": {"enabled": False},
     "pools": {"gpu": {"kind": "auto-mode", "max_nodes": 4}},
