@@ -121,6 +121,9 @@ def _tell(view: PoolView, zone: ZoneInfo) -> None:
             f"WATCHING: the guard reports nodes of pool {view.name} that no lease justifies, and leaves them; "
             f"`lamplighter arm {view.name}` lets it close them"
         )
+    for lease in view.leases:
+        if lease.no_node_yet is not None:
+            printing.say(f"pool {view.name}: {printing.drawn(lease.no_node_yet, zone)}")
     for unmet in view.unmet:
         printing.say(f"pool {view.name}: {unmet.reason_by(partial(printing.local, zone=zone))}")
 

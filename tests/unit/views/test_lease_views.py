@@ -9,6 +9,7 @@ import pytest
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.leases.progress import Noted
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.views import lease_view, told
@@ -60,6 +61,21 @@ def test_a_lease_stands_as_its_state_and_the_clock_say(
     assert found.in_force is (standing in {LeaseStanding.OPENING, LeaseStanding.OPEN, LeaseStanding.DEGRADED})
     assert found.usable == 2 - missing
     assert found.leaked_because == ("i-1 is there" if state is LeaseState.CLOSING else None)
+
+
+def test_a_lease_that_waits_for_pods_promises_no_gpus_and_says_why() -> None:
+    opening = replace(LEASE, state=LeaseState.OPENING)
+    trail = (entry("announced", "no node yet", notice="degraded"),)
+    waiting = view(opening, progress={Stage.NODES: Noted(0, 0, EIGHT, EIGHT)}, audit=trail)
+    booting = view(opening, progress={Stage.NODES: Noted(0, 2, EIGHT, EIGHT)}, audit=trail)
+
+    assert (waiting.standing, waiting.gpus_expected, waiting.no_node_yet) == (
+        LeaseStanding.DEGRADED,
+        None,
+        "no node yet",
+    )
+    assert booting.gpus_expected is not None
+    assert booting.no_node_yet is None
 
 
 @pytest.mark.parametrize(

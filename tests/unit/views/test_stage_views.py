@@ -26,7 +26,7 @@ def shown(progress: Progress, minutes: float = 1, **more: Any) -> list[tuple[Sta
 
 
 def test_a_stage_of_nodes_that_no_pod_has_asked_for_is_never_late() -> None:
-    nothing_yet = {Stage.NODES: Noted(0, 0, EIGHT, EIGHT)}
+    nothing_yet: Progress = {Stage.NODES: Noted(0, 0, EIGHT, EIGHT)}
 
     assert set(shown(nothing_yet, minutes=60)) == {(WAITING, "")}
 

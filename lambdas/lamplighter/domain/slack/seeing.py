@@ -113,6 +113,7 @@ def _pool(pool: PoolView, speech: Speech) -> list[str]:
         lines.append(
             speech.texts.say("slack.status.gpus", free=pool.gpus_free, in_use=pool.gpus_in_use, at=at)
         )
+    lines += [speech.sentence(lease.no_node_yet) for lease in pool.leases if lease.no_node_yet is not None]
     lines.append(_next(pool.next, speech))
     return lines
 

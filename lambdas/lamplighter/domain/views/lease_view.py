@@ -20,7 +20,7 @@ from lamplighter.domain.money.money import Money, cost
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.views import told
 from lamplighter.domain.views.seats import Seats
-from lamplighter.domain.views.stages import StageView, bar, boot_stages, stages
+from lamplighter.domain.views.stages import StageView, bar, boot_stages, stages, waits_for_pods
 from lamplighter.domain.views.told import FindingView, VerdictRow
 from lamplighter.reasons.fields import from_odd_document
 from lamplighter.reasons.reason import Reason, Said, in_english
@@ -128,6 +128,11 @@ class LeaseView:
         """Its nodes that a shortage does not keep away."""
         return self.nodes - self.missing
 
+    @property
+    def no_node_yet(self) -> Said | None:
+        """Why no node runs although the lease is open, where nodes come with pods; else None."""
+        return self.degraded_because if waits_for_pods(self.stages) else None
+
     def to_json(self) -> dict[str, object]:
         """What `status --json` adds to the lease's own document."""
         return {
@@ -169,6 +174,7 @@ def of(lease: Lease, known: Known, now: datetime) -> LeaseView:
     standing = _standing(lease, now, degraded=degraded is not None or lease.missing > 0)
     live = standing in {LeaseStanding.OPENING, LeaseStanding.OPEN, LeaseStanding.DEGRADED}
     refuted = live and verdict in {Outcome.FAILED, Outcome.NOT_PROVEN}
+    unpromised = refuted or waits_for_pods(steps)
     return LeaseView(
         id=lease.id,
         pool=lease.pool,
@@ -189,7 +195,7 @@ def of(lease: Lease, known: Known, now: datetime) -> LeaseView:
         closed=lease.closed,
         stages=steps,
         bar=bar(steps),
-        gpus_expected=None if refuted else gpus_expected(lease, known.leases, known.taking),
+        gpus_expected=None if unpromised else gpus_expected(lease, known.leases, known.taking),
         seats=known.seats,
         hold=lease.hold,
         cost_so_far=cost_so_far(lease, known.price_per_hour, now),

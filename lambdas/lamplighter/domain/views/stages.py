@@ -15,7 +15,7 @@ from lamplighter.domain.leases.usual_times import NORMAL, Usual, UsualTimes, usu
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.values.instant import written
 
-__all__ = ["NORMAL", "Stage", "StageState", "StageView", "bar", "boot_stages", "stages"]
+__all__ = ["NORMAL", "Stage", "StageState", "StageView", "bar", "boot_stages", "stages", "waits_for_pods"]
 
 
 class StageState(StrEnum):
@@ -139,6 +139,11 @@ def boot_stages(
         for stage in IN_ORDER
         if stage in progress and not isinstance(stage, Stage)
     )
+
+
+def waits_for_pods(views: Sequence[StageView]) -> bool:
+    """Whether no pod has asked for the nodes, which pods bring."""
+    return any(view.stage is Stage.NODES and view.of == 0 for view in views)
 
 
 def bar(views: Sequence[StageView]) -> float:

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.leases.progress import Stage
 from tests.unit.slack.recording import EIGHT, INSTRUCTOR, MINUTE, evening
 from tests.unit.slack.requests import Knocks, knocks, running
 
@@ -39,7 +41,7 @@ def test_status_says_until_when_which_gpus_are_free_and_what_is_next(door: Knock
     assert following == "Next: evening at 2026-11-21 20:00 (Asia/Seoul) with 2 nodes."
 
 
-AUTO_MODE = {
+AUTO_MODE: dict[str, Any] = {
     "cluster": {"auto_mode": {"enabled": True}},
     "gpu_operator": {"enabled": False},
     "pools": {"gpu": {"kind": "auto-mode", "max_nodes": 4}},
@@ -56,6 +58,23 @@ def test_a_pool_of_auto_mode_is_called_experimental_where_it_is_shown_and_where_
 
     assert granted.startswith("Granted")
     assert ["This pool is experimental" in said for said in (shown, granted)] == [experimental] * 2
+
+
+def test_a_pool_whose_nodes_come_with_pods_promises_no_gpus_and_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    door = knocks(monkeypatch, tmp_path, **AUTO_MODE)
+    lease = door.lab.put(running(f"jin ({INSTRUCTOR})", EIGHT + HOUR, state=LeaseState.OPENING))
+    door.lab.ledger.note_progress("gpu", lease.id, Stage.NODES, 0, 0, EIGHT)
+    why = "no node yet: NodePool x starts nodes when pods ask for them"
+    told = Entry(EIGHT, "gpu", "announced", "notices", "told", why, lease.id, details={"notice": "degraded"})
+    door.lab.ledger.append_audit(told)
+
+    shown, second = door.type("status")["text"].splitlines(), door.type("open")["text"]
+
+    assert shown[0] == "*gpu* is open until 21:00 (Asia/Seoul) with 1 node, for jin."
+    assert "No node yet: NodePool x starts nodes when pods ask for them." in shown
+    assert "No node runs yet: nodes start when pods ask for GPUs." in second
 
 
 def test_what_was_seen_before_the_pool_opened_is_not_told(door: Knocks) -> None:
