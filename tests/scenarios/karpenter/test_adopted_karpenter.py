@@ -210,6 +210,16 @@ def test_a_lease_opens_it_by_its_limit_and_pods_bring_the_node(day: DynamicDay, 
     assert len(day.instances()) == 1
 
 
+def test_the_lab_looks_at_the_gpus_that_pods_have_brought(day: DynamicDay, lease: str) -> None:
+    """The pod that brought the node holds its only GPU, so no check proves it: the lease says that."""
+    day.await_("the node is told", lambda: len(told_of_opening(day, lease)) > 1, timedelta(minutes=15))
+
+    kind, _, why = told_of_opening(day, lease)[1]
+
+    assert (kind, "proved nothing" in why) == ("degraded", True), why
+    assert day.runs("lesson")
+
+
 def test_a_limit_that_gitops_writes_back_is_noticed_and_told(day: DynamicDay, lease: str) -> None:
     begun = day.now
 
@@ -227,16 +237,6 @@ def told(day: DynamicDay, since: Any) -> list[str]:
     return [
         str(one.why) for one in day.entries(since, "breach") if one.details.get("rule") == "sizes-changed"
     ]
-
-
-def test_the_lab_looks_at_the_gpus_that_pods_have_brought(day: DynamicDay, lease: str) -> None:
-    """The pod that brought the node holds its only GPU, so no check proves it: the lease says that."""
-    day.await_("the node is told", lambda: len(told_of_opening(day, lease)) > 1, timedelta(minutes=15))
-
-    kind, _, why = told_of_opening(day, lease)[1]
-
-    assert (kind, "proved nothing" in why) == ("degraded", True), why
-    assert day.runs("lesson")
 
 
 def test_its_end_takes_the_limit_to_zero_and_the_node_away(day: DynamicDay, lease: str) -> None:
