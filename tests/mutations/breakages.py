@@ -252,8 +252,8 @@ BREAKAGES = (
         5,
         "of a NodePool the oldest claims go, whoever was chosen",
         f"{NODE_POOLS}/capacity.py",
-        "claims = [claim for claim in self.claims.of(self._name(pool)) if claim.instance in instances]",
-        "claims = list(self.claims.of(self._name(pool)))[: len(instances)]",
+        "claims = [claim for claim in every if claim.instance in instances]",
+        "claims = list(every)[: len(instances)]",
         histories="node-pools",
     ),
     Breakage(

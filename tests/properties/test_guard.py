@@ -13,7 +13,7 @@ from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.facts import CLOSING_PATIENCE, PoolFacts
 from lamplighter.domain.guard.guard import OF_LEASES, sweep
 from lamplighter.domain.guard.incident import Incident
-from lamplighter.domain.guard.outside_instance import OutsideInstance
+from lamplighter.domain.guard.node_pools.outside_instance import OutsideInstance
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.failsafe import failsafe_schedules

@@ -14,7 +14,7 @@ from lamplighter.domain.capacity.kinds import identity, needs_karpenter
 from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
 from lamplighter.domain.capacity.node_pool.roles import adopted_locks, launching_role_path
 from lamplighter.domain.events.lab_event import source
-from lamplighter.domain.guard.outside_instance import OWNED, OWNED_TAG, owns_the_cluster
+from lamplighter.domain.guard.node_pools.outside_instance import OWNED, OWNED_TAG, owns_the_cluster
 from lamplighter.lab.model import Lab
 from stacks.constructs.capacity.kinds import rights
 from stacks.constructs.grants import Grants
@@ -85,6 +85,18 @@ class Permissions:
             [self._names.ledger_arn],
             {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["DEPLOY#*"]}},
         )
+
+    def keeping_lives(self) -> list[Grants]:
+        """Batch writes of when a pool's nodes ran; only of NodePools, since EC2 forgets their instances."""
+        if not self._lab.node_pools:
+            return []
+        return [
+            Grants(
+                ["dynamodb:BatchWriteItem"],
+                [self._names.ledger_arn],
+                {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["POOL#*"]}},
+            )
+        ]
 
     def keeping_loans(self) -> Grants:
         """Writing what leases changed in the cluster's settings and their earlier values; no other items."""

@@ -230,3 +230,12 @@ def test_a_deploy_beside_an_existing_cluster_tries_the_bar_that_its_owner_applie
     assert entry in controller.needs(tried)
     [last] = controller.of_type("Custom::LamplighterLastClosed")
     assert tried in controller.needs(last)
+
+
+def test_the_guard_keeps_when_nodes_ran_and_no_other_rows(karpenter: Assembly, assembly: Assembly) -> None:
+    guard = allowed(karpenter.template("gpu-lab-controller"), f"{ROLE}guard")
+
+    [statement] = guard["dynamodb:BatchWriteItem"]
+    assert statement["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["POOL#*"]}}
+    groups_alone = allowed(assembly.template("gpu-lab-controller"), f"{ROLE}guard")
+    assert "dynamodb:BatchWriteItem" not in groups_alone

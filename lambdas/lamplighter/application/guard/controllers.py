@@ -11,8 +11,8 @@ from lamplighter.adapters.capacity import kinds
 from lamplighter.application.guard.acts import write_down
 from lamplighter.domain.capacity.kinds import KINDS, kind_of, needs_karpenter
 from lamplighter.domain.capacity.node_pool.controller import faults
-from lamplighter.domain.guard.controllers import not_ended
 from lamplighter.domain.guard.facts import MEMORY
+from lamplighter.domain.guard.node_pools.controllers import not_ended
 from lamplighter.errors import LamplighterError
 from lamplighter.reasons.reason import Reason
 

@@ -1,6 +1,6 @@
 """GPU instances of the cluster outside the lab's pools: reads them, and ends those that the domain chose.
 
-Which of them the guard ends is decided in domain/guard/outside.py.
+Which of them the guard ends is decided in domain/guard/node_pools/outside.py.
 """
 
 import logging
@@ -15,8 +15,12 @@ from lamplighter.domain.capacity.evidence import Claim
 from lamplighter.domain.capacity.kinds import known_tags, named_in
 from lamplighter.domain.guard.breach import Breach
 from lamplighter.domain.guard.facts import PoolFacts
-from lamplighter.domain.guard.outside import GRACE
-from lamplighter.domain.guard.outside_instance import OutsideInstance, outside_instance, owns_the_cluster
+from lamplighter.domain.guard.node_pools.outside import GRACE
+from lamplighter.domain.guard.node_pools.outside_instance import (
+    OutsideInstance,
+    outside_instance,
+    owns_the_cluster,
+)
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.reason import Said, several
 

@@ -18,7 +18,7 @@ from lamplighter.data.texts import Texts
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.experiments.run import ExperimentRun
-from lamplighter.domain.guard.outside_instance import OutsideInstance
+from lamplighter.domain.guard.node_pools.outside_instance import OutsideInstance
 from lamplighter.domain.notices import notification
 from lamplighter.domain.notices.announcement import Announcement
 from lamplighter.domain.notices.notification import Notification

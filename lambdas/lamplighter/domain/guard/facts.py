@@ -14,7 +14,7 @@ from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.incident import Incident
-from lamplighter.domain.guard.outside_instance import OutsideInstance
+from lamplighter.domain.guard.node_pools.outside_instance import OutsideInstance
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.domain.pool.target import Target, target_at

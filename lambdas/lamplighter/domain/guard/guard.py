@@ -18,17 +18,17 @@ from dataclasses import replace
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.budget import reached
 from lamplighter.domain.guard.cluster import claims, unprotected
-from lamplighter.domain.guard.controllers import controllers
 from lamplighter.domain.guard.curfew import curfew
 from lamplighter.domain.guard.experiments import experiments
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.failsafe import failsafe
-from lamplighter.domain.guard.interruptions import interruptions
-from lamplighter.domain.guard.launch_bar import launch_bar
 from lamplighter.domain.guard.leak import leak
 from lamplighter.domain.guard.leases import idle, too_long
+from lamplighter.domain.guard.node_pools.controllers import controllers
+from lamplighter.domain.guard.node_pools.interruptions import interruptions
+from lamplighter.domain.guard.node_pools.launch_bar import launch_bar
+from lamplighter.domain.guard.node_pools.outside import outside
 from lamplighter.domain.guard.nodes import leases_past_their_end, shortfall, strays, surplus
-from lamplighter.domain.guard.outside import outside
 from lamplighter.domain.guard.runs import closings, openings
 from lamplighter.domain.guard.sizes import sizes
 from lamplighter.reasons.reason import Reason, reason

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from lamplighter.domain.guard.breach import GuardAction, Rule
-from lamplighter.domain.guard.controllers import not_ended
 from lamplighter.domain.guard.guard import sweep
+from lamplighter.domain.guard.node_pools.controllers import not_ended
 from lamplighter.reasons.reason import in_english, reason
 from tests.unit.guard.test_guard import lease, pool
 

@@ -10,8 +10,8 @@ from lamplighter.domain.capacity.evidence import Claim
 from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import sweep
-from lamplighter.domain.guard.outside import LEFT_FOR, NEXT_SWEEP
-from lamplighter.domain.guard.outside_instance import OutsideInstance, outside_instance
+from lamplighter.domain.guard.node_pools.outside import LEFT_FOR, NEXT_SWEEP
+from lamplighter.domain.guard.node_pools.outside_instance import OutsideInstance, outside_instance
 from lamplighter.reasons.reason import in_english
 from tests.unit.guard.test_guard import EIGHT, instance, pool
 

@@ -17,8 +17,8 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.guard.breach import GuardAction
 from lamplighter.domain.guard.facts import MEMORY
-from lamplighter.domain.guard.outside import outside
-from lamplighter.domain.guard.outside_instance import OutsideInstance
+from lamplighter.domain.guard.node_pools.outside import outside
+from lamplighter.domain.guard.node_pools.outside_instance import OutsideInstance
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 from tests.stopped_clock import stop_at

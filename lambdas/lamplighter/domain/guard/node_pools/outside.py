@@ -18,7 +18,7 @@ from itertools import groupby
 
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
-from lamplighter.domain.guard.outside_instance import OutsideInstance
+from lamplighter.domain.guard.node_pools.outside_instance import OutsideInstance
 from lamplighter.reasons.reason import Reason, first_of, reason
 
 NEXT_SWEEP = timedelta(minutes=4)
