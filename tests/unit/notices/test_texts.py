@@ -109,6 +109,16 @@ def put_together() -> Iterator[str]:
                 yield str(node.values[0].value)
 
 
+def endings() -> Iterator[str]:
+    """What is put behind a key, such as the `.advice` of an obstacle's reason."""
+    for tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr) and len(node.values) == 2:
+                first, last = node.values
+                if isinstance(first, ast.FormattedValue) and isinstance(last, ast.Constant):
+                    yield str(last.value)
+
+
 def asked() -> Iterator[str]:
     """Every key that is written out where a text is asked for."""
     for tree in trees():
@@ -135,8 +145,11 @@ def test_every_text_is_used() -> None:
         {each for each in put_together() if re.fullmatch(r"[a-z-]+\..+|[a-z-]{3,}\.", each)} - AREAS
     )
 
+    behind = {each for each in endings() if re.fullmatch(r"\.[a-z-]{3,}", each)}
+
     def used(key: str) -> bool:
-        return key in written or key.startswith(prefixes)
+        before, dot, last = key.rpartition(".")
+        return key in written or key.startswith(prefixes) or (f"{dot}{last}" in behind and used(before))
 
     # What Slack and pages say is asked for without its area.
     unused = {key for key in catalogue("en") if not used(key) and not used(key.partition(".")[2])}

@@ -1,12 +1,14 @@
 """The state machine `<lab>-failsafe` as the controller's stack defines it, and the calls that its states make."""
 
 import base64
+import json
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from lamplighter.lab.model import Lab
 from local.aws.stepfunctions.errors import StatesError
+from local.aws.stepfunctions.execution import instant
 from stacks.constructs.failsafe.definition import definition
 from stacks.constructs.failsafe.ended_pool import ended_pools
 from tests.world.aws import authority
@@ -50,10 +52,18 @@ def tasks_of(eks: Cluster, ec2: Ec2, roles: Roles, kubernetes: Kubernetes) -> di
     return {
         "aws-sdk:eks:describeCluster": _named("Eks", describe_cluster),
         "eks:call": call,
-        "aws-sdk:ec2:describeInstances": _named("Ec2", lambda given: ec2.describe_instances(**given)),
+        "aws-sdk:ec2:describeInstances": _named(
+            "Ec2", lambda given: _as_json(ec2.describe_instances(**given))
+        ),
         "aws-sdk:ec2:terminateInstances": _named("Ec2", lambda given: ec2.terminate_instances(**given)),
         "aws-sdk:iam:putRolePolicy": _named("Iam", lambda given: roles.put_role_policy(**given)),
     }
+
+
+def _as_json(found: Json) -> Json:
+    """What Step Functions hands on: instants are texts."""
+    written: Json = json.loads(json.dumps(found, default=instant))
+    return written
 
 
 def _named(service: str, act: Task) -> Task:

@@ -176,7 +176,10 @@ class StepFunctions:
         definition = self._definitions[execution.workflow]
         longest = timedelta(seconds=definition.get("TimeoutSeconds", 10**8))
         arn = f"arn:aws:states:::execution:{execution.workflow}:{execution.name}"
-        context: Json = {"Execution": {"Id": arn, "Name": execution.name, "Input": data}}
+        started = instant(self._event_queue.now)
+        context: Json = {
+            "Execution": {"Id": arn, "Name": execution.name, "Input": data, "StartTime": started}
+        }
         name: str | None = definition["StartAt"]
         while name is not None:
             state = definition["States"][name]
@@ -220,8 +223,8 @@ class StepFunctions:
                 yield float(state["Seconds"])
                 return data, following
             case "Map":
-                for item in expression(state["ItemsPath"], data, context):
-                    inner = {**context, "Map": {"Item": {"Value": item}}}
+                for index, item in enumerate(expression(state["ItemsPath"], data, context)):
+                    inner = {**context, "Map": {"Item": {"Value": item, "Index": index}}}
                     given = fill(state["ItemSelector"], data, inner)
                     yield from self._branch(state, given, inner, execution)
                 return data, following

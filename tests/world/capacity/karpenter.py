@@ -104,6 +104,7 @@ class Karpenter:
     def __post_init__(self) -> None:
         self.objects.sized = lambda name: self._look_at(name, self.chance.uniform(0.01, 0.2))
         self.objects.leaves = self._leaves
+        self.objects.controller_runs = lambda: self.health.alive
         self.objects.deleted = lambda claim: self._after(0.05, lambda: self._begins_to_end(claim))
 
     # --- whether it runs -------------------------------------------------------------------------------

@@ -117,6 +117,7 @@ class NodePoolObjects:
         self.deleted: Callable[[Claim], None] = lambda _claim: None
         """Called when somebody deletes a claim."""
         self.node_deleted: Callable[[str], None] = lambda _node: None
+        self.controller_runs: Callable[[], bool] = lambda: True
 
     def of(self, node_pool: str) -> list[Claim]:
         """The claims of a NodePool, the oldest first."""
@@ -186,7 +187,21 @@ class NodePoolObjects:
             case ("DELETE", ["api", "v1", "nodes", name]):
                 self.node_deleted(name)
                 return 200, {}
+            case ("GET", ["apis", "apps", "v1", "namespaces", "kube-system", "deployments", "karpenter"]):
+                return 200, self._deployment()
+            case ("GET", ["apis", "karpenter.sh" | "karpenter.k8s.aws", "v1"]):
+                kinds = ("nodepools", "nodeclaims", "ec2nodeclasses")
+                return 200, {"resources": [{"name": kind} for kind in kinds]}
         return None
+
+    def _deployment(self) -> Json:
+        """Karpenter's own; a dead one was scaled to nothing."""
+        pods = 2 if self.controller_runs() else 0
+        return {
+            "metadata": {"name": "karpenter", "namespace": "kube-system"},
+            "spec": {"replicas": pods},
+            "status": {"availableReplicas": pods},
+        }
 
     def _node_pool(
         self, method: str, name: str, body: Any, query: Mapping[str, str], *, scale: bool

@@ -103,7 +103,7 @@ def _finding(found: tuple[OutsideInstance, ...]) -> Reason:
     ids = first_of([each.instance.id for each in found])
     if first.node_pool:
         return reason(
-            "guard.outside.of-node-pool", number=len(found), instances=ids, node_pool=first.node_pool
+            "guard.outside.of-node-pool", count=len(found), instances=ids, node_pool=first.node_pool
         )
     assert not others  # noqa: S101 -- without a NodePool each is its own subject
     one = first.instance
