@@ -15,6 +15,7 @@ import pytest
 from lamplighter.adapters.kubernetes.connection import Connection
 from local.clock import VirtualClock
 from local.fleet.fleet import Fleet
+from local.kubernetes.api import ApiError
 from local.kubernetes.charts.repository import ChartRepository
 from local.kubernetes.control_plane import ControlPlane
 from local.kubernetes.gateway import Gateway
@@ -71,11 +72,22 @@ def helm(tools, control_plane, seen_from_outside, clock, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def definitions(helm) -> None:
+def definitions(helm, control_plane) -> None:
     """Karpenter's definitions, from the chart that a deploy uploads. Files with this fixture may share a cluster."""
     chart = str(karpenter_crd_chart(kept_versions()[-1]))
     done = helm("upgrade", "--install", "karpenter-crd", chart, "--namespace", "kube-system", "--wait")
     assert done.returncode == 0, done.stderr
+
+    def served() -> bool:
+        try:
+            for kind in ("nodepools", "nodeclaims"):
+                control_plane.admin().get(f"/apis/karpenter.sh/v1/{kind}")
+        except ApiError:
+            # 429 "storage is (re)initializing": the API server takes a moment after a definition is established.
+            return False
+        return True
+
+    await_true(served, "the API server serves Karpenter's kinds")
 
 
 @pytest.fixture(scope="session")

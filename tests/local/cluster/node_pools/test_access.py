@@ -42,7 +42,6 @@ ALLOWED = {
         "get customresourcedefinitions/nodepools.karpenter.sh",
         "get configmaps/demo-gpu -n lamplighter",
         "create nodeclaims",
-        "list deployments",
     },
     Group.CONTROLLER: {
         "list deployments",
