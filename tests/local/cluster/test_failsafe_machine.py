@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError
 from moto.ec2.models import EC2Backend, ec2_backends
 
 from lamplighter.domain.capacity.calls import AFTER_END, timed
+from lamplighter.domain.capacity.node_pool.groups import Group
 from lamplighter.domain.capacity.node_pool.off_switch import calls
 from local.assembly import StackTemplate
 from local.aws.ec2 import managed_instances
@@ -40,7 +41,7 @@ MACHINE = f"arn:aws:states:{REGION}:123456789012:stateMachine:gpu-lab-failsafe"
 ROLE = f"arn:aws:iam::123456789012:role/{failsafe_machine.NAMES.role('failsafe-machine')}"
 API = "/apis/karpenter.sh/v1"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
-GROUP = "lamplighter:failsafe"
+GROUP = Group.FAILSAFE.of("gpu-lab")
 LOCK = f"lamplighter-lock-{KARPENTER.node_pool}"
 MINUTES = 60
 
