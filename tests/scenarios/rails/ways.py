@@ -98,7 +98,12 @@ def instances(day: LabDay) -> set[str]:
     tags = identity(day.lab, day.pool.name).tags
     filters = [{"Name": f"tag:{key}", "Values": [value]} for key, value in tags.items()]
     states = {"Name": "instance-state-name", "Values": [*LIVE, "stopped"]}
-    pages = day.api("ec2").get_paginator("describe_instances").paginate(Filters=[*filters, states])
+    # EC2 hides the instances of Auto Mode from a list that does not ask for them.
+    pages = (
+        day.api("ec2")
+        .get_paginator("describe_instances")
+        .paginate(Filters=[*filters, states], IncludeManagedResources=True)
+    )
     return {one["InstanceId"] for page in pages for each in page["Reservations"] for one in each["Instances"]}
 
 
