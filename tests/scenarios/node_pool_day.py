@@ -77,3 +77,11 @@ class NodePoolDay(LabDay):
     def scale(self, replicas: int) -> None:
         """As `kubectl scale` does."""
         self.kubernetes.merge(self.path, {"spec": {"replicas": replicas}})
+
+    def without_functions(self) -> None:
+        """Deletes every function of the lab."""
+        functions = self.api("lambda")
+        for page in functions.get_paginator("list_functions").paginate():
+            for one in page["Functions"]:
+                if one["FunctionName"].startswith(f"{self.lab.name}-"):
+                    functions.delete_function(FunctionName=one["FunctionName"])

@@ -54,14 +54,6 @@ class AutoModeDay(NodePoolDay):
         """A lease with proven GPUs."""
         return self.until_state(self.open(nodes, length).id, LeaseState.OPEN)
 
-    def without_functions(self) -> None:
-        """Deletes every function of the lab."""
-        functions = self.api("lambda")
-        for page in functions.get_paginator("list_functions").paginate():
-            for one in page["Functions"]:
-                if one["FunctionName"].startswith(f"{self.lab.name}-"):
-                    functions.delete_function(FunctionName=one["FunctionName"])
-
     # time
 
     def until_zero(self, within: timedelta) -> Sample:

@@ -51,13 +51,6 @@ class FaultyDay(KarpenterDay):
             for node in self.nodes()
         )
 
-    def delete_functions(self) -> None:
-        """Every function of the lab."""
-        functions = self.api("lambda")
-        for name in (each["FunctionName"] for each in functions.list_functions()["Functions"]):
-            if name.startswith(f"{self.lab.name}-"):
-                functions.delete_function(FunctionName=name)
-
     @contextmanager
     def unreachable_api_server(self) -> Iterator[None]:
         """Nothing answers where EKS says that the API server is. Karpenter, inside the cluster, still reaches it."""

@@ -221,7 +221,7 @@ def without_functions(
     """The leases of the other two pools: longer ones, made before every function of the lab is deleted."""
     leases = third.opened("2h"), other.opened("3h")
     assert opened_again.closes > day.now
-    day.delete_functions()
+    day.without_functions()
     return leases
 
 
