@@ -5,7 +5,7 @@ have produced the state that must follow. `owed` says what is missing, by what t
 local/kubernetes/components.py says which controllers run.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from local.fleet import jobs
 from local.fleet.world import TERMINAL, World, gpus_of, key, labels, ready
@@ -23,7 +23,7 @@ _BORNE = (
     ),
 )
 _HOOK = "helm.sh/hook"
-_TEMPLATE = "deprecated.daemonset.template.generation"
+_GENERATION, _HASH = "pod-template-generation", "controller-revision-hash"
 _Owned = dict[str, list[Object]]
 
 
@@ -107,17 +107,40 @@ def _daemonsets(world: World, owned: _Owned) -> Iterator[str]:
         borne = wanted | set(there)
         if not len(wanted) <= each.get("status", {}).get("desiredNumberScheduled", 0) <= len(borne):
             yield f"{name}: its count of nodes"
-        yield from _rolling(name, each, {node: there[node] for node in borne & set(there)}, wanted)
+        held = {node: there[node] for node in borne & set(there)}
+        yield from _rolling(name, each, held, wanted, _current(world, each))
 
 
-def _rolling(name: str, daemonset: Object, there: _Owned, wanted: set[str]) -> Iterator[str]:
+def _current(world: World, daemonset: Object) -> Mapping[str, set[str]]:
+    """The values of the labels by one of which its controller knows a pod of the current template.
+
+    Another generation has the same hash when a template is given back
+    (https://github.com/kubernetes/kubernetes/blob/v1.35.4/pkg/controller/daemon/util/daemonset_util.go, IsPodUpdated).
+    """
+    annotations = daemonset["metadata"].get("annotations") or {}
+    template = daemonset["spec"]["template"]
+    hashes = {
+        labels(revision).get(_HASH, "")
+        for revision in world.revisions.all()
+        if daemonset["metadata"]["uid"] in _controllers(revision)
+        and {**revision["data"]["spec"]["template"], "$patch": ""} == {**template, "$patch": ""}
+    }
+    return {_GENERATION: {annotations.get("deprecated.daemonset.template.generation", "")}, _HASH: hashes}
+
+
+def _rolling(
+    name: str, daemonset: Object, there: _Owned, wanted: set[str], current: Mapping[str, set[str]]
+) -> Iterator[str]:
     """Its count of ready pods, and the next pod of an update; `there` are its pods by node."""
     first = {node: min(pods, key=_age) for node, pods in there.items()}
     good = {node for node, pod in first.items() if ready(pod)}
     if not len(good & wanted) <= daemonset.get("status", {}).get("numberReady", 0) <= len(good):
         yield f"{name}: its count of ready pods"
-    generation = (daemonset["metadata"].get("annotations") or {}).get(_TEMPLATE)
-    old = [pod for pod in first.values() if labels(pod).get("pod-template-generation") != generation]
+    old = [
+        pod
+        for pod in first.values()
+        if not any(labels(pod).get(label) in values for label, values in current.items())
+    ]
     rolls = daemonset["spec"].get("updateStrategy", {}).get("type") == "RollingUpdate"
     if rolls and old and len(good) == len(there) and not any(map(_leaving, first.values())):
         yield f"{name}: the end of an old pod"

@@ -89,6 +89,7 @@ class Fleet:
         self._follow("/api/v1/pods", self._world.pods, self._see_pod)
         self._follow("/api/v1/nodes", self._world.nodes, self._see_node)
         self._follow("/apis/apps/v1/daemonsets", self._world.daemonsets, self._see_other)
+        self._follow("/apis/apps/v1/controllerrevisions", self._world.revisions, _ignore)
         self._follow(POLICIES, self._world.policies, self._see_other)
         self._follow("/apis/apps/v1/replicasets", self._world.replicasets, _ignore)
         self._follow("/apis/apps/v1/deployments", self._world.deployments, _ignore)

@@ -88,6 +88,8 @@ class World:
     pods: Objects = field(default_factory=Objects)
     nodes: Objects = field(default_factory=Objects)
     daemonsets: Objects = field(default_factory=Objects)
+    revisions: Objects = field(default_factory=Objects)
+    """The ControllerRevisions: the templates of DaemonSets by their hashes."""
     policies: Objects = field(default_factory=Objects)
     replicasets: Objects = field(default_factory=Objects)
     deployments: Objects = field(default_factory=Objects)

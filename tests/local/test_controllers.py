@@ -12,7 +12,17 @@ from local.fleet.world import Objects, World
 from local.kubernetes.pending_changes import Written
 from local.kubernetes.placement import has_room, quantity, selects, tolerates
 
-KINDS = ("pods", "nodes", "daemonsets", "policies", "replicasets", "deployments", "jobs", "budgets")
+KINDS = (
+    "pods",
+    "nodes",
+    "daemonsets",
+    "revisions",
+    "policies",
+    "replicasets",
+    "deployments",
+    "jobs",
+    "budgets",
+)
 DONE = {
     "succeeded": 1,
     "conditions": [{"type": "Complete", "status": "True", "lastTransitionTime": "2026-12-01T10:00:00Z"}],

@@ -1,9 +1,11 @@
 """Machines become nodes, pods run on them, and nodes go when their machines do."""
 
+from typing import Any
+
 import pytest
 
 from local.kubernetes.api import ApiError
-from tests.local.cluster.lab import await_true
+from tests.local.cluster.lab import await_true, pass_time
 
 
 def test_a_machine_becomes_a_ready_node_that_says_what_it_is(lab):
@@ -175,3 +177,35 @@ def test_a_device_plugin_that_crashes_leaves_the_node_without_gpus(lab):
     assert lab.ready(machine)
     assert lab.allocatable(machine) is None
     lab.end(machine)
+
+
+def test_pods_of_a_template_that_is_given_back_in_the_middle_of_a_rolling_are_current_again(lab):
+    """Kubernetes compares the hash of a pod's template, too, not only the generation that made the pod."""
+    path, pods = "/apis/apps/v1/namespaces/default/daemonsets", "/api/v1/namespaces/default/pods"
+
+    def template(cpu: str) -> dict[str, Any]:
+        container = {"name": "agent", "image": "agent", "resources": {"requests": {"cpu": cpu}}}
+        spec = {"containers": [container], "tolerations": [{"operator": "Exists"}]}
+        return {"metadata": {"labels": {"app": "agent"}}, "spec": spec}
+
+    def current() -> bool:
+        status = lab.kubernetes.get(f"{path}/agent").get("status", {})
+        wanted = status.get("desiredNumberScheduled", 0)
+        return 2 <= wanted == status.get("updatedNumberScheduled") == status.get("numberReady")
+
+    spec = {"selector": {"matchLabels": {"app": "agent"}}, "template": template("10m")}
+    lab.kubernetes.create(path, {"metadata": {"name": "agent"}, "spec": spec})
+    await_true(current, "a pod on each node")
+    lab.kubernetes.merge(f"{path}/agent", {"spec": {"template": template("1k")}})
+
+    def waits() -> bool:
+        found = lab.kubernetes.get(f"{pods}?labelSelector=app=agent")["items"]
+        return any(not pod["spec"].get("nodeName") for pod in found)
+
+    await_true(waits, "the first new pod fits nowhere, so the others stay")
+    lab.kubernetes.merge(f"{path}/agent", {"spec": {"template": template("10m")}})
+
+    await_true(current, "all pods are current")
+    pass_time(1)
+    assert lab.fleet.never_came == frozenset()
+    lab.kubernetes.delete(f"{path}/agent")

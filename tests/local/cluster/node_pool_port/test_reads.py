@@ -165,6 +165,8 @@ def test_the_doctor_tries_the_bar_by_a_claim_that_is_not_kept_and_can_make_none(
     found = NodePools(doctor).read(NAME)
     assert found is not None
     endless, ending = dict(probe.claim(found, ends=False)), dict(probe.claim(found))
+    # A policy holds a moment after it was made; until then everything is admitted.
+    await_true(lambda: not Claims(doctor).admitted(endless, policy_name(LAB)), "the policy holds")
     await_true(lambda: Claims(doctor).admitted(ending, policy_name(LAB)), "the bar is open")
 
     assert not Claims(doctor).admitted(endless, policy_name(LAB))
