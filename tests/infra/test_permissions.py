@@ -46,12 +46,16 @@ def statements(template: Template, effect: str = "Allow") -> Iterator[tuple[str,
 
 def allowed(template: Template, role: str) -> dict[str, list[dict[str, Any]]]:
     """Action -> statements, of the role of that name."""
-    (logical,) = [
-        n for n, r in template.of_type("AWS::IAM::Role").items() if r["Properties"].get("RoleName") == role
+    ((logical, own),) = [
+        (n, r["Properties"])
+        for n, r in template.of_type("AWS::IAM::Role").items()
+        if r["Properties"].get("RoleName") == role
     ]
+    attached = [arn["Ref"] for arn in own.get("ManagedPolicyArns", []) if "Ref" in arn]
     found: dict[str, list[dict[str, Any]]] = {}
-    for resource in template.of_type("AWS::IAM::Policy").values():
-        if {"Ref": logical} in resource["Properties"]["Roles"]:
+    policies = {**template.of_type("AWS::IAM::Policy"), **template.of_type("AWS::IAM::ManagedPolicy")}
+    for name, resource in policies.items():
+        if name in attached or {"Ref": logical} in resource["Properties"].get("Roles", []):
             for statement in resource["Properties"]["PolicyDocument"]["Statement"]:
                 if statement["Effect"] != "Allow":
                     continue

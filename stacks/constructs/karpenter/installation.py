@@ -17,7 +17,7 @@ from lamplighter.lab.model import Lab
 from stacks.charts.kept import karpenter_chart, karpenter_crd_chart
 from stacks.constructs.cluster.kubectl import Kubectl
 from stacks.constructs.cluster.workload_identity import pods_of
-from stacks.constructs.grants import boundary, give
+from stacks.constructs.grants import boundary
 from stacks.constructs.karpenter.controller_rights import controller_rights
 from stacks.constructs.karpenter.interruption import Interruption
 from stacks.names import Names
@@ -48,22 +48,24 @@ class KarpenterInstallation(Construct):
         rights = controller_rights(
             names, queue_arn=interruption.queue.queue_arn, node_role_arns=node_role_arns
         )
+        held = boundary(
+            self,
+            "Boundary",
+            name=names.policy(CONTROLLER),
+            description=f"What Karpenter may do for the cluster {lab.cluster_name}, and the most that it may ever do",
+            leaves=rights,
+        )
         role = iam.Role(
             self,
             "Role",
             role_name=names.role(CONTROLLER),
             assumed_by=pods_of(NAMESPACE, NAME, cluster_arn=names.cluster_arn),
-            # The failsafe writes its lock to this role, and IAM cannot limit what a policy says.
-            permissions_boundary=boundary(
-                self,
-                "Boundary",
-                name=names.policy(CONTROLLER),
-                description=f"The most that Karpenter may ever do for the cluster {lab.cluster_name}",
-                leaves=rights,
-            ),
+            # Functions that take the failsafe's lock off this role may delete its inline policies, so it has none.
+            managed_policies=[held],
+            # The failsafe writes its lock to the role, and IAM cannot limit what a policy says.
+            permissions_boundary=held,
             description=f"What Karpenter may do for the cluster {lab.cluster_name}",
         )
-        given = give(self, "Rights", role, rights)
         identity = eks.CfnPodIdentityAssociation(
             self,
             "Identity",
@@ -88,7 +90,7 @@ class KarpenterInstallation(Construct):
             namespace=NAMESPACE,
             values=_values(lab, names),
             # A pod that starts before its association does not have it.
-            after=[*after, definitions, identity, given, interruption],
+            after=[*after, definitions, identity, interruption],
         )
 
 

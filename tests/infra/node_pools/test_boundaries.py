@@ -33,17 +33,21 @@ def boundary_of(cluster: Template, role: str) -> Any:
     return policy["ManagedPolicyName"], policy["PolicyDocument"]
 
 
-def test_karpenter_s_boundary_allows_exactly_what_karpenter_may(karpenter: Assembly) -> None:
-    cluster = karpenter.template("gpu-lab-cluster")
-    name, document = boundary_of(cluster, "gpu-lab-ap-northeast-2-karpenter")
-    [own] = [
-        policy["PolicyDocument"]
-        for policy in cluster.properties("AWS::IAM::Policy")
-        if "sqs:ReceiveMessage" in json.dumps(policy)
-    ]
+def test_karpenter_s_boundary_is_all_that_karpenter_may_and_no_function_of_ours_can_take_that_away(
+    karpenter: Assembly,
+) -> None:
+    """Those that take the failsafe's lock off the role may delete every inline policy of it."""
+    cluster, named = karpenter.template("gpu-lab-cluster"), "gpu-lab-ap-northeast-2-karpenter"
+    name, document = boundary_of(cluster, named)
+    role = cluster.one("AWS::IAM::Role", RoleName=named)
+    [logical] = [key for key, each in cluster.resources.items() if each["Properties"] == role]
 
-    assert name == "gpu-lab-ap-northeast-2-karpenter"
-    assert document == own
+    assert name == named
+    assert role["ManagedPolicyArns"] == [role["PermissionsBoundary"]]
+    assert "Policies" not in role
+    assert {"Ref": logical} not in [
+        holder for policy in cluster.properties("AWS::IAM::Policy") for holder in policy["Roles"]
+    ]
     assert len(json.dumps(filled(document), separators=(",", ":"))) < LONGEST
 
 

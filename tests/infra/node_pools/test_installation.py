@@ -53,7 +53,7 @@ def test_its_pods_find_nodes_names_and_their_role(cluster: Template) -> None:
         if cluster.resources[name]["Type"] == "AWS::EKS::Addon"
     }
 
-    assert {"AWS::EKS::Nodegroup", "AWS::EKS::PodIdentityAssociation", "AWS::IAM::Policy"} <= needed
+    assert {"AWS::EKS::Nodegroup", "AWS::EKS::PodIdentityAssociation", "AWS::IAM::ManagedPolicy"} <= needed
     assert {"coredns", "eks-pod-identity-agent"} <= add_ons
     [association] = cluster.properties("AWS::EKS::PodIdentityAssociation")
     [of_cluster] = cluster.of_type("AWS::EKS::Cluster")
