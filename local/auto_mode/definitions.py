@@ -52,7 +52,21 @@ def _spec() -> Object:
         deviceIndex=_WHOLE,
         networkCardIndex=_WHOLE,
         interfaceType=_text(enum=["interface", "efa-only"]),
+        secondaryIPv4Count=_WHOLE,
+        secondaryIPv4PrefixCount=_WHOLE,
     )
+    interface["x-kubernetes-validations"] = [
+        {
+            "rule": "!has(self.secondaryIPv4Count) || !has(self.secondaryIPv4PrefixCount)",
+            "message": "secondaryIPv4Count and secondaryIPv4PrefixCount cannot both be set",
+        },
+        {
+            "rule": "self.interfaceType == 'interface' && self.networkCardIndex == 0"
+            " || !has(self.secondaryIPv4Count) && !has(self.secondaryIPv4PrefixCount)",
+            "message": "secondary addresses are of an interface on networkCardIndex 0",
+        },
+    ]
+    interface["required"] = ["networkCardIndex", "deviceIndex", "interfaceType"]
     spec = _table(
         role=_text(minLength=1),
         instanceProfile=_text(minLength=1),

@@ -130,7 +130,8 @@ def _start_machine(cluster: AutoModeCluster, claim: Object, launched: Launched) 
         return
     wanted = {"InstanceIds": [launched.instance]}
     instance = cluster.context.call("ec2", "describe_instances", wanted)["Reservations"][0]["Instances"][0]
-    cluster.start(node.machine(launched, claim, cluster.describe(), instance), resolved.role)
+    machine = node.machine(launched, claim, cluster.describe(), instance, resolved.pod_addresses)
+    cluster.start(machine, resolved.role)
 
 
 def _serve(cluster: AutoModeCluster, claim: Object, launched: Launched) -> Iterator[Pause]:

@@ -35,7 +35,9 @@ def labels(launched: Launched, claim: Object) -> Mapping[str, str]:
     }
 
 
-def machine(launched: Launched, claim: Object, cluster: Document, instance: Document) -> Machine:
+def machine(
+    launched: Launched, claim: Object, cluster: Document, instance: Document, pod_addresses: int | None
+) -> Machine:
     """The machine for the simulator. `cluster` and `instance` are what EKS and EC2 describe."""
     spec, known = claim["spec"], labels_of(launched.instance_type)
     architecture = "arm64" if known[ARCHITECTURE] == "arm64" else "x86_64"
@@ -55,6 +57,7 @@ def machine(launched: Launched, claim: Object, cluster: Document, instance: Docu
         launched=instance["LaunchTime"].timestamp(),
         kubernetes_version=cluster["version"],
         gpus_at_ready=True,
+        pod_addresses=pod_addresses,
     )
 
 

@@ -14,6 +14,9 @@ from local.aws.api.own_services import Document
 from local.aws.api.service_context import ServiceContext
 from local.kubernetes.api import Object
 
+#: A prefix is a /28.
+_OF_A_PREFIX = 16
+
 
 @dataclass(frozen=True)
 class Resolved:
@@ -29,6 +32,14 @@ class Resolved:
     role: str
     interfaces: tuple[Document, ...]
     tags: tuple[tuple[str, str], ...]
+
+    @property
+    def pod_addresses(self) -> int | None:
+        """How many pods get an address on a node with described interfaces. To others EKS adds some as pods come."""
+        if not self.interfaces:
+            return None
+        prefixes = sum(one.get("secondaryIPv4PrefixCount", 0) for one in self.interfaces)
+        return prefixes * _OF_A_PREFIX + sum(one.get("secondaryIPv4Count", 0) for one in self.interfaces)
 
 
 def resolve(

@@ -1,10 +1,12 @@
-"""How large an image is and how long a first pull takes.
+"""How large an image is, how long a first pull takes, and where an image runs.
 
 The sizes are the compressed sizes in the registries, rounded. A node pulls and unpacks some 50 MB a second (estimate).
 """
 
 import re
 from collections.abc import Mapping
+
+from local.fleet.boot.images import Image
 
 _MEGABYTE = 1_000_000
 _MEGABYTES_A_SECOND = 50
@@ -32,6 +34,8 @@ _MEGABYTES = {
 
 #: The base of images whose name does not show it, by a part of the name.
 _CUDA = {"gpu-operator": (13, 0), "nvidia/pytorch": (13, 0), "cuda-sample": (12, 5)}
+#: Parts of the names of images that are built for Windows.
+_BUILT_FOR_WINDOWS = ("windows", "nanoserver", "mcr.microsoft.com")
 
 
 def size_bytes(image: str) -> int:
@@ -60,3 +64,14 @@ def cuda_needed(image: str, environment: Mapping[str, str]) -> tuple[int, int] |
     if said:
         return int(said[1]), int(said[2])
     return next((needed for part, needed in _CUDA.items() if part in image), None)
+
+
+def wrong_platform(node: Image, image: str) -> str:
+    """Why containerd cannot run a container image on a node with this machine image; "" if it can."""
+    windows = any(part in image for part in _BUILT_FOR_WINDOWS)
+    if windows == node.windows:
+        return ""
+    platform = "windows/amd64" if node.windows else f"linux/{node.node_architecture}"
+    return (
+        f'failed to pull and unpack image "{image}": no match for platform in manifest: {platform}: not found'
+    )

@@ -18,7 +18,8 @@ class Machine:
     `launched` is the virtual epoch of its launch. `private_dns` becomes the node's name, as on EKS. `ami_type` is the
     amiType of its image, or for a custom image the one that it is like. `cannot_join` says why its kubelet never
     starts; "" if it does. EKS itself sets `later_labels` and `later_taints` when the node has joined. With
-    `gpus_at_ready` the device plugin of the image is there as soon as the node is Ready.
+    `gpus_at_ready` the device plugin of the image is there as soon as the node is Ready. `pod_addresses` are all
+    that its pods ever have; None where the node gets more of them as pods come.
     """
 
     instance_id: str
@@ -38,6 +39,7 @@ class Machine:
     later_labels: Mapping[str, str] = field(default_factory=dict)
     later_taints: Sequence[Mapping[str, str]] = ()
     gpus_at_ready: bool = False
+    pod_addresses: int | None = None
 
     @property
     def node_name(self) -> str:

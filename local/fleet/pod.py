@@ -7,12 +7,12 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 
 from local.fleet import timings
+from local.fleet.addresses import no_address
 from local.fleet.container import ContainerRun
 from local.fleet.coroutines import Coroutine, Pause, Until
 from local.fleet.faults import container as container_faults
-from local.fleet.images import duration, pull_seconds, size_bytes
+from local.fleet.images import duration, pull_seconds, size_bytes, wrong_platform
 from local.fleet.interfaces import Node
-from local.fleet.windows_pods import no_address, wrong_platform
 from local.fleet.world import TERMINAL, gpus_of, path
 from local.kubernetes.api import Object
 
@@ -93,7 +93,7 @@ class PodRun:
             self.world.event(self.pod, "Pulled", f'Container image "{image}" already present on machine')
             return ""
         self.world.event(self.pod, "Pulling", f'Pulling image "{image}"')
-        why = wrong_platform(self, image)
+        why = wrong_platform(self.kubelet.machine.image, image)
         if why:
             yield self.kubelet.delay(timings.REFUSED_PULL, "refused", image)
             self.world.event(self.pod, "Failed", f'Failed to pull image "{image}": {why}', warning=True)

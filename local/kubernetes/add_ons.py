@@ -1,7 +1,7 @@
 """What an EKS add-on has in the cluster: the DaemonSet of the node monitoring agent, and the VPC CNI's ConfigMap.
 
 The DaemonSet is a real object on every Linux node. local/fleet/faults/node.py writes what its pods report about a node.
-local/fleet/windows_pods.py reads the ConfigMap. The other programs of the add-ons have no pods here.
+local/fleet/addresses.py reads the ConfigMap. The other programs of the add-ons have no pods here.
 """
 
 import yaml

@@ -213,6 +213,8 @@ def test_a_pool_with_efa_has_an_interface_for_it_on_each_card(synthesise: Callab
         (2, 0, "efa-only"),
         (3, 0, "efa-only"),
     ]
+    # EKS adds no address later: a node without these has none for its pods.
+    assert [each.get("secondaryIPv4PrefixCount", 0) for each in interfaces] == [2, 0, 0, 0, 0]
 
 
 def test_nodes_with_efa_exchange_everything_by_a_group_of_their_own(

@@ -282,10 +282,15 @@ def test_the_switch_off_ends_everything_at_once(auto):
     await_true(lambda: len(auto.instances("running")) == 2, "switched on again, it starts what the pool says")
 
 
-def test_a_node_class_with_efa_gives_its_instances_the_interfaces(auto):
+@pytest.mark.parametrize(
+    ("addresses", "phase"), [({}, "Pending"), ({"secondaryIPv4PrefixCount": 1}, "Succeeded")]
+)
+def test_a_node_class_with_efa_gives_its_instances_the_interfaces_and_its_pods_all_the_addresses(
+    auto, addresses, phase
+):
     api = auto.lab.kubernetes
     interfaces = [
-        {"deviceIndex": 0, "networkCardIndex": 0, "interfaceType": "interface"},
+        {"deviceIndex": 0, "networkCardIndex": 0, "interfaceType": "interface", **addresses},
         {"deviceIndex": 1, "networkCardIndex": 0, "interfaceType": "efa-only"},
     ]
     networking = {"advancedNetworking": {"networkInterfaces": interfaces}}
@@ -294,11 +299,15 @@ def test_a_node_class_with_efa_gives_its_instances_the_interfaces(auto):
     api.merge(f"{POOLS}/{POOL}", {"spec": {"template": {"spec": {"requirements": [wanted]}}}})
     pass_time(1)
 
-    auto.opened(1)
+    (node,) = auto.opened(1)
 
     (instance,) = auto.instances("running")
     kinds = [one["InterfaceType"] for one in instance["NetworkInterfaces"]]
     assert sorted(kinds) == ["efa-only", "interface"]
+    pod = auto.lab.run("asks", nodeName=node)
+    pass_time(120)
+    assert api.get(pod)["status"]["phase"] == phase
+    api.delete(pod)
 
 
 def test_an_arm_machine_is_what_comes_where_no_architecture_is_pinned(auto):
