@@ -1,7 +1,7 @@
 """Rules that start the guard when an instance of a NodePool may have started or ended.
 
-EC2's own event has no tags, so the first rule hears of every instance of the account and region. EC2 sends none about
-the instances of EKS Auto Mode, which it hides, so only a lab with Karpenter has this rule
+EC2's own event has no tags, so the first rule hears of every instance of the account and region. About the instances of
+EKS Auto Mode EC2 sends it only where the account shows them
 (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/amazon-ec2-managed-instances.html). The second one needs a
 CloudTrail trail. The controller's own launches count too: it launches whatever a NodePool asks for, with a lease or
 without one. Without events the sweep finds the same within five minutes.
@@ -17,31 +17,29 @@ from aws_cdk import aws_events as events
 from constructs import Construct
 
 from lamplighter.domain.capacity.kinds import identity
-from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.lab.model import Lab
 from stacks.names import Names
 
 
 class NodePoolRules(Construct):
-    """Rules with one target: the instances of Karpenter, and launches by the tags of each kind."""
+    """Rules with one target: instances that start or ended, and launches by the tags of each kind."""
 
     def __init__(
         self, scope: Construct, construct_id: str, *, lab: Lab, names: Names, target: events.IRuleTarget
     ) -> None:
         super().__init__(scope, construct_id)
-        if any(lab.pools[pool].kind == KARPENTER.code for pool in lab.node_pools):
-            events.Rule(
-                self,
-                "States",
-                rule_name=f"{names.lab}-instance-states",
-                description="EC2 starts or ended an instance, which may be one of a NodePool",
-                event_pattern=events.EventPattern(
-                    source=["aws.ec2"],
-                    detail_type=["EC2 Instance State-change Notification"],
-                    detail={"state": ["pending", "terminated"]},
-                ),
-                targets=[target],
-            )
+        events.Rule(
+            self,
+            "States",
+            rule_name=f"{names.lab}-instance-states",
+            description="EC2 starts or ended an instance, which may be one of a NodePool",
+            event_pattern=events.EventPattern(
+                source=["aws.ec2"],
+                detail_type=["EC2 Instance State-change Notification"],
+                detail={"state": ["pending", "terminated"]},
+            ),
+            targets=[target],
+        )
         for number, (key, node_pools) in enumerate(_tags(lab).items()):
             events.Rule(
                 self,

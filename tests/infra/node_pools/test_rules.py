@@ -22,9 +22,8 @@ def test_an_event_of_ec2_starts_the_guard_and_a_group_of_nobody_does_not(
     assert {*OF_GROUPS, STATES, FLEETS} <= set(rules(mixed))
 
 
-def test_no_rule_waits_for_events_that_ec2_does_not_send_about_auto_mode(auto_mode: Assembly) -> None:
-    assert STATES not in rules(auto_mode)
-    assert {FLEETS, "gpu-lab-sweep"} <= set(rules(auto_mode))
+def test_events_about_auto_mode_are_heard_where_the_account_shows_its_instances(auto_mode: Assembly) -> None:
+    assert {STATES, FLEETS, "gpu-lab-sweep"} <= set(rules(auto_mode))
 
 
 def record(*tags: tuple[str, str]) -> dict[str, Any]:
