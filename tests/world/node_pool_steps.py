@@ -75,11 +75,10 @@ class NodePoolSteps:
         """The failsafe's lock is left on the role, while no lease runs: the next opening takes it off."""
         of = self._of(step)
         if of is not None and of.role and not self._play.truth.justified(of.pool, self._world.now):
-            [tag] = [key for key, value in of.tags.items() if value == of.name]
             self._pools.roles.put_role_policy(
                 RoleName=of.role,
                 PolicyName=lock.policy_name(of.name),
-                PolicyDocument=json.dumps(lock.document(tag, of.name)),
+                PolicyDocument=json.dumps(lock.document(of.tags)),
             )
         self._wait(step)
 

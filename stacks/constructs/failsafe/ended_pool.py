@@ -56,7 +56,7 @@ class EndedPool:
             "maySwitchOff": self.may_switch_off,
         }
         if self.locked is not None:
-            document = json.dumps(lock.document(self.pool_tag, self.node_pool), separators=(",", ":"))
+            document = json.dumps(lock.document(self.tags), separators=(",", ":"))
             row["lock"] = {
                 "role": self.locked.rpartition("/")[2],
                 "name": lock.policy_name(self.node_pool),

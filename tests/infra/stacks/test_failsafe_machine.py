@@ -100,6 +100,11 @@ def test_every_call_orders_zero_or_denies_or_ends_or_reads() -> None:
     for pool in (KARPENTER, SECOND, AUTO_MODE, SWITCHED_OFF):
         [statement] = json.loads(states()[f"Pool-{pool.name}"]["Result"]["lock"]["document"])["Statement"]
         assert statement["Effect"] == "Deny"
+        # Controllers of two clusters may have one role, and NodePools of one name.
+        assert statement["Condition"] == {
+            "StringEquals": {f"aws:RequestTag/{key}": value for key, value in pool.tags.items()}
+        }
+        assert "gpu-lab" in pool.tags.values()
 
 
 @pytest.mark.parametrize("state", ["Instances", "MoreInstances"])

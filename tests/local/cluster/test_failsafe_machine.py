@@ -23,6 +23,7 @@ from local.aws.ec2.ec2 import end
 from local.aws.embedded import EmbeddedAws
 from local.kubernetes.aws_identities import AwsIdentities
 from local.kubernetes.token_webhook import bind_access_policy
+from stacks.constructs.failsafe.ended_pool import EndedPool
 from tests import failsafe_machine
 from tests.failsafe_machine import (
     AUTO_MODE,
@@ -222,6 +223,11 @@ class Account:
                 self.aws.call("iam", "delete_role_policy", RoleName=role, PolicyName=name)
 
 
+def launches_of(pool: EndedPool) -> dict[str, object]:
+    """The condition on the tags of a launch for this pool of this cluster."""
+    return {"StringEquals": {f"aws:RequestTag/{key}": value for key, value in pool.tags.items()}}
+
+
 def seconds(ended: dict) -> float:
     return (ended["stopDate"] - ended["startDate"]).total_seconds()
 
@@ -323,9 +329,7 @@ def test_the_rail_past_kubernetes_locks_the_pool_and_ends_its_instances_alone(ac
     assert lock is not None
     [statement] = lock["Statement"]
     assert (statement["Effect"], statement["Action"]) == ("Deny", ["ec2:CreateFleet", "ec2:RunInstances"])
-    assert statement["Condition"] == {
-        "StringEquals": {"aws:RequestTag/karpenter.sh/nodepool": KARPENTER.node_pool}
-    }
+    assert statement["Condition"] == launches_of(KARPENTER)
 
 
 @pytest.mark.parametrize("trouble", ["no API server", "no access entry", "no rights", "no NodePool"])
@@ -484,8 +488,7 @@ def test_auto_mode_is_locked_and_asked_again_and_its_instances_are_left_to_aws(a
     assert account.running() == set(instances)
     lock = account.lock(CONTROL_PLANE, f"lamplighter-lock-{AUTO_MODE.node_pool}")
     assert lock is not None
-    tag = {"aws:RequestTag/eks:kubernetes-node-pool-name": AUTO_MODE.node_pool}
-    assert lock["Statement"][0]["Condition"] == {"StringEquals": tag}
+    assert lock["Statement"][0]["Condition"] == launches_of(AUTO_MODE)
     assert (account.replicas(AUTO_MODE.node_pool), account.claims(AUTO_MODE.node_pool)) == (0, [])
     assert "EndOne" not in account.steps(ended)
 

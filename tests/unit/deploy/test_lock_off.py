@@ -27,7 +27,7 @@ def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         iam = boto3.client("iam")
         iam.create_role(RoleName=ROLE, AssumeRolePolicyDocument="{}")
         for name in (POLICY, "theirs"):
-            document = json.dumps(lock.document("karpenter.sh/nodepool", NODE_POOL))
+            document = json.dumps(lock.document({"karpenter.sh/nodepool": NODE_POOL}))
             iam.put_role_policy(RoleName=ROLE, PolicyName=name, PolicyDocument=document)
         yield
 

@@ -14,8 +14,11 @@ def policy_name(node_pool: str) -> str:
     return f"lamplighter-lock-{node_pool}"
 
 
-def document(pool_tag: str, node_pool: str) -> Mapping[str, object]:
-    """The policy's document. Every launch carries the pool's name as the value of this tag."""
+def document(tags: Mapping[str, str]) -> Mapping[str, object]:
+    """The policy's document. Every launch carries the tags by which instances are the pool's.
+
+    They name the cluster too: controllers of two clusters may have the same role.
+    """
     return {
         "Version": "2012-10-17",
         "Statement": [
@@ -24,7 +27,9 @@ def document(pool_tag: str, node_pool: str) -> Mapping[str, object]:
                 "Effect": "Deny",
                 "Action": list(DENIED),
                 "Resource": "*",
-                "Condition": {"StringEquals": {f"aws:RequestTag/{pool_tag}": node_pool}},
+                "Condition": {
+                    "StringEquals": {f"aws:RequestTag/{key}": value for key, value in tags.items()}
+                },
             }
         ],
     }
