@@ -108,6 +108,10 @@ FOUND = {
         "EC2 takes a leased node away, and its controller starts another one. Work on the old node ends. Nobody checks"
         " the GPUs of the new one: where that matters, close the pool and open it again."
     ),
+    Rule.NODE_LIFE_ENDS: (
+        "Leases that overlap have kept a node longer than its NodePool lets a node live. Its controller ends it at the"
+        " instant that the notice names, and starts another one. Tell its people to save their work before."
+    ),
     Rule.NODE_NOT_ENDED: (
         "Karpenter or Auto Mode has not ended a node that it was told to end. The guard ended the instance in EC2; on"
         " Auto Mode it left the pods no more time. The page says why. Repair Karpenter: its objects stay until it runs."

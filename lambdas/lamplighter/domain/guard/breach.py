@@ -36,6 +36,7 @@ class Rule(StrEnum):
     SECOND_CLAIM = "second-claim"
     NODE_UNPROTECTED = "node-unprotected"
     NODE_INTERRUPTED = "node-interrupted"
+    NODE_LIFE_ENDS = "node-life-ends"
     LEAKED = "leaked"
     NO_LONGER_LEAKED = "no-longer-leaked"
 

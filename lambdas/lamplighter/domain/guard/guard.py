@@ -27,6 +27,7 @@ from lamplighter.domain.guard.leases import idle, too_long
 from lamplighter.domain.guard.node_pools.controllers import controllers
 from lamplighter.domain.guard.node_pools.interruptions import interruptions
 from lamplighter.domain.guard.node_pools.launch_bar import launch_bar
+from lamplighter.domain.guard.node_pools.lives import lives
 from lamplighter.domain.guard.node_pools.outside import outside
 from lamplighter.domain.guard.nodes import leases_past_their_end, shortfall, strays, surplus
 from lamplighter.domain.guard.runs import closings, openings
@@ -55,6 +56,7 @@ RULES: tuple[GuardRule, ...] = (
     outside,
     unprotected,
     interruptions,
+    lives,
     leak,
 )
 """Every rule, most urgent first."""

@@ -1,0 +1,49 @@
+"""People hear of the end of a leased node's life before it comes, where their lease goes on."""
+
+from dataclasses import replace
+
+import pytest
+
+from lamplighter.domain.capacity.evidence import Claim
+from lamplighter.domain.guard.breach import GuardAction, Rule
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.guard.guard import sweep
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.reasons.reason import reason
+from tests.unit.guard.test_guard import EIGHT, MINUTE, lease, pool
+
+
+def ending(*leases: Lease, minutes: int, leaving: bool = False) -> PoolFacts:
+    """A pool whose leases have their nodes; the life of one node ends in so many minutes."""
+    facts = pool(*leases, running=["i-1", "i-2"])
+    claim = Claim("lab-gpu-12345", "i-1", expires=EIGHT + minutes * MINUTE, leaving=leaving)
+    return replace(facts, seen=replace(facts.seen, claims=(claim,)))
+
+
+def test_the_end_of_a_life_in_a_lease_is_reported_with_its_instant() -> None:
+    [breach] = sweep(ending(lease(), minutes=30))
+
+    assert (breach.rule, breach.action) == (Rule.NODE_LIFE_ENDS, GuardAction.SAY)
+    assert (breach.lease, breach.subject) == ("evening", "lab-gpu-12345")
+    assert breach.reason == reason(
+        "guard.life-ends", pool="gpu", claim="lab-gpu-12345", at=EIGHT + 30 * MINUTE
+    )
+
+
+def test_with_two_leases_nobody_knows_whose_node_it_is() -> None:
+    [breach] = sweep(ending(lease(nodes=1), lease("night", nodes=1), minutes=10))
+
+    assert breach.lease is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        (ending(lease(), minutes=31), "it is not soon"),
+        (ending(lease(), minutes=10, leaving=True), "it is replaced already"),
+        (ending(replace(lease(), state=LeaseState.OPENING), minutes=10), "the opening may still replace it"),
+        (ending(replace(lease(), closes=EIGHT + 9 * MINUTE), minutes=10), "its lease ends before"),
+    ],
+)
+def test_it_is_reported_of_no_node_that_people_do_not_lose(facts: PoolFacts, why: str) -> None:
+    assert [breach for breach in sweep(facts) if breach.rule is Rule.NODE_LIFE_ENDS] == [], why
