@@ -38,8 +38,8 @@ class Resolved:
         """How many pods get an address on a node with described interfaces. To others EKS adds some as pods come."""
         if not self.interfaces:
             return None
-        prefixes = sum(one.get("secondaryIPv4PrefixCount", 0) for one in self.interfaces)
-        return prefixes * _OF_A_PREFIX + sum(one.get("secondaryIPv4Count", 0) for one in self.interfaces)
+        prefixes = sum(int(one.get("secondaryIPv4PrefixCount", 0)) for one in self.interfaces)
+        return prefixes * _OF_A_PREFIX + sum(int(one.get("secondaryIPv4Count", 0)) for one in self.interfaces)
 
 
 def resolve(

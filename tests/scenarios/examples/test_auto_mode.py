@@ -49,7 +49,7 @@ def example() -> Iterator[AutoModeDay]:
 @pytest.fixture(scope="module")
 def lease(example: AutoModeDay) -> Lease:
     """A lease of one node whose GPU is proven, opened where the failsafe's lock was left on."""
-    document = json.dumps(lock.document("eks:kubernetes-node-pool-name", example.node_pool))
+    document = json.dumps(lock.document(example.tags))
     example.api("iam").put_role_policy(
         RoleName=example.launching_role(),
         PolicyName=lock.policy_name(example.node_pool),

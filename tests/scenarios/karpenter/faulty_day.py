@@ -106,7 +106,7 @@ class FaultyDay(KarpenterDay):
 
     def lock(self) -> None:
         """As the failsafe's machine leaves it."""
-        document = json.dumps(lock.document("karpenter.sh/nodepool", self.node_pool))
+        document = json.dumps(lock.document(self.tags))
         self.api("iam").put_role_policy(
             RoleName=ROLE, PolicyName=lock.policy_name(self.node_pool), PolicyDocument=document
         )

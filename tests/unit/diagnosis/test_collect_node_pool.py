@@ -126,7 +126,7 @@ def test_in_aws_a_node_pool_is_its_instances_their_networks_and_the_policies_of_
             TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],
         )  # fmt: skip
     iam.create_role(RoleName="controller", AssumeRolePolicyDocument="{}")
-    lock = json.dumps(document("karpenter.sh/nodepool", NODE_POOL))
+    lock = json.dumps(document(identity(lab, "gpu").tags))
     iam.put_role_policy(RoleName="controller", PolicyName="lamplighter-lock-gpu", PolicyDocument=lock)
     wanted = Expected("gpu", "g5.xlarge", 1, 1, datetime(2026, 11, 20, 11, tzinfo=UTC))
     subject = Subject("karpenter", identity(lab, "gpu"), wanted, "controller", NODE_POOL)

@@ -99,7 +99,7 @@ def told(found: Diagnosis) -> dict[str, list[str]]:
 
 
 def test_a_denied_launch_is_told_with_the_lock(pool: Karpenter, asked: Ask) -> None:
-    document = json.dumps(lock.document("karpenter.sh/nodepool", NAME))
+    document = json.dumps(lock.document({"karpenter.sh/nodepool": NAME}))
     policy = lock.policy_name(NAME)
     pool.aws.call("iam", "put_role_policy", RoleName=ROLE, PolicyName=policy, PolicyDocument=document)
     since = scaled(pool, 1)

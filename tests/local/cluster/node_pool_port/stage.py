@@ -193,7 +193,7 @@ class NodePoolStage:
             "put_role_policy",
             RoleName=self.controller.role,
             PolicyName=lock.policy_name(NAME),
-            PolicyDocument=json.dumps(lock.document(LABEL, NAME)),
+            PolicyDocument=json.dumps(lock.document(identity(LAB, "gpu").tags)),
         )
         alive = [instance.id for instance in self.capacity.see("gpu").alive]
         if alive:

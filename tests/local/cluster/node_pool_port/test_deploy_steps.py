@@ -102,7 +102,7 @@ def test_a_deletion_asks_nothing(deployed: NodePoolStage) -> None:
 def test_with_its_node_pool_the_lock_of_a_failsafe_goes(deployed: NodePoolStage) -> None:
     """IAM deletes no role that still has it: a destroy after a failsafe that fired would fail."""
     role, policy = str(launching_role(LAB, "gpu")), lock.policy_name(NAME)
-    document = json.dumps(lock.document("karpenter.sh/nodepool", NAME))
+    document = json.dumps(lock.document({"karpenter.sh/nodepool": NAME}))
     deployed.aws.call("iam", "put_role_policy", RoleName=role, PolicyName=policy, PolicyDocument=document)
 
     asks("NodePoolSize", "Delete", Pool="gpu", NodePool=NAME, Launches=role)
