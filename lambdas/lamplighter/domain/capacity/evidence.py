@@ -167,14 +167,19 @@ class Claim:
     leaving: bool = False
     left: datetime | None = None
     """When it was deleted: from then on its controller drains and ends it."""
-    ends_in_time: bool = True
-    """Whether its end has a time limit: without one a pod may hold its node for ever."""
+    grace: timedelta | None = None
+    """How long its controller waits for pods after the deletion; None for as long as they stay."""
     ends_at: datetime | None = None
-    """That limit, where the controller or somebody else has set it."""
+    """When it stops waiting, where the controller or somebody else has set it."""
     stages: Mapping[str, datetime] = field(default_factory=dict)
     """When its conditions became true: Launched, Registered, Initialized, and at its end Drained and so on."""
     trouble: HealthIssue | None = None
     """Why it is not launched, where it says so."""
+
+    @property
+    def ends_in_time(self) -> bool:
+        """Whether its end has a time limit: without one a pod may hold its node for ever."""
+        return self.grace is not None or self.ends_at is not None
 
 
 class InterruptionCause(StrEnum):

@@ -96,7 +96,7 @@ def _claim(found: Object) -> Claim:
         zone=str((metadata.get("labels") or {}).get(ZONE, "")),
         leaving=left is not None,
         left=instant(left) if left else None,
-        ends_in_time=bool(spec.get("terminationGracePeriod") or ends_at),
+        grace=duration(spec.get("terminationGracePeriod") or ""),
         ends_at=ends_at,
         stages={
             str(each["type"]): instant(each["lastTransitionTime"])
