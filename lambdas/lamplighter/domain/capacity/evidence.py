@@ -34,7 +34,7 @@ class Part(Enum):
     BAR = auto()
     """Its launch bar, where the kind has one. Few functions may read it."""
     INTERRUPTIONS = auto()
-    """Which nodes EC2 took away in the last hour, where the controller tells."""
+    """Which nodes EC2 took away in the last hour, where the controller tells, and which it ends as unhealthy."""
 
 
 SIZES = frozenset({Part.SIZE, Part.MEMBERS})
@@ -171,6 +171,8 @@ class Claim:
     """How long its controller waits for pods after the deletion; None for as long as they stay."""
     ends_at: datetime | None = None
     """When it stops waiting, where the controller or somebody else has set it."""
+    limited: bool = False
+    """Whether the lab set `ends_at`."""
     stages: Mapping[str, datetime] = field(default_factory=dict)
     """When its conditions became true: Launched, Registered, Initialized, and at its end Drained and so on."""
     trouble: HealthIssue | None = None
@@ -183,19 +185,21 @@ class Claim:
 
 
 class InterruptionCause(StrEnum):
-    """Why EC2 takes an instance away."""
+    """Why EC2 takes an instance away, or the controller a node."""
 
     SPOT = "spot"
     RESERVATION = "reservation"
     UNHEALTHY = "unhealthy"
     STOPPED = "stopped"
     ENDED = "ended"
+    REPAIRED = "repaired"
+    """The controller judged the node unhealthy."""
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
 class Interruption:
-    """A node that its controller ended because EC2 takes its instance away."""
+    """A node that its controller ended because EC2 takes its instance away, or because it is unhealthy."""
 
     claim: str
     at: datetime

@@ -79,7 +79,7 @@ class NodePoolCapacity:
             seen = replace(seen, instances=_by_claims(found, seen.claims, name))
         if Part.INTERRUPTIONS in parts:
             found_events = claim_events(self.kubernetes, name)
-            seen = replace(seen, interruptions=interruptions.interruptions(found_events))
+            seen = replace(seen, interruptions=interruptions.interruptions(found_events, seen.claims))
         if Part.LATEST in parts or Part.HISTORY in parts:
             seen = replace(seen, activities=neutral.activities(seen.instances))
         return seen
