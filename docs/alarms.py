@@ -105,8 +105,9 @@ FOUND = {
         " a wrong one. Where its admission policy or binding is missing, deploy again: until then nothing opens."
     ),
     Rule.NODE_INTERRUPTED: (
-        "EC2 takes a leased node away, and its controller starts another one. Work on the old node ends. Nobody checks"
-        " the GPUs of the new one: where that matters, close the pool and open it again."
+        "EC2 takes a leased node away, or node repair ends an unhealthy one, and its controller starts another one."
+        " Work on the old node ends. Nobody checks the GPUs of the new one: where that matters, close the pool and open"
+        " it again."
     ),
     Rule.NODE_LIFE_ENDS: (
         "Leases that overlap have kept a node longer than its NodePool lets a node live. Its controller ends it at the"

@@ -16,6 +16,8 @@ from local.kubernetes.api import ApiError, Object
 
 _ROUND_SECONDS = 60.0
 _FIRST_BACK_OFF, _LONGEST_BACK_OFF = 0.005, 1000.0
+#: The grace of a claim whose NodePool says none (user guide, create-node-pool, Termination Grace Period).
+USUAL_GRACE = "24h0m0s"
 
 
 def pool_life(cluster: AutoModeCluster, first: Object) -> Iterator[Pause]:
@@ -110,7 +112,7 @@ def _claim(pool: Object) -> Object:
             "finalizers": [FINALIZER],
             "ownerReferences": [owner],
         },
-        "spec": template["spec"],
+        "spec": {"terminationGracePeriod": USUAL_GRACE, **template["spec"]},
     }
 
 

@@ -1,7 +1,8 @@
 """The end of a NodeClaim: its node is drained, its instance terminated, and then the objects may go.
 
-As Karpenter does it (kubernetes-sigs/karpenter, pkg/controllers/node/termination): without a grace, a pod that may not
-be disrupted or a budget holds the node for ever. With one, pods are deleted early enough for their own grace to fit.
+As Karpenter does it (kubernetes-sigs/karpenter, pkg/controllers/node/termination): a pod that may not be disrupted or a
+budget holds the node until the grace ends, and pods are deleted early enough for their own grace to fit. A claim of a
+NodePool has a grace at any rate. One that somebody makes by hand without a grace waits for ever.
 """
 
 from collections.abc import Iterator

@@ -39,6 +39,7 @@ POOL = ExistingNodePool(
     instance_types=("g5.xlarge",),
     architectures=("amd64",),
     capacity_types=("on-demand",),
+    grace=timedelta(minutes=10),
     node_class=CLASS,
 )
 NONE = Autoscalers(asked=True)
@@ -99,7 +100,9 @@ def test_a_pool_that_is_ready_has_nothing_in_its_way() -> None:
         ({"instance_types": ("g5.xlarge", "g6.xlarge")}, False, "may start any of g5.xlarge and g6.xlarge"),
         ({"unknown_keys": ("eks.amazonaws.com/x",)}, False, "does not know the requirement eks.amazonaws.com/x"),
         ({"architectures": ("amd64", "arm64")}, False, "'exec format error'"),
-        ({"has_grace": False}, False, "has no terminationGracePeriod"),
+        ({"grace": None}, False, "keeps its node, and the costs, without end"),
+        ({"grace": None, "kind": "auto-mode"}, False, "EKS Auto Mode then gives each node 24h"),
+        ({"grace": timedelta(hours=1)}, False, "has a terminationGracePeriod of 1h"),
         ({"consolidates": True, "replicas": None}, False, "consolidates nodes that are in use"),
         ({"capacity_types": ("on-demand", "spot")}, False, "may start spot nodes"),
         ({"node_class": replace(CLASS, aliases=("al2023@latest",))}, False, "takes the image al2023@latest"),
@@ -120,6 +123,18 @@ def test_what_is_wrong_with_a_pool_is_said(more: dict[str, Any], blocks: bool, w
     assert len(found) <= 2
 
 
+def test_a_grace_as_long_as_one_of_a_pool_of_the_lab_is_fine() -> None:
+    assert said(replace(POOL, grace=timedelta(minutes=25))) == []
+
+
+def test_on_auto_mode_the_advice_says_what_the_failsafe_cannot_do() -> None:
+    theirs = replace(POOL, kind="auto-mode", grace=None)
+
+    for pool in (theirs, replace(theirs, grace=timedelta(hours=1))):
+        [found] = node_pool_obstacles(CLUSTER, pool, NONE)
+        assert "the failsafe cannot do it alone" in str(found.advice)
+
+
 def test_a_static_pool_is_never_consolidated() -> None:
     assert said(replace(POOL, consolidates=True)) == []
 
@@ -136,7 +151,7 @@ def test_the_pool_of_document_001_is_read_with_everything_that_misleads_in_it() 
 
     assert (found.kind, found.static, found.most, found.instance_types) == ("karpenter", False, None, ())
     assert found.unknown_keys == ("eks.amazonaws.com/instance-category",)
-    assert (found.has_grace, found.consolidates, found.may_start_gpus) == (False, True, True)
+    assert (found.grace, found.consolidates, found.may_start_gpus) == (None, True, True)
     assert found.expires_after == timedelta(hours=720)
     assert found.node_class == ExistingNodeClass("default", own_images=("ami-00ae",), role="nodes")
     texts = " ".join(text for _, text in said(found))
@@ -175,7 +190,7 @@ def test_a_static_pool_is_read_with_its_size_its_health_and_who_writes_it() -> N
     found = as_read(pool, node_class(condition("Ready", "False", "AMINotFound", "none")))
 
     assert (found.replicas, found.most, found.running) == (1, 2, 1)
-    assert (found.has_grace, found.consolidates) == (True, False)
+    assert (found.grace, found.consolidates) == (timedelta(minutes=10), False)
     assert found.expires_after == timedelta(hours=14)
     assert (found.ready, found.why_not) == (False, "NodeClassNotReady: it waits")
     assert found.never_register

@@ -30,6 +30,7 @@ FOUND = ExistingNodePool(
     most=2,
     instance_types=("g5.xlarge",),
     architectures=("amd64",),
+    grace=timedelta(minutes=10),
     expires_after=timedelta(hours=14),
     node_class=ExistingNodeClass("lab-gpu", aliases=("al2023@v20260724",), role="nodes"),
 )
@@ -136,7 +137,8 @@ WRONG = [
     ("launching-role", pool(launching=LaunchingRole("r", (), ())), "role r has no policy"),
     ("launching-role", facts(spot_role=False, pools=SPOT), "no service-linked role"),
     ("node-pool", pool(found=None), "NodePool lab-gpu of pool gpu does not exist"),
-    ("node-pool", found(has_grace=False), "has no terminationGracePeriod"),
+    ("node-pool", found(grace=None), "has no terminationGracePeriod"),
+    ("node-pool", found(grace=timedelta(hours=24)), "has a terminationGracePeriod of 24h"),
     ("node-pool", found(expires_after=timedelta(hours=8)), "live 8h, and a lease may last 8h"),
     ("node-pool", found(writers=("argocd-controller",)), "argocd-controller writes the size"),
     ("node-pool", found(never_register=True), "started and none registered"),

@@ -36,6 +36,8 @@ class Claim:
     deleted: datetime | None = None
     ends_at: datetime | None = None
     """From then on no pod holds its node."""
+    notes: dict[str, str] = field(default_factory=dict)
+    """The annotations that somebody wrote."""
     tries: int = 0
     """How often a launch was refused."""
 
@@ -48,7 +50,7 @@ class Claim:
         if self.deleted is not None:
             metadata["deletionTimestamp"] = written(self.deleted)
         if self.ends_at is not None:
-            metadata["annotations"] = {ENDS_AT: written(self.ends_at)}
+            metadata["annotations"] = {**self.notes, ENDS_AT: written(self.ends_at)}
         conditions = [
             {"type": kind, "status": "True", "reason": kind, "lastTransitionTime": written(at)}
             for kind, at in self.stages.items()
@@ -233,7 +235,8 @@ class NodePoolObjects:
         if method == "DELETE":
             self.delete(named)
         if method == "PATCH":
-            named.ends_at = datetime.fromisoformat(body["metadata"]["annotations"][ENDS_AT])
+            named.notes |= body["metadata"]["annotations"]
+            named.ends_at = datetime.fromisoformat(named.notes[ENDS_AT])
         return 200, named.document()
 
     def _config_map(self, method: str, name: list[str], body: Any) -> Answer | None:

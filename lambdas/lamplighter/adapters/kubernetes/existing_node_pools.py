@@ -88,7 +88,7 @@ def as_read(found: Object, described: Object) -> ExistingNodePool:
         capacity_types=_allowed(requirements, CAPACITY_TYPES),
         unknown_keys=tuple(sorted({key for key in _keys(requirements) if key.startswith(f"{other}/")})),
         may_start_gpus=may_start_gpus(found),
-        has_grace=bool(template.get("terminationGracePeriod")),
+        grace=duration(template.get("terminationGracePeriod") or ""),
         expires_after=duration(template.get("expireAfter") or EXPIRES),
         consolidates=disruption.get("consolidationPolicy", "WhenEmptyOrUnderutilized") != "WhenEmpty"
         and disruption.get("consolidateAfter") != "Never",

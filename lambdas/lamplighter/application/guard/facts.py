@@ -179,7 +179,10 @@ def _raised_by(capacity: CapacityServices, facts: PoolFacts) -> Reason | None:
 
 
 def _with_interruptions(capacity: CapacityServices, facts: PoolFacts) -> PoolFacts:
-    """With the leased nodes that EC2 takes away. Where they cannot be read, nothing but their report is missing."""
+    """With the leased nodes that EC2 or their controller takes away.
+
+    Where they cannot be read, nothing but their report is missing.
+    """
     if not facts.target.nodes or facts.seen.controller is None:
         return facts
     try:

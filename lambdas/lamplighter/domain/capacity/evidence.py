@@ -34,7 +34,7 @@ class Part(Enum):
     BAR = auto()
     """Its launch bar, where the kind has one. Few functions may read it."""
     INTERRUPTIONS = auto()
-    """Which nodes EC2 took away in the last hour, where the controller tells."""
+    """Which nodes EC2 took away in the last hour, where the controller tells, and which it ends as unhealthy."""
 
 
 SIZES = frozenset({Part.SIZE, Part.MEMBERS})
@@ -167,30 +167,39 @@ class Claim:
     leaving: bool = False
     left: datetime | None = None
     """When it was deleted: from then on its controller drains and ends it."""
-    ends_in_time: bool = True
-    """Whether its end has a time limit: without one a pod may hold its node for ever."""
+    grace: timedelta | None = None
+    """How long its controller waits for pods after the deletion; None for as long as they stay."""
     ends_at: datetime | None = None
-    """That limit, where the controller or somebody else has set it."""
+    """When it stops waiting, where the controller or somebody else has set it."""
+    limited: bool = False
+    """Whether the lab set `ends_at`."""
     stages: Mapping[str, datetime] = field(default_factory=dict)
     """When its conditions became true: Launched, Registered, Initialized, and at its end Drained and so on."""
     trouble: HealthIssue | None = None
     """Why it is not launched, where it says so."""
 
+    @property
+    def ends_in_time(self) -> bool:
+        """Whether its end has a time limit: without one a pod may hold its node for ever."""
+        return self.grace is not None or self.ends_at is not None
+
 
 class InterruptionCause(StrEnum):
-    """Why EC2 takes an instance away."""
+    """Why EC2 takes an instance away, or the controller a node."""
 
     SPOT = "spot"
     RESERVATION = "reservation"
     UNHEALTHY = "unhealthy"
     STOPPED = "stopped"
     ENDED = "ended"
+    REPAIRED = "repaired"
+    """The controller judged the node unhealthy."""
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
 class Interruption:
-    """A node that its controller ended because EC2 takes its instance away."""
+    """A node that its controller ended because EC2 takes its instance away, or because it is unhealthy."""
 
     claim: str
     at: datetime

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from lamplighter.data import instance_types
+from lamplighter.domain.capacity.node_pool.ending import GIVEN_BY_AUTO_MODE, LONGEST
+from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE
 from lamplighter.domain.pool.adoption import (
     About,
     Autoscalers,
@@ -66,8 +68,8 @@ class ExistingNodePool:
     unknown_keys: tuple[str, ...] = ()
     """Keys of requirements that its controller does not know, so that they exclude nothing."""
     may_start_gpus: bool = True
-    has_grace: bool = True
-    """Whether a node that leaves waits only a limited time for its pods."""
+    grace: timedelta | None = None
+    """How long a node that leaves waits for its pods; None where the NodePool states nothing."""
     expires_after: timedelta | None = None
     """The age at which its nodes are replaced; None for never."""
     consolidates: bool = False
@@ -136,10 +138,26 @@ def of_choice(pool: ExistingNodePool) -> Iterator[Obstacle]:
 
 def of_life(pool: ExistingNodePool) -> Iterator[Obstacle]:
     """How its nodes end, and what may end them in a lease."""
-    if not pool.has_grace:
-        yield obstacle(About.GROUP, reason("pool.node-pool.no-grace", node_pool=pool.name))
+    yield from of_grace(pool)
     if pool.consolidates and not pool.static:
         yield obstacle(About.GROUP, reason("pool.node-pool.consolidates", node_pool=pool.name))
+
+
+def of_grace(pool: ExistingNodePool) -> Iterator[Obstacle]:
+    """A pod that keeps its node longer than on a pool of the lab, or without end."""
+    if pool.grace is not None and pool.grace > LONGEST:
+        yield obstacle(
+            About.GROUP,
+            reason("pool.node-pool.long-grace", node_pool=pool.name, grace=pool.grace),
+            longest=LONGEST,
+        )
+    elif pool.grace is None and pool.kind == AUTO_MODE.code:
+        yield obstacle(
+            About.GROUP,
+            reason("pool.node-pool.day-of-grace", node_pool=pool.name, grace=GIVEN_BY_AUTO_MODE),
+        )
+    elif pool.grace is None:
+        yield obstacle(About.GROUP, reason("pool.node-pool.no-grace", node_pool=pool.name))
 
 
 def of_image(pool: ExistingNodePool) -> Iterator[Obstacle]:

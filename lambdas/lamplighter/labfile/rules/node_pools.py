@@ -5,8 +5,8 @@ karpenter.py and auto_mode.py check what the cluster must have for a kind; names
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
 
+from lamplighter.domain.capacity.node_pool.ending import LONGEST
 from lamplighter.domain.capacity.node_pool.launch_bar import POLICIES
 from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
@@ -18,8 +18,6 @@ from lamplighter.labfile.rules.parts import Misfit
 from lamplighter.values.counted import write_duration
 
 VERSION: Path = ("cluster", "kubernetes_version")
-LONGEST_DRAIN = timedelta(minutes=25)
-"""The failsafe ends instances past Kubernetes half an hour after a lease, whatever a pod was promised."""
 # ValidatingAdmissionPolicy is generally available since then (https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/).
 FIRST_WITH_BAR = (1, 30)
 # Karpenter's aliases with a version (https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms).
@@ -119,10 +117,10 @@ def _auto_mode(path: Path, pool: Pool) -> Iterator[Misfit]:
 
 
 def _drain(path: Path, pool: Pool) -> Iterator[Misfit]:
-    if pool.drain is not None and pool.drain > LONGEST_DRAIN:
+    if pool.drain is not None and pool.drain > LONGEST:
         text = (
             f"is {write_duration(pool.drain)}, for which a pod could keep a node until the failsafe ends it past"
-            f" Kubernetes; write at most {write_duration(LONGEST_DRAIN)}"
+            f" Kubernetes; write at most {write_duration(LONGEST)}"
         )
         yield Misfit((*path, "drain"), text)
 

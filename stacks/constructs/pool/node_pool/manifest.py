@@ -1,8 +1,10 @@
 """The NodePool of a pool: a static one, whose `replicas` are the pool's size.
 
-Nothing but a lease's end takes its nodes: no consolidation, a budget of no disruption at all, and a life that is longer
-than any lease. Karpenter's defaults would replace a node under a lease
-(https://karpenter.sh/v1.14/concepts/disruption/).
+In a lease its controller replaces no healthy node: no consolidation, a budget of no disruption at all, and a life that
+is longer than any lease. Karpenter's defaults would replace a node under a lease
+(https://karpenter.sh/v1.14/concepts/disruption/). No setting here prevents what EC2 takes away, or node repair, which
+reads no budget. Node repair is on in EKS Auto Mode (https://docs.aws.amazon.com/eks/latest/userguide/node-repair.html),
+and off in the Karpenter that the lab installs.
 """
 
 from collections.abc import Mapping

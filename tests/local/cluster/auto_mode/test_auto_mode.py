@@ -220,6 +220,16 @@ class TestGrace:
         yield path
         auto.lab.kubernetes.delete(path, {"gracePeriodSeconds": 0})
 
+    def test_a_node_pool_that_states_none_gives_its_claims_a_day(self, auto):
+        """User guide, create-node-pool, Termination Grace Period."""
+        stated = {"template": {"spec": {"terminationGracePeriod": None}}}
+        auto.lab.kubernetes.merge(f"{POOLS}/{POOL}", {"spec": stated})
+        auto.opened(1)
+
+        (claim,) = auto.claims()
+
+        assert claim["spec"]["terminationGracePeriod"] == "24h0m0s"
+
     @pytest.mark.usefixtures("stubborn")
     def test_it_holds_the_node_until_the_grace_ends_and_no_longer(self, auto):
         begun = auto.lab.clock.time()

@@ -236,7 +236,7 @@ def test_a_dynamic_pool_is_closed_by_its_limit_and_its_claims_get_a_grace(stage:
     theirs = dynamic_pool(stage)
     claim = stage.claim("other")
     seen = theirs.see("other")
-    assert (seen.ordered, seen.maximum, [one.ends_in_time for one in seen.claims]) == (1, 5, [False])
+    assert (seen.ordered, seen.maximum, [one.grace for one in seen.claims]) == (1, 5, [None])
     assert seen.on_demand
 
     theirs.order("other", 0, seen)

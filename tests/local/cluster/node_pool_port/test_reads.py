@@ -1,6 +1,7 @@
 """What diagnosis and doctor read of NodePools from a real API server, with the rights of their groups and no more."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 
@@ -147,7 +148,8 @@ def test_the_doctor_reads_the_pool_its_class_and_karpenter_and_changes_nothing(c
     found = existing_node_pools.node_pool(doctor, NAME)
 
     assert found is not None
-    assert (found.kind, found.replicas, found.most, found.has_grace) == ("karpenter", 0, 2, True)
+    assert (found.kind, found.replicas, found.most) == ("karpenter", 0, 2)
+    assert found.grace == timedelta(minutes=10)
     assert found.instance_types == ("g5.xlarge",)
     assert found.node_class is not None
     assert (found.node_class.role, found.node_class.aliases) == ("nodes", ("al2023@v20260724",))

@@ -1,10 +1,11 @@
-"""Which nodes EC2 took away and why, by Karpenter's events."""
+"""Which nodes EC2 took away and why, by Karpenter's events, and which node repair ended, by their claims."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.capacity.evidence import Interruption, InterruptionCause
+from lamplighter.domain.capacity.evidence import Claim, Interruption, InterruptionCause
 from lamplighter.domain.capacity.node_pool.evidence import ClaimEvent
 from lamplighter.domain.capacity.node_pool.interruptions import interruptions
 
@@ -55,3 +56,36 @@ def test_a_cause_is_that_of_its_own_claim_and_the_first_claim_comes_first() -> N
         ("lab-gpu-12345", InterruptionCause.STOPPED),
         ("lab-gpu-bbbbb", InterruptionCause.SPOT),
     ]
+
+
+REPAIRED = Claim("lab-gpu-12345", "i-1", leaving=True, left=EIGHT, grace=timedelta(minutes=10), ends_at=EIGHT)
+
+
+def test_a_claim_whose_end_had_no_time_from_the_start_was_repaired() -> None:
+    found = interruptions([], [REPAIRED, replace(REPAIRED, name="lab-gpu-bbbbb", grace=None)])
+
+    assert found == (
+        Interruption("lab-gpu-12345", EIGHT, InterruptionCause.REPAIRED),
+        Interruption("lab-gpu-bbbbb", EIGHT, InterruptionCause.REPAIRED),
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(REPAIRED, ends_at=EIGHT + timedelta(minutes=10)),
+        replace(REPAIRED, ends_at=None),
+        replace(REPAIRED, limited=True),
+        replace(REPAIRED, grace=timedelta()),
+        replace(REPAIRED, leaving=False, left=None),
+    ],
+    ids=["its grace", "no limit", "the lab's limit", "a grace of zero", "not deleted"],
+)
+def test_any_other_end_of_a_claim_is_no_repair(other: Claim) -> None:
+    assert interruptions([], [other]) == ()
+
+
+def test_what_ec2_takes_away_is_told_as_that_alone() -> None:
+    [found] = interruptions([event("SpotInterrupted"), event(DECIDED)], [REPAIRED])
+
+    assert found.cause is InterruptionCause.SPOT

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from lamplighter.adapters.kubernetes.nodes import delete_by_instance
 from lamplighter.domain.capacity import kinds
 from lamplighter.domain.capacity.calls import TimedCall, timed
 from lamplighter.domain.capacity.evidence import NOW, Bar, Claim, Instance, Part, Seen
-from lamplighter.domain.capacity.node_pool import interruptions, launch_bar, off_switch, probe, sizing
+from lamplighter.domain.capacity.node_pool import ending, interruptions, launch_bar, off_switch, probe, sizing
 from lamplighter.domain.capacity.node_pool import seen as neutral
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER, NodePoolKind
 from lamplighter.domain.capacity.node_pool.roles import launching_role
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from lamplighter.domain.capacity.zero import ZeroProof
     from lamplighter.lab.model import Lab
 
-GRACE = timedelta(minutes=10)
-"""For the claims of an adopted NodePool without a grace of its own."""
 MACHINE = "FAILSAFE_MACHINE_ARN"
 
 
@@ -81,7 +79,7 @@ class NodePoolCapacity:
             seen = replace(seen, instances=_by_claims(found, seen.claims, name))
         if Part.INTERRUPTIONS in parts:
             found_events = claim_events(self.kubernetes, name)
-            seen = replace(seen, interruptions=interruptions.interruptions(found_events))
+            seen = replace(seen, interruptions=interruptions.interruptions(found_events, seen.claims))
         if Part.LATEST in parts or Part.HISTORY in parts:
             seen = replace(seen, activities=neutral.activities(seen.instances))
         return seen
@@ -124,7 +122,7 @@ class NodePoolCapacity:
             self.node_pools.write(node_pool.name, [sizing.to(node_pool, size, maximum)])
         if size == 0 and (maximum is None or not node_pool.static):
             # Karpenter ends the claims of a static one too, but where it is dead nobody would know that they go.
-            self._end(staying)
+            self._end(pool, staying)
         return None
 
     def remove(self, pool: str, instances: Sequence[str], why: Removal, seen: Seen) -> None:
@@ -140,9 +138,9 @@ class NodePoolCapacity:
         node_pool = self.node_pools.read(self._name(pool))
         match why:
             case Removal.FEWER if node_pool is not None:
-                self._fewer(node_pool, neutral.staying(claims), len(neutral.staying(every)))
+                self._fewer(pool, node_pool, neutral.staying(claims), len(neutral.staying(every)))
             case Removal.REPLACED if node_pool is not None:
-                self._end(neutral.staying(claims))
+                self._end(pool, neutral.staying(claims))
             case Removal.STRAY:
                 self._end_managed(instances, claims)
             case Removal.DRAINED:
@@ -233,20 +231,21 @@ class NodePoolCapacity:
         if role is not None:
             Lock(role).remove(self._lab.node_pool_name(pool))
 
-    def _fewer(self, node_pool: "NodePool", claims: Sequence[Claim], of: int) -> None:
+    def _fewer(self, pool: str, node_pool: "NodePool", claims: Sequence[Claim], of: int) -> None:
         """Limit, claims, size, in this order: so these very nodes go, and none comes in their place."""
         if not claims:
             return
         size = sizing.fewer(node_pool, len(claims), of)
         self.node_pools.write(node_pool.name, [sizing.before_fewer(node_pool, size)])
-        self._end(claims)
+        self._end(pool, claims)
         self.node_pools.write(node_pool.name, sizing.after_fewer(node_pool, size))
 
-    def _end(self, claims: Sequence[Claim]) -> None:
-        """Delete claims. One without a grace gets one, or a pod could hold its node for ever."""
+    def _end(self, pool: str, claims: Sequence[Claim]) -> None:
+        """Delete claims. A pod of a NodePool that somebody else made could hold one for a day, or for ever."""
         for claim in claims:
-            if not claim.ends_in_time:
-                self.claims.end_by(claim.name, clock.now() + GRACE)
+            limit = ending.limit(claim, self._lab.pools[pool].last_grace, clock.now())
+            if limit is not None:
+                self.claims.end_by(claim.name, limit)
             self.claims.delete(claim.name)
 
     def _end_drained(self, claims: Sequence[Claim], seen: Seen) -> None:

@@ -22,6 +22,8 @@ from lamplighter.values.instant import read, written
 PATH = "/apis/karpenter.sh/v1/nodeclaims"
 ENDS_AT = "karpenter.sh/nodeclaim-termination-timestamp"
 """Karpenter sets it from the claim's grace, only where it is absent: given before, it is the grace."""
+LIMITED = "lamplighter/ends-at"
+"""The same instant again, where the lab set it: node repair sets ENDS_AT as well."""
 ZONE = "topology.kubernetes.io/zone"
 NOT_TRIED = "AwaitingReconciliation"
 
@@ -47,7 +49,8 @@ class Claims:
 
     def end_by(self, claim: str, at: datetime) -> None:
         """Limit a claim's end, also one that is under way: from then on its controller waits for no pod."""
-        body = {"metadata": {"annotations": {ENDS_AT: written(at.replace(microsecond=0))}}}
+        limit = written(at.replace(microsecond=0))
+        body = {"metadata": {"annotations": {ENDS_AT: limit, LIMITED: limit}}}
         self._gone_is_fine("PATCH", f"{PATH}/{claim}", body)
 
     def admitted(self, claim: Object, policy: str) -> bool:
@@ -85,7 +88,8 @@ def _claim(found: Object) -> Claim:
     metadata, spec, status = found["metadata"], found["spec"], found.get("status") or {}
     conditions = status.get("conditions") or []
     created, life = instant(metadata["creationTimestamp"]), duration(spec.get("expireAfter") or "")
-    left, ends_at = metadata.get("deletionTimestamp"), _limit(metadata.get("annotations") or {})
+    left, notes = metadata.get("deletionTimestamp"), metadata.get("annotations") or {}
+    ends_at = _instant(notes, ENDS_AT)
     return Claim(
         name=metadata["name"],
         # aws:///ap-northeast-2a/i-0abc
@@ -96,8 +100,9 @@ def _claim(found: Object) -> Claim:
         zone=str((metadata.get("labels") or {}).get(ZONE, "")),
         leaving=left is not None,
         left=instant(left) if left else None,
-        ends_in_time=bool(spec.get("terminationGracePeriod") or ends_at),
+        grace=duration(spec.get("terminationGracePeriod") or ""),
         ends_at=ends_at,
+        limited=ends_at is not None and ends_at == _instant(notes, LIMITED),
         stages={
             str(each["type"]): instant(each["lastTransitionTime"])
             for each in conditions
@@ -107,10 +112,10 @@ def _claim(found: Object) -> Claim:
     )
 
 
-def _limit(annotations: Object) -> datetime | None:
-    """The limit of its end. Karpenter, too, takes nothing else than an instant for one."""
+def _instant(annotations: Object, key: str) -> datetime | None:
+    """A limit of its end. Karpenter, too, takes nothing else than an instant for one."""
     try:
-        return read(annotations[ENDS_AT]) if annotations.get(ENDS_AT) else None
+        return read(annotations[key]) if annotations.get(key) else None
     except BadInput:
         return None
 

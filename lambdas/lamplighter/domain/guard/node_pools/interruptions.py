@@ -1,4 +1,7 @@
-"""Leased nodes that EC2 took away: their controller ends and replaces them, and the guard reports each once."""
+"""Leased nodes that EC2 took away or that are unhealthy: their controller ends and replaces them.
+
+The guard reports each once.
+"""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,6 +16,7 @@ _CAUSES: Mapping[InterruptionCause, Reason] = {
     InterruptionCause.UNHEALTHY: reason("guard.interrupted.unhealthy"),
     InterruptionCause.STOPPED: reason("guard.interrupted.stopped"),
     InterruptionCause.ENDED: reason("guard.interrupted.ended"),
+    InterruptionCause.REPAIRED: reason("guard.interrupted.repaired"),
     InterruptionCause.UNKNOWN: reason("guard.interrupted.unknown"),
 }
 
