@@ -56,6 +56,8 @@ FOUND = {
     ),
     Rule.STRAY_INSTANCE: (
         "An instance has a pool's tags but is not in its group, and no lease justifies it. The guard terminates it."
+        " While Kubernetes does not answer and a lease runs, it does so once: ended nodes that come back stay. Let the"
+        " guard reach the API server again (`lamplighter doctor`), or scale the NodePool from inside the cluster."
     ),
     Rule.LEASE_PAST_ITS_END: "A lease ended and was not closed. The guard closes it. `lamplighter why POOL` says why.",
     Rule.LEASE_TOO_LONG: (

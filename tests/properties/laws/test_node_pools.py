@@ -55,6 +55,29 @@ NODE_POOL_STORIES = {
         ),
         kinds=KARPENTER,
     ),
+    # The guard saw all nodes in EC2 alone, and ended the oldest: it was the one of the lease that went on.
+    "one of two leases ends while the API server is silent, and people work on the oldest node": History(
+        (
+            Step("open", "gpu", number=1, minutes=60),
+            Step("working", "gpu", minutes=1),
+            Step("open", "gpu", number=2, minutes=15),
+            Step("wait", minutes=7),
+            Step("silent", "gpu", minutes=90),
+        ),
+        kinds=KARPENTER,
+    ),
+    # Karpenter put others in the place of the nodes that the guard ended, which ended those every three minutes.
+    "one of two leases ends while the API server answers Karpenter alone": History(
+        (
+            Step("open", "gpu", number=1, minutes=60),
+            Step("working", "gpu", minutes=1),
+            Step("open", "gpu", number=2, minutes=15),
+            Step("wait", minutes=7),
+            Step("shut-out", "gpu", number=3, minutes=90),
+            Step("wait", minutes=90),
+        ),
+        kinds=KARPENTER,
+    ),
     "pods that want no disruption run on every node as the lease ends": History(
         (
             Step("open", "gpu", number=2, minutes=15),

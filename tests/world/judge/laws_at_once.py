@@ -24,6 +24,8 @@ from tests.world.world import World
 ORDERED_WITHIN = timedelta(minutes=7)
 HOUR, HAND_OVER = timedelta(hours=1), timedelta(minutes=1)
 CURFEW = timedelta(minutes=10)
+ONE_HOUR_NEARLY = timedelta(minutes=55)
+"""So long the guard remembers for certain what it ended."""
 ONE_CALL = timedelta(seconds=10)
 """A call that is under way cannot know a lease that was granted this recently."""
 FAILSAFE_MINUTES = (10, 20, 30, 40)
@@ -75,6 +77,8 @@ class LawsAtOnce(LawsOfMoney):
         self.requests: list[Request] = []
         """What programs put on the bus."""
         world.dynamodb.listeners.append(self._written)
+        self._ended: dict[str, datetime] = {}
+        """By pool: when our code last ended nodes past their controller beside a lease."""
         self._faulty: dict[str, datetime] = {}
         """By pool: since when its failsafe is wrong."""
         world.kubernetes.asked_to_go = self._asked_to_go
@@ -203,11 +207,34 @@ class LawsAtOnce(LawsOfMoney):
         # A machine that no controller lists belongs to no lease, however few nodes a shortage leaves.
         ended = [machines[name] for name in instances if name in machines]
         pools = {each.pool for each in ended if each in self.world.supply.listed(each.pool)}
+        for pool in pools:
+            self._ended_past_its_controller(pool, ended)
         end()
         for pool in pools:
             left = sum(1 for machine in self.world.machines.of_pool(pool) if machine.alive)
             if self.world.actor() != "outside" and left < self._surely_justified(pool):
                 self._break(5, f"{list(instances)} were ended on {pool}, its leases justify more than {left}")
+
+    def _ended_past_its_controller(self, pool: str, ended: Sequence[Machine]) -> None:
+        """Beside a lease the youngest node goes, for EC2 does not tell who works where.
+
+        If its controller puts another one in its place, that one is not ended as well.
+        """
+        now, staying = self.world.now, [each for each in self.world.supply.staying(pool) if each.alive]
+        taken = [each for each in staying if each in ended]
+        if not taken or self.world.actor() == "outside" or not self._surely_justified(pool):
+            return
+        youngest = max((each.launched for each in staying if each not in taken), default=self.begun)
+        for each in taken:
+            if each.working and each.launched < youngest:
+                self._break(5, f"{each.id} was ended, on which people work, and a younger one stayed")
+        last = self._ended.get(pool)
+        again = [each.id for each in taken if last is not None and last < each.launched]
+        if again and last is not None and now - last < ONE_HOUR_NEARLY:
+            self._break(
+                4, f"{again} were ended on {pool}, and had come in the place of others that were ended"
+            )
+        self._ended[pool] = now
 
     def _started(self, pool: str, name: str) -> None:
         """Where there is a launch bar, nothing starts outside of a lease, whatever size somebody orders."""

@@ -4,7 +4,9 @@ It takes no more than leases leave over. CloseLab decides how a close takes node
 """
 
 from collections.abc import Iterator
+from datetime import datetime
 
+from lamplighter.domain.capacity.kinds import KINDS
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import END_PATIENCE, PoolFacts, waited_for
 from lamplighter.domain.leases.lease import LeaseState
@@ -80,7 +82,14 @@ def strays(facts: PoolFacts) -> Iterator[Breach]:
         # The controller did not answer: a close of our own still drains them.
         return
     surplus = facts.staying + len(facts.strays) - facts.target.nodes
-    taken = tuple(stray.id for stray in facts.strays)[: max(0, surplus)]
+    # EC2 does not tell who works where. The oldest nodes are of the lease that opened first.
+    youngest = sorted(facts.strays, key=lambda stray: (stray.launched, stray.id), reverse=True)
+    left_over = youngest[: max(0, surplus)]
+    ended_at = _ended_unseen_at(facts)
+    replacements = tuple(
+        stray.id for stray in left_over if ended_at is not None and ended_at < stray.launched
+    )
+    taken = tuple(stray.id for stray in left_over if stray.id not in replacements)
     if taken:
         yield Breach(
             Rule.STRAY_INSTANCE,
@@ -89,6 +98,25 @@ def strays(facts: PoolFacts) -> Iterator[Breach]:
             target=facts.target.nodes,
             instances=taken,
         )
+    if replacements:
+        yield Breach(
+            Rule.STRAY_INSTANCE,
+            reason("guard.stray.replacements", instances=replacements, pool=facts.pool),
+            GuardAction.PAGE,
+            target=facts.target.nodes,
+            instances=replacements,
+        )
+
+
+def _ended_unseen_at(facts: PoolFacts) -> datetime | None:
+    """When the guard last ended instances of a leased pool whose controller does not answer; None otherwise.
+
+    A controller that lives starts others in their place until the last lease ends. To end those too would take no node
+    away, and every few minutes start another one that is paid for. Without a lease the launch bar stops it.
+    """
+    if facts.seen.controller is not None or not KINDS[facts.seen.kind].shown_by_ec2 or not facts.target.nodes:
+        return None
+    return facts.last_reported(Rule.STRAY_INSTANCE, GuardAction.TERMINATE)
 
 
 def shortfall(facts: PoolFacts) -> Iterator[Breach]:
