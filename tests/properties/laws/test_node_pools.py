@@ -12,6 +12,7 @@ from tests.properties.laws.test_laws import STORIES
 from tests.world.capacity.pools import Pools
 from tests.world.history import FUNCTIONS, OF_NODE_POOLS, History, Play, Step, play
 from tests.world.labs import FIRST_SWEEP, LAB, START, of_kinds
+from tests.world.people import BOSS, ask
 from tests.world.world import World
 
 KARPENTER, AUTO_MODE = ("karpenter", "karpenter"), ("auto-mode", "auto-mode")
@@ -132,6 +133,22 @@ def test_a_story_of_node_groups_breaks_no_law_on_node_pools(kinds: tuple[str, ..
     for name, story in STORIES.items():
         if story.variant != "settings" or "auto-mode" not in kinds:
             assert play(replace(story, kinds=kinds)) == [], name
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seconds", [12, 16, 20])
+def test_a_lease_that_is_closed_seconds_after_a_launch_is_proven_and_paid(seconds: int, seed: int) -> None:
+    """EC2 did not list the instance yet: zero was proven while it ran, and no receipt had its seconds."""
+    played = Play(World(of_kinds({**LAB, "windows": []}, KARPENTER), START, seed), seed)
+    with played.world as world:
+        world.run(FIRST_SWEEP)
+        opens = {"verb": "open", "nodes": 1, "for_seconds": 3600, "add": True}
+        ask(world, "alice", {**opens, "pool": "gpu", "token": "t-1"})
+        world.run(timedelta(seconds=seconds))
+        ask(world, BOSS, {"verb": "close", "pool": "gpu", "token": "t-2"})
+        played.settle()
+
+        assert played.laws.finish() == []
 
 
 @pytest.mark.parametrize("alive", [True, False], ids=["its controller lives", "its controller is dead"])

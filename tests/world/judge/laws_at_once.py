@@ -28,6 +28,8 @@ ONE_HOUR_NEARLY = timedelta(minutes=55)
 """So long the guard remembers for certain what it ended."""
 ONE_CALL = timedelta(seconds=10)
 """A call that is under way cannot know a lease that was granted this recently."""
+SLOW_CALLS = timedelta(minutes=1)
+"""The same while calls fail and take long."""
 FAILSAFE_MINUTES = (10, 20, 30, 40)
 AFTER = {
     "planned": {"planned", "gone", "refused", *GRANTED},
@@ -472,13 +474,22 @@ class LawsAtOnce(LawsOfMoney):
             self._break(3, f"{command} was good until {expires:%H:%M} and was {item['outcome']['S']}")
 
     def _proven(self, pool: str) -> None:
-        """Zero was recorded: then no machine existed, except those that began in the last moments."""
-        soon = self.world.now - timedelta(minutes=1)
-        left = [m.id for m in self.world.machines.of_pool(pool) if m.launched < soon]
+        """Zero was recorded: then no machine existed, except those of which nothing told yet.
+
+        The controller of a machine lists it at once, and EC2 a moment later.
+        """
+        now, listed = self.world.now, self.world.supply.listed(pool)
+        slow = any(end is None or end > now - SLOW_CALLS for _, end in self.troubled)
+        soon = now - (SLOW_CALLS if slow else ONE_CALL)
+        left = [
+            m.id
+            for m in self.world.machines.of_pool(pool)
+            if m.launched < (soon if m in listed else soon - timedelta(seconds=m.listed_after))
+        ]
         # A node that a finalizer keeps after its instance is a remark: it costs nothing.
         nodes = self.world.kubernetes.nodes()
         left += [m.node for m in nodes if m.pool == pool and not (m.ended and m.tags.keys() & OF_NODE_POOLS)]
-        left += [f"{m.id}, listed" for m in self.world.supply.listed(pool) if m.launched < soon]
+        left += [f"{m.id}, listed" for m in listed if m.launched < soon]
         ordered = [order for order in self.truth.orders if order.pool == pool and order.at > soon]
         size = self.world.supply.size(pool)
         if left or (size and not ordered):
