@@ -100,7 +100,8 @@ FOUND = {
     ),
     Rule.SIZE_WITHOUT_LEASE: (
         "Somebody scaled the NodePool without a lease. The launch bar let nothing start, and the guard sets the size"
-        " back. Ask who did it; open a lease instead."
+        " back. Ask who did it; open a lease instead. Or NodeClaims stay without an instance and without a lease: the"
+        " guard deletes them. Check whether Karpenter runs."
     ),
     Rule.LAUNCH_BAR_WRONG: (
         "The launch bar is open without a lease, shut under one, or the API server does not follow it. The guard moves"

@@ -31,6 +31,7 @@ def surplus(facts: PoolFacts) -> Iterator[Breach]:
     """More nodes than leases justify, or any node without a lease, unless somebody already closes them."""
     target = facts.target
     if facts.staying <= target.nodes or waited_for(facts):
+        yield from _claims_alone(facts)
         return
     if not target.nodes and _only_a_size(facts):
         yield Breach(
@@ -69,6 +70,21 @@ def surplus(facts: PoolFacts) -> Iterator[Breach]:
         target=0,
         since=facts.over_since,
     )
+
+
+def _claims_alone(facts: PoolFacts) -> Iterator[Breach]:
+    """Claims without an instance that nobody has deleted: a controller that comes back launches them, past the bar.
+
+    One is born while an order of zero deletes the others, and stays where its controller dies then.
+    """
+    names = tuple(claim.name for claim in facts.seen.claims if not claim.leaving)
+    if names and not facts.staying and not facts.target.nodes and not waited_for(facts):
+        yield Breach(
+            Rule.SIZE_WITHOUT_LEASE,
+            reason("guard.only-claims", pool=facts.pool, names=names),
+            GuardAction.SCALE_BACK,
+            target=0,
+        )
 
 
 def _only_a_size(facts: PoolFacts) -> bool:

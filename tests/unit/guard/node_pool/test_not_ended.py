@@ -61,6 +61,19 @@ def test_a_size_of_zero_that_a_dead_karpenter_never_followed_is_ordered_again(po
     assert "deletionTimestamp" in pool.claim()["metadata"]
 
 
+def test_a_claim_that_was_born_during_the_order_of_zero_goes_with_the_next_sweep(
+    pool: NodePoolOnMoto,
+) -> None:
+    """Its Karpenter died then. Alive again, it would launch it whatever the launch bar says."""
+    pool.node()
+    del pool.claim()["status"]["providerID"]
+    pool.api.objects[KARPENTERS] = deployment(wanted=0, available=0)
+
+    sweep_all(pool.guard_services)
+
+    assert "deletionTimestamp" in pool.claim()["metadata"]
+
+
 def test_of_two_nodes_the_one_that_ec2_does_not_list_yet_is_the_youngest(pool: NodePoolOnMoto) -> None:
     pool.node("old")
     young = pool.node("young", age=timedelta(0))

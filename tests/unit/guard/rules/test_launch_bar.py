@@ -10,6 +10,7 @@ from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import sweep
+from lamplighter.domain.guard.nodes import surplus
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.reasons.reason import reason
 from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
@@ -86,6 +87,23 @@ def test_a_size_with_a_claim_is_closed() -> None:
     [breach] = sweep(replace(facts, seen=replace(facts.seen, claims=(Claim("lab-gpu-12345"),))))
 
     assert (breach.rule, breach.action) == (Rule.NODE_WITHOUT_LEASE, GuardAction.CLOSE)
+
+
+def test_a_claim_that_stays_without_a_lease_is_deleted_before_it_is_launched() -> None:
+    def with_claims(facts: PoolFacts, *claims: Claim) -> PoolFacts:
+        found = barred(facts, None)
+        return replace(found, seen=replace(found.seen, claims=claims))
+
+    alone = Claim("lab-gpu-12345")
+
+    [breach] = sweep(with_claims(pool(), alone, Claim("lab-gpu-67890", leaving=True)))
+
+    assert (breach.rule, breach.action, breach.target) == (Rule.SIZE_WITHOUT_LEASE, GuardAction.SCALE_BACK, 0)
+    assert breach.reason == reason("guard.only-claims", pool="gpu", names=("lab-gpu-12345",))
+    assert sweep(with_claims(pool(), replace(alone, leaving=True))) == ()
+    assert not list(surplus(with_claims(pool(lease()), alone)))
+    closing = with_claims(pool(lease(closes=-5, state=LeaseState.CLOSING)), alone)
+    assert not list(surplus(replace(closing, closing_since=EIGHT - MINUTE)))
 
 
 def test_a_limit_that_gitops_wrote_back_is_said_and_nothing_is_closed() -> None:
