@@ -56,6 +56,8 @@ FOUND = {
     ),
     Rule.STRAY_INSTANCE: (
         "An instance has a pool's tags but is not in its group, and no lease justifies it. The guard terminates it."
+        " While Kubernetes does not answer and a lease runs, it does so once: ended nodes that come back stay. Let the"
+        " guard reach the API server again (`lamplighter doctor`), or scale the NodePool from inside the cluster."
     ),
     Rule.LEASE_PAST_ITS_END: "A lease ended and was not closed. The guard closes it. `lamplighter why POOL` says why.",
     Rule.LEASE_TOO_LONG: (
@@ -98,7 +100,8 @@ FOUND = {
     ),
     Rule.SIZE_WITHOUT_LEASE: (
         "Somebody scaled the NodePool without a lease. The launch bar let nothing start, and the guard sets the size"
-        " back. Ask who did it; open a lease instead."
+        " back. Ask who did it; open a lease instead. Or NodeClaims stay without an instance and without a lease: the"
+        " guard deletes them. Check whether Karpenter runs."
     ),
     Rule.LAUNCH_BAR_WRONG: (
         "The launch bar is open without a lease, shut under one, or the API server does not follow it. The guard moves"

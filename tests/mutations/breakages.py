@@ -40,8 +40,8 @@ BREAKAGES = (
         1,
         "the guard overlooks instances outside the group",
         f"{DOMAIN}/guard/nodes.py",
-        "taken = tuple(stray.id for stray in facts.strays)[: max(0, surplus)]",
-        "taken = ()",
+        "left_over = youngest[: max(0, surplus)]",
+        "left_over = youngest[:0]",
     ),
     Breakage(
         1,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 KINDS_OF_STEPS = (
     "karpenter-dies", "karpenter-dies", "never-joins", "bar-by-hand", "bar-by-hand", "locked", "claim-by-hand",
-    "answers-lost", "guarded", "limit-by-hand", "quota",
+    "answers-lost", "guarded", "limit-by-hand", "quota", "shut-out",
 )  # fmt: skip
 STILL_WAITS = timedelta(minutes=20)
 """A claim whose node never joins is given up after a quarter of an hour, and the next one joins a while later."""
@@ -50,6 +50,14 @@ class NodePoolSteps:
         self._laws.troubled.append((since, until + timedelta(minutes=3)))
         self._karpenter.health.forgets = True
         self._later(min(step.minutes, 7), self._hears_again)
+        self._wait(step)
+
+    def shut_out(self, step: "Step") -> None:
+        """The API server answers only inside the cluster: Karpenter goes on, and our code learns nothing."""
+        since, until = self._for(step.minutes)
+        self._laws.troubled.append((since, until))
+        self._world.kubernetes.health.shut_out = True
+        self._later(step.minutes, self._lets_us_in)
         self._wait(step)
 
     def quota(self, step: "Step") -> None:
@@ -144,6 +152,9 @@ class NodePoolSteps:
 
     def _hears_again(self) -> None:
         self._karpenter.health.forgets = False
+
+    def _lets_us_in(self) -> None:
+        self._world.kubernetes.health.shut_out = False
 
     def _wait(self, step: "Step") -> None:
         self._world.run(timedelta(minutes=min(step.minutes, (0, 2, 8, 40)[step.number])))

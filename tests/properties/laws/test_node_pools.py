@@ -12,6 +12,7 @@ from tests.properties.laws.test_laws import STORIES
 from tests.world.capacity.pools import Pools
 from tests.world.history import FUNCTIONS, OF_NODE_POOLS, History, Play, Step, play
 from tests.world.labs import FIRST_SWEEP, LAB, START, of_kinds
+from tests.world.people import BOSS, ask
 from tests.world.world import World
 
 KARPENTER, AUTO_MODE = ("karpenter", "karpenter"), ("auto-mode", "auto-mode")
@@ -52,6 +53,29 @@ NODE_POOL_STORIES = {
             Step("wait", minutes=15),
             Step("close", "gpu", number=1),
             Step("wait", minutes=15),
+        ),
+        kinds=KARPENTER,
+    ),
+    # The guard saw all nodes in EC2 alone, and ended the oldest: it was the one of the lease that went on.
+    "one of two leases ends while the API server is silent, and people work on the oldest node": History(
+        (
+            Step("open", "gpu", number=1, minutes=60),
+            Step("working", "gpu", minutes=1),
+            Step("open", "gpu", number=2, minutes=15),
+            Step("wait", minutes=7),
+            Step("silent", "gpu", minutes=90),
+        ),
+        kinds=KARPENTER,
+    ),
+    # Karpenter put others in the place of the nodes that the guard ended, which ended those every three minutes.
+    "one of two leases ends while the API server answers Karpenter alone": History(
+        (
+            Step("open", "gpu", number=1, minutes=60),
+            Step("working", "gpu", minutes=1),
+            Step("open", "gpu", number=2, minutes=15),
+            Step("wait", minutes=7),
+            Step("shut-out", "gpu", number=3, minutes=90),
+            Step("wait", minutes=90),
         ),
         kinds=KARPENTER,
     ),
@@ -109,6 +133,22 @@ def test_a_story_of_node_groups_breaks_no_law_on_node_pools(kinds: tuple[str, ..
     for name, story in STORIES.items():
         if story.variant != "settings" or "auto-mode" not in kinds:
             assert play(replace(story, kinds=kinds)) == [], name
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seconds", [12, 16, 20])
+def test_a_lease_that_is_closed_seconds_after_a_launch_is_proven_and_paid(seconds: int, seed: int) -> None:
+    """EC2 did not list the instance yet: zero was proven while it ran, and no receipt had its seconds."""
+    played = Play(World(of_kinds({**LAB, "windows": []}, KARPENTER), START, seed), seed)
+    with played.world as world:
+        world.run(FIRST_SWEEP)
+        opens = {"verb": "open", "nodes": 1, "for_seconds": 3600, "add": True}
+        ask(world, "alice", {**opens, "pool": "gpu", "token": "t-1"})
+        world.run(timedelta(seconds=seconds))
+        ask(world, BOSS, {"verb": "close", "pool": "gpu", "token": "t-2"})
+        played.settle()
+
+        assert played.laws.finish() == []
 
 
 @pytest.mark.parametrize("alive", [True, False], ids=["its controller lives", "its controller is dead"])

@@ -40,7 +40,15 @@ def test_only_as_many_strays_are_ended_as_the_leases_leave_over() -> None:
 
     [breach] = judge(strays, pool(lease(nodes=2), running=["i-1"], strays=two))
 
-    assert (breach.instances, breach.target) == (("i-8",), 2)
+    assert (breach.instances, breach.target) == (("i-9",), 2)
+
+
+def test_of_strays_the_youngest_end_since_the_oldest_may_be_a_leases() -> None:
+    [oldest, middle, youngest] = (instance(f"i-{90 - age}", minutes=-age) for age in (60, 20, 10))
+
+    [breach] = judge(strays, pool(lease(nodes=1), strays=[middle, oldest, youngest]))
+
+    assert breach.instances == (youngest.id, middle.id)
 
 
 @pytest.mark.parametrize("state", ["terminated", "shutting-down"])

@@ -159,6 +159,8 @@ def instance(name: str, state: str = "running") -> Instance:
         (None, [instance("i-1")], 0),
         (["i-1", "i-2"], [instance("i-1"), instance("i-2", "pending")], 2),
         (["i-1", "i-2"], [instance("i-1"), instance("i-2", "terminated"), instance("i-3")], 1),
+        # EC2 does not list it yet.
+        (["i-1", "i-2"], [instance("i-1")], 2),
     ],
 )
 def test_nodes_are_there_that_run_or_boot_and_stay(

@@ -1,7 +1,7 @@
 """EC2's API over the world's machines, found by their tags, and the security groups."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from lamplighter.lab.model import Lab
@@ -33,12 +33,16 @@ class Ec2(SecurityGroups):
         found = [
             _document(each)
             for each in self._machines.machines.values()
-            if _fits(each, Filters) and (IncludeManagedResources or not each.managed)
+            if self._listed(each) and _fits(each, Filters) and (IncludeManagedResources or not each.managed)
         ]
         first = int(NextToken or 0)
         last = len(found) if MaxResults is None else first + MaxResults
         page: Json = {"Reservations": [{"Instances": found[first:last]}]}
         return page | ({"NextToken": str(last)} if last < len(found) else {})
+
+    def _listed(self, machine: Machine) -> bool:
+        """EC2 is eventually consistent: a new instance runs before every answer has it."""
+        return self._now() - machine.launched >= timedelta(seconds=machine.listed_after)
 
     def terminate_instances(self, *, InstanceIds: list[str]) -> Json:
         for name in InstanceIds:

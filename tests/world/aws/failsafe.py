@@ -40,7 +40,7 @@ def tasks_of(eks: Cluster, ec2: Ec2, roles: Roles, kubernetes: Kubernetes) -> di
         }
 
     def call(given: Json) -> Json:
-        if kubernetes.health.silent:
+        if kubernetes.health.unheard:
             raise StatesError("EKS.SdkClientException", "the API server is silent")
         query = given.get("QueryParameters", {})
         selected = {key: value[0] for key, value in query.items()}

@@ -19,6 +19,8 @@ SHUT_DOWN = (15.0, 60.0)
 JOIN = (30.0, 60.0)
 GPUS_READY = (60.0, 120.0)
 LEAVE_KUBERNETES = (3.0, 20.0)
+LISTED = 30.0
+"""So long at most EC2 does not list a new instance. https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html"""
 NOTICED = 30.0
 """So long after an instance was ended past its controller the controller notices."""
 REMEMBERED = timedelta(hours=1)
@@ -41,6 +43,8 @@ class Machine:
     running: datetime | None = None
     shutting_down: datetime | None = None
     ended: datetime | None = None
+    listed_after: float = 0.0
+    """So long after its start DescribeInstances does not list it."""
     joins_after: float = 45.0
     gpus_after: float = 90.0
     leaves_after: float = 10.0
@@ -162,6 +166,8 @@ class Machines:
             pool=pool,
             launched=self.event_queue.now.replace(microsecond=0),
             group=group,
+            # A source of its own: what else happens in a history does not depend on it.
+            listed_after=random.Random(f"{self.event_queue.now}").uniform(0.0, LISTED),
             joins_after=uniform(*JOIN),
             gpus_after=uniform(*GPUS_READY),
             leaves_after=uniform(*LEAVE_KUBERNETES),

@@ -24,8 +24,12 @@ from tests.world.world import World
 ORDERED_WITHIN = timedelta(minutes=7)
 HOUR, HAND_OVER = timedelta(hours=1), timedelta(minutes=1)
 CURFEW = timedelta(minutes=10)
+ONE_HOUR_NEARLY = timedelta(minutes=55)
+"""So long the guard remembers for certain what it ended."""
 ONE_CALL = timedelta(seconds=10)
 """A call that is under way cannot know a lease that was granted this recently."""
+SLOW_CALLS = timedelta(minutes=1)
+"""The same while calls fail and take long."""
 FAILSAFE_MINUTES = (10, 20, 30, 40)
 AFTER = {
     "planned": {"planned", "gone", "refused", *GRANTED},
@@ -75,6 +79,8 @@ class LawsAtOnce(LawsOfMoney):
         self.requests: list[Request] = []
         """What programs put on the bus."""
         world.dynamodb.listeners.append(self._written)
+        self._ended: dict[str, datetime] = {}
+        """By pool: when our code last ended nodes past their controller beside a lease."""
         self._faulty: dict[str, datetime] = {}
         """By pool: since when its failsafe is wrong."""
         world.kubernetes.asked_to_go = self._asked_to_go
@@ -203,11 +209,34 @@ class LawsAtOnce(LawsOfMoney):
         # A machine that no controller lists belongs to no lease, however few nodes a shortage leaves.
         ended = [machines[name] for name in instances if name in machines]
         pools = {each.pool for each in ended if each in self.world.supply.listed(each.pool)}
+        for pool in pools:
+            self._ended_past_its_controller(pool, ended)
         end()
         for pool in pools:
             left = sum(1 for machine in self.world.machines.of_pool(pool) if machine.alive)
             if self.world.actor() != "outside" and left < self._surely_justified(pool):
                 self._break(5, f"{list(instances)} were ended on {pool}, its leases justify more than {left}")
+
+    def _ended_past_its_controller(self, pool: str, ended: Sequence[Machine]) -> None:
+        """Beside a lease the youngest node goes, for EC2 does not tell who works where.
+
+        If its controller puts another one in its place, that one is not ended as well.
+        """
+        now, staying = self.world.now, [each for each in self.world.supply.staying(pool) if each.alive]
+        taken = [each for each in staying if each in ended]
+        if not taken or self.world.actor() == "outside" or not self._surely_justified(pool):
+            return
+        youngest = max((each.launched for each in staying if each not in taken), default=self.begun)
+        for each in taken:
+            if each.working and each.launched < youngest:
+                self._break(5, f"{each.id} was ended, on which people work, and a younger one stayed")
+        last = self._ended.get(pool)
+        again = [each.id for each in taken if last is not None and last < each.launched]
+        if again and last is not None and now - last < ONE_HOUR_NEARLY:
+            self._break(
+                4, f"{again} were ended on {pool}, and had come in the place of others that were ended"
+            )
+        self._ended[pool] = now
 
     def _started(self, pool: str, name: str) -> None:
         """Where there is a launch bar, nothing starts outside of a lease, whatever size somebody orders."""
@@ -445,13 +474,22 @@ class LawsAtOnce(LawsOfMoney):
             self._break(3, f"{command} was good until {expires:%H:%M} and was {item['outcome']['S']}")
 
     def _proven(self, pool: str) -> None:
-        """Zero was recorded: then no machine existed, except those that began in the last moments."""
-        soon = self.world.now - timedelta(minutes=1)
-        left = [m.id for m in self.world.machines.of_pool(pool) if m.launched < soon]
+        """Zero was recorded: then no machine existed, except those of which nothing told yet.
+
+        The controller of a machine lists it at once, and EC2 a moment later.
+        """
+        now, listed = self.world.now, self.world.supply.listed(pool)
+        slow = any(end is None or end > now - SLOW_CALLS for _, end in self.troubled)
+        soon = now - (SLOW_CALLS if slow else ONE_CALL)
+        left = [
+            m.id
+            for m in self.world.machines.of_pool(pool)
+            if m.launched < (soon if m in listed else soon - timedelta(seconds=m.listed_after))
+        ]
         # A node that a finalizer keeps after its instance is a remark: it costs nothing.
         nodes = self.world.kubernetes.nodes()
         left += [m.node for m in nodes if m.pool == pool and not (m.ended and m.tags.keys() & OF_NODE_POOLS)]
-        left += [f"{m.id}, listed" for m in self.world.supply.listed(pool) if m.launched < soon]
+        left += [f"{m.id}, listed" for m in listed if m.launched < soon]
         ordered = [order for order in self.truth.orders if order.pool == pool and order.at > soon]
         size = self.world.supply.size(pool)
         if left or (size and not ordered):

@@ -73,10 +73,17 @@ class Health:
     """Checks print text that no parser can read."""
     silent: bool = False
     """The API server does not answer."""
+    shut_out: bool = False
+    """It answers only inside the cluster: its controllers go on, and our code learns nothing."""
     stubborn: bool = False
     """No pod may be evicted (a PodDisruptionBudget)."""
     told: set[tuple[str, str]] = field(default_factory=set)
     """Checks and nodes whose pod really found a working GPU: the truth behind a verdict."""
+
+    @property
+    def unheard(self) -> bool:
+        """Whether nobody outside the cluster gets an answer."""
+        return self.silent or self.shut_out
 
 
 class Kubernetes:
@@ -106,7 +113,7 @@ class Kubernetes:
 
         def request(method: str, path: str, **sent: Any) -> Any:
             body, query = sent.get("body"), dict(sent.get("query_params") or [])
-            if self.health.silent:
+            if self.health.unheard:
                 raise ProtocolError("the API server is silent")
             operation = f"{method} {_kind(path)}"
             try:

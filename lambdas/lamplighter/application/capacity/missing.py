@@ -54,9 +54,12 @@ def missed(lease: Lease, capacity: CapacityServices) -> int:
 
 
 def there(seen: Seen) -> int:
-    """The number of nodes that run or boot and are not being removed."""
-    staying = {member.instance for member in seen.staying}
-    return sum(instance.id in staying for instance in seen.alive)
+    """The number of nodes that run or boot and are not being removed.
+
+    Its controller lists an instance that it launched just now before EC2 does: only an ended one is not there.
+    """
+    ended = {instance.id for instance in seen.instances if not instance.alive}
+    return sum(member.instance not in ended for member in seen.staying)
 
 
 def _lower_again(capacity: CapacityServices, command: Command, lease: Lease) -> None:

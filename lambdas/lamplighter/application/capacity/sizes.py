@@ -171,8 +171,10 @@ def _remove(capacity: CapacityServices, order: Order, seen: Seen, size: int) -> 
     leaving = [instance for instance in order.leaving if instance in staying][: seen.size - size]
     surplus = len(staying) - len(leaving) - size
     if surplus > 0:
-        by_age = capacity.see(order.pool, {Part.INSTANCES}, seen).instances
-        left = [node.id for node in by_age if node.id in staying and node.id not in leaving]
+        listed = [node.id for node in capacity.see(order.pool, {Part.INSTANCES}, seen).instances]
+        # EC2 lists an instance that was launched just now a moment later: it is the youngest.
+        by_age = [*listed, *sorted(staying.difference(listed))]
+        left = [name for name in by_age if name in staying and name not in leaving]
         leaving += left[-surplus:]
     capacity.of(order.pool).remove(order.pool, leaving, Removal.FEWER, seen)
 

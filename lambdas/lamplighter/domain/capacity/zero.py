@@ -51,7 +51,10 @@ class ZeroProof:
             found.append(reason("guard.zero.instances", instances=self.instances))
         beside = tuple(member for member in self.members if member not in self.instances)
         if beside and len(self.members) > self.justified:
-            found.append(reason("guard.zero.members", instances=beside))
+            # A kind with claims counts here only those whose instance runs, or was launched a moment ago.
+            of_group = self.nodeclaims is None
+            code = "guard.zero.members" if of_group else "guard.zero.launched"
+            found.append(reason(code, instances=beside))
         if self.kubernetes_nodes is None:
             found.append(reason("guard.zero.not-read"))
         elif len(self.kubernetes_nodes) > self.justified:

@@ -4,7 +4,9 @@ It takes no more than leases leave over. CloseLab decides how a close takes node
 """
 
 from collections.abc import Iterator
+from datetime import datetime
 
+from lamplighter.domain.capacity.kinds import KINDS
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import END_PATIENCE, PoolFacts, waited_for
 from lamplighter.domain.leases.lease import LeaseState
@@ -29,6 +31,7 @@ def surplus(facts: PoolFacts) -> Iterator[Breach]:
     """More nodes than leases justify, or any node without a lease, unless somebody already closes them."""
     target = facts.target
     if facts.staying <= target.nodes or waited_for(facts):
+        yield from _claims_alone(facts)
         return
     if not target.nodes and _only_a_size(facts):
         yield Breach(
@@ -69,6 +72,21 @@ def surplus(facts: PoolFacts) -> Iterator[Breach]:
     )
 
 
+def _claims_alone(facts: PoolFacts) -> Iterator[Breach]:
+    """Claims without an instance that nobody has deleted: a controller that comes back launches them, past the bar.
+
+    One is born while an order of zero deletes the others, and stays where its controller dies then.
+    """
+    names = tuple(claim.name for claim in facts.seen.claims if not claim.leaving)
+    if names and not facts.staying and not facts.target.nodes and not waited_for(facts):
+        yield Breach(
+            Rule.SIZE_WITHOUT_LEASE,
+            reason("guard.only-claims", pool=facts.pool, names=names),
+            GuardAction.SCALE_BACK,
+            target=0,
+        )
+
+
 def _only_a_size(facts: PoolFacts) -> bool:
     """Whether somebody set a size and the launch bar let nothing start."""
     return facts.seen.bar is not None and not facts.seen.claims and not facts.seen.existing
@@ -80,7 +98,14 @@ def strays(facts: PoolFacts) -> Iterator[Breach]:
         # The controller did not answer: a close of our own still drains them.
         return
     surplus = facts.staying + len(facts.strays) - facts.target.nodes
-    taken = tuple(stray.id for stray in facts.strays)[: max(0, surplus)]
+    # EC2 does not tell who works where. The oldest nodes are of the lease that opened first.
+    youngest = sorted(facts.strays, key=lambda stray: (stray.launched, stray.id), reverse=True)
+    left_over = youngest[: max(0, surplus)]
+    ended_at = _ended_unseen_at(facts)
+    replacements = tuple(
+        stray.id for stray in left_over if ended_at is not None and ended_at < stray.launched
+    )
+    taken = tuple(stray.id for stray in left_over if stray.id not in replacements)
     if taken:
         yield Breach(
             Rule.STRAY_INSTANCE,
@@ -89,6 +114,25 @@ def strays(facts: PoolFacts) -> Iterator[Breach]:
             target=facts.target.nodes,
             instances=taken,
         )
+    if replacements:
+        yield Breach(
+            Rule.STRAY_INSTANCE,
+            reason("guard.stray.replacements", instances=replacements, pool=facts.pool),
+            GuardAction.PAGE,
+            target=facts.target.nodes,
+            instances=replacements,
+        )
+
+
+def _ended_unseen_at(facts: PoolFacts) -> datetime | None:
+    """When the guard last ended instances of a leased pool whose controller does not answer; None otherwise.
+
+    A controller that lives starts others in their place until the last lease ends. To end those too would take no node
+    away, and every few minutes start another one that is paid for. Without a lease the launch bar stops it.
+    """
+    if facts.seen.controller is not None or not KINDS[facts.seen.kind].shown_by_ec2 or not facts.target.nodes:
+        return None
+    return facts.last_reported(Rule.STRAY_INSTANCE, GuardAction.TERMINATE)
 
 
 def shortfall(facts: PoolFacts) -> Iterator[Breach]:

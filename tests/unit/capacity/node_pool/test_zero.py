@@ -1,6 +1,8 @@
 """What proves a NodePool to be at zero: EC2 does. A claim or a node without an instance is a remark."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+import pytest
 
 from lamplighter.domain.capacity.evidence import Claim, Controller, Instance, Member, Seen
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER
@@ -39,6 +41,48 @@ def test_an_instance_that_shuts_down_speaks_against_zero_with_its_claim_and_its_
     proof = KARPENTER.zero(seen(instance("i-1", "shutting-down"), claims=going), NOW, ("ip-i-1.internal",))
 
     assert (proof.proven, proof.instances, proof.remarks) == (False, ("i-1",), ())
+
+
+LATELY = NOW - timedelta(seconds=119)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        Claim("lab-gpu-12345", "i-1", created=LATELY),
+        Claim("lab-gpu-12345", "i-1", created=LATELY, leaving=True),
+        Claim("lab-gpu-12345", "i-1", created=NOW - timedelta(minutes=9), stages={"Launched": LATELY}),
+    ],
+    ids=["young", "deleted at once", "launched after many tries"],
+)
+def test_an_instance_that_ec2_does_not_list_yet_speaks_against_zero(claim: Claim) -> None:
+    proof = KARPENTER.zero(seen(claims=(claim,)), NOW, ())
+
+    assert (proof.proven, proof.remarks) == (False, ())
+    assert in_english(proof.reason("gpu")) == (
+        "a NodeClaim names i-1, launched just now; EC2 does not list it yet"
+    )
+    later = KARPENTER.zero(seen(claims=(claim,)), LATELY + timedelta(minutes=2), ())
+    assert (later.proven, len(later.remarks)) == (True, 1)
+
+
+def test_a_young_claim_whose_instance_ec2_knows_as_ended_is_a_remark() -> None:
+    ended = (Claim("lab-gpu-12345", "i-1", created=LATELY),)
+
+    proof = KARPENTER.zero(seen(instance("i-1", "terminated"), claims=ended), NOW, ())
+
+    assert (proof.proven, len(proof.remarks)) == (True, 1)
+
+
+def test_leased_nodes_may_stay_and_one_beside_them_that_ec2_does_not_list_yet_may_not() -> None:
+    old = Claim("lab-gpu-12345", "i-1", created=NOW - timedelta(hours=1))
+    new = Claim("lab-gpu-67890", "i-2", created=LATELY)
+
+    def proven(*claims: Claim) -> bool:
+        return KARPENTER.zero(seen(instance("i-1"), claims=claims, size=1), NOW, (), justified=1).proven
+
+    assert proven(old)
+    assert not proven(old, new)
 
 
 def test_replicas_alone_speak_against_zero() -> None:

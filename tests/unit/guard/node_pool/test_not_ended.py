@@ -1,7 +1,9 @@
 """A controller that does not end what it was told to end: the guard sets a limit, ends it in EC2, and says why."""
 
+from datetime import timedelta
 from typing import Any
 
+import boto3
 import pytest
 
 from lamplighter.adapters.capacity.node_pool.claims import ENDS_AT
@@ -57,6 +59,32 @@ def test_a_size_of_zero_that_a_dead_karpenter_never_followed_is_ordered_again(po
     closed(pool)
 
     assert "deletionTimestamp" in pool.claim()["metadata"]
+
+
+def test_a_claim_that_was_born_during_the_order_of_zero_goes_with_the_next_sweep(
+    pool: NodePoolOnMoto,
+) -> None:
+    """Its Karpenter died then. Alive again, it would launch it whatever the launch bar says."""
+    pool.node()
+    del pool.claim()["status"]["providerID"]
+    pool.api.objects[KARPENTERS] = deployment(wanted=0, available=0)
+
+    sweep_all(pool.guard_services)
+
+    assert "deletionTimestamp" in pool.claim()["metadata"]
+
+
+def test_of_two_nodes_the_one_that_ec2_does_not_list_yet_is_the_youngest(pool: NodePoolOnMoto) -> None:
+    pool.node("old")
+    young = pool.node("young", age=timedelta(0))
+    boto3.client("ec2").delete_tags(Resources=[young], Tags=[{"Key": "karpenter.sh/nodepool"}])
+    pool.size(2)
+    pool.moto.lease(nodes=1)
+
+    closed(pool)
+
+    assert "deletionTimestamp" in pool.claim("young")["metadata"]
+    assert "deletionTimestamp" not in pool.claim("old")["metadata"]
 
 
 def test_what_a_dead_karpenter_leaves_is_ended_in_ec2_three_minutes_after_the_order(

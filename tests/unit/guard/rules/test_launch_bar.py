@@ -7,9 +7,10 @@ import pytest
 
 from lamplighter.domain.capacity.evidence import Bar, Claim
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER
-from lamplighter.domain.guard.breach import GuardAction, Rule
+from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import sweep
+from lamplighter.domain.guard.nodes import surplus
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.reasons.reason import reason
 from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
@@ -20,6 +21,15 @@ AT_TEN = EIGHT + 120 * MINUTE
 def barred(facts: PoolFacts, until: datetime | None, **more) -> PoolFacts:
     """The same pool as a NodePool with a launch bar."""
     return replace(facts, seen=replace(facts.seen, kind=KARPENTER.code, bar=Bar(until, **more)))
+
+
+def unseen(facts: PoolFacts, *ended: int) -> PoolFacts:
+    """The same pool where Kubernetes does not answer, and the guard ended strays so many minutes ago."""
+    earlier = tuple(
+        EarlierBreach(Rule.STRAY_INSTANCE, GuardAction.TERMINATE, None, EIGHT - ago * MINUTE) for ago in ended
+    )
+    nothing = replace(facts.seen, kind=KARPENTER.code, exists=False, ordered=0, controller=None)
+    return replace(facts, seen=nothing, earlier=earlier)
 
 
 def test_a_bar_that_opens_exactly_while_leases_run_is_no_breach() -> None:
@@ -79,6 +89,23 @@ def test_a_size_with_a_claim_is_closed() -> None:
     assert (breach.rule, breach.action) == (Rule.NODE_WITHOUT_LEASE, GuardAction.CLOSE)
 
 
+def test_a_claim_that_stays_without_a_lease_is_deleted_before_it_is_launched() -> None:
+    def with_claims(facts: PoolFacts, *claims: Claim) -> PoolFacts:
+        found = barred(facts, None)
+        return replace(found, seen=replace(found.seen, claims=claims))
+
+    alone = Claim("lab-gpu-12345")
+
+    [breach] = sweep(with_claims(pool(), alone, Claim("lab-gpu-67890", leaving=True)))
+
+    assert (breach.rule, breach.action, breach.target) == (Rule.SIZE_WITHOUT_LEASE, GuardAction.SCALE_BACK, 0)
+    assert breach.reason == reason("guard.only-claims", pool="gpu", names=("lab-gpu-12345",))
+    assert sweep(with_claims(pool(), replace(alone, leaving=True))) == ()
+    assert not list(surplus(with_claims(pool(lease()), alone)))
+    closing = with_claims(pool(lease(closes=-5, state=LeaseState.CLOSING)), alone)
+    assert not list(surplus(replace(closing, closing_since=EIGHT - MINUTE)))
+
+
 def test_a_limit_that_gitops_wrote_back_is_said_and_nothing_is_closed() -> None:
     facts = replace(barred(pool(), None), ours=False)
     raised = reason("guard.raised.limit", name="theirs", limit=5, written=0)
@@ -90,21 +117,55 @@ def test_a_limit_that_gitops_wrote_back_is_said_and_nothing_is_closed() -> None:
 
 def test_where_the_controller_does_not_answer_leased_instances_stay_and_others_end() -> None:
     leased = pool(lease(nodes=1), strays=[instance("i-1"), instance("i-2")])
-    unseen = replace(leased, seen=replace(leased.seen, exists=False, ordered=0, controller=None))
 
-    [breach] = [found for found in sweep(unseen) if found.action is GuardAction.TERMINATE]
+    [breach] = [found for found in sweep(unseen(leased)) if found.action is GuardAction.TERMINATE]
 
-    assert (breach.rule, breach.instances) == (Rule.STRAY_INSTANCE, ("i-1",))
+    assert (breach.rule, breach.instances) == (Rule.STRAY_INSTANCE, ("i-2",))
+
+
+def strays_of(facts: PoolFacts) -> list[tuple[GuardAction, tuple[str, ...]]]:
+    return [(found.action, found.instances) for found in sweep(facts) if found.rule is Rule.STRAY_INSTANCE]
+
+
+def test_what_a_living_controller_starts_for_an_ended_node_is_paged_and_not_ended_again() -> None:
+    came = [instance("i-1", minutes=-90), instance("i-2", minutes=-40), instance("i-3", minutes=-5)]
+    leased = pool(lease(nodes=1), strays=came)
+
+    assert strays_of(unseen(leased)) == [(GuardAction.TERMINATE, ("i-3", "i-2"))]
+    assert strays_of(unseen(leased, 10)) == [
+        (GuardAction.TERMINATE, ("i-2",)),
+        (GuardAction.PAGE, ("i-3",)),
+    ]
+    [page] = [found for found in sweep(unseen(leased, 10)) if found.action is GuardAction.PAGE]
+    assert page.reason == reason("guard.stray.replacements", instances=("i-3",), pool="gpu")
+
+
+def test_an_ended_node_that_goes_on_is_ended_again() -> None:
+    leased = pool(lease(nodes=1), strays=[instance("i-1", minutes=-90), instance("i-2", minutes=-40)])
+
+    assert strays_of(unseen(leased, 10, 5)) == [(GuardAction.TERMINATE, ("i-2",))]
+
+
+def test_without_a_lease_every_instance_ends_whatever_was_ended_before() -> None:
+    came = pool(strays=[instance("i-1", minutes=-90), instance("i-2", minutes=-5)])
+
+    assert strays_of(unseen(came, 10)) == [(GuardAction.TERMINATE, ("i-2", "i-1"))]
+
+
+def test_where_the_controller_answers_a_stray_of_after_an_end_ends_too() -> None:
+    leased = pool(lease(nodes=1), running=["i-1"], strays=[instance("i-2", minutes=-5)])
+    ended = EarlierBreach(Rule.STRAY_INSTANCE, GuardAction.TERMINATE, None, EIGHT - 10 * MINUTE)
+
+    assert strays_of(replace(leased, earlier=(ended,))) == [(GuardAction.TERMINATE, ("i-2",))]
 
 
 def test_where_the_controller_does_not_answer_a_close_of_our_own_has_its_time() -> None:
-    over = pool(lease(closes=-5), strays=[instance("i-1")])
-    unseen = replace(over, seen=replace(over.seen, exists=False, ordered=0, controller=None))
+    over = unseen(pool(lease(closes=-5), strays=[instance("i-1")]))
 
-    assert not [found for found in sweep(unseen) if found.action is GuardAction.TERMINATE]
+    assert not [found for found in sweep(over) if found.action is GuardAction.TERMINATE]
     [later] = [
         found
-        for found in sweep(replace(unseen, now=EIGHT + 3 * MINUTE))
+        for found in sweep(replace(over, now=EIGHT + 3 * MINUTE))
         if found.action is GuardAction.TERMINATE
     ]
     assert later.instances == ("i-1",)

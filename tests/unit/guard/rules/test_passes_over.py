@@ -81,8 +81,8 @@ def test_strays_are_left_where_leases_leave_room_for_exactly_as_many() -> None:
     two = [instance("i-8"), instance("i-9")]
 
     assert judge(strays, pool(lease(nodes=2), strays=two)) == ()
-    assert [each.instances for each in judge(strays, pool(lease(nodes=1), strays=two))] == [("i-8",)]
-    assert [each.instances for each in judge(strays, pool(running=["i-1"], strays=two))] == [("i-8", "i-9")]
+    assert [each.instances for each in judge(strays, pool(lease(nodes=1), strays=two))] == [("i-9",)]
+    assert [each.instances for each in judge(strays, pool(running=["i-1"], strays=two))] == [("i-9", "i-8")]
 
 
 def test_a_surplus_that_a_close_is_at_already_is_left_to_it() -> None:

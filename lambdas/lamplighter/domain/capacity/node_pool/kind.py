@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar
 
-from lamplighter.domain.capacity.evidence import Part, Seen
+from lamplighter.domain.capacity.evidence import Claim, Part, Seen
 from lamplighter.domain.capacity.identity import Identity
 from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.reasons.reason import Reason, reason
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 LABEL = "karpenter.sh/nodepool"
 """Karpenter puts it on every claim and node."""
 CLUSTER_TAG = "eks:eks-cluster-name"
+LISTED_AFTER = timedelta(minutes=2)
+"""So long EC2 may not list an instance that its controller has launched [est].
+
+AWS names no time: "a few minutes" at most (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html).
+"""
 
 
 @dataclass(frozen=True)
@@ -55,17 +60,25 @@ class NodePoolKind:
         """The proof: EC2 has no instance with the pool's tags, and nothing is ordered.
 
         Karpenter keeps a claim and a node until it has ended their instance, and for ever where it is dead. Without an
-        instance they cost nothing: a remark.
+        instance they cost nothing: a remark. But an instance that was launched just now runs before EC2 lists it.
         """
         exist = {instance.id for instance in seen.existing}
+        known = {instance.id for instance in seen.instances}
+        exist_soon = {
+            claim.instance
+            for claim in seen.claims
+            if claim.instance not in known and _launched_now(claim, at)
+        }
         hosts = exist | {instance.private_dns for instance in seen.existing}
         nodes = tuple(kubernetes_nodes or ())
         alone = tuple(name for name in nodes if name not in hosts)
-        empty = tuple(claim.name for claim in seen.claims if claim.instance not in exist)
+        named = tuple(claim for claim in seen.claims if claim.instance in exist | exist_soon)
+        empty = tuple(claim.name for claim in seen.claims if claim not in named)
         return ZeroProof(
             at=at,
             desired=max(seen.controller.size if seen.controller else 0, seen.ordered),
             instances=tuple(instance.id for instance in seen.existing),
+            members=tuple(claim.instance for claim in named),
             kubernetes_nodes=None
             if kubernetes_nodes is None
             else tuple(name for name in nodes if name in hosts),
@@ -73,6 +86,12 @@ class NodePoolKind:
             remarks=tuple(_remarks(empty, alone)),
             justified=justified,
         )
+
+
+def _launched_now(claim: Claim, at: datetime) -> bool:
+    """Whether it names an instance, launched so lately that EC2 may not list it yet."""
+    launched = claim.stages.get("Launched", claim.created)
+    return bool(claim.instance) and launched is not None and at - launched < LISTED_AFTER
 
 
 def _remarks(claims: tuple[str, ...], nodes: tuple[str, ...]) -> Iterator[Reason]:
