@@ -1,7 +1,7 @@
 """NodeClaims through the API server: reads those of a NodePool, ends chosen ones, and tries one as a dry run."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from lamplighter.adapters.kubernetes.connection import (
     MERGE_PATCH,
@@ -15,9 +15,9 @@ from lamplighter.adapters.kubernetes.nodes import instant
 from lamplighter.domain.capacity.evidence import Claim, HealthIssue
 from lamplighter.domain.capacity.node_pool.kind import LABEL
 from lamplighter.domain.capacity.node_pool.probe import refusing_policy
-from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
-from lamplighter.values.instant import read, written
+from lamplighter.values.instant import foreign, written
 
 PATH = "/apis/karpenter.sh/v1/nodeclaims"
 ENDS_AT = "karpenter.sh/nodeclaim-termination-timestamp"
@@ -84,34 +84,38 @@ def _refused(message: str, policy: str) -> bool:
 def _claim(found: Object) -> Claim:
     metadata, spec, status = found["metadata"], found["spec"], found.get("status") or {}
     conditions = status.get("conditions") or []
-    created, life = instant(metadata["creationTimestamp"]), duration(spec.get("expireAfter") or "")
-    left, ends_at = metadata.get("deletionTimestamp"), _limit(metadata.get("annotations") or {})
+    created = instant(metadata["creationTimestamp"])
+    # Karpenter, too, takes nothing else than an instant for the limit of a claim's end.
+    left, ends_at = (
+        metadata.get("deletionTimestamp"),
+        foreign((metadata.get("annotations") or {}).get(ENDS_AT)),
+    )
     return Claim(
         name=metadata["name"],
         # aws:///ap-northeast-2a/i-0abc
         instance=str(status.get("providerID") or "").rpartition("/")[2],
         node_pool=str((metadata.get("labels") or {}).get(LABEL, "")),
         created=created,
-        expires=created + life if life is not None else None,
+        expires=_expires(created, duration(spec.get("expireAfter") or "")),
         zone=str((metadata.get("labels") or {}).get(ZONE, "")),
         leaving=left is not None,
         left=instant(left) if left else None,
         ends_in_time=bool(spec.get("terminationGracePeriod") or ends_at),
         ends_at=ends_at,
         stages={
-            str(each["type"]): instant(each["lastTransitionTime"])
+            str(each["type"]): at
             for each in conditions
-            if each.get("status") == "True" and each.get("lastTransitionTime")
+            if each.get("status") == "True" and (at := foreign(each.get("lastTransitionTime")))
         },
         trouble=_trouble(conditions),
     )
 
 
-def _limit(annotations: Object) -> datetime | None:
-    """The limit of its end. Karpenter, too, takes nothing else than an instant for one."""
+def _expires(created: datetime, life: timedelta | None) -> datetime | None:
+    """When its node has lived long enough; None where that is never, or past every calendar."""
     try:
-        return read(annotations[ENDS_AT]) if annotations.get(ENDS_AT) else None
-    except BadInput:
+        return None if life is None else created + life
+    except OverflowError:
         return None
 
 
