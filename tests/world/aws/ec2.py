@@ -40,6 +40,18 @@ class Ec2(SecurityGroups):
         page: Json = {"Reservations": [{"Instances": found[first:last]}]}
         return page | ({"NextToken": str(last)} if last < len(found) else {})
 
+    def describe_tags(self, *, Filters: list[Json], MaxResults: int) -> Json:
+        """EC2 has the tags of an ended instance for a while."""
+        wanted = {each["Name"]: each["Values"] for each in Filters}
+        found = [
+            {"Key": key, "ResourceId": machine.id, "ResourceType": "instance", "Value": value}
+            for machine in self._machines.machines.values()
+            for key, value in machine.tags.items()
+            if key in wanted["key"] and value in wanted["value"]
+        ]
+        assert len(found) <= MaxResults
+        return {"Tags": found}
+
     def terminate_instances(self, *, InstanceIds: list[str]) -> Json:
         for name in InstanceIds:
             if name not in self._machines.machines:
@@ -61,6 +73,8 @@ def _fits(machine: Machine, filters: list[Json]) -> bool:
         name, values = each["Name"], each["Values"]
         if name == "instance-state-name":
             has: str | None = machine.state
+        elif name == "instance-id":
+            has = machine.id
         elif name.startswith("tag:"):
             has = machine.tags.get(name.removeprefix("tag:"))
         else:
