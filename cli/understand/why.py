@@ -87,7 +87,7 @@ def _instant(text: str | None) -> datetime | None:
         return None
     try:
         at = instant.read(text)
-    except (BadInput, OverflowError) as error:
+    except BadInput as error:
         raise BadInput(f"--at: {error}") from None
     if at < EARLIEST:
         raise BadInput(f"--at: {text} is before the first lab existed, name a later instant")

@@ -212,7 +212,7 @@ BREAKAGES = (
         1,
         "the launch bar of a NodePool is never shut",
         f"{NODE_POOLS}/capacity.py",
-        "shut = until <= now and (standing is None or standing <= now)",
+        "shut = until <= now and not standing.unreadable and (standing.until or now) <= now",
         "shut = until <= now",
         histories="node-pools",
     ),

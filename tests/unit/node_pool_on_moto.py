@@ -22,9 +22,9 @@ from lamplighter.domain.capacity.node_pool.access import DEFINITIONS
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
-from lamplighter.values import instant
 from lamplighter.values.instant import written
 from tests.unit.lab_on_moto import IMAGE, LEDGER, LabOnMoto
+from tests.world.kubernetes.go_time import timestamp
 
 API, CORE = "/apis/karpenter.sh/v1", "/api/v1"
 NODE_POOL = f"{API}/nodepools/lab-gpu"
@@ -117,9 +117,10 @@ class ApiServer:
         return answer
 
     def _barred(self, claim: Any) -> KubernetesResponse:
-        """What the launch bar answers to a claim that is only tried."""
+        """What a launch bar that takes whatever CEL reads answers to a claim that is only tried."""
         until = self.objects[BAR].get("data", {}).get("notAfter")
-        opens = until is not None and clock.now() < instant.read(until)
+        open_until = timestamp(until or "")
+        opens = open_until is not None and clock.now() < open_until
         allowed = opens and "terminationGracePeriod" in claim["spec"]
         return _answer(201, claim) if allowed else _answer(422, {"message": REFUSED})
 

@@ -18,6 +18,8 @@ KINDS_OF_STEPS = (
     "karpenter-dies", "karpenter-dies", "never-joins", "bar-by-hand", "bar-by-hand", "locked", "claim-by-hand",
     "answers-lost", "guarded", "limit-by-hand", "quota", "shut-out",
 )  # fmt: skip
+NO_DATES = ("for ever", "2099-01-01T1:00:00Z", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-01:00")
+"""What somebody writes into a bar: no instant, one for Go alone, one for UTC alone, and one past every calendar."""
 STILL_WAITS = timedelta(minutes=20)
 """A claim whose node never joins is given up after a quarter of an hour, and the next one joins a while later."""
 
@@ -66,7 +68,10 @@ class NodePoolSteps:
         self._wait(step)
 
     def bar_by_hand(self, step: "Step") -> None:
-        """Somebody deletes the bar's ConfigMap, opens it, shuts it, or writes no date there."""
+        """Somebody deletes the bar's ConfigMap, opens it, shuts it, or writes one of `NO_DATES` there.
+
+        From then on the cluster has a policy that takes it, if CEL reads an instant from it.
+        """
         of = self._of(step)
         if of is not None:
             bar, now = self._objects.bars[of.name], self._world.now
@@ -75,7 +80,9 @@ class NodePoolSteps:
                 bar.data = None
             else:
                 at = until[step.number] if step.number < len(until) else None
-                bar.data = {"notAfter": f"{at:%Y-%m-%dT%H:%M:%SZ}" if at else "for ever"}
+                other = NO_DATES[step.minutes % len(NO_DATES)]
+                bar.data = {"notAfter": f"{at:%Y-%m-%dT%H:%M:%SZ}" if at else other}
+                bar.any_form = bar.any_form or at is None
             self._laws.barred_by_hand.setdefault(of.pool, []).append(now)
         self._wait(step)
 

@@ -12,6 +12,8 @@ from lamplighter.lab.model import Lab
 
 LEFT = ("pending", "running", "shutting-down", "stopping", "stopped")
 """The states of an instance that has not ended: zero is proven when none is in one of them."""
+FILTERS = 3
+"""How many filters find a pool's instances: its two tags, and their state."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class EndedPool:
         filters = [{"Name": f"tag:{key}", "Values": [value]} for key, value in self.tags.items()]
         row: dict[str, object] = {
             "nodePool": self.node_pool,
+            "poolTag": self.pool_tag,
             "kind": self.kind,
             "scale": f"/apis/karpenter.sh/v1/nodepools/{self.node_pool}/scale",
             "claims": [f"{LABEL}={self.node_pool}"],

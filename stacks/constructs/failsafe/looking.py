@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping
 
-from stacks.constructs.failsafe.ending import each_one
+from stacks.constructs.failsafe.ending import each_one, each_tagged
 from stacks.constructs.failsafe.states import (
     State,
     both,
@@ -14,19 +14,25 @@ from stacks.constructs.failsafe.states import (
     is_text,
     is_there,
     is_true,
+    past_errors,
+    too_long,
     values,
 )
 
 ROUNDS = 6
 """How often the machine looks again, every `EVERY` seconds, before it gives up or leaves it to the next start."""
 EVERY = 60
-# EC2 describes an instance with many interfaces in 45 KB, and a state carries 256 KiB. EC2 takes no fewer than 5.
+# EC2 takes no fewer. It describes an instance in 3 KB and each address of an interface in 150 bytes, so one with 15
+# interfaces of 50 addresses in 105 KiB [est]. A page can be longer than the 256 KiB that a task may answer. A
+# ResultSelector comes too late: https://docs.aws.amazon.com/step-functions/latest/apireference/API_TaskSucceededEventDetails.html
 PAGE = 5
 LOOK, WATCH, END = "Look", "Watch", "End"
 """The three ways in: look once and act, watch what another one ends, end it here."""
 LOCKED = "$.locked"
 """Where a run notes that it is past Kubernetes, whether it could lock or not."""
 ACT, EACH, ENOUGH = "Act", "EndEach", "Enough"
+MOST_TAGS = 1000
+TOO_LONG, TAGGED = "TooLong", "Tagged"
 
 
 def looking(*, hidden: bool) -> dict[str, State]:
@@ -65,6 +71,17 @@ def looking(*, hidden: bool) -> dict[str, State]:
             ENOUGH,
         ),
         EACH: each_one("Pages", PAGE),
+        # So instances are there, whatever else is known.
+        TOO_LONG: values(True, "$.look.some", "TooLongThen"),
+        "TooLongThen": choice(
+            [
+                is_text("$.look.then", "act") | {"Next": ACT},
+                is_text("$.look.then", "end") | {"Next": TAGGED},
+            ],
+            ENOUGH,
+        ),
+        TAGGED: _tagged(),
+        "EndEachTagged": each_tagged(ENOUGH, PAGE),
         # A page may be empty although others follow.
         "Pages": choice(
             [
@@ -106,4 +123,17 @@ def _described(more: Mapping[str, object], comment: str) -> State:
         "next.$": "$..NextToken",
     }
     state = call("aws-sdk:ec2:describeInstances", asked, "Found", comment, result="$.page", retries=5)
-    return state | {"ResultSelector": picked}
+    return too_long(state | {"ResultSelector": picked}, TOO_LONG)
+
+
+def _tagged() -> State:
+    """The ids of what has the pool's tag. A pool has 100 nodes at most, and 1,000 tags fit into an answer."""
+    filters = [
+        {"Name": "resource-type", "Values": ["instance"]},
+        {"Name": "key", "Values.$": "States.Array($.of.poolTag)"},
+        {"Name": "value", "Values.$": "States.Array($.of.nodePool)"},
+    ]
+    comment = "EC2 describes them one by one: a page of them is longer than a state may carry"
+    asked = {"Filters": filters, "MaxResults": MOST_TAGS}
+    state = call("aws-sdk:ec2:describeTags", asked, "EndEachTagged", comment, result="$.page", retries=5)
+    return past_errors(state | {"ResultSelector": {"ids.$": "$..Tags[*].ResourceId"}}, ENOUGH)

@@ -17,7 +17,9 @@ def rights(names: Names, pools: Sequence[EndedPool]) -> list[Grants]:
     """The IAM statements. What it may do in the cluster is said by RBAC, for the group of its access entry."""
     granted = [
         Grants(["eks:DescribeCluster"], [names.cluster_arn]),
-        Grants(["ec2:DescribeInstances"], ["*"], wide="EC2 takes no resource for reading."),
+        Grants(
+            ["ec2:DescribeInstances", "ec2:DescribeTags"], ["*"], wide="EC2 takes no resource for reading."
+        ),
     ]
     ended = [pool for pool in pools if pool.ends_in_ec2]
     if ended:

@@ -14,8 +14,9 @@ ANSWERED_WITHIN = 15
 """Seconds."""
 AGAIN_AFTER = 2
 """Seconds between two tries."""
-# States.ALL leaves out States.DataLimitExceeded, and has to stand alone.
-ANYTHING = (["States.DataLimitExceeded"], ["States.ALL"])
+DATA_LIMIT = "States.DataLimitExceeded"
+# States.ALL leaves it out, and has to stand alone.
+ANYTHING = ([DATA_LIMIT], ["States.ALL"])
 
 
 def call(
@@ -48,6 +49,11 @@ def past_errors(state: State, following: str, **named: str) -> State:
     return state | {
         "Catch": [{"ErrorEquals": errors, "ResultPath": "$.error", "Next": way} for errors, way in ways]
     }
+
+
+def too_long(state: State, following: str) -> State:
+    """The state, which goes on to `following` if its answer is longer than a state may carry."""
+    return state | {"Catch": [{"ErrorEquals": [DATA_LIMIT], "ResultPath": "$.error", "Next": following}]}
 
 
 def values(result: object, path: str, following: str) -> State:

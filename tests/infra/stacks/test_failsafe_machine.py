@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -13,7 +13,7 @@ from lamplighter.domain.schedules.failsafe import FIRES_WITHIN, RETRIED
 from lamplighter.domain.schedules.schedule import NEAREST
 from local.aws.stepfunctions.definition import parsed
 from stacks.constructs.failsafe.definition import ENDS_WITHIN
-from stacks.constructs.failsafe.ended_pool import EndedPool
+from stacks.constructs.failsafe.ended_pool import FILTERS, EndedPool
 from stacks.constructs.failsafe.looking import EVERY, ROUNDS
 from stacks.constructs.failsafe.states import AGAIN_AFTER, ANSWERED_WITHIN
 from tests.failsafe_machine import (
@@ -33,7 +33,7 @@ from tests.failsafe_machine import (
 )
 from tests.infra.conftest import Assembly, Template
 
-READING = {"aws-sdk:eks:describeCluster", "aws-sdk:ec2:describeInstances"}
+READING = {"aws-sdk:eks:describeCluster", "aws-sdk:ec2:describeInstances", "aws-sdk:ec2:describeTags"}
 
 
 def tasks(found: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -124,6 +124,20 @@ def test_any_error_of_the_first_rail_leads_past_kubernetes(state: str) -> None:
     assert caught[-1] == {"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "PastKubernetes"}
     # States.ALL leaves it out.
     assert any(each["ErrorEquals"] == ["States.DataLimitExceeded"] for each in caught)
+
+
+@pytest.mark.parametrize("state", ["Instances", "MoreInstances"])
+def test_a_page_that_is_longer_than_a_state_may_carry_stops_no_rail(state: str) -> None:
+    assert states()[state]["Catch"] == [
+        {"ErrorEquals": ["States.DataLimitExceeded"], "ResultPath": "$.error", "Next": "TooLong"}
+    ]
+    ways = {way["StringEquals"]: way["Next"] for way in states()["TooLongThen"]["Choices"]}
+    assert (ways, states()["TooLongThen"]["Default"]) == ({"act": "Act", "end": "Tagged"}, "Enough")
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_an_instance_that_is_looked_at_alone_is_looked_for_with_every_filter(pool: EndedPool) -> None:
+    assert len(cast("list[object]", pool.row()["filters"])) == FILTERS
 
 
 def test_one_start_ends_before_the_next_one_comes() -> None:

@@ -83,6 +83,22 @@ class Account:
         )
         return [each["InstanceId"] for each in made["Instances"]]
 
+    def give_addresses(self, instance: str) -> None:
+        """20 interfaces of 40 addresses: described in as many bytes as half of what a g5.48xlarge may have in EC2."""
+        found = self.aws.call("ec2", "describe_instances", InstanceIds=[instance])["Reservations"]
+        subnet = found[0]["Instances"][0]["SubnetId"]
+        for index in range(1, 21):
+            made = self.aws.call(
+                "ec2", "create_network_interface", SubnetId=subnet, SecondaryPrivateIpAddressCount=39
+            )["NetworkInterface"]
+            self.aws.call(
+                "ec2",
+                "attach_network_interface",
+                DeviceIndex=index,
+                InstanceId=instance,
+                NetworkInterfaceId=made["NetworkInterfaceId"],
+            )
+
     def run_managed(self, pool: str, count: int) -> list[str]:
         """Instances that EKS operates, so EC2 hides them and lets nobody else end them."""
         instances = self.run_instances(pool, count, tag="eks:kubernetes-node-pool-name")
@@ -368,6 +384,21 @@ def test_a_dynamic_node_pool_has_its_claims_deleted(account):
     assert account.claims(UNLOCKED.node_pool) == []
     node_pool = account.kubernetes.get(f"{API}/nodepools/{UNLOCKED.node_pool}")
     assert node_pool["spec"].keys() & {"limits", "replicas"} == {"limits"}
+
+
+def test_a_page_that_is_too_long_for_a_state_is_looked_at_one_by_one(account):
+    instances = account.run_instances(KARPENTER.node_pool, 6)
+    others = account.run_instances(KARPENTER.node_pool, 1, tag="eks:nodegroup-name")
+    for instance in instances[:5]:
+        account.give_addresses(instance)
+
+    ended = account.ends("gpu", "ec2")
+
+    assert (ended["status"], account.running()) == ("SUCCEEDED", set(others))
+    steps = account.steps(ended)
+    assert {"TooLong", "EndEachTagged"} <= set(steps)
+    assert steps.index("Lock") < steps.index("EndOne")
+    assert "EndEach" not in steps
 
 
 def test_without_a_known_role_instances_end_without_a_lock(account):

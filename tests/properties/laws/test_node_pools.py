@@ -109,6 +109,31 @@ NODE_POOL_STORIES = {
         ),
         kinds=("node-group", "auto-mode"),
     ),
+    # The next two: the guard could not read the bar, so it swept no pool and moved no bar.
+    "a bar past every calendar is shut, and the guard goes on": History(
+        (
+            Step("bar-by-hand", "gpu", number=3, minutes=7),
+            Step("by-hand", "gpu", number=2, minutes=15),
+            Step("stray", "big", minutes=40),
+        ),
+        kinds=KARPENTER,
+    ),
+    "a bar that the API server alone reads is shut": History(
+        (
+            Step("bar-by-hand", "gpu", number=3, minutes=1),
+            Step("wait", minutes=15),
+            Step("by-hand", "gpu", number=2, minutes=40),
+        ),
+        kinds=KARPENTER,
+    ),
+    "a lease opens and ends at a bar that nobody reads": History(
+        (
+            Step("open", "gpu", number=2, minutes=20),
+            Step("bar-by-hand", "gpu", number=3, minutes=7),
+            Step("wait", minutes=40),
+        ),
+        kinds=KARPENTER,
+    ),
     "the failsafe alone ends a lease while nothing of ours acts": History(
         (
             Step("open", "gpu", number=2, minutes=15),

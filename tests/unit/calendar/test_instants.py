@@ -7,6 +7,7 @@ import pytest
 from lamplighter.errors import BadInput
 from lamplighter.values import instant
 
+PAST_THE_CALENDAR = "9999-12-31T23:59:59-01:00"
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 
 
@@ -39,6 +40,7 @@ def test_an_instant_that_was_read_is_written_as_it_was(microseconds: int) -> Non
     ("text", "problem"),
     [
         ("noon", "'noon' is no instant: write it like 2026-11-20T11:00:00Z"),
+        (PAST_THE_CALENDAR, f"'{PAST_THE_CALENDAR}' is no instant: write it like 2026-11-20T11:00:00Z"),
         ("2026-11-20T11:00:00", "'2026-11-20T11:00:00' has no offset: write it like 2026-11-20T11:00:00Z"),
     ],
 )
@@ -46,6 +48,14 @@ def test_what_names_no_instant_is_bad_input(text: str, problem: str) -> None:
     with pytest.raises(BadInput) as raised:
         instant.read(text)
     assert str(raised.value) == problem
+
+
+@pytest.mark.parametrize(
+    "text", [None, "", "noon", PAST_THE_CALENDAR, "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"]
+)
+def test_what_others_write_is_an_instant_to_reckon_with_or_none(text: str | None) -> None:
+    assert instant.foreign(text) is None
+    assert instant.foreign("2026-11-21T05:00:00+09:00") == EIGHT
 
 
 @pytest.mark.parametrize(

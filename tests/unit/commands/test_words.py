@@ -97,6 +97,8 @@ def test_an_ambiguous_time_is_the_first_of_the_two() -> None:
         ("until today 18:00", "has passed"),
         ("at someday 20:00", "someday"),
         ("until 2026-12-01T22:30:00", "no time zone"),
+        ("until 9999-12-31T23:59:59-01:00", "9999-12-31T23:59:59-01:00"),
+        ("until 9999-12-31 24:00", "9999-12-31"),
     ],
 )
 def test_what_cannot_be_read_is_named(text: str, named: str) -> None:

@@ -104,6 +104,8 @@ def test_a_time_in_another_zone_is_the_same_instant(scheduler: Stubber) -> None:
         {"State": "DISABLED"},
         {"FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 5}},
         {"Target": {**ASKED["Target"], "RoleArn": ROLE + "-other"}},
+        {"ScheduleExpression": "rate(1 hour)"},
+        {"ScheduleExpression": "at(9999-12-31T23:59:59)", "ScheduleExpressionTimezone": "America/New_York"},
     ],
 )
 def test_a_schedule_that_would_not_fire_as_it_should_counts_as_none(

@@ -44,6 +44,18 @@ class Ec2(SecurityGroups):
         """EC2 is eventually consistent: a new instance runs before every answer has it."""
         return self._now() - machine.launched >= timedelta(seconds=machine.listed_after)
 
+    def describe_tags(self, *, Filters: list[Json], MaxResults: int) -> Json:
+        """EC2 has the tags of an ended instance for a while."""
+        wanted = {each["Name"]: each["Values"] for each in Filters}
+        found = [
+            {"Key": key, "ResourceId": machine.id, "ResourceType": "instance", "Value": value}
+            for machine in self._machines.machines.values()
+            for key, value in machine.tags.items()
+            if key in wanted["key"] and value in wanted["value"]
+        ]
+        assert len(found) <= MaxResults
+        return {"Tags": found}
+
     def terminate_instances(self, *, InstanceIds: list[str]) -> Json:
         for name in InstanceIds:
             if name not in self._machines.machines:
@@ -65,6 +77,8 @@ def _fits(machine: Machine, filters: list[Json]) -> bool:
         name, values = each["Name"], each["Values"]
         if name == "instance-state-name":
             has: str | None = machine.state
+        elif name == "instance-id":
+            has = machine.id
         elif name.startswith("tag:"):
             has = machine.tags.get(name.removeprefix("tag:"))
         else:

@@ -55,6 +55,7 @@ def tasks_of(eks: Cluster, ec2: Ec2, roles: Roles, kubernetes: Kubernetes) -> di
         "aws-sdk:ec2:describeInstances": _named(
             "Ec2", lambda given: _as_json(ec2.describe_instances(**given))
         ),
+        "aws-sdk:ec2:describeTags": _named("Ec2", lambda given: ec2.describe_tags(**given)),
         "aws-sdk:ec2:terminateInstances": _named("Ec2", lambda given: ec2.terminate_instances(**given)),
         "aws-sdk:iam:putRolePolicy": _named("Iam", lambda given: roles.put_role_policy(**given)),
     }

@@ -5,13 +5,16 @@ tests/local/cluster/node_pools tries them at a real API server. capacity/karpent
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from lamplighter.domain.capacity.node_pool.launch_bar import FORM
 from tests.world.aws.event_queue import EventQueue
 from tests.world.aws.machines import ZONE, Machine
+from tests.world.kubernetes.go_time import timestamp
 
 Json = dict[str, Any]
 Answer = tuple[int, Any]
@@ -79,6 +82,8 @@ class Admission:
     """Whether it denies: the API server only notes what the bar of a watched pool would refuse."""
     data: Json | None = field(default_factory=dict)
     """None where somebody deleted the ConfigMap."""
+    any_form: bool = False
+    """Whether the cluster has a policy that takes every text which CEL reads, as the owner of an adopted one may."""
 
     def refusal(self, name: str, now: datetime, *, ends: bool) -> Answer | None:
         """What a claim is refused with now."""
@@ -88,10 +93,9 @@ class Admission:
         said = f"ValidatingAdmissionPolicy '{self.policy}' with binding '{self.config_map}' denied request: "
         if self.data is None:
             return 422, {"message": f"{said}failed to configure binding: no params found for policy binding"}
-        if until is not None:
-            try:
-                open_until = datetime.fromisoformat(str(until))
-            except ValueError:
+        if until is not None and (self.any_form or re.search(FORM, str(until))):
+            open_until = timestamp(str(until))
+            if open_until is None:
                 return 422, {"message": f"{said}expression resulted in error: type conversion error"}
             if now.replace(microsecond=0) < open_until:
                 return (

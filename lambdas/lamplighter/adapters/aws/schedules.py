@@ -92,7 +92,7 @@ class Schedules:
     def read(self, name: str) -> Schedule | None:
         """The schedule of that name as AWS has it; None if it does not exist or would not fire as it should.
 
-        One that is switched off, fires somewhere in a window or acts with another role counts as none.
+        One that is switched off, recurs, fires somewhere in a window or acts with another role counts as none.
         """
         with outside("scheduler:GetSchedule", f"{self.group}/{name}"):
             try:
@@ -106,7 +106,8 @@ class Schedules:
             and found.get("FlexibleTimeWindow", {}).get("Mode", "OFF") == "OFF"
             and found["Target"]["RoleArn"] == self._role
         )
-        return _schedule(found) if sound else None
+        at = _instant(found)
+        return _schedule(found, at) if sound and at else None
 
     def listed(self) -> "list[Listed]":
         """Every schedule of the group, by ListSchedules: one call for each hundred."""
@@ -165,15 +166,25 @@ class Schedules:
         }
 
 
-def _schedule(found: "GetScheduleOutputTypeDef") -> Schedule:
-    target = found["Target"]
+def _instant(found: "GetScheduleOutputTypeDef") -> datetime | None:
+    """The one instant at which it fires; None where it recurs, or somebody moved it past every calendar."""
     at = found["ScheduleExpression"].removeprefix("at(").removesuffix(")")
     zone = found.get("ScheduleExpressionTimezone", "UTC")
+    try:
+        return (
+            datetime.fromisoformat(at)
+            .replace(tzinfo=UTC if zone == "UTC" else ZoneInfo(zone))
+            .astimezone(UTC)
+        )
+    except (ValueError, OverflowError):
+        return None
+
+
+def _schedule(found: "GetScheduleOutputTypeDef", at: datetime) -> Schedule:
+    target = found["Target"]
     return Schedule(
         name=found["Name"],
-        at=datetime.fromisoformat(at)
-        .replace(tzinfo=UTC if zone == "UTC" else ZoneInfo(zone))
-        .astimezone(UTC),
+        at=at,
         target=target["Arn"],
         input=target.get("Input", ""),
         retried=timedelta(seconds=target.get("RetryPolicy", {}).get("MaximumEventAgeInSeconds", 86400)),

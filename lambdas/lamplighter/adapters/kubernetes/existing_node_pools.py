@@ -157,13 +157,14 @@ def _number(written: object) -> int | None:
 
 
 def duration(written: str) -> timedelta | None:
-    """A duration of Kubernetes such as 24h0m0s; None for Never."""
+    """A duration of Kubernetes such as 24h0m0s; None for Never, and for what no calendar has room for."""
     parts = _DURATION.findall(written)
-    return (
-        sum((timedelta(**{_UNITS[unit]: int(count)}) for count, unit in parts), timedelta())
-        if parts
-        else None
-    )
+    if not parts:
+        return None
+    try:
+        return sum((timedelta(**{_UNITS[unit]: int(count)}) for count, unit in parts), timedelta())
+    except (ValueError, OverflowError):
+        return None
 
 
 def _writers(found: Object) -> Iterator[str]:

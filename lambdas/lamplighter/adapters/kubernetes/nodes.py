@@ -5,6 +5,7 @@ from datetime import datetime
 
 from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, NOT_FOUND, Connection, Object
 from lamplighter.domain.pool.nodes import GPU_RESOURCES, MIG_RESOURCES, NodeFacts, NodeTaint
+from lamplighter.values.instant import foreign
 
 OURS = "lamplighter/"
 # What eks-node-monitoring-agent says of GPUs.
@@ -84,7 +85,7 @@ def node_facts(item: Object) -> NodeFacts:
             if key.startswith(OURS)
         },
         protected=(metadata.get("annotations") or {}).get(NOT_TO_BE_REMOVED) == "true",
-        ready_since=instant(ready["lastTransitionTime"]) if ready.get("lastTransitionTime") else None,
+        ready_since=foreign(ready.get("lastTransitionTime")),
         hardware_fault=_fault(conditions.get(HARDWARE)),
         monitored=HARDWARE in conditions,
     )
@@ -100,7 +101,7 @@ def _fault(condition: Object | None) -> str:
 
 
 def instant(text: str) -> datetime:
-    """An API timestamp, by the server's clock."""
+    """A time that the API server itself writes, by its clock."""
     return datetime.fromisoformat(text)
 
 

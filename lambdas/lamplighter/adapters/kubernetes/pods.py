@@ -6,6 +6,7 @@ from lamplighter.adapters.kubernetes.connection import CONFLICT, NOT_FOUND, Conn
 from lamplighter.adapters.kubernetes.nodes import OURS, instant
 from lamplighter.domain.checks.time_limit import pulled_in
 from lamplighter.domain.pool.nodes import GPU_RESOURCES, PodFacts
+from lamplighter.values.instant import foreign
 
 # A check prints a few hundred bytes, dcgmi some hundred kilobytes; what is longer is no output of ours.
 LOG_BYTES = 4 * 1024 * 1024
@@ -90,9 +91,9 @@ def pod_facts(item: Object) -> PodFacts:
         accelerated=_accelerated(spec),
         exit_code=ended.get("exitCode"),
         waiting=_waiting(status, first),
-        scheduled=_at(_scheduled(status)),
-        began=_at((first.get("running") or ended).get("startedAt")),
-        ended=_at(ended.get("finishedAt")),
+        scheduled=foreign(_scheduled(status)),
+        began=foreign((first.get("running") or ended).get("startedAt")),
+        ended=foreign(ended.get("finishedAt")),
         prepared=_prepared(status),
     )
 
@@ -102,7 +103,7 @@ def _prepared(status: Object) -> dict[str, datetime]:
     found = {}
     for each in status.get("initContainerStatuses") or []:
         ended = (each.get("state") or {}).get("terminated") or {}
-        if ended.get("exitCode") == 0 and (at := _at(ended.get("finishedAt"))) is not None:
+        if ended.get("exitCode") == 0 and (at := foreign(ended.get("finishedAt"))) is not None:
             found[str(each.get("name", ""))] = at
     return found
 
@@ -110,10 +111,6 @@ def _prepared(status: Object) -> dict[str, datetime]:
 def _scheduled(status: Object) -> object:
     condition = _condition(status, "PodScheduled")
     return condition.get("lastTransitionTime") if condition.get("status") == "True" else None
-
-
-def _at(text: object) -> datetime | None:
-    return instant(str(text)) if text else None
 
 
 def _waiting(status: Object, state: Object) -> str:

@@ -81,12 +81,12 @@ def empty(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     ]
     now, waiting, forced = clock.now(), list[str](), list[str]()
     for node in here:
-        began = instant.read(node.annotations[LEAVING]) if LEAVING in node.annotations else now
-        if not node.cordoned or LEAVING not in node.annotations:
+        began = instant.foreign(node.annotations.get(LEAVING))
+        if not node.cordoned or began is None:
             nodes.cordon(connection, node.name, {LEAVING: instant.written(now)})
         work = emptying(pods.on_node(connection, node.name))
         left = [pod for pod in work.evict if evictions.evict(connection, pod) is not Eviction.GONE]
-        if now < began + PATIENCE:
+        if now < (began or now) + PATIENCE:
             waiting += [pod.called for pod in (*left, *work.ending)]
             continue
         for pod in (*left, *work.ending):

@@ -108,9 +108,9 @@ def _shrinkable(connection: Connection, node: NodeFacts) -> shrink.ShrinkNode:
 
 def _begun(connection: Connection, node: NodeFacts) -> datetime:
     """When the node began to leave; where it had not, it begins now."""
-    began = node.annotations.get(LEAVING)
+    began = instant.foreign(node.annotations.get(LEAVING))
     if began and node.cordoned:
-        return instant.read(began)
+        return began
     now = clock.now()
     nodes.cordon(connection, node.name, {LEAVING: instant.written(now)})
     return now

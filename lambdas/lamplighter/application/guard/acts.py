@@ -169,7 +169,10 @@ def _move_bar(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -
         # An extension moves the bar before the lease: what the sweep saw in between is no fault.
         leases, now = capacity.ledger.leases(pool), capacity.now()
         until, bar = bar_instant(failsafe_instant(leases, now), now), capacity.see(pool, {Part.BAR}).bar
-        if bar is None or (bar.until == until if until > now else (bar.until or now) <= now):
+        if bar is None:
+            return False
+        stands = bar.until == until if until > now else (bar.until or now) <= now
+        if stands and not bar.unreadable:
             return False
         try:
             capacity.of(pool).bar(pool, until)

@@ -163,11 +163,11 @@ def _may_end(
     node = nodes.get(member.instance)
     if node is None:
         return True
-    leaving = node.annotations.get(LEAVING)
+    leaving = instant.foreign(node.annotations.get(LEAVING))
     if leaving is None:
         cordon(connection, node.name, {LEAVING: instant.written(now)})
     work = emptying(pods.on_node(connection, node.name))
-    if work.empty or (leaving is not None and now - instant.read(leaving) >= given):
+    if work.empty or (leaving is not None and now - leaving >= given):
         return True
     for pod in work.evict:
         evictions.evict(connection, pod)

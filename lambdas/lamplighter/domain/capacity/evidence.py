@@ -211,6 +211,8 @@ class Bar:
     """A launch bar as it stands: no node starts at or after `until`, and none at all where that is None."""
 
     until: datetime | None = None
+    unreadable: bool = False
+    """Whether a text stands there that is not as we write it. The API server may read another instant from it."""
     wrong: Reason | None = None
     """That the API server does not follow it, as a dry run showed."""
 

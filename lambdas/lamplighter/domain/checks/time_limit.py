@@ -25,8 +25,7 @@ _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-
 
 def asked(pod: PodFacts) -> datetime:
     """When we created the pod, by our own clock."""
-    written = pod.annotations.get(ASKED_ANNOTATION)
-    return instant.read(written) if written else pod.created
+    return instant.foreign(pod.annotations.get(ASKED_ANNOTATION)) or pod.created
 
 
 def spent(node: NodeFacts, pods: Sequence[PodFacts], pulled: Mapping[str, float], now: datetime) -> timedelta:

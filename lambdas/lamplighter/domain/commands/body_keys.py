@@ -60,7 +60,7 @@ def instant_of(body: Mapping[str, object], key: str) -> datetime | None:
         return None
     try:
         found = instant.read(written).replace(microsecond=0)
-    except (BadInput, OverflowError) as error:
+    except BadInput as error:
         raise BadInput(reason("command.instant-needed", key=key, value=repr(written[:80]))) from error
     if not FIRST <= found < LAST:
         raise BadInput(

@@ -172,7 +172,10 @@ def _day_and_clock(words: list[str], after: datetime, zone: ZoneInfo) -> datetim
     today = after.astimezone(zone).date()
     candidates = _dates(day, today)
     for candidate in candidates:
-        instant = _on_clock(candidate, hours, minutes, zone)
+        try:
+            instant = _on_clock(candidate, hours, minutes, zone)
+        except OverflowError:
+            raise BadInput(reason("command.no-day", text=day[:80])) from None
         if instant > after:
             return instant
     raise BadInput(reason("command.time-has-passed", text=text[:80]))
@@ -224,8 +227,9 @@ def _gap_end(low: datetime, high: datetime, zone: ZoneInfo) -> datetime:
 def _instant(text: str) -> datetime:
     try:
         instant = datetime.fromisoformat(text)
-    except ValueError:
+        in_utc = instant.astimezone(UTC) if instant.tzinfo else None
+    except (ValueError, OverflowError):
         raise BadInput(reason("command.no-instant", text=text[:80])) from None
-    if instant.tzinfo is None:
+    if in_utc is None:
         raise BadInput(reason("command.no-time-zone", text=text[:80]))
-    return instant.astimezone(UTC)
+    return in_utc

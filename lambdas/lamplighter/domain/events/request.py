@@ -154,7 +154,7 @@ def _issued(time: object) -> datetime:
     """The event's own time."""
     try:
         issued = instant.read(time if isinstance(time, str) else "")
-    except (BadInput, OverflowError):
+    except BadInput:
         raise BadInput(reason("command.event.no-time")) from None
     if not body_keys.FIRST <= issued < body_keys.LAST:
         raise BadInput(reason("command.event.no-time"))

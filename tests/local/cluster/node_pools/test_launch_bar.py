@@ -1,5 +1,6 @@
 """Law 1 at admission: without a lease the API server itself refuses a node of the lab's NodePools."""
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from lamplighter.domain.capacity.node_pool import launch_bar
 from tests.local.cluster.lab import await_true
 from tests.local.cluster.node_pools.conftest import LAB, WATCHED, Cluster, claim
+from tests.world.kubernetes.go_time import timestamp
 
 HOUR = timedelta(hours=1)
 
@@ -40,14 +42,58 @@ def test_a_forged_age_of_a_claim_does_not_pass(barred: Cluster) -> None:
     assert "no lease" in barred.create(forged).stderr
 
 
-@pytest.mark.parametrize("value", ["soon", ""])
+@pytest.mark.parametrize("value", ["soon", "", "2099-13-01T00:00:00Z"])
 def test_what_is_no_date_opens_nothing(barred: Cluster, value: str) -> None:
+    written(barred, value)
+
+    assert barred.create(claim()).returncode == 1
+
+
+CEL_READS = (
+    "2099-01-01T1:00:00Z",
+    "2099-01-01T00:00:00+24:00",
+    "2099-01-01T00:00:00+00:60",
+    "2099-01-01T00:00:00,5Z",
+    "2099-01-01T00:00:00.5Z",
+    "2099-01-01T09:00:00+09:00",
+)
+"""Instants in a form that is not ours; Python reads only the last two and the one with a comma."""
+
+
+@pytest.mark.parametrize("value", CEL_READS)
+def test_only_our_own_form_of_an_instant_opens(barred: Cluster, value: str) -> None:
+    written(barred, value)
+
+    assert "lamplighter: no lease for NodePool demo-gpu since" in barred.create(claim()).stderr
+    written(barred, "2099-01-01T00:00:00Z")
+    assert barred.create(claim()).returncode == 0
+
+
+def test_the_world_reads_what_a_real_api_server_reads(barred: Cluster) -> None:
+    """With the policy of earlier releases, which the owner of an adopted cluster may still have."""
+    earlier = json.loads(
+        json.dumps(launch_bar.documents(LAB)).replace(f".matches('{launch_bar.FORM}')", " != ''")
+    )
+    assert barred.apply(earlier).returncode == 0
+    written(barred, CEL_READS[0])
+    await_true(lambda: barred.create(claim()).returncode == 0, "the policy takes any form")
+
+    for value in (*CEL_READS, "2099-01-01T24:00:00Z", "2099-01-01t00:00:00z", "9999-12-31T23:59:59-01:00"):
+        written(barred, value)
+        opens = timestamp(value) is not None
+        await_true(lambda: (barred.create(claim()).returncode == 0) is opens, value)  # noqa: B023
+
+    assert barred.apply(launch_bar.documents(LAB)).returncode == 0
+    written(barred, CEL_READS[0])
+    await_true(lambda: barred.create(claim()).returncode != 0, "the bar takes our form alone")
+
+
+def written(barred: Cluster, value: str) -> None:
+    """Somebody writes into a pool's bar."""
     barred.run(
         *("patch", "configmap", "demo-gpu", "-n", "lamplighter", "--type=merge"),
         *("-p", f'{{"data": {{"notAfter": "{value}"}}}}'),
     )
-
-    assert barred.create(claim()).returncode == 1
 
 
 def test_a_lost_parameter_shuts_its_own_pool_only(barred: Cluster) -> None:

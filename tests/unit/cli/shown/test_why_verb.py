@@ -51,7 +51,7 @@ def test_all_of_the_answer_is_by_the_labs_own_clock(world: LabOnMoto) -> None:
         ("2026-11-20T20:31:00Z", "is in the future"),
         ("9999-12-31T23:59:59Z", "is in the future"),
         ("0001-01-01T00:00:00Z", "before the first lab existed"),
-        ("0001-01-01T00:00:00+09:00", "out of range"),
+        ("0001-01-01T00:00:00+09:00", "is no instant"),
     ],
 )
 def test_an_instant_that_nobody_can_tell_about_is_bad_input(world: LabOnMoto, at: str, wrong: str) -> None:

@@ -54,6 +54,20 @@ def test_a_bar_that_is_open_without_a_lease_is_moved() -> None:
     assert breach.reason == reason("guard.bar.open", pool="gpu", at=AT_TEN)
 
 
+def test_a_bar_that_nobody_reads_is_moved_before_anything_is_paged() -> None:
+    missing = reason("guard.bar.missing", pool="gpu", policy="lab-launch-bar")
+
+    [shut] = sweep(barred(pool(), None, unreadable=True, wrong=missing))
+    [moved] = sweep(barred(pool(lease(), running=["i-1", "i-2"]), None, unreadable=True, wrong=missing))
+
+    assert (shut.action, shut.reason) == (GuardAction.MOVE_BAR, reason("guard.bar.unreadable", pool="gpu"))
+    stands = reason("guard.bar.no-instant")
+    assert (moved.action, moved.reason) == (
+        GuardAction.MOVE_BAR,
+        reason("guard.bar.other", pool="gpu", until=AT_TEN, at=stands),
+    )
+
+
 def test_a_lease_that_only_begins_has_time_to_open_its_bar() -> None:
     assert sweep(barred(pool(lease(state=LeaseState.OPENING)), None)) == ()
 

@@ -90,9 +90,9 @@ class NodePoolCapacity:
         OutsideFailed where the answer is another than it must be: no policy stands, or it does not follow.
         """
         bar, now = self._bar(pool), clock.now()
-        standing = bar.read().until
-        shut = until <= now and (standing is None or standing <= now)
-        if not shut and standing != until.replace(microsecond=0):
+        standing = bar.read()
+        shut = until <= now and not standing.unreadable and (standing.until or now) <= now
+        if not shut and standing.until != until.replace(microsecond=0):
             bar.write(until)
         wrong = self._wrong_bar(pool, until)
         if wrong is not None:

@@ -1,7 +1,7 @@
 """NodeClaims through the API server: reads those of a NodePool, ends chosen ones, and tries one as a dry run."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from lamplighter.adapters.kubernetes.connection import (
     MERGE_PATCH,
@@ -15,9 +15,9 @@ from lamplighter.adapters.kubernetes.nodes import instant
 from lamplighter.domain.capacity.evidence import Claim, HealthIssue
 from lamplighter.domain.capacity.node_pool.kind import LABEL
 from lamplighter.domain.capacity.node_pool.probe import refusing_policy
-from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
-from lamplighter.values.instant import read, written
+from lamplighter.values.instant import foreign, written
 
 PATH = "/apis/karpenter.sh/v1/nodeclaims"
 ENDS_AT = "karpenter.sh/nodeclaim-termination-timestamp"
@@ -87,36 +87,37 @@ def _refused(message: str, policy: str) -> bool:
 def _claim(found: Object) -> Claim:
     metadata, spec, status = found["metadata"], found["spec"], found.get("status") or {}
     conditions = status.get("conditions") or []
-    created, life = instant(metadata["creationTimestamp"]), duration(spec.get("expireAfter") or "")
+    created = instant(metadata["creationTimestamp"])
     left, notes = metadata.get("deletionTimestamp"), metadata.get("annotations") or {}
-    ends_at = _instant(notes, ENDS_AT)
+    # Karpenter, too, takes nothing else than an instant for the limit of a claim's end.
+    ends_at = foreign(notes.get(ENDS_AT))
     return Claim(
         name=metadata["name"],
         # aws:///ap-northeast-2a/i-0abc
         instance=str(status.get("providerID") or "").rpartition("/")[2],
         node_pool=str((metadata.get("labels") or {}).get(LABEL, "")),
         created=created,
-        expires=created + life if life is not None else None,
+        expires=_expires(created, duration(spec.get("expireAfter") or "")),
         zone=str((metadata.get("labels") or {}).get(ZONE, "")),
         leaving=left is not None,
         left=instant(left) if left else None,
         grace=duration(spec.get("terminationGracePeriod") or ""),
         ends_at=ends_at,
-        limited=ends_at is not None and ends_at == _instant(notes, LIMITED),
+        limited=ends_at is not None and ends_at == foreign(notes.get(LIMITED)),
         stages={
-            str(each["type"]): instant(each["lastTransitionTime"])
+            str(each["type"]): at
             for each in conditions
-            if each.get("status") == "True" and each.get("lastTransitionTime")
+            if each.get("status") == "True" and (at := foreign(each.get("lastTransitionTime")))
         },
         trouble=_trouble(conditions),
     )
 
 
-def _instant(annotations: Object, key: str) -> datetime | None:
-    """A limit of its end. Karpenter, too, takes nothing else than an instant for one."""
+def _expires(created: datetime, life: timedelta | None) -> datetime | None:
+    """When its node has lived long enough; None where that is never, or past every calendar."""
     try:
-        return read(annotations[key]) if annotations.get(key) else None
-    except BadInput:
+        return None if life is None else created + life
+    except OverflowError:
         return None
 
 

@@ -9,6 +9,7 @@ from lamplighter.adapters.kubernetes.connection import Connection, Object
 from lamplighter.adapters.kubernetes.nodes import instant
 from lamplighter.domain.capacity.node_pool.claim_names import is_claim_of
 from lamplighter.domain.capacity.node_pool.evidence import ClaimEvent
+from lamplighter.values.instant import foreign
 
 PATH = "/api/v1/namespaces/default/events"
 """Events about objects without a namespace are in this one."""
@@ -27,4 +28,4 @@ def claim_events(connection: Connection, node_pool: str) -> list[ClaimEvent]:
 def _at(event: Object) -> datetime:
     series = event.get("series") or {}
     last = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime")
-    return instant(last or event["metadata"]["creationTimestamp"])
+    return foreign(last) or instant(event["metadata"]["creationTimestamp"])

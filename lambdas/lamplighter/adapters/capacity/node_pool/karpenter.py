@@ -7,10 +7,10 @@ from datetime import datetime
 from lamplighter.adapters.aws.capacity.queues import exists
 from lamplighter.adapters.kubernetes.autoscalers import DEPLOYMENTS, KARPENTER_IMAGE, runs
 from lamplighter.adapters.kubernetes.connection import NOT_FOUND, Connection, Forbidden, Object
-from lamplighter.adapters.kubernetes.nodes import instant
 from lamplighter.domain.capacity.node_pool.access import DEFINITIONS
 from lamplighter.domain.capacity.node_pool.controller import NAME, NAMESPACE, Controller, Health
 from lamplighter.reasons.reason import Said, reason
+from lamplighter.values.instant import foreign
 
 KINDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 OURS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
@@ -119,6 +119,5 @@ def _complaints(status: Object) -> Iterator[str]:
 def _down_since(status: Object) -> datetime | None:
     for condition in status.get("conditions") or []:
         if condition.get("type") == "Available" and condition.get("status") == "False":
-            at = condition.get("lastTransitionTime")
-            return instant(at) if at else None
+            return foreign(condition.get("lastTransitionTime"))
     return None

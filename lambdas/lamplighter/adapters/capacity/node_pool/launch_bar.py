@@ -5,7 +5,6 @@ from datetime import datetime
 from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, NOT_FOUND, Connection
 from lamplighter.domain.capacity.evidence import Bar
 from lamplighter.domain.capacity.node_pool.launch_bar import KEY, NAMESPACE
-from lamplighter.errors import BadInput
 from lamplighter.values import instant
 
 PATH = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
@@ -19,12 +18,15 @@ class LaunchBar:
         self._path = f"{PATH}/{name}"
 
     def read(self) -> Bar:
-        """The bar as it stands. Without its ConfigMap or its instant the policy lets nothing start."""
-        written = (self._connection.get(self._path).get("data") or {}).get(KEY)
-        try:
-            return Bar(instant.read(written)) if written else Bar()
-        except BadInput:
+        """The bar as it stands. Without its ConfigMap or its instant the policy lets nothing start.
+
+        Whoever adopted the cluster may still have a policy that takes other forms of an instant than ours.
+        """
+        text = (self._connection.get(self._path).get("data") or {}).get(KEY)
+        if text is None:
             return Bar()
+        until = instant.foreign(text)
+        return Bar(until) if until is not None and instant.written(until) == text else Bar(unreadable=True)
 
     def write(self, until: datetime) -> None:
         """Move the bar. A lost ConfigMap is made again."""

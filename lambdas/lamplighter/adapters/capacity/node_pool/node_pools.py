@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, Connection, Object
-from lamplighter.adapters.kubernetes.nodes import instant
 from lamplighter.domain.capacity.evidence import HealthIssue
 from lamplighter.domain.capacity.node_pool.evidence import NodeClass, NodePool
 from lamplighter.domain.capacity.node_pool.sizing import KEPT, WRITTEN, Patch
+from lamplighter.values.instant import foreign
 
 PATH = "/apis/karpenter.sh/v1/nodepools/{name}"
 MANAGER = "lamplighter"
@@ -75,7 +75,5 @@ def _issues(status: Object) -> Iterable[HealthIssue]:
 
 
 def _sized_at(managed: Iterable[Object]) -> datetime | None:
-    ours = [
-        instant(entry["time"]) for entry in managed if entry.get("manager") == MANAGER and "time" in entry
-    ]
-    return max(ours, default=None)
+    ours = (foreign(entry.get("time")) for entry in managed if entry.get("manager") == MANAGER)
+    return max(filter(None, ours), default=None)

@@ -20,7 +20,9 @@ def limit(claim: Claim, longest: timedelta, now: datetime) -> datetime | None:
 
     A limit that stands counts more than the grace: the controller sets none beside it.
     """
-    by_grace = None if claim.grace is None else now + claim.grace
-    own = claim.ends_at or by_grace
     latest = now + longest
-    return None if own is not None and own <= latest else latest
+    if claim.ends_at is None:
+        in_time = claim.grace is not None and claim.grace <= longest
+    else:
+        in_time = claim.ends_at <= latest
+    return None if in_time else latest

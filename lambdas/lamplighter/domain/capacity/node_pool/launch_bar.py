@@ -22,9 +22,16 @@ OURS = {"app.kubernetes.io/part-of": "lamplighter"}
 DRY_RUN_GROUPS = (Group.BAR, Group.DOCTOR, Group.GATEKEEPER)
 """The Kubernetes groups that read the bar back with a NodeClaim which the API server does not keep."""
 
+FORM = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
+"""How we write the instant, and the only form that opens.
+
+CEL's `timestamp` takes texts that are no RFC 3339, such as an hour of one digit: the API server would follow a bar that
+our code cannot read (https://github.com/cel-expr/cel-go/issues/1108).
+"""
+
 _API = "admissionregistration.k8s.io/v1"
 _MAY_START = (
-    f"has(params.data) && '{KEY}' in params.data"
+    f"has(params.data) && '{KEY}' in params.data && params.data.{KEY}.matches('{FORM}')"
     f" && timestamp(object.metadata.creationTimestamp) < timestamp(params.data.{KEY})"
 )
 _REFUSAL = (

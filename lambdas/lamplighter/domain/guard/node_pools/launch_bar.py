@@ -14,20 +14,22 @@ def launch_bar(facts: PoolFacts) -> Iterator[Breach]:
     if bar is None or not facts.enforcing:
         return
     until = bar_instant(failsafe_instant(facts.leases, facts.now), facts.now)
-    opens = bar.until is not None and bar.until > facts.now
+    # The API server may read an instant where we read none.
+    opens = bar.unreadable or (bar.until is not None and bar.until > facts.now)
     # A lease that begins moves the bar before it orders nodes.
     if until > facts.now and bar.until != until and (facts.staying or opens):
-        stands = reason("guard.bar.shut") if bar.until is None else bar.until
+        stands = bar.until or reason("guard.bar.no-instant" if bar.unreadable else "guard.bar.shut")
         yield Breach(
             Rule.LAUNCH_BAR_WRONG,
             reason("guard.bar.other", pool=facts.pool, until=until, at=stands),
             GuardAction.MOVE_BAR,
         )
-    elif until <= facts.now and opens and bar.until is not None:
-        yield Breach(
-            Rule.LAUNCH_BAR_WRONG,
-            reason("guard.bar.open", pool=facts.pool, at=bar.until),
-            GuardAction.MOVE_BAR,
+    elif until <= facts.now and opens:
+        said = (
+            reason("guard.bar.unreadable", pool=facts.pool)
+            if bar.until is None
+            else reason("guard.bar.open", pool=facts.pool, at=bar.until)
         )
+        yield Breach(Rule.LAUNCH_BAR_WRONG, said, GuardAction.MOVE_BAR)
     elif bar.wrong is not None:
         yield Breach(Rule.LAUNCH_BAR_WRONG, bar.wrong, GuardAction.PAGE)

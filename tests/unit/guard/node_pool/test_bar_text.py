@@ -1,0 +1,48 @@
+"""A launch bar with a text that is not as we write it: the API server may read another instant from it than we do."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.application.guard.sweep import sweep_all
+from lamplighter.domain.capacity.evidence import Bar, Part
+from tests.unit.lab_on_moto import EIGHT
+from tests.unit.node_pool_on_moto import BAR, NodePoolOnMoto
+
+CEL_READS = ("2099-01-01T1:00:00Z", "2099-01-01T00:00:00+24:00", "2099-01-01T09:00:00+09:00")
+OTHER = ("soon", "", "9999-12-31T23:59:59-01:00", "9999-12-31T23:59:59Z", *CEL_READS)
+
+
+def bar(pool: NodePoolOnMoto) -> Any:
+    return pool.api.objects[BAR].get("data", {}).get("notAfter")
+
+
+def stands(pool: NodePoolOnMoto, text: str) -> None:
+    pool.api.objects[BAR]["data"] = {"notAfter": text}
+
+
+@pytest.mark.parametrize("text", OTHER)
+def test_a_bar_that_is_not_as_we_write_it_is_shut_by_the_next_sweep(pool: NodePoolOnMoto, text: str) -> None:
+    stands(pool, text)
+    assert pool.capacity.see("gpu", {Part.BAR}).bar.unreadable  # type: ignore[union-attr]
+
+    sweep_all(pool.guard_services)
+
+    assert bar(pool) == "2026-11-20T20:00:00Z"
+    assert pool.capacity.see("gpu", {Part.BAR}).bar == Bar(EIGHT)
+
+
+@pytest.mark.parametrize("text", OTHER)
+def test_an_opening_writes_its_end_over_it(pool: NodePoolOnMoto, text: str) -> None:
+    stands(pool, text)
+
+    pool.capacity.of("gpu").bar("gpu", EIGHT + timedelta(hours=2))
+
+    assert bar(pool) == "2026-11-20T22:00:00Z"
+
+
+def test_a_bar_without_an_instant_is_shut_without_a_write(pool: NodePoolOnMoto) -> None:
+    pool.capacity.of("gpu").bar("gpu", EIGHT)
+
+    assert bar(pool) is None
