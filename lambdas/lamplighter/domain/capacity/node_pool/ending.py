@@ -21,8 +21,7 @@ def limit(claim: Claim, longest: timedelta, now: datetime) -> datetime | None:
     A limit that stands counts more than the grace: the controller sets none beside it.
     """
     latest = now + longest
-    if claim.ends_at is None:
-        in_time = claim.grace is not None and claim.grace <= longest
-    else:
+    in_time = claim.grace is not None and claim.grace <= longest
+    if claim.ends_at is not None:
         in_time = claim.ends_at <= latest
     return None if in_time else latest
