@@ -212,7 +212,7 @@ class Bar:
 
     until: datetime | None = None
     unreadable: bool = False
-    """Whether a text stands there that is not as we write it. The API server may read another instant from it."""
+    """Whether a text stands there that is no instant to us. The API server may read one from it."""
     wrong: Reason | None = None
     """That the API server does not follow it, as a dry run showed."""
 

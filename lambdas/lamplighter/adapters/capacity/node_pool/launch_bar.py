@@ -1,10 +1,11 @@
 """The parameter of a pool's launch bar: a ConfigMap in our namespace that says until when its nodes may start."""
 
+import re
 from datetime import datetime
 
 from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, NOT_FOUND, Connection
 from lamplighter.domain.capacity.evidence import Bar
-from lamplighter.domain.capacity.node_pool.launch_bar import KEY, NAMESPACE
+from lamplighter.domain.capacity.node_pool.launch_bar import FORM, KEY, NAMESPACE
 from lamplighter.values import instant
 
 PATH = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
@@ -20,13 +21,13 @@ class LaunchBar:
     def read(self) -> Bar:
         """The bar as it stands. Without its ConfigMap or its instant the policy lets nothing start.
 
-        Whoever adopted the cluster may still have a policy that takes other forms of an instant than ours.
+        The policy of an earlier release takes other forms of an instant as well.
         """
         text = (self._connection.get(self._path).get("data") or {}).get(KEY)
         if text is None:
             return Bar()
-        until = instant.foreign(text)
-        return Bar(until) if until is not None and instant.written(until) == text else Bar(unreadable=True)
+        until = instant.foreign(text) if re.search(FORM, str(text)) else None
+        return Bar(until, unreadable=until is None)
 
     def write(self, until: datetime) -> None:
         """Move the bar. A lost ConfigMap is made again."""

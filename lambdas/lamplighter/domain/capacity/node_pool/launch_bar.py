@@ -22,8 +22,11 @@ OURS = {"app.kubernetes.io/part-of": "lamplighter"}
 DRY_RUN_GROUPS = (Group.BAR, Group.DOCTOR, Group.GATEKEEPER)
 """The Kubernetes groups that read the bar back with a NodeClaim which the API server does not keep."""
 
-FORM = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
-"""How we write the instant, and the only form that opens.
+FORM = (
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]+)?"
+    "(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
+)
+"""RFC 3339, the only form that opens.
 
 CEL's `timestamp` takes texts that are no RFC 3339, such as an hour of one digit: the API server would follow a bar that
 our code cannot read (https://github.com/cel-expr/cel-go/issues/1108).
