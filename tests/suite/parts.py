@@ -95,9 +95,10 @@ NODE_POOLS = replace(
 )
 SCENARIOS = _tests("scenarios", "--dist", "loadscope", "--no-loadscope-reorder", "tests/scenarios")
 
-#: Rows run at the same time; the parts of a row run one after another. A long run repeats no check and no cluster.
+#: Rows run at the same time; the parts of a row run one after another. A long run repeats no check and no cluster. Its
+#: scenarios wait half of the time for Karpenter, and histories are played meanwhile.
 ROWS: tuple[tuple[Part, ...], ...] = (
-    ((SMALL, SCENARIOS), (NODE_POOLS,)) if LONG else ((LINT, TYPES, NODE_POOLS), (SMALL, CLUSTER, SCENARIOS))
+    ((SMALL, NODE_POOLS), (SCENARIOS,)) if LONG else ((LINT, TYPES, NODE_POOLS), (SMALL, CLUSTER, SCENARIOS))
 )
 #: Each part alone, as `make bench` measures them.
 PARTS = (LINT, TYPES, UNIT, PROPERTIES, INFRA, LOCAL, CLUSTER, NODE_POOLS, SCENARIOS)
