@@ -26,6 +26,18 @@ NODE_POOL_STORIES = {
         ),
         kinds=KARPENTER,
     ),
+    # Nothing but EC2 remembers when a node of a NodePool ended: the judge called the upper bound too much.
+    "nobody looks for longer than EC2 remembers the end of a node": History(
+        (
+            Step("garbled", number=3, minutes=90),
+            Step("wait", minutes=7),
+            Step("tight", "gpu", number=1, minutes=7),
+            Step("dead", "gpu", number=2, minutes=90, name="guard"),
+        ),
+        seed=2861,
+        variant="spring",
+        kinds=("karpenter", "auto-mode"),
+    ),
     "the failsafe's lock is left on at the next opening": History(
         (
             Step("locked", "gpu", number=1, minutes=7),

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
+from lamplighter.domain.billing.metering import EC2_REMEMBERS
 from tests.world.aws.machines import NOTICED
 from tests.world.judge.truth import Truth, Version, amount
 from tests.world.world import World
@@ -17,6 +18,8 @@ CENT, HALF_A_CENT = Fraction(1, 100), Fraction(1, 200)
 UNSURE = 60
 """Seconds for each node: a lease that is granted in its first minute counts from its opening; seconds are rounded."""
 IN_FLIGHT, HALF_AN_HOUR = timedelta(minutes=5), timedelta(minutes=30)
+NEXT_SWEEP = timedelta(minutes=10)
+"""A sweep every five minutes, and its run."""
 
 
 class LawsOfMoney:
@@ -126,8 +129,30 @@ class LawsOfMoney:
             # counted. Only its group remembers it, so a machine without a group is lost.
             forgotten = self.truth.stray_seconds(pool) if self.long_trouble() else 0
             least += 0 if self.ill.get(pool) else (billed - forgotten - rounding) * min(prices)
-            most += (existed + rounding) * max(prices)
+            most += (existed + rounding + self._assumed(pool)) * max(prices)
         return least, most
+
+    def _assumed(self, pool: str) -> Fraction:
+        """The node-seconds that a NodePool's machines may be counted longer than they ran.
+
+        EC2 forgets an end within an hour, and nothing else remembers it. After a trouble that lasted longer, the first
+        sweep counts until an hour before.
+        """
+        if pool not in self.world.lab.node_pools:
+            return Fraction(0)
+        assumed = timedelta()
+        for life in self.truth.machines.get(pool, {}).values():
+            if life.ended is not None:
+                assumed += max(self._next_sweep(life.ended) - EC2_REMEMBERS - life.ended, timedelta())
+        return Fraction(assumed.total_seconds())
+
+    def _next_sweep(self, after: datetime) -> datetime:
+        """Until when the next sweep has counted, at the latest."""
+        at = after + NEXT_SWEEP
+        for begin, end in sorted(self.troubled, key=lambda trouble: trouble[0]):
+            if begin <= at:
+                at = max(at, (end or self.world.now) + NEXT_SWEEP)
+        return at
 
     def long_trouble(self) -> bool:
         """Whether the guard may have been unable to count for most of an hour."""
@@ -162,6 +187,7 @@ class LawsOfMoney:
                 ran, unsure = each["node_seconds"], UNSURE * max(1, each["nodes"])
                 low = least.get(name, Fraction(0)) - unsure
                 high = most.get(name, Fraction(0)) + self.truth.past_end(pool, name) + noticed + unsure
+                high += self._assumed(pool)
                 if not low <= ran <= high:
                     self._break(4, f"{ran} node-seconds are on the receipt of {name}, {float(low):.0f} to "
                                    f"{float(high):.0f} ran for it")  # fmt: skip
