@@ -104,7 +104,9 @@ class NodePoolSteps:
         if of is not None and claims:
             self._laws.meddled.setdefault(of.pool, []).append(self._world.now)
             self._laws.by_hand.setdefault(of.pool, []).append(self._world.now)
-            self._objects.delete(self._play.chance.choice(claims))
+            claim = self._play.chance.choice(claims)
+            self._laws.taken_by_hand.update([claim.machine.id] if claim.machine else [])
+            self._objects.delete(claim)
         self._wait(step)
 
     def limit_by_hand(self, step: "Step") -> None:

@@ -26,6 +26,16 @@ NODE_POOL_STORIES = {
         ),
         kinds=KARPENTER,
     ),
+    "somebody deletes the claim of a leased node while Karpenter is dead, and the guard ends its instance": History(
+        (
+            Step("late", "gpu", number=0, minutes=90),
+            Step("late", "gpu", number=3, minutes=15),
+            Step("karpenter-dies", "gpu", number=2, minutes=40),
+            Step("claim-by-hand", "big", number=1, minutes=1),
+        ),
+        seed=2315,
+        kinds=("auto-mode", "karpenter"),
+    ),
     # Nothing but EC2 remembers when a node of a NodePool ended: the judge called the upper bound too much.
     "nobody looks for longer than EC2 remembers the end of a node": History(
         (

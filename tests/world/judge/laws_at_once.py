@@ -66,6 +66,8 @@ class LawsAtOnce(LawsOfMoney):
         """When somebody set the size of a pool."""
         self.meddled: dict[str, list[datetime]] = {}
         """By pool: when somebody removed its nodes or its schedules by hand."""
+        self.taken_by_hand: set[str] = set()
+        """Machines whose NodeClaim somebody deleted: whoever ends one then takes it from no lease."""
         self.barred_by_hand: dict[str, list[datetime]] = {}
         """By pool: when somebody moved its launch bar by hand. Only the next sweep can notice that."""
         self.taken_away: dict[str, datetime] = {}
@@ -207,7 +209,7 @@ class LawsAtOnce(LawsOfMoney):
     def _terminated(self, instances: Sequence[str], end: Callable[[], None]) -> None:
         machines = self.world.machines.machines
         # A machine that no controller lists belongs to no lease, however few nodes a shortage leaves.
-        ended = [machines[name] for name in instances if name in machines]
+        ended = [machines[name] for name in instances if name in machines and name not in self.taken_by_hand]
         pools = {each.pool for each in ended if each in self.world.supply.listed(each.pool)}
         for pool in pools:
             self._ended_past_its_controller(pool, ended)
