@@ -105,7 +105,8 @@ FOUND = {
     ),
     Rule.LAUNCH_BAR_WRONG: (
         "The launch bar is open without a lease, shut under one, has a text that is no RFC 3339 instant, or the API"
-        " server does not follow it. The guard moves a wrong one. Where its admission policy or binding is missing, deploy again: until then nothing opens."
+        " server does not follow it. The guard moves a wrong one. Where its admission policy or binding is missing,"
+        " deploy again: until then nothing opens."
     ),
     Rule.NODE_INTERRUPTED: (
         "EC2 takes a leased node away, or node repair ends an unhealthy one, and its controller starts another one."

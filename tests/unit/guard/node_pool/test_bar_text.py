@@ -1,4 +1,4 @@
-"""A launch bar with a text that is not as we write it: the API server may read another instant from it than we do."""
+"""A launch bar with a text that is no RFC 3339: the API server may read an instant from it, and we read none."""
 
 from datetime import timedelta
 from typing import Any
@@ -10,7 +10,8 @@ from lamplighter.domain.capacity.evidence import Bar, Part
 from tests.unit.lab_on_moto import EIGHT
 from tests.unit.node_pool_on_moto import BAR, NodePoolOnMoto
 
-CEL_READS = ("2099-01-01T1:00:00Z", "2099-01-01T00:00:00+24:00", "2099-01-01T09:00:00+09:00")
+CEL_READS = ("2099-01-01T1:00:00Z", "2099-01-01T00:00:00+24:00", "2099-01-01T00:00:00,5Z")
+RFC_3339 = ("2099-01-01T09:00:00+09:00", "2099-01-01T00:00:00.5Z")
 OTHER = ("soon", "", "9999-12-31T23:59:59-01:00", "9999-12-31T23:59:59Z", *CEL_READS)
 
 
@@ -22,10 +23,14 @@ def stands(pool: NodePoolOnMoto, text: str) -> None:
     pool.api.objects[BAR]["data"] = {"notAfter": text}
 
 
-@pytest.mark.parametrize("text", OTHER)
-def test_a_bar_that_is_not_as_we_write_it_is_shut_by_the_next_sweep(pool: NodePoolOnMoto, text: str) -> None:
+@pytest.mark.parametrize("text", [*OTHER, *RFC_3339])
+def test_a_bar_of_another_instant_or_of_none_is_shut_by_the_next_sweep(
+    pool: NodePoolOnMoto, text: str
+) -> None:
     stands(pool, text)
-    assert pool.capacity.see("gpu", {Part.BAR}).bar.unreadable  # type: ignore[union-attr]
+    standing = pool.capacity.see("gpu", {Part.BAR}).bar
+    assert standing is not None
+    assert standing.unreadable is (text not in RFC_3339)
 
     sweep_all(pool.guard_services)
 
@@ -33,7 +38,7 @@ def test_a_bar_that_is_not_as_we_write_it_is_shut_by_the_next_sweep(pool: NodePo
     assert pool.capacity.see("gpu", {Part.BAR}).bar == Bar(EIGHT)
 
 
-@pytest.mark.parametrize("text", OTHER)
+@pytest.mark.parametrize("text", [*OTHER, *RFC_3339])
 def test_an_opening_writes_its_end_over_it(pool: NodePoolOnMoto, text: str) -> None:
     stands(pool, text)
 

@@ -26,7 +26,7 @@ class LaunchBar:
         text = (self._connection.get(self._path).get("data") or {}).get(KEY)
         if text is None:
             return Bar()
-        until = instant.foreign(text) if re.search(FORM, str(text)) else None
+        until = instant.foreign(text) if re.search(FORM, text) else None
         return Bar(until, unreadable=until is None)
 
     def write(self, until: datetime) -> None:
