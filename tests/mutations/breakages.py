@@ -352,8 +352,8 @@ BREAKAGES = (
         5,
         "each lease takes the pool's missing node for its own",
         f"{APPLICATION}/capacity/missing.py",
-        "    return lease.wanted - shares(claims, there(capacity.see(lease.pool))).get(lease.id, 0)\n",
-        "    lacking = sum(claim.nodes for claim in claims) - there(capacity.see(lease.pool))\n"
+        "    return lease.wanted - shares(claims, len(capacity.see(lease.pool).there)).get(lease.id, 0)\n",
+        "    lacking = sum(claim.nodes for claim in claims) - len(capacity.see(lease.pool).there)\n"
         "    return max(0, min(lease.wanted, lacking))\n",
     ),
     Breakage(

@@ -181,4 +181,4 @@ def test_nodes_are_there_that_run_or_boot_and_stay(
         )
     )
 
-    assert missing_nodes.there(Seen(NODE_GROUP, controller=found, instances=tuple(instances))) == there
+    assert len(Seen(NODE_GROUP, controller=found, instances=tuple(instances)).there) == there

@@ -13,7 +13,6 @@ from lamplighter.application.capacity.sizes import RAIL_AFTER, Direction, Order,
 from lamplighter.application.run import pool_of, result
 from lamplighter.domain.audit.entry import CAPACITY, Entry
 from lamplighter.domain.billing import holds
-from lamplighter.domain.capacity.evidence import Seen
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import terms
@@ -50,16 +49,7 @@ def missed(lease: Lease, capacity: CapacityServices) -> int:
     now = capacity.now()
     in_force = [other for other in capacity.ledger.leases(lease.pool) if other.in_force(now)]
     claims = [Claim(other.opens, other.id, other.wanted) for other in in_force]
-    return lease.wanted - shares(claims, there(capacity.see(lease.pool))).get(lease.id, 0)
-
-
-def there(seen: Seen) -> int:
-    """The number of nodes that run or boot and are not being removed.
-
-    Its controller lists an instance that it launched just now before EC2 does: only an ended one is not there.
-    """
-    ended = {instance.id for instance in seen.instances if not instance.alive}
-    return sum(member.instance not in ended for member in seen.staying)
+    return lease.wanted - shares(claims, len(capacity.see(lease.pool).there)).get(lease.id, 0)
 
 
 def _lower_again(capacity: CapacityServices, command: Command, lease: Lease) -> None:

@@ -96,9 +96,8 @@ def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[s
     anew = int(str(order.get("desired_before", 0))) < wanted
     asked = ordered if anew else min(lease.ordered or ordered, ordered)
     seen = capacity.see(pool)
-    # A controller may still list a replaced or an ended instance as staying. EC2 lists a new one later than it does.
-    gone = {*lease.replaced, *(instance.id for instance in seen.instances if not instance.alive)}
-    members = {member.instance for member in seen.staying} - gone
+    # A controller may still list a replaced instance as staying.
+    members = seen.there - {*lease.replaced}
     running = [each for each in seen.alive if each.id in members and each.state == "running"]
     mine = share(lease.nodes, len(running), wanted)
     # Of nodes that pods bring, no number is awaited.

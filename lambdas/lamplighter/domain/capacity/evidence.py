@@ -263,6 +263,15 @@ class Seen:
         return self.controller.staying if self.controller else ()
 
     @property
+    def there(self) -> frozenset[str]:
+        """The instances that run or boot and are not being removed.
+
+        The controller lists an instance that it launched just now before EC2 does: only an ended one is not there.
+        """
+        ended = {instance.id for instance in self.instances if not instance.alive}
+        return frozenset(member.instance for member in self.staying) - ended
+
+    @property
     def alive(self) -> tuple[Instance, ...]:
         return tuple(instance for instance in self.instances if instance.alive)
 

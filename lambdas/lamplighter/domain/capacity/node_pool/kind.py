@@ -64,15 +64,14 @@ class NodePoolKind:
         """
         exist = {instance.id for instance in seen.existing}
         known = {instance.id for instance in seen.instances}
-        exist_soon = {
-            claim.instance
-            for claim in seen.claims
-            if claim.instance not in known and _launched_now(claim, at)
-        }
         hosts = exist | {instance.private_dns for instance in seen.existing}
         nodes = tuple(kubernetes_nodes or ())
         alone = tuple(name for name in nodes if name not in hosts)
-        named = tuple(claim for claim in seen.claims if claim.instance in exist | exist_soon)
+        named = tuple(
+            claim
+            for claim in seen.claims
+            if claim.instance in exist or (claim.instance not in known and _launched_now(claim, at))
+        )
         empty = tuple(claim.name for claim in seen.claims if claim not in named)
         return ZeroProof(
             at=at,
