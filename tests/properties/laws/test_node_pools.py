@@ -36,6 +36,21 @@ NODE_POOL_STORIES = {
         seed=2315,
         kinds=("auto-mode", "karpenter"),
     ),
+    # The judge said that the end of a lease's node was taken from another lease, which began to try anew meanwhile.
+    "a lease of two ends while Karpenter is dead, and the other asks for its nodes again": History(
+        (
+            Step("open", "gpu", minutes=40),
+            Step("ci-opens", "gpu", number=3, minutes=90),
+            Step("open", "big", minutes=90),
+            Step("karpenter-dies", "gpu", minutes=90),
+            Step("meddles", "gpu", minutes=90),
+            Step("trouble", "big", number=3, minutes=1, name="events"),
+            Step("says-yes", "gpu", number=3, minutes=40),
+        ),
+        seed=2836,
+        variant="curfew",
+        kinds=("karpenter", "node-group"),
+    ),
     # Nothing but EC2 remembers when a node of a NodePool ended: the judge called the upper bound too much.
     "nobody looks for longer than EC2 remembers the end of a node": History(
         (

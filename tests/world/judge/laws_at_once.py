@@ -68,6 +68,8 @@ class LawsAtOnce(LawsOfMoney):
         """By pool: when somebody removed its nodes or its schedules by hand."""
         self.taken_by_hand: set[str] = set()
         """Machines whose NodeClaim somebody deleted: whoever ends one then takes it from no lease."""
+        self._surplus: set[str] = set()
+        """Machines that were told to leave when no lease justified them. None comes back, whatever is granted later."""
         self.barred_by_hand: dict[str, list[datetime]] = {}
         """By pool: when somebody moved its launch bar by hand. Only the next sweep can notice that."""
         self.taken_away: dict[str, datetime] = {}
@@ -178,6 +180,8 @@ class LawsAtOnce(LawsOfMoney):
     def _retired(self, pool: str, machine: Machine) -> None:
         """A node on which people work is removed last, as long as any lease exists."""
         staying = self.world.supply.staying(pool)
+        if len(staying) > self._surely_justified(pool):
+            self._surplus.add(machine.id)
         idle = sum(1 for each in staying if not each.working)
         functions = self.world.functions
         if "cluster" in functions.unheard | functions.deleted:
@@ -209,7 +213,8 @@ class LawsAtOnce(LawsOfMoney):
     def _terminated(self, instances: Sequence[str], end: Callable[[], None]) -> None:
         machines = self.world.machines.machines
         # A machine that no controller lists belongs to no lease, however few nodes a shortage leaves.
-        ended = [machines[name] for name in instances if name in machines and name not in self.taken_by_hand]
+        excused = self.taken_by_hand | self._surplus
+        ended = [machines[name] for name in instances if name in machines and name not in excused]
         pools = {each.pool for each in ended if each in self.world.supply.listed(each.pool)}
         for pool in pools:
             self._ended_past_its_controller(pool, ended)
