@@ -21,6 +21,7 @@ pytestmark = pytest.mark.long
 
 LAB = Path(__file__).with_name("pipeline.yaml")
 PIPELINE = ROOT / "docs/how-to/run/pipeline/pipeline.yaml"
+TRAINING = ROOT / "docs/how-to/run/ci-job/job.yaml"
 BEGINS = datetime(2026, 12, 1, 13, 0, tzinfo=UTC)
 JOBS = "/apis/batch/v1/namespaces/training/jobs"
 PODS = "/api/v1/namespaces/training/pods"
@@ -166,7 +167,20 @@ def test_the_script_of_the_ci_job_opens_waits_and_closes(
     waited = ci.script("await", event, token="ci-1-1")
     assert (waited.code, waited.stdout) == (0, "the GPUs of gpu are proven\n"), waited
     [opened] = listener.told("pool-open", in_reply_to=event)
-    assert day.look().kubernetes_nodes
+    nodes = day.look().kubernetes_nodes
+
+    # when it creates the training Job, then its pod runs to its end on the proven node
+    admin = day.cloud.control_plane.admin()
+    created = admin.create(JOBS, yaml.safe_load(TRAINING.read_text("utf-8")))
+    assert created is not None
+    job = created["metadata"]["name"]
+    day.until(
+        f"{job} is complete",
+        lambda _: admin.get(f"{JOBS}/{job}")["status"].get("succeeded") == 1,
+        timedelta(minutes=10),
+    )
+    [pod] = admin.get(f"{PODS}?labelSelector=job-name={job}")["items"]
+    assert (pod["spec"]["nodeName"], pod["status"]["phase"]) == (*nodes, "Succeeded")
 
     # when another job asks for the same nodes, then its wait fails with the lab's answer
     refused = ci.script("await", ci.script("open", token="ci-2-1").stdout.strip(), token="ci-2-1")

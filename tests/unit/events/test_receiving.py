@@ -150,6 +150,7 @@ def test_what_nobody_could_hear_an_answer_to_gets_a_line_in_the_log_and_no_answe
     with caplog.at_level(logging.INFO):
         receive(body, bus.services)
 
+    assert [each.message for each in caplog.records][-1:] == ["turned away"]
     assert bus.eventbridge.put == []
     assert bus.kept() == {}
 
