@@ -346,6 +346,14 @@ STORIES = {
         ),
         seed=4,
     ),
+    "a program asks for more time, and its entry may only open and close": History(
+        (
+            Step("ci-opens", "gpu", number=2, minutes=40),
+            Step("wait", minutes=15),
+            Step("ci-extends", "gpu", number=2, minutes=7),
+        ),
+        seed=5,
+    ),
 }
 
 

@@ -16,6 +16,12 @@ def test_what_is_taken_out_stands_exactly_once(breakage: Breakage) -> None:
     assert (ROOT / breakage.file).read_text("utf-8").count(breakage.text) == 1
 
 
+def test_each_breakage_has_its_row_on_the_page() -> None:
+    page = (ROOT / "docs" / "explanation" / "mutations.md").read_text("utf-8")
+
+    assert [each.what for each in BREAKAGES if f"| {each.law} | {each.what} |" not in page] == []
+
+
 def test_every_law_has_a_breakage() -> None:
     assert {breakage.law for breakage in BREAKAGES} == set(range(1, 11))
 
