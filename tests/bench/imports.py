@@ -3,6 +3,7 @@
 What nearly all of them load is a figure by itself, and not part of a handler's own.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -42,6 +43,23 @@ begun = time.process_time()
 importlib.import_module(measured)
 print((time.process_time() - begun) * 1000)
 """
+#: A second is as long as the machine is busy; a count is the same everywhere.
+COUNTED = """
+import importlib, json, sys
+code, packages, measured, *before = sys.argv[1:]
+sys.path.insert(0, code)
+sys.path.append(packages)
+for name in before:
+    importlib.import_module(name)
+there, calls = len(sys.modules), 0
+def count(frame, event, argument):
+    global calls
+    calls += event in {"call", "c_call"}
+sys.setprofile(count)
+importlib.import_module(measured)
+sys.setprofile(None)
+print(json.dumps([calls, len(sys.modules) - there]))
+"""
 #: What the first real event takes in all: the handler, the lab, a client.
 FIRST_EVENT = """
 import sys, time
@@ -60,6 +78,14 @@ print((time.process_time() - begun) * 1000)
 
 
 @dataclass(frozen=True)
+class Work:
+    """What a function does to load its handler: the calls of Python and C functions, and the modules that come."""
+
+    calls: int
+    modules: int
+
+
+@dataclass(frozen=True)
 class Imports:
     """The folders of the two assets, which nothing is written into."""
 
@@ -68,13 +94,19 @@ class Imports:
 
     def milliseconds(self, figure: str) -> float:
         """Of processor time for what a figure is about, once."""
-        return self._run(PROGRAM, MODULES.get(figure, f"handlers.{figure}"), *BEFORE[figure])
+        return float(self._run(PROGRAM, MODULES.get(figure, f"handlers.{figure}"), *BEFORE[figure]))
+
+    def work(self, figure: str) -> Work:
+        """What a figure is about does, counted."""
+        return Work(
+            *json.loads(self._run(COUNTED, MODULES.get(figure, f"handlers.{figure}"), *BEFORE[figure]))
+        )
 
     def first_event(self) -> float:
         """Milliseconds of processor time from a fresh interpreter to a client, once."""
-        return self._run(FIRST_EVENT)
+        return float(self._run(FIRST_EVENT))
 
-    def _run(self, program: str, *arguments: str) -> float:
+    def _run(self, program: str, *arguments: str) -> str:
         done = subprocess.run(
             [
                 *(sys.executable, "-I", "-S", "-B", "-c"),
@@ -88,7 +120,7 @@ class Imports:
             text=True,
             check=True,
         )
-        return float(done.stdout)
+        return done.stdout
 
 
 def _take() -> Mapping[str, float]:
