@@ -141,6 +141,7 @@ def test_diagnose_names_the_pods_that_stopped_an_update_by_hand(lab: LabDay) -> 
     said = lab.command("diagnose", "gpu", "--json", "-")
     found = [(each["cause"], each["object"]) for each in said.document["findings"]]
     assert found == [("pods-not-evicted", name)], said
+    assert "the PodDisruptionBudget default/guarded allows no eviction of default/guarded-" in said.stdout
     assert (lab.live(), lab.lease(lease.id).state) == (there, LeaseState.OPEN)
     release(lab)
     lab.until_state(lease.id, LeaseState.CLOSED, within=timedelta(hours=4))

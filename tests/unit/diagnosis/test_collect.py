@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import certifi
 import pytest
 
-from lamplighter.adapters.diagnosis.kubernetes import NODE_CLAIMS, ClusterReads
+from lamplighter.adapters.diagnosis.kubernetes import BUDGETS, NODE_CLAIMS, ClusterReads
 from lamplighter.adapters.diagnosis.logs import MOST_LOGS, read_logs
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.adapters.kubernetes.connection import Connection
@@ -36,6 +36,10 @@ LISTS = {
     "/apis/apps/v1/daemonsets": [daemonset(), daemonset("kube-proxy")],
     "/apis/apps/v1/deployments": [{"metadata": {"name": "gpu-operator", "namespace": "gpu-operator"}}],
     "/apis/batch/v1/jobs": [],
+    BUDGETS: [
+        {"metadata": {"name": "keep", "namespace": "lab"}, "spec": {}},
+        {"metadata": {"name": "other", "namespace": "kube-system"}, "spec": {}},
+    ],
     POLICY: [policy(devicePlugin={"enabled": True, "config": {"name": "lamplighter-gpu-sharing"}})],
     "/apis/node.k8s.io/v1/runtimeclasses": [{"metadata": {"name": "nvidia"}}],
 }
@@ -118,6 +122,7 @@ def test_every_page_is_read_and_only_what_concerns_the_pool_is_kept(server: Serv
     assert names(found["daemonsets"]) == ["nvidia-device-plugin-daemonset"]
     assert [each["reason"] for each in found["events"]] == ["FailedScheduling"]
     assert found["jobs"] == []
+    assert names(found["poddisruptionbudgets"]) == ["keep"]
 
 
 def test_what_may_not_be_read_is_an_absent_key_and_loses_nothing_else(server: Server) -> None:

@@ -34,7 +34,15 @@ PEOPLE = "class"
 """The namespace of people who work on nodes."""
 OF_NODE_POOLS = ("karpenter.sh", "karpenter.k8s.aws", "eks.amazonaws.com", "apiextensions.k8s.io")
 Others = Callable[[str, list[str], Any, Mapping[str, str]], tuple[int, Any] | None]
-LISTS = ("clusterpolicies", "daemonsets", "deployments", "events", "jobs", "runtimeclasses")
+LISTS = (
+    "clusterpolicies",
+    "daemonsets",
+    "deployments",
+    "events",
+    "jobs",
+    "poddisruptionbudgets",
+    "runtimeclasses",
+)
 
 
 @dataclass

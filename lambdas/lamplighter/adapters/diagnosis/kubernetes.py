@@ -26,6 +26,7 @@ OPERATOR_NAMESPACE = "gpu-operator"
 
 CLUSTER_POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
 RUNTIME_CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
+BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
 NODE_CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 NODE_POOLS = "/apis/karpenter.sh/v1/nodepools"
 NODE_CLASSES = {
@@ -57,6 +58,8 @@ class ClusterReads:
         self._keep("runtimeclasses", lambda: self._list(RUNTIME_CLASSES))
         self._keep("nodeclaims", lambda: self._list(NODE_CLAIMS))
         pods = {(_space(pod), _name(pod)) for pod in self.objects["pods"]} if "pods" in self.objects else None
+        spaces = {space for space, _ in pods} if pods is not None else set()
+        self._keep("poddisruptionbudgets", lambda: self._list(BUDGETS, lambda item: _space(item) in spaces))
         self._keep("events", lambda: self._list("/api/v1/events", lambda item: _tells(item, mine, pods)))
         if "clusterpolicies" in self.objects:
             self._keep("configmaps", self._settings)

@@ -47,6 +47,7 @@ _LISTS = {
         "clusterpolicies",
         "runtimeclasses",
         "configmaps",
+        "poddisruptionbudgets",
         "nodeclaims",
         "nodepools",
         "ec2nodeclasses",

@@ -9,6 +9,7 @@ image (Bottlerocket, EKS Auto Mode) shows only what can be allocated.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE_LABEL
 from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
 from lamplighter.lab.model import GpuStack
 from lamplighter.reasons.reason import Said, reason
@@ -23,8 +24,6 @@ QUOTED = 120
 _STARTUP_PREFIXES = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 _STARTUP_SUFFIXES = ("/agent-not-ready", "/uninitialized", "/startup")
 _CORDONED = "node.kubernetes.io/unschedulable"
-# The label of a node of EKS Auto Mode, in a cluster that has other nodes too.
-_AUTO_MODE = ("eks.amazonaws.com/compute-type", "auto")
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class GpuSignals:
 
     def on(self, node: NodeFacts) -> "GpuSignals":
         """The signals of this node: a node of Auto Mode has a device plugin of its own."""
-        key, auto = _AUTO_MODE
+        key, auto = AUTO_MODE_LABEL
         return GpuSignals("built-in", discovery=False) if node.labels.get(key) == auto else self
 
 

@@ -1,6 +1,8 @@
 """Updates that stop because pods stay: where EKS says so, and which pods are to blame."""
 
-from tests.snapshots import NODES, POOL, causes, healthy, judge, pod
+import pytest
+
+from tests.snapshots import NODES, POOL, Document, causes, healthy, judge, pod
 
 MESSAGE = f"Reached max retries while trying to evict pods from nodes in node group {POOL}"
 
@@ -37,6 +39,83 @@ def test_pods_that_come_back_to_any_node_are_named() -> None:
     [found] = judge(document).findings
 
     assert str(found.evidence[-1]) == "pods that tolerate every taint come back to the node: lab/agent"
+
+
+def budget(name: str, allowed: int = 0, namespace: str = "class", **spec: object) -> Document:
+    status = {"disruptionsAllowed": allowed, "desiredHealthy": 1, "currentHealthy": 1}
+    return {"metadata": {"name": name, "namespace": namespace}, "spec": spec, "status": status}
+
+
+def kept(*budgets: Document, **changes: object) -> list[str]:
+    """What the finding says after EKS's words, with these budgets and one labelled pod on the node."""
+    document = stopped_health(NODES[0])
+    mine = pod("train-0", "class", 0)
+    mine["metadata"]["labels"] = {"app": "train", "tier": "gpu"}
+    mine["status"] |= changes
+    document["kubernetes"]["pods"].append(mine)
+    document["kubernetes"]["poddisruptionbudgets"] = list(budgets)
+    [found] = judge(document).findings
+    return [str(said) for said in found.evidence[1:]]
+
+
+TRAIN = {"matchLabels": {"app": "train"}}
+REFUSES = ["the PodDisruptionBudget class/tight allows no eviction of class/train-0"]
+
+
+@pytest.mark.parametrize(
+    ("selector", "says"),
+    [
+        (TRAIN, REFUSES),
+        ({}, REFUSES),
+        (None, []),
+        ({"matchLabels": {"app": "other"}}, []),
+        ({**TRAIN, "matchExpressions": [{"key": "tier", "operator": "In", "values": ["gpu"]}]}, REFUSES),
+        ({**TRAIN, "matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["gpu"]}]}, []),
+        ({"matchExpressions": [{"key": "owner", "operator": "NotIn", "values": ["me"]}]}, REFUSES),
+        ({"matchExpressions": [{"key": "tier", "operator": "Exists"}]}, REFUSES),
+        ({"matchExpressions": [{"key": "tier", "operator": "DoesNotExist"}]}, []),
+    ],
+)
+def test_the_budget_that_refuses_is_named_with_its_pods(selector: object, says: list[str]) -> None:
+    assert kept(budget("tight", selector=selector)) == says
+
+
+def test_a_budget_of_elsewhere_or_with_room_is_not_named() -> None:
+    assert kept(budget("tight", namespace="default", selector=TRAIN)) == []
+    assert kept(budget("tight", 1, selector=TRAIN)) == []
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Succeeded", "Failed"])
+def test_no_budget_holds_a_pod_that_does_not_run(phase: str) -> None:
+    assert kept(budget("tight", selector=TRAIN), phase=phase) == []
+
+
+def test_a_pod_that_is_not_ready_is_held_only_where_too_few_are_healthy() -> None:
+    not_ready = {"conditions": [{"type": "Ready", "status": "False"}]}
+    short = budget("tight", selector=TRAIN)
+    short["status"]["currentHealthy"] = 0
+    assert kept(short, **not_ready) == REFUSES
+    assert kept(budget("tight", selector=TRAIN), **not_ready) == []
+    short["spec"]["unhealthyPodEvictionPolicy"] = "AlwaysAllow"
+    assert kept(short, **not_ready) == []
+
+
+def test_two_budgets_for_one_pod_are_named_whatever_they_allow() -> None:
+    assert kept(budget("b", 1, selector=TRAIN), budget("a", 1, selector={})) == [
+        "class/train-0 has more than one PodDisruptionBudget, so Kubernetes refuses to evict it: a, b"
+    ]
+
+
+def test_a_full_subnet_of_the_group_is_named() -> None:
+    document = stopped_health(NODES[0])
+    document["aws"]["nodegroup"]["subnets"] = ["subnet-1", "subnet-2"]
+    document["aws"]["subnets"] = [
+        {"SubnetId": "subnet-1", "AvailableIpAddressCount": 0},
+        {"SubnetId": "subnet-2", "AvailableIpAddressCount": 9},
+        {"SubnetId": "subnet-3", "AvailableIpAddressCount": 0},
+    ]
+    [found] = judge(document).findings
+    assert [str(said) for said in found.evidence[1:]] == ["subnet-1 has 0 available addresses"]
 
 
 def test_an_update_that_stopped_for_another_reason_is_no_matter_of_evictions() -> None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 LABEL = "karpenter.sh/nodepool"
 """Karpenter puts it on every claim and node."""
+AUTO_MODE_LABEL = ("eks.amazonaws.com/compute-type", "auto")
+"""The label of a node of EKS Auto Mode, in a cluster that may have other nodes too."""
 CLUSTER_TAG = "eks:eks-cluster-name"
 LISTED_AFTER = timedelta(minutes=2)
 """So long EC2 may not list an instance that its controller has launched [est].

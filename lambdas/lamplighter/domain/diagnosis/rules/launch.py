@@ -19,6 +19,7 @@ from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.rules.node_pool import joins
 from lamplighter.domain.diagnosis.rules.node_pool import refusals as node_pool_refusals
 from lamplighter.domain.diagnosis.rules.node_pool.refusals import Refusal
+from lamplighter.domain.diagnosis.rules.subnets import full_subnets
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import ProvisioningStage
 from lamplighter.reasons.reason import Said, Sentences, reason
@@ -228,12 +229,8 @@ def _by_figures(snapshot: Snapshot) -> Iterator[Refusal]:
         if text(quota, "QuotaCode") == code and value is not None and needed and value < needed:
             small = reason("finding.evidence.quota", quota=code, vcpus=value, needed=needed)
             yield Refusal("vcpu-quota", snapshot.name, small)
-    mine = at(snapshot.nodegroup, "subnets")
-    for subnet in snapshot.listed("aws", "subnets"):
-        name = text(subnet, "SubnetId")
-        if number(subnet, "AvailableIpAddressCount") == 0 and (not isinstance(mine, list) or name in mine):
-            about = name or snapshot.name
-            yield Refusal("no-addresses", about, reason("finding.evidence.subnet-full", subnet=about))
+    for subnet in full_subnets(snapshot):
+        yield Refusal("no-addresses", subnet, reason("finding.evidence.subnet-full", subnet=subnet))
 
 
 def _unjoined(snapshot: Snapshot) -> list[Doc]:

@@ -8,23 +8,23 @@ from collections.abc import Iterator
 
 from lamplighter.domain.diagnosis.document import Doc, at, doc, docs, instant, text
 from lamplighter.domain.diagnosis.findings import Gathered
+from lamplighter.domain.diagnosis.rules.evictions import SHOWN, refused
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.reasons.reason import Said, reason
 
 EVICTION = "PodEvictionFailure"
-SHOWN = 5
-"""The most pods that one sentence names."""
 
 
 def stopped(snapshot: Snapshot, gathered: Gathered) -> None:
-    """The nodes whose pods EKS could not evict, and the pods on them that come back to any node."""
+    """The nodes whose pods EKS could not evict, what refused it, and the pods that come back to any node."""
     for failure in _failures(snapshot):
         named = at(failure, "resourceIds")
         nodes = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
         mine = [name for name in nodes if name in {node.name for node in snapshot.nodes}]
         for about in mine or [snapshot.name]:
             evidence = reason("finding.evidence.aws-says", words=f"{EVICTION}: {_message(failure)}")
-            gathered.found("pods-not-evicted", about, evidence, *_returning(snapshot, mine))
+            why = [*refused(snapshot, mine), *_returning(snapshot, mine)]
+            gathered.found("pods-not-evicted", about, evidence, *why)
 
 
 def _failures(snapshot: Snapshot) -> Iterator[Doc]:

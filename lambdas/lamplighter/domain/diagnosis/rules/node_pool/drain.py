@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from lamplighter.domain.diagnosis.document import text
 from lamplighter.domain.diagnosis.findings import Gathered
+from lamplighter.domain.diagnosis.rules.evictions import SHOWN, refused
 from lamplighter.domain.diagnosis.rules.node_pool.claim import NodeClaim
 from lamplighter.domain.diagnosis.rules.quotes import quote, quote_of_condition
 from lamplighter.domain.diagnosis.snapshot import Snapshot
@@ -16,8 +17,6 @@ from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant as instants
 
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
-SHOWN = 5
-"""The most pods that one sentence names."""
 
 
 def blocked(snapshot: Snapshot, gathered: Gathered) -> None:
@@ -47,6 +46,7 @@ def _evidence(snapshot: Snapshot, claim: NodeClaim) -> Iterator[Said]:
                 events = snapshot.events.get((kind, namespace, name), [])
                 failed = [event for event in events if event.reason == "FailedDraining"]
                 yield from (quote(name, str(event)) for event in failed[-1:])
+    yield from refused(snapshot, {claim.node} - {""})
     held = sorted(_do_not_disrupt(snapshot, claim.node))
     if held:
         yield reason("finding.evidence.do-not-disrupt", pods=", ".join(held[:SHOWN]))
