@@ -1,4 +1,4 @@
-"""A lab without the GPU Operator: one pool uses the device plugin's own chart, one the plugin of its image."""
+"""A lab without the GPU Operator: pools of x86 and of ARM use the device plugin's own chart, one that of its image."""
 
 import json
 from collections.abc import Iterator
@@ -25,6 +25,7 @@ device_plugin: {enabled: true}
 dcgm_exporter: {enabled: true}
 pools:
   gpu: {max_nodes: 1}
+  arm: {max_nodes: 1, instance_type: g5g.xlarge, ami_type: AL2023_ARM_64_NVIDIA}
   rocket: {max_nodes: 1, ami_type: BOTTLEROCKET_x86_64_NVIDIA}
 windows:
   - {name: class, pool: gpu, dates: [2026-12-01], start: "12:05", end: "13:30", gpu: {share: 4}}
@@ -35,7 +36,7 @@ PROVEN = {"allocatable", "nvidia-smi", "vectoradd"}
 
 @pytest.fixture(scope="module")
 def plain(device_plugin_chart: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
-    """The lab, deployed, with both pools open."""
+    """The lab, deployed."""
     del device_plugin_chart  # only its presence counts
     path = tmp_path_factory.mktemp("lab") / "lab.yaml"
     path.write_text(LAB, "utf-8")
@@ -46,10 +47,12 @@ def plain(device_plugin_chart: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="module")
 def leases(plain: LabDay) -> dict[str, Lease]:
-    """The leases of both pools, once each is open or has failed."""
-    said = plain.command("open", "rocket", "1", "for", "1h", "--json")
-    assert said.code == 0, said
-    names = {"gpu": CLASS, "rocket": str(said.document["lease"]["id"])}
+    """The leases of all pools, once each is open or has failed."""
+    names = {"gpu": CLASS}
+    for pool in ("arm", "rocket"):
+        said = plain.command("open", pool, "1", "for", "1h", "--json")
+        assert said.code == 0, said
+        names[pool] = str(said.document["lease"]["id"])
 
     def now() -> dict[str, Lease]:
         found = {pool: plain.ledger.lease(pool, name) for pool, name in names.items()}
@@ -62,14 +65,14 @@ def leases(plain: LabDay) -> dict[str, Lease]:
         return lease.state in {LeaseState.CLOSED, LeaseState.REFUSED} or bool(said)
 
     plain.until(
-        "both pools are open",
+        "all pools are open",
         lambda _: len(now()) == len(names) and all(ended(lease) for lease in now().values()),
         timedelta(minutes=30),
     )
     return now()
 
 
-def test_both_pools_open_to_proven_gpus(plain: LabDay, leases: dict[str, Lease]) -> None:
+def test_each_pool_opens_to_proven_gpus(plain: LabDay, leases: dict[str, Lease]) -> None:
     for pool, lease in leases.items():
         assert lease.state is LeaseState.OPEN, (pool, lease)
         proven = entries(plain, pool, "verdict")
@@ -98,9 +101,10 @@ def test_the_exporter_shows_metrics_of_the_gpus_that_the_chart_announces(
             if all(one["ready"] for one in pod["status"].get("containerStatuses", [{"ready": False}]))
         }
 
-    plain.until("an exporter is ready", lambda _: bool(working()), timedelta(minutes=10))
-    assert working() == {"plain-ng-gpu"}
-    assert set(leases) == {"gpu", "rocket"}
+    announced = {"plain-ng-gpu", "plain-ng-arm"}
+    plain.until("the exporters are ready", lambda _: working() >= announced, timedelta(minutes=10))
+    assert working() == announced
+    assert set(leases) == {"gpu", "arm", "rocket"}
 
 
 def test_that_there_is_no_operator_is_no_finding(plain: LabDay, leases: dict[str, Lease]) -> None:
