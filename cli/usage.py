@@ -17,11 +17,14 @@ _CHOICE = re.compile(
 def message(error: TyperException) -> str:
     """What is wrong, and what would be right."""
     words = error.format_message() if hasattr(error, "format_message") else str(error)
-    option = getattr(error, "option_name", None)
-    if option is not None:
-        nearest = did_you_mean(option, getattr(error, "possibilities", None) or ())
-        return f"there is no option {option}, --help lists the options{nearest}"
     line = " ".join(words.split())
+    option = getattr(error, "option_name", None)
+    if option is not None and hasattr(error, "possibilities"):
+        nearest = did_you_mean(option, error.possibilities or ())
+        return f"there is no option {option}, --help lists the options{nearest}"
+    if option is not None:
+        # Its value is missing, or it takes none.
+        return f"{line.rstrip('.')}, --help lists the options"
     choice = _CHOICE.fullmatch(line)
     if choice is None:
         return line

@@ -76,3 +76,16 @@ def test_a_name_that_is_like_no_other_is_answered_with_all_there_are() -> None:
 
     assert said.returncode == 2
     assert said.stderr == "POOL: there is no pool 'x', the lab has training, inference\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("simulate --json", "Option '--json' requires an argument, --help lists the options\n"),
+        ("check --json=yes", "Option '--json' does not take a value, --help lists the options\n"),
+    ],
+)
+def test_an_option_with_too_few_or_too_many_values_is_not_called_unknown(words: str, said: str) -> None:
+    done = lamplighter(*words.split())
+
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
