@@ -18,7 +18,7 @@ from lamplighter.application.slack.context import SlackServices
 from lamplighter.application.slack.deadline import Deadline
 from lamplighter.domain.commands import orders
 from lamplighter.domain.people.person import Person
-from lamplighter.domain.slack.asked.request import Press
+from lamplighter.domain.slack.asked.request import Press, Request, SlashCommand
 from tests.world.people import lease_of
 
 if TYPE_CHECKING:
@@ -78,7 +78,11 @@ class Chat:
             self.asks.append(key)
         return lease_of("slack", f"slack-open-{key}")
 
-    def _heard(self, request: Press) -> str:
+    def types(self, user: str, text: str) -> None:
+        """Somebody types the slash command."""
+        self._heard(SlashCommand("T1", user, user.lower(), "C1", "/gpu", text, None))
+
+    def _heard(self, request: Request) -> str:
         world, key = self._world, next(self._keys)
         self.last = key
         made = world.now.replace(microsecond=0)
