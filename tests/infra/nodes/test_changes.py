@@ -149,11 +149,14 @@ def test_the_reference_says_what_a_change_of_a_group_s_key_does(
     assert happens(before, now, f"gpu-lab-{key}") == said(NodeGroup)[key]
 
 
-@pytest.mark.parametrize("key", [key for key in OF_THE_SYSTEM if not key.startswith("image")])
+@pytest.mark.parametrize("key", OF_THE_SYSTEM)
 def test_the_reference_says_what_a_change_of_the_system_nodes_does(
     synthesise: Callable[..., Assembly], cluster: Template, key: str
 ) -> None:
-    changed = synthesise(cluster={"system_nodes": {key: OF_THE_SYSTEM[key]}}).template("gpu-lab-cluster")
+    nodes = keys(OF_THE_SYSTEM, changed=True)[key]
+    changed = synthesise(cluster={"system_nodes": nodes}).template("gpu-lab-cluster")
+    if key.startswith("image"):
+        cluster = synthesise(cluster={"system_nodes": OWN}).template("gpu-lab-cluster")
 
     assert happens(cluster, changed, "gpu-lab-ng-1") == said(SystemNodes)[key]
 

@@ -12,12 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from tests.lengths import SEED, examples
 from tests.properties.laws.test_laws import STORIES
+from tests.world.capacity.fake_capacity import END_ALL, SIZE
 from tests.world.capacity.fake_pools import FakePools
 from tests.world.history import FUNCTIONS, History, Play, Step, history, play
 from tests.world.labs import FIRST_SWEEP, GROUPS, LAB, START
 from tests.world.outside import NotInTheWorld
+from tests.world.people import BOSS, ask
 from tests.world.world import World
 
 ALONE = {**LAB, "windows": []}
@@ -123,6 +126,38 @@ def test_after_the_first_of_two_leases_the_second_still_gets_a_node_in_the_place
 
         assert len(world.supply.staying("gpu")) == 1
         assert played.laws.broken == []
+
+
+def test_whoever_arms_takes_the_calls_of_the_off_switch() -> None:
+    """A grant, a sweep that finds the schedules deleted, an extension, and a close of the whole pool."""
+    played = Play(World(ALONE, START, 1, FakePools), 1)
+    with played.world as world:
+
+        def armed() -> list[str]:
+            entries = world.scheduler.entries.items()
+            return [each.asked["Target"]["Arn"] for name, each in sorted(entries) if "failsafe" in name]
+
+        world.run(FIRST_SWEEP)
+        assert armed() == []
+        played.step(Step("open", "gpu", number=2, minutes=60))
+        world.run(timedelta(minutes=10))
+        granted = armed()
+        for name in list(world.scheduler.entries):
+            world.scheduler.delete_schedule(GroupName="any", Name=name)
+        assert ask(world, BOSS, {"verb": "arm", "pool": "gpu", "token": "arm"})
+        world.run(timedelta(minutes=10))
+        swept = armed()
+        [lease] = Ledger("gpu-lab-ledger").leases("gpu")
+        later = {"verb": "extend", "pool": "gpu", "lease": lease.id, "for_seconds": 600, "token": "longer"}
+        assert ask(world, BOSS, later)
+        world.run(timedelta(minutes=2))
+        extended = armed()
+        assert ask(world, BOSS, {"verb": "close", "pool": "gpu", "token": "all"})
+        world.run(timedelta(minutes=20))
+
+        assert sorted(granted) == sorted([SIZE, SIZE, END_ALL, SIZE])
+        assert (swept, extended, armed()) == (granted, granted, [])
+        assert world.machines.of_pool("gpu") == []
 
 
 def test_with_every_function_deleted_the_off_switch_alone_brings_a_pool_to_zero() -> None:
