@@ -11,6 +11,8 @@ from local.aws.api.own_services import AwsError, Document
 
 #: The sizes if CreateNodegroup gets none.
 DEFAULT_SIZES = {"minSize": 1, "maxSize": 2, "desiredSize": 2}
+#: The date of the images at the start; of AL2023 for Kubernetes 1.35 it is amazon-eks-ami v20260714.
+FIRST_RELEASE = "20260714"
 SIZES = ("minSize", "maxSize", "desiredSize")
 
 
@@ -49,7 +51,7 @@ class Nodegroup:
     #: The image while a fault pretends that the group was made with another one.
     played_image: str | None = None
     #: The release date of its image.
-    released: str = "20260714"
+    released: str = FIRST_RELEASE
     #: The name of its Auto Scaling group, if EKS did not yet name groups after the node group.
     older_group: str = ""
     uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
@@ -63,6 +65,11 @@ class Nodegroup:
     def image(self) -> str:
         """The image type from which its machines start."""
         return self.played_image or self.ami_type
+
+    @property
+    def release(self) -> str:
+        """EKS's name for the release of its image; of a custom image it is the image's id."""
+        return self.image_id or f"{self.version}.4-{self.released}"
 
     def degrade(self, code: str, message: str, resources: list[str] | None = None) -> None:
         """Adds a health issue of the group itself, or of the named resources. It stays until a scale-out succeeds."""
@@ -81,7 +88,7 @@ class Nodegroup:
             "nodegroupArn": self.arn,
             "clusterName": self.cluster,
             "version": self.version,
-            "releaseVersion": self.image_id or f"{self.version}.4-{self.released}",
+            "releaseVersion": self.release,
             "createdAt": self.created,
             "modifiedAt": self.modified,
             "status": self.status,

@@ -18,6 +18,7 @@ from local.aws.ec2.ec2_faults import Faults
 from local.aws.eks.clusters import Clusters
 from local.aws.eks.health import SETTLE_SECONDS, Health
 from local.aws.eks.nodegroup import (
+    FIRST_RELEASE,
     SIZES,
     Nodegroup,
     changed_labels,
@@ -70,6 +71,8 @@ class Nodegroups:
         self._nodegroups: dict[tuple[str, str], Nodegroup] = {}
         #: By node group, its Auto Scaling group, for groups made before spring 2021: eks-<uuid>.
         self.older_groups: dict[str, str] = {}
+        #: The date of EKS's newest release of each image. Groups follow it when their version is updated.
+        self.newest_release = FIRST_RELEASE
         #: The simulated machines, if there are any.
         self.fleet: Fleet | None = None
         #: Called with a new node group.
@@ -124,6 +127,7 @@ class Nodegroups:
             update_config=request.get("updateConfig") or {"maxUnavailable": 1},
             created=now,
             modified=now,
+            released=self.newest_release,
             older_group=self.older_groups.get(name, ""),
         )
         nodegroup.arn += nodegroup.uuid
@@ -206,7 +210,9 @@ class Nodegroups:
                 # Nobody knows what is in a custom image: its owner has made it for the cluster as it is now.
                 nodegroup.image_id, nodegroup.version = image_id, cluster["version"]
             nodegroup.version = request.get("version") or nodegroup.version
-            params: dict[str, object] = {"Version": nodegroup.version}
+            # EKS takes the newest release unless the call names one.
+            nodegroup.released = str(request.get("releaseVersion") or self.newest_release).rpartition("-")[2]
+            params: dict[str, object] = {"Version": nodegroup.version, "ReleaseVersion": nodegroup.release}
             if template:
                 params["LaunchTemplateVersion"] = template.get("version", "")
             update = self._updates.start(Owner(nodegroup.cluster, nodegroup.name), "VersionUpdate", params)

@@ -10,7 +10,6 @@ from local.aws.eks.nodegroup import Nodegroup
 from local.aws.eks.start_data import merged
 from local.fleet.boot.images import CUSTOM, image_of
 
-RELEASE = "v20260714"
 DEFAULT_INSTANCE_TYPE = "t3.medium"
 
 
@@ -19,7 +18,7 @@ class DerivedTemplates:
 
     def __init__(self, service_context: ServiceContext) -> None:
         self._service_context = service_context
-        self._images: dict[tuple[str, str], str] = {}
+        self._images: dict[tuple[str, str, str], str] = {}
         self._lock = threading.Lock()
 
     def create(self, nodegroup: Nodegroup, cluster: Document) -> None:
@@ -67,7 +66,7 @@ class DerivedTemplates:
         data = dict(given)
         data.setdefault("InstanceType", (nodegroup.instance_types or [DEFAULT_INSTANCE_TYPE])[0])
         if nodegroup.ami_type != CUSTOM:
-            data["ImageId"] = self._image(nodegroup.ami_type, nodegroup.version)
+            data["ImageId"] = self._image(nodegroup.ami_type, nodegroup.version, nodegroup.released)
             start = start_of(nodegroup, data["ImageId"], data["InstanceType"], cluster)
             text = merged(image_of(nodegroup.ami_type).family, start, text_of(given))
             data["UserData"] = base64.b64encode(text.encode()).decode()
@@ -84,21 +83,21 @@ class DerivedTemplates:
                 spec["Tags"] = [*spec.get("Tags", []), *own]
         return {**data, "TagSpecifications": specifications}
 
-    def _image(self, ami_type: str, version: str) -> str:
+    def _image(self, ami_type: str, version: str, released: str) -> str:
         """An image, named as Amazon names them, such as amazon-eks-node-al2023-x86_64-nvidia-1.35-v20260714."""
         flavour = ami_type.lower().replace("x86_64", "x86@64").replace("_", "-").replace("@", "_")
         with self._lock:
-            known = self._images.get((ami_type, version))
+            known = self._images.get((ami_type, version, released))
             if known is None:
                 reply = self._service_context.call(
                     "ec2",
                     "register_image",
                     {
-                        "Name": f"amazon-eks-node-{flavour}-{version}-{RELEASE}",
+                        "Name": f"amazon-eks-node-{flavour}-{version}-v{released}",
                         "Architecture": "arm64" if "ARM_64" in ami_type else "x86_64",
                         "RootDeviceName": "/dev/xvda",
                         "VirtualizationType": "hvm",
                     },
                 )
-                known = self._images[ami_type, version] = str(reply["ImageId"])
+                known = self._images[ami_type, version, released] = str(reply["ImageId"])
         return known

@@ -137,6 +137,22 @@ def test_another_custom_image_is_of_the_version_of_the_cluster(aws):
     assert "cannot switch between specifying an image id" in found[1]
 
 
+def test_an_update_takes_the_newest_release_of_the_image_or_the_one_that_is_named(lab):
+    lab.ready(amiType="AL2023_x86_64_NVIDIA")
+    lab.moto_additions.nodegroups.newest_release = "20260801"
+    assert lab.nodegroup()["releaseVersion"] == "1.35.4-20260714"
+
+    for named, release in (({}, "20260801"), ({"releaseVersion": "1.35.4-20260714"}, "20260714")):
+        update = lab.aws.call("eks", "update_nodegroup_version", **GPU, **named)["update"]
+        lab.until(lambda update=update: lab.update(update["id"])["status"] == "Successful")
+
+        assert {"type": "ReleaseVersion", "value": f"1.35.4-{release}"} in update["params"]
+        assert lab.nodegroup()["releaseVersion"] == f"1.35.4-{release}"
+        newest = max(derived_versions(lab), key=lambda one: one["VersionNumber"])["LaunchTemplateData"]
+        [image] = lab.aws.call("ec2", "describe_images", ImageIds=[newest["ImageId"]])["Images"]
+        assert image["Name"].endswith(f"-1.35-v{release}")
+
+
 def derived_versions(lab):
     named = lab.group()["LaunchTemplate"]["LaunchTemplateId"]
     found = lab.aws.call("ec2", "describe_launch_template_versions", LaunchTemplateId=named)

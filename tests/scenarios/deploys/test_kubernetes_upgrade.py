@@ -122,6 +122,29 @@ def test_the_next_lease_is_proven_on_the_new_version(lab: LabDay, first: Lease) 
     lab.until_quiet()
 
 
+def test_a_new_image_costs_nothing_at_zero_and_the_next_lease_starts_from_it(lab: LabDay) -> None:
+    # given that EKS has released an image since the lab was deployed
+    assert nodegroup(lab, POOL)["releaseVersion"] == "1.35.4-20260714"
+    lab.cloud.aws.moto_additions.nodegroups.newest_release = "20260801"
+    begun = lab.now
+
+    # when somebody moves the pool to it, as the how-to says
+    lab.api("eks").update_nodegroup_version(clusterName=lab.pool.cluster, nodegroupName=POOL)
+    lab.until(
+        "EKS is done", lambda _: details(lab, POOL)[-1]["status"] == "Successful", timedelta(minutes=30)
+    )
+
+    # then the pool has it without a node, and the nodes of the next lease have it and are proven
+    assert nodegroup(lab, POOL)["releaseVersion"] == "1.35.4-20260801"
+    assert launches(lab, POOL, begun) == []
+    lease = lab.open(1, "1h")
+    lab.until_state(lease.id, LeaseState.OPEN)
+    proven(lab, lease)
+    assert image(lab).endswith("-1.35-v20260801")
+    lab.until_state(lease.id, LeaseState.CLOSED, within=timedelta(hours=3))
+    lab.until_quiet()
+
+
 def test_diagnose_names_the_pods_that_stopped_an_update_by_hand(lab: LabDay) -> None:
     # given a lease, and on its node a student's pod whose budget allows no eviction
     lease = lab.open(1, "2h")
@@ -307,6 +330,14 @@ def disk(lab: LabDay) -> int:
         LaunchTemplateId=template["id"], Versions=[template["version"]]
     )["LaunchTemplateVersions"]
     return int(version["LaunchTemplateData"]["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"])
+
+
+def image(lab: LabDay) -> str:
+    """The name of the image that the pool's one node started from."""
+    ec2 = lab.api("ec2")
+    [found] = ec2.describe_instances(InstanceIds=list(lab.live()))["Reservations"]
+    [instance] = found["Instances"]
+    return str(ec2.describe_images(ImageIds=[instance["ImageId"]])["Images"][0]["Name"])
 
 
 def launches(lab: LabDay, group: str, since: datetime) -> list[str]:
