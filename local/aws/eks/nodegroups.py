@@ -210,9 +210,12 @@ class Nodegroups:
                 # Nobody knows what is in a custom image: its owner has made it for the cluster as it is now.
                 nodegroup.image_id, nodegroup.version = image_id, cluster["version"]
             nodegroup.version = request.get("version") or nodegroup.version
-            # EKS takes the newest release unless the call names one.
-            nodegroup.released = str(request.get("releaseVersion") or self.newest_release).rpartition("-")[2]
-            params: dict[str, object] = {"Version": nodegroup.version, "ReleaseVersion": nodegroup.release}
+            params: dict[str, object] = {"Version": nodegroup.version}
+            if not nodegroup.image_id:
+                # EKS takes the newest release unless the call names one.
+                released = str(request.get("releaseVersion") or self.newest_release)
+                nodegroup.released = released.rpartition("-")[2]
+                params["ReleaseVersion"] = nodegroup.release
             if template:
                 params["LaunchTemplateVersion"] = template.get("version", "")
             update = self._updates.start(Owner(nodegroup.cluster, nodegroup.name), "VersionUpdate", params)

@@ -81,14 +81,14 @@ def test_a_pipeline_opens_runs_its_job_on_a_proven_node_and_closes(
     assert node in day.look().kubernetes_nodes
 
     # when another role, another source or another detail-type is tried, then AWS refuses it
-    stranger = Sender(day, "stranger")
+    stranger, nightly = Sender(day, "stranger"), Sender(day, "nightly")
     refused = [
         stranger.refused("ci.training", "close", pool="gpu"),
         stranger.refused("lamplighter.pipeline", "pool-closed", pool="gpu"),
         ci.refused("ci.nightly", "open", pool="gpu"),
         ci.refused("lamplighter.pipeline", "pool-open", pool="gpu"),
         ci.refused("ci.training", "pool-open", pool="gpu"),
-        Sender(day, "nightly").refused("ci.nightly", "close", pool="gpu"),
+        nightly.refused("ci.nightly", "close", pool="gpu"),
     ]
     assert refused == ["AccessDeniedException"] * len(refused)
 
@@ -104,6 +104,11 @@ def test_a_pipeline_opens_runs_its_job_on_a_proven_node_and_closes(
         answer = listener.until("lease-refused", in_reply_to=ci.put("ci.training", "open", **detail))
         assert answer["reason"]["code"] == code
     assert (day.ledger.pool("gpu").generation, day.ledger.leases("gpu")) == before
+
+    # when another program asks for a whole pool that is used, then it is told when it would get that
+    asked_at_night = nightly.put("ci.nightly", "open", nodes=2, for_seconds=1800)
+    answer = listener.until("lease-refused", in_reply_to=asked_at_night)
+    assert (answer["reason"]["code"], answer["earliest"]) == ("lease.pool-full", "2026-12-01T15:40:00Z")
 
     # when it asks for more time, then it gets it
     later = ci.put("ci.training", "extend", for_seconds=1800, token="run-1")
