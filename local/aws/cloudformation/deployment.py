@@ -5,7 +5,7 @@ failure undoes the changes. kinds.py says what one resource needs.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -177,7 +177,8 @@ class Deployment:
             return
         kind = self.kind_of(old.resource.type, old.properties)
         self.stack.resource(old.resource, "UPDATE_IN_PROGRESS")
-        physical = kind.changed(self._order(old.resource, old.properties, changed), now.physical)
+        order = replace(self._order(old.resource, old.properties, changed), taken_back=True)
+        physical = kind.changed(order, now.physical)
         self.stack.installed[name] = Installed(old.resource, old.properties, physical, old.needs)
         self.stack.resource(old.resource, "UPDATE_COMPLETE")
 

@@ -53,6 +53,8 @@ class Order:
     properties: Properties
     around: ServiceContext
     old: Properties = field(default_factory=dict)
+    taken_back: bool = False
+    """Whether a rollback asks for it."""
 
     def call(self, service: str, operation: str, **request: Any) -> dict[str, Any]:
         """One AWS call with boto3's parameters."""

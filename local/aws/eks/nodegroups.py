@@ -210,14 +210,15 @@ class Nodegroups:
                 # Nobody knows what is in a custom image: its owner has made it for the cluster as it is now.
                 nodegroup.image_id, nodegroup.version = image_id, cluster["version"]
             nodegroup.version = request.get("version") or nodegroup.version
-            params: dict[str, object] = {"Version": nodegroup.version}
             if not nodegroup.image_id:
                 # EKS takes the newest release unless the call names one.
                 released = str(request.get("releaseVersion") or self.newest_release)
                 nodegroup.released = released.rpartition("-")[2]
-                params["ReleaseVersion"] = nodegroup.release
+            params: dict[str, object] = {"Version": nodegroup.version, "ReleaseVersion": nodegroup.release}
             if template:
-                params["LaunchTemplateVersion"] = template.get("version", "")
+                # As in the second example of API_UpdateNodegroupVersion.
+                named = (nodegroup.launch_template or {}).get("name", "")
+                params = {"LaunchTemplateName": named, "LaunchTemplateVersion": template.get("version", "")}
             update = self._updates.start(Owner(nodegroup.cluster, nodegroup.name), "VersionUpdate", params)
             nodegroup.status = "UPDATING"
         self._renew_template(nodegroup)
@@ -289,8 +290,9 @@ class Nodegroups:
         )
 
     def _restore(self, nodegroup: Nodegroup, before: Nodegroup) -> None:
-        """After a failed update the group is of its former version."""
+        """After a failed update the group is of its former version and release."""
         nodegroup.version, nodegroup.image_id = before.version, before.image_id
+        nodegroup.released = before.released
         nodegroup.launch_template = before.launch_template
         self._renew_template(nodegroup)
 

@@ -67,6 +67,9 @@ def check_update(ami_type: str, request: Document, template: Document | None, cl
             if request.get(name):
                 # eksctl-io/eksctl 5999
                 raise _invalid(f"You cannot specify the field {told} when using custom AMIs.")
+        if template is None:
+            # kubernetes-sigs/cluster-api-provider-aws 4327
+            raise _invalid("Launch template details can't be null for Custom ami type node group")
     if template is not None:
         _check_template(template)
         if bool(template.get("ImageId")) is not (ami_type == CUSTOM):

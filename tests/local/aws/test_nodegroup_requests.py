@@ -110,6 +110,7 @@ def test_into_the_data_of_a_custom_image_eks_writes_nothing(lab):
     update = lambda **more: lab.aws.call("eks", "update_nodegroup_version", **GPU, **more)  # noqa: E731
     assert "kubernetesVersion when using custom AMIs" in refused(update, version="1.35")[1]
     assert "releaseVersion when using custom AMIs" in refused(update, releaseVersion="1.35.4-20260714")[1]
+    assert "Launch template details can't be null" in refused(update)[1]
 
 
 def test_another_custom_image_is_of_the_version_of_the_cluster(aws):
@@ -139,17 +140,21 @@ def test_another_custom_image_is_of_the_version_of_the_cluster(aws):
 
 def test_an_update_takes_the_newest_release_of_the_image_or_the_one_that_is_named(lab):
     lab.ready(amiType="AL2023_x86_64_NVIDIA")
-    lab.moto_additions.nodegroups.newest_release = "20260801"
+    releases = lab.moto_additions.nodegroups
     assert lab.nodegroup()["releaseVersion"] == "1.35.4-20260714"
 
-    for named, release in (({}, "20260801"), ({"releaseVersion": "1.35.4-20260714"}, "20260714")):
+    for newest, named, release in (
+        ("20260801", {"releaseVersion": "1.35.4-20260724"}, "20260724"),
+        ("20260801", {}, "20260801"),
+    ):
+        releases.newest_release = newest
         update = lab.aws.call("eks", "update_nodegroup_version", **GPU, **named)["update"]
         lab.until(lambda update=update: lab.update(update["id"])["status"] == "Successful")
 
         assert {"type": "ReleaseVersion", "value": f"1.35.4-{release}"} in update["params"]
         assert lab.nodegroup()["releaseVersion"] == f"1.35.4-{release}"
-        newest = max(derived_versions(lab), key=lambda one: one["VersionNumber"])["LaunchTemplateData"]
-        [image] = lab.aws.call("ec2", "describe_images", ImageIds=[newest["ImageId"]])["Images"]
+        derived = max(derived_versions(lab), key=lambda one: one["VersionNumber"])["LaunchTemplateData"]
+        [image] = lab.aws.call("ec2", "describe_images", ImageIds=[derived["ImageId"]])["Images"]
         assert image["Name"].endswith(f"-1.35-v{release}")
 
 

@@ -100,6 +100,7 @@ def test_every_old_node_is_replaced_and_the_size_stays(lab, machines, strategy, 
 def test_pods_that_stay_fail_the_update_by_name_and_nothing_is_half_done(lab, machines, strategy):
     old = with_strategy(lab, strategy).opened(2).members()
     machines.stuck = set(old)
+    lab.moto_additions.nodegroups.newest_release = "20260801"
     before = lab.nodegroup()
 
     failed = rolled(lab)

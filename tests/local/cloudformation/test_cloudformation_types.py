@@ -168,6 +168,26 @@ def group(aws) -> Group:
     return Group(Lab(aws))
 
 
+def test_a_rollback_takes_no_control_plane_back(stacks, aws):
+    """EKS user guide, rollback-cluster: only a call to EKS does."""
+    lab = Lab(aws, version="1.34")
+
+    def resources(version: str, type_: str) -> dict:
+        network = {"SubnetIds": lab.subnets[:2]}
+        properties = {"Name": "own", "RoleArn": lab.role, "ResourcesVpcConfig": network, "Version": version}
+        cluster = {"Type": "AWS::EKS::Cluster", "Properties": properties}
+        group = Group(lab).resources(ClusterName={"Ref": "Cluster"}, InstanceTypes=[type_])
+        del group["Group"]["Properties"]["LaunchTemplate"]
+        return {"Cluster": cluster, **(group if type_ else {})}
+
+    assert stacks.create(resources("1.34", ""))["StackStatus"] == "CREATE_COMPLETE"
+    stack = stacks.update(resources("1.35", "m5.larg"))
+
+    assert stack["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
+    assert "do not exist" in stacks.reasons()
+    assert stacks.aws.call("eks", "describe_cluster", name="own")["cluster"]["version"] == "1.35"
+
+
 def test_a_node_group_is_resized_in_place(stacks, group):
     stacks.create(group.resources())
     bigger = {"MinSize": 0, "MaxSize": 3, "DesiredSize": 0}

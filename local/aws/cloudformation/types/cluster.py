@@ -104,7 +104,8 @@ def _cluster(order: Order) -> Physical:
 
 def _cluster_changed(order: Order, physical: Physical) -> Physical:
     changed, name = order.changed(), physical.id
-    if "Version" in changed:
+    # EKS user guide, rollback-cluster: a rollback of the stack takes no control plane back.
+    if "Version" in changed and not order.taken_back:
         reply = order.call("eks", "update_cluster_version", name=name, version=order.get("Version"))
         updated(order, reply["update"], name=name)
     for member in ("ResourcesVpcConfig", "AccessConfig", "UpgradePolicy"):

@@ -228,6 +228,36 @@ def test_a_node_may_drain_for_two_minutes() -> None:
     assert causes(leaving(13, DRAINS)) == ["pods-not-evicted"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "held"),
+    [
+        ({}, True),
+        ({"owner": "DaemonSet/agent"}, True),
+        ({"tolerations": [{"operator": "Exists"}]}, False),
+        ({"tolerations": [{"key": "karpenter.sh/disrupted", "operator": "Exists"}]}, False),
+        ({"annotations": {"karpenter.sh/do-not-disrupt": "true"}}, False),
+    ],
+)
+def test_a_budget_is_named_for_each_pod_that_karpenter_evicts(changes: dict[str, Any], held: bool) -> None:
+    document = leaving(20, DRAINS)
+    kept = pod("agent-1", "lab", 1, owner=changes.get("owner", "ReplicaSet/agent"))
+    kept["metadata"]["annotations"] = changes.get("annotations", {})
+    kept["spec"]["tolerations"] += changes.get("tolerations", [])
+    document["kubernetes"]["pods"].append(kept)
+    document["kubernetes"]["poddisruptionbudgets"] = [
+        {
+            "metadata": {"name": "agents", "namespace": "lab"},
+            "spec": {"selector": {}},
+            "status": {"disruptionsAllowed": 0, "desiredHealthy": 1, "currentHealthy": 1},
+        }
+    ]
+
+    [(_, _, evidence)] = told(document)
+
+    said = "the PodDisruptionBudget lab/agents allows no eviction of lab/agent-1"
+    assert (said in evidence) is held
+
+
 def test_what_holds_a_node_is_named() -> None:
     document = leaving(20, DRAINS)
     del document["kubernetes"]["nodeclaims"][1]["spec"]["terminationGracePeriod"]

@@ -1,5 +1,7 @@
 """Updates that stop because pods stay: where EKS says so, and which pods are to blame."""
 
+from typing import Any
+
 import pytest
 
 from tests.snapshots import NODES, POOL, Document, causes, healthy, judge, pod
@@ -46,11 +48,12 @@ def budget(name: str, allowed: int = 0, namespace: str = "class", **spec: object
     return {"metadata": {"name": name, "namespace": namespace}, "spec": spec, "status": status}
 
 
-def kept(*budgets: Document, **changes: object) -> list[str]:
+def kept(*budgets: Document, owner: str = "ReplicaSet", **changes: object) -> list[str]:
     """What the finding says after EKS's words, with these budgets and one labelled pod on the node."""
     document = stopped_health(NODES[0])
     mine = pod("train-0", "class", 0)
     mine["metadata"]["labels"] = {"app": "train", "tier": "gpu"}
+    mine["metadata"]["ownerReferences"] = [{"kind": owner, "name": "train"}]
     mine["status"] |= changes
     document["kubernetes"]["pods"].append(mine)
     document["kubernetes"]["poddisruptionbudgets"] = list(budgets)
@@ -90,14 +93,29 @@ def test_no_budget_holds_a_pod_that_does_not_run(phase: str) -> None:
     assert kept(budget("tight", selector=TRAIN), phase=phase) == []
 
 
-def test_a_pod_that_is_not_ready_is_held_only_where_too_few_are_healthy() -> None:
-    not_ready = {"conditions": [{"type": "Ready", "status": "False"}]}
+@pytest.mark.parametrize(
+    "conditions", [[], [{"type": "Ready", "status": "False"}], [{"type": "Ready", "status": "Unknown"}]]
+)
+def test_a_pod_that_is_not_ready_is_held_only_where_too_few_are_healthy(conditions: list[Document]) -> None:
+    not_ready: dict[str, Any] = {"conditions": conditions}
     short = budget("tight", selector=TRAIN)
     short["status"]["currentHealthy"] = 0
     assert kept(short, **not_ready) == REFUSES
     assert kept(budget("tight", selector=TRAIN), **not_ready) == []
     short["spec"]["unhealthyPodEvictionPolicy"] = "AlwaysAllow"
     assert kept(short, **not_ready) == []
+
+
+def test_a_budget_that_its_controller_has_not_read_since_its_change_refuses_too() -> None:
+    changed = budget("tight", 1, selector=TRAIN)
+    changed["metadata"]["generation"] = 2
+    changed["status"]["observedGeneration"] = 1
+    assert kept(changed) == REFUSES
+
+
+@pytest.mark.parametrize("kind", ["DaemonSet", "Node"])
+def test_no_drain_evicts_the_pods_of_a_daemon_or_of_the_node_itself(kind: str) -> None:
+    assert kept(budget("tight", selector=TRAIN), owner=kind) == []
 
 
 def test_two_budgets_for_one_pod_are_named_whatever_they_allow() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from lamplighter.domain.diagnosis.document import Doc, at, doc, docs, instant, text
 from lamplighter.domain.diagnosis.findings import Gathered
-from lamplighter.domain.diagnosis.rules.evictions import SHOWN, refused
+from lamplighter.domain.diagnosis.rules.evictions import SHOWN, owned_by, refused
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.reasons.reason import Said, reason
 
@@ -23,7 +23,7 @@ def stopped(snapshot: Snapshot, gathered: Gathered) -> None:
         mine = [name for name in nodes if name in {node.name for node in snapshot.nodes}]
         for about in mine or [snapshot.name]:
             evidence = reason("finding.evidence.aws-says", words=f"{EVICTION}: {_message(failure)}")
-            why = [*refused(snapshot, mine), *_returning(snapshot, mine)]
+            why = [*refused(snapshot, mine, _drained), *_returning(snapshot, mine)]
             gathered.found("pods-not-evicted", about, evidence, *why)
 
 
@@ -59,7 +59,7 @@ def _returning(snapshot: Snapshot, nodes: list[str]) -> Iterator[Said]:
     names = sorted(
         f"{text(pod, 'metadata', 'namespace') or 'default'}/{text(pod, 'metadata', 'name')}"
         for pod in snapshot.listed("kubernetes", "pods")
-        if text(pod, "spec", "nodeName") in nodes and _tolerates_all(pod) and not _of_a_daemon(pod)
+        if text(pod, "spec", "nodeName") in nodes and _tolerates_all(pod) and _drained(pod)
     )
     if names:
         yield reason("finding.evidence.tolerates-all", pods=", ".join(names[:SHOWN]))
@@ -72,5 +72,6 @@ def _tolerates_all(pod: Doc) -> bool:
     )
 
 
-def _of_a_daemon(pod: Doc) -> bool:
-    return any(text(owner, "kind") == "DaemonSet" for owner in docs(pod, "metadata", "ownerReferences"))
+def _drained(pod: Doc) -> bool:
+    """A drain leaves the pods of DaemonSets, as `kubectl drain` does. EKS says nothing of them."""
+    return not owned_by(pod, "DaemonSet")

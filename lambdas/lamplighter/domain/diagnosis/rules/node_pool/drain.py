@@ -6,10 +6,11 @@ volumes (karpenter, pkg/controllers/node/termination). With one, it deletes the 
 
 from collections.abc import Iterator
 
-from lamplighter.domain.diagnosis.document import text
+from lamplighter.domain.diagnosis.document import Doc, docs, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.rules.evictions import SHOWN, refused
 from lamplighter.domain.diagnosis.rules.node_pool.claim import NodeClaim
+from lamplighter.domain.diagnosis.rules.pod import untolerated
 from lamplighter.domain.diagnosis.rules.quotes import quote, quote_of_condition
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import ProvisioningStage
@@ -17,6 +18,8 @@ from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant as instants
 
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+DISRUPTED: Doc = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
+"""Karpenter's taint of a node that leaves (karpenter, pkg/apis/v1/taints.go)."""
 
 
 def blocked(snapshot: Snapshot, gathered: Gathered) -> None:
@@ -46,7 +49,7 @@ def _evidence(snapshot: Snapshot, claim: NodeClaim) -> Iterator[Said]:
                 events = snapshot.events.get((kind, namespace, name), [])
                 failed = [event for event in events if event.reason == "FailedDraining"]
                 yield from (quote(name, str(event)) for event in failed[-1:])
-    yield from refused(snapshot, {claim.node} - {""})
+    yield from refused(snapshot, {claim.node} - {""}, _drained)
     held = sorted(_do_not_disrupt(snapshot, claim.node))
     if held:
         yield reason("finding.evidence.do-not-disrupt", pods=", ".join(held[:SHOWN]))
@@ -54,6 +57,12 @@ def _evidence(snapshot: Snapshot, claim: NodeClaim) -> Iterator[Said]:
         yield reason("finding.evidence.grace-ends", at=instants.written(claim.deadline))
     elif not claim.has_grace:
         yield reason("finding.evidence.no-grace", claim=claim.name)
+
+
+def _drained(pod: Doc) -> bool:
+    """Karpenter evicts every pod that does not tolerate its taint, and waits for one with do-not-disrupt."""
+    stays = text(pod, "metadata", "annotations", DO_NOT_DISRUPT)
+    return not stays and bool(untolerated(docs(pod, "spec", "tolerations"), [DISRUPTED]))
 
 
 def _do_not_disrupt(snapshot: Snapshot, node: str) -> Iterator[str]:
