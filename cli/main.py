@@ -169,7 +169,8 @@ def _speak_utf_8() -> None:
 
 
 def _end(message: str, code: int) -> None:
-    sys.stderr.write(f"{message}\n")
+    # Where only the help was due, typer has printed it.
+    sys.stderr.write(f"{message}\n" if message else "")
     raise SystemExit(code)
 
 

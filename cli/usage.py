@@ -21,7 +21,7 @@ def message(error: TyperException) -> str:
     option = getattr(error, "option_name", None)
     if option is not None and hasattr(error, "possibilities"):
         nearest = did_you_mean(option, error.possibilities or ())
-        return f"there is no option {option}, --help lists the options{nearest}"
+        return f"there is no option {' '.join(option.split())}, --help lists the options{nearest}"
     if option is not None:
         # Its value is missing, or it takes none.
         return f"{line.rstrip('.')}, --help lists the options"

@@ -27,7 +27,7 @@ from local.aws.eks.nodegroup import (
     sizes_at_creation,
 )
 from local.aws.eks.nodes import HOOKS, Fleet
-from local.aws.eks.requests import check_creation, check_update
+from local.aws.eks.requests import check_creation, check_release, check_update
 from local.aws.eks.rolling import Rolling
 from local.aws.eks.template import DerivedTemplates
 from local.aws.eks.updates import Owner, Update, Updates
@@ -197,6 +197,9 @@ class Nodegroups:
             data = self._templates.data_of(template) if template else None
             cluster = self._clusters.cluster(nodegroup.cluster).document
             check_update(nodegroup.ami_type, request, data, cluster["version"])
+            if request.get("releaseVersion"):
+                version = request.get("version") or nodegroup.version
+                check_release(request["releaseVersion"], version, self.newest_release)
             if template and not nodegroup.launch_template:
                 raise AwsError(
                     "InvalidRequestException",

@@ -4,6 +4,8 @@ The rules are from EKS's service model (botocore 1.44.5) and from the user guide
 update-managed-node-group). A text with an issue beside it was published; the other texts are ours [est].
 """
 
+import re
+
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 
 from local.aws.api.own_services import AwsError, Document
@@ -87,6 +89,14 @@ def check_update(ami_type: str, request: Document, template: Document | None, cl
                 f"Nodegroup version {version} must not be newer than the version of the cluster,"
                 f" {cluster_version}"
             )
+
+
+def check_release(named: str, version: str, newest: str) -> None:
+    """Whether there is such a release, as 1.35.4-20260714, of a version's images until a date."""
+    known = re.fullmatch(rf"{re.escape(version)}\.4-(\d{{8}})", named)
+    if known is None or known[1] > newest:
+        # eksctl-io/eksctl 7976
+        raise _invalid(f"Requested release version {named} is not valid for kubernetes version {version}.")
 
 
 def check_image(ami_type: str, version: str) -> None:

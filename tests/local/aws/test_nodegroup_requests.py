@@ -158,6 +158,14 @@ def test_an_update_takes_the_newest_release_of_the_image_or_the_one_that_is_name
         assert image["Name"].endswith(f"-1.35-v{release}")
 
 
+@pytest.mark.parametrize("release", ["1.34.4-20260714", "1.35.4-20260801", "20260714", "latest"])
+def test_a_release_that_eks_does_not_have_is_refused(lab, release):
+    lab.ready(amiType="AL2023_x86_64_NVIDIA")
+    update = lambda **more: lab.aws.call("eks", "update_nodegroup_version", **GPU, **more)  # noqa: E731
+    wrong = f"Requested release version {release} is not valid for kubernetes version 1.35."
+    assert refused(update, releaseVersion=release) == (INVALID, wrong)
+
+
 def derived_versions(lab):
     named = lab.group()["LaunchTemplate"]["LaunchTemplateId"]
     found = lab.aws.call("ec2", "describe_launch_template_versions", LaunchTemplateId=named)

@@ -78,6 +78,20 @@ def test_a_name_that_is_like_no_other_is_answered_with_all_there_are() -> None:
     assert said.stderr == "POOL: there is no pool 'x', the lab has training, inference\n"
 
 
+@pytest.mark.parametrize("words", ["", "events", "experiment"])
+def test_without_a_verb_the_help_is_all_that_is_said(words: str) -> None:
+    done = lamplighter(*words.split())
+
+    assert (done.returncode, done.stderr) == (2, "")
+    assert "Usage:" in done.stdout
+
+
+def test_an_odd_option_is_told_in_one_line() -> None:
+    done = lamplighter("check", "--x\ny")
+
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -58,8 +58,8 @@ class ClusterReads:
         self._keep("runtimeclasses", lambda: self._list(RUNTIME_CLASSES))
         self._keep("nodeclaims", lambda: self._list(NODE_CLAIMS))
         pods = {(_space(pod), _name(pod)) for pod in self.objects["pods"]} if "pods" in self.objects else None
-        spaces = {space for space, _ in pods} if pods is not None else set()
-        self._keep("poddisruptionbudgets", lambda: self._list(BUDGETS, lambda item: _space(item) in spaces))
+        spaces = {space for space, _ in pods} if pods is not None else None
+        self._keep("poddisruptionbudgets", lambda: self._list(BUDGETS, lambda item: _is_in(item, spaces)))
         self._keep("events", lambda: self._list("/api/v1/events", lambda item: _tells(item, mine, pods)))
         if "clusterpolicies" in self.objects:
             self._keep("configmaps", self._settings)
@@ -186,6 +186,11 @@ def _tells(event: Json, nodes: set[str] | None, pods: set[tuple[str, str]] | Non
     if kind in {"DaemonSet", "Deployment", "ReplicaSet"}:
         return is_operand(name) or is_operator(name)
     return kind in {"NodeClaim", "NodePool"}
+
+
+def _is_in(item: Json, spaces: set[str] | None) -> bool:
+    """Whether an object is in the namespace of a kept pod. All are kept if the pods were not read."""
+    return spaces is None or _space(item) in spaces
 
 
 def _is_software(item: Json) -> bool:

@@ -66,6 +66,9 @@ def _cleaned_mapping(document: Mapping[str, Any]) -> Json:
     if document.get("kind") == "ConfigMap" or _is_config_map(document):
         settings = {part: _settings(document[part]) for part in _OF_CONFIG_MAP if part in document}
         document = {**document, **settings}
+    if isinstance(document.get("values"), list) and _names_a_secret(str(document.get("key") or "")):
+        # A term of a selector: the label of that name is removed as well.
+        document = {**document, "values": [TAKEN_OUT for _ in document["values"]]}
     kept = {name: _value(str(name), value) for name, value in document.items() if name not in _WHOLE}
     annotations = document.get("annotations")
     if isinstance(annotations, Mapping):

@@ -1,9 +1,12 @@
 """Updates that stop because pods stay: where EKS says so, and which pods are to blame."""
 
+import json
 from typing import Any
 
 import pytest
 
+from lamplighter.domain.diagnosis import Snapshot, diagnose
+from lamplighter.domain.diagnosis.redaction import redacted
 from tests.snapshots import NODES, POOL, Document, causes, healthy, judge, pod
 
 MESSAGE = f"Reached max retries while trying to evict pods from nodes in node group {POOL}"
@@ -119,9 +122,72 @@ def test_no_drain_evicts_the_pods_of_a_daemon_or_of_the_node_itself(kind: str) -
 
 
 def test_two_budgets_for_one_pod_are_named_whatever_they_allow() -> None:
-    assert kept(budget("b", 1, selector=TRAIN), budget("a", 1, selector={})) == [
-        "class/train-0 has more than one PodDisruptionBudget, so Kubernetes refuses to evict it: a, b"
+    [said] = kept(budget("b", 1, selector=TRAIN), budget("a", 1, selector={}))
+    assert said == (
+        "more than one PodDisruptionBudget (class/a, class/b) selects the same pod, so Kubernetes refuses to evict"
+        " class/train-0"
+    )
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        *("x", 5, [1], {"matchLabels": ["app"]}, {"matchLabels": "app"}, {"matchLabels": {"app": None}}),
+        *({"matchExpressions": {}, "matchLabels": {"app": 1}}, {"matchExpressions": [5, None]}),
+        {"matchExpressions": [{"key": "team", "operator": "NotIn"}]},
+        {"matchExpressions": [{"key": "app", "operator": "Exists", "values": ["train"]}]},
+        {"matchExpressions": [{"key": "app", "operator": "Like", "values": ["train"]}]},
+        {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": [{}]}]},
+    ],
+)
+def test_a_selector_that_is_not_valid_selects_no_pod(selector: object) -> None:
+    assert kept(budget("tight", selector=selector)) == []
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        {"matchLabels": {"auth-token": "other"}},
+        {"matchExpressions": [{"key": "auth-token", "operator": "NotIn", "values": ["mine"]}]},
+        {"matchExpressions": [{"key": "auth-token", "operator": "In", "values": ["mine"]}]},
+    ],
+)
+def test_what_redaction_took_out_makes_no_claim(selector: object) -> None:
+    document = stopped_health(NODES[0])
+    mine = pod("train-0", "class", 0)
+    mine["metadata"]["labels"] = {"auth-token": "mine"}
+    document["kubernetes"]["pods"].append(mine)
+    document["kubernetes"]["poddisruptionbudgets"] = [budget("tight", selector=selector)]
+
+    saved = redacted(document)
+
+    assert "mine" not in json.dumps(saved["kubernetes"]["poddisruptionbudgets"])
+    [found] = diagnose(Snapshot.read(saved)).findings
+    assert len(found.evidence) == 1
+
+
+def test_many_budgets_leave_room_for_the_rest_of_what_is_known() -> None:
+    """Ten lines of evidence are shown."""
+    document = stopped_health(NODES[0])
+    for number in range(40):
+        held = pod(f"train-{number}", "class", 0)
+        held["metadata"]["labels"] = {"app": f"a{number}"}
+        held["spec"]["tolerations"] = [{"operator": "Exists"}]
+        document["kubernetes"]["pods"].append(held)
+    document["kubernetes"]["poddisruptionbudgets"] = [
+        budget(f"b{number:02}-{twin}", selector={"matchLabels": {"app": f"a{number}"}})
+        for number in range(40)
+        for twin in range(2 if number < 10 else 1)
     ]
+    document["aws"]["subnets"] = [{"SubnetId": "subnet-1", "AvailableIpAddressCount": 0}]
+
+    [found] = json.loads(json.dumps(diagnose(Snapshot.read(document)).to_json()))["findings"]
+
+    words = " ".join(found["evidence"])
+    assert "tolerate every taint" in words
+    assert "more than one PodDisruptionBudget (class/b00-0, class/b00-1" in words
+    assert "subnet-1 has 0 available addresses" in words
+    assert sum("allows no eviction" in line for line in found["evidence"]) == 5
 
 
 def test_a_full_subnet_of_the_group_is_named() -> None:

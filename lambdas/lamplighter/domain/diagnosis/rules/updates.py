@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from lamplighter.domain.diagnosis.document import Doc, at, doc, docs, instant, text
 from lamplighter.domain.diagnosis.findings import Gathered
-from lamplighter.domain.diagnosis.rules.evictions import SHOWN, owned_by, refused
+from lamplighter.domain.diagnosis.rules.budgets import namespace_of
+from lamplighter.domain.diagnosis.rules.evictions import first, owned_by, refused
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.reasons.reason import Said, reason
 
@@ -21,10 +22,10 @@ def stopped(snapshot: Snapshot, gathered: Gathered) -> None:
         named = at(failure, "resourceIds")
         nodes = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
         mine = [name for name in nodes if name in {node.name for node in snapshot.nodes}]
+        said = reason("finding.evidence.aws-says", words=f"{EVICTION}: {_message(failure)}")
+        why = [said, *_returning(snapshot, mine), *refused(snapshot, mine, _drained)]
         for about in mine or [snapshot.name]:
-            evidence = reason("finding.evidence.aws-says", words=f"{EVICTION}: {_message(failure)}")
-            why = [*refused(snapshot, mine, _drained), *_returning(snapshot, mine)]
-            gathered.found("pods-not-evicted", about, evidence, *why)
+            gathered.found("pods-not-evicted", about, *why)
 
 
 def _failures(snapshot: Snapshot) -> Iterator[Doc]:
@@ -56,13 +57,14 @@ def _message(failure: Doc) -> str:
 
 def _returning(snapshot: Snapshot, nodes: list[str]) -> Iterator[Said]:
     """Pods that tolerate every taint: once evicted, they are placed on the same node again."""
-    names = sorted(
-        f"{text(pod, 'metadata', 'namespace') or 'default'}/{text(pod, 'metadata', 'name')}"
+    there = frozenset(nodes)
+    names = [
+        f"{namespace_of(pod)}/{text(pod, 'metadata', 'name')}"
         for pod in snapshot.listed("kubernetes", "pods")
-        if text(pod, "spec", "nodeName") in nodes and _tolerates_all(pod) and _drained(pod)
-    )
+        if text(pod, "spec", "nodeName") in there and _tolerates_all(pod) and _drained(pod)
+    ]
     if names:
-        yield reason("finding.evidence.tolerates-all", pods=", ".join(names[:SHOWN]))
+        yield reason("finding.evidence.tolerates-all", pods=first(names))
 
 
 def _tolerates_all(pod: Doc) -> bool:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from lamplighter.domain.diagnosis.document import Doc, docs, text
 from lamplighter.domain.diagnosis.findings import Gathered
-from lamplighter.domain.diagnosis.rules.evictions import SHOWN, refused
+from lamplighter.domain.diagnosis.rules.budgets import namespace_of
+from lamplighter.domain.diagnosis.rules.evictions import first, refused
 from lamplighter.domain.diagnosis.rules.node_pool.claim import NodeClaim
 from lamplighter.domain.diagnosis.rules.pod import untolerated
 from lamplighter.domain.diagnosis.rules.quotes import quote, quote_of_condition
@@ -49,14 +50,14 @@ def _evidence(snapshot: Snapshot, claim: NodeClaim) -> Iterator[Said]:
                 events = snapshot.events.get((kind, namespace, name), [])
                 failed = [event for event in events if event.reason == "FailedDraining"]
                 yield from (quote(name, str(event)) for event in failed[-1:])
-    yield from refused(snapshot, {claim.node} - {""}, _drained)
-    held = sorted(_do_not_disrupt(snapshot, claim.node))
+    held = list(_do_not_disrupt(snapshot, claim.node))
     if held:
-        yield reason("finding.evidence.do-not-disrupt", pods=", ".join(held[:SHOWN]))
+        yield reason("finding.evidence.do-not-disrupt", pods=first(held))
     if claim.deadline:
         yield reason("finding.evidence.grace-ends", at=instants.written(claim.deadline))
     elif not claim.has_grace:
         yield reason("finding.evidence.no-grace", claim=claim.name)
+    yield from refused(snapshot, {claim.node} - {""}, _drained)
 
 
 def _drained(pod: Doc) -> bool:
@@ -69,5 +70,4 @@ def _do_not_disrupt(snapshot: Snapshot, node: str) -> Iterator[str]:
     for pod in snapshot.listed("kubernetes", "pods"):
         here = bool(node) and text(pod, "spec", "nodeName") == node
         if here and text(pod, "metadata", "annotations", DO_NOT_DISRUPT):
-            namespace = text(pod, "metadata", "namespace") or "default"
-            yield f"{namespace}/{text(pod, 'metadata', 'name')}"
+            yield f"{namespace_of(pod)}/{text(pod, 'metadata', 'name')}"
