@@ -63,8 +63,16 @@ def test_a_workflow_is_started_with_the_targets_role(aws):
     )["stateMachineArn"]
     rule(aws, {"Arn": machine, "RoleArn": role, "Input": '{"a": 1}'})
     put(aws, pool="gpu")
-    aws.clock.wait_until(None, lambda: bool(aws.embedded.moto_additions.transitions()))
-    (execution,) = aws.call("stepfunctions", "list_executions", stateMachineArn=machine)["executions"]
+
+    def ended():
+        found = aws.call(
+            "stepfunctions", "list_executions", stateMachineArn=machine, statusFilter="SUCCEEDED"
+        )
+        return found["executions"]
+
+    # One that runs is not described at once.
+    aws.clock.wait_until(None, lambda: bool(ended()))
+    (execution,) = ended()
     described = aws.call("stepfunctions", "describe_execution", executionArn=execution["executionArn"])
     assert json.loads(described["input"]) == {"a": 1}
 
