@@ -63,6 +63,29 @@ NODE_POOL_STORIES = {
         variant="spring",
         kinds=("karpenter", "auto-mode"),
     ),
+    # The judge wanted the node-seconds of a node that no sweep saw and that EC2 had forgotten.
+    "the guard is dead from before a lease until EC2 has forgotten its node": History(
+        (
+            Step("wait", "gpu", number=0, minutes=90),
+            Step("shut-out", "gpu", number=1, minutes=1),
+            Step("wait", "gpu", number=2, minutes=15),
+            Step("dead", "gpu", number=3, minutes=90, name="guard"),
+        ),
+        seed=8265,
+        variant="autumn",
+        kinds=("karpenter", "auto-mode"),
+    ),
+    # The judge took a planned lease that was taken back for the end of the lease that had failed long before.
+    "a lease fails while the API is silent, and planned ones are taken back before the bar is moved": History(
+        (
+            Step("garbled", "gpu", number=0, minutes=15),
+            Step("ci-forges", "gpu", number=2, minutes=3),
+            Step("silent", "gpu", number=1, minutes=15),
+        ),
+        seed=5843,
+        variant="spring",
+        kinds=("karpenter", "karpenter"),
+    ),
     "the failsafe's lock is left on at the next opening": History(
         (
             Step("locked", "gpu", number=1, minutes=7),

@@ -21,6 +21,7 @@ from tests.world.programs import LONGEST as LONGEST_BY_EVENT
 from tests.world.programs import MOST as MOST_BY_EVENT
 from tests.world.world import World
 
+ENDED = frozenset({"closing", "closed"})
 ORDERED_WITHIN = timedelta(minutes=7)
 HOUR, HAND_OVER = timedelta(hours=1), timedelta(minutes=1)
 CURFEW = timedelta(minutes=10)
@@ -252,7 +253,8 @@ class LawsAtOnce(LawsOfMoney):
         now = self.world.now
         if self.truth.justified(pool, now) or self.truth.justified(pool, now - ONE_CALL):
             return
-        ended = [version.at for version in self.truth.known(pool).values() if not version.granted]
+        # A planned lease that is taken back has ended nothing.
+        ended = [version.at for version in self.truth.known(pool).values() if version.state in ENDED]
         # The bar of a lease that ends early moves with its close. If that failed, the next sweep moves it.
         since = max(ended, default=self.begun)
         late = self.late(pool, since, now)

@@ -127,7 +127,8 @@ class LawsOfMoney:
             rounding = 2 * len(self.truth.machines.get(pool, {})) + noticed
             # EC2 forgets an ended machine within an hour. If nothing can be read in that time, the machine is not
             # counted. Only its group remembers it, so a machine without a group is lost.
-            forgotten = self.truth.stray_seconds(pool) if self.long_trouble() else 0
+            forgotten = self.truth.stray_seconds(pool) if self.long_trouble() else Fraction(0)
+            forgotten += self._never_seen(pool)
             least += 0 if self.ill.get(pool) else (billed - forgotten - rounding) * min(prices)
             most += (existed + rounding + self._assumed(pool)) * max(prices)
         return least, most
@@ -145,6 +146,18 @@ class LawsOfMoney:
             if life.ended is not None:
                 assumed += max(self._next_sweep(life.ended) - EC2_REMEMBERS - life.ended, timedelta())
         return Fraction(assumed.total_seconds())
+
+    def _never_seen(self, pool: str) -> Fraction:
+        """The node-seconds of a NodePool's machines that EC2 forgot before any sweep came by: nobody knows of them."""
+        if pool not in self.world.lab.node_pools:
+            return Fraction(0)
+        lives = self.truth.machines.get(pool, {}).values()
+        lost = [
+            life.ended - life.launched
+            for life in lives
+            if life.ended is not None and self._next_sweep(life.launched) > life.ended + EC2_REMEMBERS
+        ]
+        return Fraction(sum(lost, timedelta()).total_seconds())
 
     def _next_sweep(self, after: datetime) -> datetime:
         """Until when the next sweep has counted, at the latest."""
@@ -185,7 +198,7 @@ class LawsOfMoney:
                 if version is None:
                     continue
                 ran, unsure = each["node_seconds"], UNSURE * max(1, each["nodes"])
-                low = least.get(name, Fraction(0)) - unsure
+                low = least.get(name, Fraction(0)) - unsure - self._never_seen(pool)
                 high = most.get(name, Fraction(0)) + self.truth.past_end(pool, name) + noticed + unsure
                 high += self._assumed(pool)
                 if not low <= ran <= high:
