@@ -32,25 +32,22 @@ MODULES = {"boto3": SDK, "lab": LAB, "kubernetes": KUBERNETES}
 #: The best of so many: what it takes when nothing else wants the machine.
 TIMES = 7
 #: No site-packages hooks, the asset's folder first, the packages behind it: as the runtime has it.
-PROGRAM = """
+LOADS = """
 import importlib, sys, time
 code, packages, measured, *before = sys.argv[1:]
 sys.path.insert(0, code)
 sys.path.append(packages)
 for name in before:
     importlib.import_module(name)
+"""
+TIMED = """
 begun = time.process_time()
 importlib.import_module(measured)
 print((time.process_time() - begun) * 1000)
 """
 #: A second is as long as the machine is busy; a count is the same everywhere.
 COUNTED = """
-import importlib, json, sys
-code, packages, measured, *before = sys.argv[1:]
-sys.path.insert(0, code)
-sys.path.append(packages)
-for name in before:
-    importlib.import_module(name)
+import json
 there, calls = len(sys.modules), 0
 def count(frame, event, argument):
     global calls
@@ -94,17 +91,18 @@ class Imports:
 
     def milliseconds(self, figure: str) -> float:
         """Of processor time for what a figure is about, once."""
-        return float(self._run(PROGRAM, MODULES.get(figure, f"handlers.{figure}"), *BEFORE[figure]))
+        return float(self._loads(figure, TIMED))
 
     def work(self, figure: str) -> Work:
         """What a figure is about does, counted."""
-        return Work(
-            *json.loads(self._run(COUNTED, MODULES.get(figure, f"handlers.{figure}"), *BEFORE[figure]))
-        )
+        return Work(*json.loads(self._loads(figure, COUNTED)))
 
     def first_event(self) -> float:
         """Milliseconds of processor time from a fresh interpreter to a client, once."""
         return float(self._run(FIRST_EVENT))
+
+    def _loads(self, figure: str, measured: str) -> str:
+        return self._run(LOADS + measured, MODULES.get(figure, f"handlers.{figure}"), *BEFORE[figure])
 
     def _run(self, program: str, *arguments: str) -> str:
         done = subprocess.run(

@@ -140,14 +140,10 @@ def test_another_custom_image_is_of_the_version_of_the_cluster(aws):
 
 def test_an_update_takes_the_newest_release_of_the_image_or_the_one_that_is_named(lab):
     lab.ready(amiType="AL2023_x86_64_NVIDIA")
-    releases = lab.moto_additions.nodegroups
+    lab.moto_additions.nodegroups.newest_release = "20260801"
     assert lab.nodegroup()["releaseVersion"] == "1.35.4-20260714"
 
-    for newest, named, release in (
-        ("20260801", {"releaseVersion": "1.35.4-20260724"}, "20260724"),
-        ("20260801", {}, "20260801"),
-    ):
-        releases.newest_release = newest
+    for named, release in (({"releaseVersion": "1.35.4-20260724"}, "20260724"), ({}, "20260801")):
         update = lab.aws.call("eks", "update_nodegroup_version", **GPU, **named)["update"]
         lab.until(lambda update=update: lab.update(update["id"])["status"] == "Successful")
 
