@@ -286,6 +286,7 @@ class Cloud:
         authority = base64.b64encode(plane.ca_pem.encode()).decode()
         faults = self.aws.moto_additions.switches
         self._fleet = Fleet(plane.admin(), self.clock, self._work / "fleet", seed=self._seed, faults=faults)
+        plane.written = self._fleet.written.note
         gateway = Gateway(
             plane.endpoint,
             plane.ca_file,
@@ -307,9 +308,7 @@ class Cloud:
         additions.auto_mode(
             AutoMode(self._fleet, self.aws.around, additions.clusters, additions.self_managed)
         )
-        add_ons = plane.admin()
-        add_ons.written = self._fleet.written.note
-        self.aws.moto_additions.addons.listeners.append(AddOnPods(add_ons).changed)
+        self.aws.moto_additions.addons.listeners.append(AddOnPods(plane.admin()).changed)
         plane.admin_kubeconfig(self._work / "kubeconfig", gateway.endpoint)
 
     def _run_karpenter(self, fleet: Fleet) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from lamplighter.errors import OutsideFailed
-from local.kubernetes.api import KubernetesApi
+from local.kubernetes.api import KubernetesApi, Object
 from local.kubernetes.binaries import find_programs
 from local.kubernetes.certificates import Authority, signing_key
 from local.kubernetes.components import commands, free_ports
@@ -54,6 +54,8 @@ class ControlPlane:
         self._ended: list[str] = []
         self._port = 0
         self._stopped = False
+        #: Called after every successful write of an `admin`, with its path and the answer.
+        self.written: Callable[[str, Object], None] = lambda *_: None
 
     def __enter__(self) -> Self:
         self.start()
@@ -83,7 +85,9 @@ class ControlPlane:
 
     def admin(self) -> KubernetesApi:
         """A client with all rights, for the simulator and for tests."""
-        return KubernetesApi(self.endpoint, self.ca_file, token=self._admin)
+        client = KubernetesApi(self.endpoint, self.ca_file, token=self._admin)
+        client.written = self._note
+        return client
 
     def admin_kubeconfig(self, path: Path, endpoint: str | None = None) -> Path:
         """Writes a kubeconfig with all rights, which needs no other program, and returns `path`.
@@ -127,6 +131,9 @@ class ControlPlane:
         self._stopped = True
         self._kill()
         self._webhook.stop()
+
+    def _note(self, path: str, answer: Object) -> None:
+        self.written(path, answer)
 
     def _start_once(self, programs: Path) -> None:
         if self._stopped:

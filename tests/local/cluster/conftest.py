@@ -119,6 +119,8 @@ def clock(tmp_path_factory):
 @pytest.fixture(scope="session")
 def fleet(control_plane, clock, tmp_path_factory):
     fleet = Fleet(control_plane.admin(), clock, tmp_path_factory.mktemp("fleet"), seed=7)
+    # Time stands until the fleet has seen what the tests write too.
+    control_plane.written = fleet.written.note
     fleet.start()
     yield fleet
     never_came = fleet.never_came
