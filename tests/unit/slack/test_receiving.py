@@ -2,6 +2,7 @@
 
 import base64
 import threading
+import time
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -159,7 +160,9 @@ def test_a_lab_that_hangs_is_not_waited_for(at_the_door: Knocks) -> None:
         let_go.wait(60)
         return {}
 
+    begun = time.monotonic()
     reply = RequestHandler(Keys(), hangs).answer_event(signed(typed("open", "U0INSTRUCT")), seconds=0.2)
+    assert time.monotonic() - begun < 2
     assert reply["statusCode"] == 200
     assert "started nothing more" in str(reply["body"])
     let_go.set()
@@ -204,7 +207,9 @@ def test_a_decision_that_takes_longer_is_left_to_the_board(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     slow = knocks(monkeypatch, tmp_path, silent)
+    begun = time.monotonic()
     said = slow.type("open 1 for 90m")
+    assert time.monotonic() - begun < 2.5
     assert "The answer comes here" in said["text"]
     [command] = slow.workflows.commands
     owed = slow.lab.ledger.owed(command.id)
