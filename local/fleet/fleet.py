@@ -33,7 +33,8 @@ _HEARTBEAT_SECONDS = 10.0
 class Fleet:
     """`work` is a folder of its own for the kubelets' certificate.
 
-    `seed` decides all jitter. `faults` may change at any time.
+    `seed` decides all jitter. `faults` may change at any time. Whoever makes it lets `written` note the writes to the
+    control plane.
     """
 
     def __init__(
@@ -55,7 +56,6 @@ class Fleet:
         self._server = KubeletServer(logs, work / "kubelet.crt", work / "kubelet.key")
         self._world = World(api, self._coroutines, Timings(seed), self._server.port, logs, self.faults)
         self.written = Written(self._watched(), clock.stir)
-        api.written = self.written.note
         self._convergence = Convergence(self._world, self.written)
         self._operator = Operator(self._world)
         self._kubelets: dict[str, Kubelet] = {}

@@ -1,7 +1,7 @@
 """Changes of the cluster that a watch has not shown yet.
 
-Every writer (the fleet, functions through the gateway) records the API server's answer. Objects (local/fleet/world.py)
-know the versions that a watch has reached.
+Every writer records the API server's answer: each `admin` of the control plane, the fleet's among them, and everybody
+who comes through the gateway. Objects (local/fleet/world.py) know the versions that a watch has reached.
 """
 
 import threading
