@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from lamplighter.adapters.aws import workflows
 from lamplighter.adapters.aws.capacity.claims import Claims
@@ -35,7 +34,7 @@ from lamplighter.domain.schedules.schedule import WorkflowArns
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from lamplighter.values import instant
-from tests import ledger_table
+from tests import ledger_table, moto_state
 from tests.stopped_clock import stop_at
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -253,7 +252,7 @@ class Busy(NodeGroups):
         raise TryLater(f"EKS is busy with {name}, not at {maximum} around {desired} ({token})")
 
 
-_make_client = boto3.client
+_session = cache(boto3.Session)
 _clients: dict[tuple[str, str], Any] = {}
 
 
@@ -262,7 +261,7 @@ def _client(service: str, **settings: Any) -> Any:
     written = {name: vars(value) if name == "config" else value for name, value in settings.items()}
     key = service, repr(written)
     if key not in _clients:
-        _clients[key] = _make_client(service, **settings)  # type: ignore[call-overload]
+        _clients[key] = _session().client(service, **settings)  # type: ignore[call-overload]
     return _clients[key]
 
 
@@ -287,17 +286,26 @@ def lab_on_moto(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[LabOn
     # Nothing here comes by waiting for it.
     monkeypatch.setattr(workflows, "sleep", lambda _seconds: None)
     _forget_the_table()
-    with mock_aws():
-        group = _capacity()
-        ledger_table.create(boto3.client("dynamodb"), LEDGER)
-        boto3.client("scheduler").create_schedule_group(Name=LAB)
-        wait = {"StartAt": "Wait", "States": {"Wait": {"Type": "Pass", "End": True}}}
-        close_lab = boto3.client("stepfunctions").create_state_machine(
-            name="lab-close", definition=json.dumps(wait), roleArn=ROLE
-        )
-        made = LabOnMoto(folder / "clock", Cluster(), group, close_lab["stateMachineArn"])
+    with moto_state.mocked(_DEPLOYED.get("state")):
+        if not _DEPLOYED:
+            _DEPLOYED.update(group=_capacity(), close_lab=_workflow())
+            ledger_table.create(boto3.client("dynamodb"), LEDGER)
+            boto3.client("scheduler").create_schedule_group(Name=LAB)
+            _DEPLOYED["state"] = moto_state.copied()
+        made = LabOnMoto(folder / "clock", Cluster(), _DEPLOYED["group"], _DEPLOYED["close_lab"])
         made.at(0)
         yield made
+
+
+#: The lab as it is deployed, created by the first test of a process: its names, and the state of moto.
+_DEPLOYED: dict[str, Any] = {}
+
+
+def _workflow() -> str:
+    wait = {"StartAt": "Wait", "States": {"Wait": {"Type": "Pass", "End": True}}}
+    sfn = boto3.client("stepfunctions")
+    made = sfn.create_state_machine(name="lab-close", definition=json.dumps(wait), roleArn=ROLE)
+    return made["stateMachineArn"]
 
 
 def _capacity() -> str:

@@ -12,6 +12,7 @@ from cli import main
 from docs.generate import ROOT, of_the_programs
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GENERATED = of_the_programs()
 COMMAND = re.compile(r"(?:^|[\s|(])(?:\.venv/bin/)?lamplighter (.+)")
 TEST = re.compile(r"(tests/[a-z_/]+\.py)::(\w+)")
 TARGETS = re.compile(r"^\.?([a-z-]+):", re.MULTILINE)
@@ -57,9 +58,9 @@ def program() -> TyperGroup:
     return found
 
 
-@pytest.mark.parametrize("path", list(of_the_programs()), ids=str)
+@pytest.mark.parametrize("path", GENERATED, ids=str)
 def test_a_generated_page_is_up_to_date(path: Path) -> None:
-    assert (ROOT / path).read_text("utf-8") == of_the_programs()[path], "run make docs"
+    assert (ROOT / path).read_text("utf-8") == GENERATED[path], "run make docs"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
