@@ -4,8 +4,10 @@ All but the lab is built once into `.build/code`, and again only when a source f
 """
 
 import hashlib
+import os
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from lamplighter.lab.model import Lab
@@ -22,15 +24,17 @@ CLI_ONLY = SOURCE / "lamplighter" / "labfile"
 
 
 def stage(lab: Lab, folder: Path) -> str:
-    """Lay out the asset of a lab in an empty folder, and return the asset's digest.
+    """Lay out the asset of a lab in an empty folder on the checkout's device, and return the asset's digest.
 
-    The digest is that of the sources: bytecode may differ by a byte where its compiler is newer.
+    The files are links: nobody changes them in either place. The digest is that of the sources: bytecode may differ by
+    a byte where its compiler is newer.
     """
     digest = _digest()
     shutil.copytree(
         built_folder.ensure(CODE, digest, _build),
         folder,
         ignore=shutil.ignore_patterns(built_folder.DIGEST),
+        copy_function=os.link,
         dirs_exist_ok=True,
     )
     deployed = lab.to_json()
@@ -38,7 +42,9 @@ def stage(lab: Lab, folder: Path) -> str:
     return hashlib.sha256(f"{digest}\0{deployed}".encode()).hexdigest()
 
 
+@cache
 def _digest() -> str:
+    """Each stack with functions asks for it; the sources stay the same during a synthesis."""
     digest = hashlib.sha256(f"{MOUNTED_AT}\0{bytecode.identity()}".encode())
     for path in _files():
         digest.update(f"\0{path.relative_to(SOURCE)}\0".encode() + path.read_bytes())

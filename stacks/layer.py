@@ -8,6 +8,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 from stacks import built_folder, bytecode, layer_contents, runtime_python
@@ -41,6 +42,7 @@ def _build(folder: Path) -> None:
     bytecode.write(folder, MOUNTED_AT)
 
 
+@cache
 def _services() -> list[str]:
     return sorted(layer_contents.services(LOCK.parent))
 

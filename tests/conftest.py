@@ -23,6 +23,8 @@ for name in [each for each in os.environ if each.startswith("AWS_ENDPOINT_URL")]
     del os.environ[name]
 # The tests do not change the names that the person's own shell completes.
 os.environ["LAMPLIGHTER_NAMES"] = ""
+# A synthesis applies CloudFormation's rules only in the tests of these rules (tests/infra/conftest.py).
+os.environ["CDK_VALIDATION"] = "false"
 if SEED is not None:
     # Each worker, and every program that it starts, has the same.
     os.environ["LAMPLIGHTER_SEED"] = str(SEED)

@@ -1,7 +1,7 @@
 """The whole state of moto in this process, copied and put back.
 
-To create a lab call by call takes 130 ms of a processor, and a copy of it takes 6 ms. BackendDict is moto's own index of
-its backends (https://github.com/getmoto/moto/blob/master/moto/core/base_backend.py). It has no public way to copy them.
+Copying a lab takes a tenth of the time in which its calls create it. BackendDict is moto's own index of its backends
+(https://github.com/getmoto/moto/blob/master/moto/core/base_backend.py). It has no public way to copy them.
 """
 
 import copy
@@ -18,25 +18,22 @@ State = list[tuple[Any, str, dict[str, Any]]]
 
 def copied() -> State:
     """A copy of the present state."""
-    return _copy([(index, account, dict(index[account])) for index in _indexes() for account in list(index)])
+    indexes: list[Any] = list(BackendDict._instances)  # type: ignore[misc]
+    return _copy([(index, account, dict(index[account])) for index in indexes for account in list(index)])
 
 
 @contextmanager
-def mocked(state: State | None = None) -> Iterator[None]:
-    """moto answers, with a copy of a state or without any."""
+def mocked(state: State) -> Iterator[None]:
+    """moto answers, with a copy of a state."""
     with mock_aws():
+        for index, account, backends in _copy(state):
+            index[account].update(backends)
         try:
-            for index, account, backends in _copy(state or []):
-                index[account].update(backends)
             yield
         finally:
-            # moto would create each backend anew before it forgets it.
-            for index in _indexes():
+            # moto would create each of these anew before it forgets it.
+            for index, _, _ in state:
                 index.clear()
-
-
-def _indexes() -> list[Any]:
-    return list(BackendDict._instances)  # type: ignore[misc]
 
 
 def _copy(state: State) -> State:

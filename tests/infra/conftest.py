@@ -5,11 +5,12 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import Validations
+from aws_cdk import CloudFormationValidatePlugin, Validations
 from cdk_nag import AwsSolutionsChecks
 
 from lamplighter.lab.model import Lab
@@ -161,7 +162,7 @@ Synthesis = Callable[[Mapping[str, object], bool], Assembly]
 
 @pytest.fixture(scope="session")
 def synthesis(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
-    """Each lab is synthesised once a session, for all workers; under cdk-nag where that is asked for."""
+    """Each lab is synthesised once a session, for all workers; under all checks where that is asked for."""
     shared = tmp_path_factory.mktemp("shared")
 
     def assembly(document: Mapping[str, object], nag: bool) -> Assembly:
@@ -171,7 +172,7 @@ def synthesis(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
             # In one folder the large assets are copied once; what tests read is small.
             app = build(lab, shared)
             if nag:
-                Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
+                Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True), _cloudformation())
             app.synth()
             for made in shared.glob("*.json"):
                 shutil.move(made, folder / made.name)
@@ -190,6 +191,12 @@ def synthesise(synthesis: Synthesis) -> Callable[..., Assembly]:
         return synthesis({"name": "gpu-lab", **keys}, False)
 
     return made
+
+
+@cache
+def _cloudformation() -> CloudFormationValidatePlugin:
+    """CloudFormation's rules, loaded once a process: that takes longer than a synthesis."""
+    return CloudFormationValidatePlugin()
 
 
 def checked(document: Mapping[str, object]) -> Callable[[Synthesis], Assembly]:

@@ -286,7 +286,7 @@ def lab_on_moto(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[LabOn
     # Nothing here comes by waiting for it.
     monkeypatch.setattr(workflows, "sleep", lambda _seconds: None)
     _forget_the_table()
-    with moto_state.mocked(_DEPLOYED.get("state")):
+    with moto_state.mocked(_DEPLOYED.get("state", [])):
         if not _DEPLOYED:
             _DEPLOYED.update(group=_capacity(), close_lab=_workflow())
             ledger_table.create(boto3.client("dynamodb"), LEDGER)
