@@ -28,6 +28,8 @@ LOG = logging.getLogger(__name__)
 _TICK = 0.05
 #: Real seconds until `settled` is asked again without an event.
 _LOOK = 0.005
+#: Real seconds until a fiber is missed that has the turn and no thread.
+_LOST = 0.5
 #: The same while no fiber waits for an instant.
 _IDLE = 1.0
 
@@ -54,7 +56,8 @@ class VirtualClock:
         self._stirs = 0
         self._rate = _checked(1.0 if rate is None else rate)
         self._hurrying = rate is None
-        self._stopped = False
+        #: Set when the clock was stopped or has failed. Then no time passes any more.
+        self.stopped = threading.Event()
         self._present = start.timestamp() if start else time.time()
         #: While time flows: the real and the virtual instant from which it flows, and the instant up to which it does.
         self._flow: tuple[float, float, float] | None = None
@@ -117,13 +120,14 @@ class VirtualClock:
     @contextmanager
     def busy(self) -> Iterator[None]:
         """Holds the turn: time stands still, and no other fiber runs. First it waits for the turn."""
-        fiber = self._fiber() or Fiber(threading.current_thread().name, person=True)
+        fiber = self.fiber() or Fiber(threading.current_thread().name, host=True)
+        self._reclaim(fiber)
         if fiber.holds:
             yield
             return
-        with self.joined(fiber):
-            self._take_turn(fiber)
+        with self._joined(fiber):
             try:
+                self._borrow_turn(fiber)
                 yield
             finally:
                 self._end_turn(fiber)
@@ -131,12 +135,16 @@ class VirtualClock:
     @contextmanager
     def idle(self) -> Iterator[None]:
         """Within `busy`: time may move, because this code only waits."""
-        fiber = self._fiber()
+        fiber = self.fiber()
+        if fiber is not None:
+            self._reclaim(fiber)
         if fiber is None or not fiber.holds:
             yield
             return
-        self._end_turn(fiber)
-        yield
+        with self._changed:
+            self._leave(fiber)
+        with self._joined(None):
+            yield
         # Not after an error or a signal: then nobody waits for the turn.
         self._take_turn(fiber)
 
@@ -153,28 +161,25 @@ class VirtualClock:
                 self._programs -= 1
 
     @contextmanager
-    def joined(self, fiber: Fiber | None) -> Iterator[None]:
-        """Makes this thread part of a fiber: work for a request is part of its sender's fiber."""
-        before = self._fiber()
-        self._mine.fiber = fiber
-        try:
+    def serving(self, sender: Fiber | None) -> Iterator[None]:
+        """This thread works for a request, in a fiber of its own. Its sender lends it the turn, and gets it back."""
+        with self._joined(Fiber(threading.current_thread().name, sender=sender)):
             yield
-        finally:
-            self._mine.fiber = before
 
     def fiber(self) -> Fiber | None:
-        """The fiber of this thread, while it has the turn."""
-        fiber = self._fiber()
-        return fiber if fiber is not None and fiber.holds else None
+        """The fiber of this thread. An `idle` thread has none."""
+        fiber: Fiber | None = getattr(self._mine, "fiber", None)
+        return fiber
 
     def numbered(self, number: int) -> Fiber | None:
         """The fiber with this number, while it exists."""
         return self._fibers.get(number)
 
-    def person(self) -> Fiber | None:
-        """The fiber that has the turn, if it is a person's."""
-        holder = self._holder
-        return holder if holder is not None and holder.person else None
+    def host(self) -> Fiber | None:
+        """The fiber of the program in this process that has the turn, or that has lent it to its requests."""
+        with self._changed:
+            hosts = [fiber for fiber in self._fibers.values() if fiber.host]
+            return next((fiber for fiber in hosts if fiber.holds or fiber.guests), None)
 
     def at(self, epoch: float, work: Callable[[], None], name: str = "") -> Appointment:
         """Does `work` in a fiber of its own when the clock reads `epoch`; next, if that has passed."""
@@ -192,22 +197,27 @@ class VirtualClock:
 
         Raises SystemExit, which ends a thread quietly, when the clock is stopped in the meantime.
         """
-        if self._stopped:
+        if self.stopped.is_set():
             raise SystemExit("the clock was stopped")
+        fiber = self.fiber()
+        if fiber is not None:
+            self._reclaim(fiber)
         if done():
             return True
         if epoch is not None and epoch <= self.time():
             return False
-        fiber = self.fiber()
+        if fiber is not None and not fiber.holds:
+            with self.busy():  # a request has the turn only while it needs it
+                return self.wait_until(epoch, done)
         waiting = Waiting(None if epoch is None else _checked_instant(epoch), done=done, fiber=fiber)
         with self._changed:
-            if not self._stopped:
+            if not self.stopped.is_set():
                 self._await(waiting)
                 self._conditions.append(waiting)
                 if fiber is not None:
                     self._leave(fiber)
         self._wait_for(waiting)
-        if self._stopped:
+        if self.stopped.is_set():
             raise SystemExit("the clock was stopped")
         if waiting.error is not None:
             raise waiting.error
@@ -215,7 +225,7 @@ class VirtualClock:
 
     def settle(self) -> None:
         """Returns when the real programs beside us have answered all events."""
-        while not self._stopped and not self.settled():
+        while not self.stopped.is_set() and not self.settled():
             with self._changed:
                 self._changed.wait(_LOOK)
 
@@ -228,7 +238,7 @@ class VirtualClock:
     def stop(self) -> None:
         """Stops the clock, because the embedded cloud goes down: threads that wait, now or later, end there."""
         with self._changed:
-            self._stopped = True
+            self.stopped.set()
             self._hurrying = False
             waiting = self._all_waiting()
             self._due.clear()
@@ -240,9 +250,43 @@ class VirtualClock:
 
     # turns
 
-    def _fiber(self) -> Fiber | None:
-        fiber: Fiber | None = getattr(self._mine, "fiber", None)
-        return fiber
+    @contextmanager
+    def _joined(self, fiber: Fiber | None) -> Iterator[None]:
+        """Makes this thread part of a fiber."""
+        before, thread = self.fiber(), threading.current_thread()
+        self._mine.fiber = fiber
+        if fiber is not None:
+            self._fibers[fiber.number] = fiber
+            fiber.enter(thread)
+        try:
+            yield
+        finally:
+            if fiber is not None:
+                fiber.threads.remove(thread)
+            self._mine.fiber = before
+
+    def _borrow_turn(self, fiber: Fiber) -> None:
+        """Takes the turn of its sender at once. If that has no turn either, it waits for its own."""
+        with self._changed:
+            fiber.borrow()
+            if fiber.lender is not None and fiber.lender.holds:
+                fiber.lender.holds = False
+                self._hold(fiber)
+                return
+        self._take_turn(fiber)
+
+    def _reclaim(self, fiber: Fiber) -> None:
+        """Who works on while a request has its turn, takes it back: that request goes on in its own name."""
+        with self._changed:
+            if not fiber.guests:
+                return
+            fiber.disown()
+        self._take_turn(fiber)
+
+    def _hold(self, fiber: Fiber) -> None:
+        fiber.holds = True
+        self._holder = fiber
+        self._stand()
 
     def _take_turn(self, fiber: Fiber) -> None:
         waiting = Waiting(self.time(), fiber=fiber)
@@ -252,7 +296,7 @@ class VirtualClock:
 
     def _wait_for(self, waiting: Waiting) -> None:
         """Waits until it is over. After an interrupt the thread waits for nothing more and has no turn."""
-        if self._stopped:
+        if self.stopped.is_set():
             return
         try:
             waiting.wait()
@@ -270,14 +314,16 @@ class VirtualClock:
             self.stir()
 
     def recall(self) -> None:
-        """Other threads that wait in this thread's fiber continue without the turn; the turn is this thread's."""
-        fiber = self._fiber()
+        """Requests that wait in this thread's turn continue without it; the turn is this thread's."""
+        fiber = self.fiber()
         if fiber is None:
             return
         with self._changed:
-            for each in [one for one in self._all_waiting() if one.fiber is fiber and not one.cancelled]:
-                self._give_up(each)
-                each.end()
+            for each in self._all_waiting():
+                if each.fiber in fiber.guests and not each.cancelled:
+                    self._give_up(each)
+                    each.end()
+            fiber.disown()
         if not fiber.holds:
             self._take_turn(fiber)
 
@@ -285,10 +331,18 @@ class VirtualClock:
         return [*(entry for _, _, entry in self._due), *self._conditions]
 
     def _end_turn(self, fiber: Fiber) -> None:
+        """A lender has its turn back at once when its last guest ends; no other fiber comes in between."""
         with self._changed:
+            lender = fiber.lender if fiber.holds else None
             self._leave(fiber)
+            if lender is not None:
+                fiber.lender = None
+                lender.guests.remove(fiber)
+                if not lender.guests:
+                    self._hold(lender)
 
     def _leave(self, fiber: Fiber) -> None:
+        fiber.disown()
         fiber.holds = False
         if self._holder is fiber:
             self._holder = None
@@ -304,10 +358,7 @@ class VirtualClock:
     def _grant(self, waiting: Waiting) -> None:
         fiber = waiting.fiber
         if fiber is not None:
-            fiber.holds = True
-            self._fibers[fiber.number] = fiber
-            self._holder = fiber
-            self._stand()
+            self._hold(fiber)
         if waiting.work is None:
             waiting.end()
             return
@@ -315,7 +366,7 @@ class VirtualClock:
         work = waiting.work
 
         def run() -> None:
-            with self.joined(fiber):
+            with self._joined(fiber):
                 try:
                     work()
                 except Exception:
@@ -352,10 +403,12 @@ class VirtualClock:
             self.stop()
 
     def _dispatch(self) -> None:
-        while not self._stopped:
+        while not self.stopped.is_set():
             with self._changed:
                 if self._holder is not None:
-                    self._changed.wait()
+                    if self._holder.gone():
+                        raise RuntimeError(f"{self._holder} has the turn for ever: no thread works in it")
+                    self._changed.wait(_LOST)
                     continue
                 seen, conditions = self._stirs, list(self._conditions)
             # Without the lock: conditions take other locks, and holders of those locks ask for this one.
@@ -367,7 +420,7 @@ class VirtualClock:
                         self._changed.wait(_TICK)
                 continue
             with self._changed:
-                if self._stirs == seen and self._holder is None and not self._stopped:
+                if self._stirs == seen and self._holder is None and not self.stopped.is_set():
                     self._next(came)
 
     def _may_move(self) -> bool:

@@ -13,18 +13,52 @@ _NUMBERS = itertools.count(1)
 
 
 class Fiber:
-    """One line of work. `person` marks one from outside, whose requests do not name it."""
+    """One line of work. A request has one of its own; it may have the turn of its `sender`, who waits for the answer.
 
-    def __init__(self, name: str, *, person: bool = False) -> None:
+    `host` marks a program in the process of the cloud, whose own programs send requests that name no sender.
+    """
+
+    def __init__(self, name: str, *, host: bool = False, sender: "Fiber | None" = None) -> None:
         self.name = name
-        self.person = person
-        #: The number by which a request says that it belongs to this fiber.
+        self.host = host
+        self.sender = sender
+        #: The number by which a request names its sender.
         self.number = next(_NUMBERS)
         #: Whether it has the turn; only the clock sets it.
         self.holds = False
+        #: The fiber whose turn it has or waits for, and the fibers that have its own turn or wait for it.
+        self.lender: Fiber | None = None
+        self.guests: set[Fiber] = set()
+        #: The threads that work in it, and whether any has ever done so.
+        self.threads: list[threading.Thread] = []
+        self._begun = False
 
     def __repr__(self) -> str:
         return f"<fiber {self.name}>"
+
+    def gone(self) -> bool:
+        """Whether each thread that worked in it has left it or ended."""
+        return self._begun and not any(thread.is_alive() for thread in self.threads)
+
+    def enter(self, thread: threading.Thread) -> None:
+        """The thread works in it from now on."""
+        self.threads.append(thread)
+        self._begun = True
+
+    def borrow(self) -> None:
+        """Becomes a guest of the nearest sender that has the turn or has lent it."""
+        sender = None if self.lender else self.sender
+        while sender is not None and not (sender.holds or sender.guests):
+            sender = sender.sender
+        if sender is not None:
+            self.lender = sender
+            sender.guests.add(self)
+
+    def disown(self) -> None:
+        """Its guests go on in their own name."""
+        for guest in self.guests:
+            guest.lender = None
+        self.guests.clear()
 
 
 class Waiting:

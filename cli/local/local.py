@@ -23,7 +23,7 @@ from rich.table import Table
 from cli import files
 from cli.local import env as local_env
 from cli.local import fault as local_fault
-from lamplighter.errors import BadInput
+from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.values import instant
 
 HELP = """Run the embedded cloud: AWS, Kubernetes and a simulated GPU fleet on this machine.
@@ -110,8 +110,8 @@ def _run_until_stopped(out: Path, lab: Path, speed: float, begins: datetime | No
             files.write("--json", out, json.dumps(endpoints.to_json(), indent=2) + "\n")
             sys.stderr.write(f"ready: {out} has its addresses and keys; Ctrl-C stops it\n")
             with cloud.clock.idle():
-                while True:
-                    signal.pause()
+                cloud.clock.stopped.wait()
+            raise OutsideFailed("the clock of the embedded cloud failed: its log has the reason")
 
 
 @app.command("demo")

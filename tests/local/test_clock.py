@@ -191,13 +191,70 @@ def test_what_another_thread_does_for_a_strand_is_part_of_it(clock: VirtualClock
         fiber = clock.fiber()
 
         def answer() -> None:
-            with clock.joined(fiber):
+            with clock.serving(fiber):
                 clock.sleep(30)  # as a request does that takes its time
 
         other = threading.Thread(target=answer)
         other.start()
         other.join(IN_VAIN)
         assert passed(clock) == 30
+
+
+def test_requests_of_one_fiber_that_overlap_give_its_turn_back_after_the_last(clock: VirtualClock) -> None:
+    with clock.busy():
+        fiber = clock.fiber()
+
+        def answer(seconds: float) -> None:
+            with clock.serving(fiber), clock.busy():
+                clock.sleep(seconds)
+
+        requests = [threading.Thread(target=answer, args=(seconds,)) for seconds in (10, 30, 20)]
+        for request in requests:
+            request.start()
+        for request in requests:
+            request.join(IN_VAIN)
+        assert passed(clock) >= 30
+        present = clock.time()
+        clock.at(present, lambda: None)  # nobody else has the turn
+        assert clock.fiber() is fiber
+        clock.sleep(60)
+        assert clock.time() == present + 60
+
+
+def test_who_works_on_while_a_request_waits_has_the_turn_and_so_has_the_request(clock: VirtualClock) -> None:
+    begun, done = threading.Event(), []
+    with clock.busy():
+        fiber = clock.fiber()
+
+        def answer() -> None:
+            with clock.serving(fiber), clock.busy():
+                begun.set()
+                clock.sleep(30)
+                done.append(passed(clock))
+
+        request = threading.Thread(target=answer)
+        request.start()
+        assert begun.wait(IN_VAIN)
+        with clock.busy():
+            present = clock.time()
+            clock.sleep(60)
+            assert clock.time() == present + 60
+        request.join(IN_VAIN)
+        assert done == [30]
+        clock.sleep(60)
+
+
+def test_a_clock_whose_holder_is_gone_fails_aloud(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    turn = clock.busy()
+    holder = threading.Thread(target=turn.__enter__, name="holder")
+    holder.start()
+    holder.join(IN_VAIN)
+    with pytest.raises(SystemExit):
+        clock.sleep(1)
+    assert clock.stopped.is_set()
+    assert "<fiber holder> has the turn for ever" in caplog.text
 
 
 def test_who_waits_when_the_clock_stops_ends_there(clock: VirtualClock) -> None:
@@ -247,7 +304,7 @@ def test_a_strand_that_goes_on_without_its_pauses_keeps_the_turn(clock: VirtualC
         begun = threading.Event()
 
         def pause() -> None:
-            with clock.joined(fiber):
+            with clock.serving(fiber):
                 begun.set()
                 clock.sleep(30)
 

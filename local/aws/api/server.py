@@ -71,15 +71,15 @@ class Application:
         self.strand_of: Callable[[str], Fiber | None] = lambda _: None
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
-        with self._clock.joined(self._fiber(environ)):
+        with self._clock.serving(self._sender(environ)):
             return self._answer(environ, start_response)
 
-    def _fiber(self, environ: Environ) -> Fiber | None:
-        """The work for a request is part of its sender's fiber."""
+    def _sender(self, environ: Environ) -> Fiber | None:
+        """The fiber that waits for the answer, if it is one of this cloud's."""
         number = environ.get(SENDER)
         if number is not None:
             return self._clock.numbered(int(number))
-        return self.strand_of(caller(environ)[0]) or self._clock.person()
+        return self.strand_of(caller(environ)[0]) or self._clock.host()
 
     def _answer(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         path = environ["PATH_INFO"]

@@ -232,7 +232,7 @@ class Runtime:
         until = clock.time() + seconds
         invocation.pauses += 1
         try:
-            with clock.joined(invocation.fiber):
+            with clock.serving(invocation.fiber):
                 clock.sleep_until(min(until, invocation.deadline))
         finally:
             invocation.pauses -= 1

@@ -7,8 +7,10 @@ from functools import partial
 import pytest
 from botocore.exceptions import ClientError
 
-from local.aws.api.service_context import FIBER_HEADER
+from local.aws.api.server import Request, Response
+from local.aws.cloudformation.types.http import PAGE
 from local.background_task import BackgroundTask
+from local.background_thread import BackgroundThread
 from stacks.constructs.http.throttle import COMMANDS, ROOM, SLACK
 from tests.local.aws.test_http_api import ask
 from tests.local.cloudformation.test_cloudformation import Stacks
@@ -94,9 +96,9 @@ def parts(name: str, function: str, throttle: Mapping[str, float]) -> dict[str, 
     }
 
 
-def post(aws, url: str):
-    """A request that is part of this fiber's work, as one that another service makes: its status."""
-    return ask(url, "POST", b"{}", **{FIBER_HEADER: str(aws.clock.fiber().number)})[0]
+def post(url: str) -> int:
+    """The status of a request by a person."""
+    return ask(url, "POST", b"{}")[0]
 
 
 def test_one_more_than_the_account_runs_is_refused_and_its_code_never_runs(aws):
@@ -159,11 +161,12 @@ def test_an_http_api_answers_503_before_any_code_runs(aws):
     url = address(aws, worker(aws))
     aws.runtime.concurrency = 1
     aws.hold()
-    first = BackgroundTask(aws.clock, "caller", partial(post, aws, url))
-    aws.clock.sleep(2)
+    first = BackgroundThread(partial(post, url))
+    aws.clock.wait_until(None, lambda: aws.runtime.at_work("worker"))
     status, _, body = ask(url, "POST", b"{}")
     assert (status, json.loads(body)) == (503, {"message": "Service Unavailable"})
-    assert first.result() == 200
+    with aws.clock.idle():
+        assert first.result() == 200
     assert served(aws) == 1
 
 
@@ -178,11 +181,14 @@ def test_a_workflow_sees_by_name_that_its_step_was_throttled(aws):
 def test_what_is_above_an_apis_throttle_gets_429_and_reaches_no_function(aws):
     url = address(aws, worker(aws, seconds=0), ThrottlingRateLimit=2, ThrottlingBurstLimit=3)
     aws.hold()
-    callers = [BackgroundTask(aws.clock, "caller", partial(post, aws, url)) for _ in range(8)]
-    assert sorted(caller.result() for caller in callers) == [200] * 3 + [429] * 5
+    callers = [BackgroundThread(partial(post, url)) for _ in range(8)]
+    # All of them come before any time passes.
+    aws.clock.settled = lambda: sum(caller.ended(0) for caller in callers) >= 5
+    with aws.clock.idle():
+        assert sorted(caller.result() for caller in callers) == [200] * 3 + [429] * 5
     assert served(aws) == 3
     aws.clock.sleep(1)
-    assert post(aws, url) == 200
+    assert post(url) == 200
 
 
 def test_people_who_all_type_at_once_leave_a_new_account_room_for_the_guard_and_the_workflows(aws):
@@ -196,16 +202,24 @@ def test_people_who_all_type_at_once_leave_a_new_account_room_for_the_guard_and_
     urls = addresses(aws, throttles)
     for number in range(ROOM):
         worker(aws, f"ours-{number}", 1)
+    typed: list[BackgroundThread[int]] = []
+    came: list[Request] = []
+    answer = aws.embedded.server.application.pages[PAGE]
+
+    def note(request: Request) -> Response:
+        came.append(request)
+        return answer(request)
+
+    aws.embedded.server.page(PAGE, note)
+    aws.clock.settled = lambda: len(came) == len(typed)  # whoever types now comes before time passes
     aws.hold()
-    typed = []
     for tenth in range(60):
-        typed += [
-            BackgroundTask(aws.clock, "person", partial(post, aws, url)) for url in urls for _ in range(3)
-        ]
+        typed += [BackgroundThread(partial(post, url)) for url in urls for _ in range(3)]
         if tenth % 10 == 5:
             ours = [BackgroundTask(aws.clock, "ours", partial(aws.invoke, f"ours-{n}")) for n in range(ROOM)]
         aws.clock.sleep(0.1)
         if tenth % 10 == 5:
             answers = [each.result() for each in ours]
             assert answers == [({"statusCode": 200}, None)] * ROOM
-    assert {person.result() for person in typed} == {200, 429}
+    with aws.clock.idle():
+        assert {person.result() for person in typed} == {200, 429}
