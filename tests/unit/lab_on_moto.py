@@ -66,7 +66,7 @@ class Cluster:
             node["metadata"].setdefault("annotations", {}).update(notes)
         if path.endswith("/eviction"):
             self.evicted.append(path.split("/")[-2])
-        return KubernetesResponse(201, "{}", None)
+        return KubernetesResponse(201, "{}")
 
     def expect(self, answer: KubernetesResponse, _method: str, _path: str) -> KubernetesResponse:
         return answer

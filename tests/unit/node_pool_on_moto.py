@@ -271,7 +271,7 @@ def _merge(into: dict[str, Any], patch: dict[str, Any]) -> None:
 
 
 def _answer(status: int, document: dict[str, Any]) -> KubernetesResponse:
-    return KubernetesResponse(status, json.dumps(document), clock.now())
+    return KubernetesResponse(status, json.dumps(document))
 
 
 ALL_KINDS = set(DEFINITIONS)

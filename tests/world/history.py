@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.world import node_pool_steps
 from tests.world.aws.cloudformation import DIES, MARKED
+from tests.world.aws.dynamodb import Stored
 from tests.world.aws.functions import KINDS, Trouble
 from tests.world.aws.scheduler import LATE
 from tests.world.capacity.supply import Site, Supply
@@ -127,8 +128,8 @@ class Play:
         self.commands: list[tuple[str, Json]] = []
         self._number = 0
         self._scarce_since: datetime | None = None
-        self._ill_item: tuple[str, Json, Json] | None = None
-        """A pool, its lease that cannot be read, and the original state of that lease."""
+        self._ill_item: tuple[str, Stored, Stored] | None = None
+        """A pool, its lease that cannot be read, and the same lease as it was before."""
 
     @property
     def ill(self) -> bool:
@@ -432,9 +433,9 @@ class Play:
         if leased:
             pool = step.pool if step.pool in leased else leased[0]
             lease = self._some_lease(Step("ill", pool, step.number))
-            item = self.world.dynamodb.items[f"POOL#{pool}", f"LEASE#{lease}"]
-            self._ill_item = (pool, item, item["state"])
-            item["state"] = {"S": "strange"}
+            items, key = self.world.dynamodb.items, (f"POOL#{pool}", f"LEASE#{lease}")
+            well, items[key] = items[key], {**items[key], "state": {"S": "strange"}}
+            self._ill_item = (pool, items[key], well)
             self.laws.ill.setdefault(pool, []).append((self.world.now, None))
             if step.number > 1:
                 # Events of other pools are handled as always.
@@ -444,8 +445,10 @@ class Play:
 
     def _be_well(self) -> None:
         if self._ill_item is not None:
-            pool, item, state = self._ill_item
-            item["state"], self._ill_item = state, None
+            (pool, ill, well), self._ill_item = self._ill_item, None
+            key = ill["pk"]["S"], ill["sk"]["S"]
+            if self.world.dynamodb.items.get(key) is ill:
+                self.world.dynamodb.items[key] = well
             self.laws.ill[pool][-1] = (self.laws.ill[pool][-1][0], self.world.now)
 
     def _late(self, step: Step) -> None:

@@ -1,10 +1,14 @@
-"""Our code in the world: the workflows as they are synthesised, and functions with cold starts."""
+"""Our code in the world: the workflows as they are synthesised, functions with cold starts, the ledger's records."""
 
 import functools
 import importlib
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest.mock import patch
 
+from lamplighter.adapters.aws.ledger import items
 from tests.infra.workflow_definitions import definitions
 from tests.world.outside import ACCOUNT, REGION
 
@@ -40,6 +44,29 @@ def _caches(_modules: int) -> list[Any]:
     """The caches of our functions' modules, for this number of loaded modules."""
     ours = [module for name, module in list(sys.modules.items()) if name.startswith(OURS)]
     return [each for module in ours for each in vars(module).values() if hasattr(each, "cache_clear")]
+
+
+@contextmanager
+def reading_records_once() -> Iterator[None]:
+    """Reads each item of the ledger once: neither an item of the world nor a record can change."""
+    with ExitStack() as stack:
+        for reader in ("lease", "pool_state", "audit_entry"):
+            stack.enter_context(patch.object(items, reader, _once(getattr(items, reader))))
+        yield
+
+
+def _once(read: Callable[..., object]) -> Callable[..., object]:
+    records: dict[Any, tuple[Any, object]] = {}
+
+    def record(*names_and_item: Any) -> object:
+        *names, item = names_and_item
+        key = (*names, id(item))
+        if key not in records:
+            # It keeps the item as well, so that no other one gets its identity.
+            records[key] = item, read(*names_and_item)
+        return records[key][1]
+
+    return record
 
 
 for _function in (

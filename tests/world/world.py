@@ -3,6 +3,7 @@
 It is a context manager: inside it, boto3, the machine's clock and the Kubernetes client are the world's.
 """
 
+import functools
 import io
 import json
 import logging
@@ -27,7 +28,9 @@ from botocore.model import ServiceId
 
 import lamplighter.clock
 from lamplighter.adapters.aws import workflows
+from lamplighter.adapters.aws.cluster_authority import trusting
 from lamplighter.adapters.aws.ledger import table as ledger_table
+from lamplighter.adapters.kubernetes import connection
 from lamplighter.application.events import receiving
 from lamplighter.lab import notice_kinds
 from lamplighter.lab.model import Lab
@@ -44,12 +47,14 @@ from tests.world.capacity.pools import Pools
 from tests.world.capacity.supply import Site, Supply
 from tests.world.kubernetes.cluster_policy import ClusterPolicy
 from tests.world.kubernetes.kubernetes import Kubernetes
-from tests.world.our_code import WORKFLOWS, forget_workers, workflows_of
+from tests.world.our_code import WORKFLOWS, forget_workers, reading_records_once, workflows_of
 from tests.world.outside import ACCOUNT, REGION, Client, NotInTheWorld
 
 Json = dict[str, Any]
 UNFINISHED = frozenset({"admitted", "opening", "open", "closing"})
 SWEEP, PLAN = 300.0, 3600.0
+TRUSTING = functools.cache(trusting)
+"""The context of the one authority, for every cold start."""
 SCHEDULER_SFN = "arn:aws:scheduler:::aws-sdk:sfn:startExecution"
 SCHEDULER_EC2 = "arn:aws:scheduler:::aws-sdk:ec2:authorizeSecurityGroupIngress"
 
@@ -166,6 +171,7 @@ class World:
         self._folder = Path(enter(TemporaryDirectory()))
         enter(patch.dict(os.environ, self._environment()))
         enter(self.supply.install())
+        enter(reading_records_once())
         os.environ.pop("LAMPLIGHTER_INSTANT", None)
         enter(patch.object(boto3, "client", self._client))
         enter(patch.object(boto3, "Session", self._session))
@@ -174,8 +180,9 @@ class World:
             rest_client=SimpleNamespace(pool_manager=SimpleNamespace(connection_pool_kw={}))
         )
         enter(patch.object(kubernetes.client, "ApiClient", lambda _configuration: pools))
-        connection = self.kubernetes.client(self.functions.cross)
-        enter(patch.object(kubernetes.dynamic, "DynamicClient", lambda *_, **__: connection))
+        client = self.kubernetes.client(self.functions.cross)
+        enter(patch.object(kubernetes.dynamic, "DynamicClient", lambda *_, **__: client))
+        enter(patch.object(connection, "trusting", TRUSTING))
         for adapter in (ledger_table, workflows):
             enter(patch.object(adapter, "sleep", lambda _seconds: None))
         # Nothing is decided while a function waits: what is not decided yet comes again.

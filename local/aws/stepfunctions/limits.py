@@ -11,6 +11,7 @@ from typing import Any
 from local.aws.stepfunctions.errors import StatesError
 
 Json = Any
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 @dataclass
@@ -22,8 +23,7 @@ class Limits:
 
     def fits(self, data: Json) -> bool:
         """Whether a state may carry the data; its size counts in UTF-8, without blanks."""
-        text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
-        return len(text.encode()) <= self.data_bytes
+        return len(_encode(data).encode()) <= self.data_bytes
 
     def checked(self, data: Json, state: str) -> Json:
         """The data. Raises States.DataLimitExceeded if it is more than a state may carry."""

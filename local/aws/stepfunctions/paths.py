@@ -1,7 +1,7 @@
 """JSONPath and payload templates of the Amazon States Language.
 
-It reads values from a state's data, puts a result into it, and fills in a template. intrinsics.py has the intrinsic
-functions.
+It reads values from a state's data, puts a result into it, and fills in a template. Nobody changes a state's data: new
+data share with the earlier ones what is the same. intrinsics.py has the intrinsic functions.
 """
 
 import copy
@@ -62,7 +62,7 @@ def put(path: str | None, data: Json, result: Json) -> Json:
         if path == "$":
             return result
         raise StatesError("States.Runtime", f"'{path}' is not a reference path")
-    whole = copy.deepcopy(data) if isinstance(data, dict) else None
+    whole = copy.copy(data) if isinstance(data, dict) else None
     place: Json = whole
     for number, step in enumerate(steps):
         fits = isinstance(place, dict) if isinstance(step, str) else isinstance(place, list)
@@ -73,10 +73,10 @@ def put(path: str | None, data: Json, result: Json) -> Json:
             )
         if number == len(steps) - 1:
             place[step] = result
-        elif isinstance(step, str):
-            place = place.setdefault(step, {})
         else:
-            place = place[step]
+            within = copy.copy(place.get(step, {}) if isinstance(step, str) else place[step])
+            place[step] = within
+            place = within
     return whole
 
 
@@ -96,9 +96,10 @@ def fill(template: Json, data: Json, context: Json) -> Json:
 
 
 def expression(text: str, data: Json, context: Json) -> Json:
-    """A path, or an intrinsic function."""
+    """A path, or an intrinsic function. The context is copied, for it changes with the state."""
     if text.startswith("$"):
-        return copy.deepcopy(read(text, data, context))
+        value = read(text, data, context)
+        return copy.deepcopy(value) if text.startswith("$$") else value
     return evaluate(text, lambda path: read(path, data, context))
 
 

@@ -1,5 +1,6 @@
 """The simulated world: a whole window in it, and that an unknown call fails by its name."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import patch
@@ -7,6 +8,7 @@ from unittest.mock import patch
 import boto3
 import pytest
 
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from tests.world.aws import machines
 from tests.world.kubernetes.kubernetes import Pod
 from tests.world.outside import NotInTheWorld
@@ -36,6 +38,22 @@ def test_a_window_opens_runs_and_closes() -> None:
         said = " ".join(text for _, _, text in world.said)
         assert "is open" in said
         assert "is closing" in said
+
+
+def test_a_record_is_read_once_until_its_item_is_written_again_and_nobody_else_can_change_it() -> None:
+    with World(LAB, NOON) as world:
+        world.run(timedelta(minutes=5))
+        ledger = Ledger("gpu-lab-ledger")
+        lease = ledger.leases("gpu")[0]
+        assert ledger.leases("gpu")[0] is lease
+
+        key = {"pk": {"S": "POOL#gpu"}, "sk": {"S": f"LEASE#{lease.id}"}}
+        given = {"UpdateExpression": "SET nodes = :two", "ExpressionAttributeValues": {":two": {"N": "2"}}}
+        stored = world.dynamodb.update_item(TableName="ledger", Key=key, ReturnValues="ALL_NEW", **given)
+
+        assert ledger.leases("gpu")[0] == replace(lease, nodes=2)
+        with pytest.raises(TypeError):
+            stored["Attributes"]["nodes"] = {"N": "3"}
 
 
 def test_functions_start_ahead_of_the_steps_that_people_wait_for() -> None:

@@ -62,9 +62,7 @@ class Cluster:
         ]
         self.absent: set[str] = set()
         self.pods: list[Any] | Exception = []
-        self.claims: KubernetesResponse | Exception = KubernetesResponse(
-            422, f'{{"message": "{DENIED}"}}', NOW
-        )
+        self.claims: KubernetesResponse | Exception = KubernetesResponse(422, f'{{"message": "{DENIED}"}}')
         self.asked: list[tuple[dict[str, Any], dict[str, str]]] = []
 
     def get(self, path: str) -> Any:
@@ -86,7 +84,7 @@ class Cluster:
                 raise self.claims
             return self.claims
         name = path.rpartition("/")[2]
-        return KubernetesResponse(404 if name in self.absent else 200, "{}", NOW)
+        return KubernetesResponse(404 if name in self.absent else 200, "{}")
 
     def expect(self, answer: KubernetesResponse, method: str, path: str) -> KubernetesResponse:
         if not answer.ok:
@@ -249,7 +247,7 @@ def test_the_role_of_the_lab_s_own_nodes_is_known_by_its_name() -> None:
 @pytest.mark.usefixtures("account")
 def test_a_claim_that_is_taken_shows_that_no_bar_stands() -> None:
     cluster = Cluster()
-    cluster.claims = KubernetesResponse(201, "{}", NOW)
+    cluster.claims = KubernetesResponse(201, "{}")
     assert pool(cluster).bar is BarState.ACCEPTS
 
 
@@ -259,7 +257,7 @@ def test_the_bar_of_an_adopted_pool_is_tried_by_a_claim_that_ends_and_may_be_ope
     adopted = {**LAB, "pools": {"gpu": {"kind": "karpenter", "existing": "gpu-lab-gpu"}}}
     assert pool(cluster, adopted).bar is BarState.REFUSES
     assert "terminationGracePeriod" in cluster.asked[0][0]["spec"]
-    cluster.claims = KubernetesResponse(201, "{}", NOW)
+    cluster.claims = KubernetesResponse(201, "{}")
     assert pool(cluster, adopted).bar is BarState.ACCEPTS
     cluster.objects[BAR] = {"data": {"notAfter": "2026-11-20T12:00:00Z"}}
     assert pool(cluster, adopted).bar is BarState.OPEN

@@ -194,7 +194,8 @@ class LabWithBus:
     def keep(self, lease: Lease) -> None:
         """Puts a lease into the ledger as it is."""
         self.ledger.plan(replace(lease, state=LeaseState.PLANNED))
-        self.dynamodb.items[f"POOL#{lease.pool}", f"LEASE#{lease.id}"]["state"] = {"S": lease.state.value}
+        key, state = (f"POOL#{lease.pool}", f"LEASE#{lease.id}"), {"S": lease.state.value}
+        self.dynamodb.items[key] = {**self.dynamodb.items[key], "state": state}
 
     def happens(self, kind: str, minutes: float = 0, **more: Any) -> Entry:
         """An entry of the audit trail."""

@@ -12,7 +12,14 @@ from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.schedules.of_leases import firing, held_back, opening_now, opens_at, wanted_schedules
+from lamplighter.domain.schedules.of_leases import (
+    firing,
+    held_back,
+    opening_now,
+    opens_at,
+    schedule_instants,
+    wanted_schedules,
+)
 from lamplighter.domain.schedules.schedule import (
     Schedule,
     WorkflowArns,
@@ -91,7 +98,11 @@ def warning(name: str, at: datetime, retried: timedelta = 5 * MINUTE) -> Schedul
 
 
 def planned(lease: Lease, now: datetime, *pauses: Pause) -> list[tuple[str, datetime]]:
-    return [(shot.name, shot.at) for shot in wanted_schedules(lease, DOORS, now, pauses)]
+    shots = [(shot.name, shot.at) for shot in wanted_schedules(lease, DOORS, now, pauses)]
+    # Who compares schedules only asks for their instants.
+    instants = schedule_instants(lease, DOORS, now, pauses)
+    assert shots == [(name, at) for name, at in instants.items() if at > now]
+    return shots
 
 
 def test_a_planned_window_has_an_opening_two_warnings_and_a_close() -> None:

@@ -1,31 +1,34 @@
 """DynamoDB in memory: one table of items by partition and sort key, conditions, updates and transactions.
 
+Nobody can change an item: a write puts another one in its place. So every read returns the item itself, without a copy.
 Listeners are called at each write, with the item before and after it.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from tests.world.aws.expressions import Item, change, condition
 from tests.world.outside import NotInTheWorld, refused
 
 Key = tuple[str, str]
-Listener = Callable[[Item | None, Item | None], None]
+Stored = Mapping[str, Any]
+Listener = Callable[[Stored | None, Stored | None], None]
 
 
 class DynamoDB:
     """A table exists from its first use. The ledger is the only one."""
 
     def __init__(self) -> None:
-        self.items: dict[Key, Item] = {}
+        self.items: dict[Key, Stored] = {}
         self._sorted: dict[str, list[str]] = {}
         self.listeners: list[Listener] = []
         self.version = 0
 
     def get_item(self, *, TableName: str, Key: Item, ConsistentRead: bool = False) -> Item:
         found = self.items.get(_key(Key))
-        return {"Item": dict(found)} if found is not None else {}
+        return {"Item": found} if found is not None else {}
 
     def query(
         self,
@@ -44,7 +47,7 @@ class DynamoDB:
         found = keys[bisect_left(keys, first) : bisect_right(keys, last)]
         if not ScanIndexForward:
             found.reverse()
-        return {"Items": [dict(self.items[pk, sk]) for sk in found[:Limit]]}
+        return {"Items": [self.items[pk, sk] for sk in found[:Limit]]}
 
     def put_item(self, *, TableName: str, Item: Item, **expressions: Any) -> Item:
         self._checked(_key(Item), expressions, "PutItem")
@@ -67,7 +70,7 @@ class DynamoDB:
         self._checked(_key(Key), expressions, "UpdateItem")
         item = self._updated(Key, expressions)
         self._write(_key(Key), item)
-        return {"Attributes": dict(item)} if ReturnValues == "ALL_NEW" else {}
+        return {"Attributes": self.items[_key(Key)]} if ReturnValues == "ALL_NEW" else {}
 
     def delete_item(self, *, TableName: str, Key: Item, **expressions: Any) -> Item:
         self._checked(_key(Key), expressions, "DeleteItem")
@@ -132,8 +135,9 @@ class DynamoDB:
         change(given["UpdateExpression"])(before, item, names, values)
         return item
 
-    def _write(self, key: Key, item: Item | None) -> None:
+    def _write(self, key: Key, written: Item | None) -> None:
         before = self.items.get(key)
+        item = None if written is None else MappingProxyType(written)
         if item is None:
             if before is None:
                 return

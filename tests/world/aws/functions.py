@@ -86,10 +86,9 @@ class Functions:
         step = str(event.get("step", "event"))
         invocation = Invocation(name, step, self.troubles(name, step), verb=_verb(event))
         self.count += 1
-        payload = json.loads(json.dumps(event))
 
         def work() -> None:
-            result, error = self._outcome(invocation, lambda: _handler(name)(payload, None))
+            result, error = self._outcome(invocation, lambda: _handler(name)(event, None))
             if name in self.unheard:
                 result, error = None, StatesError("Lambda.ServiceException", "the answer was lost")
             self._event_queue.after(ANSWERED, lambda: done(result, error))
@@ -113,8 +112,7 @@ class Functions:
         name = arn.rpartition(":")[2].rpartition("-")[2]
         if name in self.deleted:
             raise refused("ResourceNotFoundException", f"Function not found: {arn}", "Invoke", 404)
-        payload = json.loads(json.dumps(event))
-        return self.at_once(name, str(event.get("step", "event")), lambda: _handler(name)(payload, None))
+        return self.at_once(name, str(event.get("step", "event")), lambda: _handler(name)(event, None))
 
     def at_once(
         self, name: str, step: str, work: Callable[[], Json]

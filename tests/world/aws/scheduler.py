@@ -67,7 +67,7 @@ class Scheduler:
         return {}
 
     def get_schedule(self, *, GroupName: str, Name: str) -> Json:
-        return json.loads(json.dumps(self._found(Name).asked))
+        return {**self._found(Name).asked}
 
     def list_schedules(self, *, GroupName: str, NamePrefix: str = "") -> Json:
         names = sorted(name for name in self.entries if name.startswith(NamePrefix))

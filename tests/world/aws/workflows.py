@@ -232,14 +232,11 @@ class StepFunctions:
                 given = fill(state["Parameters"], data, context) if "Parameters" in state else data
                 return put(state.get("ResultPath", "$"), data, state.get("Result", given)), following
             case "Task":
-                # A function gets its input as text, so nothing of it must be copied before.
-                template = state["Parameters"]
-                whole = template.keys() == {"step", "run.$"} and template["run.$"] == "$"
-                given = {"step": template["step"], "run": data} if whole else fill(template, data, context)
+                given = fill(state["Parameters"], data, context)
                 result = yield (state["Resource"], LIMITS.checked(given, name))
                 if "ResultSelector" in state:
                     result = fill(state["ResultSelector"], result, context)
-                return LIMITS.checked(_put(state.get("ResultPath", "$"), data, result), name), following
+                return LIMITS.checked(put(state.get("ResultPath", "$"), data, result), name), following
         raise NotInTheWorld(f"the world plays no {state['Type']} states")
 
     def _branch(
@@ -250,13 +247,6 @@ class StepFunctions:
         name: str | None = state["ItemProcessor"]["StartAt"]
         while name is not None:
             data, name = yield from self._persistently(name, states[name], data, context, execution)
-
-
-def _put(path: str | None, data: Json, result: Json) -> Json:
-    """Puts a result at its usual place, without copying the rest."""
-    if path is not None and path.startswith("$.results."):
-        return {**data, "results": {**data.get("results", {}), path.removeprefix("$.results."): result}}
-    return put(path, data, result)
 
 
 def _said(state: Json, field: str, data: Json) -> str:

@@ -3,6 +3,7 @@
 It replaces kubernetes' own DynamicClient. Nodes follow from their machines and the time.
 """
 
+import functools
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping
@@ -133,8 +134,9 @@ class Kubernetes:
                 failed = ApiException(status=status, reason=text)
                 failed.body, failed.headers = text, {}
                 raise failed
-            date = format_datetime(self._event_queue.now.astimezone(UTC), usegmt=True)
-            return SimpleNamespace(status=status, headers={"Date": date}, data=text.encode())
+            return SimpleNamespace(
+                status=status, headers={"Date": _date(self._event_queue.now)}, data=text.encode()
+            )
 
         return SimpleNamespace(request=request)
 
@@ -295,17 +297,17 @@ class Kubernetes:
         spec: Json = {"providerID": f"aws:///{ZONE}/{machine.id}", "taints": list(machine.taints)}
         if machine.cordoned:
             spec["unschedulable"] = True
-        joined = (machine.running or machine.launched) + timedelta(seconds=machine.joins_after)
+        joined = _written((machine.running or machine.launched) + timedelta(seconds=machine.joins_after))
         return {
             "metadata": {
                 "name": machine.node,
-                "creationTimestamp": _written(joined),
+                "creationTimestamp": joined,
                 "labels": labels,
                 "annotations": dict(machine.annotations),
             },
             "spec": spec,
             "status": {
-                "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": _written(joined)}],
+                "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": joined}],
                 "capacity": gpus,
                 "allocatable": offered,
             },
@@ -498,5 +500,11 @@ def _kind(path: str) -> str:
     )
 
 
+@functools.lru_cache(maxsize=1)
+def _date(now: datetime) -> str:
+    """A Date header. Most calls of a function are at one instant."""
+    return format_datetime(now, usegmt=True)
+
+
 def _written(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

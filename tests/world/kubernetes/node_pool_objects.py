@@ -4,7 +4,6 @@ The bar is the API server's own: lamplighter/domain/capacity/node_pool/launch_ba
 tests/local/cluster/node_pools tries them at a real API server. capacity/karpenter.py is the controller.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -258,10 +257,9 @@ class NodePoolObjects:
 
 
 def _shown(document: Json) -> Json:
-    found: Json = json.loads(json.dumps(document))
-    managed = found["metadata"].pop("managedFields", {})
-    found["metadata"]["managedFields"] = [{"manager": key, "time": at} for key, at in managed.items()]
-    return found
+    metadata = document["metadata"]
+    managed = [{"manager": key, "time": at} for key, at in metadata.get("managedFields", {}).items()]
+    return {**document, "metadata": {**metadata, "managedFields": managed}}
 
 
 def _merge(document: Json, patch: Mapping[str, Any]) -> None:
@@ -277,4 +275,4 @@ def _merge(document: Json, patch: Mapping[str, Any]) -> None:
 
 def written(at: datetime) -> str:
     """An instant as the API server writes it."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -37,11 +37,10 @@ _IMPORTING = Lock()
 
 @dataclass(frozen=True)
 class KubernetesResponse:
-    """A response of the API server: its status, its text, and the server's own time."""
+    """A response of the API server: its status and its text."""
 
     status: int
     text: str
-    server_time: datetime | None
 
     @property
     def ok(self) -> bool:
@@ -99,11 +98,16 @@ class Connection:
         # and are made at the first request.
         api.rest_client.pool_manager.connection_pool_kw["ssl_context"] = trusting(ca_pem)
         self._client = DynamicClient(api, discoverer=_NoDiscovery)  # type: ignore[no-untyped-call]
-        self.server_time: datetime | None = None
+        self._date: str | None = None
         self.patience = NEW_ACCESS_ENTRY_SECONDS
         """Seconds for which a call is repeated after a 401; 0 for a person at a prompt."""
         self.read_seconds = READ_SECONDS
         """Seconds to wait for an answer; fewer for a person at a prompt."""
+
+    @property
+    def server_time(self) -> datetime | None:
+        """The server's own time at its last answer."""
+        return parsedate_to_datetime(self._date) if self._date else None
 
     def get(self, path: str, **query: str) -> Object:
         """The object or list at `path`; empty where it does not exist."""
@@ -196,9 +200,8 @@ class Connection:
         except (HTTPError, OSError) as error:
             silent = reason("gpu.kubernetes.no-answer", seconds=int(CONNECT_SECONDS), words=str(error))
             raise self._failed(method, path, silent) from error
-        date = headers.get("Date")
-        self.server_time = parsedate_to_datetime(date) if date else None
-        return KubernetesResponse(status, text, self.server_time)
+        self._date = headers.get("Date")
+        return KubernetesResponse(status, text)
 
 
 def connect(cluster: str) -> Connection:

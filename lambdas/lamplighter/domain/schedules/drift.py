@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import OVER, Lease, LeaseState
-from lamplighter.domain.schedules.of_leases import MISSED_AFTER, opens_at, unopened, wanted_schedules
+from lamplighter.domain.schedules.of_leases import MISSED_AFTER, opens_at, schedule_instants, unopened
 from lamplighter.domain.schedules.schedule import WorkflowArns, names_of
 from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 
@@ -80,11 +80,11 @@ def drift(
     of_leases = [schedule for schedule in listed if not kept(schedule.name)]
     names = {schedule.name for schedule in of_leases}
     wanted = {
-        schedule.name
+        name
         for lease in leases
         if not _settling(lease, now)
-        for schedule in wanted_schedules(lease, workflow_arns, now, pauses)
-        if schedule.at > now + ABOUT_TO_FIRE
+        for name, at in schedule_instants(lease, workflow_arns, now, pauses).items()
+        if at > now + ABOUT_TO_FIRE
     }
     owned = {name for lease in leases if not _gone(lease, now) for name in names_of(lease.id, workflow_arns)}
     return Drift(

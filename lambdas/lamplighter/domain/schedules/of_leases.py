@@ -20,6 +20,7 @@ from lamplighter.domain.schedules.schedule import (
     open_schedule,
     opening,
     warn_schedules,
+    warnings,
 )
 
 MISSED_AFTER = timedelta(minutes=5)
@@ -37,11 +38,19 @@ def firing(
     lease: Lease, workflow_arns: WorkflowArns, now: datetime, pauses: Sequence[Pause] = ()
 ) -> list[str]:
     """Names of the schedules that are due and may not have run yet: Scheduler takes up to a minute."""
-    return [
-        schedule.name
-        for schedule in _schedules(lease, workflow_arns, now, pauses)
-        if now - NEAREST < schedule.at <= now
-    ]
+    instants = schedule_instants(lease, workflow_arns, now, pauses)
+    return [name for name, at in instants.items() if now - NEAREST < at <= now]
+
+
+def schedule_instants(
+    lease: Lease, workflow_arns: WorkflowArns, now: datetime, pauses: Sequence[Pause]
+) -> dict[str, datetime]:
+    """When each schedule of a lease runs, by name: enough to compare them, without what they send."""
+    if lease.state is LeaseState.CLOSING or lease.state in OVER:
+        return {}
+    opens = opens_at(lease, pauses, now) if unopened(lease) else None
+    begins = {} if opens is None else {f"open-{lease.id}": opens}
+    return begins | warnings(lease, workflow_arns) | {f"close-{lease.id}": lease.closes}
 
 
 def _schedules(

@@ -118,20 +118,27 @@ def close_schedule(lease: Lease, workflow_arns: WorkflowArns) -> Schedule:
     return _starting(f"close-{lease.id}", lease.closes, closing(lease, workflow_arns))
 
 
-def warn_schedules(lease: Lease, workflow_arns: WorkflowArns) -> tuple[Schedule, ...]:
-    """Warn before the end, the earliest warning first; a short lease is warned half-way at the earliest."""
-    run = {"command": close_command(lease).to_json(), "results": {}}
-    schedules: list[Schedule] = []
+def warnings(lease: Lease, workflow_arns: WorkflowArns) -> dict[str, datetime]:
+    """When people are warned before the end, by name of the schedule, the earliest first.
+
+    A short lease is warned half-way at the earliest.
+    """
+    instants: dict[str, datetime] = {}
     for ahead in sorted(set(workflow_arns.warnings), reverse=True):
         at = max(lease.closes - ahead, lease.opens + (lease.closes - lease.opens) / 2).replace(microsecond=0)
-        if schedules and at <= schedules[-1].at:
-            continue
-        name = _warning(lease.id, ahead)
-        retried = _at_most(WARNING_RETRIED, lease.closes - at)
-        schedules.append(
-            Schedule(name, at, workflow_arns.notices, json.dumps({"step": "Warn", "run": run}), retried)
-        )
-    return tuple(schedules)
+        if all(earlier < at for earlier in instants.values()):
+            instants[_warning(lease.id, ahead)] = at
+    return instants
+
+
+def warn_schedules(lease: Lease, workflow_arns: WorkflowArns) -> tuple[Schedule, ...]:
+    """Warn before the end."""
+    run = {"command": close_command(lease).to_json(), "results": {}}
+    sent = json.dumps({"step": "Warn", "run": run})
+    return tuple(
+        Schedule(name, at, workflow_arns.notices, sent, _at_most(WARNING_RETRIED, lease.closes - at))
+        for name, at in warnings(lease, workflow_arns).items()
+    )
 
 
 def names_of(lease: str, workflow_arns: WorkflowArns) -> tuple[str, ...]:

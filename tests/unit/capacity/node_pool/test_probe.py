@@ -47,7 +47,7 @@ class Server:
     def ask(self, _method: str, _path: str, **_sent: Any) -> KubernetesResponse:
         if self._status == 403:
             raise Forbidden(reason("gpu.kubernetes.forbidden", words=self._message), "POST", "the server")
-        return KubernetesResponse(self._status, self._message, None)
+        return KubernetesResponse(self._status, self._message)
 
     def expect(self, answer: KubernetesResponse, _method: str, _path: str) -> KubernetesResponse:
         if not answer.ok:

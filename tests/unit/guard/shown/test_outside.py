@@ -56,7 +56,7 @@ class NodeClaims:
 
     def ask(self, method: str, path: str, **_sent: Any) -> KubernetesResponse:
         self.written.append((method, path.rpartition("/")[2]))
-        return KubernetesResponse(200, "{}", None)
+        return KubernetesResponse(200, "{}")
 
     def expect(self, answer: KubernetesResponse, _method: str, _path: str) -> KubernetesResponse:
         return answer

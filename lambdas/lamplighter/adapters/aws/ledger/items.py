@@ -127,7 +127,7 @@ def at_milliseconds(value: Value) -> datetime | None:
 
 def sortable(at: datetime) -> str:
     """An instant as text that sorts like the instants."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 MILLISECONDS = Form(write_instant=milliseconds, read_instant=at_milliseconds)
