@@ -48,7 +48,10 @@ def test_a_record_is_read_once_until_its_item_is_written_again_and_nobody_else_c
         assert ledger.leases("gpu")[0] is lease
 
         key = {"pk": {"S": "POOL#gpu"}, "sk": {"S": f"LEASE#{lease.id}"}}
-        given = {"UpdateExpression": "SET nodes = :two", "ExpressionAttributeValues": {":two": {"N": "2"}}}
+        given: dict[str, Any] = {
+            "UpdateExpression": "SET nodes = :two",
+            "ExpressionAttributeValues": {":two": {"N": "2"}},
+        }
         stored = world.dynamodb.update_item(TableName="ledger", Key=key, ReturnValues="ALL_NEW", **given)
 
         assert ledger.leases("gpu")[0] == replace(lease, nodes=2)

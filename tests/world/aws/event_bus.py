@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from tests import lab_events
+from tests.world.aws.dynamodb import Stored
 from tests.world.aws.event_queue import EventQueue
 from tests.world.aws.functions import Functions
 
@@ -87,7 +88,7 @@ class EventBus:
 
     # --- the function that tells ---------------------------------------------------------------------
 
-    def written(self, before: Json | None, item: Json | None) -> None:
+    def written(self, before: Stored | None, item: Stored | None) -> None:
         """The ledger's stream: what moved within a second wakes who tells, by itself or by Slack's board."""
         key, sort = (item or before or {})["pk"]["S"], (item or before or {})["sk"]["S"]
         if key.startswith("EVENT#") and sort == "CURSOR":

@@ -14,9 +14,9 @@ from tests.world.outside import NotInTheWorld
 
 Item = dict[str, Any]
 Given = Mapping[str, Any]
-Condition = Callable[[Item, Given, Given], bool]
-Operand = Callable[[Item, Given, Given], Any]
-Change = Callable[[Item, Item, Given, Given], None]
+Condition = Callable[[Given, Given, Given], bool]
+Operand = Callable[[Given, Given, Given], Any]
+Change = Callable[[Given, Item, Given, Given], None]
 
 _TOKEN = re.compile(r"\s*(<>|<=|>=|[=<>(),+\-]|[#:]?[A-Za-z_][\w.]*)")
 _COMPARES: dict[str, Callable[[Any, Any], bool]] = {
@@ -191,7 +191,7 @@ def change(text: str) -> Change:
                 break
             reader.take()
 
-    def all_of_them(before: Item, item: Item, names: Given, values: Given) -> None:
+    def all_of_them(before: Given, item: Item, names: Given, values: Given) -> None:
         for each in changes:
             each(before, item, names, values)
 
@@ -205,14 +205,14 @@ def _set(reader: _Reader) -> Change:
     sign = reader.peek() if reader.peek() in {"+", "-"} else ""
     if not sign:
 
-        def put(before: Item, item: Item, names: Given, values: Given) -> None:
+        def put(before: Given, item: Item, names: Given, values: Given) -> None:
             item[_name(path, names)] = first(before, names, values)
 
         return put
     reader.take()
     second = _operand(reader)
 
-    def put_sum(before: Item, item: Item, names: Given, values: Given) -> None:
+    def put_sum(before: Given, item: Item, names: Given, values: Given) -> None:
         one = Decimal(first(before, names, values)["N"])
         other = Decimal(second(before, names, values)["N"])
         item[_name(path, names)] = {"N": str(one + other if sign == "+" else one - other)}
@@ -229,7 +229,7 @@ def _add(reader: _Reader) -> Change:
     path = reader.take()
     number = _operand(reader)
 
-    def add(before: Item, item: Item, names: Given, values: Given) -> None:
+    def add(before: Given, item: Item, names: Given, values: Given) -> None:
         there = Decimal(before.get(_name(path, names), {"N": "0"})["N"])
         item[_name(path, names)] = {"N": str(there + Decimal(number(before, names, values)["N"]))}
 
