@@ -23,6 +23,7 @@ import boto3
 import pytest
 from boto3.dynamodb.types import TypeDeserializer
 from botocore.config import Config
+from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY
@@ -37,8 +38,9 @@ GUIDE = "docs/how-to/run/read-a-failed-test.md"
 #: The report has so many lines of the timeline, from before the failure, and of the ledger. The folder has all.
 TIMELINE_LINES, LEDGER_LINES = 40, 30
 REACHES_BACK = timedelta(days=2)
-#: A report never waits longer for a part of a cloud that does not answer any more.
-PART_SECONDS = 60
+#: A report does not wait longer for a cloud that does not answer any more.
+PART_SECONDS = 30
+NO_ANSWER = f"not known: no answer in {PART_SECONDS} s"
 #: What a person sets to choose how tests are played.
 CHOICES = ("LAMPLIGHTER_TESTS", "LAMPLIGHTER_SEED", "LAMPLIGHTER_KARPENTER")
 #: Where Kubernetes lists what a scenario is about.
@@ -100,23 +102,31 @@ def _again(test: str) -> list[str]:
 
 
 def keep(cloud: Cloud, error: BaseException, test: str) -> Kept:
-    """Writes the state of a cloud to a new folder."""
-    folder = new_folder(test)
-    clients, pools = _Clients(cloud), cloud.lab.pools
-    parts: dict[str, Callable[[], object]] = {
-        "ledger.json": lambda: list(_ledger(cloud, clients)),
-        "status.txt": partial(_verb, cloud, "status"),
-    }
-    parts |= {f"timeline/{pool}.txt": partial(_timeline, cloud, clients, pool) for pool in pools}
-    parts |= {f"why/{pool}.txt": partial(_verb, cloud, "why", pool) for pool in pools}
-    parts |= {f"logs/{name}.log": partial(cloud.logs, name) for name in _names(clients)}
-    parts |= {f"aws/{name}.json": read for name, read in clients.readers().items()}
-    parts |= {f"kubernetes/{kind}.json": partial(_listed, cloud, path) for kind, path in LISTS.items()}
-    texts = {name: _text(read) for name, read in parts.items()}
-    for name, text in texts.items():
+    """Writes the state of a cloud to a new folder. A cloud that does not answer is not asked again."""
+    folder, texts = new_folder(test), dict[str, str]()
+    for name, read in _parts(cloud, _Clients(cloud)):
+        texts[name] = _text(read)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text + "\n", "utf-8")
+        (folder / name).write_text(texts[name] + "\n", "utf-8")
+        if texts[name] == NO_ANSWER:
+            break
     return Kept(error, folder, _summary(cloud, folder, texts))
+
+
+def _parts(cloud: Cloud, clients: "_Clients") -> Iterator[tuple[str, Callable[[], object]]]:
+    """The files of the folder, and what reads each."""
+    yield "ledger.json", lambda: list(_ledger(cloud, clients))
+    for pool in cloud.lab.pools:
+        yield f"timeline/{pool}.txt", partial(_timeline, cloud, clients, pool)
+    for name in _names(clients):
+        yield f"logs/{name}.log", partial(cloud.logs, name)
+    for name, reader in clients.readers().items():
+        yield f"aws/{name}.json", reader
+    yield "status.txt", partial(_verb, cloud, "status")
+    for pool in cloud.lab.pools:
+        yield f"why/{pool}.txt", partial(_verb, cloud, "why", pool)
+    for kind, path in LISTS.items():
+        yield f"kubernetes/{kind}.json", partial(_listed, cloud, path)
 
 
 def _summary(cloud: Cloud, folder: Path, texts: Mapping[str, str]) -> list[str]:
@@ -154,7 +164,9 @@ class _Clients:
         self._endpoint = cloud.aws.endpoint
 
     def of(self, service: str) -> Any:
-        limits = Config(read_timeout=PART_SECONDS, retries={"total_max_attempts": 1})
+        limits = Config(
+            connect_timeout=PART_SECONDS, read_timeout=PART_SECONDS, retries={"total_max_attempts": 1}
+        )
         return self._session.client(service, endpoint_url=self._endpoint, config=limits)  # type: ignore[call-overload]
 
     def readers(self) -> dict[str, Callable[[], object]]:
@@ -213,6 +225,8 @@ def _verb(cloud: Cloud, *words: str) -> str:
 def _text(read: Callable[[], object]) -> str:
     try:
         found = read()
+    except (ReadTimeoutError, ConnectTimeoutError, TimeoutError, subprocess.TimeoutExpired):
+        return NO_ANSWER
     except Exception as error:  # noqa: BLE001 -- whatever fails, the other parts are read
         return f"not known: {type(error).__name__}: {error}"
     return found.rstrip() if isinstance(found, str) else json.dumps(found, indent=1, default=str)
