@@ -104,7 +104,6 @@ def test_a_pool_that_is_not_whole_is_never_called_healthy(
     assert bool(found.findings or found.in_progress) is not whole
 
 
-@pytest.mark.once_flaky("processor seconds were compared with a limit")
 @pytest.mark.parametrize("troubled", [False, True])
 def test_the_work_grows_with_the_pool_and_not_with_its_square(troubled: bool) -> None:
     small, large = large_pool(50, troubled=troubled), large_pool(200, troubled=troubled)
