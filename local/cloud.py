@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 import boto3
 
@@ -77,6 +77,11 @@ class Cloud:
     lab.
     """
 
+    #: The cloud of this process, until it ends.
+    present: ClassVar["Cloud | None"] = None
+    #: Called with a cloud that ends because of an error, while its state can still be read.
+    before_a_failed_end: ClassVar[Callable[["Cloud", BaseException], None]] = lambda _cloud, _error: None
+
     def __init__(
         self,
         lab_path: Path,
@@ -118,6 +123,7 @@ class Cloud:
             old = self.lab.cluster.existing is not None
             self.control_plane = ControlPlane(work / "kubernetes", progress, clock=self.clock.path, old=old)
             self._undo = undo.pop_all()
+        Cloud.present = self
 
     def __enter__(self) -> Self:
         return self
@@ -125,7 +131,11 @@ class Cloud:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.down()
+        try:
+            if error is not None:
+                Cloud.before_a_failed_end(self, error)
+        finally:
+            self.down()
 
     @property
     def faults(self) -> Faults:
@@ -252,6 +262,7 @@ class Cloud:
 
     def down(self) -> None:
         """Ends every process and thread, frees the ports, and deletes the files. It may be called at any moment."""
+        Cloud.present = None
         self.clock.stop()
         self._undo.close()
 

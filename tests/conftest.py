@@ -7,6 +7,7 @@ deadline, because the time of an example depends on the machine.
 
 import gc
 import os
+import time
 from functools import cache
 from pathlib import Path
 
@@ -16,11 +17,15 @@ from botocore.hooks import EventAliaser, HierarchicalEmitter
 from hypothesis import is_hypothesis_test, settings
 
 from tests.lengths import EXAMPLES, LONG, SEED, examples
+from tests.steady.once_flaky import MARKER, pytest_generate_tests, pytest_runtest_protocol  # noqa: F401
 
 SCENARIOS = Path(__file__).with_name("scenarios")
 
 for name in [each for each in os.environ if each.startswith("AWS_ENDPOINT_URL")]:
     del os.environ[name]
+# The machine's time zone decides nothing. No lab is in this one, and it is half an hour beside UTC's hours.
+os.environ["TZ"] = "America/St_Johns"
+time.tzset()
 # The tests do not change the names that the person's own shell completes.
 os.environ["LAMPLIGHTER_NAMES"] = ""
 # A synthesis applies CloudFormation's rules only in the tests of these rules (tests/infra/conftest.py).
@@ -58,7 +63,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _looks_longer(item: pytest.Item) -> bool:
     """Whether a test does more in a long run than in a short one. Scenarios are judged together in a long run."""
-    if item.get_closest_marker("long") is not None or item.path.is_relative_to(SCENARIOS):
+    if any(item.get_closest_marker(name) for name in ("long", MARKER)) or item.path.is_relative_to(SCENARIOS):
         return True
     asks = item.getparent(pytest.Module)
     asking = vars(asks.obj) if asks else {}

@@ -14,6 +14,7 @@ from typing import Any
 
 import urllib3
 
+from local.hang import HANG_SECONDS
 from local.kubernetes.certificates import trusting
 
 Object = dict[str, Any]
@@ -57,7 +58,7 @@ class KubernetesApi:
         self._pool = urllib3.PoolManager(
             maxsize=16,
             retries=False,
-            timeout=urllib3.Timeout(connect=5, read=30),
+            timeout=urllib3.Timeout(connect=HANG_SECONDS, read=HANG_SECONDS),
             ssl_context=trusting(authority),
         )
         self._watches: set[urllib3.BaseHTTPResponse] = set()
@@ -200,7 +201,7 @@ class KubernetesApi:
                 f"{self._endpoint}{path}?watch=true&allowWatchBookmarks=true&resourceVersion={version}&timeoutSeconds=300",
                 headers=self._headers,
                 preload_content=False,
-                timeout=urllib3.Timeout(connect=5, read=330),
+                timeout=urllib3.Timeout(connect=HANG_SECONDS, read=330),
             )
             self._watches.add(answer)
             try:

@@ -14,6 +14,7 @@ import boto3
 import urllib3
 from botocore.exceptions import ClientError
 
+from local.hang import HANG_SECONDS
 from local.kubernetes.token_webhook import User, policy_group
 
 _PREFIX = "k8s-aws-v1."
@@ -38,7 +39,7 @@ class AwsIdentities:
         self._endpoint = endpoint
         self._cluster = cluster
         self._eks = session.client("eks", endpoint_url=endpoint)
-        self._http = urllib3.PoolManager(retries=False, timeout=10)
+        self._http = urllib3.PoolManager(retries=False, timeout=HANG_SECONDS)
 
     def user(self, token: str) -> User | None:
         """The user and groups of the token's access entry; None without an identity or an entry."""

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Self
 
 from lamplighter.errors import OutsideFailed
+from local.hang import HANG_SECONDS
 from local.kubernetes.api import KubernetesApi, Object
 from local.kubernetes.binaries import find_programs
 from local.kubernetes.certificates import Authority, signing_key
 from local.kubernetes.components import commands, free_ports
 from local.kubernetes.token_webhook import Identities, TokenWebhook, bind_access_policies
 
-_START_SECONDS = 60
 _ATTEMPTS = 3
 
 
@@ -177,7 +177,7 @@ class ControlPlane:
 
     def _await_ready(self) -> None:
         api = self.admin()
-        deadline = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + HANG_SECONDS
         wanted = ["/readyz", "/api/v1/namespaces/default/serviceaccounts/default"]
         while wanted:
             if self._ended:
@@ -186,7 +186,7 @@ class ControlPlane:
                 )
             if time.monotonic() > deadline:
                 raise OutsideFailed(
-                    f"GET {wanted[0]} on {self.endpoint}: no answer in {_START_SECONDS} s; see {self._work}"
+                    f"GET {wanted[0]} on {self.endpoint}: no answer in {HANG_SECONDS:.0f} s; see {self._work}"
                 )
             if api.is_there(wanted[0]):
                 wanted.pop(0)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
 
+from lamplighter.errors import OutsideFailed
+from local.hang import HANG_SECONDS
 from local.kubernetes.api import ApiError, KubernetesApi
 
 #: EKS authorises access policies beside RBAC. Here each is a group that is bound to the most similar role.
@@ -25,8 +27,6 @@ CLUSTER_ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"
 _REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _NOT_FOUND = 404
-#: Real seconds that the API server may need to see a new binding.
-_IN_EFFECT_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,10 @@ def bind_access_policy(api: KubernetesApi, policy: str, namespace: str) -> None:
         raise
     asked = {"namespace": namespace, "verb": "get", "resource": "pods"}
     review = {"spec": {"user": group, "groups": [group], "resourceAttributes": asked}}
-    deadline = time.monotonic() + _IN_EFFECT_SECONDS
-    while not api.request("POST", _REVIEWS, review)["status"]["allowed"] and time.monotonic() < deadline:
+    hung = time.monotonic() + HANG_SECONDS
+    while not api.request("POST", _REVIEWS, review)["status"]["allowed"]:
+        if time.monotonic() > hung:
+            raise OutsideFailed(f"the API server gives {group} no rights in {namespace}")
         time.sleep(0.01)
 
 

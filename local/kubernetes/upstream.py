@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 from urllib3.util import wait_for_read
 
-_CONNECT_SECONDS = 5.0
+from local.hang import HANG_SECONDS
+
 _BUFFER = 65536
 
 
@@ -33,7 +34,7 @@ class Upstream:
             connection.close()
 
     def fresh(self) -> HTTPSConnection:
-        connection = HTTPSConnection(self._host, self._port, context=self._context, timeout=_CONNECT_SECONDS)
+        connection = HTTPSConnection(self._host, self._port, context=self._context, timeout=HANG_SECONDS)
         connection.connect()
         connection.sock.settimeout(None)  # a watch may be silent for long
         return connection

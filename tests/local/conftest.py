@@ -3,7 +3,6 @@
 import io
 import json
 import textwrap
-import time
 import zipfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from local.aws.embedded import EmbeddedAws
 from local.clock import VirtualClock
+from tests.steady.hang import await_value
 
 
 class Aws:
@@ -87,14 +87,14 @@ class Aws:
 
     def message(self, url: str) -> dict:
         """The next message of a queue, waited for."""
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            messages = self.call(
+
+        def received() -> list[dict]:
+            answer = self.call(
                 "sqs", "receive_message", QueueUrl=url, WaitTimeSeconds=1, MessageAttributeNames=["All"]
             )
-            if "Messages" in messages:
-                return messages["Messages"][0]
-        raise AssertionError(f"no message came to {url}")
+            return answer.get("Messages", [])
+
+        return await_value(f"a message comes to {url}", received)[0]
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from local.assembly import CHILD_PROCESS
+from tests.steady.hang import HANG_SECONDS
 
 #: It prints the number of its process, and would stay for a minute.
 COMMAND = [sys.executable, "-u", "-c", "import os, time; print(os.getpid()); time.sleep(60)"]
@@ -43,7 +44,7 @@ def test_the_end_of_its_input_kills_the_command(started):
 
     process.stdin.close()
 
-    assert process.wait(20) == 128 + signal.SIGKILL
+    assert process.wait(HANG_SECONDS) == 128 + signal.SIGKILL
     assert not there(command)
 
 
@@ -52,5 +53,5 @@ def test_a_command_gets_the_signal_that_ends_its_starter(started):
 
     process.terminate()
 
-    assert process.wait(20) == 128 + signal.SIGTERM
+    assert process.wait(HANG_SECONDS) == 128 + signal.SIGTERM
     assert not there(command)

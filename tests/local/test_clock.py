@@ -13,10 +13,9 @@ import pytest
 
 import lamplighter.clock
 from local.clock import VirtualClock
+from tests.steady.hang import HANG_SECONDS
 
 START = datetime(2026, 3, 3, 11, 0, tzinfo=UTC)
-#: Real seconds after which a test that waits in vain gives up.
-IN_VAIN = 20
 
 
 @pytest.fixture
@@ -169,7 +168,7 @@ def test_time_waits_for_the_programs_beside_us(clock: VirtualClock) -> None:
     assert clock.now() == START
     settled.set()
     clock.stir()
-    assert woke.wait(IN_VAIN)
+    assert woke.wait(HANG_SECONDS)
 
 
 def test_for_a_program_with_timers_of_its_own_time_moves_only_for_what_it_waits_for(
@@ -196,7 +195,7 @@ def test_what_another_thread_does_for_a_strand_is_part_of_it(clock: VirtualClock
 
         other = threading.Thread(target=answer)
         other.start()
-        other.join(IN_VAIN)
+        other.join(HANG_SECONDS)
         assert passed(clock) == 30
 
 
@@ -270,7 +269,7 @@ def test_who_waits_when_the_clock_stops_ends_there(clock: VirtualClock) -> None:
     with clock.busy():
         sleeper.start()
         clock.stop()
-    sleeper.join(IN_VAIN)
+    sleeper.join(HANG_SECONDS)
     assert ended == [SystemExit]
 
 
@@ -310,9 +309,9 @@ def test_a_strand_that_goes_on_without_its_pauses_keeps_the_turn(clock: VirtualC
 
         other = threading.Thread(target=pause)
         other.start()
-        assert begun.wait(IN_VAIN)
+        assert begun.wait(HANG_SECONDS)
         clock.recall()  # what it paused for is over
-        other.join(IN_VAIN)
+        other.join(HANG_SECONDS)
         assert not other.is_alive()
         assert clock.fiber() is fiber
         clock.sleep(60)

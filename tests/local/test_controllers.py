@@ -206,6 +206,7 @@ def test_a_job_is_ended_at_its_deadline_and_deleted_when_it_was_kept_long_enough
     assert "its deletion" in " / ".join(owed(cluster.world))
 
 
+@pytest.mark.once_flaky("time moved before Kubernetes had deleted what a Job owns")
 def test_what_is_deleted_in_the_foreground_goes_after_what_it_owns(cluster: Cluster) -> None:
     leaving = {"finalizers": ["foregroundDeletion"]}
     cluster.node("plain")

@@ -1,7 +1,6 @@
 """Whatever is in a snapshot, the diagnosis answers: it never raises, and what is broken is never called healthy."""
 
 import json
-import sys
 from copy import deepcopy
 from typing import Any
 
@@ -11,11 +10,11 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.diagnosis import Snapshot, diagnose
 from lamplighter.domain.diagnosis.causes import CAUSES
-from lamplighter.domain.diagnosis.findings import Diagnosis
 from lamplighter.errors import BadInput
 from tests import node_pool_snapshots, snapshots
 from tests.bench.diagnosing import large_pool
 from tests.lengths import examples
+from tests.steady.call_count import counted
 
 ODD = st.one_of(
     st.none(),
@@ -105,28 +104,13 @@ def test_a_pool_that_is_not_whole_is_never_called_healthy(
     assert bool(found.findings or found.in_progress) is not whole
 
 
-def counted(document: snapshots.Document) -> tuple[int, Diagnosis]:
-    """How many calls a diagnosis makes, the same on every machine; and what it found."""
-    calls = 0
-
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event in {"call", "c_call"}
-
-    sys.setprofile(count)
-    try:
-        found = diagnose(Snapshot.read(document))
-    finally:
-        sys.setprofile(None)
-    return calls, found
-
-
 @pytest.mark.parametrize("troubled", [False, True])
 def test_the_work_grows_with_the_pool_and_not_with_its_square(troubled: bool) -> None:
-    few, small = counted(large_pool(50, troubled=troubled))
-    many, found = counted(large_pool(200, troubled=troubled))
+    small, large = large_pool(50, troubled=troubled), large_pool(200, troubled=troubled)
+    few, of_few = counted(lambda: diagnose(Snapshot.read(small)))
+    many, found = counted(lambda: diagnose(Snapshot.read(large)))
     assert many < 6 * few, "four times the nodes and pods"
-    assert bool(small.findings) is troubled
+    assert bool(of_few.findings) is troubled
     assert [each.cause.name for each in found.findings] == (
         ["runtime-missing", "device-plugin-missing"] if troubled else []
     )

@@ -14,6 +14,9 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 from local.cloud import Cloud
 from tests.device_plugin_chart import chart_or_skip
 from tests.scenarios import judged
+
+# A failed scenario keeps its cloud's state, and says so.
+from tests.scenarios.failed_scenario import pytest_configure, pytest_runtest_makereport  # noqa: F401
 from tests.scenarios.lab_day import LabDay
 
 LAB = Path(__file__).with_name("lab.yaml")
@@ -26,6 +29,7 @@ ON_ONE_CLOUD = (
     "test_pages",
     "test_calendar_changes",
     "test_edits",
+    "test_failed_scenario",
     "test_deploys",
     "test_all_functions_deleted",
 )

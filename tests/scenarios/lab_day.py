@@ -27,6 +27,7 @@ from local.background_task import BackgroundTask
 from local.cloud import Cloud
 from local.demo import laws
 from local.demo.observations import NodeReader, Outside, Pool, Sample
+from tests.steady.hang import HANG_SECONDS
 
 Done = TypeVar("Done")
 LOOK_EVERY = timedelta(seconds=30)
@@ -117,7 +118,7 @@ class LabDay:
             capture_output=True,
             text=True,
             check=False,
-            timeout=600,
+            timeout=HANG_SECONDS,
         )
         return Said(done.returncode, done.stdout, done.stderr)
 

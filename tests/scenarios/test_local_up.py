@@ -21,10 +21,8 @@ from urllib.request import Request, urlopen
 import pytest
 from kubernetes import client, config
 
-#: Two clouds that start at once take minutes on a busy machine.
-READY_SECONDS = 400.0
-#: The contract's limit for its end. Reporting a wrong lab, or the end of all processes, may take any time.
-END_SECONDS, SOON_SECONDS = 10.0, 60.0
+from tests.steady.hang import HANG_SECONDS, await_value
+
 START = "2026-12-01T19:50:00+09:00"
 
 
@@ -48,11 +46,11 @@ class Up:
             )
 
     def until_said(self, text: str) -> None:
-        deadline = time.monotonic() + READY_SECONDS
-        while text not in self.said.read_text():
+        def said() -> bool:
             assert self.process.poll() is None, self.said.read_text()
-            assert time.monotonic() < deadline, self.said.read_text()
-            time.sleep(0.05)
+            return text in self.said.read_text()
+
+        await_value(f"it says {text}", said)
 
     def ready(self) -> dict[str, Any]:
         self.until_said("ready:")
@@ -60,9 +58,9 @@ class Up:
         return document
 
     def end(self, number: signal.Signals) -> None:
-        """Stops it. It ends with exit code 0, soon, and nothing of it is left."""
+        """Stops it. It ends with exit code 0, and nothing of it is left."""
         self.process.send_signal(number)
-        assert self.process.wait(END_SECONDS) == 0, self.said.read_text()
+        assert self.process.wait(HANG_SECONDS) == 0, self.said.read_text()
         assert list(self.temporary.iterdir()) == []
         assert sorted(path.name for path in self.out.parent.iterdir()) == ["lab.yaml", "said", "tmp"]
         assert self.left() == []
@@ -70,11 +68,8 @@ class Up:
     def kill(self) -> None:
         """Not even a kill may leave a process behind."""
         self.process.kill()
-        self.process.wait(SOON_SECONDS)
-        deadline = time.monotonic() + SOON_SECONDS
-        while left := self.left():
-            assert time.monotonic() < deadline, left
-            time.sleep(0.05)
+        self.process.wait(HANG_SECONDS)
+        await_value("no process of it is left", lambda: not self.left())
 
     def left(self) -> list[str]:
         """Processes with its folder in their command or environment."""
@@ -152,7 +147,7 @@ def test_two_at_once_are_reached_as_they_say_and_end_without_a_trace(tmp_path: P
         for document in documents:
             address = urlsplit(document["aws"]["endpoint"])
             with pytest.raises(ConnectionRefusedError):
-                socket.create_connection((str(address.hostname), int(address.port or 0)), timeout=1)
+                socket.create_connection((str(address.hostname), int(address.port or 0)))
 
 
 @pytest.mark.long
@@ -172,7 +167,7 @@ def test_it_can_be_ended_at_any_moment(moment: str, number: signal.Signals, tmp_
 
 def test_a_lab_with_problems_is_not_started(tmp_path: Path) -> None:
     with up(tmp_path / "run", "name: Bad_Name\nregoin: eu-west-1") as run:
-        assert run.process.wait(SOON_SECONDS) == 2
+        assert run.process.wait(HANG_SECONDS) == 2
 
         lines = run.said.read_text().splitlines()
         assert [line.split(": ")[1] for line in lines] == ["name", "regoin"]

@@ -4,12 +4,12 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.steady.hang import HANG_SECONDS, await_value
 from tests.tutorial import ROOT, blocks, commands
 
 pytestmark = pytest.mark.long
@@ -21,9 +21,6 @@ PLAYED_BY = {
     "make demo": "test_day.py",
     ".venv/bin/lamplighter local demo --act trouble": "trouble/test_trouble.py",
 }
-#: A busy machine takes minutes to start.
-READY_SECONDS = 400.0
-COMMAND_SECONDS = 420.0
 #: The person who runs the tests has set everything up.
 MAKE = "make -o .venv/.ready -o .build/layer/.ready "
 
@@ -62,7 +59,7 @@ class Terminal:
             capture_output=True,
             text=True,
             check=False,
-            timeout=COMMAND_SECONDS,
+            timeout=HANG_SECONDS,
         )
         assert done.returncode == ends, f"{command}\n{done.stdout}{done.stderr}"
         if command.startswith("eval "):
@@ -76,12 +73,13 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
     made = Terminal(tmp_path_factory.mktemp("tutorial"))
     (starts,) = [line for line in commands(FIRST) if line.startswith(UP)]
     process = made.start(starts)
-    deadline = time.monotonic() + READY_SECONDS
     try:
-        while not (made.folder / "cloud.json").exists():
+
+        def ready() -> bool:
             assert process.poll() is None, (made.folder / "said").read_text()
-            assert time.monotonic() < deadline, (made.folder / "said").read_text()
-            time.sleep(0.2)
+            return (made.folder / "cloud.json").exists()
+
+        await_value("the cloud is ready", ready)
         (leads_there,) = [line for line in commands(FIRST) if line.startswith("eval ")]
         made.types(leads_there)
         (lab,) = [block for block in blocks(ON_AWS) if block.kind == "yaml"]
@@ -89,7 +87,7 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
         yield made
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(60)
+        process.wait(HANG_SECONDS)
 
 
 def test_the_first_lab_can_be_typed(terminal: Terminal) -> None:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import boto3
+from moto.ec2.models import ec2_backends
 
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger.ledger import Ledger
@@ -190,6 +191,9 @@ class NodePoolOnMoto:
             TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],
         )
         instance = str(made["Instances"][0]["InstanceId"])
+        # moto dates it by the machine's clock.
+        ec2 = ec2_backends["123456789012"]["ap-northeast-2"]
+        ec2.get_instance(instance).launch_time = (clock.now() - age).replace(tzinfo=None)
         labels = {"karpenter.sh/nodepool": "lab-gpu"}
         self.api.objects[f"{CLAIMS}/lab-gpu-{name}"] = {
             "metadata": {

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from http.client import HTTPConnection
 from pathlib import Path
 
+from local.hang import HANG_SECONDS
+
 _CHILD_PROCESS = Path(__file__).parents[2] / "child_process.py"
 #: Real seconds between two looks at whether it serves.
 _LOOK = 0.2
-#: Real seconds in which it serves even on a busy machine; 8 to 44 were seen.
-_START_SECONDS = 120.0
 #: Real seconds for its end after the signal TERM.
 _END_SECONDS = 5.0
 
@@ -36,7 +36,7 @@ class ControllerProcess:
         self._say = say
         self._changed = changed
         self._health_port = int(environment["HEALTH_PROBE_PORT"])
-        self._deadline = time.monotonic() + _START_SECONDS
+        self._deadline = time.monotonic() + HANG_SECONDS
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(_CHILD_PROCESS), str(program)],
             env=environment,

@@ -49,7 +49,7 @@ class Watched:
     def say(self) -> None:
         self._aws.call("sns", "publish", TopicArn=self.alive, Message="alive")
 
-    def wait(self, minutes: float) -> None:
+    def pass_minutes(self, minutes: float) -> None:
         self._aws.clock.sleep(minutes * 60)
 
     def counted(self) -> float:
@@ -86,19 +86,19 @@ def watched(aws: Aws) -> Watched:
 
 def test_a_new_alarm_takes_what_was_never_said_for_silence_and_pages_at_once(watched: Watched) -> None:
     watched.alarm()
-    watched.wait(1)
+    watched.pass_minutes(1)
 
     assert (watched.state, watched.paged) == ("ALARM", 1)
 
 
 def test_a_new_alarm_on_a_topic_that_was_heard_of_pages_after_a_silence_only(watched: Watched) -> None:
     watched.say()
-    watched.wait(3)
+    watched.pass_minutes(3)
     watched.alarm()
-    watched.wait(11)
+    watched.pass_minutes(11)
     assert (watched.state, watched.paged) == ("OK", 0)
 
-    watched.wait(3)
+    watched.pass_minutes(3)
 
     assert (watched.state, watched.paged) == ("ALARM", 1)
 
@@ -106,10 +106,10 @@ def test_a_new_alarm_on_a_topic_that_was_heard_of_pages_after_a_silence_only(wat
 def test_what_was_said_a_moment_ago_is_not_known_yet(watched: Watched) -> None:
     watched.say()
     watched.alarm()
-    watched.wait(1)
+    watched.pass_minutes(1)
     assert (watched.state, watched.paged) == ("ALARM", 1)
 
-    watched.wait(2)
+    watched.pass_minutes(2)
 
     assert watched.state == "OK"
 
@@ -118,25 +118,25 @@ def test_who_asks_is_told_of_a_message_once_it_is_counted(watched: Watched) -> N
     watched.say()
     assert watched.counted() == 0
 
-    watched.wait(3)
+    watched.pass_minutes(3)
 
     assert watched.counted() == 1
 
 
 def test_one_that_passes_over_what_is_missing_never_pages(watched: Watched) -> None:
     watched.alarm("notBreaching")
-    watched.wait(30)
+    watched.pass_minutes(30)
 
     assert (watched.state, watched.paged) == ("OK", 0)
 
 
 def test_signs_of_life_every_five_minutes_keep_it_quiet(watched: Watched) -> None:
     watched.say()
-    watched.wait(3)
+    watched.pass_minutes(3)
     watched.alarm()
     for _ in range(12):
         watched.say()
-        watched.wait(5)
+        watched.pass_minutes(5)
 
     assert (watched.state, watched.paged) == ("OK", 0)
 
@@ -153,7 +153,7 @@ def test_a_page_gets_through_where_the_topics_policy_lets_cloudwatch_in(watched:
         }
     )
     watched.alarm()
-    watched.wait(1)
+    watched.pass_minutes(1)
 
     assert (watched.state, watched.paged) == ("ALARM", 1)
 
@@ -168,6 +168,6 @@ def test_no_page_gets_through_where_the_topics_policy_names_others_alone(watched
         }
     )
     watched.alarm()
-    watched.wait(1)
+    watched.pass_minutes(1)
 
     assert (watched.state, watched.paged) == ("ALARM", 0)

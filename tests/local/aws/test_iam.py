@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError
 
 from local.aws.authorization.record import RECORD
 from local.aws.iam import assume
+from tests.steady.hang import HANG_SECONDS
 
 ACCOUNT = "123456789012"
 TABLES = f"arn:aws:dynamodb:ap-northeast-2:{ACCOUNT}:table"
@@ -308,7 +309,7 @@ def test_a_signed_link_does_what_its_signer_may_and_no_more(aws):
         )
         link = signer.generate_presigned_url("get_object", Params={"Bucket": "pages-of-lab", "Key": "page"})
         try:
-            answer = urllib.request.urlopen(link, timeout=10).status
+            answer = urllib.request.urlopen(link, timeout=HANG_SECONDS).status
         except urllib.error.HTTPError as refused:
             answer = refused.status
         assert answer == status, name
@@ -373,6 +374,6 @@ def test_the_account_s_own_key_belongs_to_a_person(aws):
 
 
 def test_whoever_signs_nothing_gets_an_answer_of_aws_and_its_time(aws):
-    with urllib.request.urlopen(aws.embedded.endpoint, timeout=10) as answer:
+    with urllib.request.urlopen(aws.embedded.endpoint, timeout=HANG_SECONDS) as answer:
         assert answer.status == 200
         assert answer.headers["Date"]

@@ -17,6 +17,7 @@ from local.aws.functions import assets
 from local.aws.functions.durations import ANSWER_SECONDS, INIT_SECONDS, Measured
 from local.background_task import BackgroundTask
 from tests.local.conftest import embedded
+from tests.steady.hang import HANG_SECONDS
 
 COUNT = """
     import os
@@ -336,7 +337,7 @@ def test_code_that_several_want_at_once_is_whole_for_each(tmp_path, monkeypatch)
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as content:
         content.writestr("index.py", "whole")
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2, timeout=HANG_SECONDS)
     extract = assets.extract
 
     def slowly(source, folder):
@@ -355,7 +356,7 @@ def test_code_that_several_want_at_once_is_whole_for_each(tmp_path, monkeypatch)
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(HANG_SECONDS)
     assert found == ["whole", "whole"]
     assert [path.name for path in tmp_path.iterdir()] == ["code"]
 

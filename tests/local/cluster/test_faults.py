@@ -1,15 +1,10 @@
 """Faults that are switched on under nodes that run: what they show, in whose words, and that they heal."""
 
-import functools
-import itertools
-
 import pytest
 
 from tests.local.cluster.lab import POLICY, await_true
 
 POOL = "lab-ng-faults"
-#: So many pods are created within a moment of each other; a watch lags by milliseconds.
-AT_MOST = 5
 CUDA = "nvcr.io/nvidia/cuda:12.5.1-base-ubuntu22.04"
 
 
@@ -54,34 +49,6 @@ def test_a_network_plugin_that_is_gone_makes_the_node_not_ready_until_it_is_back
     assert lab.condition(machine)["message"].endswith("cni plugin not initialized")
     lab.fleet.faults.off("node-not-ready")
     await_true(lambda: lab.ready(machine), "it is Ready again")
-
-
-def test_a_taint_more_keeps_pods_away_until_it_is_gone(lab, machine, fault):
-    fault("untolerated-taint")
-
-    def taints():
-        return [taint["key"] for taint in lab.node(machine)["spec"]["taints"]]
-
-    await_true(lambda: "dedicated" in taints(), "it has the taint")
-    tolerated = {"key": "nvidia.com/gpu", "operator": "Exists"}
-
-    def answer(path):
-        conditions = lab.kubernetes.get(path)["status"].get("conditions", [])
-        return next((one for one in conditions if one["type"] == "PodScheduled"), None)
-
-    # The scheduler hears of taints and of pods by two watches, so a pod may be bound before it knows of the taint.
-    for number in itertools.count(1):
-        path = lab.run(f"kept-away-{number}", "sleep", "1", tolerations=[tolerated], **lab.on(machine))
-        said = await_true(functools.partial(answer, path), "the scheduler has answered")
-        if said["status"] == "False":
-            break
-        assert number < AT_MOST, (
-            f"the scheduler bound {number} pods to a node whose taint they do not tolerate"
-        )
-    assert "1 node(s) had untolerated taint" in said["message"]
-    lab.fleet.faults.off("untolerated-taint")
-    await_true(lambda: taints() == ["nvidia.com/gpu"], "its own taint is left")
-    lab.await_phase(path, "Succeeded")
 
 
 def test_a_plugin_that_crashes_takes_the_gpus_away_and_brings_them_back(lab, machine, fault):

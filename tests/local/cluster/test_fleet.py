@@ -209,11 +209,3 @@ def test_pods_of_a_template_that_is_given_back_in_the_middle_of_a_rolling_are_cu
     pass_time(1)
     assert lab.fleet.never_came == frozenset()
     lab.kubernetes.delete(f"{path}/agent")
-
-
-def test_time_stands_until_the_fleet_has_seen_what_a_client_of_the_cluster_wrote(lab, clock):
-    name = lab.node(lab.gpu)["metadata"]["name"]
-    for number in map(str, range(50)):
-        lab.kubernetes.merge(f"/api/v1/nodes/{name}", {"metadata": {"annotations": {"number": number}}})
-        clock.settle()
-        assert lab.fleet.world.nodes.find("", name)["metadata"]["annotations"]["number"] == number

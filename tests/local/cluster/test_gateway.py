@@ -15,7 +15,7 @@ import yaml
 
 from local.kubernetes.api import ApiError, KubernetesApi
 from local.kubernetes.gateway import Gateway
-from tests.local.cluster.lab import WAIT_SECONDS
+from tests.steady.hang import HANG_SECONDS
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -137,15 +137,15 @@ def test_a_watch_tells_each_change_at_once_and_in_virtual_time(outside, began, a
     watcher = threading.Thread(target=outside.follow, args=(MAPS, note, stop), daemon=True)
     watcher.start()
     with changed:
-        assert changed.wait_for(lambda: bool(seen), WAIT_SECONDS)
+        assert changed.wait_for(lambda: bool(seen), HANG_SECONDS)
     outside.merge(a_map, {"data": {"note": "x" * 200_000}})
     with changed:
-        assert changed.wait_for(lambda: any(change == "MODIFIED" for change, _ in seen), WAIT_SECONDS)
+        assert changed.wait_for(lambda: any(change == "MODIFIED" for change, _ in seen), HANG_SECONDS)
     (modified,) = [item for change, item in seen if change == "MODIFIED"]
     assert between(began, modified["metadata"]["creationTimestamp"], lab_clock.now())
     stop.set()
     outside.hang_up()
-    watcher.join(WAIT_SECONDS)
+    watcher.join(HANG_SECONDS)
     assert not watcher.is_alive()
 
 
@@ -243,7 +243,7 @@ def test_after_an_upgrade_bytes_pass_both_ways_untouched(control_plane):
     port = int(proxy.endpoint.rsplit(":", 1)[1])
     sent = b'{"creationTimestamp":"2026-11-20T18:00:00Z"}' * 10_000
     with (
-        socket.create_connection(("127.0.0.1", port), timeout=20) as plain,
+        socket.create_connection(("127.0.0.1", port), timeout=HANG_SECONDS) as plain,
         context.wrap_socket(plain, server_hostname="127.0.0.1") as client,
     ):
         client.sendall(b"GET /exec HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n")

@@ -1,6 +1,6 @@
 """Settings are borrowed from Helm and given back so that its next upgrade passes: real helm, real API server."""
 
-import time
+from contextlib import suppress
 
 import pytest
 
@@ -8,7 +8,8 @@ from lamplighter.adapters.kubernetes import overrides
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.gpu.overrides import Before
 from lamplighter.errors import TryLater
-from tests.local.cluster.lab import POLICY, WAIT_SECONDS
+from tests.local.cluster.lab import POLICY
+from tests.steady.hang import await_value
 
 CHANGE = {"spec": {"mig": {"strategy": "mixed"}, "daemonsets": {"tolerations": [{"operator": "Exists"}]}}}
 MINE = {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"}}
@@ -51,12 +52,14 @@ def borrow(connection: Connection, fields=CHANGE, kept: list[Before] | None = No
 
 def give_back(connection: Connection, before: Before) -> Before | None:
     """Asks again while the policy is being changed, as the workflow does: the operator writes its status into it."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while True:
-        try:
-            return overrides.give_back(connection, POLICY, before)
-        except TryLater:
-            assert time.monotonic() < deadline, "the policy never stood still"
+
+    def given() -> tuple[Before | None] | None:
+        with suppress(TryLater):
+            return (overrides.give_back(connection, POLICY, before),)
+        return None
+
+    (left,) = await_value("the policy stands still", given)
+    return left
 
 
 def managers(lab) -> set[str]:

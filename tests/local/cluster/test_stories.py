@@ -6,6 +6,7 @@ import pytest
 
 from local.clock import VirtualClock
 from local.fleet.coroutines import Coroutines, Until
+from tests.steady.hang import HANG_SECONDS
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def test_a_story_waits_in_the_labs_time(clock, coroutines):
         done.set()
 
     coroutines.tell(tale())
-    assert done.wait(10)
+    assert done.wait(HANG_SECONDS)
     assert 3600 <= lasted[0] < 3700
 
 
@@ -49,7 +50,7 @@ def test_a_story_goes_on_when_its_condition_holds(coroutines):
     assert not done.wait(0.1)
     ready.append(True)
     coroutines.look_again()
-    assert done.wait(10)
+    assert done.wait(HANG_SECONDS)
 
 
 def test_a_stopped_story_goes_no_further(coroutines):
@@ -65,7 +66,7 @@ def test_a_stopped_story_goes_no_further(coroutines):
 
     coroutines.tell(tale()).stop()
     coroutines.tell(later())
-    assert other.wait(10)
+    assert other.wait(HANG_SECONDS)
     assert not reached
 
 
@@ -82,5 +83,5 @@ def test_a_story_that_breaks_off_leaves_the_others(coroutines, caplog):
 
     coroutines.tell(broken())
     coroutines.tell(tale())
-    assert done.wait(10)
+    assert done.wait(HANG_SECONDS)
     assert "a stumble" in caplog.text

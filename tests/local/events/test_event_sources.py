@@ -1,12 +1,12 @@
 """A function hears of a table's changes: filtered, in batches, again where it fails, and told where it gives up."""
 
 import json
-import time
 
 import pytest
 
 from local.aws.events.event_pattern import BadPattern, matches
 from tests.local.cloudformation.test_cloudformation import Stacks
+from tests.steady.hang import await_value
 
 #: Notes what it is told in another table, and fails on the word.
 LISTENER = """
@@ -80,23 +80,22 @@ class Listening:
 
     def heard(self, count: int) -> list[dict]:
         """What was heard, as soon as it is so much."""
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
+
+        def items() -> list[dict] | None:
             found = self.aws.call("dynamodb", "scan", TableName="seen")["Items"]
-            if len(found) >= count:
-                return [{name: next(iter(value.values())) for name, value in item.items()} for item in found]
-            time.sleep(0.02)
-        raise AssertionError(f"only {len(found)} of {count} were heard")
+            return found if len(found) >= count else None
+
+        found = await_value(f"{count} are heard", items)
+        return [{name: next(iter(value.values())) for name, value in item.items()} for item in found]
 
     def tries(self, key: str, count: int) -> dict[str, str]:
         """How often each record was brought, once the one of this key was brought so often."""
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
+
+        def brought() -> dict[str, str] | None:
             found = {one["key"]: one["tries"] for one in self.heard(1)}
-            if found.get(key) == str(count):
-                return found
-            time.sleep(0.02)
-        raise AssertionError(f"{key} was brought {found}, not {count} times")
+            return found if found.get(key) == str(count) else None
+
+        return await_value(f"{key} is brought {count} times", brought)
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 PATTERN = json.dumps({"source": ["lab"], "detail": {"pool": ["gpu"]}})
 
 
@@ -55,6 +57,7 @@ def test_a_function_is_called(aws, tmp_path):
     aws.clock.wait_until(None, lambda: written.exists() and written.read_text() == "gpu")
 
 
+@pytest.mark.once_flaky("a run was described before it had ended")
 def test_a_workflow_is_started_with_the_targets_role(aws):
     definition = '{"StartAt":"A","States":{"A":{"Type":"Pass","End":true}}}'
     role = aws.role("starter", "states:StartExecution")

@@ -1,12 +1,12 @@
 """A function gets a queue's messages: in batches, again after the visibility timeout, and a dead letter in the end."""
 
 import json
-import time
 
 import pytest
 
 from tests.local.cloudformation.test_cloudformation import Stacks
 from tests.local.events.test_event_sources import KEYS
+from tests.steady.hang import await_value
 
 #: Notes each message in a table, with how often it came, and does not take the bad ones.
 TAKER = """
@@ -64,14 +64,13 @@ class Receiving:
 
     def seen(self, *wanted: str) -> dict[str, int]:
         """Each message with how often it came, and how many came with it, as soon as the wanted ones did."""
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
+
+        def batches() -> dict[str, int] | None:
             found = self.aws.call("dynamodb", "scan", TableName="seen")["Items"]
             seen = {item["pk"]["S"]: int(item["batch"]["N"]) for item in found}
-            if seen.keys() >= set(wanted):
-                return seen
-            time.sleep(0.02)
-        raise AssertionError(f"only {sorted(seen)} came")
+            return seen if seen.keys() >= set(wanted) else None
+
+        return await_value(f"{wanted} come", batches)
 
     def left(self, queue: str) -> int:
         """The messages of a queue, whoever has them now."""

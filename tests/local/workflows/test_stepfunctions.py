@@ -321,6 +321,7 @@ class OnASlowMachine(VirtualClock):
         return appointment
 
 
+@pytest.mark.once_flaky("time moved between two requests of one thread")
 def test_a_time_limit_is_not_what_a_clock_in_a_hurry_jumps_to_first(tmp_path):
     with embedded(tmp_path, OnASlowMachine(tmp_path / "clock")) as slow:
         slow.clock.hurry(True)

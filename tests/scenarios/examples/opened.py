@@ -28,7 +28,7 @@ def deployed(example: Path) -> Iterator[LabDay]:
 def deployed_with_karpenter(example: Path, pool: str) -> Iterator[KarpenterDay]:
     """The same with the real Karpenter, in real time; skipped without its program."""
     controller_or_skip()
-    with Cloud(example, progress=print) as cloud:
+    with Cloud(example, start=NOON, progress=print) as cloud:
         cloud.up()
         yield KarpenterDay(cloud, pool)
 

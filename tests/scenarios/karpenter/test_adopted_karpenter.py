@@ -21,7 +21,7 @@ from tests.scenarios.auto_mode.test_adopted_auto_mode import (
     apply_what_adopt_prints,
     let_the_owner_in,
 )
-from tests.scenarios.karpenter_day import KarpenterDay
+from tests.scenarios.karpenter_day import NOON, KarpenterDay
 
 pytestmark = pytest.mark.long
 
@@ -92,7 +92,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DynamicDay]:
         make_node_pool(cloud)
         apply_what_adopt_prints(cloud, path)
 
-    with Cloud(path, rate=RATE, progress=print, found=by_the_owner) as cloud:
+    with Cloud(path, rate=RATE, start=NOON, progress=print, found=by_the_owner) as cloud:
         cloud.up()
         yield DynamicDay(cloud)
 

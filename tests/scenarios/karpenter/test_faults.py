@@ -30,6 +30,7 @@ from lamplighter.reasons.document import read
 from local.cloud import Cloud
 from tests.karpenter_program import controller_or_skip
 from tests.scenarios.karpenter.faulty_day import LAB, FaultyDay
+from tests.scenarios.karpenter_day import NOON
 
 pytestmark = pytest.mark.long
 
@@ -48,7 +49,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyDay]:
     controller_or_skip()
     path = tmp_path_factory.mktemp("lab") / "lab.yaml"
     path.write_text(LAB, "utf-8")
-    with Cloud(path, rate=RATE, progress=print) as cloud:
+    with Cloud(path, rate=RATE, start=NOON, progress=print) as cloud:
         cloud.up()
         yield FaultyDay(cloud)
 

@@ -9,7 +9,7 @@ import pytest
 
 from local.cloud import Cloud
 from tests.karpenter_program import controller_or_skip
-from tests.scenarios.karpenter_day import KarpenterDay
+from tests.scenarios.karpenter_day import NOON, KarpenterDay
 
 pytestmark = pytest.mark.long
 
@@ -28,7 +28,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KarpenterDay]:
     controller_or_skip()
     path = tmp_path_factory.mktemp("lab") / "lab.yaml"
     path.write_text(LAB, "utf-8")
-    with Cloud(path, rate=1, progress=print) as cloud:
+    with Cloud(path, rate=1, start=NOON, progress=print) as cloud:
         cloud.up()
         yield KarpenterDay(cloud)
 

@@ -12,6 +12,7 @@ import pytest
 from lamplighter.reasons.document import read
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
+from tests.steady.hang import HANG_SECONDS
 
 POLICY = "/apis/nvidia.com/v1/clusterpolicies/cluster-policy"
 #: The number of times that the workflow tries a failing step.
@@ -76,7 +77,7 @@ def status(pool: Pool) -> Mapping[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=HANG_SECONDS,
     )
     assert done.returncode == 0, done.stderr
     found: Mapping[str, Any] = json.loads(done.stdout)

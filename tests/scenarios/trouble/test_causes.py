@@ -15,6 +15,7 @@ from lamplighter.domain.diagnosis.causes import CAUSES
 from local.cloud import Cloud
 from local.faults.catalogue import FAULTS, Reach
 from tests.scenarios.trouble.troubled_lab import Findings, TroubledLab, causes
+from tests.steady.hang import HANG_SECONDS
 
 pytestmark = pytest.mark.long
 
@@ -106,7 +107,7 @@ def test_the_command_says_the_same_and_keeps_what_it_read(
 
     def diagnosed(*words: str) -> Findings:
         command = [sys.executable, "-m", "cli.main", "diagnose", *words, "--json", "-"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS)
         assert done.returncode == 0, done.stderr
         said: Findings = json.loads(done.stdout)
         return said

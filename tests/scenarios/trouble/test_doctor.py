@@ -24,6 +24,7 @@ from tests.scenarios.trouble.broken_account import (
     no_bootstrap,
     no_trail,
 )
+from tests.steady.hang import HANG_SECONDS
 
 pytestmark = pytest.mark.long
 
@@ -186,7 +187,7 @@ def shell(account: Account, *words: str, folder: Path, **environment: str) -> Sa
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=HANG_SECONDS,
     )
     return Said(done.returncode, done.stdout, done.stderr)
 

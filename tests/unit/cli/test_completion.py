@@ -10,6 +10,7 @@ import pytest
 
 from cli import known_names
 from tests.programs import lamplighter
+from tests.steady.hang import HANG_SECONDS
 
 NAMES = {
     "- ap-northeast-2 - -": {"pools": ["gpu", "big"], "windows": ["evening"], "leases": ["cli-1a2b3c4d"]}
@@ -67,7 +68,12 @@ def test_bash_itself_asks_the_program(settings: dict[str, str]) -> None:
     )
 
     done = subprocess.run(
-        ["/bin/bash", "-c", asks], env=settings, capture_output=True, text=True, check=False, timeout=60
+        ["/bin/bash", "-c", asks],
+        env=settings,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG_SECONDS,
     )
 
     assert (done.stdout.split(), done.stderr) == (["gpu", "big", "cli-1a2b3c4d"], "")

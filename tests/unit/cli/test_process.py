@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.programs import lamplighter
+from tests.steady.hang import HANG_SECONDS
 from tests.unit.cli.test_verbs_outside import environment
 
 STARTS = {
@@ -38,7 +39,13 @@ def test_a_process_says_and_ends_as_a_run_in_this_interpreter(
     settings = environment(tmp_path, UNREACHED)
 
     done = subprocess.run(
-        [*start, *words], cwd=tmp_path, env=settings, capture_output=True, text=True, check=False, timeout=60
+        [*start, *words],
+        cwd=tmp_path,
+        env=settings,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG_SECONDS,
     )
 
     here = lamplighter(*words, cwd=tmp_path, env=settings)

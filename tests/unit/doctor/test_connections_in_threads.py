@@ -6,6 +6,8 @@ from pathlib import Path
 
 import certifi
 
+from tests.steady.hang import HANG_SECONDS
+
 CONNECTING = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +33,7 @@ def test_every_thread_gets_its_connection() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=HANG_SECONDS,
     )
 
     assert done.returncode == 0, done.stderr

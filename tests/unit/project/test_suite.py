@@ -1,5 +1,6 @@
 """`make test` prints the result of each part, prints all output of a failed part, and fails with it."""
 
+import re
 import sys
 
 import pytest
@@ -19,10 +20,10 @@ def test_a_failed_part_is_shown_whole_and_fails_the_suite(capfd: pytest.CaptureF
     assert run([[broken, quiet]]) == 1
 
     said = capfd.readouterr().out
-    assert "broken: its output\nthree\nfour\nbroken: 0 s" in said
+    assert "broken: its output\nthree\nfour\nbroken: " in said
     assert "five" not in said
     assert "one" not in said
-    assert "quiet: 0 s, 0 s of a processor: two" in said
+    assert re.search(r"quiet: \d+ s, \d+ s of a processor: two", said)
     assert "FAILED: broken" in said
 
 

@@ -29,6 +29,7 @@ from lamplighter.domain.slack.asked import signature
 from lamplighter.domain.slack.asked.understood import ends
 from lamplighter.values.instant import clock_time
 from tests.block_kit import faults
+from tests.unit.slack.answer_time import AnswerTime
 from tests.unit.slack.recording import CHANNEL, LabInSlack, lab_in_slack
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
@@ -147,6 +148,7 @@ class Knocks:
     keys: Keys
     slack: SlackKnows
     sent: list[tuple[str, Mapping[str, object]]]
+    time: AnswerTime
     count: int = 0
 
     def type(self, text: str, user: str = "U0INSTRUCT", **more: str) -> dict[str, Any]:
@@ -190,7 +192,7 @@ def knocks(
     def behind(letter: SignedRequest, deadline: Deadline) -> Mapping[str, object]:
         return answer(letter.request, letter.key, letter.made, deadline, office)
 
-    return Knocks(lab, workflows, RequestHandler(keys, behind), keys, slack, sent)
+    return Knocks(lab, workflows, RequestHandler(keys, behind), keys, slack, sent, AnswerTime(monkeypatch))
 
 
 def buttons(said: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 import base64
 import threading
-import time
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -16,9 +15,12 @@ from lamplighter.application.slack.deadline import Deadline
 from lamplighter.application.slack.receiving import RequestHandler, SignedRequest
 from lamplighter.domain.slack.asked import signature
 from lamplighter.errors import OutsideFailed
+from tests.steady.hang import HANG_SECONDS
 from tests.unit.slack.requests import SECRET, Keys, Knocks, event, knocks, signed, silent, typed
 
 SECOND = timedelta(seconds=1)
+#: Seconds until Slack gives an answer up, and what a request and its answer may take on their way, with a cold start.
+SLACK_WAITS, ON_THE_WAY = 3, 0.5
 
 
 @pytest.fixture
@@ -153,63 +155,58 @@ def test_whatever_breaks_inside_is_one_clear_line(
     assert "arn:secret:place" not in said["text"]
 
 
+@pytest.mark.once_flaky("real seconds of an answer were compared with a limit")
 def test_a_lab_that_hangs_is_not_waited_for(at_the_door: Knocks) -> None:
-    let_go = threading.Event()
-
     def hangs(*_: object) -> Mapping[str, object]:
-        let_go.wait(60)
+        at_the_door.time.until_let_go()
         return {}
 
-    begun = time.monotonic()
-    reply = RequestHandler(Keys(), hangs).answer_event(signed(typed("open", "U0INSTRUCT")), seconds=0.2)
-    assert time.monotonic() - begun < 2
+    reply = RequestHandler(Keys(), hangs).answer_event(signed(typed("open", "U0INSTRUCT")))
+    assert 0 < at_the_door.time.seconds <= SLACK_WAITS - ON_THE_WAY
     assert reply["statusCode"] == 200
     assert "started nothing more" in str(reply["body"])
-    let_go.set()
+    at_the_door.time.let_go.set()
 
 
 def test_a_secret_that_does_not_come_is_not_waited_for(at_the_door: Knocks) -> None:
-    let_go = threading.Event()
-
     class Hanging(Keys):
         def get(self) -> Secrets:
-            let_go.wait(60)
+            at_the_door.time.until_let_go()
             return super().get()
 
     reply = RequestHandler(Hanging(), at_the_door.door.answer).answer_event(
-        signed(typed("open", "U0INSTRUCT")), seconds=0.2
+        signed(typed("open", "U0INSTRUCT"))
     )
+    assert 0 < at_the_door.time.seconds <= SLACK_WAITS - ON_THE_WAY
     assert reply["statusCode"] == 200
     assert "cannot tell who asks" in str(reply["body"])
     assert nothing_happened(at_the_door)
-    let_go.set()
+    at_the_door.time.let_go.set()
 
 
 def test_what_was_given_up_begins_nothing(at_the_door: Knocks) -> None:
-    begun, let_go, over = threading.Event(), threading.Event(), threading.Event()
+    over = threading.Event()
 
     def late(letter: SignedRequest, deadline: Deadline) -> Mapping[str, object]:
-        begun.set()
-        let_go.wait(60)
+        at_the_door.time.until_let_go()
         try:
             return at_the_door.door.answer(letter, deadline)
         finally:
             over.set()
 
-    RequestHandler(Keys(), late).answer_event(signed(typed("open", "U0INSTRUCT")), seconds=0.2)
-    assert begun.wait(10)
-    let_go.set()
-    assert over.wait(10)
+    RequestHandler(Keys(), late).answer_event(signed(typed("open", "U0INSTRUCT")))
+    at_the_door.time.let_go.set()
+    assert over.wait(HANG_SECONDS)
     assert nothing_happened(at_the_door)
 
 
+@pytest.mark.once_flaky("real seconds of an answer were compared with a limit")
 def test_a_decision_that_takes_longer_is_left_to_the_board(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     slow = knocks(monkeypatch, tmp_path, silent)
-    begun = time.monotonic()
     said = slow.type("open 1 for 90m")
-    assert time.monotonic() - begun < 2.5
+    assert 1 < slow.time.seconds <= SLACK_WAITS - ON_THE_WAY
     assert "The answer comes here" in said["text"]
     [command] = slow.workflows.commands
     owed = slow.lab.ledger.owed(command.id)

@@ -8,14 +8,15 @@ import yaml
 
 from local.kubernetes.charts.repository import package
 from tests.local.cluster.lab import POLICY, await_true
+from tests.steady.hang import HANG_SECONDS
 
 
 def test_the_repository_serves_what_its_index_names(charts):
-    (entry,) = yaml.safe_load(requests.get(f"{charts.url}/index.yaml", timeout=5).text)["entries"][
+    (entry,) = yaml.safe_load(requests.get(f"{charts.url}/index.yaml", timeout=HANG_SECONDS).text)["entries"][
         "gpu-operator"
     ]
     assert entry["version"] == "v26.3.1"
-    served = requests.get(f"{charts.url}/{entry['urls'][0]}", timeout=5).content
+    served = requests.get(f"{charts.url}/{entry['urls'][0]}", timeout=HANG_SECONDS).content
     with tarfile.open(fileobj=io.BytesIO(served)) as archive:
         assert "gpu-operator/Chart.yaml" in archive.getnames()
 

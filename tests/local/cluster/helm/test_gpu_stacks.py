@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from lamplighter import clock
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.cluster.apply import apply_gpu_settings
 from lamplighter.application.cluster.judge import PLUGINS
@@ -102,7 +103,7 @@ def node(lab) -> Iterator[Callable[..., Machine]]:
 
 def opened(lab: Lab, lab_file: LabFile, connection: Connection, machine: Machine, window: str | None) -> Any:
     """ApplyGpuSettings, then AwaitGpus until it answers."""
-    now = datetime.now(UTC)
+    now = clock.now()
     pool = machine.nodegroup.removeprefix("lab-ng-")
     lease = Lease(
         id="evening",

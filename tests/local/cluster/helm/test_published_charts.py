@@ -13,6 +13,7 @@ from local.cache_folder import cache_folder
 from local.kubernetes.charts.published import MODULE, find_device_plugin_chart
 from local.kubernetes.charts.repository import ChartRepository
 from tests.device_plugin_chart import chart_or_skip
+from tests.steady.hang import HANG_SECONDS
 
 
 @pytest.fixture
@@ -84,9 +85,11 @@ def test_the_repository_serves_it_with_the_chart_of_feature_discovery_inside():
     repository.add(chart)
     repository.start()
     try:
-        entries = yaml.safe_load(requests.get(f"{repository.url}/index.yaml", timeout=5).text)["entries"]
+        entries = yaml.safe_load(requests.get(f"{repository.url}/index.yaml", timeout=HANG_SECONDS).text)[
+            "entries"
+        ]
         [entry] = entries["nvidia-device-plugin"]
-        served = requests.get(f"{repository.url}/{entry['urls'][0]}", timeout=5).content
+        served = requests.get(f"{repository.url}/{entry['urls'][0]}", timeout=HANG_SECONDS).content
     finally:
         repository.stop()
     assert entry["version"] == "0.18.2"

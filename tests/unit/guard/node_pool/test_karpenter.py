@@ -1,6 +1,5 @@
 """What the guard says of Karpenter itself: dead, starved, deleted, without its queue, without its kinds of object."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
@@ -8,7 +7,6 @@ import pytest
 
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
-from tests.stopped_clock import stop_at
 from tests.unit.lab_on_moto import EIGHT
 from tests.unit.node_pool_on_moto import (
     ALL_KINDS,
@@ -117,8 +115,6 @@ def test_without_its_kinds_of_object_a_sweep_says_so_and_ends_what_runs(pool: No
     pool.node()
     del pool.api.objects[NODE_POOL], pool.api.objects[f"{CLAIMS}/lab-gpu-a"]
     pool.api.absent_kinds = set(ALL_KINDS)
-    # EC2 dates an instance by its own clock.
-    stop_at(pool.moto.clock, datetime.now(UTC) + timedelta(minutes=10))
 
     [entry] = said(pool)
 

@@ -1,6 +1,6 @@
 """A cluster without Karpenter's kinds of object: every call answers 404, and each step says so in a sentence."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -10,8 +10,7 @@ from lamplighter.application.guard.proof import mark_leaked, prove_zero
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.errors import BadInput, TryLater
-from tests.stopped_clock import stop_at
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.node_pool_on_moto import ALL_KINDS, CLAIMS, NODE_POOL, NodePoolOnMoto
 
 ABSENT = "pool gpu: NodePool lab-gpu is not in cluster lab"
@@ -23,16 +22,13 @@ def bare(pool: NodePoolOnMoto) -> NodePoolOnMoto:
     pool.node()
     del pool.api.objects[NODE_POOL], pool.api.objects[f"{CLAIMS}/lab-gpu-a"]
     pool.api.absent_kinds = set(ALL_KINDS)
-    # EC2 dates an instance by its own clock.
-    stop_at(pool.moto.clock, datetime.now(UTC) + timedelta(minutes=20))
     return pool
 
 
 def lease(lab: LabOnMoto, opens: timedelta, closes: timedelta, **more: object) -> None:
     """A lease from and to so long from now on."""
-    since = datetime.now(UTC) + timedelta(minutes=20) - EIGHT
     minute = timedelta(minutes=1)
-    lab.lease(nodes=1, opens=(since + opens) // minute, closes=(since + closes) // minute, **more)  # type: ignore[arg-type]
+    lab.lease(nodes=1, opens=opens // minute, closes=closes // minute, **more)  # type: ignore[arg-type]
 
 
 def test_an_opening_and_a_close_say_that_there_is_no_node_pool(bare: NodePoolOnMoto, lab: LabOnMoto) -> None:
@@ -76,7 +72,7 @@ def test_a_leaked_pool_is_closed_again_although_nothing_can_be_ordered(
 ) -> None:
     run = {"command": lab.command("close"), "results": {}}
     assert mark_leaked(run, bare.guard_services)["leaked"] is True
-    stop_at(lab.clock, datetime.now(UTC) + timedelta(minutes=60))
+    lab.at(40)
 
     sweep_all(bare.guard_services)
 
