@@ -22,7 +22,7 @@ from local.kubernetes.gateway import Gateway
 from stacks.charts.kept import karpenter_crd_chart, kept_versions
 from tests.device_plugin_chart import chart_or_skip
 from tests.local.cluster.functions import Functions, Token, apply_rbac
-from tests.local.cluster.lab import Lab, await_true, keep_time_by
+from tests.local.cluster.lab import Lab, await_true, keep_time_by, pass_time
 
 
 @pytest.fixture(scope="session")
@@ -88,6 +88,8 @@ def definitions(helm, control_plane) -> None:
         return True
 
     await_true(served, "the API server serves Karpenter's kinds")
+    # While a definition is younger than that in the lab's time, each creation of its objects takes two real seconds.
+    pass_time(5)
 
 
 @pytest.fixture(scope="session")

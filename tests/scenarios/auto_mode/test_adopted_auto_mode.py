@@ -15,6 +15,7 @@ from local.cloud import ADMINISTRATOR, Cloud
 from tests.scenarios.auto_mode.auto_mode_day import AutoModeDay
 from tests.scenarios.examples.opened import NOON, close
 
+pytestmark = pytest.mark.long
 CLUSTER, NODE_POOL, NODE_ROLE = "their-cluster", "their-gpus", "their-nodes"
 LAB = f"""
 name: adopted-lab

@@ -17,6 +17,7 @@ from local.cloud import Cloud
 from local.demo.observations import Sample
 from tests.scenarios.lab_day import LabDay
 
+pytestmark = pytest.mark.long
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 CLUSTER, GROUP = "their-cluster", "their-gpus"
 #: The node group is older than spring 2021: EKS named the group behind it differently then.
@@ -84,7 +85,6 @@ def test_a_first_deploy_pages_for_no_silence_of_the_guard(adopted: LabDay) -> No
     assert not [text for text in pages(adopted) if "guard-silent" in text]
 
 
-@pytest.mark.long
 def test_a_lease_opens_and_closes_it_as_any_pool(adopted: LabDay) -> None:
     refused = adopted.command("open", "3", "for", "30m", "--json")
     assert refused.code == 1
@@ -175,7 +175,6 @@ def test_adopt_prints_a_lab_file_and_names_what_stands_in_the_way(adopted: LabDa
     assert lines[3].startswith("note: 1 node is ordered")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("ami_type", "instance_type", "code", "words"),
     [

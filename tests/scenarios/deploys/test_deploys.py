@@ -27,6 +27,9 @@ def leased(started: LabDay) -> Iterator[tuple[LabDay, Lease]]:
     started.until_state(lease.id, LeaseState.OPEN)
     yield started, lease
     started.cloud.aws.moto_additions.faults.clear()
+    if started.lease(lease.id).state is not LeaseState.CLOSED:
+        # Without the tests of a destroy it is still open.
+        assert started.command("close", "gpu", "--yes").code == 0
 
 
 def test_other_windows_and_nothing_else_disturbs_no_one(leased: tuple[LabDay, Lease], tmp_path: Path) -> None:
@@ -75,6 +78,7 @@ def test_a_change_of_the_leased_pool_is_refused_by_name(leased: tuple[LabDay, Le
     assert {stack.status for stack in ended} <= COMPLETE, _told(ended)
 
 
+@pytest.mark.long
 def test_a_destroy_without_proof_of_zero_fails(leased: tuple[LabDay, Lease]) -> None:
     # given a running lease whose instance will not go
     lab, lease = leased
@@ -94,6 +98,7 @@ def test_a_destroy_without_proof_of_zero_fails(leased: tuple[LabDay, Lease]) -> 
     assert lab.ledger.pool("gpu").leaked_since is not None
 
 
+@pytest.mark.long
 def test_a_destroy_proves_zero_first_and_leaves_the_ledger_alone(leased: tuple[LabDay, Lease]) -> None:
     # given the instance that goes at last
     lab, lease = leased
@@ -116,6 +121,7 @@ def test_a_destroy_proves_zero_first_and_leaves_the_ledger_alone(leased: tuple[L
     assert _left(lab) == [f"table {lab.lab.name}-ledger"]
 
 
+@pytest.mark.long
 def test_a_new_deploy_takes_the_ledger_up_again(leased: tuple[LabDay, Lease]) -> None:
     # given a lab of which only the ledger was left
     lab, lease = leased

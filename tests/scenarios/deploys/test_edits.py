@@ -10,6 +10,7 @@ from local.aws.cloudformation.stack import Stack
 from tests.scenarios.conftest import LAB
 from tests.scenarios.lab_day import LabDay
 
+pytestmark = pytest.mark.long
 COMPLETE = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
 SYSTEM = "scenario-lab-ng-1"
 
@@ -27,7 +28,6 @@ def test_another_type_and_maximum_in_one_edit_are_deployed(lab: LabDay, tmp_path
     assert (nodegroup(lab)["scalingConfig"], instance_type(lab)) == (sizes(2), "g5.xlarge")
 
 
-@pytest.mark.long
 def test_what_takes_two_updates_is_refused_before_anything_changes(lab: LabDay, tmp_path: Path) -> None:
     # given an edit for which EKS needs two updates of the system nodes and of the pool
     before = [nodegroup(lab), nodegroup(lab, SYSTEM)]

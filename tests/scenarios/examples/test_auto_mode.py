@@ -17,6 +17,7 @@ from local.cloud import COMPLETE, Cloud
 from tests.scenarios.auto_mode.auto_mode_day import AutoModeDay
 from tests.scenarios.examples.opened import EXAMPLES, NOON, close
 
+pytestmark = pytest.mark.long
 FILE = EXAMPLES / "000-auto-mode.yaml"
 PODS = "/api/v1/namespaces/default/pods"
 #: The document's pod, with its image, toleration and command. It ends at once and starts again and again, as there.

@@ -13,6 +13,7 @@ from tests.examples import on_a_node_group
 from tests.scenarios.examples.opened import EXAMPLES, NOON, close, deployed
 from tests.scenarios.lab_day import LabDay
 
+pytestmark = pytest.mark.long
 PODS = "/api/v1/namespaces/default/pods"
 SELECTED = "/api/v1/nodes?labelSelector=nodeType=nvidia"
 #: The document's pod, with its image, tolerations and command.

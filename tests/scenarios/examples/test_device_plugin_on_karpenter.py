@@ -8,6 +8,8 @@ from lamplighter.domain.leases.lease import LeaseState
 from tests.scenarios.examples.opened import EXAMPLES, close, deployed_with_karpenter
 from tests.scenarios.examples.test_device_plugin import GPU_POD, PODS
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.usefixtures("device_plugin_chart")
 def test_the_lab_of_the_device_plugin_s_document_opens_is_proven_and_closes() -> None:

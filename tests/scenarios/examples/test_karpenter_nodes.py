@@ -11,6 +11,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from tests.scenarios.examples.opened import EXAMPLES, close, deployed_with_karpenter
 from tests.scenarios.karpenter_day import KarpenterDay
 
+pytestmark = pytest.mark.long
 PODS = "/api/v1/namespaces/default/pods"
 POOL = "gpu-pool"
 #: The document's pod, with its image, toleration and command. It ends, so it is not started again.

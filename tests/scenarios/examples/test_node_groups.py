@@ -10,6 +10,7 @@ import pytest
 from tests.scenarios.examples.opened import EXAMPLES, deployed, open_prove_and_close
 from tests.scenarios.lab_day import LabDay
 
+pytestmark = pytest.mark.long
 GROUP = "eks.amazonaws.com/nodegroup"
 ALWAYS_ON = {
     "bys-dev-eks-sec-ng-1": ("linux", "Amazon Linux 2023"),

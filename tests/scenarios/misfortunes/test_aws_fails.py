@@ -138,6 +138,7 @@ def test_a_scale_up_that_eks_takes_back_is_asked_for_again(pool: Pool) -> Story:
     pool.verdicts(1, 5, 7, 8)
 
 
+@pytest.mark.long
 @story("short")
 def test_one_of_two_nodes_has_no_capacity_until_it_has(pool: Pool) -> Story:
     # given capacity for one node

@@ -23,6 +23,7 @@ LIVES = (1, 2, 3, 5, None)
 FAILSAFE_AFTER = timedelta(minutes=10)
 
 
+@pytest.mark.long
 @story("mortal-a")
 def test_windows_end_closed_though_the_leases_and_the_nodegroups_function_die(pool: Pool) -> Story:
     yield from died(pool, (("a-first", "leases"), ("a-second", "nodegroups")))

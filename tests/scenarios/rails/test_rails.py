@@ -20,6 +20,8 @@ from tests.scenarios.lab_day import LabDay
 from tests.scenarios.rails import ways
 from tests.scenarios.rails.figures import Record, held
 
+pytestmark = pytest.mark.long
+
 AUTO_MODE = """
 name: demo
 time_zone: UTC
@@ -62,7 +64,6 @@ def pools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pools]:
         yield Pools(AutoModeDay(cloud), LabDay(cloud, "groups"), LabDay(cloud, "past"))
 
 
-@pytest.mark.long
 def test_the_curfew_alone(pools: Pools, record_property: Record) -> None:
     leases = ways.opened(pools.all, "1h")
     assert {lease.closes for lease in leases.values()} == {CURFEW}
@@ -83,7 +84,6 @@ def test_the_curfew_alone(pools: Pools, record_property: Record) -> None:
     held(record_property, "node-group", "curfew-group", minutes["past"])
 
 
-@pytest.mark.long
 def test_the_close_workflow_alone(pools: Pools, record_property: Record) -> None:
     leases = ways.opened(pools.all[:2], "15m")
     with ways.functions_live(pools.gpu, but="guard"), ways.schedules_powerless(pools.gpu):
@@ -94,7 +94,6 @@ def test_the_close_workflow_alone(pools: Pools, record_property: Record) -> None
     held(record_property, "node-group", "close", minutes["groups"])
 
 
-@pytest.mark.long
 def test_the_guard_alone(pools: Pools, record_property: Record) -> None:
     leases = ways.opened(pools.all[:2], "15m")
     with ways.functions_dead(pools.gpu, but={"guard"}), ways.schedules_powerless(pools.gpu):
@@ -126,7 +125,6 @@ def test_each_rail_of_the_failsafe_alone(pools: Pools, record_property: Record) 
     held(record_property, "node-group", "group", minutes["past"])
 
 
-@pytest.mark.long
 def test_the_life_of_a_node_of_auto_mode_alone_and_no_other_node_comes(
     pools: Pools, record_property: Record
 ) -> None:
@@ -144,7 +142,6 @@ def test_the_life_of_a_node_of_auto_mode_alone_and_no_other_node_comes(
     held(record_property, "auto-mode", "life", minutes["gpu"])
 
 
-@pytest.mark.long
 def test_the_lock_of_auto_mode_bars_launches_and_ends_nothing_and_the_switch_off_alone_ends_every_node(
     pools: Pools, record_property: Record, tmp_path: Path
 ) -> None:

@@ -5,6 +5,8 @@ import pytest
 from tests.local.cluster.karpenter.conftest import ACTIONS, Karpenter
 from tests.local.cluster.lab import await_true
 
+pytestmark = pytest.mark.long
+
 
 def test_it_serves_when_its_pod_is_ready_and_its_log_is_the_pod_s(karpenter: Karpenter) -> None:
     karpenter.await_ready()
@@ -30,7 +32,6 @@ def test_it_ends_with_its_pod_and_comes_back_with_the_next(karpenter: Karpenter)
     assert after is not before
 
 
-@pytest.mark.long
 def test_a_controller_that_is_killed_is_started_again_in_its_pod(karpenter: Karpenter) -> None:
     karpenter.await_ready()
     [before] = karpenter.controllers.running
@@ -48,7 +49,6 @@ def test_a_controller_that_is_killed_is_started_again_in_its_pod(karpenter: Karp
     assert before not in karpenter.controllers.running
 
 
-@pytest.mark.long
 def test_what_its_role_may_not_do_it_cannot_do(karpenter: Karpenter) -> None:
     karpenter.scale(0)
     await_true(lambda: not karpenter.pods(), "no pod of Karpenter is left")

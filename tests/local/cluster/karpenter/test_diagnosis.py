@@ -25,10 +25,11 @@ from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY
 from local.kubernetes.token_webhook import User
 from tests.local.cluster.functions import Functions, Token
 from tests.local.cluster.karpenter.conftest import ROLE, Karpenter
-from tests.local.cluster.karpenter.test_node_pool import CLAIMS, CLASSES, NAME, pool
+from tests.local.cluster.karpenter.node_pool import CLAIMS, CLASSES, NAME, pool
 from tests.local.cluster.lab import await_true
 
 __all__ = ["pool"]
+pytestmark = pytest.mark.long
 LAB = Lab.model_validate(
     {"name": "gpu-lab", "cluster": {"karpenter": {}}, "pools": {"gpu": {"kind": "karpenter"}}}
 )

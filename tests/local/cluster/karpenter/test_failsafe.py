@@ -14,7 +14,7 @@ from local.kubernetes.aws_identities import AwsIdentities
 from local.kubernetes.control_plane import ControlPlane
 from tests import failsafe_machine
 from tests.local.cluster.karpenter.conftest import PODS, ROLE, Karpenter
-from tests.local.cluster.karpenter.test_node_pool import CLAIMS, NAME, POOLS, pool  # noqa: F401 (a fixture)
+from tests.local.cluster.karpenter.node_pool import CLAIMS, NAME, POOLS, pool  # noqa: F401 (a fixture)
 from tests.local.cluster.lab import await_true
 from tests.local.cluster.test_failsafe_machine import LOCK, MACHINE, let_the_machine_in
 from tests.local.cluster.test_token_webhook import CLUSTER, REGION

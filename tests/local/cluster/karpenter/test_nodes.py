@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from tests.local.cluster.karpenter import test_node_pool as node_pools
+from tests.local.cluster.karpenter import node_pool
 from tests.local.cluster.karpenter.conftest import ROLE, Karpenter
 from tests.local.cluster.lab import await_true
 
 pytestmark = pytest.mark.long
-pool = node_pools.pool
+pool = node_pool.pool
 FINALIZER = "karpenter.sh/termination"
 
 
@@ -30,13 +30,13 @@ def booting(pool: Karpenter, fleet):
     pool.aws.call("events", "put_rule", Name="karpenter", EventPattern=pattern)
     pool.aws.call("events", "put_targets", Rule="karpenter", Targets=[{"Id": "1", "Arn": arn}])
     yield pool
-    node_pools._scale(pool, 0)
+    node_pool.scale(pool, 0)
     await_true(lambda: not claims(pool), "no claim is left")
     fleet.network.admits = lambda _: True
 
 
 def claims(pool: Karpenter) -> list[dict]:
-    return pool.lab.kubernetes.get(node_pools.CLAIMS)["items"]
+    return pool.lab.kubernetes.get(node_pool.CLAIMS)["items"]
 
 
 def node(pool: Karpenter, claim: dict) -> dict | None:
@@ -45,10 +45,10 @@ def node(pool: Karpenter, claim: dict) -> dict | None:
 
 def initialized(pool: Karpenter, *, beside: str = "") -> dict:
     """A claim that is initialized, other than the named one."""
-    node_pools._scale(pool, 1)
+    node_pool.scale(pool, 1)
 
     def found():
-        ready = [one for one in claims(pool) if node_pools._condition(one, "Initialized") == "True"]
+        ready = [one for one in claims(pool) if node_pool.condition(one, "Initialized") == "True"]
         return next((one for one in ready if one["metadata"]["name"] != beside), None)
 
     return await_true(found, "a NodeClaim is initialized")
@@ -60,7 +60,7 @@ def test_karpenter_registers_the_node_that_its_user_data_made(booting: Karpenter
     found = node(booting, claim)
     assert found is not None
     assert FINALIZER in found["metadata"]["finalizers"]
-    assert found["metadata"]["labels"]["karpenter.sh/nodepool"] == node_pools.NAME
+    assert found["metadata"]["labels"]["karpenter.sh/nodepool"] == node_pool.NAME
     assert [one["key"] for one in found["spec"]["taints"]] == ["nvidia.com/gpu"]
     assert claim["status"]["capacity"]["memory"] != "0"
 
@@ -72,7 +72,7 @@ def test_an_instance_that_somebody_ends_is_replaced_and_its_objects_go(booting: 
     booting.aws.call("ec2", "terminate_instances", InstanceIds=[instance])
 
     name = claim["metadata"]["name"]
-    address = f"{node_pools.CLAIMS}/{name}"
+    address = f"{node_pool.CLAIMS}/{name}"
     await_true(
         lambda: not booting.lab.kubernetes.find(address),
         "the queue has told Karpenter, and the claim is gone",
@@ -87,7 +87,7 @@ def test_a_dead_controller_leaves_the_objects_of_an_ended_instance(booting: Karp
     booting.scale(0)
     await_true(lambda: not booting.pods(), "the controller is gone")
 
-    node_pools._scale(booting, 0)
+    node_pool.scale(booting, 0)
     booting.aws.call("ec2", "terminate_instances", InstanceIds=[instance])
 
     def marked():
@@ -95,7 +95,7 @@ def test_a_dead_controller_leaves_the_objects_of_an_ended_instance(booting: Karp
         return left is None or "deletionTimestamp" in left["metadata"]
 
     await_true(marked, "the cloud controller has deleted the node")
-    assert not node_pools._instances(booting)
+    assert not node_pool.instances(booting)
     assert node(booting, claim), "Karpenter's finalizer holds it"
     assert claims(booting)
 
@@ -104,4 +104,4 @@ def test_a_dead_controller_leaves_the_objects_of_an_ended_instance(booting: Karp
 
     await_true(lambda: not claims(booting), "the claim is gone")
     assert node(booting, claim) is None
-    assert not node_pools._instances(booting)
+    assert not node_pool.instances(booting)

@@ -7,6 +7,7 @@ import pytest
 from lamplighter.adapters.capacity.node_pool.capacity import NodePoolCapacity
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.capacity.evidence import NOW, SIZES, Seen
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.capacity.node_pool import launch_bar
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.domain.capacity.port import Removal
@@ -14,8 +15,8 @@ from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY
 from tests.local.cluster.functions import Token
+from tests.local.cluster.karpenter import node_pool
 from tests.local.cluster.karpenter.conftest import Karpenter
-from tests.local.cluster.karpenter.test_node_pool import pool  # noqa: F401 -- a fixture
 from tests.local.cluster.lab import await_true, pass_time
 from tests.local.cluster.node_pool_port.stage import PATHS, Everybody, install
 from tests.local.cluster.test_token_webhook import CLUSTER, REGION
@@ -24,6 +25,7 @@ LAB = Lab.model_validate(
     {"name": CLUSTER, "cluster": {"karpenter": {}}, "pools": {"gpu": {"kind": "karpenter"}}}
 )
 
+pool = node_pool.pool
 ROLE = "gpu-lab-ap-northeast-2-karpenter"
 """The role that the lab's names give Karpenter: an opening takes the failsafe's lock off it."""
 
@@ -65,7 +67,7 @@ class Port:
 
 
 @pytest.fixture(scope="module")
-def barred(pool):  # noqa: F811
+def barred(pool):
     """The NodePool under its launch bar, and the role that an opening takes the lock off."""
     kubernetes = pool.lab.kubernetes
     pool.aws.role(ROLE, "ec2:*")
@@ -94,6 +96,27 @@ def port(barred, control_plane, seen_from_outside, monkeypatch: pytest.MonkeyPat
     made.running(0)
 
 
+def test_the_bar_holds_a_lease_starts_its_node_and_its_end_leaves_none(port: Port) -> None:
+    """The one story of the real Karpenter in a short run: its clock is real."""
+    port.bar(-1)
+    port.order(1)
+    await_true(lambda: "no lease for NodePool" in port.karpenter.log(), "the API server refuses a claim")
+    assert port.see().claims == ()
+
+    port.bar(1)
+    port.order(1)
+    [instance] = port.running(1)
+    [described] = node_pool.instances(port.karpenter)
+    assert (described["InstanceId"], described["InstanceType"]) == (instance, "g5.xlarge")
+    tags = {tag["Key"]: tag["Value"] for tag in described["Tags"]}
+    assert identity(LAB, "gpu").tags.items() <= tags.items()
+
+    port.order(0)
+    await_true(lambda: not port.see().existing, "EC2 has ended it")
+    assert port.capacity.zero(port.see(), port.karpenter.aws.clock.now(), ()).proven
+
+
+@pytest.mark.long
 def test_what_the_bar_refused_starts_with_the_next_order(port: Port) -> None:
     """Karpenter waits ever longer after a refusal; a change of the size cuts that short."""
     port.bar(-1)
@@ -109,6 +132,7 @@ def test_what_the_bar_refused_starts_with_the_next_order(port: Port) -> None:
     port.running(1)
 
 
+@pytest.mark.long
 def test_one_very_node_goes_and_no_other_comes_and_then_none_is_left(port: Port) -> None:
     port.order(2)
     both = port.running(2)
@@ -126,6 +150,7 @@ def test_one_very_node_goes_and_no_other_comes_and_then_none_is_left(port: Port)
     assert port.capacity.zero(port.see(), port.karpenter.aws.clock.now(), ()).proven
 
 
+@pytest.mark.long
 def test_in_the_place_of_a_replaced_node_another_comes(port: Port) -> None:
     port.order(2)
     both = port.running(2)

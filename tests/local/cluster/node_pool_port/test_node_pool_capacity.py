@@ -17,6 +17,7 @@ from tests.local.cluster.node_pool_port.stage import LAB, NAME, PATHS, NodePoolS
 from tests.unit.capacity.conformance import MINUTE, Conformance
 
 
+@pytest.mark.long
 class TestNodePools(Conformance):
     """The behaviours of every kind."""
 

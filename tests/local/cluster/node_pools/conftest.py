@@ -1,9 +1,11 @@
-"""A lab's launch bar and rights, applied as a deploy applies them, and kubectl as one of the lab's functions."""
+"""A lab's launch bar and rights, applied by kubectl as a deploy applies them, and claims as one of its functions."""
 
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,13 @@ import pytest
 from lamplighter.domain.capacity.node_pool import access, launch_bar
 from lamplighter.lab.model import Lab
 from local.clock import VirtualClock
+from local.kubernetes.api import ApiError, KubernetesApi
+from local.kubernetes.control_plane import ControlPlane
+from local.kubernetes.token_webhook import User
 from stacks.manifests import RBAC, documents
+from tests.local.cluster.functions import Functions
 from tests.local.cluster.lab import await_true
+from tests.local.cluster.node_pool_port.stage import PATHS
 
 VERSION = "1.14.3"
 LAB = Lab.model_validate(
@@ -30,20 +37,32 @@ LAB = Lab.model_validate(
 WATCHED = LAB.model_copy(update={"guard": LAB.guard.model_copy(update={"mode": "watch"})})
 
 Done = subprocess.CompletedProcess[str]
+MERGE = "application/merge-patch+json"
+
+
+LATE = "2999-01-01T00:00:00Z"
+CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
+
+
+class Members:
+    """A token is a group, and whoever brings it is its member."""
+
+    def user(self, token: str) -> User:
+        return User(f"one-of-{token}", (token,))
 
 
 @dataclass
 class Cluster:
-    """kubectl as the cluster's administrator, or as a member of a group of ours."""
+    """The API server for its administrator and for members of groups, and kubectl as the administrator."""
 
     kubectl: Path
     kubeconfig: Path
+    control_plane: ControlPlane
     clock: VirtualClock
 
-    def run(self, *arguments: str, sent: object = None, group: str | None = None) -> Done:
+    def run(self, *arguments: str, sent: object = None) -> Done:
         """Runs kubectl with a document on its standard input."""
-        whom = ["--as", f"one-of-{group.partition(':')[2]}", "--as-group", group] if group else []
-        command = [str(self.kubectl), "--kubeconfig", str(self.kubeconfig), *whom, *arguments]
+        command = [str(self.kubectl), "--kubeconfig", str(self.kubeconfig), *arguments]
         # kubectl keeps the definitions of resources in its cache in the home folder.
         environment = os.environ | {"HOME": str(self.kubeconfig.parent)}
         text = None if sent is None else json.dumps(sent)
@@ -56,15 +75,38 @@ class Cluster:
         """As CDK's handler does."""
         return self.run("apply", "-f", "-", sent={"apiVersion": "v1", "kind": "List", "items": objects})
 
-    def create(self, claim: dict[str, Any], *, group: str | None = None, dry: bool = True) -> Done:
-        """Asks for a claim."""
-        return self.run("create", "-f", "-", *(["--dry-run=server"] if dry else []), sent=claim, group=group)
+    @cached_property
+    def kubernetes(self) -> KubernetesApi:
+        return self.control_plane.admin()
+
+    def member(self, group: str) -> KubernetesApi:
+        return KubernetesApi(self.control_plane.endpoint, self.control_plane.ca_pem, token=group)
+
+    def refusal(self, claim: dict[str, Any], *, group: str | None = None, dry: bool = True) -> str:
+        """What the API server says against a claim that somebody asks for; nothing if it takes the claim."""
+        client = self.member(group) if group else self.kubernetes
+        return refusal_of(client, "POST", f"{CLAIMS}?dryRun=All" if dry else CLAIMS, claim)
+
+    def await_admitted(self, claim: dict[str, Any], *, group: str | None = None) -> None:
+        """The API server sees a change of a policy or of its parameter a moment later."""
+        await_true(lambda: not self.refusal(claim, group=group), f"admitted: {claim['metadata']}")
+
+    def await_refused(self, claim: dict[str, Any], why: str) -> None:
+        await_true(lambda: why in self.refusal(claim), f"refused, {why}: {claim['metadata']}")
 
     def until(self, pool: str, instant: str | None) -> None:
         """Moves a pool's bar."""
-        patch = json.dumps({"data": {"notAfter": instant} if instant else None})
-        done = self.run(*("patch", "configmap", pool, "-n", "lamplighter", "--type=merge", "-p", patch))
-        assert done.returncode == 0, done.stderr
+        change = {"data": {"notAfter": instant} if instant is not None else None}
+        assert self.kubernetes.merge(f"{PATHS['ConfigMap']}/{pool}", change)
+
+
+def refusal_of(client: KubernetesApi, method: str, path: str, body: dict[str, Any] | None = None) -> str:
+    """What the API server says against a request; nothing if it is done."""
+    try:
+        client.request(method, path, body, MERGE if method == "PATCH" else "application/json")
+    except ApiError as error:
+        return str(error)
+    return ""
 
 
 def claim(node_pool: str = "demo-gpu", name: str = "one", **spec: object) -> dict[str, Any]:
@@ -88,7 +130,7 @@ def claim(node_pool: str = "demo-gpu", name: str = "one", **spec: object) -> dic
 def cluster(tools, control_plane, seen_from_outside, clock, tmp_path_factory) -> Cluster:
     home = tmp_path_factory.mktemp("kubectl")
     kubeconfig = control_plane.admin_kubeconfig(home / "kubeconfig", seen_from_outside.endpoint)
-    return Cluster(tools / "kubectl" / "kubectl", kubeconfig, clock)
+    return Cluster(tools / "kubectl" / "kubectl", kubeconfig, control_plane, clock)
 
 
 @pytest.fixture(scope="package")
@@ -98,19 +140,23 @@ def installed(cluster: Cluster, definitions: None) -> Cluster:
         done = cluster.apply(objects)
         assert done.returncode == 0, done.stderr
     for pool, node_pool in (("demo-gpu", "demo-gpu"), ("demo-big", "their-big")):
-        asked = claim(node_pool)
-        await_true(lambda: cluster.create(asked).returncode != 0, "the launch bar acts")  # noqa: B023
-        cluster.until(pool, "2999-01-01T00:00:00Z")
-        await_true(lambda: cluster.create(asked).returncode == 0, "the launch bar reads its parameter")  # noqa: B023
+        cluster.await_refused(claim(node_pool), "no lease")
+        cluster.until(pool, LATE)
+        cluster.await_admitted(claim(node_pool))
     return cluster
 
 
 @pytest.fixture
-def barred(installed: Cluster):
+def barred(installed: Cluster) -> Iterator[Cluster]:
     """No pool has a lease, and there is no claim."""
-    for pool in ("demo-gpu", "demo-big"):
-        installed.apply([one for one in launch_bar.documents(LAB) if one["kind"] == "ConfigMap"])
-        installed.until(pool, None)
-    await_true(lambda: "no lease" in installed.create(claim()).stderr, "the launch bar is shut")
+    installed.control_plane.authenticate_through(Members())
+    for each in launch_bar.documents(LAB):
+        if each["kind"] == "ConfigMap":
+            name = str(each["metadata"]["name"])  # type: ignore[index]
+            installed.kubernetes.create(PATHS["ConfigMap"], each)
+            installed.until(name, None)
+    for node_pool in ("demo-gpu", "their-big"):
+        installed.await_refused(claim(node_pool), "no lease")
     yield installed
-    installed.run("delete", "nodeclaims", "--all", "--wait=false")
+    installed.kubernetes.request("DELETE", CLAIMS)
+    installed.control_plane.authenticate_through(Functions())

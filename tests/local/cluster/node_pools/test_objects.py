@@ -12,6 +12,8 @@ from lamplighter.lab.model import Lab
 from stacks.assembly import synth
 from tests.local.cluster.node_pools.conftest import Cluster
 
+pytestmark = pytest.mark.long
+
 POOLS: dict[str, object] = {
     "plain": {"kind": "karpenter"},
     "rocket": {"kind": "karpenter", "image": "bottlerocket@v1.42.0", "packages": [], "zone_index": 2},

@@ -5,6 +5,8 @@ import pytest
 from local.kubernetes.api import ApiError
 from tests.local.cluster.lab import GPU_TAINT, Lab, await_true, pass_time
 
+pytestmark = pytest.mark.long
+
 UNREGISTERED = {"key": "karpenter.sh/unregistered", "effect": "NoExecute"}
 SHUTDOWN = "node.cloudprovider.kubernetes.io/shutdown"
 FINALIZER = "karpenter.sh/termination"

@@ -10,6 +10,8 @@ from tests.local.cluster.lab import await_true
 from tests.local.conftest import Aws
 from tests.local.karpenter_user_data import LABELS, bottlerocket, node_config
 
+pytestmark = pytest.mark.long
+
 ROLE = "karpenter-nodes"
 AUTHORITY = "Y2E="
 TAGS = {"karpenter.sh/nodepool": "lab-gpu", "eks:eks-cluster-name": "lab"}

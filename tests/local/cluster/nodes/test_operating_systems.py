@@ -9,6 +9,8 @@ from local.fleet.machine import Machine
 from local.kubernetes.add_ons import AddOnPods
 from tests.local.cluster.lab import Lab, await_true, pass_time
 
+pytestmark = pytest.mark.long
+
 IIS = "mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2022"
 WINDOWS_TAINT = {"key": "os", "value": "windows", "effect": "NoSchedule"}
 FOR_LINUX = {"nodeSelector": {"kubernetes.io/os": "linux"}}

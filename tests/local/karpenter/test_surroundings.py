@@ -3,6 +3,8 @@
 import pytest
 
 from lamplighter.errors import OutsideFailed
+from local.kubernetes.api import KubernetesApi
+from local.kubernetes.certificates import Authority
 from local.kubernetes.karpenter.controller import VERSION
 from local.kubernetes.karpenter.controllers import IMAGE, Controllers
 from local.kubernetes.karpenter.surroundings import environment_of
@@ -46,22 +48,22 @@ def test_a_quantity_is_rounded_up_to_its_unit(quantity, whole):
     assert environment_of(POD, {"resources": {"requests": {"cpu": quantity}}, "env": env}) == {"CPU": whole}
 
 
-def test_a_pod_of_another_version_has_no_program(control_plane, tmp_path, monkeypatch):
+def test_a_pod_of_another_version_has_no_program(tmp_path, monkeypatch):
     monkeypatch.setattr("local.kubernetes.karpenter.controllers.built_controller", lambda: tmp_path)
 
     with pytest.raises(OutsideFailed, match=rf"no Karpenter 1\.9\.3: the embedded cloud has {VERSION}"):
-        started(control_plane, tmp_path, f"{IMAGE}:1.9.3@sha256:abc")
+        started(tmp_path, f"{IMAGE}:1.9.3@sha256:abc")
 
 
-def test_without_a_build_a_pod_has_no_program(control_plane, tmp_path, monkeypatch):
+def test_without_a_build_a_pod_has_no_program(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
     with pytest.raises(OutsideFailed, match="no Karpenter: `make karpenter` builds its controller"):
-        started(control_plane, tmp_path, f"{IMAGE}:{VERSION}")
+        started(tmp_path, f"{IMAGE}:{VERSION}")
 
 
-def started(control_plane, folder, image: str):
-    made = Controllers(
-        control_plane.admin(), control_plane.ca_pem, folder, machine={}, credentials=lambda *_: {}
-    )
+def started(folder, image: str):
+    authority = Authority("nobody").pem.decode()
+    kubernetes = KubernetesApi("https://127.0.0.1:1", authority)
+    made = Controllers(kubernetes, authority, folder, machine={}, credentials=lambda *_: {})
     return made.start(POD, {"image": image}, print, lambda: None)

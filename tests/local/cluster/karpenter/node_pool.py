@@ -1,4 +1,4 @@
-"""The real controller makes a static NodePool's machines through the embedded EC2, and ends them."""
+"""A static NodePool of the real controller on the embedded EC2: the fixture `pool`, and what tests read of it."""
 
 import pytest
 
@@ -22,48 +22,19 @@ def pool(karpenter: Karpenter):
     network = aws.call("eks", "describe_cluster", name=CLUSTER)["cluster"]["resourcesVpcConfig"]
     kubernetes.create(CLASSES, _node_class(network))
     kubernetes.create(POOLS, _node_pool())
-    await_true(lambda: _condition(kubernetes.get(f"{CLASSES}/{NAME}")) == "True", "the NodeClass is ready")
-    await_true(lambda: _condition(kubernetes.get(f"{POOLS}/{NAME}")) == "True", "the NodePool is ready")
+    await_true(lambda: condition(kubernetes.get(f"{CLASSES}/{NAME}")) == "True", "the NodeClass is ready")
+    await_true(lambda: condition(kubernetes.get(f"{POOLS}/{NAME}")) == "True", "the NodePool is ready")
     yield karpenter
     kubernetes.delete(f"{POOLS}/{NAME}")
     kubernetes.delete(f"{CLASSES}/{NAME}")
     await_true(lambda: not kubernetes.find(f"{CLASSES}/{NAME}"), "Karpenter has let the NodeClass go")
 
 
-def test_one_replica_is_one_instance_with_the_tags_of_its_pool(pool: Karpenter) -> None:
-    _scale(pool, 1)
-
-    claim = await_true(lambda: _launched(pool), "a NodeClaim was launched")
-
-    [instance] = _instances(pool)
-    assert claim["status"]["providerID"].endswith(f"/{instance['InstanceId']}")
-    assert instance["InstanceType"] == "g5.xlarge"
-    tags = {tag["Key"]: tag["Value"] for tag in instance["Tags"]}
-    assert tags["karpenter.sh/nodepool"] == NAME
-    assert tags["eks:eks-cluster-name"] == CLUSTER
-
-
-@pytest.mark.long
-def test_no_replica_is_no_instance(pool: Karpenter) -> None:
-    _scale(pool, 1)
-    await_true(lambda: _launched(pool), "a NodeClaim was launched")
-
-    _scale(pool, 0)
-
-    await_true(lambda: not pool.lab.kubernetes.get(CLAIMS)["items"], "the NodeClaim is gone")
-    assert not _instances(pool)
-
-
-def _scale(pool: Karpenter, replicas: int) -> None:
+def scale(pool: Karpenter, replicas: int) -> None:
     pool.lab.kubernetes.merge(f"{POOLS}/{NAME}", {"spec": {"replicas": replicas}})
 
 
-def _launched(pool: Karpenter):
-    claims = pool.lab.kubernetes.get(CLAIMS)["items"]
-    return next((one for one in claims if _condition(one, "Launched") == "True"), None)
-
-
-def _instances(pool: Karpenter) -> list[dict]:
+def instances(pool: Karpenter) -> list[dict]:
     """The pool's instances that are not terminated."""
     wanted = [
         {"Name": "tag:karpenter.sh/nodepool", "Values": [NAME]},
@@ -73,7 +44,7 @@ def _instances(pool: Karpenter) -> list[dict]:
     return [instance for reservation in found for instance in reservation["Instances"]]
 
 
-def _condition(item: dict, kind: str = "Ready") -> str:
+def condition(item: dict, kind: str = "Ready") -> str:
     conditions = item.get("status", {}).get("conditions", [])
     return next((one["status"] for one in conditions if one["type"] == kind), "")
 
