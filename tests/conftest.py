@@ -8,15 +8,12 @@ deadline, because the time of an example depends on the machine.
 import gc
 import os
 from functools import cache
-from pathlib import Path
 
 import botocore.loaders
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
 from tests.lengths import EXAMPLES, LONG, SEED, examples
-
-SCENARIOS = Path(__file__).with_name("scenarios")
 
 for name in [each for each in os.environ if each.startswith("AWS_ENDPOINT_URL")]:
     del os.environ[name]
@@ -51,8 +48,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _looks_longer(item: pytest.Item) -> bool:
-    """Whether a test does more in a long run than in a short one. Scenarios are judged together in a long run."""
-    if item.get_closest_marker("long") is not None or item.path.is_relative_to(SCENARIOS):
+    """Whether a test does more in a long run than in a short one."""
+    if item.get_closest_marker("long") is not None:
         return True
     asks = item.getparent(pytest.Module)
     asking = vars(asks.obj) if asks else {}
