@@ -9,7 +9,9 @@ import signal
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from tests.checkout import ROOT
 from tests.suite import opened, passed
 from tests.suite.keys import Keys
 from tests.suite.parts import AT_ONCE, LAST, PARTS, SESSIONS, Part, in_one_process
@@ -33,10 +35,12 @@ def main(chosen: Sequence[str]) -> int:
     return play(SESSIONS, AT_ONCE, LAST)
 
 
-def play(sessions: Sequence[Sequence[Part]], at_once: int = 1, last: Sequence[Part] = ()) -> int:
+def play(
+    sessions: Sequence[Sequence[Part]], at_once: int = 1, last: Sequence[Part] = (), root: Path = ROOT
+) -> int:
     """Runs the parts that have not passed, and records those that pass."""
-    tree = Tree()
-    keys = Keys(tree)
+    tree = Tree(root)
+    keys = Keys(tree.digests)
     key_of = {part: keys.of(part) for session in sessions for part in session}
     left = [[part for part in session if not _left_out(part, key_of[part])] for session in sessions]
 

@@ -12,12 +12,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
 
 from tests.suite.parts import PARTS, Command, Part
 from tests.suite.reach import EVERYBODYS, NOBODYS, Reach
-from tests.suite.tree import Tree
 
 SEED = "LAMPLIGHTER_SEED"
 #: Beginnings of variables that packages read, so that no file of ours names them.
@@ -28,16 +28,19 @@ _DRAWS = re.compile(rf"\bhypothesis\b|\bSEED\b|{SEED}")
 
 
 class Keys:
-    """The keys of the parts for the files of a tree and the environment of a process."""
+    """The keys of the parts, for files with their digests and for the environment of a process."""
 
     def __init__(
-        self, tree: Tree, environment: Mapping[str, str] = os.environ, parts: Sequence[Part] = PARTS
+        self,
+        digests: Mapping[str, str],
+        environment: Mapping[str, str] = os.environ,
+        reach: Reach | None = None,
     ) -> None:
-        self._tree, self._environment, self._parts = tree, environment, parts
+        self._digests, self._environment, self._given = digests, environment, reach
         self._long = environment.get("LAMPLIGHTER_TESTS") == "long"
 
     def of(self, part: Part) -> str | None:
-        """None for a part that has to run: it is always checked, its seed is fresh, or Git does not list the files."""
+        """None for a part that has to run: it reads no files, its seed is fresh, or Git does not list the files."""
         files = self.files(part)
         draws = (
             self._long
@@ -48,8 +51,9 @@ class Keys:
         if not files or (draws and not seed):
             return None
         known = {
-            "files": sorted((file, self._tree.digests[file]) for file in files),
-            "commands": part.commands,
+            "files": sorted((file, self._digests[file]) for file in files),
+            # The checkout may lie elsewhere.
+            "commands": [(Path(name).name, *words) for name, *words in part.commands],
             "python": sys.version,
             "machine": (platform.node(), platform.platform()),
             "variables": sorted(self._variables(files)),
@@ -58,29 +62,24 @@ class Keys:
         }
         return hashlib.sha256(json.dumps(known).encode()).hexdigest()
 
-    @cache  # noqa: B019  there is one for a run
     def files(self, part: Part) -> frozenset[str]:
         """The files that are in the key of a part."""
         if part.tests:
-            return self._reached(part) | self._not_placed
-        known = (
-            file for file in self._tree.files if file.endswith(part.reads) or file.startswith(EVERYBODYS)
-        )
+            return self._reach.of(part.tests, part.ignored) | self._not_placed
+        known = (file for file in self._digests if file.endswith(part.reads) or file.startswith(EVERYBODYS))
         return frozenset(known) if part.reads else frozenset()
-
-    @cache  # noqa: B019
-    def _reached(self, part: Part) -> frozenset[str]:
-        return self._reach.of(part.tests, part.ignored)
 
     @cached_property
     def _reach(self) -> Reach:
-        return Reach(self._tree.files)
+        return self._given or Reach(self._digests)
 
     @cached_property
     def _not_placed(self) -> frozenset[str]:
-        reached = frozenset[str]().union(*(self._reached(part) for part in self._parts if part.tests))
+        reached = frozenset[str]().union(
+            *(self._reach.of(part.tests, part.ignored) for part in PARTS if part.tests)
+        )
         return frozenset(
-            file for file in self._tree.files if file not in reached and not file.startswith(tuple(NOBODYS))
+            file for file in self._digests if file not in reached and not file.startswith(tuple(NOBODYS))
         )
 
     def _variables(self, files: frozenset[str]) -> set[tuple[str, str]]:

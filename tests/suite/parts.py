@@ -97,51 +97,55 @@ LINT = Part(
     ),
 )
 TYPES = Part("types", ((program("mypy"), *TYPED),), reads=(".py",))
-_IN_UNIT = "tests/unit"
 #: What reads the documentation, or the source text of whole folders.
-_PROJECT = tuple(
-    f"{_IN_UNIT}/{path}"
-    for path in (
-        "project",
-        "aws/test_paginated_calls.py",
-        "capacity/node_pool/test_lock.py",
-        "cli/events/test_schema.py",
-        "gpu/test_checked_types.py",
-        "lab/test_documents.py",
-        "lab/test_reference.py",
-        "ledger/test_locks.py",
-        "notices/test_texts.py",
-        "pool/test_instances.py",
-        "reasons/test_codes.py",
-        "slack/test_reference.py",
-        "views/test_views.py",
-    )
+_PROJECT = (
+    "tests/unit/project",
+    "tests/unit/aws/test_paginated_calls.py",
+    "tests/unit/capacity/node_pool/test_lock.py",
+    "tests/unit/cli/events/test_schema.py",
+    "tests/unit/gpu/test_checked_types.py",
+    "tests/unit/lab/test_documents.py",
+    "tests/unit/lab/test_reference.py",
+    "tests/unit/ledger/test_locks.py",
+    "tests/unit/notices/test_texts.py",
+    "tests/unit/pool/test_instances.py",
+    "tests/unit/reasons/test_codes.py",
+    "tests/unit/slack/test_reference.py",
+    "tests/unit/views/test_views.py",
+    "tests/infra/test_pages.py",
 )
-UNIT = _tests("unit", _IN_UNIT, ignored=_PROJECT)
+UNIT = _tests("unit", "tests/unit", ignored=_PROJECT)
 PROJECT = _tests("project", *_PROJECT)
 PROPERTIES = _tests("properties", "tests/properties")
-INFRA = _tests("infra", "tests/infra")
-LOCAL = _tests("local", "tests/local", ignored=("tests/local/cluster",))
-_AT = "tests/local/cluster"
-#: Paths that change what the whole cluster has, Karpenter's definitions or its nodes. Those of a row share clusters.
-_APART = tuple(
-    tuple(f"{_AT}/{path}" for path in row)
-    for row in (
-        ("karpenter",),
-        ("node_pool_port", "node_pools", "test_failsafe_machine.py"),
-        ("auto_mode", "nodes"),
-    )
+INFRA = _tests("infra", "tests/infra", ignored=_PROJECT)
+#: What plays or synthesises the product on this machine; the rest of `local` is the embedded cloud alone.
+_PLAYED = (
+    "tests/local/demo",
+    "tests/local/cloudformation/test_assembly.py",
+    "tests/local/cloudformation/test_unpacked_assets.py",
+    "tests/local/test_child_process.py",
 )
-_ALL_APART = tuple(path for row in _APART for path in row)
-CLUSTER = _tests("cluster", _AT, options=_CLUSTER, ignored=_ALL_APART)
-#: Most of it waits, because Karpenter's clock is real.
-NODE_POOLS = replace(
-    _tests("node-pools", *_ALL_APART, options=_CLUSTER),
-    commands=tuple(command for row in _APART for command in _tests("", *row, options=_CLUSTER).commands),
+_AT = "tests/local/cluster"
+LOCAL = _tests("local", "tests/local", ignored=(*_PLAYED, _AT))
+PLAYED = _tests("played", *_PLAYED)
+#: These change what the whole cluster has, Karpenter's definitions or its nodes, so each has clusters of its own. Most
+#: of their time they wait, because Karpenter's clock is real.
+CONTROLLER = _tests("controller", f"{_AT}/karpenter", options=_CLUSTER)
+NODE_POOLS = _tests(
+    "node-pools",
+    *(f"{_AT}/{path}" for path in ("node_pool_port", "node_pools", "test_failsafe_machine.py")),
+    options=_CLUSTER,
+)
+NODES = _tests("nodes", f"{_AT}/auto_mode", f"{_AT}/nodes", options=_CLUSTER)
+_APART = (CONTROLLER, NODE_POOLS, NODES)
+CLUSTER = _tests(
+    "cluster", _AT, options=_CLUSTER, ignored=tuple(path for part in _APART for path in part.tests)
 )
 BROWSER = replace(
     _tests("browser", "tests/browser", options=("-n", "2", "--dist", "loadscope")),
-    versions=(("chromium", "--version"), ("chromedriver", "--version")),
+    versions=tuple(
+        (name, "--version") for name in ("chromedriver", "chromium", "chromium-browser", "google-chrome")
+    ),
 )
 MACHINES = _tests("machines", "tests/machines")
 
@@ -172,20 +176,20 @@ SCENARIOS = _scenarios("scenarios", "", ignored=tuple(path for part in _CUT for 
 SCENARIO_PARTS = (SCENARIOS, *_CUT)
 POLICIES = Part("policies", ((sys.executable, "-m", "tests.scenarios.policies"),), shown=True)
 
-_SMALL = (UNIT, PROJECT, PROPERTIES, INFRA, LOCAL)
+_SMALL = (UNIT, PROJECT, PROPERTIES, INFRA, LOCAL, PLAYED)
 #: The sessions in the order in which they begin: the longest first. The parts of a session share a process. A long run
 #: repeats no check and no cluster; its scenarios are apart, because each leaves what it judged for POLICIES.
 SESSIONS: tuple[tuple[Part, ...], ...] = (
     (
-        (UNIT, PROPERTIES, INFRA, LOCAL),
+        (UNIT, PROPERTIES, INFRA, LOCAL, PLAYED),
         (SCENARIOS,),
-        *((part,) for part in (NODE_POOLS, KARPENTER, DEPLOYS, EXAMPLES, GUIDES)),
+        *((part,) for part in (*_APART, KARPENTER, DEPLOYS, EXAMPLES, GUIDES)),
         *(((MACHINES,),) if (ROOT / "tests/machines").exists() else ()),
     )
     if LONG
-    else ((LINT,), (NODE_POOLS,), _SMALL, (CLUSTER,), SCENARIO_PARTS, (TYPES,))
+    else ((LINT,), (CONTROLLER,), _SMALL, (NODE_POOLS,), (NODES,), (CLUSTER,), SCENARIO_PARTS, (TYPES,))
 )
 #: Runs at the end, if all others passed or were left out.
 LAST: tuple[Part, ...] = (POLICIES,) if LONG else ()
 #: Each part that can be named.
-PARTS = (LINT, TYPES, *_SMALL, CLUSTER, NODE_POOLS, *SCENARIO_PARTS, BROWSER, MACHINES)
+PARTS = (LINT, TYPES, *_SMALL, CLUSTER, *_APART, *SCENARIO_PARTS, BROWSER, MACHINES)

@@ -26,24 +26,11 @@ NOBODYS = {
     "stacks/charts/karpenter-1.14.3/NOTICE": "it lies beside the charts, which name no such file",
     "stacks/policies/README.md": "it says to people where the policies come from",
 }
-_CODE = (
-    "lambdas/",
-    "cli/",
-    "local/",
-    "stacks/",
-    "examples/",
-    "requirements/",
-    "app.py",
-    "cdk.json",
-    "lab.yaml",
-)
-#: What a folder's own modules read; others may name more in words for people. A deployed function has nothing else.
+_PRODUCT = ("lambdas/", "cli/", "local/", "stacks/", "app.py")
+#: What modules of a folder read; other files they name in words for people. A deployed function has no other folder.
 _KNOWN = {
     "lambdas/": ("lambdas/",),
-    **dict.fromkeys(
-        ("cli/", "local/", "stacks/", "app.py"),
-        ("lambdas/", "cli/", "local/", "stacks/", "examples/", "requirements/", "app.py", "lab.yaml"),
-    ),
+    **dict.fromkeys(_PRODUCT[1:], (*_PRODUCT, "examples/", "requirements/", "cdk.json", "lab.yaml")),
 }
 _STRING = re.compile(
     r"""^\ *\"{3}.*?\"{3}          # a docstring
@@ -58,7 +45,10 @@ _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _MODULE = re.compile(r"[a-z]\w*(?:\.[\w*]+)+")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
 _FILES = re.compile(r"[\w*/-]+/[\w*-]+\.\w+")
-_ROOT = re.compile(r"\b(?:ROOT|CHECKOUT)\b")
+_ROOT = re.compile(r"\b(?:ROOT|CHECKOUT)\b|__file__\).*\.parent[s.]")
+_OWN_PATH = re.compile(r"Path\((?:\w+\.)*__file__")
+#: Names that say little alone: a module has to name the folder, too.
+_COMMON = re.compile(r"[\w-]+(?:\.md)?")
 _OWN_FOLDER = re.compile(r"__file__\)(?:\.resolve\(\))?\.parent(?![\w.]| /)")
 _PACKAGE_FILES = re.compile(r'files\("([\w.]+)"\)')
 
@@ -78,15 +68,14 @@ class Reach:
             for folder in Path(file).parents:
                 self._below.setdefault(folder.as_posix(), []).append(file)
 
-    def of(self, paths: Sequence[str], ignored: Sequence[str] = ()) -> frozenset[str]:
+    @cache  # noqa: B019  there is one of it
+    def of(self, paths: tuple[str, ...], ignored: tuple[str, ...] = ()) -> frozenset[str]:
         """Every file that the tests in these files and folders reach."""
         tests = {file for file in self._tracked if is_in(file, paths) and not is_in(file, ignored)}
         tests = {file for file in tests if Path(file).name.startswith("test_")}
         run, read = set[str](), {file for file in self._tracked if file.startswith(EVERYBODYS)}
-        leads = (
-            tests
-            | {f"{folder}/conftest.py" for test in tests for folder in Path(test).parents} & self._tracked
-        )
+        fixtures = {f"{folder}/conftest.py" for test in tests for folder in Path(test).parents}
+        leads = tests | fixtures & self._tracked
         while leads:
             run |= leads
             read.update(*(self._read(lead) for lead in leads))
@@ -101,7 +90,7 @@ class Reach:
         """The names of environment variables, and of other things that are written alike, in a module."""
         return (string for string in strings(self.source(file)) if _VARIABLE.fullmatch(string))
 
-    @cache  # noqa: B019  there is one of it
+    @cache  # noqa: B019
     def _run(self, file: str) -> frozenset[str]:
         """The modules that a module imports or names; code of the product also by the name of its file or folder."""
         module = self._modules.get(file)
@@ -111,7 +100,7 @@ class Reach:
         read = {each for each in self._read(file) if not each.startswith("tests/")}
         return frozenset({self._files[each] for each in modules} | read) & self._tracked
 
-    @cache  # noqa: B019  there is one of it
+    @cache  # noqa: B019
     def _read(self, file: str) -> frozenset[str]:
         """The files that a module names, also by a folder above them."""
         module = self._modules.get(file)
@@ -146,6 +135,8 @@ class Reach:
                 yield from self._below.get(f"{above}{folder}", ())
         for word in string.split():
             name = word.rpartition("/")[2]
+            if _COMMON.fullmatch(word):
+                continue
             if "*" not in name:
                 end = word.lstrip("./")
                 yield from (
@@ -161,12 +152,8 @@ class Reach:
 
 def _folders(file: str, source: str) -> tuple[str, ...]:
     """The folders from which a module may name others: those above it, if it knows its own path, and the root."""
-    above = [f"{folder}/" for folder in Path(file).parents if folder.name] if "__file__" in source else []
-    return (
-        (*above, "")
-        if _ROOT.search(source) or (file.startswith("tests/") and "Path(" in source)
-        else (*above,)
-    )
+    above = [f"{folder}/" for folder in Path(file).parents if folder.name] if _OWN_PATH.search(source) else []
+    return (*above, "") if _ROOT.search(source) else (*above,)
 
 
 def strings(source: str) -> Iterator[str]:
