@@ -17,7 +17,7 @@ from tests.lengths import LONG
 from tests.scenarios import judged
 from tests.scenarios.lab_day import LabDay
 
-LAB = Path(__file__).with_name("lab.yaml")
+LAB = judged.LIST.with_name("lab.yaml")
 #: A day before the first window of that lab.
 BEGINS = datetime(2026, 12, 1, 13, 0, tzinfo=UTC)
 #: The longest comes first. On one cloud, the scenarios that break the lab come last.

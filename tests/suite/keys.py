@@ -22,9 +22,9 @@ from tests.suite.reach import EVERYBODYS, NOBODYS, Reach
 SEED = "LAMPLIGHTER_SEED"
 #: Beginnings of variables that packages read, so that no file of ours names them.
 _OF_PACKAGES = ("AWS_", "CDK_", "HYPOTHESIS_", "JSII_", "LANG", "LC_", "MOTO_", "PYTEST_", "PYTHON", "TZ")
-#: Every part reads these two. Only a module that names the seed or Hypothesis itself draws by it.
+#: Every part reads these two. A part draws if another module of its tests has the seed or Hypothesis.
 _FOR_ALL = frozenset({"tests/conftest.py", "tests/lengths.py"})
-_DRAWS = re.compile(rf"\bhypothesis\b|\bSEED\b|{SEED}")
+_DRAWS = re.compile(r"^(?:import|from) hypothesis\b|\bSEED\b", re.MULTILINE)
 
 
 class Keys:
@@ -42,11 +42,7 @@ class Keys:
     def of(self, part: Part) -> str | None:
         """None for a part that has to run: it reads no files, its seed is fresh, or Git does not list the files."""
         files = self.files(part)
-        draws = (
-            self._long
-            and part.tests
-            and any(_DRAWS.search(self._reach.source(file)) for file in files - _FOR_ALL)
-        )
+        draws = self._long and any(_DRAWS.search(self._reach.source(file)) for file in _own(files) - _FOR_ALL)
         seed = self._environment.get(SEED)
         if not files or (draws and not seed):
             return None
@@ -56,7 +52,7 @@ class Keys:
             "commands": [(Path(name).name, *words) for name, *words in part.commands],
             "python": sys.version,
             "machine": (platform.node(), platform.platform()),
-            "variables": sorted(self._variables(files)),
+            "variables": sorted(self._variables(files)) if part.tests else [],
             "seed": seed if draws else None,
             "versions": [_output(command) for command in part.versions],
         }
@@ -83,12 +79,16 @@ class Keys:
         )
 
     def _variables(self, files: frozenset[str]) -> set[tuple[str, str]]:
-        names = {name for file in files for name in self._reach.variables(file)} - {SEED}
+        names = frozenset[str]().union(*(self._reach.variables(file) for file in files)) - {SEED}
         return {
             (name, value)
             for name, value in self._environment.items()
             if name in names or name.startswith(_OF_PACKAGES)
         }
+
+
+def _own(files: frozenset[str]) -> frozenset[str]:
+    return frozenset(file for file in files if file.startswith("tests/"))
 
 
 def _output(command: Command) -> str:

@@ -22,9 +22,6 @@ NOBODYS = {
     ".github/": "only the host of the repository reads it",
     ".pre-commit-config.yaml": "only Git reads it, at a commit",
     ".editorconfig": "only editors read it",
-    "stacks/charts/karpenter-1.14.3/LICENSE": "it lies beside the charts, which name no such file",
-    "stacks/charts/karpenter-1.14.3/NOTICE": "it lies beside the charts, which name no such file",
-    "stacks/policies/README.md": "it says to people where the policies come from",
 }
 _PRODUCT = ("lambdas/", "cli/", "local/", "stacks/", "app.py")
 #: What modules of a folder read; other files they name in words for people. A deployed function has no other folder.
@@ -86,9 +83,10 @@ class Reach:
         """The text of a module; none of another file."""
         return self._graph.sources[self._modules[file]] if file in self._modules else ""
 
-    def variables(self, file: str) -> Iterator[str]:
+    @cache  # noqa: B019
+    def variables(self, file: str) -> frozenset[str]:
         """The names of environment variables, and of other things that are written alike, in a module."""
-        return (string for string in strings(self.source(file)) if _VARIABLE.fullmatch(string))
+        return frozenset(string for string in strings(self.source(file)) if _VARIABLE.fullmatch(string))
 
     @cache  # noqa: B019
     def _run(self, file: str) -> frozenset[str]:
@@ -129,16 +127,16 @@ class Reach:
                 )
 
     def _files_named(self, string: str, folders: Iterable[str]) -> Iterator[str]:
-        folder = string.strip("./")
-        if folder:
+        folder = string.removeprefix("./").strip("/")
+        if folder.strip("."):
             for above in folders:
-                yield from self._below.get(f"{above}{folder}", ())
+                yield from self._below.get(f"{above}{folder}", {f"{above}{folder}"} & self._tracked)
         for word in string.split():
             name = word.rpartition("/")[2]
             if _COMMON.fullmatch(word):
                 continue
             if "*" not in name:
-                end = word.lstrip("./")
+                end = word.removeprefix("./").strip("/")
                 yield from (
                     each for each in self._named.get(name, ()) if each == end or each.endswith(f"/{end}")
                 )

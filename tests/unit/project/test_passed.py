@@ -27,7 +27,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def git(folder: Path, *words: str) -> None:
     identity = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
-    subprocess.run(("git", *identity, *words), cwd=folder, check=True, capture_output=True)
+    subprocess.run(("git", *identity, *words), cwd=folder, check=True, capture_output=True)  # noqa: S607
 
 
 def commit(folder: Path) -> None:
