@@ -84,13 +84,20 @@ class _Plugin:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
-        self._opened.begin(collector.path)
-        return (yield)
+        # pytest itself lists folders.
+        self._opened.begin(collector.path if isinstance(collector, pytest.File) else ROOT)
+        try:
+            return (yield)
+        finally:
+            self._opened.begin(ROOT)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
         self._opened.begin(item.path)
-        return (yield)
+        try:
+            return (yield)
+        finally:
+            self._opened.begin(ROOT)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
