@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from lamplighter.lab.model import Lab
-from local.assembly import Assembly, StackTemplate, synthesise
+from local.assembly import Assembly, synthesise
+from local.stack_template import StackTemplate
 
 #: The resources of a pool's group if the lab leaves them to AWS.
 GROUP = {"instance_type": "g5.xlarge", "max_nodes": 2}

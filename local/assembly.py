@@ -17,6 +17,7 @@ from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile
 from local.cache_folder import cache_folder
+from local.stack_template import StackTemplate
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 #: The sources of an assembly, beside the lab.
@@ -24,15 +25,6 @@ SOURCES = ("app.py", "cdk.json", "stacks", "lambdas", "requirements/dev.txt")
 #: How many assemblies are kept; one is about 150 MB.
 KEPT = 3
 CHILD_PROCESS = Path(__file__).with_name("child_process.py")
-
-
-@dataclass(frozen=True)
-class StackTemplate:
-    """One stack of an assembly, ready to deploy."""
-
-    name: str
-    text: str
-    tags: Mapping[str, str]
 
 
 @dataclass(frozen=True)

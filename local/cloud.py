@@ -24,7 +24,7 @@ from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile
 from local.adopted_cluster import made_by_others, older_groups
-from local.assembly import Assembly, StackTemplate, synthesise
+from local.assembly import Assembly, synthesise
 from local.auto_mode.controller import AutoMode
 from local.aws.cloudformation.stack import Stack
 from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY, EmbeddedAws
@@ -48,6 +48,7 @@ from local.kubernetes.karpenter.controllers import IMAGE, Controllers
 from local.kubernetes.token_webhook import bind_access_policy
 from local.slack.installed import CHANNEL, Installed
 from local.slack.workspace import PATH, Workspace
+from local.stack_template import StackTemplate
 
 #: Virtual time for building the cluster, before the first instant that anybody sees.
 LEAD = timedelta(hours=3)

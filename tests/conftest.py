@@ -9,7 +9,6 @@ import gc
 import os
 import time
 from functools import cache
-from pathlib import Path
 
 import botocore.loaders
 import pytest
@@ -18,8 +17,6 @@ from hypothesis import is_hypothesis_test, settings
 
 from tests.lengths import EXAMPLES, LONG, SEED, examples
 from tests.steady.once_flaky import MARKER, pytest_generate_tests, pytest_runtest_protocol  # noqa: F401
-
-SCENARIOS = Path(__file__).with_name("scenarios")
 
 for name in [each for each in os.environ if each.startswith("AWS_ENDPOINT_URL")]:
     del os.environ[name]
@@ -62,8 +59,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _looks_longer(item: pytest.Item) -> bool:
-    """Whether a test does more in a long run than in a short one. Scenarios are judged together in a long run."""
-    if any(item.get_closest_marker(name) for name in ("long", MARKER)) or item.path.is_relative_to(SCENARIOS):
+    """Whether a test does more in a long run than in a short one."""
+    if any(item.get_closest_marker(name) for name in ("long", MARKER)):
         return True
     asks = item.getparent(pytest.Module)
     asking = vars(asks.obj) if asks else {}

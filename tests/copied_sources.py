@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.suite.parts import ROOT
+from tests.checkout import ROOT
 
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "node_modules")
 

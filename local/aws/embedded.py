@@ -8,7 +8,6 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from local.assembly import StackTemplate
 from local.aws import iam
 from local.aws.api import virtual_time
 from local.aws.api.dynamodb_queries import read_partitions
@@ -36,6 +35,7 @@ from local.aws.logs.log_groups import LogGroups
 from local.aws.moto_additions import MotoAdditions
 from local.aws.refusals import Refusals
 from local.clock import VirtualClock
+from local.stack_template import StackTemplate
 
 #: The administrator's credentials. Every key that belongs to no role is the administrator's.
 ACCESS_KEY_ID = "AKIALAMPLIGHTERLOCAL"

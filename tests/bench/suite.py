@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from tests.bench.figure import Measurement
-from tests.suite.parts import LINT, PARTS, TYPES, Part
+from tests.suite.parts import BROWSER, LINT, MACHINES, PARTS, TYPES, Part
 from tests.suite.running import Running
 
 SLOWEST = 20
@@ -55,6 +55,10 @@ def _times(report: Path) -> Iterator[tuple[str, float]]:
 
 _SUITE = _Suite()
 MEASUREMENTS = (
-    *(Measurement({f"suite-{part.name}": "s"}, partial(_SUITE.measure, part)) for part in PARTS),
+    *(
+        Measurement({f"suite-{part.name}": "s"}, partial(_SUITE.measure, part))
+        for part in PARTS
+        if part not in {BROWSER, MACHINES}
+    ),
     Measurement({}, _SUITE.slowest, others="s"),
 )

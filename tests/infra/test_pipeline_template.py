@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from docs.generate import ROOT
+from tests.checkout import ROOT
 
 FILE = ROOT / "docs/how-to/run/pipeline/pipeline.yaml"
 RESOURCES: dict[str, Any] = yaml.safe_load(FILE.read_text("utf-8"))["Resources"]

@@ -17,12 +17,12 @@ from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 
+from tests.checkout import ROOT
 from tests.copied_sources import copy_sources
 from tests.mutants import reach
 from tests.mutants.changes import Change, sample
 from tests.mutants.equal import EQUAL
 from tests.mutants.tests_of import Reach
-from tests.suite.parts import ROOT
 
 AT_ONCE = 2
 COPIED = (

@@ -15,7 +15,7 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
 
-from tests.suite.parts import ROOT
+from tests.checkout import ROOT
 
 SOURCES = (
     "lambdas/lamplighter/domain/**/*.py",

@@ -10,7 +10,7 @@ from tests.quick.graph import Graph
 from tests.quick.nearest import nearest_tests
 from tests.quick.until import VARIABLE
 from tests.suite.parts import LINT, NO_TESTS, TYPES, Part, program
-from tests.suite.rows import run
+from tests.suite.queue import run
 
 #: No test begins after this many seconds, so that the running ones end within the minute.
 SECONDS = 40
@@ -30,7 +30,7 @@ def main() -> int:
         )
     # Each half imports only what its tests need. With xdist, both would import everything.
     halves = [("nearest tests", chosen[::2]), ("nearest tests, other half", chosen[1::2])]
-    return run([[LINT, TYPES], *([_pytest(name, files)] for name, files in halves if files)])
+    return run([LINT, *(_pytest(name, files) for name, files in halves if files), TYPES], at_once=3)
 
 
 def _pytest(name: str, files: Sequence[str]) -> Part:

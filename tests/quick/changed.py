@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from tests.suite.parts import ROOT
+from tests.checkout import ROOT
 
 
 def changed_files() -> tuple[Path, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import grimp
 
-from tests.suite.parts import ROOT
+from tests.checkout import ROOT
 
 PACKAGES = ("lamplighter", "handlers", "cli", "local", "stacks", "docs", "tests")
 _IN_LAMBDAS = ("lamplighter", "handlers")
@@ -22,11 +22,17 @@ class Graph:
     def __init__(self) -> None:
         self._imports = grimp.build_graph(*PACKAGES)
         self.files: Mapping[Path, str] = {_file(module): module for module in self._imports.modules}
-        self._sources = {module: (ROOT / file).read_text("utf-8") for file, module in self.files.items()}
+        self.sources = {module: (ROOT / file).read_text("utf-8") for file, module in self.files.items()}
         self._naming: dict[str, set[str]] = {}
-        for module, source in self._sources.items():
+        for module, source in self.sources.items():
             for named in _NAMED_MODULE.findall(source):
                 self._naming.setdefault(named, set()).add(module)
+
+    def imported_by(self, module: str) -> Iterator[str]:
+        """The modules that a module imports, and the packages that are imported with it."""
+        for imported in (module, *self._imports.find_modules_directly_imported_by(module)):
+            parts = imported.split(".")
+            yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
 
     def distances(self, changed: Iterable[Path]) -> Mapping[str, int]:
         """Every module that a change reaches, with its distance in steps."""
@@ -41,7 +47,7 @@ class Graph:
             reached = []
             for module in nearest:
                 for reader in self._readers(module):
-                    if distances.get(reader, len(self._sources)) > distances[module] + 1:
+                    if distances.get(reader, len(self.sources)) > distances[module] + 1:
                         distances[reader] = distances[module] + 1
                         reached.append(reader)
         return distances
@@ -52,7 +58,7 @@ class Graph:
         yield from self._naming.get(module, ())
         folder, _, name = module.rpartition(".")
         if name == "conftest":  # pytest gives its fixtures to all modules below
-            yield from (other for other in self._sources if other.startswith(f"{folder}."))
+            yield from (other for other in self.sources if other.startswith(f"{folder}."))
 
     def _readers_of_file(self, file: Path) -> Iterator[tuple[str, int]]:
         """The modules that name the file or a folder above it; each folder further up is one step more."""
@@ -61,7 +67,7 @@ class Graph:
         found: dict[str, int] = {}
         for steps, name in enumerate(names):
             pattern = re.compile(name)
-            for module, source in self._sources.items():
+            for module, source in self.sources.items():
                 if pattern.search(source):
                     found.setdefault(module, max(steps, 1))
         yield from found.items()

@@ -13,13 +13,14 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from local.cloud import Cloud
 from tests.device_plugin_chart import chart_or_skip
+from tests.lengths import LONG
 from tests.scenarios import judged
 
 # A failed scenario keeps its cloud's state, and says so.
 from tests.scenarios.failed_scenario import pytest_configure, pytest_runtest_makereport  # noqa: F401
 from tests.scenarios.lab_day import LabDay
 
-LAB = Path(__file__).with_name("lab.yaml")
+LAB = judged.LIST.with_name("lab.yaml")
 #: A day before the first window of that lab.
 BEGINS = datetime(2026, 12, 1, 13, 0, tzinfo=UTC)
 #: The longest comes first. On one cloud, the scenarios that break the lab come last.
@@ -54,38 +55,19 @@ class ByCloud(LoadScopeScheduling):  # type: ignore[misc]
         return _cloud(Path(nodeid.partition("::")[0]))
 
 
-#: Files of which a test has passed.
-_PASSED: set[str] = set()
-
-
 def pytest_sessionstart(session: pytest.Session) -> None:
     if not hasattr(session.config, "workerinput"):
         shutil.rmtree(judged.FOLDER, ignore_errors=True)
 
 
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if report.when == "call" and report.passed:
-        _PASSED.add(report.nodeid.partition("::")[0])
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Each process writes what it judged. Unknown decisions and missing statements fail the session."""
+    """Each process writes what it judged. What could not be judged fails the session."""
     worker = getattr(session.config, "workerinput", {}).get("workerid", "")
     if worker or not session.config.pluginmanager.has_plugin("dsession"):
         judged.write(judged.FOLDER, worker or "main")
-    if not worker and not session.exitstatus and _problems():
+    if not worker and not session.exitstatus and judged.not_judged(judged.read(judged.FOLDER)):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
-def _problems() -> list[str]:
-    """What could not be judged. If every scenario passed, also the statements that none exercised."""
-    every = judged.read(judged.FOLDER)
-    return judged.not_judged(every) + (judged.not_exercised(every, judged.reasons()) if _whole() else [])
-
-
-def _whole() -> bool:
-    return {Path(each) for each in _PASSED} >= _scenarios()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -97,22 +79,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         f"policies: {every.calls} calls judged, {len(every.exercised)} lines exercised, {missing} not,"
         f" {sum(every.not_judged.values())} calls not judged: {judged.FOLDER.relative_to(Path.cwd())}"
     )
-    for problem in _problems():
+    for problem in judged.not_judged(every):
         terminalreporter.write_line(problem, red=True)
-    for said in judged.in_vain(every, judged.reasons()) if _whole() else []:
-        terminalreporter.write_line(said)
-
-
-def _scenarios() -> set[Path]:
-    """Every file of scenarios."""
-    here = Path(__file__).parent
-    return {each.relative_to(here.parents[1]) for each in here.rglob("test_*.py")}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    ours = [item for item in items if Path(__file__).parent in item.path.parents]
+    ours = [item for item in items if judged.LIST.parent in item.path.parents]
     for item in ours:
         item.add_marker(pytest.mark.cloud)
+        if LONG:  # they are judged together
+            item.add_marker(pytest.mark.long)
         seconds = CROWDED_SECONDS if {item.path.parent.name, item.path.stem} & set(CROWDED) else SECONDS
         item.add_marker(pytest.mark.timeout(seconds))
         # A scenario does not care how the cloud's threads end when a clock is stopped.

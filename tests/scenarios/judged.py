@@ -5,6 +5,7 @@ program writes a record too (judged_program.py). The clouds of `local up` judge 
 """
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -16,10 +17,12 @@ from typing import Any
 import yaml
 
 from local.aws.authorization.record import RECORD
+from tests.checkout import ROOT
 
 LIST = Path(__file__).with_name("not_exercised.yaml")
-FOLDER = Path(__file__).parents[2] / ".build" / "judged"
-"""What each process of a session judged."""
+FOLDERS = ROOT / ".build" / "judged"
+FOLDER = FOLDERS / os.environ.get("LAMPLIGHTER_PART", "session")
+"""What each process of this session judged."""
 _STACK = re.compile(r"(.+)-(?:cluster|controller|slack|events)")
 _ARN = re.compile(r"arn:aws:([\w-]*):[\w-]*:\w*:")
 _REGION = re.compile(r"LAB-[a-z]{2}-[a-z]+-\d-")
@@ -108,10 +111,10 @@ def write(folder: Path, name: str) -> None:
     (folder / f"{name}.json").write_text(json.dumps(document, indent=1), "utf-8")
 
 
-def read(folder: Path) -> Judged:
-    """What all processes judged."""
+def read(*folders: Path) -> Judged:
+    """What all processes of these sessions judged."""
     every = Judged()
-    for path in folder.glob("*.json"):
+    for path in (path for folder in folders for path in folder.glob("*.json")):
         document = json.loads(path.read_text("utf-8"))
         every.standing |= set(document["standing"])
         every.exercised.update(document["exercised"])

@@ -1,19 +1,26 @@
-"""The parts of the suite and the commands of each part. The Makefile does not name them.
+"""The parts of the suite, which of them share a process, and in which order they begin.
 
 Without LAMPLIGHTER_TESTS=long, the tests marked `long` are left out. With it, tests that do nothing more in a long
-run are left out (tests/conftest.py).
+run are left out (tests/conftest.py). A part that passed with the same files is left out (tests/suite/passed.py), so a
+part is cut where its files differ from those of the others.
 """
 
 import os
 import sys
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.checkout import ROOT
+
 LONG = os.environ.get("LAMPLIGHTER_TESTS") == "long"
 TYPED = ("app.py", "cli", "docs", "lambdas/lamplighter", "lambdas/handlers", "local", "stacks", "tests")
 #: The exit status of pytest when it ran no test.
 NO_TESTS = 5
+#: One more than the cores of the smallest machine: while a test waits, another one uses its core.
+WORKERS = 3
+#: Sessions that run at the same time.
+AT_ONCE = 2
 
 Command = tuple[str, ...]
 
@@ -28,6 +35,23 @@ class Part:
     well: tuple[int, ...] = (0,)
     #: Whether the output is shown when the part passes, for example the seeds of a long run.
     shown: bool = False
+    #: Files and folders of its tests, and those in them that belong to another part.
+    tests: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    #: Endings of the files that it reads, for a part without tests. A part with neither always runs.
+    reads: tuple[str, ...] = ()
+    #: Commands that print the version of a program which no lock holds.
+    versions: tuple[Command, ...] = ()
+    #: The folder of what it leaves for the parts after it.
+    makes: Path | None = None
+    #: How pytest distributes its tests.
+    options: tuple[str, ...] = ()
+    #: The parts that run in its process.
+    together: tuple["Part", ...] = field(default=(), repr=False)
+
+    @property
+    def parts(self) -> tuple["Part", ...]:
+        return self.together or (self,)
 
     def with_options(self, *options: str) -> "Part":
         """The same part with more options for its last command."""
@@ -40,14 +64,28 @@ def program(name: str) -> str:
     return str(Path(sys.executable).with_name(name))
 
 
-#: One more than the cores of the smallest machine: while a test waits, another one uses its core.
-WORKERS = 3
+#: Each worker takes the next test.
+_NEXT = ("-n", str(WORKERS), "--dist", "worksteal")
+#: Each worker starts a control plane of its own for all its tests.
+_CLUSTER = ("-n", "2", "--dist", "loadfile")
+_SCENARIO = ("-n", str(WORKERS), "--dist", "loadscope", "--no-loadscope-reorder")
 
 
-def _tests(name: str, *arguments: str, workers: int = WORKERS) -> Part:
+def _tests(name: str, *tests: str, options: tuple[str, ...] = _NEXT, ignored: tuple[str, ...] = ()) -> Part:
     chosen = () if LONG else ("-m", "not long")
-    command = (program("pytest"), "-q", "-n", str(workers), *chosen, *arguments)
-    return Part(name, (command,), well=(0, NO_TESTS), shown=LONG)
+    command = (program("pytest"), "-q", "-p", "tests.suite.opened", *options, *chosen, *tests)
+    command += tuple(f"--ignore={path}" for path in ignored)
+    return Part(name, (command,), (0, NO_TESTS), shown=LONG, tests=tests, ignored=ignored, options=options)
+
+
+def in_one_process(parts: Sequence[Part]) -> Part:
+    """Parts that pytest can run together, which saves the other starts."""
+    if len(parts) == 1:
+        return parts[0]
+    tests = tuple(path for part in parts for path in part.tests)
+    ignored = tuple(path for part in parts for path in part.ignored if path not in tests)
+    name = ", ".join(part.name for part in parts)
+    return replace(_tests(name, *tests, options=parts[0].options, ignored=ignored), together=tuple(parts))
 
 
 LINT = Part(
@@ -58,47 +96,100 @@ LINT = Part(
         (program("lint-imports"),),
     ),
 )
-TYPES = Part("types", ((program("mypy"), *TYPED),))
-_SMALL = ("--dist", "worksteal")
-_LOCAL = ("tests/local", "--ignore", "tests/local/cluster")
-UNIT = _tests("unit", *_SMALL, "tests/unit")
-PROPERTIES = _tests("properties", *_SMALL, "tests/properties")
-INFRA = _tests("infra", *_SMALL, "tests/infra")
-LOCAL = _tests("local", *_SMALL, *_LOCAL)
-#: These four parts in one process, which saves three starts.
-SMALL = _tests(
-    "unit, properties, infra, local", *_SMALL, "tests/unit", "tests/properties", "tests/infra", *_LOCAL
+TYPES = Part("types", ((program("mypy"), *TYPED),), reads=(".py",))
+#: What reads the documentation, or the source text of whole folders.
+_PROJECT = (
+    "tests/unit/project",
+    "tests/unit/aws/test_paginated_calls.py",
+    "tests/unit/capacity/node_pool/test_lock.py",
+    "tests/unit/cli/events/test_schema.py",
+    "tests/unit/gpu/test_checked_types.py",
+    "tests/unit/lab/test_documents.py",
+    "tests/unit/lab/test_reference.py",
+    "tests/unit/ledger/test_locks.py",
+    "tests/unit/notices/test_texts.py",
+    "tests/unit/pool/test_instances.py",
+    "tests/unit/reasons/test_codes.py",
+    "tests/unit/slack/test_reference.py",
+    "tests/unit/views/test_views.py",
+    "tests/infra/test_pages.py",
+)
+UNIT = _tests("unit", "tests/unit", ignored=_PROJECT)
+PROJECT = _tests("project", *_PROJECT)
+PROPERTIES = _tests("properties", "tests/properties")
+INFRA = _tests("infra", "tests/infra", ignored=_PROJECT)
+#: What plays or synthesises the product on this machine; the rest of `local` is the embedded cloud alone.
+_PLAYED = (
+    "tests/local/demo",
+    "tests/local/cloudformation/test_assembly.py",
+    "tests/local/cloudformation/test_unpacked_assets.py",
+    "tests/local/test_child_process.py",
 )
 _AT = "tests/local/cluster"
-#: Paths that change what the whole cluster has, Karpenter's definitions or its nodes. Those of a row share clusters.
-_APART = tuple(
-    tuple(f"{_AT}/{path}" for path in row)
-    for row in (
-        ("karpenter",),
-        ("node_pool_port", "node_pools", "test_failsafe_machine.py"),
-        ("auto_mode", "nodes"),
-    )
+LOCAL = _tests("local", "tests/local", ignored=(*_PLAYED, _AT))
+PLAYED = _tests("played", *_PLAYED)
+#: These change what the whole cluster has, Karpenter's definitions or its nodes, so each has clusters of its own. Most
+#: of their time they wait, because Karpenter's clock is real.
+CONTROLLER = _tests("controller", f"{_AT}/karpenter", options=_CLUSTER)
+NODE_POOLS = _tests(
+    "node-pools",
+    *(f"{_AT}/{path}" for path in ("node_pool_port", "node_pools", "test_failsafe_machine.py")),
+    options=_CLUSTER,
 )
-#: Each worker starts a control plane of its own for all its tests.
+NODES = _tests("nodes", f"{_AT}/auto_mode", f"{_AT}/nodes", options=_CLUSTER)
+_APART = (CONTROLLER, NODE_POOLS, NODES)
 CLUSTER = _tests(
-    "cluster",
-    *("--dist", "loadfile", _AT, *(f"--ignore={path}" for row in _APART for path in row)),
-    workers=2,
+    "cluster", _AT, options=_CLUSTER, ignored=tuple(path for part in _APART for path in part.tests)
 )
-#: Most of it waits, because Karpenter's clock is real.
-NODE_POOLS = replace(
-    CLUSTER,
-    name="node-pools",
-    commands=tuple(
-        command for row in _APART for command in _tests("", "--dist", "loadfile", *row, workers=2).commands
+BROWSER = replace(
+    _tests("browser", "tests/browser", options=("-n", "2", "--dist", "loadscope")),
+    versions=tuple(
+        (name, "--version") for name in ("chromedriver", "chromium", "chromium-browser", "google-chrome")
     ),
 )
-SCENARIOS = _tests("scenarios", "--dist", "loadscope", "--no-loadscope-reorder", "tests/scenarios")
+MACHINES = _tests("machines", "tests/machines")
 
-#: Rows run at the same time; the parts of a row run one after another. A long run repeats no check and no cluster. Its
-#: scenarios wait half of the time for Karpenter, and histories are played meanwhile.
-ROWS: tuple[tuple[Part, ...], ...] = (
-    ((SMALL, NODE_POOLS), (SCENARIOS,)) if LONG else ((LINT, TYPES, NODE_POOLS), (SMALL, CLUSTER, SCENARIOS))
+
+_IN = "tests/scenarios"
+
+
+def _scenarios(name: str, *paths: str, ignored: tuple[str, ...] = ()) -> Part:
+    tests = tuple(f"{_IN}{path}" for path in paths)
+    return replace(
+        _tests(name, *tests, options=_SCENARIO, ignored=ignored),
+        makes=ROOT / ".build" / "judged" / name if LONG else None,
+    )
+
+
+EXAMPLES = _scenarios("examples", "/examples")
+#: The deploys that share a cloud with other scenarios run with them.
+DEPLOYS = _scenarios(
+    "deploys",
+    *(f"/deploys/test_{name}.py" for name in ("adopted", "kubernetes_upgrade", "operating_systems")),
+    *(f"/deploys/test_{name}.py" for name in ("upgrade", "without_operator")),
 )
-#: Each part alone, as `make bench` measures them.
-PARTS = (LINT, TYPES, UNIT, PROPERTIES, INFRA, LOCAL, CLUSTER, NODE_POOLS, SCENARIOS)
+KARPENTER = _scenarios("karpenter", "/karpenter", "/auto_mode", "/rails")
+#: What the documentation says is played.
+GUIDES = _scenarios("guides", "/events", "/test_tutorial.py")
+_CUT = (EXAMPLES, DEPLOYS, KARPENTER, GUIDES)
+SCENARIOS = _scenarios("scenarios", "", ignored=tuple(path for part in _CUT for path in part.tests))
+SCENARIO_PARTS = (SCENARIOS, *_CUT)
+POLICIES = Part("policies", ((sys.executable, "-m", "tests.scenarios.policies"),), shown=True)
+
+_SMALL = (UNIT, PROJECT, PROPERTIES, INFRA, LOCAL, PLAYED)
+#: The sessions in the order in which they begin: the longest first. The parts of a session share a process. A long run
+#: repeats no check and no cluster; its scenarios are apart, because each leaves what it judged for POLICIES.
+SESSIONS: tuple[tuple[Part, ...], ...] = (
+    (
+        (UNIT, PROPERTIES, INFRA, LOCAL, PLAYED),
+        (SCENARIOS,),
+        *((part,) for part in (*_APART, KARPENTER, DEPLOYS, EXAMPLES, GUIDES)),
+        *(((MACHINES,),) if (ROOT / "tests/machines").exists() else ()),
+    )
+    if LONG
+    else ((LINT,), (CONTROLLER,), _SMALL, (NODE_POOLS,), (NODES,), (CLUSTER,), SCENARIO_PARTS, (TYPES,))
+)
+#: Runs at the end, if all others passed or were left out.
+LAST: tuple[Part, ...] = (POLICIES,) if LONG else ()
+#: Each part that can be named.
+PARTS = (LINT, TYPES, *_SMALL, CLUSTER, *_APART, *SCENARIO_PARTS, BROWSER, MACHINES)

@@ -5,13 +5,19 @@ embedded cloud for its programs.
 """
 
 import os
+import re
 import subprocess
 import tempfile
 import threading
 import time
 from dataclasses import dataclass
 
-from tests.suite.parts import ROOT, Part
+from tests.checkout import ROOT
+from tests.suite.parts import Part
+
+#: The environment variable with the name of the part, for its processes.
+NAME = "LAMPLIGHTER_PART"
+_SKIPPED = re.compile(r"\b[1-9]\d* skipped\b.* in \d")
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,11 @@ class Ended:
     def last_line(self) -> str:
         """The line in which pytest, mypy and lint-imports print their result."""
         return next((line.strip(" =") for line in reversed(self.output.splitlines()) if line.strip()), "")
+
+    @property
+    def whole(self) -> bool:
+        """Whether it passed without a skipped test, for example because a program is missing on this machine."""
+        return self.passed and not _SKIPPED.search(self.output)
 
 
 class Running:
@@ -48,7 +59,13 @@ class Running:
                 with self._lock:
                     if self._ending:
                         break
-                    process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
+                    process = subprocess.Popen(
+                        command,
+                        cwd=ROOT,
+                        env={**os.environ, NAME: part.name},
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                    )
                     self._processes.add(process)
                 _, waited, used = os.wait4(process.pid, 0)
                 status = process.returncode = os.waitstatus_to_exitcode(waited)

@@ -10,9 +10,9 @@ from typing import Any
 
 from moto.iam.models import iam_backends
 
-from local.assembly import StackTemplate
 from local.aws import iam
 from local.aws.embedded import EmbeddedAws
+from local.stack_template import StackTemplate
 from tests.infra.conftest import Template
 
 MINE, NEIGHBOUR = "gpu-lab", "other-lab"

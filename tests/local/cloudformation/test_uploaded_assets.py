@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local.assembly import StackTemplate
+from local.stack_template import StackTemplate
 
 KEY = f"{'a' * 64}.zip"
 BUCKET = "cdk-hnb659fds-assets-123456789012-ap-northeast-2"

@@ -17,12 +17,12 @@ from moto.ec2.models import EC2Backend, ec2_backends
 from lamplighter.domain.capacity.calls import AFTER_END, timed
 from lamplighter.domain.capacity.node_pool.groups import Group
 from lamplighter.domain.capacity.node_pool.off_switch import calls
-from local.assembly import StackTemplate
 from local.aws.ec2 import managed_instances
 from local.aws.ec2.ec2 import end
 from local.aws.embedded import EmbeddedAws
 from local.kubernetes.aws_identities import AwsIdentities
 from local.kubernetes.token_webhook import bind_access_policy
+from local.stack_template import StackTemplate
 from stacks.constructs.failsafe.ended_pool import EndedPool
 from tests import failsafe_machine
 from tests.failsafe_machine import (

@@ -8,9 +8,9 @@ import json
 import pytest
 import yaml
 
-from docs.generate import ROOT
-from local.assembly import StackTemplate
 from local.aws.stepfunctions.definition import parsed
+from local.stack_template import StackTemplate
+from tests.checkout import ROOT
 
 FILE = ROOT / "docs/how-to/run/pipeline/pipeline.yaml"
 LAB, STACK = "gpu-lab", "training"

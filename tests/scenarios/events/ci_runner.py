@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from docs.generate import ROOT
+from tests.checkout import ROOT
 from tests.scenarios.events import ci_programs
 from tests.scenarios.events.bus import Sender
 from tests.scenarios.lab_day import LabDay, Said

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from docs.generate import ROOT
-from local.assembly import StackTemplate
 from local.aws.stepfunctions.service import SEEN_AFTER
 from local.cloud import COMPLETE, Cloud
+from local.stack_template import StackTemplate
+from tests.checkout import ROOT
 from tests.scenarios.events.bus import LOOK_EVERY, Listener
 from tests.scenarios.events.ci_runner import CiRunner
 from tests.scenarios.lab_day import LabDay

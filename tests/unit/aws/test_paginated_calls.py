@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import botocore.session
@@ -10,6 +9,7 @@ from botocore import xform_name
 from botocore.exceptions import UnknownServiceError
 
 from local.aws.api.paging import paged
+from tests.checkout import ROOT
 
 CODE = ("lambdas", "cli", "stacks")
 #: boto3's name of a service where an adapter's type for it is called otherwise.
@@ -55,7 +55,7 @@ def paginated() -> Mapping[str, set[str]]:
 def calls() -> Iterator[tuple[str, int, str, set[str]]]:
     """Every call of a method that has a paginator, by its name: file, line, method, parameters."""
     known = paginated()
-    for path in sorted(path for root in CODE for path in Path(root).rglob("*.py")):
+    for path in sorted(path for root in CODE for path in (ROOT / root).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if (
                 isinstance(node, ast.Call)

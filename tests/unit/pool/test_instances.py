@@ -8,8 +8,8 @@ import botocore
 import pytest
 from botocore.stub import Stubber
 
-from docs.generate import ROOT
 from lamplighter.adapters.aws.capacity.instances import Instances
+from tests.checkout import ROOT
 from tests.unit.lab_on_moto import IMAGE, LabOnMoto
 
 LAUNCHED = datetime(2026, 12, 1, 8, 0, tzinfo=UTC)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.suite.parts import ROOT
+from tests.checkout import ROOT
 
 WORDS = re.compile(r"node[-_ ]?group|auto[-_ ]?scaling|scaling[-_ ]group|\bASG\b", re.IGNORECASE)
 LOOKED_AT = ("lambdas/lamplighter/domain", "lambdas/lamplighter/application", "lambdas/handlers", "cli")

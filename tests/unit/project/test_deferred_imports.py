@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.suite.parts import ROOT
+from tests.checkout import ROOT
 
 SOURCES = {ROOT / "lambdas": ("lamplighter", "handlers"), ROOT: ("cli",)}
 

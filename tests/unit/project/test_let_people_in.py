@@ -12,9 +12,9 @@ import pytest
 from cli import deployment
 from cli.deployment import Deployment
 from cli.use import orders
-from docs.generate import ROOT
 from lamplighter.domain.commands.asked import PATHS
 from lamplighter.lab.model import Lab
+from tests.checkout import ROOT
 from tests.programs import lamplighter
 from tests.unit import aws_calls, lab_address
 from tests.unit.aws_says import Says

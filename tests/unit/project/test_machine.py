@@ -7,7 +7,7 @@ import re
 import pytest
 
 from local import machine
-from tests.suite.parts import ROOT
+from tests.checkout import ROOT
 
 
 def play(monkeypatch: pytest.MonkeyPatch, system: str, processor: str) -> None:

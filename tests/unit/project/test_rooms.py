@@ -4,7 +4,7 @@ from collections import Counter
 
 import grimp
 
-from tests.suite.parts import ROOT
+from tests.checkout import ROOT
 
 MOST = 20
 """The most files in one folder."""

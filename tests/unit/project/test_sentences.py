@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.suite.parts import ROOT
+from tests.checkout import ROOT
 
 SENTENCES = frozenset(
     {"reason", "because", "why", "said", "told", "sentence", "subject", "summary", "advice"}

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from tests.suite.parts import PARTS, ROWS, Part
-from tests.suite.rows import run
+from tests.suite.parts import BROWSER, MACHINES, PARTS, SESSIONS, Part
+from tests.suite.queue import run
 
 
 def part(name: str, *programs: str, **more) -> Part:
@@ -17,7 +17,7 @@ def test_a_failed_part_is_shown_whole_and_fails_the_suite(capfd: pytest.CaptureF
     quiet = part("quiet", "print('one'); print('two')")
     broken = part("broken", "print('three'); print('four'); raise SystemExit(3)", "print('five')")
 
-    assert run([[broken, quiet]]) == 1
+    assert run([broken, quiet]) == 1
 
     said = capfd.readouterr().out
     assert "broken: its output\nthree\nfour\nbroken: " in said
@@ -27,11 +27,11 @@ def test_a_failed_part_is_shown_whole_and_fails_the_suite(capfd: pytest.CaptureF
     assert "FAILED: broken" in said
 
 
-def test_rows_run_beside_each_other_and_do_not_interleave(capfd: pytest.CaptureFixture[str]) -> None:
+def test_parts_run_beside_each_other_and_do_not_interleave(capfd: pytest.CaptureFixture[str]) -> None:
     slow = "import time; print('{0}', flush=True); time.sleep(0.3); print('{0}')"
-    rows = [[part(name, slow.format(name), shown=True)] for name in ("left", "right")]
+    parts = [part(name, slow.format(name), shown=True) for name in ("left", "right")]
 
-    assert run(rows) == 0
+    assert run(parts, at_once=2) == 0
 
     said = capfd.readouterr().out
     assert "left\nleft\n" in said
@@ -39,15 +39,13 @@ def test_rows_run_beside_each_other_and_do_not_interleave(capfd: pytest.CaptureF
 
 
 def test_an_end_that_is_well_passes() -> None:
-    assert run([[part("nothing to run", "raise SystemExit(5)", well=(0, 5))]]) == 0
+    assert run([part("nothing to run", "raise SystemExit(5)", well=(0, 5))]) == 0
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_part_that_cannot_even_run_fails_the_suite() -> None:
-    assert run([[Part("nowhere", (("/nowhere/program",),))]]) == 1
+    assert run([Part("nowhere", (("/nowhere/program",),))]) == 1
 
 
-def test_the_rows_run_every_part() -> None:
-    rows = {word for row in ROWS for each in row for word in each.name.split(", ")}
-
-    assert rows == {each.name for each in PARTS}
+def test_the_sessions_run_every_part_but_those_with_a_target_of_their_own() -> None:
+    assert {part for session in SESSIONS for part in session} == set(PARTS) - {BROWSER, MACHINES}

@@ -2,7 +2,7 @@
 
 import re
 
-from docs.generate import ROOT
+from tests.checkout import ROOT
 
 PERMISSIONS = (ROOT / "docs/reference/operation/permissions.md").read_text("utf-8")
 THREATS = (ROOT / "docs/explanation/threat-model.md").read_text("utf-8")

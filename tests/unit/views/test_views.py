@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import takewhile
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -27,6 +26,7 @@ from lamplighter.domain.views.lease_view import Known, LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import NORMAL, WEIGHT, StageState, bar, stages
 from lamplighter.reasons.reason import Said, Sentences, reason
 from lamplighter.values.counted import counted
+from tests.checkout import ROOT
 
 EIGHT = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -140,7 +140,7 @@ def test_a_stage_that_takes_longer_than_is_normal_is_late(stage: Stage, minutes:
 
 
 def test_the_reference_says_what_is_normal_and_what_each_stage_is_of_the_bar() -> None:
-    page = (Path(__file__).parents[3] / "docs/reference/shown.md").read_text("utf-8")
+    page = (ROOT / "docs/reference/shown.md").read_text("utf-8")
 
     for stage in (Stage.ARMED, Stage.NODES, Stage.SETTINGS, Stage.GPUS):
         minutes = counted(NORMAL[stage] // MINUTE, "minute")

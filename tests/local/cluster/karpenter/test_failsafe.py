@@ -9,9 +9,9 @@ from dataclasses import replace
 import boto3
 import pytest
 
-from local.assembly import StackTemplate
 from local.kubernetes.aws_identities import AwsIdentities
 from local.kubernetes.control_plane import ControlPlane
+from local.stack_template import StackTemplate
 from tests import failsafe_machine
 from tests.local.cluster.karpenter.conftest import PODS, ROLE, Karpenter
 from tests.local.cluster.karpenter.node_pool import CLAIMS, NAME, POOLS, pool  # noqa: F401 (a fixture)

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from docs.generate import ROOT
 from lamplighter.domain.capacity.node_pool import lock
+from tests.checkout import ROOT
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 NAMED = re.compile(r"lamplighter-lock-[\w<>-]+")

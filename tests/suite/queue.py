@@ -1,4 +1,4 @@
-"""Runs rows of parts at the same time, and prints for each part when it begins and how long it took.
+"""Runs parts, some at the same time, and prints for each when it begins and how long it took.
 
 The output of a failed part is printed whole, at its end, so that outputs do not mix.
 """
@@ -6,7 +6,7 @@ The output of a failed part is printed whole, at its end, so that outputs do not
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tests.suite.parts import Part
 from tests.suite.running import Ended, Running
@@ -15,10 +15,18 @@ from tests.suite.running import Ended, Running
 SAID_EVERY = 60.0
 
 
-def run(rows: Sequence[Sequence[Part]]) -> int:
-    """Runs all rows. Returns 1 if a part failed."""
-    suite = _Suite(rows)
-    threads = [threading.Thread(target=suite.run, args=(row,), daemon=True) for row in rows]
+def run(
+    parts: Sequence[Part],
+    at_once: int = 1,
+    last: Sequence[Part] = (),
+    passed: Callable[[Ended], None] = lambda _: None,
+) -> int:
+    """Runs all parts in this order, so many at once, and those of `last` if all others passed.
+
+    Calls `passed` after each part that passed. Returns 1 if a part failed.
+    """
+    suite = _Suite(parts, passed)
+    threads = [threading.Thread(target=suite.run, daemon=True) for _ in range(at_once)]
     for thread in threads:
         thread.start()
     try:
@@ -27,24 +35,36 @@ def run(rows: Sequence[Sequence[Part]]) -> int:
                 thread.join(SAID_EVERY)
                 if thread.is_alive():
                     suite.say_what_runs()
+        if not suite.failed():
+            suite.add(last)
+            suite.run()
     finally:
         suite.running.end()
     return suite.sum_up()
 
 
 class _Suite:
-    def __init__(self, rows: Sequence[Sequence[Part]]) -> None:
+    def __init__(self, parts: Sequence[Part], passed: Callable[[Ended], None]) -> None:
         self.running = Running()
-        self._names = [part.name for row in rows for part in row]
+        self._passed = passed
+        self._waiting = list(parts)
+        self._names = [part.name for part in parts]
         self._begun = time.monotonic()
         self._since: dict[str, float] = {}
         self._ended: list[Ended] = []
         self._lock = threading.Lock()
 
-    def run(self, row: Sequence[Part]) -> None:
-        """Runs the parts of a row one after another, also after a failed one."""
-        for part in row:
+    def add(self, parts: Sequence[Part]) -> None:
+        self._waiting += parts
+        self._names += [part.name for part in parts]
+
+    def run(self) -> None:
+        """Runs the waiting parts one after another, also after a failed one."""
+        while True:
             with self._lock:
+                if not self._waiting:
+                    return
+                part = self._waiting.pop(0)
                 self._since[part.name] = time.monotonic()
                 _say(f"{part.name}: begins")
             ended = self.running.run(part)
@@ -52,6 +72,13 @@ class _Suite:
                 del self._since[part.name]
                 self._ended.append(ended)
                 _say_end(ended)
+                if ended.passed:
+                    self._passed(ended)
+
+    def failed(self) -> list[str]:
+        """The names of the parts that failed, could not run or have not ended."""
+        passed = {ended.part.name for ended in self._ended if ended.passed}
+        return [name for name in self._names if name not in passed]
 
     def say_what_runs(self) -> None:
         with self._lock:
@@ -59,8 +86,7 @@ class _Suite:
                 _say(f"{name}: for {_minutes(time.monotonic() - since)} now")
 
     def sum_up(self) -> int:
-        passed = {ended.part.name for ended in self._ended if ended.passed}
-        failed = [name for name in self._names if name not in passed]  # also a part that could not run
+        failed = self.failed()
         whole = _minutes(time.monotonic() - self._begun)
         processor = _minutes(sum(ended.processor for ended in self._ended))
         _say(

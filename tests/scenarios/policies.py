@@ -1,0 +1,25 @@
+"""`python -m tests.scenarios.policies`: the statements that no scenario of a long run exercised.
+
+It reads what each part with scenarios has judged, also one that was left out because it had passed before. It fails if
+a statement is missing without a reason.
+"""
+
+import sys
+
+from tests.scenarios import judged
+from tests.suite.parts import SCENARIO_PARTS
+
+
+def main() -> int:
+    every = judged.read(*(judged.FOLDERS / part.name for part in SCENARIO_PARTS))
+    problems = judged.not_exercised(every, judged.reasons())
+    lines = [*problems, *judged.in_vain(every, judged.reasons())]
+    lines.append(
+        f"{every.calls} calls judged, {len(every.exercised)} lines exercised, {len(every.missing())} not"
+    )
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""A pytest plugin: fails a session in which a test opened or listed tracked files that the key of its part leaves out.
+
+So the keys prove themselves: a file that reach.py overlooks is named here. It sees pytest's own processes, not the
+programs that they start. LAMPLIGHTER_REACH names the file in which the suite has written what each part reaches.
+"""
+
+import json
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.checkout import ROOT
+from tests.suite.reach import is_in
+
+VARIABLE = "LAMPLIGHTER_REACH"
+_BELOW = f"{ROOT}{os.sep}"
+_LISTING = frozenset({"os.listdir", "os.scandir"})
+
+
+class Opened:
+    """What the tests of this process open, against what their parts reach."""
+
+    def __init__(self, reach: Mapping[str, Any]) -> None:
+        self._parts = [
+            (name, part["tests"], part["ignored"], frozenset(part["files"]))
+            for name, part in reach["parts"].items()
+        ]
+        self._folders: dict[str, set[str]] = defaultdict(set)
+        for file in reach["tracked"]:
+            self._folders[file.rpartition("/")[0]].add(file)
+        self._files, self._part, self._seen = frozenset[str](), "", set[tuple[str, str]]()
+        #: A sentence for each file that a key leaves out.
+        self.problems: list[str] = []
+
+    def begin(self, path: Path) -> None:
+        """The tests of another file begin."""
+        file = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
+        self._part = ""
+        for name, tests, ignored, files in self._parts:
+            if is_in(file, tests) and not is_in(file, ignored):
+                self._part, self._files = name, files
+
+    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """An audit hook of Python."""
+        if (event != "open" and event not in _LISTING) or not self._part:
+            return
+        path = arguments[0]
+        # Python lists the folders in which it looks for a module.
+        if event in _LISTING and sys._getframe(1).f_code.co_filename.startswith("<frozen importlib"):
+            return
+        if isinstance(path, str) and (self._part, path) not in self._seen:
+            self._seen.add((self._part, path))
+            self._compare(os.path.abspath(path))  # noqa: PTH100  a path of pathlib takes longer
+
+    def _compare(self, path: str) -> None:
+        if not path.startswith(_BELOW):
+            return
+        name = path.removeprefix(_BELOW)
+        folder, _, file = name.rpartition("/")
+        if folder.endswith("__pycache__"):
+            name = f"{folder.removesuffix('__pycache__')}{file.partition('.')[0]}.py"
+            folder = name.rpartition("/")[0]
+        opened = self._folders[name] if name in self._folders else {name} & self._folders.get(folder, set())
+        self.problems += [
+            f"a test of {self._part} opened {each}, which is not in the key of that part"
+            for each in sorted(opened - self._files)
+        ]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if VARIABLE in os.environ:
+        config.pluginmanager.register(_Plugin(Path(os.environ[VARIABLE])), "opened")
+
+
+class _Plugin:
+    def __init__(self, reach: Path) -> None:
+        self._opened = Opened(json.loads(reach.read_text("utf-8")))
+        sys.addaudithook(self._opened.hear)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
+        # pytest itself lists folders.
+        self._opened.begin(collector.path if isinstance(collector, pytest.File) else ROOT)
+        try:
+            return (yield)
+        finally:
+            self._opened.begin(ROOT)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        self._opened.begin(item.path)
+        try:
+            return (yield)
+        finally:
+            self._opened.begin(ROOT)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        output = getattr(session.config, "workeroutput", None)
+        if output is not None:
+            output["opened"] = self._opened.problems
+        elif self._opened.problems and not session.exitstatus:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        self._opened.problems += getattr(node, "workeroutput", {}).get("opened", [])
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for problem in sorted(set(self._opened.problems)):
+            terminalreporter.write_line(f"FAILED: {problem} (tests/suite/reach.py)", red=True)
