@@ -130,8 +130,7 @@ cdk: .venv/bin/cdk
 
 # On a machine where the demo was never tried, the first line says so and names the container, before any download.
 demo:
-	@python="$(PYTHON)"
-	if [ -n "$$python" ]; then "$$python" -m local.machine; fi
+	@python="$(PYTHON)"; if [ -n "$$python" ]; then "$$python" -m local.machine; fi
 	$(MAKE) $(SET_UP) to-run
 	$(BIN)/lamplighter local demo
 
