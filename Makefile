@@ -14,10 +14,17 @@ PARTS ?=
 N ?= 100
 SEED ?=
 WITHIN ?=
-# Lambda runs Python 3.13, so the same version is used where the machine has it.
-PYTHON ?= $(shell for p in python3.13 $$HOME/.pyenv/versions/3.13*/bin/python python3 python; do \
-	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 BIN := .venv/bin
+# "yes" for a whole .venv. One that an interrupted set-up left, that was copied, or whose Python is gone is removed.
+WHOLE := $(shell { \
+	if kill -0 $$(cat .venv/.changing); then exit; fi; \
+	if [ ! -e .venv/.changing ] && [ "$$(cat .venv/.begun)" = "$$(pwd -P)" ] && $(BIN)/python -c ""; then echo yes; \
+	elif [ -e .venv/.changing ] || [ -e .venv/.begun ]; then rm -rf .venv; fi; } 2>/dev/null)
+# Without one, the first Python 3 that runs stacks/pythons.py: it asks all Pythons for their version, and prints the best.
+PYTHON ?= $(if $(WHOLE),$(BIN)/python,$(shell \
+	for python in $$(compgen -c python | grep -xE 'python(3(\.[0-9]+)?)?') \
+		"$${PYENV_ROOT:-$${HOME:-}/.pyenv}"/versions/*/bin/python3; do \
+		if "$$python" stacks/pythons.py 2>/dev/null; then break; fi; done))
 
 .PHONY: help demo test test-long test-browser quick synth bench docs picture site mutations mutants lock clean
 
@@ -33,32 +40,51 @@ help:
 
 # A recipe ends with the time that it took.
 TOOK = echo "$(1): $$SECONDS s"
+# A step that changes .venv keeps the number of its make there until it is done.
+CHANGE = echo $$PPID > .venv/.changing
+DONE = touch $@ && rm .venv/.changing
 # Sets up what a target needs, up to four steps at a time.
 SET_UP = --silent --no-print-directory -j 4
 
-.venv/.begun:
-	@if [ -z "$(PYTHON)" ]; then echo "Lamplighter needs Python 3.11 or newer, and PATH has none." >&2; exit 2; fi
-	echo "Setting up .venv with $$($(PYTHON) --version) …"
-	$(PYTHON) -m venv .venv
+# What every step needs of the machine.
+.PHONY: machine
+machine:
+	@python="$(PYTHON)"
+	if [ -z "$$python" ]; then
+		echo "Lamplighter needs Python 3.11 or newer with its module venv, and no python on PATH answers as such." >&2
+		exit 2
+	fi
+	PYTHONPATH=.:lambdas "$$python" -m local.cache_folder
+
+.venv/.begun: | machine
+	@python="$(PYTHON)"
+	echo "Setting up .venv with $$("$$python" --version) …"
+	mkdir -p .venv
+	$(CHANGE)
+	"$$python" -m venv .venv
 	sed -n '/^uv==/,/[^\]$$/p' requirements/run.txt > .venv/installer.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --requirement .venv/installer.txt
-	touch $@
+	pwd -P > $@
+	$(DONE)
 	$(call TOOK,.venv)
 
 # The packages that demo and synth need: the product, synthesis and the embedded cloud.
 .venv/.packages: requirements/run.txt | .venv/.begun
-	@$(BIN)/uv pip sync --quiet --require-hashes requirements/run.txt
-	touch $@
+	@$(CHANGE)
+	$(BIN)/uv pip sync --quiet --require-hashes requirements/run.txt
+	$(DONE)
 	$(call TOOK,packages)
 
 .venv/.ready: .venv/.packages pyproject.toml
-	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
-	touch $@
+	@$(CHANGE)
+	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	$(DONE)
 
 # The further packages that checks and tests need.
 .venv/.checks: requirements/dev.txt .venv/.ready
-	@$(BIN)/uv pip install --quiet --require-hashes --requirements requirements/dev.txt
-	touch $@
+	@$(CHANGE)
+	$(BIN)/uv pip install --quiet --require-hashes --requirements requirements/dev.txt
+	$(DONE)
 	$(call TOOK,packages for checks and tests)
 
 # The Python that compiles for Lambda. Each run looks for it until it finds one.
@@ -104,7 +130,7 @@ cdk: .venv/bin/cdk
 
 # On a machine where the demo was never tried, the first line says so and names the container, before any download.
 demo:
-	@if [ -n "$(PYTHON)" ]; then $(PYTHON) -m local.machine; fi
+	@python="$(PYTHON)"; if [ -n "$$python" ]; then "$$python" -m local.machine; fi
 	$(MAKE) $(SET_UP) to-run
 	$(BIN)/lamplighter local demo
 
@@ -163,8 +189,9 @@ mutants: .venv/.mutants
 
 .venv/.mutants: requirements/mutants.txt
 	@$(MAKE) $(SET_UP) to-synth .venv/.checks
+	$(CHANGE)
 	$(BIN)/uv pip install --quiet --require-hashes --requirements requirements/mutants.txt
-	touch $@
+	$(DONE)
 
 # One set of versions: the lock of everything also holds for its parts.
 lock: .venv/.begun

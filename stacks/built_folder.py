@@ -31,6 +31,10 @@ def _is_of(folder: Path, digest: str) -> bool:
 
 
 def _replace(folder: Path, digest: str, build: Callable[[Path], None]) -> None:
+    for left in folder.parent.glob(
+        f"{folder.name}-*"
+    ):  # by a build that was killed: nobody else holds the lock
+        shutil.rmtree(left)
     fresh = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
     try:
         build(fresh)

@@ -5,57 +5,39 @@ for one in a step before the synthesis, which uses that one and no network.
 """
 
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
+from stacks import pythons
+
 CHECKOUT = Path(__file__).resolve().parent.parent
-VERSION = "3.13"
-"""The version of Lambda's runtime; bytecode is good for one minor version only."""
+VERSION = pythons.RUNTIME
 FOLDER = CHECKOUT / ".build" / "python"
 FOUND = FOLDER / "found"
 """The file with the path of the Python that was found."""
 DOWNLOAD_SECONDS = 300
-ASK = f"import sys; sys.exit('%d.%d' % sys.version_info[:2] != '{VERSION}')"
 
 
+@cache
 def interpreter() -> str | None:
-    """The path of such a Python; None if none was found."""
+    """The path of such a Python; None if none was found, or if the one that was found does not answer any more."""
     if "{}.{}".format(*sys.version_info) == VERSION:
         return sys.executable
     path = FOUND.read_text("utf-8") if FOUND.exists() else ""
-    return path if path and Path(path).exists() else None
+    return path if path and pythons.answers(path, VERSION) else None
 
 
-def find() -> str | None:
-    """The same. It looks for one first if none was found before, and downloads one if the machine has none."""
+def find() -> None:
+    """Looks for one if none was found before, and downloads one if the machine has none."""
     if interpreter() is None:
-        path = next(filter(_fits, _candidates()), None)
+        path = pythons.find(VERSION, FOLDER)
+        if path is None:
+            _download()
+            path = pythons.find(VERSION, FOLDER)
         FOLDER.mkdir(parents=True, exist_ok=True)
         FOUND.write_text(path or "", "utf-8")
-    return interpreter()
-
-
-def _candidates() -> Iterator[str]:
-    on_path = shutil.which(f"python{VERSION}")
-    if on_path:
-        yield on_path
-    yield from _below(Path.home() / ".pyenv" / "versions")
-    _download()
-    yield from _below(FOLDER)
-
-
-def _below(folder: Path) -> Iterator[str]:
-    yield from sorted(str(path) for path in folder.glob(f"*{VERSION}*/bin/python{VERSION}"))
-
-
-def _fits(path: str) -> bool:
-    try:
-        return subprocess.run([path, "-I", "-c", ASK], capture_output=True, check=False).returncode == 0  # noqa: S603 -- an interpreter of this machine
-    except OSError:
-        return False
 
 
 def _download() -> None:

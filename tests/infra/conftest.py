@@ -16,6 +16,7 @@ from cdk_nag import AwsSolutionsChecks
 from lamplighter.lab.model import Lab
 from stacks.assembly import build
 from tests.infra.functions.unpacked import Unpacked, unpack
+from tests.machines.lambda_python import native_modules_or_skip
 from tests.shared_folders import made_once
 
 Resource = dict[str, Any]
@@ -237,4 +238,5 @@ def slack(assembly: Assembly) -> Template:
 @pytest.fixture(scope="session")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Unpacked:
     """The assets of the functions of a lab of a name alone, as Lambda has them."""
+    native_modules_or_skip()
     return unpack(Lab.model_validate({"name": "gpu-lab"}), tmp_path_factory.mktemp("unpacked"))

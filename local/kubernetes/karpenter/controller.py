@@ -66,3 +66,5 @@ if __name__ == "__main__":
     except OutsideFailed as error:
         print(f"no Karpenter: {error}", flush=True)  # noqa: T201  make shows it
         sys.exit(demanded())
+    except KeyboardInterrupt:
+        sys.exit(130)  # as shells say it

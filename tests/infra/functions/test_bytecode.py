@@ -7,13 +7,11 @@ from lamplighter.lab.model import Lab
 from stacks import built_folder, runtime_python
 from stacks.function_code import stage
 from tests.infra.conftest import Template
-from tests.infra.functions.unpacked import AS_LAMBDA_RUNS_IT, Unpacked
+from tests.infra.functions.unpacked import Unpacked
 
 LAB = Lab.model_validate({"name": "gpu-lab"})
 UNCHECKED_HASH = (0b01).to_bytes(4, "little")
 """The flags of bytecode that is never compared with its source (PEP 552)."""
-
-pytestmark = AS_LAMBDA_RUNS_IT
 
 #: What Lambda does on its way to a handler; says which files were compiled, and from where modules came.
 IMPORTS = """

@@ -13,9 +13,7 @@ import pytest
 from lamplighter.lab.model import Lab
 from stacks.layer import CHECKOUT
 from tests.bench.imports import BEFORE, KUBERNETES, LAB, MODULES, SDK, Imports, Work
-from tests.infra.functions.unpacked import AS_LAMBDA_RUNS_IT, Unpacked
-
-pytestmark = AS_LAMBDA_RUNS_IT
+from tests.infra.functions.unpacked import Unpacked
 
 AIM = re.compile(r"^\| `import-([a-z0-9]+)` \|.* CI: ([0-9]+),000 calls, ([0-9]+) modules \|$", re.MULTILINE)
 #: What is there after a start that loads one of these first.

@@ -7,7 +7,7 @@ import botocore.session
 from stacks import layer
 from stacks.layer_contents import services
 from tests.infra.conftest import Template
-from tests.infra.functions.unpacked import AS_LAMBDA_RUNS_IT, Unpacked
+from tests.infra.functions.unpacked import Unpacked
 from tests.world.aws import authority
 
 LARGE = 200 * 1024
@@ -75,7 +75,6 @@ def called() -> frozenset[str]:
     return services(layer.LOCK.parent)
 
 
-@AS_LAMBDA_RUNS_IT
 def test_everything_that_the_code_imports_at_any_time_is_there_and_every_client_can_be_made(
     unpacked: Unpacked,
 ) -> None:
@@ -84,7 +83,6 @@ def test_everything_that_the_code_imports_at_any_time_is_there_and_every_client_
     assert {folder for folder in large_folders(unpacked) if folder not in used} == set()
 
 
-@AS_LAMBDA_RUNS_IT
 def test_the_kubernetes_client_works_without_its_models(unpacked: Unpacked) -> None:
     assert unpacked.run(KUBERNETES, authority.pem().decode()) == [[{"metadata": {"name": "a"}}], {}]
 

@@ -8,17 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from lamplighter.lab.model import Lab
 from local.aws.functions.runnable_layer import add_native_modules
-from stacks import layer, runtime_python
+from stacks import layer
 from stacks.function_code import stage
 
-AS_LAMBDA_RUNS_IT = pytest.mark.skipif(
-    "{}.{}".format(*sys.version_info) != runtime_python.VERSION,
-    reason=f"the native modules of the environment are for another Python than Lambda's {runtime_python.VERSION}",
-)
 PATHS = """
 import sys
 code, packages = sys.argv[1:3]

@@ -15,6 +15,8 @@ from tests.programs import started
 
 # Nothing of the caller's account, region, proxy or Node; PATH without any tool.
 BARE = {"HOME": "/nonexistent", "PATH": "/nonexistent", "AWS_EC2_METADATA_DISABLED": "true"}
+#: What a synthesis says on a machine without Lambda's Python.
+WITHOUT = "" if runtime_python.interpreter() else f"{bytecode.WITHOUT}\n"
 
 
 def synthesise(*arguments: str, cwd: Path = CHECKOUT, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -33,8 +35,7 @@ def test_a_lab_of_a_name_alone_is_built_without_credentials_or_network(tmp_path:
         check=False,
     )
 
-    without = "" if runtime_python.interpreter() else f"{bytecode.WITHOUT}\n"
-    assert (done.returncode, done.stderr) == (0, without)
+    assert (done.returncode, done.stderr) == (0, WITHOUT)
     manifest = json.loads((tmp_path / "assembly" / "manifest.json").read_text("utf-8"))
     assert {"tiny-cluster", "tiny-controller"} <= set(manifest["artifacts"])
 
@@ -80,5 +81,5 @@ def test_the_cdk_names_lab_and_folder_its_own_way(assembly: Assembly, tmp_path: 
         CDK_OUTDIR=str(tmp_path / "theirs"),
     )
 
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, WITHOUT)
     assert (tmp_path / "theirs" / "other-controller.template.json").exists()

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -149,3 +150,55 @@ def test_make_goes_on_without_karpenter_except_in_ci(tmp_path, monkeypatch, dema
     assert done.returncode == status
     assert done.stdout.splitlines()[-1].startswith("no Karpenter: go build of Karpenter 1.14.3 ended with 1")
     assert "403 Forbidden" in done.stdout
+
+
+#: It says that it builds and by which process, and ends when somebody lets it.
+BUILDS_UNTIL = 'echo $$ >> "{0}/builds"; while [ ! -e "{0}/enough" ]; do sleep 0.05; done; ' + BUILDS
+
+
+def start_build():
+    command = [sys.executable, "-m", "local.kubernetes.binaries"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def await_true(condition):
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def builders(folder: Path) -> list[int]:
+    file = folder / "builds"
+    return [int(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def test_two_checkouts_at_once_build_one_control_plane(tmp_path, monkeypatch):
+    fake_go(tmp_path / "bin", monkeypatch, BUILDS_UNTIL.format(tmp_path))
+    first = start_build()
+    await_true(lambda: builders(tmp_path))
+
+    second = start_build()
+    assert "Another build is under way" in second.stdout.readline()
+    (tmp_path / "enough").touch()
+
+    assert (first.wait(), second.wait()) == (0, 0)
+    assert len(builders(tmp_path)) == 1
+
+
+def test_a_killed_build_leaves_no_compiler_no_lock_and_no_folder(tmp_path, monkeypatch):
+    fake_go(tmp_path / "bin", monkeypatch, BUILDS_UNTIL.format(tmp_path))
+    first = start_build()
+    await_true(lambda: builders(tmp_path))
+    first.kill()
+    first.wait()
+    [compiler] = builders(tmp_path)
+    await_true(lambda: not Path(f"/proc/{compiler}").exists())
+
+    second = start_build()
+    await_true(lambda: len(builders(tmp_path)) == 2)
+    (tmp_path / "enough").touch()
+
+    assert second.wait() == 0
+    programs = control_plane().folder
+    assert list(programs.parent.iterdir()) == [programs]

@@ -10,14 +10,12 @@ import ssl
 import subprocess
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import IPv4Address
 from pathlib import Path
-from shutil import which
 
 import pytest
 import urllib3
@@ -28,12 +26,13 @@ from cryptography.x509.oid import NameOID
 
 from lamplighter.adapters.aws.cluster_authority import names_its_key
 from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.data import lifecycle
 from lamplighter.errors import OutsideFailed
+from stacks import pythons
+from tests.machines.lambda_python import lambda_python_or_skip
 
 ROOT = Path(__file__).parents[3]
-HERE = f"python{sys.version_info.major}.{sys.version_info.minor}"
-RUNTIME, OLDEST = lifecycle.RUNTIME, "python3.11"
+HERE = "{}.{}".format(*sys.version_info)
+OLDEST = "{}.{}".format(*pythons.OLDEST)
 #: Any Python -> the status of an answer, or why there is none; the client's packages are built for one Python only.
 PROGRAM = """
 import sys, urllib3
@@ -78,26 +77,23 @@ def through(python: str, endpoint: str, authority: Path) -> str:
     return done.stdout
 
 
-def another(name: str) -> str | None:
-    """A Python of that minor version on this machine."""
-    versions = Path.home().glob(f".pyenv/versions/{name.removeprefix('python')}.*/bin/python")
-    return next(filter(None, [*map(str, versions), which(name)]), None)
+def oldest_or_skip() -> str:
+    """The oldest Python that runs the command line."""
+    python = pythons.find(OLDEST)
+    if python is None:
+        pytest.skip(f"no Python {OLDEST} answers on this machine: whom our client trusts was not tried on it")
+    return python
 
 
 Hear = Callable[[str, Path], str]
 
 
-@pytest.fixture(params=sorted({HERE, RUNTIME, OLDEST}))
+@pytest.fixture(params=sorted({HERE, pythons.RUNTIME, OLDEST}))
 def hear(request: pytest.FixtureRequest) -> Hear:
     """Every Python that our client must run on; the summary tells of one that this machine lacks."""
     if request.param == HERE:
         return through_the_client
-    python = another(request.param)
-    if python is None:
-        missing = f"no {request.param} is on this machine: whom our client trusts was not tried on it"
-        warnings.warn(missing, stacklevel=1)
-        pytest.skip(missing)
-    return partial(through, python)
+    return partial(through, oldest_or_skip() if request.param == OLDEST else lambda_python_or_skip())
 
 
 class Version(BaseHTTPRequestHandler):
