@@ -12,7 +12,6 @@ from functools import cache
 
 import botocore.loaders
 import pytest
-from botocore.hooks import EventAliaser, HierarchicalEmitter
 from hypothesis import is_hypothesis_test, settings
 
 from tests.lengths import EXAMPLES, LONG, SEED, examples
@@ -31,9 +30,6 @@ if SEED is not None:
     # Each worker, and every program that it starts, has the same.
     os.environ["LAMPLIGHTER_SEED"] = str(SEED)
 botocore.loaders.create_loader = cache(botocore.loaders.create_loader)
-# A call emits thirty events, and botocore looks up the other name of each by regular expressions.
-alias = cache(EventAliaser(HierarchicalEmitter())._alias_event_name)
-EventAliaser._alias_event_name = lambda _, name: alias(name)
 brief, long = EXAMPLES
 settings.register_profile("brief", deadline=None, max_examples=brief, derandomize=True, database=None)
 settings.register_profile("long", deadline=None, max_examples=long, database=None, print_blob=True)

@@ -211,7 +211,7 @@ def test_requests_of_one_fiber_that_overlap_give_its_turn_back_after_the_last(cl
         for request in requests:
             request.start()
         for request in requests:
-            request.join(IN_VAIN)
+            request.join(HANG_SECONDS)
         assert passed(clock) >= 30
         present = clock.time()
         clock.at(present, lambda: None)  # nobody else has the turn
@@ -233,12 +233,12 @@ def test_who_works_on_while_a_request_waits_has_the_turn_and_so_has_the_request(
 
         request = threading.Thread(target=answer)
         request.start()
-        assert begun.wait(IN_VAIN)
+        assert begun.wait(HANG_SECONDS)
         with clock.busy():
             present = clock.time()
             clock.sleep(60)
             assert clock.time() == present + 60
-        request.join(IN_VAIN)
+        request.join(HANG_SECONDS)
         assert done == [30]
         clock.sleep(60)
 
@@ -249,7 +249,7 @@ def test_a_clock_whose_holder_is_gone_fails_aloud(
     turn = clock.busy()
     holder = threading.Thread(target=turn.__enter__, name="holder")
     holder.start()
-    holder.join(IN_VAIN)
+    holder.join(HANG_SECONDS)
     with pytest.raises(SystemExit):
         clock.sleep(1)
     assert clock.stopped.is_set()

@@ -28,7 +28,7 @@ from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY
 from local.cloud import Cloud
-from tests.suite.parts import ROOT
+from tests.checkout import ROOT
 
 #: The folder of each failure is in here. Only the newest stay.
 FOLDER = ROOT / ".build" / "failed-scenarios"

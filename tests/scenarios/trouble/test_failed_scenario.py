@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.checkout import ROOT
 from tests.scenarios import failed_scenario
 from tests.scenarios.failed_scenario import CHOICES, GUIDE, NEWEST, TITLE
 from tests.scenarios.lab_day import LabDay
-from tests.suite.parts import ROOT
 
 Played = Callable[[str], str]
 BROKEN = "def test_the_pool_has_two_nodes():\n    assert 1 == 2\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.checkout import ROOT
 from tests.steady.once_flaky import BUSY, BUSY_PROGRAMS, MARKER, TIMES
-from tests.suite.parts import ROOT
 
 MARKED = re.compile(rf"^@pytest\.mark\.{MARKER}\(", re.MULTILINE)
 SAMPLE = f"""

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.checkout import ROOT
 from tests.steady.hang import HANG_SECONDS
-from tests.suite.parts import ROOT
 
 #: Programs beside the tests. They measure, or record real time, and no test judges by it.
 PROGRAMS = frozenset({"bench", "karpenter_recording", "mutants", "mutations", "quick", "suite"})
