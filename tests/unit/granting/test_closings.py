@@ -23,7 +23,7 @@ from lamplighter.domain.schedules.schedule import WorkflowArns
 from lamplighter.errors import TryLater
 from lamplighter.values.clock_time import clock_time
 from tests.drawn import drawn_by
-from tests.unit.granting.test_grants import EIGHT, HOUR, MINUTE, SECOND, lease
+from tests.leases import EIGHT, HOUR, MINUTE, SECOND, lease
 
 DOORS = WorkflowArns("open", "close", "notices")
 LEASE = lease()

@@ -15,7 +15,8 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from tests.drawn import drawn
-from tests.unit.granting.test_grants import EIGHT, HOUR, MINUTE, POOL, lease, usd
+from tests.leases import EIGHT, HOUR, MINUTE, lease, usd
+from tests.unit.granting.test_grants import POOL
 
 MONEY = BudgetPeriod("2026-11", usd(0), usd(0))
 MINE = lease("mine", owner="alice", window=None, source="cli", asked_until=EIGHT)

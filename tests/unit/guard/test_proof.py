@@ -16,7 +16,8 @@ from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
-from tests.unit.lab_on_moto import EIGHT, IMAGE, LAB, NODEGROUP, TAGS, LabOnMoto
+from tests.leases import EIGHT
+from tests.unit.lab_on_moto import IMAGE, LAB, NODEGROUP, TAGS, LabOnMoto
 
 MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
 IN_SERVICE, WAITS = (

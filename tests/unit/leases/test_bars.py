@@ -10,7 +10,8 @@ from lamplighter.application.leases.extending import extend
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.errors import OutsideFailed
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.leases import EIGHT
+from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.leases.test_leases import MINUTE, schedules
 
 

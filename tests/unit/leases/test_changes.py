@@ -22,7 +22,8 @@ from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 from tests.drawn import sentence
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.leases import EIGHT
+from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
 
 # It is eight in the evening (UTC) of Friday 2026-11-20.
 EVENING = {"name": "evening", "nodes": 2, "days": "daily", "start": "21:00", "end": "23:00"}

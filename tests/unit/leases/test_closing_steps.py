@@ -16,9 +16,10 @@ from lamplighter.domain.schedules.schedule import close_command
 from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
+from tests.leases import EIGHT
 from tests.unit import aws_calls
 from tests.unit.billing.test_charges import cost, started
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
+from tests.unit.lab_on_moto import LEDGER, LabOnMoto
 from tests.unit.leases.test_leases import MINUTE, opened, schedules, step
 
 

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from lamplighter.application.leases.metering import count_beyond
 from lamplighter.values import instant
+from tests.leases import EIGHT
 from tests.unit.billing.test_charges import cost, started
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.leases.test_closing_steps import entries, kept, of, others_write_first
 from tests.unit.leases.test_leases import MINUTE, asks, opened, schedules, step
 

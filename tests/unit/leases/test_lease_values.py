@@ -8,7 +8,7 @@ import pytest
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.node_time import NodeTime
-from tests.unit.granting.test_grants import EIGHT, HOUR, MINUTE, SECOND, usd
+from tests.leases import EIGHT, HOUR, MINUTE, SECOND, usd
 
 PLAIN = Lease(
     id="cli-1",

@@ -31,7 +31,8 @@ from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 from tests.drawn import sentence
-from tests.unit.lab_on_moto import EIGHT, ROLE, LabOnMoto
+from tests.leases import EIGHT
+from tests.unit.lab_on_moto import ROLE, LabOnMoto
 from tests.unit.notices.drawing import drawn
 
 MINUTE = timedelta(minutes=1)

@@ -17,8 +17,9 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document, one_line
 from lamplighter.reasons.reason import Sentences, reason
+from tests.leases import EIGHT
 from tests.unit import aws_calls
-from tests.unit.lab_on_moto import EIGHT, LAB, REGION, Busy, LabOnMoto
+from tests.unit.lab_on_moto import LAB, REGION, Busy, LabOnMoto
 from tests.unit.leases.test_closing_steps import others_write_first
 
 

@@ -13,8 +13,9 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
+from tests.leases import EIGHT
 from tests.unit.billing.test_charges import cost, started
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.unit.lab_on_moto import LabOnMoto
 
 MINUTE = timedelta(minutes=1)
 NOTHING = {"amount": "0.0000", "currency": "USD"}

@@ -8,8 +8,8 @@ import pytest
 
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
+from tests.leases import EIGHT
 from tests.stopped_clock import stop_at
-from tests.unit.lab_on_moto import EIGHT
 from tests.unit.node_pool_on_moto import (
     ALL_KINDS,
     CLAIMS,

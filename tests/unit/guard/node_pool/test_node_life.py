@@ -9,7 +9,8 @@ from lamplighter.application.capacity.steps import scale
 from lamplighter.application.leases.extending import extend
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.reasons.document import read
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.leases import EIGHT
+from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.node_pool_on_moto import NodePoolOnMoto
 
 HOUR = timedelta(hours=1)

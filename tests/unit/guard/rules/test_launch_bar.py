@@ -13,7 +13,8 @@ from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.nodes import surplus
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.reasons.reason import reason
-from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
+from tests.guard_facts import instance, lease, pool
+from tests.leases import EIGHT, MINUTE
 
 AT_TEN = EIGHT + 120 * MINUTE
 

@@ -10,7 +10,8 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.reasons.reason import reason
-from tests.unit.guard.test_guard import EIGHT, MINUTE, lease, pool
+from tests.guard_facts import lease, pool
+from tests.leases import EIGHT, MINUTE
 
 
 def ending(*leases: Lease, minutes: int, leaving: bool = False) -> PoolFacts:

@@ -11,22 +11,38 @@ from lamplighter.domain.billing.charge import Charge, charge, counted_from, coun
 from lamplighter.domain.billing.metering import Grant, Metered
 from lamplighter.domain.guard.budget import Running, covered, overdrafts
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import Account, BudgetPeriod
-from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.overdraft import Overdraft
-from lamplighter.reasons.reason import Reason, reason
-from tests.unit.guard.rules.test_budget import budget, running, terms, used_up
-from tests.unit.guard.test_guard import EIGHT, MINUTE, lease
+from lamplighter.reasons.reason import Reason, Value, reason
+from tests.guard_facts import lease
+from tests.leases import EIGHT, HOUR, MINUTE, usd
+from tests.properties.laws.test_admissions import TERMS
 
-HOUR = 60 * MINUTE
 MONTH = reason("money.per.month")
 LAB = reason("money.budget", limit="10.00 USD", per=MONTH)
 ALICES = reason("money.owners-budget", limit="1.00 USD", owner="alice", per=MONTH)
 
 
-def usd(amount: int | str) -> Money:
-    return Money.of(amount, "USD")
+def running(one: Lease, so_far: int = 0, nodes: int = 1) -> Running:
+    return Running(replace(one, period="2026-11"), usd(so_far), nodes, Decimal(1))
+
+
+def terms(limit: int, **owners: int) -> Terms:
+    return replace(TERMS, budget=usd(limit), owners={name: usd(amount) for name, amount in owners.items()})
+
+
+def budget(spent: int, held: int = 0, **owners: int) -> BudgetPeriod:
+    accounts = {name: Account(usd(0), usd(amount)) for name, amount in owners.items()}
+    return BudgetPeriod("2026-11", usd(held), usd(spent), accounts=accounts)
+
+
+def used_up(overdraft: Overdraft) -> Value:
+    """The budget that an overdraft names."""
+    assert isinstance(overdraft.why, Reason)
+    assert overdraft.why.code == "guard.budget-used-up"
+    return overdraft.why.values["budget"]
 
 
 # --- what a running lease will have cost ---------------------------------------------------------
@@ -147,6 +163,8 @@ def test_holds_cover_what_runs_exactly_up_to_the_budget_and_only_owners_of_the_p
     earlier = replace(lease("earlier"), owner="bob", period="2026-10")
     overdrawn = budget(spent=4, alice=3, bob=9)
 
+    assert covered([one], terms(10), budget(spent=8, held=2))
+    assert not covered([one], terms(10), budget(spent=9, held=2))
     assert covered([one], terms(10, alice=3), overdrawn)
     assert covered([one, earlier], terms(10, alice=3, bob=1), overdrawn)
     assert not covered([one, replace(earlier, period="2026-11")], terms(10, alice=3, bob=1), overdrawn)

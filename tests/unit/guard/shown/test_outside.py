@@ -21,8 +21,9 @@ from lamplighter.domain.guard.node_pools.outside import outside
 from lamplighter.domain.guard.node_pools.outside_instance import OutsideInstance
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
+from tests.guard_facts import pool
+from tests.leases import EIGHT
 from tests.stopped_clock import stop_at
-from tests.unit.guard.test_guard import EIGHT, pool
 from tests.unit.lab_on_moto import IMAGE, LabOnMoto
 
 KARPENTER: dict[str, Any] = {
