@@ -19,17 +19,12 @@ from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.values import zones
 from tests.drawn import drawn
+from tests.leases import EIGHT, HOUR, MINUTE, SECOND, lease, usd
 from tests.properties.laws.test_admissions import TERMS
 
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-MINUTE, HOUR, SECOND = timedelta(minutes=1), timedelta(hours=1), timedelta(seconds=1)
 POOL: Terms = replace(
     TERMS, price_per_hour=Decimal(1), budget=Money.of(100, "USD"), owners={}, zone=zones.zone("Etc/UTC")
 )
-
-
-def usd(amount: int | str) -> Money:
-    return Money.of(amount, "USD")
 
 
 def order(**more: Any) -> Command:
@@ -49,24 +44,6 @@ def window(**more: Any) -> Command:
         nodes=2,
         **more,
     )
-
-
-def lease(name: str = "evening-1", opens: int = 0, closes: int = 120, **more: Any) -> Lease:
-    """A class's lease of two nodes, minutes after eight."""
-    made = Lease(
-        id=name,
-        pool="gpu",
-        nodes=2,
-        owner="class",
-        source="window",
-        state=LeaseState.OPEN,
-        opens=EIGHT + opens * MINUTE,
-        closes=EIGHT + closes * MINUTE,
-        hold=usd(4),
-        window=name.removesuffix("-1"),
-        period="2026-11",
-    )
-    return replace(made, **more)
 
 
 PLANNED = lease(state=LeaseState.PLANNED)

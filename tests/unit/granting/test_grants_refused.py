@@ -32,6 +32,9 @@ def test_a_command_that_is_too_old_is_refused_at_its_expiry() -> None:
         "the command to open pool gpu was good until 20:15 on 2026-11-20 (Etc/UTC) "
         "and came at 20:15 on 2026-11-20 (Etc/UTC)",
     )
+    assert asked(order(generation=2)).reason == (
+        "the command to open pool gpu was given for state 2, and it is in 3 by now"
+    )
 
 
 @pytest.mark.parametrize(

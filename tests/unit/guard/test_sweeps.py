@@ -14,7 +14,7 @@ from lamplighter.errors import BadInput, TryLater
 from tests.leases import EIGHT
 from tests.unit.guard.test_proof import WAITS, draining
 from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto
-from tests.unit.leases.test_closing_steps import others_write_first
+from tests.unit.leases.steps import others_write_first
 
 SECOND = 1 / 60
 
