@@ -12,7 +12,6 @@ from lamplighter.domain.calendar.changes import Changes, Pause
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.granting import grant
 from lamplighter.domain.granting.grant import GrantDecision
-from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
@@ -131,18 +130,6 @@ def test_a_lease_is_paid_by_the_period_in_which_it_opens() -> None:
 
     assert december is not None
     assert december.period == "2026-12"
-
-
-def test_a_lease_ends_at_the_curfew() -> None:
-    curfewed = replace(POOL, curfew=Curfew(21 * 60, POOL.zone))
-
-    answer = asked(order(lasting=4 * HOUR), terms=curfewed)
-
-    assert answer.lease is not None
-    assert (answer.lease.closes, answer.lease.hold) == (EIGHT + HOUR, usd(1))
-    assert str(answer.reason).startswith(
-        "1 of 3 nodes until 21:00 on 2026-11-20 (Etc/UTC), the curfew, for alice;"
-    )
 
 
 def test_the_same_command_is_granted_again_as_it_was_before() -> None:

@@ -61,18 +61,6 @@ def test_an_open_pool_is_told_with_its_nodes_and_the_end_of_its_last_lease() -> 
     assert asked(replace(window(), nodes=1), first, last, replace(PLANNED, nodes=1)).outcome == "granted"
 
 
-def test_nothing_opens_in_the_ten_minutes_after_the_curfew() -> None:
-    curfewed = replace(POOL, curfew=Curfew(20 * 60, POOL.zone))
-
-    assert asked(order(opens=EIGHT + 9 * MINUTE), terms=curfewed) == GrantDecision(
-        "refused",
-        "AWS brings pool gpu to zero at 20:00 on 2026-11-20 (Etc/UTC), the curfew; "
-        "nothing opens before 20:10 on 2026-11-20 (Etc/UTC)",
-        earliest=EIGHT + 10 * MINUTE,
-    )
-    assert asked(order(opens=EIGHT + 10 * MINUTE), terms=curfewed).outcome == "granted"
-
-
 @pytest.mark.parametrize(
     ("more", "reason"),
     [

@@ -106,7 +106,7 @@ def test_what_is_proven_counts_from_the_first_look_and_is_said_after_the_last(la
     done = prove_zero({"command": lab.command("close")}, replace(lab.guard_services, connect=slowly))
 
     assert done["at"] == "2026-11-20T20:00:00Z"
-    [said] = [entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "zero-proven"]
+    [said] = lab.entries("zero-proven")
     assert said.at == EIGHT + timedelta(minutes=1)
 
 
@@ -131,7 +131,4 @@ def test_without_proof_for_half_an_hour_the_pool_is_leaked_and_paged_once(lab: L
     assert first["leaked"] is True
     assert first == second
     assert lab.capacity.ledger.pool("gpu").leaked_since == EIGHT + timedelta(minutes=30)
-    pages = [
-        entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.details.get("action") == "page"
-    ]
-    assert len(pages) == 1
+    assert [entry.details.get("action") for entry in lab.entries("leaked")].count("page") == 1

@@ -92,11 +92,5 @@ def test_pages_repeat_after_15_minutes_1_hour_4_hours_then_daily() -> None:
     assert [at / HOUR for at in due] == [0, 0.25, 1, 4, 28, 52, 76]
 
 
-def test_pages_that_an_ack_kept_back_are_not_made_up_for() -> None:
-    paged_as_it_ended = Incident(EIGHT, pages=2, paged_at=EIGHT + 12 * HOUR)
-
-    assert next_page(paged_as_it_ended) == EIGHT + 28 * HOUR
-
-
 def test_closes_of_a_leaked_pool_back_off_to_an_hour() -> None:
     assert [retry_after(tries) // MINUTE for tries in range(6)] == [5, 10, 20, 40, 60, 60]

@@ -18,7 +18,7 @@ from lamplighter.values import instant
 from tests.drawn import sentence
 from tests.leases import EIGHT
 from tests.unit.lab_on_moto import LabOnMoto
-from tests.unit.leases.steps import schedules
+from tests.unit.leases.steps import schedules, step
 
 # It is eight in the evening (UTC) of Friday 2026-11-20.
 EVENING = {"name": "evening", "nodes": 2, "days": "daily", "start": "21:00", "end": "23:00"}
@@ -46,13 +46,9 @@ def change(lab: LabOnMoto, verb: str, name: str = "", **more: object) -> dict[st
     return STEPS["Change"]({"command": command}, lab.guard_services.lease_services)
 
 
-def admit(lab: LabOnMoto, command: dict[str, object]) -> dict[str, Any]:
-    return STEPS["Admit"]({"command": command, "results": {}}, lab.guard_services.lease_services)
-
-
 def walks_in(lab: LabOnMoto, name: str = "open-1", **more: object) -> dict[str, Any]:
     asked = {"opens": None, "closes": None, "lease": None, "for_seconds": 3600, "nodes": 1, "id": name}
-    return admit(lab, {**lab.command(), **asked, **more})
+    return step(lab, "Admit", {**lab.command(), **asked, **more})
 
 
 def planned(lab: LabOnMoto) -> list[str]:
@@ -100,7 +96,7 @@ def test_an_opening_that_was_under_way_when_its_window_was_skipped_gets_nothing(
     change(lab, "skip", window="evening", date=TODAY)
     lab.at(60)
 
-    answer = admit(lab, command)
+    answer = step(lab, "Admit", command)
 
     assert answer["outcome"] == "refused"
     assert sentence(answer["reason"]) == "alice skipped evening on 2026-11-20"
@@ -118,7 +114,7 @@ def test_a_skip_taken_back_opens_the_window_after_all_late_if_need_be(lab: LabOn
     assert answer["outcome"] == "unskipped"
     assert sentence(answer["reason"]) == "evening opens now, late: alice took its skip back"
     assert done["started"] == [f"open-{AT_NINE}-20261120T2130Z"]
-    assert admit(lab, open_command(lab.kept(AT_NINE)).to_json())["outcome"] == "granted"
+    assert step(lab, "Admit", open_command(lab.kept(AT_NINE)).to_json())["outcome"] == "granted"
     assert change(lab, "unskip", "2", window="evening")["outcome"] == "unchanged"
 
 
@@ -147,11 +143,11 @@ def test_a_window_whose_time_comes_in_a_pause_opens_when_it_ends(lab: LabOnMoto)
     assert "the evening lease opens late, at 21:30" in sentence(answer["reason"], "UTC")
     assert openings()[f"open-{AT_NINE}"] == "at(2026-11-20T21:30:00)"
     lab.at(60)
-    early = admit(lab, open_command(lab.kept(AT_NINE)).to_json())
+    early = step(lab, "Admit", open_command(lab.kept(AT_NINE)).to_json())
     assert early["outcome"] == "refused"
     assert lab.kept(AT_NINE).state is LeaseState.PLANNED
     lab.at(90)
-    assert admit(lab, open_command(lab.kept(AT_NINE)).to_json())["outcome"] == "granted"
+    assert step(lab, "Admit", open_command(lab.kept(AT_NINE)).to_json())["outcome"] == "granted"
 
 
 def test_a_window_that_went_by_in_a_pause_is_said_once(lab: LabOnMoto) -> None:
@@ -173,9 +169,7 @@ def test_all_of_a_pool_is_closed_by_one_command_and_nobody_is_waited_for(lab: La
     lab.at(29.5)
 
     command = lab.command("close", lease=None, because="alice closed all of pool gpu")
-    done: dict[str, Any] = STEPS["RestoreExperiments"](
-        {"command": command, "results": {}}, lab.guard_services.lease_services
-    )
+    done: dict[str, Any] = step(lab, "RestoreExperiments", command)
 
     assert sorted(done["closing"]) == sorted([first["lease"]["id"], second["lease"]["id"]])
     assert lab.capacity.target("gpu", None).nodes == 0
@@ -191,13 +185,13 @@ def test_while_the_lab_is_destroyed_nothing_is_planned_and_nothing_opens(lab: La
 
     assert planned(lab) == []
     assert openings() == {}
-    answer = admit(lab, command)
+    answer = step(lab, "Admit", command)
     assert sentence(answer["reason"]) == "the lab is being destroyed: nothing opens any more"
     change(lab, "resume")
-    assert admit(lab, {**command, "id": "again"})["outcome"] == "refused"
+    assert step(lab, "Admit", {**command, "id": "again"})["outcome"] == "refused"
     lab.capacity.ledger.end_last_close()
     plan_all(office)
-    assert admit(lab, command)["outcome"] == "granted"
+    assert step(lab, "Admit", command)["outcome"] == "granted"
 
 
 def test_who_stands_in_the_way_of_a_window_is_foreseen_and_said_once(lab: LabOnMoto) -> None:
@@ -229,17 +223,17 @@ def test_a_running_lease_follows_its_window_to_a_later_end_and_to_a_nearer_one_w
 ) -> None:
     deployed(lab, EVENING)
     lab.at(60)
-    assert admit(lab, open_command(lab.kept(AT_NINE)).to_json())["outcome"] == "granted"
+    assert step(lab, "Admit", open_command(lab.kept(AT_NINE)).to_json())["outcome"] == "granted"
 
     deployed(lab, {**EVENING, "end": "24:00"})
     told = follow(lab)
-    longer = STEPS["Extend"]({"command": told, "results": {}}, lab.guard_services.lease_services)
+    longer = step(lab, "Extend", told)
     assert longer["outcome"] == "extended"
     assert lab.kept(AT_NINE).closes == EIGHT + timedelta(hours=4)
 
     deployed(lab, {**EVENING, "end": "21:05"})
     told = follow(lab)
-    shorter = STEPS["Extend"]({"command": told, "results": {}}, lab.guard_services.lease_services)
+    shorter = step(lab, "Extend", told)
     assert shorter["outcome"] == "shortened"
     assert lab.kept(AT_NINE).closes == EIGHT + timedelta(minutes=75)
     assert lab.capacity.ledger.pool("gpu").failsafe_at == EIGHT + timedelta(minutes=85)
@@ -291,7 +285,7 @@ def test_a_lease_whose_run_only_waits_is_not_opened_a_second_time(lab: LabOnMoto
     assert plan_all(waiting)["started"] == []
     assert plan_all(office)["started"] == [f"open-{mine.id}-20261120T2030Z"]
     late = {**open_command(mine).to_json(), "id": f"open-{mine.id}-20261120T2030Z"}
-    assert admit(lab, late)["outcome"] == "granted"
+    assert step(lab, "Admit", late)["outcome"] == "granted"
     assert lab.kept(mine.id).run == f"open-{mine.id}-20261120T2030Z"
 
 

@@ -12,7 +12,6 @@ from handlers.leases import STEPS
 from lamplighter.adapters.aws.schedules import UPDATABLE, Schedules
 from lamplighter.application.capacity.steps import release
 from lamplighter.application.notices.steps import announce
-from lamplighter.domain.diagnosis.expected import expected
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.schedule import close_command, open_command
@@ -206,14 +205,6 @@ def test_what_a_shortage_keeps_away_is_not_held_until_it_is_asked_for_again(lab:
     again = lab.kept(lease.id)
     assert (again.nodes, again.missing) == (2, 0)
     assert again.wanted_before == ((EIGHT + timedelta(minutes=60), 2), (EIGHT + timedelta(minutes=90), 1))
-
-
-def test_what_a_shortage_keeps_away_is_expected_all_the_same(lab: LabOnMoto) -> None:
-    short = replace(opened(lab), nodes=2, missing=1)
-
-    wanted = expected("gpu", [short], EIGHT + MINUTE, max_nodes=2, instance_type="g5.xlarge")
-
-    assert wanted.nodes == 2
 
 
 def test_two_leases_never_miss_one_node(lab: LabOnMoto) -> None:

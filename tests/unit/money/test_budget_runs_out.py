@@ -11,7 +11,7 @@ from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.reasons.reason import Reason, Value
 from tests.guard_facts import lease
 from tests.leases import EIGHT, MINUTE
-from tests.unit.guard.rules.test_budget import budget, running, terms
+from tests.unit.guard.rules.test_reckoning import budget, running, terms
 
 SHORT, LONG = lease("short", closes=30), lease("long", closes=240)
 

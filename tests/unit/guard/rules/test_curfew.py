@@ -10,7 +10,6 @@ import pytest
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
-from tests.leases import EIGHT
 from tests.unit.lab_on_moto import LAB, ROLE, LabOnMoto, lab_on_moto
 
 RAILS = ("curfew-gpu-eks", "curfew-gpu-group")
@@ -46,9 +45,7 @@ def rail(name: str) -> dict[str, Any]:
 
 
 def said(lab: LabOnMoto) -> list[tuple[Said, Said]]:
-    return [
-        (entry.what, entry.why) for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "breach"
-    ]
+    return [(entry.what, entry.why) for entry in lab.entries("breach")]
 
 
 def test_a_curfew_that_was_switched_off_is_switched_on_and_stays_what_it_was(lab: LabOnMoto) -> None:

@@ -114,9 +114,3 @@ def test_what_goes_on_and_on_pages_more_and_more_rarely() -> None:
             paged.append(minutes / 60)
 
     assert paged == [0, 0.5, 1, 4, 28, 52]
-
-
-def test_what_comes_back_after_a_rest_pages_at_once() -> None:
-    before = [EarlierBreach(Rule.NODE_WITHOUT_LEASE, GuardAction.CLOSE, None, EIGHT - 5 * HOUR, paged=True)]
-
-    assert pages_again(before, EIGHT)
