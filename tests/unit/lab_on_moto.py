@@ -35,7 +35,7 @@ from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from lamplighter.values import instant
 from tests import ledger_table, moto_state
-from tests.leases import persons
+from tests.builders.leases import persons
 from tests.stopped_clock import stop_at
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

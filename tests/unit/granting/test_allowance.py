@@ -19,8 +19,8 @@ from lamplighter.domain.slack.asked.roles import Wanted
 from lamplighter.domain.slack.asked.understand import Word
 from lamplighter.lab.channels import Role
 from lamplighter.lab.model import Lab
+from tests.builders.leases import EIGHT, HOUR, persons
 from tests.drawn import drawn
-from tests.leases import EIGHT, HOUR, persons
 
 TEACHER, STUDENT = "tom (UTOM)", "ali (UALI)"
 MONEY = BudgetPeriod("2026-11", Money.zero("USD"), Money.zero("USD"))

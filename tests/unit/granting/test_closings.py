@@ -15,8 +15,8 @@ from lamplighter.domain.schedules.of_leases import (
 )
 from lamplighter.errors import TryLater
 from lamplighter.values.clock_time import clock_time
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease
 from tests.drawn import drawn_by
-from tests.leases import EIGHT, HOUR, MINUTE, SECOND, lease
 
 LEASE = lease()
 PLANNED = lease(state=LeaseState.PLANNED)

@@ -14,8 +14,8 @@ from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
+from tests.builders.leases import EIGHT, HOUR, MINUTE, lease, usd
 from tests.drawn import drawn
-from tests.leases import EIGHT, HOUR, MINUTE, lease, usd
 from tests.unit.granting.test_grants import POOL
 
 MONEY = BudgetPeriod("2026-11", usd(0), usd(0))

@@ -14,7 +14,7 @@ from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
-from tests.leases import EIGHT, MINUTE
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import LEDGER, LabOnMoto
 from tests.unit.leases.steps import asks, ledger, opened, schedules, step

@@ -17,8 +17,8 @@ from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.values import zones
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease, usd
 from tests.drawn import drawn
-from tests.leases import EIGHT, HOUR, MINUTE, SECOND, lease, usd
 from tests.properties.laws.test_admissions import TERMS
 
 POOL: Terms = replace(

@@ -8,7 +8,7 @@ import pytest
 from lamplighter.domain.calendar.changes import Changes, Pause, Skip
 from lamplighter.domain.granting.grant import GrantDecision
 from lamplighter.domain.leases.lease import LeaseState
-from tests.leases import EIGHT, HOUR, MINUTE, SECOND, lease, usd
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease, usd
 from tests.unit.granting.test_grants import PLANNED, asked, order, paused, window
 
 

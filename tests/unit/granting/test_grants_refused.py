@@ -11,7 +11,7 @@ from lamplighter.domain.granting.grant import GrantDecision
 from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.budget import BudgetPeriod
-from tests.leases import EIGHT, HOUR, MINUTE, SECOND, lease, usd
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease, usd
 from tests.unit.granting.test_grants import MONEY, PLANNED, POOL, asked, order, window
 
 # --- what is refused -----------------------------------------------------------------------------

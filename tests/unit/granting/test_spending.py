@@ -19,8 +19,8 @@ from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.reasons.reason import draw, reason
 from lamplighter.values.zones import zone
-from tests import leases
-from tests.leases import HOUR, usd
+from tests.builders import leases
+from tests.builders.leases import HOUR, usd
 
 OPENS = leases.EIGHT
 PERIOD = "2026-11"

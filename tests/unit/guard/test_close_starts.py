@@ -4,7 +4,7 @@ from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.guard.breach import GuardAction, Rule
 from lamplighter.domain.leases.lease import LeaseState
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit.guard.test_acts import does
 from tests.unit.lab_on_moto import LabOnMoto
 

@@ -9,8 +9,8 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.guard.nodes import strays, surplus
 from lamplighter.reasons.reason import reason
-from tests.guard_facts import after, instance, lease, pool, seen
-from tests.leases import EIGHT, MINUTE, SECOND
+from tests.builders.guard_facts import after, instance, lease, pool, seen
+from tests.builders.leases import EIGHT, MINUTE, SECOND
 
 
 def test_a_new_instance_has_two_minutes_to_be_listed_by_its_group() -> None:

@@ -12,7 +12,7 @@ from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto
 
 

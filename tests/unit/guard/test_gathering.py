@@ -18,7 +18,7 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto
 
 MINUTE = timedelta(minutes=1)

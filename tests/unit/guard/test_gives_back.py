@@ -10,7 +10,7 @@ from lamplighter.application.guard.services import GuardServices
 from lamplighter.domain.gpu.overrides import Before, FieldBefore, Override
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.reasons.reason import Said, reason
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import LabOnMoto
 
 MINUTE, SECOND = timedelta(minutes=1), 1 / 60

@@ -1,6 +1,7 @@
 """A sweep as a whole: every rule is heard in it, health is no breach, and watching only says; how often it pages."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,12 +13,12 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.domain.schedules.schedule import RunEnd
 from lamplighter.reasons.reason import reason
-from tests.guard_facts import instance, lease, pool, seen, shots
-from tests.leases import EIGHT, HOUR, MINUTE
+from tests.builders.guard_facts import instance, lease, pool, seen, shots
+from tests.builders.leases import EIGHT, HOUR, MINUTE
 
 LEASED = pool(lease(), running=["i-1", "i-2"])
 ALONE = pool(running=["i-1"])
-IDLE = {"idle_since": EIGHT - 2 * HOUR, "idle_after": {"evening": HOUR}}
+IDLE: dict[str, Any] = {"idle_since": EIGHT - 2 * HOUR, "idle_after": {"evening": HOUR}}
 ENDED = lease(closes=-5)
 
 

@@ -9,7 +9,7 @@ from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.services import LabFacts, gather_lab
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.pool.pool import SeenGpus
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import LabOnMoto
 
 

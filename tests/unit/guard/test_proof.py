@@ -15,7 +15,7 @@ from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import LAB, NODEGROUP, TAGS, LabOnMoto
 
 MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)

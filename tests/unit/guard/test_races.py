@@ -13,7 +13,7 @@ from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.capacity.node_group.evidence import NodeGroup
 from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import OutsideFailed, TryLater
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import LAB, LEDGER, NODEGROUP, ROLE, Busy, LabOnMoto
 
 KEPT = (

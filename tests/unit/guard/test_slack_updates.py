@@ -9,7 +9,7 @@ from handlers.leases import STEPS
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.slack.kept import WaitingPlace
 from lamplighter.lab.model import Lab
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import LAB, LEDGER, LabOnMoto
 
 DAY = timedelta(hours=24)

@@ -18,8 +18,8 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.values import instant
-from tests import leases
-from tests.leases import EIGHT, MINUTE
+from tests.builders import leases
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import LEDGER, LabOnMoto
 

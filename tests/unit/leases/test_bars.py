@@ -10,7 +10,7 @@ from lamplighter.application.leases.extending import extend
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.errors import OutsideFailed
-from tests.leases import EIGHT, MINUTE
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.leases.steps import schedules
 

@@ -15,8 +15,8 @@ from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
+from tests.builders.leases import EIGHT
 from tests.drawn import sentence
-from tests.leases import EIGHT
 from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.leases.steps import schedules, step
 

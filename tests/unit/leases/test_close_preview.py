@@ -1,7 +1,7 @@
 """What `close --all` shows before it acts: the leases that end, nodes without a lease, and leases that open later."""
 
 from lamplighter.application.leases.close_preview import close_preview
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import LabOnMoto
 
 

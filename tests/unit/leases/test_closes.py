@@ -6,8 +6,8 @@ from lamplighter.application.notices.steps import warn
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.schedule import close_command, open_command
 from lamplighter.errors import TryLater
+from tests.builders.leases import EIGHT
 from tests.drawn import sentence
-from tests.leases import EIGHT
 from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.leases.steps import (
     asks,

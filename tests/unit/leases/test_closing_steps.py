@@ -12,7 +12,7 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.schedule import close_command
 from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import reason
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit.billing.test_charges import cost, started
 from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.leases.steps import of, opened, others_write_first, proof, schedules, step

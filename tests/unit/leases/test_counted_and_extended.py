@@ -5,7 +5,7 @@ from dataclasses import replace
 from lamplighter.application.leases.metering import count_beyond
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
-from tests.leases import EIGHT, MINUTE
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.billing.test_charges import cost, started
 from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.leases.steps import asks, of, opened, others_write_first, schedules, step

@@ -15,7 +15,7 @@ from lamplighter.domain.capacity.kinds import pools_of
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.lab.model import Lab
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import ROLE, LabOnMoto
 
 FIRED = EIGHT + timedelta(minutes=10)

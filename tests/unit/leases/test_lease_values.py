@@ -8,7 +8,7 @@ import pytest
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.node_time import NodeTime
-from tests.leases import EIGHT, HOUR, MINUTE, SECOND, persons, usd
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, persons, usd
 
 PLAIN = persons(nodes=3, closes=60, state=LeaseState.ADMITTED, period="")
 FULL = replace(

@@ -18,8 +18,8 @@ from lamplighter.domain.schedules.schedule import close_command, open_command
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import reason
+from tests.builders.leases import EIGHT, MINUTE
 from tests.drawn import sentence
-from tests.leases import EIGHT, MINUTE
 from tests.unit.lab_on_moto import ROLE, LabOnMoto
 from tests.unit.leases.steps import (
     asks,

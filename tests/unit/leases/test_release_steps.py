@@ -15,7 +15,7 @@ from lamplighter.domain.commands.command import Command
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document, one_line
 from lamplighter.reasons.reason import Sentences, reason
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import LAB, REGION, Busy, LabOnMoto
 from tests.unit.leases.steps import others_write_first

@@ -9,7 +9,7 @@ from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.run import command_of
 from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import BadInput, TryLater
-from tests.leases import EIGHT, MINUTE
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit import aws_calls
 from tests.unit.granting.test_granting import forget
 from tests.unit.lab_on_moto import LabOnMoto

@@ -10,7 +10,7 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.reasons.reason import reason
-from tests.leases import EIGHT, MINUTE
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.billing.test_charges import cost, started
 from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.leases.steps import proof

@@ -29,7 +29,7 @@ from lamplighter.domain.slack.message import Message
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
 from tests.block_kit import faults
-from tests.leases import lease
+from tests.builders.leases import lease
 from tests.stopped_clock import stop_at
 from tests.world.aws.dynamodb import DynamoDB
 

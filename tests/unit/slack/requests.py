@@ -28,7 +28,7 @@ from lamplighter.domain.slack.asked import signature
 from lamplighter.domain.slack.asked.understood import ends
 from lamplighter.values.instant import clock_time
 from tests.block_kit import faults
-from tests.leases import persons, usd
+from tests.builders.leases import persons, usd
 from tests.unit.slack.recording import CHANNEL, LabInSlack, lab_in_slack
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"

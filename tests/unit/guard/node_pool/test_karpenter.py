@@ -8,7 +8,7 @@ import pytest
 
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.stopped_clock import stop_at
 from tests.unit.node_pool_on_moto import (
     ALL_KINDS,

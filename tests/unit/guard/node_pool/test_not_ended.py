@@ -12,7 +12,7 @@ from lamplighter.application.guard.proof import prove_zero
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.pool.drain import LEAVING
 from lamplighter.errors import TryLater
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.node_pool_on_moto import KARPENTERS, NodePoolOnMoto, deployment
 

@@ -10,7 +10,7 @@ from lamplighter.application.guard.proof import mark_leaked, prove_zero
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.errors import BadInput, TryLater
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.stopped_clock import stop_at
 from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.node_pool_on_moto import ALL_KINDS, CLAIMS, NODE_POOL, NodePoolOnMoto

@@ -13,7 +13,7 @@ from lamplighter.domain.money import money
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.lab.model import Lab
-from tests.leases import EIGHT, MINUTE
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.billing.test_charges import started
 from tests.unit.lab_on_moto import LabOnMoto
 

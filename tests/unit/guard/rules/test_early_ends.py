@@ -16,8 +16,8 @@ from lamplighter.domain.guard.leases import idle, too_long
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.reasons.reason import Sentences, reason
-from tests.guard_facts import earlier, lease, pool
-from tests.leases import EIGHT, HOUR, MINUTE, SECOND
+from tests.builders.guard_facts import earlier, lease, pool
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND
 
 ALICES = reason("lease.of-owner", owner="alice")
 TOO_LONG = reason("guard.too-long", lease=ALICES, pool="gpu", since=EIGHT, longest=4 * HOUR)

@@ -13,8 +13,8 @@ from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.nodes import surplus
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.reasons.reason import Reason, Value, reason
-from tests.guard_facts import after, earlier, instance, lease, pool
-from tests.leases import EIGHT, MINUTE
+from tests.builders.guard_facts import after, earlier, instance, lease, pool
+from tests.builders.leases import EIGHT, MINUTE
 
 AT_TEN = EIGHT + 120 * MINUTE
 

@@ -11,8 +11,8 @@ from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.guard.leak import leak
 from lamplighter.reasons.reason import Reason, Sentences, reason
-from tests.guard_facts import after, instance, lease, pool, seen
-from tests.leases import EIGHT, MINUTE, SECOND
+from tests.builders.guard_facts import after, instance, lease, pool, seen
+from tests.builders.leases import EIGHT, MINUTE, SECOND
 
 KEPT = Sentences(
     (

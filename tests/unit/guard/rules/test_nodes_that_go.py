@@ -10,8 +10,8 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.reasons.reason import reason
-from tests.guard_facts import lease, pool
-from tests.leases import EIGHT, MINUTE
+from tests.builders.guard_facts import lease, pool
+from tests.builders.leases import EIGHT, MINUTE
 
 SPOT = reason("guard.interrupted.spot")
 

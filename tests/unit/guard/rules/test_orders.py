@@ -11,7 +11,7 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import Reason, in_english, reason
-from tests.leases import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import LabOnMoto
 
 

@@ -18,8 +18,8 @@ from lamplighter.domain.guard.nodes import leases_past_their_end, shortfall, str
 from lamplighter.domain.guard.sizes import sizes
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.reasons.reason import Reason, reason
-from tests.guard_facts import earlier, instance, lease, pool, seen
-from tests.leases import EIGHT, MINUTE
+from tests.builders.guard_facts import earlier, instance, lease, pool, seen
+from tests.builders.leases import EIGHT, MINUTE
 
 ROLLING = Change(Changing.REPLACING, EIGHT)
 READY = replace(lease(), ready=EIGHT - 30 * MINUTE)

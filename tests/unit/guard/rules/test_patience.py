@@ -16,8 +16,8 @@ from lamplighter.domain.guard.sizes import sizes
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.schedule import RunEnd
 from lamplighter.reasons.reason import Reason, Sentences, reason
-from tests.guard_facts import after, earlier, lease, pool, seen
-from tests.leases import EIGHT, MINUTE, SECOND
+from tests.builders.guard_facts import after, earlier, lease, pool, seen
+from tests.builders.leases import EIGHT, MINUTE, SECOND
 
 EVENING = reason("lease.of-window", window="evening")
 

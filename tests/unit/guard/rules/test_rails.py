@@ -21,8 +21,8 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.failsafe import failsafe_schedules, may_still_run, schedule_under_way
 from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.reasons.reason import Reason, Value, reason
-from tests.guard_facts import instance, lease, pool, seen
-from tests.leases import EIGHT, MINUTE, SECOND
+from tests.builders.guard_facts import instance, lease, pool, seen
+from tests.builders.leases import EIGHT, MINUTE, SECOND
 
 DUE: dict[str, Value] = {"pool": "gpu", "name": "failsafe-gpu-10", "due": EIGHT + 130 * MINUTE}
 

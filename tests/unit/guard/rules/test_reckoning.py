@@ -15,8 +15,8 @@ from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.reasons.reason import Reason, Value, reason
-from tests.guard_facts import lease
-from tests.leases import EIGHT, HOUR, MINUTE, usd
+from tests.builders.guard_facts import lease
+from tests.builders.leases import EIGHT, HOUR, MINUTE, usd
 from tests.properties.laws.test_admissions import TERMS
 
 MONTH = reason("money.per.month")

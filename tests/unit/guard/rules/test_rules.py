@@ -14,8 +14,8 @@ from lamplighter.domain.guard.incident import pages_again
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.schedule import RunEnd
 from lamplighter.reasons.reason import Reason, Sentences, in_english, reason
-from tests.guard_facts import earlier, lease, pool, seen
-from tests.leases import EIGHT, HOUR, MINUTE
+from tests.builders.guard_facts import earlier, lease, pool, seen
+from tests.builders.leases import EIGHT, HOUR, MINUTE
 
 
 def test_between_the_warning_and_the_close_nothing_is_done_or_said_again() -> None:

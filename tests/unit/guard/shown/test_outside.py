@@ -21,8 +21,8 @@ from lamplighter.domain.guard.node_pools.outside import outside
 from lamplighter.domain.guard.node_pools.outside_instance import OutsideInstance
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
-from tests.guard_facts import pool
-from tests.leases import EIGHT
+from tests.builders.guard_facts import pool
+from tests.builders.leases import EIGHT
 from tests.stopped_clock import stop_at
 from tests.unit.lab_on_moto import LabOnMoto
 

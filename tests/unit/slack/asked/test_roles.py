@@ -12,7 +12,7 @@ from lamplighter.domain.slack.asked.roles import Wanted, groups_named, owns
 from lamplighter.domain.slack.asked.understand import Word
 from lamplighter.lab.channels import Role
 from lamplighter.reasons.reason import in_english
-from tests.leases import persons
+from tests.builders.leases import persons
 
 HOUR = timedelta(hours=1)
 JIN, MINJI = Person("U0JIN", "jin"), Person("U0MINJI", "minji")

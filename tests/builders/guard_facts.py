@@ -13,8 +13,8 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.schedules.failsafe import failsafe_schedules
 from lamplighter.domain.schedules.schedule import Schedule
-from tests import leases as any_leases
-from tests.leases import EIGHT, MINUTE, usd
+from tests.builders import leases as any_leases
+from tests.builders.leases import EIGHT, MINUTE, usd
 
 
 def lease(name: str = "evening", nodes: int = 2, opens: int = -60, closes: int = 120, **more: Any) -> Lease:
