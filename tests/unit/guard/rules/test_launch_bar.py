@@ -13,7 +13,7 @@ from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.nodes import surplus
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.reasons.reason import Reason, Value, reason
-from tests.builders.guard_facts import after, earlier, instance, lease, pool
+from tests.builders.guard_facts import after, earlier, instance, lease, pool, seen
 from tests.builders.leases import EIGHT, MINUTE
 
 AT_TEN = EIGHT + 120 * MINUTE
@@ -151,6 +151,10 @@ END, PAGE = GuardAction.TERMINATE, GuardAction.PAGE
         pytest.param(
             replace(pool(lease(nodes=1), running=["i-1"], strays=CAME[2:]), earlier=(ended(10),)), [(END, ("i-3",))],
             id="where the controller answers, one of after an end",
+        ),
+        pytest.param(
+            replace(seen(pool(lease(nodes=1), strays=CAME), controller=None), earlier=(ended(10),)),
+            [(END, ("i-3", "i-2"))], id="of a node group without its group, whatever was ended",
         ),
         pytest.param(unseen(pool(lease(closes=-5), strays=CAME[:1])), [], id="a close of our own has its time"),
         pytest.param(
