@@ -6,7 +6,7 @@ moto's EKS does not move its groups, so a test says when EKS and Auto Scaling ca
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from pathlib import Path
@@ -27,14 +27,15 @@ from lamplighter.adapters.kubernetes.connection import KubernetesResponse
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.leases.services import LeaseServices
+from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.schedule import WorkflowArns
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from lamplighter.values import instant
 from tests import ledger_table, moto_state
+from tests.builders.leases import persons
 from tests.stopped_clock import stop_at
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -152,19 +153,15 @@ class LabOnMoto:
         **more: Any,
     ) -> Lease:
         """Put a granted lease in the ledger."""
-        lease = Lease(
-            id=name,
-            pool="gpu",
-            nodes=nodes,
-            owner=owner,
-            source="cli",
-            state=LeaseState.ADMITTED,
-            opens=EIGHT + timedelta(minutes=opens),
-            closes=EIGHT + timedelta(minutes=closes),
-            hold=Money.of(1, "USD"),
-            run=run,
-        )
-        lease = replace(lease, **more)
+        given = {
+            "nodes": nodes,
+            "run": run,
+            "owner": owner,
+            "state": LeaseState.ADMITTED,
+            "period": "",
+            **more,
+        }
+        lease = persons(name, opens, closes, **given)
         planned = lease.moved_to(LeaseState.PLANNED)
         self.capacity.ledger.plan(planned)
         boto3.client("dynamodb").update_item(
@@ -175,6 +172,26 @@ class LabOnMoto:
             ExpressionAttributeValues={":state": {"S": "admitted"}},
         )
         return lease
+
+    def entries(self, kind: str) -> list[Entry]:
+        """What the audit trail has of this kind since eight."""
+        return [entry for entry in self.capacity.ledger.audit("gpu", EIGHT) if entry.kind == kind]
+
+    def kept(self, name: str = "cli-1") -> Lease:
+        """A lease as the ledger has it."""
+        found = self.capacity.ledger.lease("gpu", name)
+        assert found is not None
+        return found
+
+    @staticmethod
+    def instance(tags: dict[str, str], kind: Any = "g5.xlarge") -> str:
+        """Somebody starts an instance beside the group; gives its id."""
+        written: Any = [{"Key": key, "Value": value} for key, value in tags.items()]
+        specification: Any = [{"ResourceType": "instance", "Tags": written}]
+        made = boto3.client("ec2").run_instances(
+            ImageId=IMAGE, InstanceType=kind, MinCount=1, MaxCount=1, TagSpecifications=specification
+        )
+        return made["Instances"][0]["InstanceId"]
 
     def generation_moves(self) -> None:
         boto3.client("dynamodb").update_item(

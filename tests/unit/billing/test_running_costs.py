@@ -18,7 +18,7 @@ from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.overdraft import Overdraft
 from tests.unit.billing.test_charges import budget, cost, started, sweep
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
-from tests.unit.leases.test_closing_steps import of
+from tests.unit.leases.steps import of
 
 MINUTE, SECOND = timedelta(minutes=1), 1 / 60
 

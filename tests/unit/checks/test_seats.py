@@ -5,7 +5,7 @@ import pytest
 from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.views.seats import Seats, seats
 from lamplighter.lab.model import Lab
-from tests.unit.granting.test_grants import lease
+from tests.builders.leases import lease
 
 LEASE = lease()
 LAB = Lab.model_validate({"name": "lab", "pools": {"gpu": {"instance_type": "g4dn.12xlarge"}}})

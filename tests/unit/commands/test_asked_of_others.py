@@ -10,7 +10,8 @@ from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun, restoring
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import BadInput, Refused
-from tests.unit.guard.test_guard import EIGHT, lease
+from tests.builders.guard_facts import lease
+from tests.builders.leases import EIGHT
 
 ALICE, BOB = (Caller(f"arn:aws:iam::123456789012:user/{name}") for name in ("alice", "bob"))
 LEASE = lease("evening")

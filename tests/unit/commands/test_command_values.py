@@ -9,7 +9,7 @@ import pytest
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.errors import BadInput
-from tests.unit.granting.test_grants import EIGHT, HOUR, MINUTE, SECOND
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND
 
 PLAIN = Command("c1", Verb.OPEN, "gpu", "alice", "tom", "cli", EIGHT, EIGHT + HOUR)
 FULL = replace(

@@ -27,7 +27,7 @@ from lamplighter.domain.schedules.drift import kept
 from lamplighter.errors import BadInput
 from lamplighter.lab.pools import Taint
 from lamplighter.reasons.fields import from_odd_document, to_document
-from tests.unit.guard.test_guard import pool as pool_facts
+from tests.builders.guard_facts import pool as pool_facts
 
 NOW = datetime(2026, 11, 20, 20, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -1,7 +1,7 @@
 """What a role allows holds as the lab decides: what was given meanwhile counts as well."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -19,9 +19,9 @@ from lamplighter.domain.slack.asked.roles import Wanted
 from lamplighter.domain.slack.asked.understand import Word
 from lamplighter.lab.channels import Role
 from lamplighter.lab.model import Lab
+from tests.builders.leases import EIGHT, HOUR, persons
 from tests.drawn import drawn
 
-NOON, HOUR = datetime(2026, 11, 20, 12, tzinfo=UTC), timedelta(hours=1)
 TEACHER, STUDENT = "tom (UTOM)", "ali (UALI)"
 MONEY = BudgetPeriod("2026-11", Money.zero("USD"), Money.zero("USD"))
 
@@ -32,32 +32,21 @@ def pool_terms() -> Terms:
 
 
 def lease(name: str, nodes: int, owner: str = STUDENT, by: str = TEACHER, hours: int = 1) -> Lease:
-    return Lease(
-        id=name,
-        pool="gpu",
-        nodes=nodes,
-        owner=owner,
-        by=by,
-        source="slack",
-        state=LeaseState.OPEN,
-        opens=NOON,
-        closes=NOON + hours * HOUR,
-        hold=Money.zero("USD"),
-        period="2026-11",
-    )
+    given = {"nodes": nodes, "owner": owner, "by": by, "source": "slack", "hold": Money.zero("USD")}
+    return persons(name, **given, opens=0, closes=60 * hours)
 
 
 def command(verb: Verb = Verb.OPEN, allowance: Allowance | None = None, **more: Any) -> Command:
-    given = Command("1", verb, "gpu", STUDENT, TEACHER, "slack", NOON, NOON + HOUR, lasting=HOUR, add=True)
+    given = Command("1", verb, "gpu", STUDENT, TEACHER, "slack", EIGHT, EIGHT + HOUR, lasting=HOUR, add=True)
     return replace(given, allowance=allowance, **more)
 
 
 def opened(given: Command, *leases: Lease) -> grant.GrantDecision:
-    return drawn(grant.decide(given, pool_terms(), leases, {"2026-11": MONEY}, now=NOON, generation=0))
+    return drawn(grant.decide(given, pool_terms(), leases, {"2026-11": MONEY}, now=EIGHT, generation=0))
 
 
 def extended(given: Command, *leases: Lease) -> extension.Extension:
-    return drawn(extension.decide(given, pool_terms(), leases, MONEY, now=NOON, generation=0))
+    return drawn(extension.decide(given, pool_terms(), leases, MONEY, now=EIGHT, generation=0))
 
 
 @pytest.mark.parametrize(
@@ -72,8 +61,8 @@ def extended(given: Command, *leases: Lease) -> extension.Extension:
         ([lease("nobody's of theirs", 2, owner="bea (UBEA)", by="bea (UBEA)")], "granted"),
         ([replace(lease("nobody's", 2, owner="bea (UBEA)"), by=None)], "granted"),
         ([replace(lease("no more", 2), state=LeaseState.CLOSED)], "granted"),
-        ([replace(lease("later", 2), opens=NOON + HOUR, closes=NOON + 2 * HOUR)], "granted"),
-        ([replace(lease("before", 2), opens=NOON - HOUR, closes=NOON)], "granted"),
+        ([replace(lease("later", 2), opens=EIGHT + HOUR, closes=EIGHT + 2 * HOUR)], "granted"),
+        ([replace(lease("before", 2), opens=EIGHT - HOUR, closes=EIGHT)], "granted"),
     ],
 )
 def test_what_was_granted_meanwhile_counts(others: list[Lease], outcome: str) -> None:
@@ -86,10 +75,10 @@ def test_what_was_granted_meanwhile_counts(others: list[Lease], outcome: str) ->
 
 def test_what_comes_one_after_the_other_is_not_at_once() -> None:
     first, second = lease("first", 1), lease("second", 1)
-    second = replace(second, opens=NOON + HOUR, closes=NOON + 2 * HOUR)
+    second = replace(second, opens=EIGHT + HOUR, closes=EIGHT + 2 * HOUR)
 
     assert opened(command(allowance=Allowance(nodes=2), lasting=2 * HOUR), first, second).outcome == "granted"
-    second = replace(second, opens=NOON + HOUR - timedelta(minutes=1))
+    second = replace(second, opens=EIGHT + HOUR - timedelta(minutes=1))
     assert opened(command(allowance=Allowance(nodes=2), lasting=2 * HOUR), first, second).outcome == "refused"
 
 

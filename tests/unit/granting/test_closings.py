@@ -1,31 +1,23 @@
-"""Which leases a close ends and when it comes too late; how long is waited; what a lease has scheduled."""
+"""Which leases a close ends and when it comes too late; how long is waited; since when a pool is idle."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.granting.closing import Closing, decide, failure, is_emergency, wait_for_successor
 from lamplighter.domain.granting.idleness import idle_since
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.of_leases import (
-    firing,
-    held_back,
-    opening_now,
-    opens_at,
     unopened,
-    wanted_schedules,
 )
-from lamplighter.domain.schedules.schedule import WorkflowArns
 from lamplighter.errors import TryLater
 from lamplighter.values.clock_time import clock_time
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease
 from tests.drawn import drawn_by
-from tests.unit.granting.test_grants import EIGHT, HOUR, MINUTE, SECOND, lease
 
-DOORS = WorkflowArns("open", "close", "notices")
 LEASE = lease()
 PLANNED = lease(state=LeaseState.PLANNED)
 
@@ -176,84 +168,6 @@ def test_a_pool_is_idle_since_looks_without_a_gap_found_nothing(
     before: PoolState, held: bool, since: Any
 ) -> None:
     assert idle_since(before, EIGHT, held=held) == since
-
-
-# --- what is scheduled ---------------------------------------------------------------------------
-
-
-def names(one: Any, minutes: float, *pauses: Pause) -> list[str]:
-    return [shot.name for shot in wanted_schedules(one, DOORS, EIGHT + minutes * MINUTE, pauses)]
-
-
-def test_a_lease_has_its_opening_its_warnings_and_its_end_scheduled_until_each_has_come() -> None:
-    ahead = ["open-evening-1", "warn-15-evening-1", "warn-5-evening-1", "close-evening-1"]
-
-    assert names(PLANNED, -0.1) == ahead
-    assert names(PLANNED, 0) == ahead[1:]
-    assert names(LEASE, -0.1) == ahead[1:]
-    assert names(LEASE, 105) == ahead[2:]
-    assert names(LEASE, 119.9) == ahead[3:]
-    assert names(LEASE, 120) == []
-    for state in (LeaseState.CLOSING, LeaseState.CLOSED, LeaseState.REFUSED):
-        assert names(lease(state=state), 1) == []
-
-
-@pytest.mark.parametrize(("seconds", "fires"), [(-1, False), (0, True), (89, True), (90, False)])
-def test_what_is_due_may_be_firing_for_ninety_seconds(seconds: int, fires: bool) -> None:
-    assert firing(LEASE, DOORS, LEASE.closes + seconds * SECOND) == (["close-evening-1"] if fires else [])
-
-
-def pause(until: float | None, since: float = -60) -> Pause:
-    return Pause("tom", EIGHT + since * MINUTE, None if until is None else EIGHT + until * MINUTE)
-
-
-@pytest.mark.parametrize(
-    ("pauses", "opens"),
-    [
-        ([], 0),
-        ([pause(0)], 0),
-        ([pause(30)], 30),
-        ([pause(30), pause(60)], 60),
-        ([pause(119)], 119),
-        ([pause(120)], None),
-        ([pause(None)], None),
-    ],
-)
-def test_a_lease_opens_when_the_last_pause_ends_before_its_end(
-    pauses: list[Pause], opens: int | None
-) -> None:
-    assert opens_at(PLANNED, pauses, EIGHT) == (None if opens is None else EIGHT + opens * MINUTE)
-
-
-def test_an_opening_that_was_missed_by_five_minutes_is_started_under_another_name_each_quarter_of_an_hour() -> (
-    None
-):
-    def name(minutes: float) -> str:
-        return opening_now(PLANNED, DOORS, EIGHT + minutes * MINUTE).name
-
-    assert name(0) == name(5) == "open-evening-1-20261120T200000Z"
-    assert name(5.1) == name(14.9) == "open-evening-1-20261120T2000Z"
-    assert name(15) == name(29.9) == "open-evening-1-20261120T2015Z"
-
-
-@pytest.mark.parametrize(
-    ("more", "pauses", "held"),
-    [
-        ({}, [pause(60)], True),
-        ({}, [pause(60, since=0)], True),
-        ({}, [pause(60, since=1)], False),
-        ({}, [pause(5)], False),
-        ({}, [], False),
-        ({"ordered": EIGHT}, [pause(60)], False),
-        ({"state": LeaseState.OPENING}, [pause(60)], False),
-    ],
-)
-def test_a_pause_holds_back_what_was_granted_before_it_and_has_no_nodes_yet(
-    more: dict[str, Any], pauses: list[Pause], held: bool
-) -> None:
-    one = replace(LEASE, **{"state": LeaseState.ADMITTED, **more})
-
-    assert held_back([one], pauses, EIGHT + 5 * MINUTE) == (frozenset({"evening-1"}) if held else frozenset())
 
 
 def test_a_lease_is_unopened_until_its_nodes_are_ordered() -> None:

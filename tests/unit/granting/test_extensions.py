@@ -14,8 +14,9 @@ from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
+from tests.builders.leases import EIGHT, HOUR, MINUTE, lease, usd
 from tests.drawn import drawn
-from tests.unit.granting.test_grants import EIGHT, HOUR, MINUTE, POOL, lease, usd
+from tests.unit.granting.test_grants import POOL
 
 MONEY = BudgetPeriod("2026-11", usd(0), usd(0))
 MINE = lease("mine", owner="alice", window=None, source="cli", asked_until=EIGHT)
@@ -89,16 +90,6 @@ def test_what_a_window_asks_for_is_kept_as_its_end_and_what_a_person_asks_for_is
     assert (by_window.asked_until, by_person.asked_until) == (end, None)
 
 
-def test_an_extension_ends_at_the_curfew() -> None:
-    answer = asked(order(lasting=4 * HOUR), replace(MINE, closes=EIGHT + HOUR), terms=CURFEW_AT_TEN)
-
-    assert answer.after is not None
-    assert answer.after.closes == EIGHT + 2 * HOUR
-    assert str(answer.reason).startswith(
-        "alice's lease ends at 22:00 on 2026-11-20 (Etc/UTC), the curfew, instead of 21:00"
-    )
-
-
 # --- what is refused -----------------------------------------------------------------------------
 
 
@@ -152,14 +143,6 @@ def test_a_lease_lasts_no_longer_than_the_longest_its_early_minutes_apart() -> N
         MINE,
     )
     assert asked(order(closes=EIGHT + 8 * HOUR + 20 * MINUTE), early).outcome == "extended"
-
-
-def test_no_lease_runs_across_the_curfew_at_which_it_ends() -> None:
-    assert asked(order(), MINE, terms=CURFEW_AT_TEN) == Extension(
-        "refused",
-        "alice's lease ends at 22:00 on 2026-11-20 (Etc/UTC), the curfew: no lease runs across it",
-        MINE,
-    )
 
 
 def test_whoever_is_granted_or_planned_over_the_added_time_goes_first() -> None:

@@ -14,9 +14,10 @@ from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit import aws_calls
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
-from tests.unit.leases.test_leases import MINUTE, asks, ledger, opened, schedules, step
+from tests.unit.lab_on_moto import LEDGER, LabOnMoto
+from tests.unit.leases.steps import asks, ledger, opened, schedules, step
 
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 

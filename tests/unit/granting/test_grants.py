@@ -12,24 +12,18 @@ from lamplighter.domain.calendar.changes import Changes, Pause
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.granting import grant
 from lamplighter.domain.granting.grant import GrantDecision
-from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.values import zones
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease, usd
 from tests.drawn import drawn
 from tests.properties.laws.test_admissions import TERMS
 
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-MINUTE, HOUR, SECOND = timedelta(minutes=1), timedelta(hours=1), timedelta(seconds=1)
 POOL: Terms = replace(
     TERMS, price_per_hour=Decimal(1), budget=Money.of(100, "USD"), owners={}, zone=zones.zone("Etc/UTC")
 )
-
-
-def usd(amount: int | str) -> Money:
-    return Money.of(amount, "USD")
 
 
 def order(**more: Any) -> Command:
@@ -49,24 +43,6 @@ def window(**more: Any) -> Command:
         nodes=2,
         **more,
     )
-
-
-def lease(name: str = "evening-1", opens: int = 0, closes: int = 120, **more: Any) -> Lease:
-    """A class's lease of two nodes, minutes after eight."""
-    made = Lease(
-        id=name,
-        pool="gpu",
-        nodes=2,
-        owner="class",
-        source="window",
-        state=LeaseState.OPEN,
-        opens=EIGHT + opens * MINUTE,
-        closes=EIGHT + closes * MINUTE,
-        hold=usd(4),
-        window=name.removesuffix("-1"),
-        period="2026-11",
-    )
-    return replace(made, **more)
 
 
 PLANNED = lease(state=LeaseState.PLANNED)
@@ -154,18 +130,6 @@ def test_a_lease_is_paid_by_the_period_in_which_it_opens() -> None:
 
     assert december is not None
     assert december.period == "2026-12"
-
-
-def test_a_lease_ends_at_the_curfew() -> None:
-    curfewed = replace(POOL, curfew=Curfew(21 * 60, POOL.zone))
-
-    answer = asked(order(lasting=4 * HOUR), terms=curfewed)
-
-    assert answer.lease is not None
-    assert (answer.lease.closes, answer.lease.hold) == (EIGHT + HOUR, usd(1))
-    assert str(answer.reason).startswith(
-        "1 of 3 nodes until 21:00 on 2026-11-20 (Etc/UTC), the curfew, for alice;"
-    )
 
 
 def test_the_same_command_is_granted_again_as_it_was_before() -> None:

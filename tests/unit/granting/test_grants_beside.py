@@ -8,19 +8,8 @@ import pytest
 from lamplighter.domain.calendar.changes import Changes, Pause, Skip
 from lamplighter.domain.granting.grant import GrantDecision
 from lamplighter.domain.leases.lease import LeaseState
-from tests.unit.granting.test_grants import (
-    EIGHT,
-    HOUR,
-    MINUTE,
-    PLANNED,
-    SECOND,
-    asked,
-    lease,
-    order,
-    paused,
-    usd,
-    window,
-)
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease, usd
+from tests.unit.granting.test_grants import PLANNED, asked, order, paused, window
 
 
 def test_a_lease_all_of_whose_nodes_stay_away_opens_nothing_for_anybody() -> None:

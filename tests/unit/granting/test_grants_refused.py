@@ -11,20 +11,8 @@ from lamplighter.domain.granting.grant import GrantDecision
 from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.budget import BudgetPeriod
-from tests.unit.granting.test_grants import (
-    EIGHT,
-    HOUR,
-    MINUTE,
-    MONEY,
-    PLANNED,
-    POOL,
-    SECOND,
-    asked,
-    lease,
-    order,
-    usd,
-    window,
-)
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease, usd
+from tests.unit.granting.test_grants import MONEY, PLANNED, POOL, asked, order, window
 
 # --- what is refused -----------------------------------------------------------------------------
 
@@ -43,6 +31,9 @@ def test_a_command_that_is_too_old_is_refused_at_its_expiry() -> None:
         "refused",
         "the command to open pool gpu was good until 20:15 on 2026-11-20 (Etc/UTC) "
         "and came at 20:15 on 2026-11-20 (Etc/UTC)",
+    )
+    assert asked(order(generation=2)).reason == (
+        "the command to open pool gpu was given for state 2, and it is in 3 by now"
     )
 
 
@@ -68,18 +59,6 @@ def test_an_open_pool_is_told_with_its_nodes_and_the_end_of_its_last_lease() -> 
     assert asked(order(add=True), first, last).outcome == "granted"
     assert asked(order(opens=EIGHT + 90 * MINUTE), first, last).outcome == "granted"
     assert asked(replace(window(), nodes=1), first, last, replace(PLANNED, nodes=1)).outcome == "granted"
-
-
-def test_nothing_opens_in_the_ten_minutes_after_the_curfew() -> None:
-    curfewed = replace(POOL, curfew=Curfew(20 * 60, POOL.zone))
-
-    assert asked(order(opens=EIGHT + 9 * MINUTE), terms=curfewed) == GrantDecision(
-        "refused",
-        "AWS brings pool gpu to zero at 20:00 on 2026-11-20 (Etc/UTC), the curfew; "
-        "nothing opens before 20:10 on 2026-11-20 (Etc/UTC)",
-        earliest=EIGHT + 10 * MINUTE,
-    )
-    assert asked(order(opens=EIGHT + 10 * MINUTE), terms=curfewed).outcome == "granted"
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from lamplighter.domain.granting.following import curfewed, follow, shortened
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.budget import Account
 from lamplighter.reasons.reason import Said, reason
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease, usd
 from tests.unit.granting.test_extensions import CURFEW_AT_TEN, MINE, MONEY, asked, order
-from tests.unit.granting.test_grants import EIGHT, HOUR, MINUTE, POOL, SECOND, lease, usd
+from tests.unit.granting.test_grants import POOL
 
 FROM_THE_LAB = order(source="guard", because=reason("lease.window-moved", until=EIGHT + HOUR))
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -17,18 +16,14 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.occupancy import crowded_at, others, taken_at
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import Account, BudgetPeriod
-from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.reasons.reason import draw, reason
 from lamplighter.values.zones import zone
+from tests.builders import leases
+from tests.builders.leases import HOUR, usd
 
-OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-HOUR = timedelta(hours=1)
+OPENS = leases.EIGHT
 PERIOD = "2026-11"
-
-
-def usd(amount: str | int) -> Money:
-    return Money.of(amount, "USD")
 
 
 TERMS = Terms(
@@ -42,19 +37,7 @@ TERMS = Terms(
     default=HOUR,
     owners={"class": usd(6)},
 )
-LEASE = Lease(
-    id="evening",
-    pool="gpu",
-    nodes=2,
-    owner="class",
-    source="window",
-    state=LeaseState.PLANNED,
-    opens=OPENS,
-    closes=OPENS + 2 * HOUR,
-    hold=usd(4),
-    window="evening",
-    period=PERIOD,
-)
+LEASE = leases.lease("evening", state=LeaseState.PLANNED)
 MONTH = reason("money.per.month")
 OF_THE_LAB = reason("money.budget", limit="10.00 USD", per=MONTH)
 OF_CLASS = reason("money.owners-budget", limit="6.00 USD", owner="class", per=MONTH)

@@ -18,7 +18,8 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import Reason
-from tests.unit.lab_on_moto import EIGHT, LAB, REGION, Busy, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LAB, REGION, Busy, LabOnMoto
 
 SECOND = 1 / 60
 ALWAYS = EIGHT - timedelta(days=2)

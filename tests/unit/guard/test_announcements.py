@@ -13,8 +13,9 @@ from lamplighter.domain.notices.phrases import clock_and_date
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Reason, Sentences, draw, in_english, reason
 from lamplighter.values import zones
+from tests.builders.guard_facts import lease
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.guard.test_acts import sent
-from tests.unit.guard.test_guard import EIGHT, MINUTE, lease
 from tests.unit.lab_on_moto import LAB, LEDGER, LabOnMoto
 
 LEFT = Sentences(

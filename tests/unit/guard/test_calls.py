@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import boto3
-import pytest
 
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.pool.pool import SeenGpus
@@ -123,19 +122,3 @@ def test_leased_nodes_are_kept_from_autoscalers_once(lab: LabOnMoto) -> None:
         "cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"
     }
     assert sweep_all(lab.guard_services) == {"breaches": []}
-
-
-@pytest.mark.parametrize("stopped", [True, False])
-def test_a_lease_whose_opening_run_was_stopped_is_closed(lab: LabOnMoto, stopped: bool) -> None:
-    lab.lease(nodes=1, run="open-cli-1")
-    lab.guard_services.lease_services.arm("gpu")
-    sfn = boto3.client("stepfunctions")
-    run = sfn.start_execution(stateMachineArn=lab.close_lab, name="open-cli-1", input="{}")
-    if stopped:
-        sfn.stop_execution(executionArn=run["executionArn"])
-    lab.at(11)
-
-    found: Any = sweep_all(lab.guard_services)["breaches"]
-
-    rules = [each["rule"] for each in found]
-    assert ("opening-abandoned" in rules) is stopped

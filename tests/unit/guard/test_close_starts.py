@@ -4,8 +4,9 @@ from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.guard.breach import GuardAction, Rule
 from lamplighter.domain.leases.lease import LeaseState
+from tests.builders.leases import EIGHT
 from tests.unit.guard.test_acts import does
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.unit.lab_on_moto import LabOnMoto
 
 
 def test_the_close_of_a_pool_is_good_for_an_hour_and_named_by_its_five_minutes(lab: LabOnMoto) -> None:

@@ -11,8 +11,9 @@ from lamplighter.domain.capacity.evidence import Controller, Member, Seen
 from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
 from lamplighter.errors import OutsideFailed, TryLater
+from tests.builders.leases import EIGHT
 from tests.unit.guard.test_proof import IN_SERVICE, MINUTE, WAITS, draining, run
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.unit.lab_on_moto import LabOnMoto
 
 LEFT = Member("i-3", "a", leaving=True, waits_for_drain=True)
 
@@ -46,13 +47,41 @@ def test_where_nothing_waits_kubernetes_is_not_asked(lab: LabOnMoto) -> None:
     assert not guard_services.kubernetes_silent
 
 
+def ended(lab: LabOnMoto, **more: Any) -> list[str]:
+    """What a look ends of a group whose only node waits for EKS's drain."""
+    group = draining(lab, WAITS)
+    found = end_drains(lab.guard_services, "gpu", listing(group.group("g")), **more)
+    assert group.ended == found
+    return found
+
+
+def test_a_node_that_is_empty_or_never_joined_need_not_wait(lab: LabOnMoto) -> None:
+    assert ended(lab) == ["i-2"]
+    lab.cluster.add_node("i-2")
+    assert ended(lab) == ["i-2"]
+
+
+def test_work_on_a_leaving_node_is_asked_to_go_and_gets_four_minutes(lab: LabOnMoto) -> None:
+    lab.cluster.add_node("i-2")
+    lab.cluster.add_pod("training", "i-2")
+
+    looks = {lab.at(minutes): ended(lab) for minutes in (0, 3.9, 4)}
+
+    assert [*looks.values()] == [[], [], ["i-2"]]
+    assert lab.cluster.evicted[0] == "training"
+
+
+def test_a_node_that_leaves_for_other_reasons_keeps_its_drain(lab: LabOnMoto) -> None:
+    assert ended(lab, only=["i-1"]) == []
+
+
 def leaving(instance: str, minutes: float, what: str = "Terminating") -> ScalingActivity:
     started = EIGHT + minutes * MINUTE
     return ScalingActivity("a", "InProgress", f"{what} EC2 instance: {instance}", "", started, None)
 
 
 @pytest.mark.parametrize(
-    ("activities", "ended"),
+    ("activities", "ends"),
     [
         ([leaving("i-2", 6), leaving("i-2", 0)], ["i-2"]),
         ([leaving("i-2", 6 + 1 / 60), leaving("i-2", 0)], []),
@@ -63,13 +92,13 @@ def leaving(instance: str, minutes: float, what: str = "Terminating") -> Scaling
     ],
 )
 def test_without_kubernetes_a_node_has_four_minutes_from_the_last_order_to_leave(
-    lab: LabOnMoto, activities: list[ScalingActivity], ended: list[str]
+    lab: LabOnMoto, activities: list[ScalingActivity], ends: list[str]
 ) -> None:
     group = draining(lab, WAITS, activities=activities)
     lab.at(10)
 
-    assert end_drains(replace(lab.guard_services, connect=silent), "gpu", listing(group.group("g"))) == ended
-    assert group.ended == ended
+    assert end_drains(replace(lab.guard_services, connect=silent), "gpu", listing(group.group("g"))) == ends
+    assert group.ended == ends
 
 
 def test_a_cluster_that_lists_no_nodes_counts_as_silent(

@@ -1,7 +1,6 @@
 """What one sweep knows of a pool: which nodes stay, what costs money, what proves that it is empty."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
@@ -10,14 +9,8 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.guard.nodes import strays, surplus
 from lamplighter.reasons.reason import reason
-from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool, seen
-
-SECOND = timedelta(seconds=1)
-
-
-def after(facts: PoolFacts, age: timedelta) -> PoolFacts:
-    """The same facts, as a sweep finds them so long after eight."""
-    return replace(facts, now=EIGHT + age)
+from tests.builders.guard_facts import after, instance, lease, pool, seen
+from tests.builders.leases import EIGHT, MINUTE, SECOND
 
 
 def test_a_new_instance_has_two_minutes_to_be_listed_by_its_group() -> None:

@@ -7,20 +7,13 @@ import boto3
 import pytest
 
 from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.application.guard.proof import end_drains, mark_leaked, prove_zero
+from lamplighter.application.guard.proof import mark_leaked, prove_zero
 from lamplighter.application.guard.sweep import sweep_all
-from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.capacity.evidence import Controller, Member, Seen
-from lamplighter.domain.capacity.kinds import NODE_GROUP
-from lamplighter.domain.commands.command import Decision
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
-from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
-
-
-def breaches(lab: LabOnMoto) -> list[Entry]:
-    return [entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "breach"]
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto
 
 
 def test_a_quiet_lab_is_left_alone(lab: LabOnMoto) -> None:
@@ -38,7 +31,7 @@ def test_a_node_without_a_lease_is_ordered_away_at_once_and_closed(lab: LabOnMot
     assert (close["verb"], close["lease"], close["by"]) == ("close", None, "guard")
     why = reason("guard.no-lease", pool="gpu", nodes=1)
     assert close["because"] == document(why)
-    [entry] = breaches(lab)
+    [entry] = lab.entries("breach")
     assert (entry.what, entry.why) == (reason("guard.did.close", pool="gpu"), why)
 
 
@@ -49,7 +42,7 @@ def test_many_events_start_one_close(lab: LabOnMoto) -> None:
     sweep_all(lab.guard_services)
 
     assert len(lab.closes) == 1
-    assert len(breaches(lab)) == 1
+    assert len(lab.entries("breach")) == 1
 
 
 def test_a_node_started_again_after_the_close_is_closed_again(lab: LabOnMoto) -> None:
@@ -63,34 +56,6 @@ def test_a_node_started_again_after_the_close_is_closed_again(lab: LabOnMoto) ->
 
     assert lab.sizes["desiredSize"] == 0
     assert len(lab.closes) == 2
-
-
-def test_a_leased_pool_is_not_touched(lab: LabOnMoto) -> None:
-    lab.lease(nodes=2)
-    lab.guard_services.lease_services.arm("gpu")
-    lab.scale(2)
-
-    assert sweep_all(lab.guard_services) == {"breaches": []}
-    assert lab.sizes["desiredSize"] == 2
-
-
-def test_a_pool_that_is_watched_is_reported_once_and_left_running(lab: LabOnMoto) -> None:
-    asked = Decision("watch-1", "watching", "alice asked for it", EIGHT)
-    why = Entry(EIGHT, "gpu", "armed", "alice", "only watches pool gpu", "alice asked for it")
-    lab.capacity.ledger.change_mode("gpu", "watch", asked, why)
-    lab.scale(1)
-
-    sweep_all(lab.guard_services)
-    lab.at(5)
-    sweep_all(lab.guard_services)
-
-    assert (lab.sizes["desiredSize"], lab.closes) == (1, [])
-    [entry] = breaches(lab)
-    assert entry.why == reason(
-        "guard.only-watched",
-        finding=reason("guard.no-lease", pool="gpu", nodes=1),
-        action=reason("guard.act.close"),
-    )
 
 
 def test_a_failsafe_that_somebody_deleted_is_armed_again(lab: LabOnMoto) -> None:
@@ -141,15 +106,8 @@ def test_what_is_proven_counts_from_the_first_look_and_is_said_after_the_last(la
     done = prove_zero({"command": lab.command("close")}, replace(lab.guard_services, connect=slowly))
 
     assert done["at"] == "2026-11-20T20:00:00Z"
-    [said] = [entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "zero-proven"]
+    [said] = lab.entries("zero-proven")
     assert said.at == EIGHT + timedelta(minutes=1)
-
-
-def test_a_node_that_is_left_in_kubernetes_speaks_against_zero(lab: LabOnMoto) -> None:
-    lab.cluster.add_node("i-1")
-
-    with pytest.raises(TryLater, match="Kubernetes still has node-i-1"):
-        prove_zero({"command": lab.command("close")}, lab.guard_services)
 
 
 def test_a_cluster_that_does_not_answer_proves_nothing(lab: LabOnMoto) -> None:
@@ -160,15 +118,6 @@ def test_a_cluster_that_does_not_answer_proves_nothing(lab: LabOnMoto) -> None:
 
     with pytest.raises(TryLater, match="not known whether Kubernetes"):
         prove_zero({"command": lab.command("close")}, guard_services)
-
-
-def test_with_another_lease_the_proof_is_that_no_more_than_its_nodes_are_left(lab: LabOnMoto) -> None:
-    lab.lease(nodes=1, name="cli-2")
-    lab.scale(1)
-
-    done = prove_zero({"command": lab.command("close")}, lab.guard_services)
-
-    assert (done["zero"], done["target"], done["desired"]) == (True, 1, 1)
 
 
 def test_without_proof_for_half_an_hour_the_pool_is_leaked_and_paged_once(lab: LabOnMoto) -> None:
@@ -182,74 +131,4 @@ def test_without_proof_for_half_an_hour_the_pool_is_leaked_and_paged_once(lab: L
     assert first["leaked"] is True
     assert first == second
     assert lab.capacity.ledger.pool("gpu").leaked_since == EIGHT + timedelta(minutes=30)
-    pages = [
-        entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.details.get("action") == "page"
-    ]
-    assert len(pages) == 1
-
-
-def test_a_leaked_pool_that_reaches_zero_is_cleared_by_the_next_sweep(lab: LabOnMoto) -> None:
-    lab.capacity.ledger.mark_leaked("gpu", EIGHT, "a node would not go")
-    lab.at(5)
-
-    sweep_all(lab.guard_services)
-
-    assert [entry.details["rule"] for entry in lab.capacity.ledger.audit("gpu", EIGHT)] == [
-        "no-longer-leaked"
-    ]
-    assert lab.capacity.ledger.pool("gpu").leaked_since is None
-
-
-class Hooked:
-    """Auto Scaling as it stands while EKS drains: moto's groups know no Terminating:Wait."""
-
-    def __init__(self) -> None:
-        self.ended: list[str] = []
-
-    def end_drain(self, _group: str, instance: str) -> bool:
-        self.ended.append(instance)
-        return True
-
-
-@pytest.fixture
-def hooked(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> Hooked:
-    made = Hooked()
-    monkeypatch.setattr(lab.port, "autoscaling", made)
-    return made
-
-
-LEAVING = Seen(
-    NODE_GROUP,
-    exists=True,
-    controller=Controller("g", 0, 2, 0, (Member("i-1", "a", leaving=True, waits_for_drain=True),)),
-)
-
-
-def test_an_empty_node_need_not_wait_for_ekss_drain(lab: LabOnMoto, hooked: Hooked) -> None:
-    lab.cluster.add_node("i-1")
-
-    assert end_drains(lab.guard_services, "gpu", LEAVING) == ["i-1"]
-    assert hooked.ended == ["i-1"]
-
-
-def test_work_on_a_leaving_node_is_asked_to_go_and_gets_four_minutes(lab: LabOnMoto, hooked: Hooked) -> None:
-    lab.cluster.add_node("i-1")
-    lab.cluster.add_pod("training", "i-1")
-
-    assert end_drains(lab.guard_services, "gpu", LEAVING) == []
-    assert lab.cluster.evicted == ["training"]
-    lab.at(3.9)
-    assert end_drains(lab.guard_services, "gpu", LEAVING) == []
-    lab.at(4)
-    assert end_drains(lab.guard_services, "gpu", LEAVING) == ["i-1"]
-    assert hooked.ended == ["i-1"]
-
-
-def test_an_instance_that_never_became_a_node_need_not_wait(lab: LabOnMoto, hooked: Hooked) -> None:
-    assert end_drains(lab.guard_services, "gpu", LEAVING) == ["i-1"]
-    assert hooked.ended == ["i-1"]
-
-
-def test_a_node_that_leaves_for_other_reasons_keeps_its_drain(lab: LabOnMoto, hooked: Hooked) -> None:
-    assert end_drains(lab.guard_services, "gpu", LEAVING, only=["i-2"]) == []
-    assert hooked.ended == []
+    assert [entry.details.get("action") for entry in lab.entries("leaked")].count("page") == 1

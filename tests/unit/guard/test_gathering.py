@@ -10,6 +10,7 @@ import pytest
 from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
 from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.services import gather_lab
+from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.capacity.evidence import Change, Changing
 from lamplighter.domain.capacity.node_group.evidence import NodeGroup, NodeGroupUpdate
@@ -17,7 +18,8 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
-from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto
 
 MINUTE = timedelta(minutes=1)
 ROLLING = NodeGroupUpdate("u-1", "VersionUpdate", "InProgress", EIGHT)
@@ -144,3 +146,12 @@ def test_another_lab_that_claims_the_pool_is_named_and_our_own_claim_is_not(lab:
     claims = [{NODEGROUP: "physics"}, {NODEGROUP: LAB}, {"other": "physics"}]
 
     assert [facts(lab, claims=each).claimed_by for each in claims] == ["physics", None, None]
+
+
+def test_a_sweep_remembers_for_an_hour_what_it_said(lab: LabOnMoto) -> None:
+    lab.scale(1)
+    sweep_all(lab.guard_services)
+
+    remembers = {lab.at(minutes): bool(facts(lab).earlier) for minutes in (59, 61)}
+
+    assert [*remembers.values()] == [True, False]

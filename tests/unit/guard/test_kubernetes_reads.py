@@ -9,7 +9,8 @@ from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.services import LabFacts, gather_lab
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.pool.pool import SeenGpus
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LabOnMoto
 
 
 def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:

@@ -16,7 +16,8 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.schedule import RunEnd
 from lamplighter.errors import OutsideFailed
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LabOnMoto
 
 MINUTE, SECOND = timedelta(minutes=1), 1 / 60
 STOPPED = RunEnd.ABORTED

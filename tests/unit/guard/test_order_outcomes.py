@@ -11,7 +11,7 @@ from lamplighter.domain.guard.orders import ENFORCE, WATCH, OrderOutcome, acknow
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.reasons.reason import Reason, reason
-from tests.unit.granting.test_grants import EIGHT, HOUR, MINUTE, SECOND, lease
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease
 
 POOL = PoolState("gpu")
 LEAKED = PoolState("gpu", leaked_since=EIGHT - HOUR)

@@ -9,14 +9,14 @@ import pytest
 
 from lamplighter.adapters.capacity.node_group.autoscaling import AutoScaling
 from lamplighter.application.guard.proof import mark_leaked, prove_zero
-from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.capacity.evidence import Controller, Member
 from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
-from tests.unit.lab_on_moto import EIGHT, IMAGE, LAB, NODEGROUP, TAGS, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LAB, NODEGROUP, TAGS, LabOnMoto
 
 MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
 IN_SERVICE, WAITS = (
@@ -53,22 +53,6 @@ def run(lab: LabOnMoto, lease: str | None = None, **results: object) -> dict[str
     return {"command": lab.command("close", lease=lease), "results": results}
 
 
-def proven(lab: LabOnMoto) -> list[Entry]:
-    return [each for each in lab.capacity.ledger.audit("gpu", EIGHT) if each.kind == "zero-proven"]
-
-
-def instance_beside_the_group() -> str:
-    tags = [{"Key": key, "Value": value} for key, value in TAGS.items()]
-    ec2: Any = boto3.client("ec2")
-    made = ec2.run_instances(
-        ImageId=IMAGE,
-        MinCount=1,
-        MaxCount=1,
-        TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],
-    )
-    return str(made["Instances"][0]["InstanceId"])
-
-
 # --- what speaks against the proof ---------------------------------------------------------------
 
 
@@ -97,7 +81,7 @@ def test_what_runs_or_is_listed_speaks_against_zero(lab: LabOnMoto) -> None:
     with pytest.raises(TryLater, match="not at zero yet: the Auto Scaling group still has i-1 and i-2"):
         prove_zero(run(lab), lab.guard_services)
     assert group.ended == ["i-2"]
-    stray = instance_beside_the_group()
+    stray = lab.instance(TAGS)
     with pytest.raises(TryLater, match=f"not at zero yet: EC2 still has {stray}"):
         prove_zero(run(lab), lab.guard_services)
 
@@ -113,7 +97,7 @@ def test_as_many_nodes_as_other_leases_justify_are_none_too_many(lab: LabOnMoto)
     why = reason("guard.zero.only-leased", pool="gpu", nodes=1)
     assert (done["zero"], done["reason"]) == (True, document(why))
     assert done["kubernetes_nodes"] == [f"node-{lab.members[0]}"]
-    [entry] = proven(lab)
+    [entry] = lab.entries("zero-proven")
     assert (entry.what, entry.why) == (reason("guard.did.prove-at", pool="gpu", nodes=1), why)
     assert (entry.lease, entry.nodes) == ("cli-1", 1)
     assert lab.capacity.ledger.pool("gpu").leaked_since == EIGHT
@@ -127,7 +111,7 @@ def test_zero_ends_a_leak_and_is_written_down(lab: LabOnMoto) -> None:
 
     prove_zero(run(lab), lab.guard_services)
 
-    [entry] = proven(lab)
+    [entry] = lab.entries("zero-proven")
     assert (entry.what, entry.lease, entry.nodes) == (reason("guard.did.prove-zero", pool="gpu"), None, 0)
     assert lab.capacity.ledger.pool("gpu").leaked_since is None
 
@@ -148,7 +132,7 @@ def test_proof_is_waited_for_half_an_hour_from_the_order(
     left = reason("guard.zero.kubernetes", names=("node-i-1",))
     assert (done["zero"], done["reason"]) == (False, document(left))
     assert done["kubernetes_nodes"] == ["node-i-1"]
-    assert proven(lab) == []
+    assert lab.entries("zero-proven") == []
 
 
 def test_a_pool_is_leaked_only_where_it_should_be_at_zero_and_is_not(lab: LabOnMoto) -> None:

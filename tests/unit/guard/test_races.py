@@ -10,12 +10,11 @@ import pytest
 from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
 from lamplighter.application.guard.sweep import sweep_all
-from lamplighter.application.leases.granting import admitted
 from lamplighter.domain.capacity.node_group.evidence import NodeGroup
-from lamplighter.domain.commands.command import Command
 from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import OutsideFailed, TryLater
-from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, NODEGROUP, ROLE, Busy, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LAB, LEDGER, NODEGROUP, ROLE, Busy, LabOnMoto
 
 KEPT = (
     "Name",
@@ -73,19 +72,6 @@ def test_a_lease_that_is_granted_while_aws_is_read_is_no_breach(lab: LabOnMoto) 
     assert found(lab) == []
 
 
-def test_a_close_by_the_guard_is_for_one_end_of_a_lease(lab: LabOnMoto) -> None:
-    """Somebody extends the lease between the sweep and the close: the close is stale, and the lease stays."""
-    lab.lease(nodes=1, closes=0)
-    lab.guard_services.lease_services.arm("gpu")
-    lab.scale(1)
-    lab.at(3)
-
-    sweep_all(lab.guard_services)
-
-    [close] = lab.closes
-    assert (close["lease"], close["closes"]) == ("cli-1", "2026-11-20T20:00:00Z")
-
-
 def test_a_lease_that_nothing_closes_loses_its_nodes_all_the_same(lab: LabOnMoto) -> None:
     """CloseLab cannot run: after a while the guard orders the size itself."""
     lab.lease(nodes=1, opens=-60, closes=0)
@@ -134,7 +120,7 @@ def test_a_pool_that_never_comes_to_zero_is_leaked_though_no_close_says_so(
     monkeypatch.setattr(lab.port.autoscaling, "lower", nothing)
     lab.port.nodegroups = Busy(LAB)
     lab.cluster.add_node(lab.members[0])
-    for minutes in range(0, 50, 5):
+    for minutes in (0, 45):
         lab.at(minutes)
         sweep_all(lab.guard_services)
 
@@ -232,37 +218,6 @@ def test_a_pool_whose_failsafe_cannot_be_set_is_closed_after_its_people_were_tol
     assert [minutes for minutes, action, paged in said if action == "failed" and paged] == [0, 15]
     [close] = lab.closes
     assert close["lease"] == "cli-1"
-
-
-def test_nothing_opens_into_a_shot_of_the_failsafe_that_is_about_to_fire(lab: LabOnMoto) -> None:
-    """A failsafe that is moved in its last minute may still run, and would take the nodes of the new lease."""
-    lab.lease(nodes=1, opens=-60, closes=0)
-    lab.guard_services.lease_services.arm("gpu")
-    command = Command.from_json(lab.command("open", lease=None, nodes=1))
-    lab.at(9.5)
-
-    with pytest.raises(TryLater, match="failsafe"):
-        admitted(command, lab.guard_services.lease_services)
-    lab.at(10.5)
-    # The schedule has run: AWS deletes it then.
-    lab.guard_services.lease_services.failsafes.delete(["failsafe-gpu-10"])
-    answer = admitted(command, lab.guard_services.lease_services)
-
-    assert answer["outcome"] == "granted"
-
-
-def test_nothing_opens_while_a_shot_of_the_failsafe_is_tried_again(lab: LabOnMoto) -> None:
-    lab.lease(nodes=1, opens=-60, closes=0)
-    lab.guard_services.lease_services.arm("gpu")
-    command = Command.from_json(lab.command("open", lease=None, nodes=1))
-    lab.at(15.5)
-
-    with pytest.raises(TryLater, match=r"fires at 20:10 .* may retry until 20:16 "):
-        admitted(command, lab.guard_services.lease_services)
-    lab.at(16.5)
-    answer = admitted(command, lab.guard_services.lease_services)
-
-    assert answer["outcome"] == "granted"
 
 
 def test_a_failsafe_is_not_forgotten_while_a_shot_of_it_is_tried_again(lab: LabOnMoto) -> None:

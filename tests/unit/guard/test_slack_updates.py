@@ -9,7 +9,8 @@ from handlers.leases import STEPS
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.slack.kept import WaitingPlace
 from lamplighter.lab.model import Lab
-from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LAB, LEDGER, LabOnMoto
 
 DAY = timedelta(hours=24)
 WISH = WaitingPlace("gpu", EIGHT, "U0JUN", "jun (U0JUN)", "C0123456789", 1, None, EIGHT + DAY, "Asia/Seoul")

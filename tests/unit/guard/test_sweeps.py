@@ -11,9 +11,10 @@ from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.leases.changes import change
 from lamplighter.domain.capacity.evidence import Member
 from lamplighter.errors import BadInput, TryLater
+from tests.builders.leases import EIGHT
 from tests.unit.guard.test_proof import WAITS, draining
-from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
-from tests.unit.leases.test_closing_steps import others_write_first
+from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto
+from tests.unit.leases.steps import others_write_first
 
 SECOND = 1 / 60
 

@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.domain.granting.idleness import allowed
 from lamplighter.lab.model import Lab
-from tests.unit.guard.test_guard import lease
+from tests.builders.guard_facts import lease
 
 WINDOW = {"days": ["tue"], "start": "20:00", "end": "23:00"}
 

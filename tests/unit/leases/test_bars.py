@@ -10,8 +10,9 @@ from lamplighter.application.leases.extending import extend
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.errors import OutsideFailed
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
-from tests.unit.leases.test_leases import MINUTE, schedules
+from tests.builders.leases import EIGHT, MINUTE
+from tests.unit.lab_on_moto import LabOnMoto
+from tests.unit.leases.steps import schedules
 
 
 @dataclass

@@ -1,7 +1,8 @@
 """What `close --all` shows before it acts: the leases that end, nodes without a lease, and leases that open later."""
 
 from lamplighter.application.leases.close_preview import close_preview
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LabOnMoto
 
 
 def test_it_tells_running_leases_from_later_ones_and_from_nodes_without_a_lease(lab: LabOnMoto) -> None:

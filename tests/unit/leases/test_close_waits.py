@@ -12,9 +12,10 @@ from cli.deployment import Deployment
 from cli.use import close, orders
 from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.leases.lease import Lease
+from tests.builders.leases import EIGHT
 from tests.programs import lamplighter
 from tests.unit.aws_says import Says
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LEDGER, LabOnMoto, lab_on_moto
 
 
 def _decided(_found: Deployment, command: Command) -> Decision:

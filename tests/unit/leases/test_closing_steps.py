@@ -1,7 +1,5 @@
 """The steps of a close beside other leases and other writers: each lease by itself, whatever moves meanwhile."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import boto3
@@ -9,79 +7,21 @@ import pytest
 
 from handlers.leases import STEPS
 from lamplighter.application.leases.metering import count_beyond
-from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.schedule import close_command
 from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import reason
-from lamplighter.values import instant
-from tests.unit import aws_calls
+from tests.builders.leases import EIGHT
 from tests.unit.billing.test_charges import cost, started
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
-from tests.unit.leases.test_leases import MINUTE, opened, schedules, step
-
-
-@contextmanager
-def others_write_first(lab: LabOnMoto, times: int = 99) -> Iterator[list[str]]:
-    """Before each of so many transactions somebody else moves pool and budget; gives the transactions."""
-    seen: list[str] = []
-
-    def move(_service: str, operation: str, _given: object) -> None:
-        if operation != "TransactWriteItems":
-            return
-        seen.append(operation)
-        if len(seen) <= times:
-            lab.generation_moves()
-            for period in ("2026-11", ""):
-                _raise_version(period)
-
-    with aws_calls.heard(move):
-        yield seen
-
-
-def _raise_version(period: str) -> None:
-    boto3.client("dynamodb").update_item(
-        TableName=LEDGER,
-        Key={"pk": {"S": "LAB"}, "sk": {"S": f"BUDGET#{period}"}},
-        UpdateExpression="ADD version :one SET held = :nothing, spent = :nothing",
-        ExpressionAttributeValues={
-            ":one": {"N": "1"},
-            ":nothing": {"M": {"amount": {"S": "0"}, "currency": {"S": "USD"}}},
-        },
-    )
-
-
-def of(lease: str, **values: dict[str, Any]) -> None:
-    """Writes what the ledger has of a lease."""
-    dynamodb: Any = boto3.client("dynamodb")
-    dynamodb.update_item(
-        TableName=LEDGER,
-        Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": f"LEASE#{lease}"}},
-        UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in values),
-        ExpressionAttributeNames={f"#{name}": name for name in values},
-        ExpressionAttributeValues={f":{name}": value for name, value in values.items()},
-    )
-
-
-def kept(lab: LabOnMoto, name: str) -> Lease:
-    lease = lab.capacity.ledger.lease("gpu", name)
-    assert lease is not None
-    return lease
+from tests.unit.lab_on_moto import LabOnMoto
+from tests.unit.leases.steps import of, opened, others_write_first, proof, schedules, step
 
 
 def closes(lab: LabOnMoto, name: str = "RestoreExperiments", **more: Any) -> dict[str, Any]:
     results = more.pop("results", {})
     command = lab.command("close", **{"lease": "cli-1", **more})
     return STEPS[name]({"command": command, "results": results}, lab.guard_services.lease_services)
-
-
-def proof(minutes: float) -> dict[str, object]:
-    return {"zero": True, "at": instant.written(EIGHT + minutes * MINUTE), "desired": 0}
-
-
-def entries(lab: LabOnMoto, kind: str) -> list[Entry]:
-    return [entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == kind]
 
 
 @pytest.mark.parametrize(
@@ -122,11 +62,11 @@ def test_a_close_that_somebody_came_before_looks_again_and_closes(lab: LabOnMoto
     lab.lease(nodes=1)
     with others_write_first(lab, times=1):
         of_lease = closes(lab)
-    assert (of_lease["closing"], kept(lab, "cli-1").state) == (["cli-1"], LeaseState.CLOSING)
+    assert (of_lease["closing"], lab.kept("cli-1").state) == (["cli-1"], LeaseState.CLOSING)
 
     with others_write_first(lab, times=1):
         closes(lab, "Settle", results={"RestoreExperiments": of_lease, "ProveZero": proof(0)})
-    assert kept(lab, "cli-1").state is LeaseState.CLOSED
+    assert lab.kept("cli-1").state is LeaseState.CLOSED
 
 
 def test_all_of_a_pool_closes_under_the_name_and_end_of_the_first_lease(lab: LabOnMoto) -> None:
@@ -136,7 +76,7 @@ def test_all_of_a_pool_closes_under_the_name_and_end_of_the_first_lease(lab: Lab
     done = closes(lab, lease=None)
 
     assert done["closing"] == ["cli-1", "cli-2"]
-    [said] = entries(lab, "closing")
+    [said] = lab.entries("closing")
     assert (said.what, said.lease, said.details) == (
         reason(
             "audit.closes",
@@ -152,7 +92,7 @@ def test_a_close_of_a_pool_without_a_lease_is_answered_and_writes_nothing(lab: L
 
     closed = {"code": "lease.pool-closed-by", "values": {"by": "alice", "pool": "gpu"}}
     assert done == {"restored": [], "closing": [], "over": False, "reason": closed}
-    assert entries(lab, "closing") == []
+    assert lab.entries("closing") == []
     assert lab.capacity.ledger.pool("gpu").generation == 0
 
 
@@ -167,7 +107,7 @@ def test_a_close_that_came_for_an_end_since_moved_leaves_other_leases_schedules_
     assert step(lab, "RestoreExperiments", stale)["over"] is True
 
     assert {name for name in schedules() if name.startswith("close-")} == {f"close-{first.id}"}
-    assert kept(lab, second.id).granted
+    assert lab.kept(second.id).granted
 
 
 def test_only_what_is_being_closed_and_ended_by_the_proof_is_settled(lab: LabOnMoto) -> None:
@@ -217,6 +157,6 @@ def test_one_close_gives_the_receipts_of_its_leases_and_of_what_ran_without_one(
     also = [each["lease"] for each in receipt["also"]]
     assert [receipt["lease"], *also] == ["cli-1", "cli-2", None]
     assert Money.from_json(results["Settle"]["unleased"]) == cost(lab, 10)
-    [counted] = entries(lab, "metered")
+    [counted] = lab.entries("metered")
     assert (str(counted.what), counted.lease) == ("counted 600 node-seconds past or without a lease", None)
     assert str(counted.why) == f"600 without a lease: they cost {cost(lab, 10)} and count as spent"

@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 from lamplighter.application.leases.metering import count_beyond
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.billing.test_charges import cost, started
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
-from tests.unit.leases.test_closing_steps import entries, kept, of, others_write_first
-from tests.unit.leases.test_leases import MINUTE, asks, opened, schedules, step
+from tests.unit.lab_on_moto import LabOnMoto
+from tests.unit.leases.steps import asks, of, opened, others_write_first, schedules, step
 
 
 def test_what_ran_past_the_ends_of_leases_is_told_by_lease(lab: LabOnMoto) -> None:
@@ -17,7 +18,7 @@ def test_what_ran_past_the_ends_of_leases_is_told_by_lease(lab: LabOnMoto) -> No
 
     count_beyond("gpu", now, lab.guard_services.lease_services, "guard")
 
-    [counted] = entries(lab, "metered")
+    [counted] = lab.entries("metered")
     assert (counted.who, counted.lease) == ("guard", "cli-1")
     assert str(counted.why) == f"600 past the end of cli-1: they cost {cost(lab, 10)} and count as spent"
 
@@ -29,7 +30,7 @@ def test_that_nothing_ran_is_counted_too(lab: LabOnMoto) -> None:
     count_beyond("gpu", now, lab.guard_services.lease_services, "guard")
 
     assert lab.capacity.ledger.pool("gpu").metered_until == now
-    assert entries(lab, "metered") == []
+    assert lab.entries("metered") == []
 
 
 def test_an_extension_that_comes_to_nothing_leaves_the_failsafe_where_it_was(lab: LabOnMoto) -> None:
@@ -54,6 +55,7 @@ def test_a_refused_extension_leaves_the_failsafe_of_another_lease_alone(lab: Lab
 
     assert step(lab, "Extend", lab.command("extend", for_seconds=3600))["outcome"] == "refused"
     assert lab.capacity.ledger.pool("gpu").failsafe_at == EIGHT + 10 * MINUTE
+    assert [entry.what for entry in lab.entries("refused")] == [reason("audit.extend-refused", pool="gpu")]
 
 
 def test_an_extended_lease_is_of_the_pool_s_new_state_and_says_from_when_it_was_moved(lab: LabOnMoto) -> None:
@@ -62,8 +64,8 @@ def test_an_extended_lease_is_of_the_pool_s_new_state_and_says_from_when_it_was_
 
     step(lab, "Extend", lab.command("extend", lease=lease.id, for_seconds=3600))
 
-    after = kept(lab, lease.id)
+    after = lab.kept(lease.id)
     assert after.generation == lab.capacity.ledger.pool("gpu").generation == 3
-    [said] = entries(lab, "extended")
+    [said] = lab.entries("extended")
     assert (said.lease, said.details) == (lease.id, {"from": instant.written(lease.closes)})
     assert replace(after, closes=lease.closes).owner == "alice"

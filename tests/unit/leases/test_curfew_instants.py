@@ -31,11 +31,6 @@ def test_the_first_curfew_is_the_one_whose_ten_minutes_meet_a_lease(
     assert FOUR.first(opens, closes) == first
 
 
-def test_an_instant_lies_in_a_curfew_from_its_very_beginning() -> None:
-    assert FOUR.at(CURFEW - INSTANT) is None
-    assert FOUR.at(CURFEW) == FOUR.at(CURFEW + 10 * MINUTE - INSTANT) == CURFEW
-
-
 def test_a_minute_of_a_date_comes_once_twice_or_never() -> None:
     assert instants(date(2026, 11, 2), 61, NEW_YORK) == [datetime(2026, 11, 2, 6, 1, tzinfo=UTC)]
     assert instants(date(2026, 11, 1), 61, NEW_YORK) == [

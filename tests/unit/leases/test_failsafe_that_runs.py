@@ -15,7 +15,8 @@ from lamplighter.domain.capacity.kinds import pools_of
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.lab.model import Lab
-from tests.unit.lab_on_moto import EIGHT, ROLE, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import ROLE, LabOnMoto
 
 FIRED = EIGHT + timedelta(minutes=10)
 

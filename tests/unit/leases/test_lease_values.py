@@ -8,19 +8,9 @@ import pytest
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.node_time import NodeTime
-from tests.unit.granting.test_grants import EIGHT, HOUR, MINUTE, SECOND, usd
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, persons, usd
 
-PLAIN = Lease(
-    id="cli-1",
-    pool="gpu",
-    nodes=3,
-    owner="alice",
-    source="cli",
-    state=LeaseState.ADMITTED,
-    opens=EIGHT,
-    closes=EIGHT + HOUR,
-    hold=usd(1),
-)
+PLAIN = persons(nodes=3, closes=60, state=LeaseState.ADMITTED, period="")
 FULL = replace(
     PLAIN,
     state=LeaseState.CLOSED,
@@ -48,29 +38,18 @@ FULL = replace(
     replaced=("i-1", "i-2"),
 )
 
-NOTHING_MORE = {
-    "window": None,
-    "date": None,
-    "by": None,
-    "because": None,
+NOTHING_MORE: dict[str, object] = {
+    **dict.fromkeys(
+        ("window", "date", "by", "because", "refusal", "asked_until", "ready_by", "wanted_before")
+    ),
+    **dict.fromkeys(
+        ("ordered", "ready", "closed", "node_seconds", "cost", "overrun", "price_per_hour", "run")
+    ),
+    **dict.fromkeys(("kept", "replaced")),
     "generation": 0,
     "period": "",
     "order": 0,
-    "refusal": None,
-    "asked_until": None,
-    "ready_by": None,
     "missing": 0,
-    "wanted_before": None,
-    "ordered": None,
-    "ready": None,
-    "closed": None,
-    "node_seconds": None,
-    "cost": None,
-    "overrun": None,
-    "price_per_hour": None,
-    "run": None,
-    "kept": None,
-    "replaced": None,
 }
 
 

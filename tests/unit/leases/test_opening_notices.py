@@ -6,7 +6,7 @@ import pytest
 
 from lamplighter.domain.notices.announcement import DrawnAnnouncement
 from lamplighter.domain.notices.opening import of_opening
-from tests.unit.granting.test_grants import lease
+from tests.builders.leases import lease
 from tests.unit.notices.drawing import drawn
 
 GRANTED = {"outcome": "granted"}

@@ -9,32 +9,21 @@ from moto.backends import get_backend
 
 from lamplighter.application.capacity import missing as missing_nodes
 from lamplighter.application.capacity.steps import release
-from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.capacity.evidence import Controller, Instance, Member, Seen
 from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.commands.command import Command
-from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document, one_line
 from lamplighter.reasons.reason import Sentences, reason
+from tests.builders.leases import EIGHT
 from tests.unit import aws_calls
-from tests.unit.lab_on_moto import EIGHT, LAB, REGION, Busy, LabOnMoto
-from tests.unit.leases.test_closing_steps import others_write_first
+from tests.unit.lab_on_moto import LAB, REGION, Busy, LabOnMoto
+from tests.unit.leases.steps import others_write_first
 
 
 def released(lab: LabOnMoto) -> dict[str, object]:
     shortage = {"AwaitNodes": {"shortage": "1 of 2 nodes: no capacity"}}
     return release({"command": lab.command(), "results": shortage}, lab.capacity)
-
-
-def entries(lab: LabOnMoto, kind: str) -> list[Entry]:
-    return [each for each in lab.capacity.ledger.audit("gpu", EIGHT) if each.kind == kind]
-
-
-def kept(lab: LabOnMoto) -> Lease:
-    lease = lab.capacity.ledger.lease("gpu", "cli-1")
-    assert lease is not None
-    return lease
 
 
 def one_of_two(lab: LabOnMoto) -> None:
@@ -60,7 +49,7 @@ def test_what_is_missing_is_ordered_no_more_and_told_with_its_hold(lab: LabOnMot
 
     assert released(lab) == {"over": False, "missing": 1}
 
-    [told] = entries(lab, "degraded")
+    [told] = lab.entries("degraded")
     assert (told.who, told.what, told.lease, told.nodes) == (
         "nodegroups",
         reason("capacity.missing", missing=1, nodes=2, lease=reason("lease.of-owner", owner="alice")),
@@ -69,8 +58,8 @@ def test_what_is_missing_is_ordered_no_more_and_told_with_its_hold(lab: LabOnMot
     )
     assert str(told.why).startswith("1 of 2 nodes: no capacity; ")
     assert str(told.why).endswith(" of its hold is free until the nodes are asked for again")
-    assert (kept(lab).missing, kept(lab).nodes, lab.sizes["desiredSize"]) == (1, 2, 1)
-    assert [each.who for each in entries(lab, "scaled")] == ["nodegroups"]
+    assert (lab.kept().missing, lab.kept().nodes, lab.sizes["desiredSize"]) == (1, 2, 1)
+    assert [each.who for each in lab.entries("scaled")] == ["nodegroups"]
 
 
 def test_a_shortage_that_a_step_kept_as_a_code_is_told_as_a_reason(lab: LabOnMoto) -> None:
@@ -80,7 +69,7 @@ def test_a_shortage_that_a_step_kept_as_a_code_is_told_as_a_reason(lab: LabOnMot
 
     release({"command": lab.command(), "results": results}, lab.capacity)
 
-    [told] = entries(lab, "degraded")
+    [told] = lab.entries("degraded")
     assert isinstance(told.why, Sentences)
     assert told.why.sentences[0] == short
 
@@ -99,7 +88,7 @@ def test_where_all_came_or_the_lease_is_over_nothing_is_missing(lab: LabOnMoto) 
     lab.lease(nodes=2)
     lab.scale(2)
     assert released(lab) == {"over": False, "missing": 0}
-    lease, command = kept(lab), Command.from_json(lab.command())
+    lease, command = lab.kept(), Command.from_json(lab.command())
     lab.scale(1)
     lab.at(120)
 
@@ -118,7 +107,7 @@ def test_where_all_came_or_the_lease_is_over_nothing_is_missing(lab: LabOnMoto) 
     }
     run: dict[str, object] = {"command": lab.command()}
     assert missing_nodes.release(run, lab.capacity, command, lease) == 0
-    assert entries(lab, "scaled") == entries(lab, "degraded") == []
+    assert lab.entries("scaled") == lab.entries("degraded") == []
 
 
 def test_a_size_that_somebody_raised_meanwhile_is_lowered_again(lab: LabOnMoto) -> None:
@@ -132,7 +121,7 @@ def test_a_size_that_somebody_raised_meanwhile_is_lowered_again(lab: LabOnMoto) 
         released(lab)
 
     assert lab.sizes["desiredSize"] == 1
-    assert [each.nodes for each in entries(lab, "scaled")] == [1, 1]
+    assert [each.nodes for each in lab.entries("scaled")] == [1, 1]
 
 
 def test_what_is_missing_is_freed_after_who_wrote_first_and_later_where_they_go_on(lab: LabOnMoto) -> None:

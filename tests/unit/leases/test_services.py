@@ -9,10 +9,11 @@ from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.run import command_of
 from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import BadInput, TryLater
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit import aws_calls
 from tests.unit.granting.test_granting import forget
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
-from tests.unit.leases.test_leases import MINUTE, schedules
+from tests.unit.lab_on_moto import LabOnMoto
+from tests.unit.leases.steps import schedules
 
 SECOND = 1 / 60
 SHOTS = [f"failsafe-gpu-{minutes}" for minutes in (10, 20, 30, 40)]

@@ -9,8 +9,9 @@ from lamplighter.domain.guard.budget import overdrafts
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.reasons.reason import Reason, Value
-from tests.unit.guard.rules.test_budget import budget, running, terms
-from tests.unit.guard.test_guard import EIGHT, MINUTE, lease
+from tests.builders.guard_facts import lease
+from tests.builders.leases import EIGHT, MINUTE
+from tests.unit.guard.rules.test_reckoning import budget, running, terms
 
 SHORT, LONG = lease("short", closes=30), lease("long", closes=240)
 

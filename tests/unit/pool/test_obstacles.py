@@ -18,7 +18,7 @@ from lamplighter.domain.pool.adoption import (
     Obstacle,
     obstacles,
 )
-from tests.unit.granting.test_grants import HOUR, MINUTE, SECOND, lease
+from tests.builders.leases import HOUR, MINUTE, SECOND, lease
 from tests.unit.notices.drawing import drawn
 
 CLUSTER = ExistingCluster("lab", "eu-west-1", "1.35", "API", True, ("0.0.0.0/0",))

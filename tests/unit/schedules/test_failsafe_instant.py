@@ -7,7 +7,8 @@ import pytest
 
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.failsafe import failsafe_instant
-from tests.unit.guard.test_guard import EIGHT, MINUTE, lease
+from tests.builders.guard_facts import lease
+from tests.builders.leases import EIGHT, MINUTE
 
 HOUR = 60 * MINUTE
 

@@ -7,7 +7,7 @@ delivers once, twice, late, or never.
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,6 +29,7 @@ from lamplighter.domain.slack.message import Message
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
 from tests.block_kit import faults
+from tests.builders.leases import lease
 from tests.stopped_clock import stop_at
 from tests.world.aws.dynamodb import DynamoDB
 
@@ -217,20 +218,10 @@ def event(keys: Sequence[tuple[str, str]]) -> dict[str, object]:
 
 def evening(state: LeaseState = LeaseState.OPENING, **more: Any) -> Lease:
     """The evening class, 20:00 to 23:00 in Seoul."""
-    values: dict[str, Any] = {
-        "id": "evening-2026-11-20",
-        "pool": "gpu",
-        "nodes": 2,
-        "owner": "evening-class",
-        "source": "window",
-        "opens": EIGHT,
-        "closes": EIGHT + 180 * MINUTE,
-        "hold": Money.of("7.422", "USD"),
-        "window": "evening",
-        "date": "2026-11-20",
-        **more,
-    }
-    return Lease(state=state, **values)
+    times = {"opens": EIGHT, "closes": EIGHT + 180 * MINUTE}
+    named = {"owner": "evening-class", "window": "evening", "date": "2026-11-20", "period": ""}
+    made = lease("evening-2026-11-20", state=state, hold=Money.of("7.422", "USD"))
+    return replace(made, **{**times, **named, **more})
 
 
 LAB = {

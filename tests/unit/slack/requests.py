@@ -22,13 +22,13 @@ from lamplighter.application.slack.deadline import Deadline
 from lamplighter.application.slack.receiving import RequestHandler, SignedRequest
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.money import Money
 from lamplighter.domain.people.person import Person
 from lamplighter.domain.schedules.schedule import Start
 from lamplighter.domain.slack.asked import signature
 from lamplighter.domain.slack.asked.understood import ends
 from lamplighter.values.instant import clock_time
 from tests.block_kit import faults
+from tests.builders.leases import persons, usd
 from tests.unit.slack.answer_time import AnswerTime
 from tests.unit.slack.recording import CHANNEL, LabInSlack, lab_in_slack
 
@@ -106,16 +106,12 @@ def agreeing(workflows: Deciding, command: Command) -> None:
     """Whatever is asked for is granted."""
     if command.verb is Verb.OPEN:
         until = ends(command)
-        lease = Lease(
-            id=command.lease_id,
-            pool=command.pool,
+        lease = replace(
+            persons(command.lease_id, source="slack", state=LeaseState.ADMITTED),
             nodes=command.nodes or 1,
             owner=command.owner,
-            source="slack",
-            state=LeaseState.ADMITTED,
             opens=command.opens or clock.now(),
             closes=until,
-            hold=Money.of("1.24", "USD"),
             by=command.by,
             because=command.because,
         )
@@ -273,16 +269,6 @@ def event(
 
 def running(owner: str, closes: datetime, **more: Any) -> Lease:
     """A lease on the pool that runs, of somebody."""
-    now = clock.now()
-    lease = Lease(
-        id="slack-1a2b3c4d",
-        pool="gpu",
-        nodes=1,
-        owner=owner,
-        source="slack",
-        state=LeaseState.OPEN,
-        opens=now - timedelta(minutes=10),
-        closes=closes,
-        hold=Money.of("1.24", "USD"),
-    )
-    return replace(lease, **more)
+    begun = clock.now() - timedelta(minutes=10)
+    given = {"owner": owner, "nodes": 1, "hold": usd("1.24"), "closes": closes, **more}
+    return replace(persons("slack-1a2b3c4d"), **{"opens": begun, "source": "slack", **given})

@@ -100,30 +100,6 @@ def test_a_pool_that_is_open_is_to_be_used_and_only_add_adds(door: Knocks) -> No
     assert door.sent[-1][0] == HOOK
 
 
-def test_the_reason_for_asking_goes_with_the_added_node(door: Knocks) -> None:
-    door.lab.put(running("evening-class", EIGHT + 3 * HOUR, window="evening"))
-    said = door.type("open 1 for 90m because of the exam")
-    door.press(buttons(said)["add"])
-    [command] = door.workflows.commands
-    assert (command.add, command.because) == (True, "of the exam")
-
-
-@pytest.mark.parametrize(
-    "reason",
-    ["of the exam " * 400, 'of "it" ' * 400, "of \u0001 " * 900, "시험 때문에 " * 300],
-    ids=["words", "quotes", "escapes", "korean"],
-)
-def test_a_reason_too_long_for_a_button_goes_as_far_as_it_fits(door: Knocks, reason: str) -> None:
-    door.lab.put(running("evening-class", EIGHT + 3 * HOUR, window="evening"))
-    add = buttons(door.type(f"open 1 for 90m because {reason}"))["add"]
-    assert 1900 < len(add["value"]) <= 2000
-    door.press(add)
-    [command] = door.workflows.commands
-    assert command.because is not None
-    assert str(command.because).endswith("…")
-    assert reason.startswith(str(command.because).removesuffix("…"))
-
-
 @pytest.mark.parametrize(
     ("in_use", "minutes", "says"),
     [
@@ -249,14 +225,6 @@ def test_closing_anothers_lease_names_the_owner_first(door: Knocks) -> None:
     assert len(door.workflows.starts) == 2
 
 
-def test_who_may_not_close_is_told_so(door: Knocks) -> None:
-    door.lab.put(running(JIN, EIGHT + HOUR))
-    said = door.type("close", STUDENT)
-    assert "Not allowed" in said["text"]
-    assert not buttons(said)
-    assert not door.workflows.starts
-
-
 def test_of_two_leases_ones_own_is_meant(door: Knocks) -> None:
     door.lab.put(running(MINJI, EIGHT + HOUR))
     door.lab.put(running(JIN, EIGHT + HOUR, id="slack-other"))
@@ -275,16 +243,6 @@ def test_everybody_sees_everything_and_nothing_is_written(door: Knocks, word: st
     assert "{" not in said["text"]
     assert not door.workflows.starts
     assert not door.lab.moved
-
-
-def test_status_says_until_when_and_what_is_next(door: Knocks) -> None:
-    door.lab.put(running(JIN, EIGHT + HOUR))
-    assert "is open until 21:00 (Asia/Seoul) with 1 node, for jin." in door.type("status")["text"]
-
-
-def test_help_prints_the_askers_own_id_and_the_nearest_word(door: Knocks) -> None:
-    assert f"Your Slack id is {STUDENT}" in door.type("help", STUDENT)["text"]
-    assert "Did you mean 'open'?\n" in door.type("opne 2")["text"]
 
 
 def test_another_workspace_is_told_whose_lab_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from lamplighter.domain.views.lab_view import BudgetView, LabView, PoolView
 from lamplighter.values.zones import zone
-from tests.unit.granting.test_grants import usd
+from tests.builders.leases import usd
 from tests.unit.views.test_views import EIGHT, EVENING, MINUTE, pool
 
 BUDGET = BudgetView(

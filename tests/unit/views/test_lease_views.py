@@ -18,7 +18,7 @@ from lamplighter.domain.views.stages import Stage, StageState, StageView
 from lamplighter.domain.views.told import FindingView, VerdictRow
 from lamplighter.reasons.fields import from_odd_document
 from lamplighter.reasons.reason import Said, Sentences, reason
-from tests.unit.granting.test_grants import EIGHT, HOUR, MINUTE, lease, usd
+from tests.builders.leases import EIGHT, HOUR, MINUTE, lease, usd
 
 LEASE = lease()
 

@@ -6,7 +6,7 @@ import pytest
 
 from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.incident import Incident, next_page, pages_again, retry_after
-from tests.unit.guard.test_guard import EIGHT, MINUTE
+from tests.builders.leases import EIGHT, MINUTE
 
 HOUR = 60 * MINUTE
 SECOND = timedelta(seconds=1)

@@ -12,7 +12,7 @@ from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import draw, reason
-from tests.unit.granting.test_grants import EIGHT, MINUTE, lease
+from tests.builders.leases import EIGHT, MINUTE, lease
 
 LAB = Lab.model_validate(
     {

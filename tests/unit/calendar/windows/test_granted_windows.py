@@ -13,7 +13,7 @@ from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
 from tests.unit.granting.test_granting import HOUR, ahead, forget
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
-from tests.unit.leases.test_leases import asks, ledger, opened, planned, step
+from tests.unit.leases.steps import asks, ledger, opened, planned, step
 
 
 def test_a_window_says_in_the_trail_that_it_opens_and_a_person_s_lease_does_not(lab: LabOnMoto) -> None:

@@ -13,7 +13,7 @@ from lamplighter.domain.planner.planner import Calendar
 from lamplighter.domain.views.lab_view import WindowState, WindowView
 from lamplighter.domain.views.windows_view import windows
 from lamplighter.lab.model import Lab
-from tests.unit.granting.test_grants import EIGHT, HOUR, lease
+from tests.builders.leases import EIGHT, HOUR, lease
 
 # Eight is five in the morning of the 21st in Seoul.
 LAB = Lab.model_validate(

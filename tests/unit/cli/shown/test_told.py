@@ -25,7 +25,7 @@ from lamplighter.reasons.document import document, one_line
 from lamplighter.reasons.fields import from_odd_document, to_document
 from lamplighter.reasons.reason import Reason, Sentences, draw, reason
 from lamplighter.values.clock_time import clock_time
-from tests.unit.granting.test_grants import EIGHT, MINUTE, lease
+from tests.builders.leases import EIGHT, MINUTE, lease
 from tests.unit.notices.drawing import text_of
 
 

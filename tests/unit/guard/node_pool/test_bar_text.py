@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.capacity.evidence import Bar, Part
-from tests.unit.lab_on_moto import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit.node_pool_on_moto import BAR, NodePoolOnMoto
 
 CEL_READS = ("2099-01-01T1:00:00Z", "2099-01-01T00:00:00+24:00", "2099-01-01T00:00:00,5Z")

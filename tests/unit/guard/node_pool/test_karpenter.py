@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
-from tests.unit.lab_on_moto import EIGHT
+from tests.builders.leases import EIGHT
 from tests.unit.node_pool_on_moto import (
     ALL_KINDS,
     CLAIMS,

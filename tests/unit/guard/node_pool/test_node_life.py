@@ -9,7 +9,7 @@ from lamplighter.application.capacity.steps import scale
 from lamplighter.application.leases.extending import extend
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.reasons.document import read
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.node_pool_on_moto import NodePoolOnMoto
 
 HOUR = timedelta(hours=1)
@@ -41,7 +41,7 @@ def test_a_node_that_a_lease_would_outlive_is_replaced_at_the_hand_over(pool: No
     assert lease.replaced == (old,)
     assert "deletionTimestamp" in pool.claim("a")["metadata"]
     assert [member.instance for member in pool.capacity.see("gpu").staying] == [young]
-    [entry] = [each for each in pool.capacity.ledger.audit("gpu", EIGHT) if each.kind == "replaced"]
+    [entry] = pool.moto.entries("replaced")
     assert str(entry.why) == (
         "they have run since an earlier lease; their NodePool ends them from 21:30 UTC on 2026-11-20 on, and this lease"
         " lasts until 22:00 UTC on 2026-11-20"

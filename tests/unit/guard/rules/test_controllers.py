@@ -6,7 +6,7 @@ from lamplighter.domain.guard.breach import GuardAction, Rule
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.node_pools.controllers import not_ended
 from lamplighter.reasons.reason import in_english, reason
-from tests.unit.guard.test_guard import lease, pool
+from tests.builders.guard_facts import lease, pool
 
 ABSENT = reason("guard.karpenter.absent")
 QUEUE = reason("guard.karpenter.queue", queue="lab-karpenter")

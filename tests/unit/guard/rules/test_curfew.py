@@ -10,7 +10,7 @@ import pytest
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
-from tests.unit.lab_on_moto import EIGHT, LAB, ROLE, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LAB, ROLE, LabOnMoto, lab_on_moto
 
 RAILS = ("curfew-gpu-eks", "curfew-gpu-group")
 
@@ -45,9 +45,7 @@ def rail(name: str) -> dict[str, Any]:
 
 
 def said(lab: LabOnMoto) -> list[tuple[Said, Said]]:
-    return [
-        (entry.what, entry.why) for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "breach"
-    ]
+    return [(entry.what, entry.why) for entry in lab.entries("breach")]
 
 
 def test_a_curfew_that_was_switched_off_is_switched_on_and_stays_what_it_was(lab: LabOnMoto) -> None:
@@ -85,9 +83,3 @@ def test_a_curfew_that_is_gone_is_said_once(lab: LabOnMoto) -> None:
 
     ((_, why),) = said(lab)
     assert why == reason("guard.curfew.missing", pool="gpu", names=("curfew-gpu-group",))
-
-
-def test_a_lab_without_a_curfew_asks_for_nothing(lab: LabOnMoto) -> None:
-    lab.capacity.lab = Lab.model_validate({"name": LAB})
-
-    assert sweep_all(lab.guard_services) == {"breaches": []}

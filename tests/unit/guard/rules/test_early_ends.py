@@ -1,7 +1,7 @@
 """What ends a lease early: at which second the guard warns its people and why, and when it closes the lease."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import pytest
 
@@ -16,25 +16,11 @@ from lamplighter.domain.guard.leases import idle, too_long
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.reasons.reason import Sentences, reason
-from tests.unit.guard.test_guard import EIGHT, MINUTE, lease, pool
+from tests.builders.guard_facts import earlier, lease, pool
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND
 
-SECOND = timedelta(seconds=1)
-HOUR = 60 * MINUTE
-
-
-def told(
-    rule: Rule, at: datetime, action: GuardAction = GuardAction.WARN, name: str | None = "evening"
-) -> EarlierBreach:
-    return EarlierBreach(rule, action, name, at)
-
-
-TOO_LONG = reason(
-    "guard.too-long",
-    lease=reason("lease.of-owner", owner="alice"),
-    pool="gpu",
-    since=EIGHT,
-    longest=4 * HOUR,
-)
+ALICES = reason("lease.of-owner", owner="alice")
+TOO_LONG = reason("guard.too-long", lease=ALICES, pool="gpu", since=EIGHT, longest=4 * HOUR)
 
 
 # --- too long ------------------------------------------------------------------------------------
@@ -65,7 +51,7 @@ def test_who_has_a_lease_that_is_too_long_is_told_a_quarter_of_an_hour_before_it
 
 def test_it_is_closed_a_quarter_of_an_hour_after_it_was_told_and_the_other_leases_keep_their_nodes() -> None:
     due = EIGHT + 225 * MINUTE
-    facts = replace(outlasting(None, closes=300), earlier=(told(Rule.LEASE_TOO_LONG, due),))
+    facts = replace(outlasting(None, closes=300), earlier=(earlier(Rule.LEASE_TOO_LONG, 225),))
 
     assert judge(too_long, replace(facts, now=due + 15 * MINUTE - SECOND)) == ()
     assert judge(too_long, replace(facts, now=due + 15 * MINUTE)) == (
@@ -81,7 +67,7 @@ def test_it_is_closed_a_quarter_of_an_hour_after_it_was_told_and_the_other_lease
 
 def test_what_was_told_before_a_lease_became_too_long_was_about_something_else() -> None:
     due = EIGHT + 225 * MINUTE
-    facts = replace(outlasting(None, closes=300), earlier=(told(Rule.LEASE_TOO_LONG, due - SECOND),))
+    facts = replace(outlasting(None, closes=300), earlier=(earlier(Rule.LEASE_TOO_LONG, 225 - 1 / 60),))
 
     [breach] = judge(too_long, replace(facts, now=due + 15 * MINUTE))
 
@@ -90,7 +76,7 @@ def test_what_was_told_before_a_lease_became_too_long_was_about_something_else()
 
 def test_on_a_pool_that_became_smaller_the_close_of_a_lease_takes_what_there_is() -> None:
     one = replace(lease(nodes=2, opens=0, closes=300), window=None)
-    said = (told(Rule.LEASE_TOO_LONG, EIGHT + 225 * MINUTE),)
+    said = (earlier(Rule.LEASE_TOO_LONG, 225),)
     facts = replace(pool(one), max_nodes=1, longest_lease=4 * HOUR, earlier=said)
 
     assert [breach.target for breach in judge(too_long, replace(facts, now=EIGHT + 240 * MINUTE))] == [0]
@@ -125,20 +111,14 @@ def resting(**more: object) -> PoolFacts:
 
 
 def test_an_idle_lease_is_told_of_as_its_time_is_up_with_what_keeps_it() -> None:
+    why = reason("guard.idle", pool="gpu", since=EIGHT)
+    ends_early = reason("guard.ends-early", why=why, at=EIGHT + 75 * MINUTE)
+
     assert judge(idle, resting(now=EIGHT + HOUR - SECOND)) == ()
     assert judge(idle, resting(now=EIGHT + HOUR)) == (
         Breach(
             Rule.IDLE_LEASE,
-            Sentences(
-                (
-                    reason(
-                        "guard.ends-early",
-                        why=reason("guard.idle", pool="gpu", since=EIGHT),
-                        at=EIGHT + 75 * MINUTE,
-                    ),
-                    reason("guard.idle.keep", lease="evening"),
-                )
-            ),
+            Sentences((ends_early, reason("guard.idle.keep", lease="evening"))),
             GuardAction.WARN,
             lease="evening",
         ),
@@ -205,7 +185,7 @@ def test_people_are_told_in_the_last_sweep_that_leaves_them_a_quarter_of_an_hour
 
 
 def test_a_lease_that_was_told_is_closed_in_the_sweep_before_its_money_ends() -> None:
-    before = told(Rule.BUDGET_REACHED, EIGHT - 15 * MINUTE)
+    before = earlier(Rule.BUDGET_REACHED, -15)
 
     assert judge(reached, spending(EIGHT + 5 * MINUTE + SECOND, before)) == ()
     assert judge(reached, spending(EIGHT + 5 * MINUTE, before)) == (
@@ -220,16 +200,13 @@ def test_a_lease_that_was_told_is_closed_in_the_sweep_before_its_money_ends() ->
 
 
 def test_what_was_told_counts_for_half_an_hour() -> None:
-    in_time, long_ago = (
-        told(Rule.BUDGET_REACHED, EIGHT - 30 * MINUTE - late) for late in (0 * SECOND, SECOND)
-    )
+    def actions(minutes: int, told: float) -> list[GuardAction]:
+        facts = spending(EIGHT + minutes * MINUTE, earlier(Rule.BUDGET_REACHED, told))
+        return [breach.action for breach in judge(reached, facts)]
 
-    assert [breach.action for breach in judge(reached, spending(EIGHT, in_time))] == [GuardAction.CLOSE]
-    assert [breach.action for breach in judge(reached, spending(EIGHT, long_ago))] == [GuardAction.WARN]
-    assert judge(reached, spending(EIGHT + 10 * MINUTE, in_time)) == ()
-    assert [breach.action for breach in judge(reached, spending(EIGHT + 10 * MINUTE, long_ago))] == [
-        GuardAction.WARN
-    ]
+    long_ago = -30 - 1 / 60
+    assert (actions(0, -30), actions(0, long_ago)) == ([GuardAction.CLOSE], [GuardAction.WARN])
+    assert (actions(10, -30), actions(10, long_ago)) == ([], [GuardAction.WARN])
 
 
 def test_a_lease_that_is_over_is_not_told_of_its_budget() -> None:
@@ -246,7 +223,7 @@ def unarmed(*said: EarlierBreach) -> PoolFacts:
 
 
 def failed(minutes: int) -> EarlierBreach:
-    return told(Rule.FAILSAFE_WRONG, EIGHT + minutes * MINUTE, GuardAction.FAILED, None)
+    return earlier(Rule.FAILSAFE_WRONG, minutes, GuardAction.FAILED, None)
 
 
 def warned(*said: EarlierBreach, now: datetime = EIGHT) -> list[Breach]:
@@ -259,23 +236,16 @@ def warned(*said: EarlierBreach, now: datetime = EIGHT) -> list[Breach]:
 
 def test_a_lease_whose_failsafe_cannot_be_set_for_a_quarter_of_an_hour_is_told_of_its_end() -> None:
     assert warned(failed(-15), failed(-5), now=EIGHT - SECOND) == []
+    why = reason("guard.failsafe.cannot-be-set", pool="gpu", since=EIGHT - 15 * MINUTE)
+    ends_early = reason("guard.ends-early", why=why, at=EIGHT + 15 * MINUTE)
     assert warned(failed(-15), failed(-5)) == [
-        Breach(
-            Rule.FAILSAFE_WRONG,
-            reason(
-                "guard.ends-early",
-                why=reason("guard.failsafe.cannot-be-set", pool="gpu", since=EIGHT - 15 * MINUTE),
-                at=EIGHT + 15 * MINUTE,
-            ),
-            GuardAction.WARN,
-            lease="evening",
-        )
+        Breach(Rule.FAILSAFE_WRONG, ends_early, GuardAction.WARN, lease="evening")
     ]
 
 
 def test_a_failsafe_that_was_set_in_between_counts_anew() -> None:
-    rearmed = told(Rule.FAILSAFE_WRONG, EIGHT - 10 * MINUTE, GuardAction.REARM, None)
-    other = told(Rule.SIZES_CHANGED, EIGHT - 10 * MINUTE, GuardAction.REARM, None)
+    rearmed = earlier(Rule.FAILSAFE_WRONG, -10, GuardAction.REARM, None)
+    other = earlier(Rule.SIZES_CHANGED, -10, GuardAction.REARM, None)
 
     assert warned(failed(-20), rearmed, failed(-5)) == []
     assert len(warned(failed(-20), other, failed(-5))) == 1

@@ -12,8 +12,9 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.nodes import surplus
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.reasons.reason import reason
-from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
+from lamplighter.reasons.reason import Reason, Value, reason
+from tests.builders.guard_facts import after, earlier, instance, lease, pool, seen
+from tests.builders.leases import EIGHT, MINUTE
 
 AT_TEN = EIGHT + 120 * MINUTE
 
@@ -23,69 +24,65 @@ def barred(facts: PoolFacts, until: datetime | None, **more) -> PoolFacts:
     return replace(facts, seen=replace(facts.seen, kind=KARPENTER.code, bar=Bar(until, **more)))
 
 
-def unseen(facts: PoolFacts, *ended: int) -> PoolFacts:
+def ended(ago: int) -> EarlierBreach:
+    return earlier(Rule.STRAY_INSTANCE, -ago, GuardAction.TERMINATE, None)
+
+
+def unseen(facts: PoolFacts, *ago: int) -> PoolFacts:
     """The same pool where Kubernetes does not answer, and the guard ended strays so many minutes ago."""
-    earlier = tuple(
-        EarlierBreach(Rule.STRAY_INSTANCE, GuardAction.TERMINATE, None, EIGHT - ago * MINUTE) for ago in ended
-    )
     nothing = replace(facts.seen, kind=KARPENTER.code, exists=False, ordered=0, controller=None)
-    return replace(facts, seen=nothing, earlier=earlier)
+    return replace(facts, seen=nothing, earlier=tuple(ended(each) for each in ago))
 
 
-def test_a_bar_that_opens_exactly_while_leases_run_is_no_breach() -> None:
-    assert sweep(barred(pool(lease(), running=["i-1", "i-2"]), AT_TEN)) == ()
-    assert sweep(barred(pool(), None)) == ()
-    assert sweep(barred(pool(), EIGHT)) == ()
+LEASED = pool(lease(), running=["i-1", "i-2"])
+MISSING = reason("guard.bar.missing", pool="gpu", policy="lab-launch-bar")
 
 
-@pytest.mark.parametrize("until", [AT_TEN - MINUTE, AT_TEN + MINUTE, None])
-def test_a_bar_that_is_not_the_end_of_the_leases_is_moved(until: datetime | None) -> None:
-    [breach] = sweep(barred(pool(lease(), running=["i-1", "i-2"]), until))
-
-    assert (breach.rule, breach.action) == (Rule.LAUNCH_BAR_WRONG, GuardAction.MOVE_BAR)
-    stands = reason("guard.bar.shut") if until is None else until
-    assert breach.reason == reason("guard.bar.other", pool="gpu", until=AT_TEN, at=stands)
-
-
-def test_a_bar_that_is_open_without_a_lease_is_moved() -> None:
-    [breach] = sweep(barred(pool(), AT_TEN))
-
-    assert (breach.rule, breach.action) == (Rule.LAUNCH_BAR_WRONG, GuardAction.MOVE_BAR)
-    assert breach.reason == reason("guard.bar.open", pool="gpu", at=AT_TEN)
+@pytest.mark.parametrize(
+    "facts",
+    [
+        pytest.param(barred(LEASED, AT_TEN), id="open until the end of the leases"),
+        pytest.param(barred(pool(), None), id="shut without a lease"),
+        pytest.param(barred(pool(), EIGHT), id="just shut"),
+        pytest.param(barred(pool(lease(state=LeaseState.OPENING)), None), id="a lease that only begins"),
+        pytest.param(replace(barred(pool(), AT_TEN), enforcing=False), id="of a watched pool"),
+    ],
+)
+def test_a_bar_that_is_as_it_should_be_or_nobody_s_business_is_no_breach(facts: PoolFacts) -> None:
+    assert sweep(facts) == ()
 
 
-def test_a_bar_that_nobody_reads_is_moved_before_anything_is_paged() -> None:
-    missing = reason("guard.bar.missing", pool="gpu", policy="lab-launch-bar")
-
-    [shut] = sweep(barred(pool(), None, unreadable=True, wrong=missing))
-    [moved] = sweep(barred(pool(lease(), running=["i-1", "i-2"]), None, unreadable=True, wrong=missing))
-
-    assert (shut.action, shut.reason) == (GuardAction.MOVE_BAR, reason("guard.bar.unreadable", pool="gpu"))
-    stands = reason("guard.bar.no-instant")
-    assert (moved.action, moved.reason) == (
-        GuardAction.MOVE_BAR,
-        reason("guard.bar.other", pool="gpu", until=AT_TEN, at=stands),
-    )
+def other(stands: Value) -> Reason:
+    return reason("guard.bar.other", pool="gpu", until=AT_TEN, at=stands)
 
 
-def test_a_lease_that_only_begins_has_time_to_open_its_bar() -> None:
-    assert sweep(barred(pool(lease(state=LeaseState.OPENING)), None)) == ()
+@pytest.mark.parametrize(
+    ("facts", "action", "why"),
+    [
+        (barred(LEASED, AT_TEN - MINUTE), GuardAction.MOVE_BAR, other(AT_TEN - MINUTE)),
+        (barred(LEASED, AT_TEN + MINUTE), GuardAction.MOVE_BAR, other(AT_TEN + MINUTE)),
+        (barred(LEASED, None), GuardAction.MOVE_BAR, other(reason("guard.bar.shut"))),
+        (barred(pool(), AT_TEN), GuardAction.MOVE_BAR, reason("guard.bar.open", pool="gpu", at=AT_TEN)),
+        # A bar that nobody reads is moved before anything is paged.
+        (
+            barred(pool(), None, unreadable=True, wrong=MISSING),
+            GuardAction.MOVE_BAR,
+            reason("guard.bar.unreadable", pool="gpu"),
+        ),
+        (
+            barred(LEASED, None, unreadable=True, wrong=MISSING),
+            GuardAction.MOVE_BAR,
+            other(reason("guard.bar.no-instant")),
+        ),
+        (barred(pool(), None, wrong=MISSING), GuardAction.PAGE, MISSING),
+    ],
+)
+def test_a_bar_that_stands_elsewhere_is_moved_and_one_that_is_not_followed_pages(
+    facts: PoolFacts, action: GuardAction, why: Reason
+) -> None:
+    [breach] = sweep(facts)
 
-
-def test_a_bar_that_the_api_server_does_not_follow_pages() -> None:
-    missing = reason("guard.bar.missing", pool="gpu", policy="lab-launch-bar")
-
-    [breach] = sweep(barred(pool(), None, wrong=missing))
-
-    assert (breach.rule, breach.action, breach.reason) == (
-        Rule.LAUNCH_BAR_WRONG,
-        GuardAction.PAGE,
-        missing,
-    )
-
-
-def test_the_bar_of_a_watched_pool_is_nobodys_business() -> None:
-    assert sweep(replace(barred(pool(), AT_TEN), enforcing=False)) == ()
+    assert (breach.rule, breach.action, breach.reason) == (Rule.LAUNCH_BAR_WRONG, action, why)
 
 
 def test_a_size_that_nothing_came_of_is_set_back_and_closes_nothing() -> None:
@@ -129,57 +126,51 @@ def test_a_limit_that_gitops_wrote_back_is_said_and_nothing_is_closed() -> None:
     assert (breach.rule, breach.action, breach.reason) == (Rule.SIZES_CHANGED, GuardAction.SAY, raised)
 
 
-def test_where_the_controller_does_not_answer_leased_instances_stay_and_others_end() -> None:
-    leased = pool(lease(nodes=1), strays=[instance("i-1"), instance("i-2")])
-
-    [breach] = [found for found in sweep(unseen(leased)) if found.action is GuardAction.TERMINATE]
-
-    assert (breach.rule, breach.instances) == (Rule.STRAY_INSTANCE, ("i-2",))
-
-
 def strays_of(facts: PoolFacts) -> list[tuple[GuardAction, tuple[str, ...]]]:
     return [(found.action, found.instances) for found in sweep(facts) if found.rule is Rule.STRAY_INSTANCE]
 
 
-def test_what_a_living_controller_starts_for_an_ended_node_is_paged_and_not_ended_again() -> None:
-    came = [instance("i-1", minutes=-90), instance("i-2", minutes=-40), instance("i-3", minutes=-5)]
-    leased = pool(lease(nodes=1), strays=came)
+CAME = [instance("i-1", minutes=-90), instance("i-2", minutes=-40), instance("i-3", minutes=-5)]
+END, PAGE = GuardAction.TERMINATE, GuardAction.PAGE
 
-    assert strays_of(unseen(leased)) == [(GuardAction.TERMINATE, ("i-3", "i-2"))]
-    assert strays_of(unseen(leased, 10)) == [
-        (GuardAction.TERMINATE, ("i-2",)),
-        (GuardAction.PAGE, ("i-3",)),
-    ]
-    [page] = [found for found in sweep(unseen(leased, 10)) if found.action is GuardAction.PAGE]
+
+@pytest.mark.parametrize(
+    ("facts", "found"),
+    [
+        pytest.param(unseen(pool(lease(nodes=1), strays=CAME)), [(END, ("i-3", "i-2"))], id="all but the leased"),
+        pytest.param(
+            unseen(pool(lease(nodes=1), strays=CAME), 10), [(END, ("i-2",)), (PAGE, ("i-3",))],
+            id="what a living controller started for an ended node is not ended again",
+        ),
+        pytest.param(
+            unseen(pool(lease(nodes=1), strays=CAME[:2]), 10, 5), [(END, ("i-2",))], id="an ended node that goes on"
+        ),
+        pytest.param(
+            unseen(pool(strays=CAME[::2]), 10), [(END, ("i-3", "i-1"))], id="without a lease all, whatever was ended"
+        ),
+        pytest.param(
+            replace(pool(lease(nodes=1), running=["i-1"], strays=CAME[2:]), earlier=(ended(10),)), [(END, ("i-3",))],
+            id="where the controller answers, one of after an end",
+        ),
+        pytest.param(
+            replace(seen(pool(lease(nodes=1), strays=CAME), controller=None), earlier=(ended(10),)),
+            [(END, ("i-3", "i-2"))], id="of a node group without its group, whatever was ended",
+        ),
+        pytest.param(unseen(pool(lease(closes=-5), strays=CAME[:1])), [], id="a close of our own has its time"),
+        pytest.param(
+            after(unseen(pool(lease(closes=-5), strays=CAME[:1])), 3 * MINUTE), [(END, ("i-1",))],
+            id="and no more than that",
+        ),
+    ],
+)  # fmt: skip
+def test_instances_that_no_controller_lists_end(
+    facts: PoolFacts, found: list[tuple[GuardAction, tuple[str, ...]]]
+) -> None:
+    assert strays_of(facts) == found
+
+
+def test_replacements_are_named_to_who_is_paged() -> None:
+    found = sweep(unseen(pool(lease(nodes=1), strays=CAME), 10))
+
+    [page] = [breach for breach in found if breach.action is PAGE]
     assert page.reason == reason("guard.stray.replacements", instances=("i-3",), pool="gpu")
-
-
-def test_an_ended_node_that_goes_on_is_ended_again() -> None:
-    leased = pool(lease(nodes=1), strays=[instance("i-1", minutes=-90), instance("i-2", minutes=-40)])
-
-    assert strays_of(unseen(leased, 10, 5)) == [(GuardAction.TERMINATE, ("i-2",))]
-
-
-def test_without_a_lease_every_instance_ends_whatever_was_ended_before() -> None:
-    came = pool(strays=[instance("i-1", minutes=-90), instance("i-2", minutes=-5)])
-
-    assert strays_of(unseen(came, 10)) == [(GuardAction.TERMINATE, ("i-2", "i-1"))]
-
-
-def test_where_the_controller_answers_a_stray_of_after_an_end_ends_too() -> None:
-    leased = pool(lease(nodes=1), running=["i-1"], strays=[instance("i-2", minutes=-5)])
-    ended = EarlierBreach(Rule.STRAY_INSTANCE, GuardAction.TERMINATE, None, EIGHT - 10 * MINUTE)
-
-    assert strays_of(replace(leased, earlier=(ended,))) == [(GuardAction.TERMINATE, ("i-2",))]
-
-
-def test_where_the_controller_does_not_answer_a_close_of_our_own_has_its_time() -> None:
-    over = unseen(pool(lease(closes=-5), strays=[instance("i-1")]))
-
-    assert not [found for found in sweep(over) if found.action is GuardAction.TERMINATE]
-    [later] = [
-        found
-        for found in sweep(replace(over, now=EIGHT + 3 * MINUTE))
-        if found.action is GuardAction.TERMINATE
-    ]
-    assert later.instances == ("i-1",)

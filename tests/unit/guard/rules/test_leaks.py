@@ -5,27 +5,22 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.capacity.evidence import Instance
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
-from lamplighter.domain.guard.guard import judge, sweep
+from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.guard.leak import leak
 from lamplighter.reasons.reason import Reason, Sentences, reason
-from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool, seen
+from tests.builders.guard_facts import after, instance, lease, pool, seen
+from tests.builders.leases import EIGHT, MINUTE, SECOND
 
-SECOND = timedelta(seconds=1)
 KEPT = Sentences(
     (
         reason("guard.zero.instances", instances=("i-1",)),
         reason("guard.zero.kubernetes", names=("i-1.internal",)),
     )
 )
-
-
-def after(facts: PoolFacts, age: timedelta) -> PoolFacts:
-    """The same facts, as a sweep finds them so long after eight."""
-    return replace(facts, now=EIGHT + age)
+LEAKED = reason("guard.leaked", pool="gpu", since=EIGHT, left=KEPT)
 
 
 def kept(incident: Incident | None, **more: object) -> PoolFacts:
@@ -37,11 +32,7 @@ def test_a_leaked_pool_is_paged_about_closed_again_and_after_a_quarter_of_an_hou
     now = EIGHT + 15 * MINUTE
 
     assert judge(leak, kept(Incident(EIGHT, closed_at=EIGHT + 5 * MINUTE, tries=1), now=now)) == (
-        Breach(
-            Rule.LEAKED,
-            reason("guard.leaked", pool="gpu", since=EIGHT, left=KEPT),
-            GuardAction.PAGE,
-        ),
+        Breach(Rule.LEAKED, LEAKED, GuardAction.PAGE),
         Breach(
             Rule.LEAKED,
             reason("guard.leaked.closed-again", pool="gpu", since=EIGHT, tries=2),
@@ -89,11 +80,7 @@ def test_a_pool_is_marked_as_leaked_after_forty_five_minutes_where_the_guard_act
     None
 ):
     over = kept(None, over_since=EIGHT)
-    marked = Breach(
-        Rule.LEAKED,
-        reason("guard.leaked", pool="gpu", since=EIGHT, left=KEPT),
-        GuardAction.MARK_LEAKED,
-    )
+    marked = Breach(Rule.LEAKED, LEAKED, GuardAction.MARK_LEAKED)
 
     assert judge(leak, after(over, 45 * MINUTE - SECOND)) == ()
     assert judge(leak, after(over, 45 * MINUTE)) == (marked,)
@@ -130,13 +117,16 @@ def test_what_is_left_of_a_leaked_pool_is_named(facts: PoolFacts, left: Reason) 
 
 
 def test_a_pool_whose_group_is_gone_has_its_instances_ended_by_force() -> None:
-    dead: Instance = replace(instance("i-2"), state="shutting-down")
-    facts = seen(kept(Incident(EIGHT, closed_at=EIGHT, pages=9), now=EIGHT + 15 * MINUTE), controller=None)
+    there = (instance("i-1"), replace(instance("i-2"), state="shutting-down"))
+    leaked = kept(Incident(EIGHT, closed_at=EIGHT, pages=9), now=EIGHT + 15 * MINUTE)
 
-    ended = [
-        each for each in sweep(seen(facts, instances=(instance("i-1"), dead))) if each.rule is Rule.LEAKED
-    ]
+    ended = [each for each in judge(leak, seen(leaked, controller=None, instances=there)) if each.instances]
 
-    assert [(each.action, each.instances) for each in ended if each.instances] == [
-        (GuardAction.TERMINATE, ("i-1",))
-    ]
+    assert [(each.action, each.instances) for each in ended] == [(GuardAction.TERMINATE, ("i-1",))]
+
+
+def test_nothing_is_ended_by_force_while_the_group_still_wants_it() -> None:
+    """It would only be started again."""
+    wanted = replace(pool(running=["i-1"]), incident=Incident(EIGHT - 60 * MINUTE, closed_at=EIGHT, tries=2))
+
+    assert GuardAction.TERMINATE not in {breach.action for breach in judge(leak, wanted)}

@@ -13,7 +13,8 @@ from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.node_pools.outside import LEFT_FOR, NEXT_SWEEP
 from lamplighter.domain.guard.node_pools.outside_instance import OutsideInstance, outside_instance
 from lamplighter.reasons.reason import in_english
-from tests.unit.guard.test_guard import EIGHT, instance, pool
+from tests.builders.guard_facts import instance, pool
+from tests.builders.leases import EIGHT
 
 MINUTE = timedelta(minutes=1)
 OF_KARPENTER = {"karpenter.sh/nodepool": "theirs"}

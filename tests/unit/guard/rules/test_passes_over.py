@@ -7,7 +7,7 @@ import pytest
 from lamplighter.domain.capacity.evidence import Change, Changing, Controller
 from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
 from lamplighter.domain.capacity.node_group.seen import raised_by
-from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
+from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.experiments import experiments
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.failsafe import failsafe
@@ -18,22 +18,16 @@ from lamplighter.domain.guard.nodes import leases_past_their_end, shortfall, str
 from lamplighter.domain.guard.sizes import sizes
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.reasons.reason import Reason, reason
-from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool, seen
+from tests.builders.guard_facts import earlier, instance, lease, pool, seen
+from tests.builders.leases import EIGHT, MINUTE
 
 ROLLING = Change(Changing.REPLACING, EIGHT)
 READY = replace(lease(), ready=EIGHT - 30 * MINUTE)
+JUSTIFIED = reason("lease.justifies", lease=READY.called(), nodes=2, until=EIGHT + 120 * MINUTE)
+TARGET = reason("pool.justified", leases=(JUSTIFIED,))
 LOWERED = Breach(
     Rule.FEWER_NODES_THAN_LEASES,
-    reason(
-        "guard.fewer-nodes",
-        pool="gpu",
-        nodes=1,
-        justified=2,
-        target=reason(
-            "pool.justified",
-            leases=(reason("lease.justifies", lease=READY.called(), nodes=2, until=EIGHT + 120 * MINUTE),),
-        ),
-    ),
+    reason("guard.fewer-nodes", pool="gpu", nodes=1, justified=2, target=TARGET),
     GuardAction.SAY,
 )
 
@@ -126,19 +120,20 @@ def test_sizes_of_a_group_that_is_not_there_or_that_eks_is_at_are_left() -> None
     assert [each.action for each in judge(sizes, raised)] == [GuardAction.RESTORE_SIZES]
     assert judge(sizes, seen(raised, change=ROLLING)) == ()
     assert judge(sizes, seen(raised, exists=False)) == ()
+    assert judge(sizes, replace(raised, ours=False)) == ()
 
 
 # --- the failsafe --------------------------------------------------------------------------------
 
 
 def test_what_else_was_said_before_a_failsafe_failed_does_not_hide_it() -> None:
-    said = [
-        EarlierBreach(Rule.SIZES_CHANGED, GuardAction.NOTE, None, EIGHT - 25 * MINUTE),
-        EarlierBreach(Rule.FAILSAFE_WRONG, GuardAction.FAILED, None, EIGHT - 20 * MINUTE),
-        EarlierBreach(Rule.FAILSAFE_WRONG, GuardAction.WARN, "other", EIGHT - 10 * MINUTE),
-        EarlierBreach(Rule.FAILSAFE_WRONG, GuardAction.FAILED, None, EIGHT - 5 * MINUTE),
-    ]
-    facts = replace(pool(lease(), running=["i-1", "i-2"]), failsafe_found=(), earlier=tuple(said))
+    said = (
+        earlier(Rule.SIZES_CHANGED, -25, GuardAction.NOTE, None),
+        earlier(Rule.FAILSAFE_WRONG, -20, GuardAction.FAILED, None),
+        earlier(Rule.FAILSAFE_WRONG, -10, name="other"),
+        earlier(Rule.FAILSAFE_WRONG, -5, GuardAction.FAILED, None),
+    )
+    facts = replace(pool(lease(), running=["i-1", "i-2"]), failsafe_found=(), earlier=said)
 
     found = judge(failsafe, facts)
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from lamplighter.domain.capacity.evidence import Change, Changing
-from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
-from lamplighter.domain.guard.facts import PoolFacts, waited_for
+from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
+from lamplighter.domain.guard.facts import waited_for
 from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.guard.nodes import leases_past_their_end, surplus
@@ -16,15 +16,10 @@ from lamplighter.domain.guard.sizes import sizes
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.schedule import RunEnd
 from lamplighter.reasons.reason import Reason, Sentences, reason
-from tests.unit.guard.test_guard import EIGHT, MINUTE, lease, pool, seen
+from tests.builders.guard_facts import after, earlier, lease, pool, seen
+from tests.builders.leases import EIGHT, MINUTE, SECOND
 
-SECOND = timedelta(seconds=1)
 EVENING = reason("lease.of-window", window="evening")
-
-
-def after(facts: PoolFacts, age: timedelta) -> PoolFacts:
-    """The same facts, as a sweep finds them so long after eight."""
-    return replace(facts, now=EIGHT + age)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +66,8 @@ def test_an_update_whose_beginning_is_not_known_is_waited_for_and_one_that_repla
     assert waited_for(seen(pool(), change=begun))
     assert not waited_for(seen(pool(), change=Change(Changing.UPDATING)))
     assert not waited_for(seen(pool(), change=None, exists=False))
+    for kind in (Changing.CREATING, Changing.DELETING):
+        assert waited_for(seen(pool(), change=Change(kind)))
 
 
 def test_a_lease_past_its_end_has_two_minutes_for_its_own_schedule() -> None:
@@ -179,9 +176,9 @@ def test_a_closing_has_its_time_from_the_end_of_its_lease(kept: list[str], patie
 def test_a_changed_maximum_is_put_back_ten_minutes_after_it_was_noted_and_noted_anew_after_thirty(
     age: timedelta, action: GuardAction | None
 ) -> None:
-    facts = pool()
-    noted = EarlierBreach(Rule.SIZES_CHANGED, GuardAction.NOTE, None, EIGHT)
-    changed = replace(seen(facts, maximum=4), earlier=(noted,))
+    changed = replace(
+        seen(pool(), maximum=4), earlier=(earlier(Rule.SIZES_CHANGED, 0, GuardAction.NOTE, None),)
+    )
 
     assert [breach.action for breach in judge(sizes, after(changed, age))] == ([action] if action else [])
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -19,10 +20,11 @@ from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.failsafe import failsafe_schedules, may_still_run, schedule_under_way
 from lamplighter.domain.schedules.schedule import Schedule
-from lamplighter.reasons.reason import Reason, reason
-from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool, seen
+from lamplighter.reasons.reason import Reason, Value, reason
+from tests.builders.guard_facts import instance, lease, pool, seen
+from tests.builders.leases import EIGHT, MINUTE, SECOND
 
-SECOND = timedelta(seconds=1)
+DUE: dict[str, Value] = {"pool": "gpu", "name": "failsafe-gpu-10", "due": EIGHT + 130 * MINUTE}
 
 
 def shots(first: datetime = EIGHT + 60 * MINUTE) -> tuple[Schedule, ...]:
@@ -31,11 +33,7 @@ def shots(first: datetime = EIGHT + 60 * MINUTE) -> tuple[Schedule, ...]:
 
 # --- the failsafe --------------------------------------------------------------------------------
 
-LEFT = Breach(
-    Rule.FAILSAFE_LEFT,
-    reason("guard.failsafe.left", pool="gpu"),
-    GuardAction.DISARM,
-)
+LEFT = Breach(Rule.FAILSAFE_LEFT, reason("guard.failsafe.left", pool="gpu"), GuardAction.DISARM)
 
 
 def test_a_failsafe_is_left_behind_on_an_empty_pool_alone() -> None:
@@ -83,6 +81,24 @@ def test_the_first_shot_that_is_wrong_is_named_and_one_that_fires_within_ninety_
 
     assert judge(failsafe, replace(facts, now=EIGHT - 91 * SECOND)) == (first,)
     assert judge(failsafe, replace(facts, now=EIGHT - 90 * SECOND)) == (second,)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"name": "failsafe-gpu-15"}, reason("guard.failsafe.missing", **DUE)),
+        ({"at": EIGHT + 200 * MINUTE}, reason("guard.failsafe.late", **DUE, at=EIGHT + 200 * MINUTE)),
+        ({"at": EIGHT + 20 * MINUTE}, reason("guard.failsafe.early", **DUE, at=EIGHT + 20 * MINUTE)),
+        ({"input": '{"ScalingConfig":{"DesiredSize":2}}'}, reason("guard.failsafe.changed", **DUE)),
+    ],
+)
+def test_a_shot_that_is_missing_late_early_or_wrong_is_armed_again(change: Any, fault: Reason) -> None:
+    facts = pool(lease(), running=["i-1", "i-2"])
+    wrong = replace(facts.failsafe_wanted[0], **change)
+
+    [breach] = judge(failsafe, replace(facts, failsafe_found=(wrong, *facts.failsafe_wanted[1:])))
+
+    assert (breach.action, breach.reason) == (GuardAction.REARM, fault)
 
 
 def test_a_pool_without_nodes_or_strays_may_be_unarmed() -> None:
@@ -133,33 +149,23 @@ def test_the_schedule_of_a_failsafe_that_is_under_way_is_named() -> None:
 # --- the curfew, the claim, autoscalers ----------------------------------------------------------
 
 
+def curfew_wrong(how: str, action: GuardAction, *names: str) -> Breach:
+    return Breach(Rule.CURFEW_WRONG, reason(f"guard.curfew.{how}", pool="gpu", names=names), action)
+
+
 def test_a_curfew_that_is_gone_is_said_and_one_that_is_off_is_switched_on() -> None:
     facts = replace(pool(), curfew={"a": None, "b": False, "c": True, "d": None, "e": False})
 
     assert judge(curfew, facts) == (
-        Breach(
-            Rule.CURFEW_WRONG,
-            reason("guard.curfew.missing", pool="gpu", names=("a", "d")),
-            GuardAction.SAY,
-        ),
-        Breach(
-            Rule.CURFEW_WRONG,
-            reason("guard.curfew.off", pool="gpu", names=("b", "e")),
-            GuardAction.SWITCH_CURFEW,
-        ),
+        curfew_wrong("missing", GuardAction.SAY, "a", "d"),
+        curfew_wrong("off", GuardAction.SWITCH_CURFEW, "b", "e"),
     )
 
 
 def test_a_curfew_that_is_on_where_the_guard_only_watches_is_switched_off() -> None:
     facts = replace(pool(), enforcing=False, curfew={"b": False, "c": True})
 
-    assert judge(curfew, facts) == (
-        Breach(
-            Rule.CURFEW_WRONG,
-            reason("guard.curfew.on", pool="gpu", names=("c",)),
-            GuardAction.SWITCH_CURFEW,
-        ),
-    )
+    assert judge(curfew, facts) == (curfew_wrong("on", GuardAction.SWITCH_CURFEW, "c"),)
     assert judge(curfew, replace(facts, curfew={"b": False})) == ()
 
 
@@ -168,11 +174,7 @@ def test_a_claim_of_another_lab_and_nodes_without_protection_are_told_whole() ->
 
     assert judge(claims, facts) == ()
     assert judge(claims, replace(facts, claimed_by="physics")) == (
-        Breach(
-            Rule.SECOND_CLAIM,
-            reason("guard.second-claim", lab="physics", pool="gpu"),
-            GuardAction.SAY,
-        ),
+        Breach(Rule.SECOND_CLAIM, reason("guard.second-claim", lab="physics", pool="gpu"), GuardAction.SAY),
     )
     assert judge(unprotected, facts) == (
         Breach(
@@ -182,6 +184,8 @@ def test_a_claim_of_another_lab_and_nodes_without_protection_are_told_whole() ->
         ),
     )
     assert judge(unprotected, replace(facts, unprotected=())) == ()
+    surplus = pool(lease(nodes=1), running=["i-1", "i-2"])
+    assert judge(unprotected, replace(surplus, unprotected=("i-1.internal",))) == ()
 
 
 # --- experiments ---------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
-from fractions import Fraction
 
 import pytest
 
@@ -11,35 +10,38 @@ from lamplighter.domain.billing.charge import Charge, charge, counted_from, coun
 from lamplighter.domain.billing.metering import Grant, Metered
 from lamplighter.domain.guard.budget import Running, covered, overdrafts
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import Account, BudgetPeriod
-from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.overdraft import Overdraft
-from lamplighter.reasons.reason import Reason, reason
-from tests.unit.guard.rules.test_budget import budget, running, terms, used_up
-from tests.unit.guard.test_guard import EIGHT, MINUTE, lease
+from lamplighter.reasons.reason import Reason, Value, reason
+from tests.builders.guard_facts import lease
+from tests.builders.leases import EIGHT, HOUR, MINUTE, usd
+from tests.properties.laws.test_admissions import TERMS
 
-HOUR = 60 * MINUTE
 MONTH = reason("money.per.month")
 LAB = reason("money.budget", limit="10.00 USD", per=MONTH)
 ALICES = reason("money.owners-budget", limit="1.00 USD", owner="alice", per=MONTH)
 
 
-def usd(amount: int | str) -> Money:
-    return Money.of(amount, "USD")
+def running(one: Lease, so_far: int = 0, nodes: int = 1) -> Running:
+    return Running(replace(one, period="2026-11"), usd(so_far), nodes, Decimal(1))
 
 
-# --- what a running lease will have cost ---------------------------------------------------------
+def terms(limit: int, **owners: int) -> Terms:
+    return replace(TERMS, budget=usd(limit), owners={name: usd(amount) for name, amount in owners.items()})
 
 
-def test_a_lease_costs_its_nodes_until_an_instant_or_its_end() -> None:
-    one = Running(lease(closes=90), usd(5), 3, Decimal("1.2"))
+def budget(spent: int, held: int = 0, **owners: int) -> BudgetPeriod:
+    accounts = {name: Account(usd(0), usd(amount)) for name, amount in owners.items()}
+    return BudgetPeriod("2026-11", usd(held), usd(spent), accounts=accounts)
 
-    assert one.by(EIGHT, EIGHT) == usd(5)
-    assert one.by(EIGHT - HOUR, EIGHT) == usd(5)
-    assert one.by(EIGHT + 30 * MINUTE, EIGHT) == usd("6.8")
-    assert one.by(EIGHT + 900 * MINUTE, EIGHT) == usd("10.4")
-    assert one.by(EIGHT + timedelta(microseconds=1), EIGHT).amount == 5 + Fraction(36, 36_000_000_000)
+
+def used_up(overdraft: Overdraft) -> Value:
+    """The budget that an overdraft names."""
+    assert isinstance(overdraft.why, Reason)
+    assert overdraft.why.code == "guard.budget-used-up"
+    return overdraft.why.values["budget"]
 
 
 # --- when the money is used up -------------------------------------------------------------------
@@ -60,47 +62,6 @@ def test_the_reason_names_the_budget_the_hour_what_is_spent_and_what_has_run() -
             ),
         )
     }
-
-
-def test_a_budget_that_is_used_up_already_is_used_up_now() -> None:
-    [found] = overdrafts([running(lease(), so_far=3)], terms(10), budget(spent=8), EIGHT).values()
-
-    assert found == Overdraft(
-        EIGHT,
-        reason("guard.budget-used-up", budget=LAB, at=EIGHT, spent="8.00 USD", more="3.00 USD"),
-    )
-
-
-@pytest.mark.parametrize(("spent", "at"), [(8, None), (9, EIGHT + 60 * MINUTE)])
-def test_money_that_lasts_exactly_to_the_end_of_a_lease_is_not_used_up(spent: int, at: object) -> None:
-    """Two hours of a node at 1 USD an hour: 2 left of 10 suffice, 1 does not."""
-    found = overdrafts([running(lease(closes=120))], terms(10), budget(spent=spent), EIGHT)
-
-    assert [each.at for each in found.values()] == ([at] if at else [])
-
-
-def test_money_that_is_all_spent_as_nothing_has_run_lasts_for_no_time_more() -> None:
-    [found] = overdrafts([running(lease())], terms(10), budget(spent=10), EIGHT).values()
-
-    assert found.at == EIGHT
-
-
-def test_a_lease_whose_nodes_do_not_run_uses_no_money() -> None:
-    assert overdrafts([running(lease(), nodes=0)], terms(10), budget(spent=10), EIGHT) == {}
-
-
-def test_of_two_budgets_that_are_used_up_together_the_lab_s_is_named() -> None:
-    [found] = overdrafts([running(lease())], terms(10, alice=1), budget(spent=9), EIGHT).values()
-
-    assert used_up(found) == LAB
-
-
-def test_a_lease_that_is_not_in_force_uses_money_and_is_not_ended_for_it() -> None:
-    over, one = running(lease("over", closes=-1), so_far=2), running(lease())
-
-    found = overdrafts([over, one], terms(10), budget(spent=7), EIGHT)
-
-    assert {name: each.at for name, each in found.items()} == {"evening": EIGHT + HOUR}
 
 
 def test_a_lease_is_ended_for_whichever_of_its_budgets_is_used_up_first() -> None:
@@ -147,6 +108,8 @@ def test_holds_cover_what_runs_exactly_up_to_the_budget_and_only_owners_of_the_p
     earlier = replace(lease("earlier"), owner="bob", period="2026-10")
     overdrawn = budget(spent=4, alice=3, bob=9)
 
+    assert covered([one], terms(10), budget(spent=8, held=2))
+    assert not covered([one], terms(10), budget(spent=9, held=2))
     assert covered([one], terms(10, alice=3), overdrawn)
     assert covered([one, earlier], terms(10, alice=3, bob=1), overdrawn)
     assert not covered([one, replace(earlier, period="2026-11")], terms(10, alice=3, bob=1), overdrawn)

@@ -11,7 +11,8 @@ from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.capacity.evidence import NOW, Interruption, InterruptionCause, Part, Seen
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LabOnMoto
 
 CLAIM = "lab-gpu-12345"
 

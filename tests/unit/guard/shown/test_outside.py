@@ -21,9 +21,10 @@ from lamplighter.domain.guard.node_pools.outside import outside
 from lamplighter.domain.guard.node_pools.outside_instance import OutsideInstance
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
+from tests.builders.guard_facts import pool
+from tests.builders.leases import EIGHT
 from tests.stopped_clock import stop_at
-from tests.unit.guard.test_guard import EIGHT, pool
-from tests.unit.lab_on_moto import IMAGE, LabOnMoto
+from tests.unit.lab_on_moto import LabOnMoto
 
 KARPENTER: dict[str, Any] = {
     "name": "lab",
@@ -86,15 +87,6 @@ def guard(lab: LabOnMoto, claims: NodeClaims | None, **more: Any) -> GuardServic
     return replace(services, lease_services=leases, connect=connect)
 
 
-def started(tags: dict[str, str], kind: Any = "g5.xlarge") -> str:
-    written: Any = [{"Key": key, "Value": value} for key, value in tags.items()]
-    specification: Any = [{"ResourceType": "instance", "Tags": written}]
-    made = boto3.client("ec2").run_instances(
-        ImageId=IMAGE, InstanceType=kind, MinCount=1, MaxCount=1, TagSpecifications=specification
-    )
-    return made["Instances"][0]["InstanceId"]
-
-
 def _instances() -> list[Any]:
     return [
         one for each in boto3.client("ec2").describe_instances()["Reservations"] for one in each["Instances"]
@@ -117,8 +109,8 @@ def seen(services: GuardServices) -> set[str]:
 def test_the_nodes_of_another_node_pool_are_seen_by_the_tags_of_the_cluster(
     lab: LabOnMoto, claims: NodeClaims
 ) -> None:
-    karpenters = started(THEIRS)
-    auto_modes = started({"eks:kubernetes-node-pool-name": "general", "eks:eks-cluster-name": "lab"})
+    karpenters = lab.instance(THEIRS)
+    auto_modes = lab.instance({"eks:kubernetes-node-pool-name": "general", "eks:eks-cluster-name": "lab"})
 
     assert seen(guard(lab, claims)) == {karpenters, auto_modes}
 
@@ -138,17 +130,17 @@ def test_the_nodes_of_another_node_pool_are_seen_by_the_tags_of_the_cluster(
 def test_others_are_not(lab: LabOnMoto, claims: NodeClaims, tags: dict[str, str], kind: str) -> None:
     if kind == "g99.xlarge":
         # moto starts no type that it does not know.
-        name = started(tags)
+        name = lab.instance(tags)
         boto3.client("ec2").stop_instances(InstanceIds=[name])
         boto3.client("ec2").modify_instance_attribute(InstanceId=name, InstanceType={"Value": kind})
     else:
-        started(tags, kind)
+        lab.instance(tags, kind)
 
     assert seen(guard(lab, claims)) == set()
 
 
 def test_one_that_has_just_begun_may_still_get_its_tags(lab: LabOnMoto, claims: NodeClaims) -> None:
-    started(OWNED)
+    lab.instance(OWNED)
     services = guard(lab, claims)
     stop_at(lab.clock, max(one["LaunchTime"] for one in _instances()) + timedelta(minutes=1))
 
@@ -159,7 +151,7 @@ def test_one_that_has_just_begun_may_still_get_its_tags(lab: LabOnMoto, claims: 
 def test_what_another_lab_claims_is_that_lab_s(
     lab: LabOnMoto, claims: NodeClaims, by: str, told: bool
 ) -> None:
-    started(THEIRS)
+    lab.instance(THEIRS)
     boto3.client("ssm").put_parameter(Name="/lamplighter/claims/lab/theirs", Value=by, Type="String")
 
     assert bool(seen(guard(lab, claims))) is told
@@ -168,7 +160,7 @@ def test_what_another_lab_claims_is_that_lab_s(
 def test_without_an_answer_about_the_claims_nothing_is_seen_and_the_sweep_tells(
     lab: LabOnMoto, claims: NodeClaims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started(THEIRS)
+    lab.instance(THEIRS)
     services = guard(lab, claims)
 
     def refuse(_names: object) -> Any:
@@ -185,8 +177,8 @@ def test_without_an_answer_about_the_claims_nothing_is_seen_and_the_sweep_tells(
 def test_an_instance_of_ours_whose_tags_somebody_removed_is_ours_by_its_claim(
     lab: LabOnMoto, claims: NodeClaims
 ) -> None:
-    claims.add("lab-gpu-1", "lab-gpu", started(OWNED))
-    claims.add("theirs-1", "theirs", theirs := started(OWNED))
+    claims.add("lab-gpu-1", "lab-gpu", lab.instance(OWNED))
+    claims.add("theirs-1", "theirs", theirs := lab.instance(OWNED))
 
     assert seen(guard(lab, claims)) == {theirs}
 
@@ -249,7 +241,7 @@ def trail(services: GuardServices) -> list[tuple[str, str, bool]]:
 def test_a_second_sweep_deletes_the_claims_of_another_node_pool_and_one_page_tells(
     lab: LabOnMoto, claims: NodeClaims
 ) -> None:
-    first, second = started(THEIRS), started(THEIRS)
+    first, second = lab.instance(THEIRS), lab.instance(THEIRS)
     for number, name in enumerate((first, second)):
         claims.add(f"theirs-{number}", "theirs", name)
     services = guard(lab, claims)
@@ -270,7 +262,7 @@ def test_a_second_sweep_deletes_the_claims_of_another_node_pool_and_one_page_tel
 
 
 def test_one_without_a_claim_is_terminated_in_ec2(lab: LabOnMoto, claims: NodeClaims) -> None:
-    name, kept = started(OWNED), started(OWNED, "m5.large")
+    name, kept = lab.instance(OWNED), lab.instance(OWNED, "m5.large")
     services = guard(lab, claims)
 
     done = [swept(lab, services, minutes) for minutes in (5, 10, 15)]
@@ -281,7 +273,7 @@ def test_one_without_a_claim_is_terminated_in_ec2(lab: LabOnMoto, claims: NodeCl
 
 
 def test_without_an_answer_of_kubernetes_nothing_is_ended_and_it_is_said_once(lab: LabOnMoto) -> None:
-    name = started(THEIRS)
+    name = lab.instance(THEIRS)
     services = guard(lab, None)
 
     done = [swept(lab, services, minutes) for minutes in (5, 10, 15)]
@@ -293,7 +285,7 @@ def test_without_an_answer_of_kubernetes_nothing_is_ended_and_it_is_said_once(la
 def test_one_that_ec2_does_not_let_go_is_said_once_and_tried_again(
     lab: LabOnMoto, claims: NodeClaims
 ) -> None:
-    kept, let_go = started(OWNED), started(OWNED)
+    kept, let_go = lab.instance(OWNED), lab.instance(OWNED)
     boto3.client("ec2").modify_instance_attribute(InstanceId=kept, DisableApiTermination={"Value": True})
     services = guard(lab, claims)
 

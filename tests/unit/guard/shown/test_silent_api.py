@@ -20,7 +20,7 @@ from lamplighter.domain.guard.guard import sweep
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.document import read
-from tests.unit.lab_on_moto import IMAGE, LEDGER, REGION, LabOnMoto
+from tests.unit.lab_on_moto import LEDGER, REGION, LabOnMoto
 
 KIND = {"kind": "karpenter"}
 
@@ -38,19 +38,9 @@ def _silent() -> Any:
     raise OutsideFailed("the API server does not answer")
 
 
-def started(number: int, name: str = "away-gpu", **more: str) -> list[str]:
+def started(lab: LabOnMoto, number: int, name: str = "away-gpu", **more: str) -> list[str]:
     tags = {"karpenter.sh/nodepool": name, "eks:eks-cluster-name": "away", **more}
-    specification: Any = [
-        {"ResourceType": "instance", "Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}
-    ]
-    made = boto3.client("ec2").run_instances(
-        ImageId=IMAGE,
-        InstanceType="g5.xlarge",
-        MinCount=number,
-        MaxCount=number,
-        TagSpecifications=specification,
-    )
-    ids = [each["InstanceId"] for each in made["Instances"]]
+    ids = [lab.instance(tags) for _ in range(number)]
     for each in ids:
         instance: Any = ec2_backends["123456789012"][REGION].get_instance(each)
         instance.launch_time = "2026-11-20T20:00:00.000Z"
@@ -65,7 +55,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_ec2_shows_what_runs_and_the_sweep_says_what_it_could_not_read(lab: LabOnMoto) -> None:
     unread: list[str] = []
-    ids = started(2)
+    ids = started(lab, 2)
 
     seen = seen_anyhow(services(lab).capacity, "gpu", unread)
 
@@ -81,7 +71,7 @@ def test_without_the_maximum_of_an_adopted_pool_its_leases_count_whole(lab: LabO
 
 
 def test_a_lease_keeps_its_nodes_and_the_others_are_ended_in_ec2(lab: LabOnMoto, machine: None) -> None:
-    ids = started(3)
+    ids = started(lab, 3)
     lab.lease(nodes=2)
     lab.at(10)
     guard = services(lab)
@@ -99,7 +89,7 @@ def test_when_a_node_ran_is_kept_although_a_lease_of_its_pool_cannot_be_read(
     lab: LabOnMoto, machine: None
 ) -> None:
     """EC2 forgets its end after an hour, and nothing else remembers it."""
-    ids = started(1, **{"karpenter.sh/nodeclaim": "away-gpu-12345"})
+    ids = started(lab, 1, **{"karpenter.sh/nodeclaim": "away-gpu-12345"})
     lease = lab.lease()
     boto3.client("dynamodb").update_item(
         TableName=LEDGER,
@@ -117,7 +107,7 @@ def test_when_a_node_ran_is_kept_although_a_lease_of_its_pool_cannot_be_read(
 
 
 def test_a_close_without_kubernetes_marks_the_pool_as_leaked(lab: LabOnMoto) -> None:
-    started(1)
+    started(lab, 1)
     run = {"command": lab.command("close")}
 
     marked = mark_leaked(run, services(lab))

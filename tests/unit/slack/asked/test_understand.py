@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.domain.commands.words import OpenWords
 from lamplighter.domain.slack.asked import buttons, understand
-from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
+from lamplighter.domain.slack.asked.buttons import Carried
 from lamplighter.domain.slack.asked.understand import NotUnderstood, Understood, Word, WordContext
 from lamplighter.errors import BadInput
 
@@ -179,16 +179,6 @@ def test_until_is_by_the_askers_own_clock() -> None:
     assert read("open until 22:30", berlin).said.closes == datetime(2026, 12, 1, 21, 30, tzinfo=UTC)
 
 
-def test_a_button_means_what_its_words_mean() -> None:
-    said = Carried(pool="gpu", nodes=2, lasting=90 * MINUTE)
-    assert buttons.read(said.written()) == said
-    pressed = understand.pressed(ButtonAction.ADD, said)
-    assert (pressed.word, pressed.add, pressed.said.nodes) == (Word.OPEN, True, 2)
-    assert understand.pressed(ButtonAction.CONFIRM, Carried(lease="l")) == Understood(
-        Word.CLOSE, what="l", confirmed=True
-    )
-
-
 @pytest.mark.parametrize("value", ["", "{}", '{"p":1,"n":"2","s":-5,"u":true,"o":1e99}'])
 def test_a_value_that_says_nothing_useful_carries_nothing(value: str) -> None:
     assert buttons.read(value) == Carried()
@@ -198,8 +188,3 @@ def test_a_value_that_says_nothing_useful_carries_nothing(value: str) -> None:
 def test_a_value_that_is_none_of_ours_is_said(value: str) -> None:
     with pytest.raises(BadInput, match="cannot read this button"):
         buttons.read(value)
-
-
-def test_a_button_of_an_older_release_is_said() -> None:
-    with pytest.raises(BadInput, match="no longer has the button"):
-        understand.pressed("dance", Carried())

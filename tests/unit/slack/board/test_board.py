@@ -143,6 +143,9 @@ def test_the_receipt_comes_to_the_message_and_to_the_thread(lab: LabInSlack) -> 
     assert "Receipt" in lab.slack.thread_of(said)[-1]
 
 
+# --- pings: four things, and nothing else ----------------------------------------------------------
+
+
 def test_what_a_clock_alone_moves_is_told_every_five_minutes_at_most(lab: LabInSlack) -> None:
     opened(lab)
     [said] = lab.slack.messages
@@ -156,31 +159,12 @@ def test_what_a_clock_alone_moves_is_told_every_five_minutes_at_most(lab: LabInS
     assert said.updates == before + 1
 
 
-def test_a_link_that_is_signed_anew_is_no_news(lab: LabInSlack) -> None:
-    opened(lab)
-    receipt(lab)
-    [said] = lab.slack.in_channel
-    before = said.updates
-    lab.board.page = lambda _pool, _lease: "https://pages.example.com/other"
-    lab.tell(("POOL#gpu", f"LEASE#{ID}"))
-    assert said.updates == before
-
-
-# --- pings: four things, and nothing else ----------------------------------------------------------
-
-
 def test_a_planned_window_that_is_refused_pings_and_has_no_other_message(lab: LabInSlack) -> None:
     lab.put(evening(LeaseState.REFUSED, because="held plus spent would pass the budget of 120 USD"))
     lab.tell()
     [said] = lab.slack.messages
     assert f"<@{INSTRUCTOR}>" in said.words
     assert "would pass the budget" in said.words
-
-
-def test_a_refused_lease_of_a_person_pings_nobody(lab: LabInSlack) -> None:
-    lab.put(replace(evening(LeaseState.REFUSED), window=None, source="slack"))
-    lab.tell()
-    assert not lab.slack.messages
 
 
 def test_a_window_that_was_refused_long_ago_is_not_told_of(lab: LabInSlack) -> None:
@@ -208,15 +192,6 @@ def test_a_late_opening_pings_once_and_names_the_stage(lab: LabInSlack) -> None:
         lab.tell(("POOL#gpu", "STATE"))
     [ping] = lab.slack.pings
     assert "*late*, at stage nodes" in ping
-
-
-def test_a_stage_that_is_late_pings_nobody_while_the_promise_may_still_be_kept(lab: LabInSlack) -> None:
-    lab.put(evening(LeaseState.OPENING, ordered=EIGHT))
-    lab.ledger.note_progress("gpu", ID, Stage.NODES, 1, 2, EIGHT)
-    lab.at(5)
-    lab.tell()
-    assert "⏰ nodes 1/2" in lab.slack.in_channel[0].words
-    assert not lab.slack.pings
 
 
 def test_what_the_guard_saw_long_ago_or_of_another_lease_is_not_now(lab: LabInSlack) -> None:
@@ -270,14 +245,6 @@ def test_a_leaked_pool_pings_once_whoever_started_it(lab: LabInSlack) -> None:
     assert "EC2 still has i-0abc" in said.words
 
 
-def test_a_window_whose_time_went_by_pings_once(lab: LabInSlack) -> None:
-    lab.note("missed", "window evening did not open on 2026-11-20", 0, ID)
-    lab.tell()
-    lab.tell(("POOL#gpu", "STATE"))
-    [ping] = lab.slack.pings
-    assert "window evening did not open" in ping
-
-
 def test_people_are_pinged_themselves_where_they_are_in_slack(lab: LabInSlack) -> None:
     mine = replace(
         evening(LeaseState.OPENING, missing=1, ordered=EIGHT),
@@ -299,12 +266,3 @@ def test_a_lab_without_a_channel_says_nothing_in_one(monkeypatch: pytest.MonkeyP
     lab = lab_in_slack(monkeypatch, tmp_path, slack={"command": "gpu"})
     opened(lab)
     assert not lab.slack.messages
-
-
-def test_korean_is_said_where_the_lab_speaks_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    lab = lab_in_slack(monkeypatch, tmp_path, notify={"language": "ko"})
-    opened(lab)
-    receipt(lab)
-    [said] = lab.slack.in_channel
-    assert "닫혔습니다" in said.words
-    assert "Closed" not in said.words

@@ -56,17 +56,6 @@ def test_what_slack_does_not_take_is_raised_and_taken_the_next_time(
     assert len(lab.slack.in_channel) == 1
 
 
-def test_a_failed_update_is_made_up_for(lab: LabInSlack) -> None:
-    running(lab)
-    lab.tell(LEASE)
-    lab.put(evening(LeaseState.CLOSING, ordered=EIGHT))
-    lab.slack.fails = [TryLater("429")]
-    with pytest.raises(TryLater):
-        lab.tell(LEASE)
-    lab.tell(LEASE)
-    assert "Closing" in lab.slack.in_channel[0].words
-
-
 def test_what_cannot_be_said_keeps_nothing_else_from_being_said(lab: LabInSlack) -> None:
     running(lab)
     lab.set_pool(leaked_since=int(EIGHT.timestamp() * 1000), leaked_because="i-0abc")

@@ -13,7 +13,6 @@ from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application.board.services import Board
 from lamplighter.application.planner.plan import PlannerServices, plan_all
-from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import LEDGER, LabOnMoto, lab_on_moto
@@ -198,22 +197,6 @@ def test_a_window_that_will_be_refused_pings_once_when_it_is_planned(town: Town)
     assert "more than is left of the 1.00 USD" in said
 
 
-def test_it_pings_when_it_is_refused_as_well(town: Town) -> None:
-    town.deploy(**NO_MONEY)
-    town.tell()
-    town.world.at(60)
-    planned = town.world.capacity.ledger.lease("gpu", f"evening-{TODAY}")
-    assert planned is not None
-    order = {"command": open_command(planned).to_json(), "results": {}}
-    assert STEPS["Admit"](order, town.world.guard_services.lease_services)["outcome"] == "refused"
-    town.tell()
-    town.tell()
-
-    foreseen, refused = town.slack.pings
-    assert "will not open" in foreseen
-    assert "does *not open*" in refused
-
-
 def test_that_it_opens_after_all_pings_nobody_and_that_it_does_not_pings_again(town: Town) -> None:
     for more in (NO_MONEY, {}, NO_MONEY):
         town.deploy(**more)
@@ -223,12 +206,6 @@ def test_that_it_opens_after_all_pings_nobody_and_that_it_does_not_pings_again(t
     first, after_all, again = town.said
     assert "The evening lease *opens* at 21:00 (UTC) after all" in after_all
     assert town.slack.pings == [first, again]
-
-
-def test_a_window_that_was_always_to_open_is_not_told_of(town: Town) -> None:
-    town.tell()
-
-    assert not town.said
 
 
 def test_that_it_will_be_refused_is_told_however_late_and_not_once_its_time_has_come(town: Town) -> None:

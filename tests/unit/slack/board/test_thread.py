@@ -16,7 +16,7 @@ from lamplighter.domain.slack.waiting import WaitingRound, look_after, offer_mes
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import Stage, StageState, StageView
 from lamplighter.lab.channels import Role, Slack
-from tests.unit.guard.test_guard import lease as leased
+from tests.builders.guard_facts import lease as leased
 from tests.unit.slack.board.test_message import EIGHT, LOOK, MINUTE, OPEN
 from tests.unit.slack.board.test_waiting import wish
 

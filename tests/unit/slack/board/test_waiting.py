@@ -34,21 +34,9 @@ def wish(minutes: float = 0, user: str = "U0MINJI", nodes: int = 1, **more: obje
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-def test_the_first_who_asked_is_offered_the_place() -> None:
-    early, late = wish(0), wish(1, "U0JUN")
-    assert look_after([late, early], [], lambda _wish, beside: beside == 0, EIGHT).offer == (early,)
-
-
 def test_of_two_in_the_same_second_the_first_to_be_heard_is_offered_it() -> None:
     early, late = wish(0, "U0MINJI", heard=EIGHT), wish(0, "U0JUN", heard=EIGHT + MINUTE / 100)
     assert look_after([late, early], [], lambda _wish, beside: beside == 0, EIGHT).offer == (early,)
-
-
-def test_one_place_is_not_offered_to_two_at_the_same_time() -> None:
-    early, late = wish(0, offered=EIGHT), wish(1, "U0JUN")
-    free = 1
-    found = look_after([early, late], [], lambda one, beside: one.nodes + beside <= free, EIGHT + MINUTE)
-    assert not found.offer
 
 
 def test_after_ten_minutes_it_is_the_next_ones_turn() -> None:
@@ -58,21 +46,10 @@ def test_after_ten_minutes_it_is_the_next_ones_turn() -> None:
     assert found.offer == (late,)
 
 
-def test_nobody_overtakes_somebody_who_needs_more() -> None:
-    big, small = wish(0, nodes=2), wish(1, "U0JUN")
-    assert not look_after([big, small], [], lambda one, beside: one.nodes + beside <= 1, EIGHT).offer
-
-
 def test_a_wish_lapses_after_a_day() -> None:
     found = look_after([wish(0)], [], lambda _wish, _beside: True, EIGHT + DAY)
     assert found.drop == (wish(0),)
     assert not found.offer
-
-
-def test_whoever_has_nodes_waits_no_more() -> None:
-    mine = replace(evening(LeaseState.OPEN), owner="somebody (U0MINJI)", opens=EIGHT + 5 * MINUTE)
-    found = look_after([wish(0)], [mine], lambda _wish, _beside: True, EIGHT + 10 * MINUTE)
-    assert found.drop == (wish(0),)
 
 
 WISHES = st.lists(

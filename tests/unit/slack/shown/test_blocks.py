@@ -1,7 +1,5 @@
 """Whatever anybody writes, a message is one that Slack takes: judged by Slack's own limits, not by ours."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +10,7 @@ from lamplighter.domain.slack.message import Message
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
 from tests.block_kit import faults
-from tests.unit.slack.recording import LabInSlack, evening, lab_in_slack
+from tests.unit.slack.recording import evening, lab_in_slack
 
 WRITTEN = st.text(st.sampled_from('a&<>`*_~|@!#😀\n \t"\\'), max_size=80)
 LONG = st.builds(lambda text, times: text * times, WRITTEN, st.integers(0, 300))
@@ -51,16 +49,6 @@ def test_nobody_is_mentioned_by_what_somebody_wrote() -> None:
     assert plain("<!channel> & <@U0A>") == "&lt;!channel&gt; &amp; &lt;@U0A&gt;"
     assert blocks.mention("U0A> <!channel") == "U0A&gt; &lt;!channel"
     assert blocks.mention("S0GROUP") == "<!subteam^S0GROUP>"
-
-
-def test_half_a_value_means_nothing_so_it_is_refused() -> None:
-    with pytest.raises(ValueError, match="Slack takes 2000"):
-        Button("why", "Why", "x" * 2001).to_json()
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LabInSlack:
-    return lab_in_slack(monkeypatch, tmp_path)
 
 
 @given(who=WRITTEN, because=LONG, reason=LONG)

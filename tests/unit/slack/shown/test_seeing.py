@@ -1,4 +1,4 @@
-"""What people see in Slack before they do anything: until when, GPUs free and in use, and what opens next."""
+"""What people see in Slack before they do anything: until when, which GPUs are free, what opens next; in Korean too."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.progress import Stage
-from tests.unit.slack.recording import EIGHT, INSTRUCTOR, MINUTE, evening
+from tests.unit.slack.recording import EIGHT, INSTRUCTOR, MINUTE, STUDENT, evening
 from tests.unit.slack.requests import Knocks, knocks, running
 
 HOUR = timedelta(hours=1)
@@ -84,18 +84,21 @@ def test_what_was_seen_before_the_pool_opened_is_not_told(door: Knocks) -> None:
     assert "GPUs" not in door.type("status")["text"]
 
 
-def test_a_closed_pool_says_so_and_when_nothing_is_planned(door: Knocks) -> None:
-    assert door.type("status")["text"].splitlines() == [
-        "*gpu* is closed.",
-        "No window opens in the next 36 hours.",
-    ]
+@pytest.fixture
+def korean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
+    """A lab whose language is Korean."""
+    roles = {"staff": {"members": [INSTRUCTOR], "may": ["open"], "max_nodes": 1}}
+    return knocks(monkeypatch, tmp_path, slack={"roles": roles}, notify={"language": "ko"})
 
 
-def test_a_pool_that_still_opens_is_not_called_open(door: Knocks) -> None:
-    door.lab.put(running("evening-class", EIGHT + HOUR, state=LeaseState.OPENING, window="evening"))
-
-    said = door.type("open")["text"]
-
-    assert said.startswith(
-        "gpu is opening and stays open until 21:00 (Asia/Seoul) (evening). You can use it once its GPUs are proven."
+def test_who_may_not_is_told_why_in_the_labs_language(korean: Knocks) -> None:
+    assert korean.type("open", STUDENT)["text"].startswith(
+        "허용되지 않습니다: 이 랩에서 맡은 역할이 없습니다."
     )
+    assert "역할 staff: 노드는 한 번에 1개까지" in korean.type("open 2")["text"]
+
+
+def test_an_unknown_word_is_asked_back_in_the_labs_language(korean: Knocks) -> None:
+    said = korean.type("opne 2")["text"]
+    assert "'open' 명령을 뜻하셨습니까?" in said
+    assert "did you mean" not in said
