@@ -33,6 +33,7 @@ def stays(
     name: str,
     owner: str = "ReplicaSet/agent",
     tolerations: tuple[Document, ...] = (),
+    *,
     annotations: Document | None = None,
 ) -> Document:
     found = pod(name, "lab", 1, owner=owner)
