@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.node_pool_snapshots import NODE_POOL, claim, condition, karpenter, node_pool, pool_of
 from tests.snapshots import NODES, Document, at, event, pod
-from tests.unit.diagnosis.table import Told, given, seen, table
+from tests.unit.diagnosis.table import SECOND, Told, given, seen, table
 
 ENDLESS = (
     f"NodeClaim {NODE_POOL}-abc11 has no terminationGracePeriod: Karpenter waits for these pods without end, and the"
@@ -77,8 +77,8 @@ ON_NODE = "pods with the annotation karpenter.sh/do-not-disrupt are on the node:
 
 
 @table(
-    ("for two minutes it may drain", leaving(11, DRAINS), ["node-drain"]),
-    ("and then it is held", leaving(13, DRAINS), ["pods-not-evicted"]),
+    ("for two minutes it may drain", leaving(12, DRAINS), ["node-drain"]),
+    ("and then it is held", leaving(12 + SECOND, DRAINS), ["pods-not-evicted"]),
     ("by a budget", budgeted(), [(*HELD, NO_EVICTION)]),
     ("by that of a daemon's pod, which Karpenter evicts too", budgeted("DaemonSet/agent"), [(*HELD, NO_EVICTION)]),
     ("not by that of a pod that tolerates everything", budgeted("ReplicaSet/agent", EVERY), [(*HELD, "")]),

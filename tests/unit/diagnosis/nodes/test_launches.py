@@ -74,23 +74,11 @@ def test_instances_are_waited_for_and_then_missed(document: Document, told: list
 TEXTS = (
     (CAPACITY, "no-capacity"),
     (QUOTA, "vcpu-quota"),
-    (
-        "Client.InternalError: Client error on launch: the KMS key of the volume is not accessible",
-        "launch-denied",
-    ),
-    (
-        "You are not authorized to perform this operation. Encoded authorization failure message: x",
-        "launch-denied",
-    ),
-    (
-        "Access denied when attempting to assume role arn:aws:iam::1:role/aws-service-role/autoscaling",
-        "launch-denied",
-    ),
-    (
-        "InsufficientFreeAddressesInSubnet: The specified subnet does not have enough free addresses.",
-        "no-addresses",
-    ),
-)
+    ("Client.InternalError: Client error on launch: the KMS key of the volume is not accessible", "launch-denied"),
+    ("You are not authorized to perform this operation. Encoded authorization failure message: x", "launch-denied"),
+    ("Access denied when attempting to assume role arn:aws:iam::1:role/aws-service-role/autoscaling", "launch-denied"),
+    ("InsufficientFreeAddressesInSubnet: The specified subnet does not have enough free addresses.", "no-addresses"),
+)  # fmt: skip
 STRANGE = (
     "The image id '[ami-0123]' does not exist. Launching EC2 instance failed.",
     "The key pair 'self-service' does not exist. Launching EC2 instance failed.",

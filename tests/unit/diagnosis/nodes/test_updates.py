@@ -106,11 +106,11 @@ def expression(key: str, operator: str, *values: Any) -> Document:
 TRAIN = {"matchLabels": {"app": "train"}}
 REFUSES = held("the PodDisruptionBudget class/tight allows no eviction of class/train-0")
 NOTHING = held()
-SELECTS = (
+SELECTS: tuple[Document, ...] = (
     TRAIN, {}, {**TRAIN, **expression("tier", "In", "gpu")}, expression("owner", "NotIn", "me"),
     expression("tier", "Exists"),
 )  # fmt: skip
-SELECTS_NOT = (
+SELECTS_NOT: tuple[Any, ...] = (
     None, {"matchLabels": {"app": "other"}}, {**TRAIN, **expression("tier", "NotIn", "gpu")},
     expression("tier", "DoesNotExist"),
     # Not valid.
