@@ -154,46 +154,18 @@ def _slow_by_itself(document: Document) -> None:
 
 
 CASES = (
-    Case(
-        "launch-denied",
-        partial(_refused, DENIED),
-        lambda document: _karpenter(document, QUOTA),
-        partial(_refused_before, DENIED),
-    ),
-    Case(
-        "vcpu-quota",
-        partial(_refused, QUOTA),
-        lambda document: _karpenter(
-            document, "UnauthorizedOperation: You are not authorized to perform this operation"
-        ),
-        partial(_refused_before, QUOTA),
-    ),
-    Case(
-        "no-addresses",
-        partial(_refused, ADDRESSES),
-        lambda document: _refused(CAPACITY, document, 1),
-        lambda document: document["aws"]["subnets"][0].update(AvailableIpAddressCount=0),
-    ),
-    Case(
-        "no-capacity",
-        partial(_refused, CAPACITY),
-        lambda document: _karpenter(document, "VCPULimitExceeded: You have requested more vCPU capacity"),
-        partial(_refused_once, CAPACITY),
-    ),
+    Case("launch-denied", partial(_refused, DENIED), lambda document: _karpenter(document, QUOTA),
+     partial(_refused_before, DENIED)),
+    Case("vcpu-quota", partial(_refused, QUOTA), lambda document: _karpenter(document,
+     "UnauthorizedOperation: You are not authorized to perform this operation"), partial(_refused_before, QUOTA)),
+    Case("no-addresses", partial(_refused, ADDRESSES), lambda document: _refused(CAPACITY, document, 1),
+     lambda document: document["aws"]["subnets"][0].update(AvailableIpAddressCount=0)),
+    Case("no-capacity", partial(_refused, CAPACITY), lambda document: _karpenter(document,
+     "VCPULimitExceeded: You have requested more vCPU capacity"), partial(_refused_once, CAPACITY)),
     Case("node-not-joined", _not_joined, _boots, _joined_in_the_end),
-    Case(
-        "wrong-ami",
-        _wrong_image,
-        lambda document: _without_library(document, 0),
-        _operator_installs_the_driver,
-    ),
+    Case("wrong-ami", _wrong_image, lambda document: _without_library(document, 0), _operator_installs_the_driver),
     Case("nccl-path-blocked", _blocked, _other_rank_failed, lambda document: ranks(document, RESULT)),
-    Case(
-        "bandwidth-throttled",
-        _throttled,
-        _slow_by_itself,
-        lambda document: document["kubernetes"]["events"].append(
-            event("Node", NODES[0], "BandwidthInExceeded", "bw_in_allowance_exceeded", minute=-5)
-        ),
-    ),
-)
+    Case("bandwidth-throttled", _throttled, _slow_by_itself,
+     lambda document: document["kubernetes"]["events"].append(event("Node", NODES[0], "BandwidthInExceeded",
+     "bw_in_allowance_exceeded", minute=-5))),
+)  # fmt: skip

@@ -170,13 +170,9 @@ CASES = (
     Case("node-not-ready", _not_ready, lambda document: _not_ready(document, 1, minute=19), _was_not_ready),
     Case("untolerated-taint", _not_tolerated, _tolerated_and_full, _starting),
     Case("image-pull-failed", _unpullable, lambda document: _pulled(document, "2m18.049s"), _came_in_the_end),
-    Case(
-        "image-pull-slow",
-        lambda document, number: _pulled(document, "2m18.049s", number),
-        lambda document: _pulled(document, "1m59.9s"),
-        lambda document: _pulled(document, "9m3s", minute=-5),
-    ),
+    Case("image-pull-slow", lambda document, number: _pulled(document, "2m18.049s", number),
+     lambda document: _pulled(document, "1m59.9s"), lambda document: _pulled(document, "9m3s", minute=-5)),
     Case("admission-refused", _refused, _evicted, _refused_and_replaced),
     Case("pods-not-evicted", _pods_stayed, _evicts_still, _replaced_in_the_end),
     Case("unknown", _strange, _young_and_short, _of_no_concern),
-)
+)  # fmt: skip

@@ -123,18 +123,8 @@ def _with_its_queue_again(document: Document) -> None:
 
 CASES = (
     Case("node-class-not-ready", _class_without_image, _class_that_just_began, _class_that_was_mended),
-    Case(
-        "wrong-instance-type",
-        _without_gpu,
-        _of_an_unknown_type,
-        lambda document: _node(document, 0, "g5.xlarge"),
-    ),
+    Case("wrong-instance-type", _without_gpu, _of_an_unknown_type, lambda document: _node(document, 0, "g5.xlarge")),
     Case("karpenter-not-ready", _down, _just_restarted, _back_again),
-    Case(
-        "interruptions-unheard",
-        _without_queue,
-        _with_another_trouble_of_its_queue,
-        _with_its_queue_again,
-    ),
+    Case("interruptions-unheard", _without_queue, _with_another_trouble_of_its_queue, _with_its_queue_again),
     Case("launch-barred", _barred, _another_pool_is_barred, _was_barred),
-)
+)  # fmt: skip

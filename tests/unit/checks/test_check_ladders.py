@@ -38,21 +38,12 @@ def test_a_check_on_one_node_has_its_turn_its_time_and_its_gpus() -> None:
     assert found == ALONE
 
 
-@pytest.mark.parametrize(
-    ("name", "pairs"),
-    [
-        ("smoke", []),
-        ("standard", [(3, 240, ("all_reduce", MIB_1, MIB_256))]),
-        (
-            "deep",
-            [
-                (3, 420, ("all_reduce", MIB_1, GIB_1)),
-                (4, 300, ("all_gather", MIB_1, MIB_256)),
-                (5, 420, ("sustained", MIB_256, "300")),
-            ],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "pairs"), [
+    ("smoke", []),
+    ("standard", [(3, 240, ("all_reduce", MIB_1, MIB_256))]),
+    ("deep", [(3, 420, ("all_reduce", MIB_1, GIB_1)), (4, 300, ("all_gather", MIB_1, MIB_256)), (5, 420, ("sustained",
+     MIB_256, "300"))]),
+])  # fmt: skip
 def test_a_check_between_nodes_has_its_turn_its_time_and_its_sizes(
     name: str, pairs: list[tuple[int, int, tuple[str, ...]]]
 ) -> None:

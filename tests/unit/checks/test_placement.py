@@ -90,31 +90,13 @@ def test_every_node_meets_one_neighbour(names: str, pairs: list[tuple[str, str, 
         assert not due[-1].before(due[0])
 
 
-@pytest.mark.parametrize(
-    ("found", "verdict"),
-    [
-        (
-            node(gpus=3),
-            Verdict(
-                FAILED,
-                reason("check.node.allocatable", allocatable=3, expected=4),
-                {"allocatable": 3, "expected": 4},
-            ),
-        ),
-        (
-            node(gpus=8, replicas="2"),
-            Verdict(
-                PASSED,
-                reason("check.node.allocatable", allocatable=8, expected=8),
-                {"allocatable": 8, "expected": 8},
-            ),
-        ),
-        (
-            node(replicas="x"),
-            Verdict(NOT_PROVEN, reason("check.node.replicas-unread")),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("found", "verdict"), [
+    (node(gpus=3), Verdict(FAILED, reason("check.node.allocatable", allocatable=3, expected=4), {"allocatable": 3,
+     "expected": 4})),
+    (node(gpus=8, replicas="2"), Verdict(PASSED, reason("check.node.allocatable", allocatable=8, expected=8),
+     {"allocatable": 8, "expected": 8})),
+    (node(replicas="x"), Verdict(NOT_PROVEN, reason("check.node.replicas-unread"))),
+])  # fmt: skip
 def test_what_can_be_allocated_is_told_with_what_was_expected(found: GpuNode, verdict: Verdict) -> None:
     assert allocatable(found.facts, kind("g5.12xlarge")) == verdict
 
@@ -124,25 +106,15 @@ def test_without_a_label_gpus_are_whole_unless_something_else_was_asked_for() ->
     assert allocatable(node(gpus=16).facts, kind("g5.12xlarge"), 2, 2).passed
 
 
-@pytest.mark.parametrize(
-    ("labelled", "outcome", "reason"),
-    [
-        ({}, NOT_PROVEN, reason("check.node.not-labelled")),
-        ({"count": "1"}, NOT_PROVEN, reason("check.node.not-labelled")),
-        ({"product": "NVIDIA-A10G"}, NOT_PROVEN, reason("check.node.not-labelled")),
-        (
-            {"count": "1", "product": "Tesla-T4"},
-            FAILED,
-            reason("check.node.other-model", model="Tesla-T4", type="g5.xlarge", expected="NVIDIA A10G"),
-        ),
-        (
-            {"count": "2", "product": "NVIDIA-A10G"},
-            FAILED,
-            reason("check.node.counted", counted="2", expected=1),
-        ),
-        ({"count": "1", "product": "A10G-SHARED"}, NOT_PROVEN, reason("check.node.no-driver")),
-    ],
-)
+@pytest.mark.parametrize(("labelled", "outcome", "reason"), [
+    ({}, NOT_PROVEN, reason("check.node.not-labelled")),
+    ({"count": "1"}, NOT_PROVEN, reason("check.node.not-labelled")),
+    ({"product": "NVIDIA-A10G"}, NOT_PROVEN, reason("check.node.not-labelled")),
+    ({"count": "1", "product": "Tesla-T4"}, FAILED, reason("check.node.other-model", model="Tesla-T4", type="g5.xlarge",
+     expected="NVIDIA A10G")),
+    ({"count": "2", "product": "NVIDIA-A10G"}, FAILED, reason("check.node.counted", counted="2", expected=1)),
+    ({"count": "1", "product": "A10G-SHARED"}, NOT_PROVEN, reason("check.node.no-driver")),
+])  # fmt: skip
 def test_what_discovery_says_is_judged_in_turn(
     labelled: dict[str, str], outcome: Outcome, reason: Said
 ) -> None:
@@ -161,35 +133,17 @@ def test_discovery_that_names_model_count_and_driver_passes(driver: str) -> None
     )
 
 
-@pytest.mark.parametrize(
-    ("monitored", "fault", "printed", "said"),
-    [
-        (False, "", None, reason("check.node.xid-unwatched")),
-        (True, "", None, reason("check.node.no-xid-of-agent")),
-        (False, "", "", reason("check.node.no-xid-in-log")),
-        (
-            True,
-            "",
-            "fine",
-            reason("check.node.no-xid"),
-        ),
-        (
-            True,
-            "NvidiaXID79Error",
-            "",
-            reason("check.node.not-healthy-xid", xid=79, words="NvidiaXID79Error"),
-        ),
-        (True, "odd", "", reason("check.node.not-healthy", words="odd")),
-        (False, "", "x Xid (PCI:0000): 79", reason("check.node.xid", xid=79, line="x Xid (PCI:0000): 79")),
-        (False, "", "x Xid (PCI:0000): 13", reason("check.node.no-xid-in-log")),
-        (
-            False,
-            "",
-            "XidCriticalError: Xid=13",
-            reason("check.node.xid", xid=13, line="XidCriticalError: Xid=13"),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("monitored", "fault", "printed", "said"), [
+    (False, "", None, reason("check.node.xid-unwatched")),
+    (True, "", None, reason("check.node.no-xid-of-agent")),
+    (False, "", "", reason("check.node.no-xid-in-log")),
+    (True, "", "fine", reason("check.node.no-xid")),
+    (True, "NvidiaXID79Error", "", reason("check.node.not-healthy-xid", xid=79, words="NvidiaXID79Error")),
+    (True, "odd", "", reason("check.node.not-healthy", words="odd")),
+    (False, "", "x Xid (PCI:0000): 79", reason("check.node.xid", xid=79, line="x Xid (PCI:0000): 79")),
+    (False, "", "x Xid (PCI:0000): 13", reason("check.node.no-xid-in-log")),
+    (False, "", "XidCriticalError: Xid=13", reason("check.node.xid", xid=13, line="XidCriticalError: Xid=13")),
+])  # fmt: skip
 def test_who_was_asked_for_fatal_errors_is_told(
     monitored: bool, fault: str, printed: str | None, said: str
 ) -> None:

@@ -137,21 +137,13 @@ def test_an_image_may_take_ten_minutes() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ({}, reason("check.over-while-running", minutes=2)),
-        ({"waiting": "odd"}, reason("check.over-while-running", minutes=2)),
-        (
-            {"phase": "Pending", "began": None, "scheduled": None},
-            reason("check.over-while-waiting", minutes=2),
-        ),
-        (
-            {"phase": "Pending", "began": None, "scheduled": None, "waiting": "Unschedulable"},
-            reason("check.over-while-waiting-for", minutes=2, state="Unschedulable"),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("changes", "why"), [
+    ({}, reason("check.over-while-running", minutes=2)),
+    ({"waiting": "odd"}, reason("check.over-while-running", minutes=2)),
+    ({"phase": "Pending", "began": None, "scheduled": None}, reason("check.over-while-waiting", minutes=2)),
+    ({"phase": "Pending", "began": None, "scheduled": None, "waiting": "Unschedulable"},
+     reason("check.over-while-waiting-for", minutes=2, state="Unschedulable")),
+])  # fmt: skip
 def test_a_ladder_has_its_whole_budget_and_not_a_second_more(changes: dict[str, Any], why: Reason) -> None:
     placement = only(DCGM_1)
     pods = {placement.name: [pod(placement, **changes)]}
@@ -161,25 +153,14 @@ def test_a_ladder_has_its_whole_budget_and_not_a_second_more(changes: dict[str, 
     assert ending.why == why
 
 
-@pytest.mark.parametrize(
-    ("pods", "why"),
-    [
-        (
-            [pod("x", phase="Failed", exit_code=None, ended=at(1))],
-            reason("check.never-ended", state="Failed"),
-        ),
-        (
-            [pod("x", phase="Failed", exit_code=None, waiting="Evicted")],
-            reason("check.never-ended", state="Evicted"),
-        ),
-        (
-            [pod("x", phase="Failed", exit_code=137, waiting="DeadlineExceeded: odd")],
-            reason("check.never-ended", state="DeadlineExceeded: odd"),
-        ),
-        ([pod("x", phase="Failed", exit_code=1, waiting="Error")], None),
-        ([pod("x", phase="Succeeded", exit_code=0)], None),
-    ],
-)
+@pytest.mark.parametrize(("pods", "why"), [
+    ([pod("x", phase="Failed", exit_code=None, ended=at(1))], reason("check.never-ended", state="Failed")),
+    ([pod("x", phase="Failed", exit_code=None, waiting="Evicted")], reason("check.never-ended", state="Evicted")),
+    ([pod("x", phase="Failed", exit_code=137, waiting="DeadlineExceeded: odd")], reason("check.never-ended",
+     state="DeadlineExceeded: odd")),
+    ([pod("x", phase="Failed", exit_code=1, waiting="Error")], None),
+    ([pod("x", phase="Succeeded", exit_code=0)], None),
+])  # fmt: skip
 def test_a_check_that_came_to_its_end_is_read_and_any_other_says_why_not(
     pods: list[PodFacts], why: Reason | None
 ) -> None:
@@ -208,20 +189,12 @@ def test_what_a_check_waits_for_is_told_in_the_cluster_s_words() -> None:
     assert [image for _, image, _ in later.fetch] == ["dcgm"]
 
 
-@pytest.mark.parametrize(
-    ("fetched", "why"),
-    [
-        (
-            [pod("f", phase="Failed", waiting="ErrImagePull")],
-            reason("check.no-image-on-node", node="a", why="ErrImagePull"),
-        ),
-        (
-            [pod("f", phase="Failed")],
-            reason("check.no-image-on-node", node="a", why=reason("check.pull-pod-failed")),
-        ),
-        ([pod("f", phase="Succeeded")], None),
-    ],
-)
+@pytest.mark.parametrize(("fetched", "why"), [
+    ([pod("f", phase="Failed", waiting="ErrImagePull")], reason("check.no-image-on-node", node="a",
+     why="ErrImagePull")),
+    ([pod("f", phase="Failed")], reason("check.no-image-on-node", node="a", why=reason("check.pull-pod-failed"))),
+    ([pod("f", phase="Succeeded")], None),
+])  # fmt: skip
 def test_a_check_whose_image_never_comes_is_not_started(fetched: list[PodFacts], why: Reason | None) -> None:
     due, _ = placements([NVIDIA_SMI, DCGM_1], [node()], "cli-1")
     (name,) = fetches(due, "cli-1").values()

@@ -45,74 +45,44 @@ def test_gpus_without_fault_are_told_with_the_results_that_were_counted() -> Non
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "reason"),
-    [
-        ("", 0, reason("check.dcgm.no-diagnostic")),
-        ("", 137, reason("check.tool-killed", code=137)),
-        (said.dcgm_v4() * 2, 0, reason("check.dcgm.several-diagnostics")),
-        (said.dcgm_v4()[:60], 0, reason("check.dcgm.broken-json")),
-        (
-            '{"DCGM Diagnostic": {"version": 1, "version": 2}}',
-            0,
-            reason("check.dcgm.broken-json"),
-        ),
-        ('{"DCGM Diagnostic": []}', 0, reason("check.dcgm.unknown-version")),
-    ],
-)
+@pytest.mark.parametrize(("text", "code", "reason"), [
+    ("", 0, reason("check.dcgm.no-diagnostic")),
+    ("", 137, reason("check.tool-killed", code=137)),
+    (said.dcgm_v4() * 2, 0, reason("check.dcgm.several-diagnostics")),
+    (said.dcgm_v4()[:60], 0, reason("check.dcgm.broken-json")),
+    ('{"DCGM Diagnostic": {"version": 1, "version": 2}}', 0, reason("check.dcgm.broken-json")),
+    ('{"DCGM Diagnostic": []}', 0, reason("check.dcgm.unknown-version")),
+])  # fmt: skip
 def test_output_without_a_diagnostic_says_why_and_has_no_counts(text: str, code: int, reason: Said) -> None:
     assert judge(text, code) == Verdict(NOT_PROVEN, reason, {"exit_code": code})
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ('{"DCGM Diagnostic": {}}', reason("check.dcgm.no-test")),
-        (document(), reason("check.dcgm.empty-category")),
-        (document(None), reason("check.dcgm.empty-category")),
-        (document(memory()), reason("check.dcgm.no-result", test="memory")),
-        (document({"results": []}), reason("check.dcgm.no-result", test=reason("check.dcgm.nameless-test"))),
-        (
-            document(memory(test_summary={"status": "Pass"})),
-            reason("check.dcgm.summary-only", test="memory"),
-        ),
-        (
-            document(memory(on_gpu(0, "Running"))),
-            reason("check.dcgm.unknown-status", test="memory", status="Running"),
-        ),
-        (document(memory(on_gpu(0, 7))), reason("check.dcgm.unknown-status", test="memory", status="7")),
-        (
-            document(memory(on_gpu(0), test_summary={"status": "odd"})),
-            reason("check.dcgm.unknown-status", test="memory", status="odd"),
-        ),
-        (
-            document(memory({"entity_group": "Toaster", "status": "Pass"})),
-            reason("check.dcgm.unknown-group", test="memory", group="Toaster"),
-        ),
-        (document(memory(on_gpu(True))), reason("check.dcgm.no-gpu", test="memory")),
-        (document(memory(on_gpu("0"))), reason("check.dcgm.no-gpu", test="memory")),
-        (document(memory({"status": "Warn"})), reason("check.dcgm.no-gpu", test="memory")),
-        (document(memory({"gpu_ids": "x, ", "status": "Pass"})), reason("check.dcgm.no-gpu", test="memory")),
-        (
-            document(memory({"gpu_ids": "", "status": "Pass"}), category="Deployment"),
-            reason("check.dcgm.no-gpu", test="memory"),
-        ),
-        (
-            document(memory({"gpu_id": "", "status": "Pass"}), category="Deployment"),
-            reason("check.dcgm.no-gpu", test="memory"),
-        ),
-        (document(memory(on_gpu(0), on_gpu(1))), reason("check.dcgm.took-part", seen=2, gpus=1)),
-        (
-            document(memory(on_gpu(0, "Skip"))),
-            reason("check.dcgm.all-skipped", gpus=("0",)),
-        ),
-        (document(memory(on_gpu(0, "Warn"))), reason("check.dcgm.all-skipped", gpus=("0",))),
-        (
-            document(runtime_error="no host engine"),
-            reason("check.dcgm.runtime-error", words="no host engine"),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "reason"), [
+    ('{"DCGM Diagnostic": {}}', reason("check.dcgm.no-test")),
+    (document(), reason("check.dcgm.empty-category")),
+    (document(None), reason("check.dcgm.empty-category")),
+    (document(memory()), reason("check.dcgm.no-result", test="memory")),
+    (document({"results": []}), reason("check.dcgm.no-result", test=reason("check.dcgm.nameless-test"))),
+    (document(memory(test_summary={"status": "Pass"})), reason("check.dcgm.summary-only", test="memory")),
+    (document(memory(on_gpu(0, "Running"))), reason("check.dcgm.unknown-status", test="memory", status="Running")),
+    (document(memory(on_gpu(0, 7))), reason("check.dcgm.unknown-status", test="memory", status="7")),
+    (document(memory(on_gpu(0), test_summary={"status": "odd"})), reason("check.dcgm.unknown-status", test="memory",
+     status="odd")),
+    (document(memory({"entity_group": "Toaster", "status": "Pass"})), reason("check.dcgm.unknown-group", test="memory",
+     group="Toaster")),
+    (document(memory(on_gpu(True))), reason("check.dcgm.no-gpu", test="memory")),
+    (document(memory(on_gpu("0"))), reason("check.dcgm.no-gpu", test="memory")),
+    (document(memory({"status": "Warn"})), reason("check.dcgm.no-gpu", test="memory")),
+    (document(memory({"gpu_ids": "x, ", "status": "Pass"})), reason("check.dcgm.no-gpu", test="memory")),
+    (document(memory({"gpu_ids": "", "status": "Pass"}), category="Deployment"), reason("check.dcgm.no-gpu",
+     test="memory")),
+    (document(memory({"gpu_id": "", "status": "Pass"}), category="Deployment"), reason("check.dcgm.no-gpu",
+     test="memory")),
+    (document(memory(on_gpu(0), on_gpu(1))), reason("check.dcgm.took-part", seen=2, gpus=1)),
+    (document(memory(on_gpu(0, "Skip"))), reason("check.dcgm.all-skipped", gpus=("0",))),
+    (document(memory(on_gpu(0, "Warn"))), reason("check.dcgm.all-skipped", gpus=("0",))),
+    (document(runtime_error="no host engine"), reason("check.dcgm.runtime-error", words="no host engine")),
+])  # fmt: skip
 def test_what_a_diagnostic_lacks_is_named(text: str, reason: Said) -> None:
     found = judge(text)
     assert (found.outcome, found.reason) == (NOT_PROVEN, reason)
@@ -157,21 +127,12 @@ def test_more_gpus_than_the_type_has_prove_nothing_though_all_took_part() -> Non
     assert found.reason == reason("check.too-many-gpus", type="g5.12xlarge", count=4, gpus=5)
 
 
-@pytest.mark.parametrize(
-    ("severity", "outcome", "reason"),
-    [
-        (4, FAILED, reason("check.dcgm.failed-on-gpu", test="memory", gpus=("0",), why="odd")),
-        (
-            5,
-            NOT_PROVEN,
-            reason(
-                "check.dcgm.settings",
-                faults=reason("check.dcgm.failed-on-gpu", test="memory", gpus=("0",), why="odd"),
-            ),
-        ),
-        (6, FAILED, reason("check.dcgm.failed-on-gpu", test="memory", gpus=("0",), why="odd")),
-    ],
-)
+@pytest.mark.parametrize(("severity", "outcome", "reason"), [
+    (4, FAILED, reason("check.dcgm.failed-on-gpu", test="memory", gpus=("0",), why="odd")),
+    (5, NOT_PROVEN, reason("check.dcgm.settings", faults=reason("check.dcgm.failed-on-gpu", test="memory", gpus=("0",),
+     why="odd"))),
+    (6, FAILED, reason("check.dcgm.failed-on-gpu", test="memory", gpus=("0",), why="odd")),
+])  # fmt: skip
 def test_a_fault_of_settings_alone_is_no_failure_of_a_gpu(
     severity: int, outcome: Outcome, reason: Said
 ) -> None:
@@ -180,55 +141,24 @@ def test_a_fault_of_settings_alone_is_no_failure_of_a_gpu(
     assert (found.outcome, found.reason) == (outcome, reason)
 
 
-@pytest.mark.parametrize(
-    ("result", "reason"),
-    [
-        (
-            on_gpu(2, "FAIL"),
-            reason(
-                "check.dcgm.failed-on-gpu", test="memory", gpus=("2",), why=reason("check.dcgm.no-warning")
-            ),
-        ),
-        (
-            on_gpu(2, "fail", warnings="alone"),
-            reason("check.dcgm.failed-on-gpu", test="memory", gpus=("2",), why="alone"),
-        ),
-        (
-            on_gpu(2, "fail", warnings=["first", "second"]),
-            reason("check.dcgm.failed-on-gpu", test="memory", gpus=("2",), why="first"),
-        ),
-        (
-            on_gpu(2, "fail", warnings=[{"error_severity": 1}]),
-            reason(
-                "check.dcgm.failed-on-gpu", test="memory", gpus=("2",), why=reason("check.dcgm.no-warning")
-            ),
-        ),
-        (
-            {"gpu_ids": "1, 3", "status": "fail"},
-            reason(
-                "check.dcgm.failed-on-gpu",
-                test="memory",
-                gpus=("1", "3"),
-                why=reason("check.dcgm.no-warning"),
-            ),
-        ),
-        (
-            {"gpu_id": 1, "status": "fail"},
-            reason(
-                "check.dcgm.failed-on-gpu", test="memory", gpus=("1",), why=reason("check.dcgm.no-warning")
-            ),
-        ),
-        (
-            {"entity_group": "CPU", "entity_id": 0, "status": "fail"},
-            reason("check.dcgm.failed-on", test="memory", part="CPU", why=reason("check.dcgm.no-warning")),
-        ),
-        ({"status": "fail"}, reason("check.dcgm.failed", test="memory", why=reason("check.dcgm.no-warning"))),
-        (
-            on_gpu(True, "fail"),
-            reason("check.dcgm.failed-on", test="memory", part="GPU", why=reason("check.dcgm.no-warning")),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("result", "reason"), [
+    (on_gpu(2, "FAIL"), reason("check.dcgm.failed-on-gpu", test="memory", gpus=("2",),
+     why=reason("check.dcgm.no-warning"))),
+    (on_gpu(2, "fail", warnings="alone"), reason("check.dcgm.failed-on-gpu", test="memory", gpus=("2",), why="alone")),
+    (on_gpu(2, "fail", warnings=["first", "second"]), reason("check.dcgm.failed-on-gpu", test="memory", gpus=("2",),
+     why="first")),
+    (on_gpu(2, "fail", warnings=[{"error_severity": 1}]), reason("check.dcgm.failed-on-gpu", test="memory", gpus=("2",),
+     why=reason("check.dcgm.no-warning"))),
+    ({"gpu_ids": "1, 3", "status": "fail"}, reason("check.dcgm.failed-on-gpu", test="memory", gpus=("1", "3"),
+     why=reason("check.dcgm.no-warning"))),
+    ({"gpu_id": 1, "status": "fail"}, reason("check.dcgm.failed-on-gpu", test="memory", gpus=("1",),
+     why=reason("check.dcgm.no-warning"))),
+    ({"entity_group": "CPU", "entity_id": 0, "status": "fail"}, reason("check.dcgm.failed-on", test="memory",
+     part="CPU", why=reason("check.dcgm.no-warning"))),
+    ({"status": "fail"}, reason("check.dcgm.failed", test="memory", why=reason("check.dcgm.no-warning"))),
+    (on_gpu(True, "fail"), reason("check.dcgm.failed-on", test="memory", part="GPU",
+     why=reason("check.dcgm.no-warning"))),
+])  # fmt: skip
 def test_a_failed_test_is_named_with_its_gpu_and_its_first_warning(result: Result, reason: Said) -> None:
     found = judge(document(memory(result)))
     assert (found.outcome, found.reason) == (FAILED, reason)
@@ -284,16 +214,10 @@ def test_the_software_of_the_node_needs_no_gpu_in_its_own_category_alone() -> No
     assert judge(both("Hardware")).reason == reason("check.dcgm.no-gpu", test="software")
 
 
-@pytest.mark.parametrize(
-    ("first", "reason"),
-    [
-        (
-            [on_gpu(0, "Fail", warnings=["odd"])],
-            reason("check.dcgm.failed-on-gpu", test="memory", gpus=("0",), why="odd"),
-        ),
-        ([], reason("check.dcgm.runtime-error", words="ended")),
-    ],
-)
+@pytest.mark.parametrize(("first", "reason"), [
+    ([on_gpu(0, "Fail", warnings=["odd"])], reason("check.dcgm.failed-on-gpu", test="memory", gpus=("0",), why="odd")),
+    ([], reason("check.dcgm.runtime-error", words="ended")),
+])  # fmt: skip
 def test_a_failure_is_said_before_an_error_of_dcgm_and_that_before_its_exit_code(
     first: list[Result], reason: Said
 ) -> None:

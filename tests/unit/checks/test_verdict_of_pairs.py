@@ -9,19 +9,12 @@ from tests import gpu_outputs as said
 from tests.unit.checks.test_verdict_sentences import A10G, row
 
 
-@pytest.mark.parametrize(
-    ("rows", "reason"),
-    [
-        (
-            [row(8, halves="1 1 x 0 1 1 1 0"), row(16, halves="1 1 1 0 1 1 1"), row()],
-            reason("check.nccl.row-unread", bytes=8),
-        ),
-        (
-            [row(8, halves="1 1 1 N/A 1 1 1 N/A"), row(16, halves="1 1 1 N/A 1 1 1 N/A"), row()],
-            reason("check.nccl.unchecked", bytes=8),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("rows", "reason"), [
+    ([row(8, halves="1 1 x 0 1 1 1 0"), row(16, halves="1 1 1 0 1 1 1"), row()], reason("check.nccl.row-unread",
+     bytes=8)),
+    ([row(8, halves="1 1 1 N/A 1 1 1 N/A"), row(16, halves="1 1 1 N/A 1 1 1 N/A"), row()],
+     reason("check.nccl.unchecked", bytes=8)),
+])  # fmt: skip
 def test_of_several_rows_that_prove_nothing_the_first_is_named(rows: list[str], reason: Said) -> None:
     assert nccl(said.nccl(rows), 0, 2, A10G).reason == reason
 

@@ -46,81 +46,30 @@ def test_healthy_gpus_are_told_with_their_rows() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "gpus", "outcome", "reason"),
-    [
-        ("", 4, NOT_PROVEN, reason("check.smi.no-table")),
-        ("name\n", 4, NOT_PROVEN, reason("check.smi.no-row")),
-        ("name\nA10G\nname\nA10G\n", 4, NOT_PROVEN, reason("check.smi.several-tables")),
-        (
-            "name,uuid\nA10G,GP",
-            4,
-            NOT_PROVEN,
-            reason("check.smi.gpu", gpu=0, fault=reason("check.smi.unread-value", column="uuid", value="GP")),
-        ),
-        ("name,uuid\nA10G", 4, NOT_PROVEN, reason("check.smi.cut-row")),
-        ("name,serial\nA10G", 4, NOT_PROVEN, reason("check.smi.unknown-column", column="serial")),
-        ("name,name\nA10G,A10G\n", 4, NOT_PROVEN, reason("check.smi.column-twice")),
-        ("name\n" + "A10G\n" * 3, 4, FAILED, reason("check.smi.missing", listed=3, gpus=4)),
-        ("name\nwarning\n" + "A10G\n" * 3, 4, NOT_PROVEN, reason("check.smi.unread-rows", read=3, gpus=4)),
-        ("name\n\n" + "A10G\n" * 3, 4, FAILED, reason("check.smi.missing", listed=3, gpus=4)),
-        (
-            "name\nwarning\n" + "A10G\n" * 4,
-            4,
-            PASSED,
-            reason("check.smi.passed", gpus=4, model="NVIDIA A10G"),
-        ),
-        ("name\n" + "A10G\n" * 5, 4, NOT_PROVEN, reason("check.smi.too-many-rows", listed=5, gpus=4)),
-        (
-            "name\n" + "A10G\n" * 5,
-            5,
-            NOT_PROVEN,
-            reason("check.too-many-gpus", type="g5.12xlarge", count=4, gpus=5),
-        ),
-        (
-            "name\nA10G\nTesla T4\n",
-            2,
-            FAILED,
-            reason(
-                "check.smi.gpu",
-                gpu=1,
-                fault=reason(
-                    "check.other-model", model="Tesla T4", type="g5.12xlarge", expected="NVIDIA A10G"
-                ),
-            ),
-        ),
-        (
-            "name\nTesla T4",
-            1,
-            NOT_PROVEN,
-            reason(
-                "check.smi.gpu",
-                gpu=0,
-                fault=reason("check.smi.unread-value", column="name", value="Tesla T4"),
-            ),
-        ),
-        (
-            "name\nTesla T4\nA10G",
-            2,
-            FAILED,
-            reason(
-                "check.smi.gpu",
-                gpu=0,
-                fault=reason(
-                    "check.other-model", model="Tesla T4", type="g5.12xlarge", expected="NVIDIA A10G"
-                ),
-            ),
-        ),
-        (
-            "name\nA1\ufffd\n",
-            1,
-            NOT_PROVEN,
-            reason(
-                "check.smi.gpu", gpu=0, fault=reason("check.smi.unread-value", column="name", value="A1�")
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "gpus", "outcome", "reason"), [
+    ("", 4, NOT_PROVEN, reason("check.smi.no-table")),
+    ("name\n", 4, NOT_PROVEN, reason("check.smi.no-row")),
+    ("name\nA10G\nname\nA10G\n", 4, NOT_PROVEN, reason("check.smi.several-tables")),
+    ("name,uuid\nA10G,GP", 4, NOT_PROVEN, reason("check.smi.gpu", gpu=0, fault=reason("check.smi.unread-value",
+     column="uuid", value="GP"))),
+    ("name,uuid\nA10G", 4, NOT_PROVEN, reason("check.smi.cut-row")),
+    ("name,serial\nA10G", 4, NOT_PROVEN, reason("check.smi.unknown-column", column="serial")),
+    ("name,name\nA10G,A10G\n", 4, NOT_PROVEN, reason("check.smi.column-twice")),
+    ("name\n" + "A10G\n" * 3, 4, FAILED, reason("check.smi.missing", listed=3, gpus=4)),
+    ("name\nwarning\n" + "A10G\n" * 3, 4, NOT_PROVEN, reason("check.smi.unread-rows", read=3, gpus=4)),
+    ("name\n\n" + "A10G\n" * 3, 4, FAILED, reason("check.smi.missing", listed=3, gpus=4)),
+    ("name\nwarning\n" + "A10G\n" * 4, 4, PASSED, reason("check.smi.passed", gpus=4, model="NVIDIA A10G")),
+    ("name\n" + "A10G\n" * 5, 4, NOT_PROVEN, reason("check.smi.too-many-rows", listed=5, gpus=4)),
+    ("name\n" + "A10G\n" * 5, 5, NOT_PROVEN, reason("check.too-many-gpus", type="g5.12xlarge", count=4, gpus=5)),
+    ("name\nA10G\nTesla T4\n", 2, FAILED, reason("check.smi.gpu", gpu=1, fault=reason("check.other-model",
+     model="Tesla T4", type="g5.12xlarge", expected="NVIDIA A10G"))),
+    ("name\nTesla T4", 1, NOT_PROVEN, reason("check.smi.gpu", gpu=0, fault=reason("check.smi.unread-value",
+     column="name", value="Tesla T4"))),
+    ("name\nTesla T4\nA10G", 2, FAILED, reason("check.smi.gpu", gpu=0, fault=reason("check.other-model",
+     model="Tesla T4", type="g5.12xlarge", expected="NVIDIA A10G"))),
+    ("name\nA1\ufffd\n", 1, NOT_PROVEN, reason("check.smi.gpu", gpu=0, fault=reason("check.smi.unread-value",
+     column="name", value="A1�"))),
+])  # fmt: skip
 def test_a_table_of_gpus_is_judged_as_far_as_it_goes(
     text: str, gpus: int, outcome: Outcome, reason: Said
 ) -> None:
@@ -128,30 +77,14 @@ def test_a_table_of_gpus_is_judged_as_far_as_it_goes(
     assert (found.outcome, found.reason) == (outcome, reason)
 
 
-@pytest.mark.parametrize(
-    ("row", "reason"),
-    [
-        (said.smi_row(ecc="1"), reason("check.smi.gpu", gpu=0, fault=reason("check.smi.ecc", errors=1))),
-        (said.smi_row(remap="1"), reason("check.smi.gpu", gpu=0, fault=reason("check.smi.remap"))),
-        (
-            said.smi_row(events="0x2"),
-            reason("check.smi.gpu", gpu=0, fault=reason("check.smi.clocks", mask="0x2")),
-        ),
-        (
-            said.smi_row(ecc="2", remap="yes"),
-            Sentences(
-                (
-                    reason("check.smi.gpu", gpu=0, fault=reason("check.smi.ecc", errors=2)),
-                    reason("check.smi.gpu", gpu=0, fault=reason("check.smi.remap")),
-                )
-            ),
-        ),
-        (
-            said.smi_row(ecc="2", driver="580"),
-            reason("check.smi.gpu", gpu=0, fault=reason("check.smi.ecc", errors=2)),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("row", "reason"), [
+    (said.smi_row(ecc="1"), reason("check.smi.gpu", gpu=0, fault=reason("check.smi.ecc", errors=1))),
+    (said.smi_row(remap="1"), reason("check.smi.gpu", gpu=0, fault=reason("check.smi.remap"))),
+    (said.smi_row(events="0x2"), reason("check.smi.gpu", gpu=0, fault=reason("check.smi.clocks", mask="0x2"))),
+    (said.smi_row(ecc="2", remap="yes"), Sentences((reason("check.smi.gpu", gpu=0, fault=reason("check.smi.ecc",
+     errors=2)), reason("check.smi.gpu", gpu=0, fault=reason("check.smi.remap"))))),
+    (said.smi_row(ecc="2", driver="580"), reason("check.smi.gpu", gpu=0, fault=reason("check.smi.ecc", errors=2))),
+])  # fmt: skip
 def test_a_proven_fault_of_a_gpu_is_named_and_a_doubt_beside_it_is_not(row: str, reason: Said) -> None:
     found = nvidia_smi(said.smi(row), 0, 1, A10G)
     assert (found.outcome, found.reason) == (FAILED, reason)

@@ -55,104 +55,44 @@ def test_a_pair_that_passes_is_told_with_its_figures() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", reason("check.nccl.no-plan")),
-        (
-            said.nccl() + said.nccl(),
-            reason("check.nccl.no-plan"),
-        ),
-        (said.nccl(ranks=1), reason("check.nccl.ranks", ranks=1, expected=2)),
-        (said.nccl(ranks=3), reason("check.nccl.ranks", ranks=3, expected=2)),
-        (said.nccl().replace("Rank  1", "Rank  2"), reason("check.nccl.ranks", ranks=2, expected=2)),
-        (said.nccl([]), reason("check.nccl.no-rows")),
-        (said.nccl([row(8)]), reason("check.nccl.no-largest", bytes=268435456)),
-        (
-            said.nccl([row(halves="1 1 N/A 0 1 1 N/A 0")]),
-            reason("check.nccl.no-bandwidth"),
-        ),
-        (
-            said.nccl([row(8, halves="1 1 1 N/A 1 1 1 N/A"), row()]),
-            reason("check.nccl.unchecked", bytes=8),
-        ),
-        (said.nccl(bounds="#"), reason("check.nccl.no-bounds")),
-        (
-            said.nccl().replace("concluded: all_reduce_perf", "concluded: broadcast_perf"),
-            reason("check.nccl.not-concluded"),
-        ),
-        (
-            said.nccl([row(halves="1 1 1 0 1 1 1")]),
-            reason("check.nccl.row-cells", bytes=268435456, figures=12, expected=13),
-        ),
-        (
-            said.nccl([row(halves="1 1 1 0 1 1 1 0 0")]),
-            reason("check.nccl.row-cells", bytes=268435456, figures=14, expected=13),
-        ),
-        (
-            said.nccl([row(halves="1 1 x 0 1 1 1 0")]),
-            reason("check.nccl.row-unread", bytes=268435456),
-        ),
-        (
-            said.nccl([row(halves="1 1 1 0 1 1 1 -1")]),
-            reason("check.nccl.row-unread", bytes=268435456),
-        ),
-        (
-            said.nccl([row(halves="N/A x N/A N/A 1 1 1 0")]),
-            reason("check.nccl.row-unread", bytes=268435456),
-        ),
-        (
-            said.nccl().replace("#wrong", "error"),
-            reason("check.nccl.old-version"),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "reason"), [
+    ("", reason("check.nccl.no-plan")),
+    (said.nccl() + said.nccl(), reason("check.nccl.no-plan")),
+    (said.nccl(ranks=1), reason("check.nccl.ranks", ranks=1, expected=2)),
+    (said.nccl(ranks=3), reason("check.nccl.ranks", ranks=3, expected=2)),
+    (said.nccl().replace("Rank  1", "Rank  2"), reason("check.nccl.ranks", ranks=2, expected=2)),
+    (said.nccl([]), reason("check.nccl.no-rows")),
+    (said.nccl([row(8)]), reason("check.nccl.no-largest", bytes=268435456)),
+    (said.nccl([row(halves="1 1 N/A 0 1 1 N/A 0")]), reason("check.nccl.no-bandwidth")),
+    (said.nccl([row(8, halves="1 1 1 N/A 1 1 1 N/A"), row()]), reason("check.nccl.unchecked", bytes=8)),
+    (said.nccl(bounds="#"), reason("check.nccl.no-bounds")),
+    (said.nccl().replace("concluded: all_reduce_perf", "concluded: broadcast_perf"),
+     reason("check.nccl.not-concluded")),
+    (said.nccl([row(halves="1 1 1 0 1 1 1")]), reason("check.nccl.row-cells", bytes=268435456, figures=12,
+     expected=13)),
+    (said.nccl([row(halves="1 1 1 0 1 1 1 0 0")]), reason("check.nccl.row-cells", bytes=268435456, figures=14,
+     expected=13)),
+    (said.nccl([row(halves="1 1 x 0 1 1 1 0")]), reason("check.nccl.row-unread", bytes=268435456)),
+    (said.nccl([row(halves="1 1 1 0 1 1 1 -1")]), reason("check.nccl.row-unread", bytes=268435456)),
+    (said.nccl([row(halves="N/A x N/A N/A 1 1 1 0")]), reason("check.nccl.row-unread", bytes=268435456)),
+    (said.nccl().replace("#wrong", "error"), reason("check.nccl.old-version")),
+])  # fmt: skip
 def test_the_evidence_that_a_pair_lacks_is_named(text: str, reason: Said) -> None:
     found = nccl(text, 0, 2, A10G)
     assert (found.outcome, found.reason) == (NOT_PROVEN, reason)
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "reason"),
-    [
-        (
-            said.nccl([row(halves="1 1 1 2 1 1 1 3")]),
-            0,
-            reason("check.nccl.wrong-values", wrong=5, bytes=268435456),
-        ),
-        (
-            said.nccl([row(halves="1 1 1 0.2 1 1 1 N/A")]),
-            0,
-            reason("check.nccl.wrong-values", wrong=1, bytes=268435456),
-        ),
-        (
-            said.nccl(bounds="# Out of bounds values : 0 FAILED"),
-            0,
-            reason("check.nccl.out-of-bounds", count=0),
-        ),
-        (
-            said.nccl(bounds="# Out of bounds values : 1 OK"),
-            0,
-            reason("check.nccl.out-of-bounds", count=1),
-        ),
-        (
-            said.nccl([row(halves="1 1 0.3 0 1 1 0.24 0")]),
-            0,
-            reason("check.nccl.slow", bandwidth="0.24", floor="0.25"),
-        ),
-        (
-            said.nccl([row(halves="1 1 0.24 0 1 1 N/A N/A")]),
-            0,
-            reason("check.nccl.slow", bandwidth="0.24", floor="0.25"),
-        ),
-        (said.nccl(), 7, reason("check.nccl.bad-data", code=7)),
-        (
-            "worker-0: Test NCCL failure one\nworker-1: Test CUDA failure two\n",
-            3,
-            reason("check.tool-says", tool="nccl-tests", line="Test NCCL failure one"),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "code", "reason"), [
+    (said.nccl([row(halves="1 1 1 2 1 1 1 3")]), 0, reason("check.nccl.wrong-values", wrong=5, bytes=268435456)),
+    (said.nccl([row(halves="1 1 1 0.2 1 1 1 N/A")]), 0, reason("check.nccl.wrong-values", wrong=1, bytes=268435456)),
+    (said.nccl(bounds="# Out of bounds values : 0 FAILED"), 0, reason("check.nccl.out-of-bounds", count=0)),
+    (said.nccl(bounds="# Out of bounds values : 1 OK"), 0, reason("check.nccl.out-of-bounds", count=1)),
+    (said.nccl([row(halves="1 1 0.3 0 1 1 0.24 0")]), 0, reason("check.nccl.slow", bandwidth="0.24", floor="0.25")),
+    (said.nccl([row(halves="1 1 0.24 0 1 1 N/A N/A")]), 0, reason("check.nccl.slow", bandwidth="0.24", floor="0.25")),
+    (said.nccl(), 7, reason("check.nccl.bad-data", code=7)),
+    ("worker-0: Test NCCL failure one\nworker-1: Test CUDA failure two\n", 3, reason("check.tool-says",
+     tool="nccl-tests", line="Test NCCL failure one")),
+])  # fmt: skip
 def test_a_measured_fault_of_a_pair_is_named_with_its_limit(text: str, code: int, reason: Said) -> None:
     found = nccl(text, code, 2, A10G)
     assert (found.outcome, found.reason) == (FAILED, reason)
@@ -258,22 +198,11 @@ def test_of_tagged_output_the_table_of_rank_0_alone_is_read() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("code", "reason"),
-    [
-        (0, reason("check.nccl.no-plan")),
-        (
-            -1,
-            reason(
-                "check.torch.raised", why=reason("check.tool-exit-code", code=-1), words="ValueError: odd"
-            ),
-        ),
-        (
-            1,
-            reason("check.torch.raised", why=reason("check.tool-exit-code", code=1), words="ValueError: odd"),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("code", "reason"), [
+    (0, reason("check.nccl.no-plan")),
+    (-1, reason("check.torch.raised", why=reason("check.tool-exit-code", code=-1), words="ValueError: odd")),
+    (1, reason("check.torch.raised", why=reason("check.tool-exit-code", code=1), words="ValueError: odd")),
+])  # fmt: skip
 def test_an_exception_of_torch_is_quoted_where_it_ended_badly(code: int, reason: Said) -> None:
     found = torch_collective("ValueError: odd\n", code, 2, A10G)
     assert (found.outcome, found.reason) == (NOT_PROVEN, reason)

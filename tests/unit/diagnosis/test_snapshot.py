@@ -60,30 +60,19 @@ def test_a_node_that_is_being_deleted_or_has_no_name_is_none() -> None:
     assert [node.name for node in snapshot(nodes=[leaving, {}, {"metadata": {"name": "b"}}]).nodes] == ["b"]
 
 
-@pytest.mark.parametrize(
-    ("named", "item", "mine"),
-    [
-        (POOL, {}, True),
-        (POOL, {"State": {"Name": "pending"}}, True),
-        (POOL, {"State": "running"}, True),
-        (POOL, {"State": {"Name": "terminated"}}, False),
-        (POOL, {"InstanceType": "g5.xlarge"}, True),
-        (POOL, {"InstanceType": "t3.medium"}, False),
-        (
-            POOL,
-            {"Tags": [{"Key": "eks:nodegroup-name", "Value": POOL}], "InstanceType": "t3.medium"},
-            True,
-        ),
-        (
-            POOL,
-            {"Tags": [{"Key": "karpenter.sh/nodepool", "Value": "other"}], "InstanceType": "g5.xlarge"},
-            False,
-        ),
-        ("group", {"Tags": [{"Key": "eks:nodegroup-name", "Value": "lab-" + POOL}]}, False),
-        ("", {"Tags": [{"Key": "eks:nodegroup-name", "Value": "lab-" + POOL}]}, True),
-        ("", {"Tags": [{"Key": "eks:nodegroup-name", "Value": "lab-other"}]}, False),
-    ],
-)
+@pytest.mark.parametrize(("named", "item", "mine"), [
+    (POOL, {}, True),
+    (POOL, {"State": {"Name": "pending"}}, True),
+    (POOL, {"State": "running"}, True),
+    (POOL, {"State": {"Name": "terminated"}}, False),
+    (POOL, {"InstanceType": "g5.xlarge"}, True),
+    (POOL, {"InstanceType": "t3.medium"}, False),
+    (POOL, {"Tags": [{"Key": "eks:nodegroup-name", "Value": POOL}], "InstanceType": "t3.medium"}, True),
+    (POOL, {"Tags": [{"Key": "karpenter.sh/nodepool", "Value": "other"}], "InstanceType": "g5.xlarge"}, False),
+    ("group", {"Tags": [{"Key": "eks:nodegroup-name", "Value": "lab-" + POOL}]}, False),
+    ("", {"Tags": [{"Key": "eks:nodegroup-name", "Value": "lab-" + POOL}]}, True),
+    ("", {"Tags": [{"Key": "eks:nodegroup-name", "Value": "lab-other"}]}, False),
+])  # fmt: skip
 def test_an_instance_is_the_pool_s_by_its_tag_or_else_by_its_type_while_it_lives(
     named: str, item: Document, *, mine: bool
 ) -> None:

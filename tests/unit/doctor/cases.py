@@ -270,21 +270,9 @@ UNKNOWN: list[tuple[Facts, set[str]]] = [
     (replace(FACTS, quotas={"g_and_vt_vcpus": REFUSED, "p_vcpus": REFUSED}), {"quota-g-vt"}),
     (replace(FACTS, concurrency=REFUSED), {"concurrency"}),
     (replace(FACTS, offered=REFUSED), {"offering"}),
-    (
-        replace(FACTS, cluster=REFUSED, groups={"gpu": REFUSED}, inside=REFUSED, others=REFUSED),
-        {
-            *(
-                "unguarded",
-                "cluster",
-                "authentication",
-                "endpoint",
-                "minimum",
-                "autoscalers",
-                "kubernetes-version",
-            ),
-            *("operator", "image", "offering"),
-        },
-    ),
+    (replace(FACTS, cluster=REFUSED, groups={"gpu": REFUSED}, inside=REFUSED, others=REFUSED), {*("unguarded",
+     "cluster", "authentication", "endpoint", "minimum", "autoscalers", "kubernetes-version"), *("operator", "image",
+     "offering")}),
     (replace(FACTS, groups={"gpu": REFUSED}), {"minimum", "image", "offering"}),
     (replace(FACTS, others=REFUSED), {"unguarded"}),
     (replace(FACTS, claims=REFUSED), {"claim"}),
@@ -294,8 +282,5 @@ UNKNOWN: list[tuple[Facts, set[str]]] = [
     (replace(FACTS, prices=REFUSED), {"price"}),
     (replace(FACTS, cluster=replace(CLUSTER, version="1.99")), {"kubernetes-version", "operator"}),
     (replace(FACTS, groups=group(release="1.20.3-5d9ac849")), {"image"}),
-    (
-        replace(FACTS, inside=ClusterFacts(Autoscalers(asked=False, why_not="403"), None)),
-        {"autoscalers"},
-    ),
-]
+    (replace(FACTS, inside=ClusterFacts(Autoscalers(asked=False, why_not="403"), None)), {"autoscalers"}),
+]  # fmt: skip

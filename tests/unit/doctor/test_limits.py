@@ -147,40 +147,18 @@ def test_the_last_event_of_a_course_is_found_however_far_ahead_it_lies(event: st
     assert found.said == said
 
 
-@pytest.mark.parametrize(
-    ("facts", "more", "found"),
-    [
-        (FACTS, {}, well("cluster lab exists, Kubernetes 1.35")),
-        (
-            replace(FACTS, cluster=replace(CLUSTER, status="UPDATING")),
-            {},
-            well("cluster lab exists, Kubernetes 1.35"),
-        ),
-        (
-            replace(FACTS, cluster=replace(CLUSTER, status="CREATING")),
-            {},
-            unwell("cluster lab is CREATING", "look at its health in the EKS console"),
-        ),
-        (BEFORE, {}, well("the deploy creates cluster lab")),
-        (
-            replace(BEFORE, deployed=True),
-            {},
-            unwell(
-                "there is no cluster lab in ap-northeast-2",
-                "aws eks list-clusters --region ap-northeast-2 lists the existing clusters; check region and account",
-            ),
-        ),
-        (
-            BEFORE,
-            ADOPTS,
-            unwell(
-                "there is no cluster theirs in ap-northeast-2",
-                "aws eks list-clusters --region ap-northeast-2 lists the existing clusters; check region and account",
-            ),
-        ),
-        (replace(FACTS, cluster=REFUSED), {}, unknown(REFUSED)),
-    ],
-)
+@pytest.mark.parametrize(("facts", "more", "found"), [
+    (FACTS, {}, well("cluster lab exists, Kubernetes 1.35")),
+    (replace(FACTS, cluster=replace(CLUSTER, status="UPDATING")), {}, well("cluster lab exists, Kubernetes 1.35")),
+    (replace(FACTS, cluster=replace(CLUSTER, status="CREATING")), {}, unwell("cluster lab is CREATING",
+     "look at its health in the EKS console")),
+    (BEFORE, {}, well("the deploy creates cluster lab")),
+    (replace(BEFORE, deployed=True), {}, unwell("there is no cluster lab in ap-northeast-2",
+     "aws eks list-clusters --region ap-northeast-2 lists the existing clusters; check region and account")),
+    (BEFORE, ADOPTS, unwell("there is no cluster theirs in ap-northeast-2",
+     "aws eks list-clusters --region ap-northeast-2 lists the existing clusters; check region and account")),
+    (replace(FACTS, cluster=REFUSED), {}, unknown(REFUSED)),
+])  # fmt: skip
 def test_a_cluster_is_there_or_is_to_be_made(facts: Facts, more: dict[str, Any], found: Judgement) -> None:
     assert list(cluster.cluster(facts, lab(**more), NOW)) == [found]
 
@@ -233,37 +211,19 @@ def test_autoscalers_are_judged_by_the_groups_that_they_could_open() -> None:
     assert len(judged(inside=ClusterFacts(KARPENTER), groups=two)) == 1
 
 
-@pytest.mark.parametrize(
-    ("inside", "more", "found"),
-    [
-        (
-            ClusterFacts(Autoscalers(asked=True), "v26.3.1"),
-            {},
-            "GPU Operator v26.3.1 supports Kubernetes",
-        ),
-        (ClusterFacts(Autoscalers(asked=False), "v26.3.1"), {}, "GPU Operator v26.3.1 supports Kubernetes"),
-        (
-            ClusterFacts(Autoscalers(asked=True)),
-            {"gpu_operator": {"enabled": False}},
-            "the lab has no GPU Operator",
-        ),
-        (ClusterFacts(Autoscalers(asked=True)), {}, "no GPU Operator runs in cluster lab"),
-        (None, {"gpu_operator": {"enabled": False}}, "the lab has no GPU Operator"),
-        (
-            ClusterFacts(Autoscalers(asked=False)),
-            {"gpu_operator": {"enabled": False}},
-            "the lab has no GPU Operator",
-        ),
-        (
-            ClusterFacts(Autoscalers(asked=True), "v99.1.0"),
-            {},
-            "the table shipped with us does not say which Kubernetes GPU Operator v99.1.0",
-        ),
-        (None, ADOPTS, "cluster was not asked"),
-        (Unread("403"), ADOPTS, "403"),
-        (ClusterFacts(Autoscalers(asked=False, why_not="no answer")), ADOPTS, "no answer"),
-    ],
-)
+@pytest.mark.parametrize(("inside", "more", "found"), [
+    (ClusterFacts(Autoscalers(asked=True), "v26.3.1"), {}, "GPU Operator v26.3.1 supports Kubernetes"),
+    (ClusterFacts(Autoscalers(asked=False), "v26.3.1"), {}, "GPU Operator v26.3.1 supports Kubernetes"),
+    (ClusterFacts(Autoscalers(asked=True)), {"gpu_operator": {"enabled": False}}, "the lab has no GPU Operator"),
+    (ClusterFacts(Autoscalers(asked=True)), {}, "no GPU Operator runs in cluster lab"),
+    (None, {"gpu_operator": {"enabled": False}}, "the lab has no GPU Operator"),
+    (ClusterFacts(Autoscalers(asked=False)), {"gpu_operator": {"enabled": False}}, "the lab has no GPU Operator"),
+    (ClusterFacts(Autoscalers(asked=True), "v99.1.0"), {},
+     "the table shipped with us does not say which Kubernetes GPU Operator v99.1.0"),
+    (None, ADOPTS, "cluster was not asked"),
+    (Unread("403"), ADOPTS, "403"),
+    (ClusterFacts(Autoscalers(asked=False, why_not="no answer")), ADOPTS, "no answer"),
+])  # fmt: skip
 def test_the_operator_that_runs_counts_before_the_one_that_the_lab_names(
     inside: ClusterFacts | Unread | None, more: dict[str, Any], found: str
 ) -> None:

@@ -145,20 +145,12 @@ def test_a_pool_is_at_zero_or_is_to_be_made_so() -> None:
     assert judged(replace(BEFORE, cluster=REFUSED)) == [unknown(REFUSED)]
 
 
-@pytest.mark.parametrize(
-    ("claims", "found"),
-    [
-        ({}, well("no lab guards lab-ng-gpu of pool gpu yet")),
-        ({"lab-ng-gpu": "lab"}, well("this lab guards lab-ng-gpu of pool gpu")),
-        (
-            {"lab-ng-gpu": "rival"},
-            unwell(
-                "lab rival guards lab-ng-gpu of pool gpu: a second lab cannot guard it",
-                "take the pool out of lab rival and deploy that lab, or take it out of this lab",
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("claims", "found"), [
+    ({}, well("no lab guards lab-ng-gpu of pool gpu yet")),
+    ({"lab-ng-gpu": "lab"}, well("this lab guards lab-ng-gpu of pool gpu")),
+    ({"lab-ng-gpu": "rival"}, unwell("lab rival guards lab-ng-gpu of pool gpu: a second lab cannot guard it",
+     "take the pool out of lab rival and deploy that lab, or take it out of this lab")),
+])  # fmt: skip
 def test_a_pool_has_one_guard(claims: dict[str, str], found: Judgement) -> None:
     assert list(pools.claim(replace(FACTS, claims=claims), lab(), NOW)) == [found]
 
@@ -220,37 +212,15 @@ def test_what_a_pool_is_made_of_is_read_from_its_group_where_the_lab_leaves_it_o
     assert list(instance_capacity.quota_g_and_vt(refused, adopts, NOW)) == [unknown(REFUSED)]
 
 
-@pytest.mark.parametrize(
-    ("offered", "zone_index", "found"),
-    [
-        ({"a", "c"}, 0, well("g5.xlarge of pool gpu is offered in ap-northeast-2a")),
-        (
-            {"c"},
-            0,
-            unwell(
-                "g5.xlarge of pool gpu is not offered in ap-northeast-2a",
-                "write zone_index: 2 for the pool, which is ap-northeast-2c",
-            ),
-        ),
-        (
-            {"a"},
-            1,
-            unwell(
-                "g5.xlarge of pool gpu is not offered in ap-northeast-2b",
-                "write zone_index: 0 for the pool, which is ap-northeast-2a",
-            ),
-        ),
-        (
-            set(),
-            1,
-            unwell(
-                "g5.xlarge of pool gpu is not offered in ap-northeast-2b",
-                "EC2 offers no g5.xlarge in ap-northeast-2 to this account: take another instance type, or"
-                " another region",
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("offered", "zone_index", "found"), [
+    ({"a", "c"}, 0, well("g5.xlarge of pool gpu is offered in ap-northeast-2a")),
+    ({"c"}, 0, unwell("g5.xlarge of pool gpu is not offered in ap-northeast-2a",
+     "write zone_index: 2 for the pool, which is ap-northeast-2c")),
+    ({"a"}, 1, unwell("g5.xlarge of pool gpu is not offered in ap-northeast-2b",
+     "write zone_index: 0 for the pool, which is ap-northeast-2a")),
+    (set(), 1, unwell("g5.xlarge of pool gpu is not offered in ap-northeast-2b",
+     "EC2 offers no g5.xlarge in ap-northeast-2 to this account: take another instance type, or" " another region")),
+])  # fmt: skip
 def test_a_pool_that_is_to_be_made_looks_in_its_own_zone(
     offered: set[str], zone_index: int, found: Judgement
 ) -> None:
@@ -324,18 +294,11 @@ def test_a_lab_without_windows_or_with_some_for_ever_has_no_last_one() -> None:
     assert list(deployed_lab.last_window(refused, windows(until="2027-03-01"), NOW)) == [unknown(REFUSED)]
 
 
-@pytest.mark.parametrize(
-    ("slack", "deployed", "found"),
-    [
-        (None, False, well("the Slack stack creates the secret; fill it in after the deploy")),
-        (
-            None,
-            True,
-            unknown("the secret of the Slack app was not found: has the Slack stack been deployed?"),
-        ),
-        (FACTS.slack, True, well("the Slack app's signing_secret and bot_token are filled in")),
-    ],
-)
+@pytest.mark.parametrize(("slack", "deployed", "found"), [
+    (None, False, well("the Slack stack creates the secret; fill it in after the deploy")),
+    (None, True, unknown("the secret of the Slack app was not found: has the Slack stack been deployed?")),
+    (FACTS.slack, True, well("the Slack app's signing_secret and bot_token are filled in")),
+])  # fmt: skip
 def test_the_secret_of_the_slack_app_is_there_once_its_stack_is(
     slack: Any, found: Judgement, *, deployed: bool
 ) -> None:

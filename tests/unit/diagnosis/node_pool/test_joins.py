@@ -3,29 +3,23 @@
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from tests.karpenter_recording.recording import moments
 from tests.node_pool_snapshots import NODE_POOL, claim, condition, empty, node_class, node_pool, pool_of
-from tests.snapshots import INSTANCES, SINCE, Document, causes, instance, stages, told
+from tests.snapshots import INSTANCES, SINCE, Document, instance
+from tests.unit.diagnosis.table import Told, given, seen, table
 
 DLAMI = "Deep Learning OSS Nvidia Driver AMI GPU PyTorch 2.8 (Amazon Linux 2023) 20251101"
 UNREGISTERED = condition("Registered", "Unknown", "NodeNotFound", "Node not registered with cluster", 0.1)
+TAGS = [{"Key": "karpenter.sh/nodepool", "Value": NODE_POOL}]
 
 
-def waiting(now: float, began: float = 0.1, **more: Any) -> Document:
+def waiting(
+    now: float, *before: Document, began: float = 0.1, image: str = "ami-0aaa", **parts: Any
+) -> Document:
     """One instance runs since `began` and is no node."""
-    document = empty(now)
-    document["kubernetes"]["nodeclaims"] = [claim(0, condition("Launched", minute=began), UNREGISTERED)]
-    document["aws"]["instances"] = [
-        {
-            **instance(0, began),
-            "Tags": [{"Key": "karpenter.sh/nodepool", "Value": NODE_POOL}],
-            "ImageId": "ami-0aaa",
-        }
-    ]
-    document["kubernetes"] |= more
-    return document
+    running = {**instance(0, began), "Tags": TAGS, "ImageId": image}
+    claims = [claim(0, condition("Launched", minute=began), UNREGISTERED)]
+    return given(empty(now), nodeclaims=claims, instances=[running, *before], **parts)
 
 
 def ended(number: int, began: float, minutes: float) -> Document:
@@ -35,105 +29,80 @@ def ended(number: int, began: float, minutes: float) -> Document:
         "InstanceId": f"i-0bbbbbbbbbbbbbbb{number}",
         "State": {"Name": "terminated"},
         "StateTransitionReason": f"User initiated ({gone:%Y-%m-%d %H:%M:%S} GMT)",
-        "Tags": [{"Key": "karpenter.sh/nodepool", "Value": NODE_POOL}],
+        "Tags": TAGS,
     }
 
 
-def test_an_instance_that_is_late_is_told_with_the_words_of_its_claim() -> None:
-    assert stages(waiting(4)) == ["node-join"]
-    [(cause, about, evidence)] = told(waiting(10))
-    assert (cause, about) == ("node-not-joined", INSTANCES[0])
-    assert evidence == [
-        f"{INSTANCES[0]} has been running for 9 minutes and is not a node",
-        f"{NODE_POOL}-abc01 Registered=Unknown, NodeNotFound: Node not registered with cluster",
-    ]
+def unhealthy(document: Document, at: str = "") -> Document:
+    state = condition("NodeRegistrationHealthy", "False", "RegistrationFailed", "Failed to register node", 15)
+    state |= {"lastTransitionTime": at} if at else {}
+    document["kubernetes"]["nodepools"][0]["status"]["conditions"].append(state)
+    return document
 
 
-def test_in_the_paid_loop_a_young_instance_is_a_finding() -> None:
-    document = waiting(40, began=38)
-    assert causes(document) == []
-    document["aws"]["instances"] += [ended(0, 0.1, 15), ended(1, 16, 15.2)]
-
-    [(cause, _, evidence)] = told(document)
-
-    assert cause == "node-not-joined"
-    assert evidence[-1].startswith("2 earlier instances were ended after 15 minutes without becoming a node")
-
-
-def test_the_loop_that_was_recorded_is_told() -> None:
+def recorded() -> Document:
+    """The loop that was recorded with Karpenter."""
     when = {moment.what: moment.at for moment in reversed(moments("never-registers"))}
-    document = waiting(40, began=38)
-    document["aws"]["instances"].append(ended(0, 0.1, (when["InstanceTerminating"] - when["Launched"]) / 60))
-
-    [(cause, _, evidence)] = told(document)
-
-    assert cause == "node-not-joined"
-    assert evidence[-1].startswith("1 earlier instance was ended after 15 minutes without becoming a node")
+    return ended(0, 0.1, (when["InstanceTerminating"] - when["Launched"]) / 60)
 
 
-@pytest.mark.parametrize(("began", "minutes"), [(-20, 15), (1, 6), (1, 18)])
-def test_an_instance_of_before_and_one_that_was_interrupted_are_no_loop(began: float, minutes: float) -> None:
-    document = waiting(40, began=38)
-    document["aws"]["instances"].append(ended(0, began, minutes))
-    assert stages(document) == ["node-join"]
-    assert causes(document) == []
-
-
-def test_between_two_claims_the_health_of_the_node_pool_tells() -> None:
-    document = empty(40)
-    assert causes(document) == ["unknown"]
-    [pool] = document["kubernetes"]["nodepools"]
-    failed = condition(
-        "NodeRegistrationHealthy", "False", "RegistrationFailed", "Failed to register node", 15
-    )
-    pool["status"]["conditions"].append(failed)
-    [(cause, about, evidence)] = told(document)
-    assert (cause, about) == ("node-not-joined", NODE_POOL)
-    assert evidence == [
-        f"{NODE_POOL} NodeRegistrationHealthy=False, RegistrationFailed: Failed to register node"
-    ]
-    failed["lastTransitionTime"] = "2026-11-19T00:00:00Z"
-    assert causes(document) == ["unknown"]
-
-
-def test_a_pool_that_failed_once_and_is_there_now_is_healthy() -> None:
-    document = pool_of(now=40)
-    document["aws"]["instances"].append(ended(0, 0.1, 15))
-    document["kubernetes"]["nodepools"][0]["status"]["conditions"].append(
-        condition("NodeRegistrationHealthy", "False", "RegistrationFailed", "Failed to register node", 15)
-    )
-    assert causes(document) == []
-
-
-def test_a_deep_learning_ami_is_named_as_an_image_that_never_joins() -> None:
-    learning = node_class(ami=DLAMI, amiSelectorTerms=[{"id": "ami-0aaa"}])
-    document = waiting(10, ec2nodeclasses=[learning])
-
-    [(cause, about, evidence)] = told(document)
-
-    assert (cause, about) == ("wrong-ami", NODE_POOL)
-    assert evidence[1].startswith(f"its image ami-0aaa is a Deep Learning AMI ({DLAMI}): it has no nodeadm")
-    document["aws"]["instances"][0]["ImageId"] = "ami-0old"
-    assert causes(document) == ["node-not-joined"]
-
-
-def test_another_image_of_its_own_is_asked_about_and_one_by_alias_is_not() -> None:
-    own = node_class(ami="my-image-7", amiSelectorTerms=[{"tags": {"team": "ml"}}])
-    [(cause, _, evidence)] = told(waiting(10, ec2nodeclasses=[own]))
-    assert cause == "node-not-joined"
-    assert (
-        f"NodeClass {NODE_POOL} names an image of its own, my-image-7: check that it has nodeadm"
-        in evidence[1]
-    )
-    assert "image" not in " ".join(told(waiting(10))[0][2])
-
-
-def test_a_claim_that_is_being_deleted_is_no_instance_that_should_join() -> None:
+def leaving() -> Document:
+    """A claim that is being deleted beside a whole node."""
     document = pool_of(nodes=1)
-    leaving = claim(
-        1, condition("Launched", minute=0.1), UNREGISTERED, deletionTimestamp="2026-11-20T11:15:00Z"
+    gone = claim(1, condition("Launched", minute=0.1), UNREGISTERED, deletionTimestamp="2026-11-20T11:15:00Z")
+    return given(
+        document, expected={"nodes": 2}, nodepools=[node_pool(replicas=2)], more={"nodeclaims": [gone]}
     )
-    document["kubernetes"]["nodeclaims"].append(leaving)
-    document["expected"]["nodes"] = 2
-    document["kubernetes"]["nodepools"] = [node_pool(replicas=2)]
-    assert "node-not-joined" not in causes(document)
+
+
+def own(ami: str, **selector: Any) -> list[Document]:
+    return [node_class(ami=ami, amiSelectorTerms=[selector])]
+
+
+def runs(minutes: int, *more: str) -> tuple[str, ...]:
+    return ("node-not-joined", INSTANCES[0],
+            f"{INSTANCES[0]} has been running for {minutes} minutes and is not a node", *more)  # fmt: skip
+
+
+IN_WORDS = f"{NODE_POOL}-abc01 Registered=Unknown, NodeNotFound: Node not registered with cluster"
+LOOP = (
+    "{} ended after 15 minutes without becoming a node; Karpenter starts the next one, and each costs money"
+)
+FAILED = f"{NODE_POOL} NodeRegistrationHealthy=False, RegistrationFailed: Failed to register node"
+BEFORE_NOON = "2026-11-19T00:00:00Z"
+OWN = (
+    f"NodeClass {NODE_POOL} names an image of its own, my-image-7: check that it has nodeadm and a kubelet for EKS, as"
+    " an EKS-optimised image has"
+)
+NEVER = (
+    f"its image ami-0aaa is a Deep Learning AMI ({DLAMI}): it has no nodeadm and no kubelet for EKS, so it never joins"
+    " a cluster; take an EKS-optimised image, such as alias al2023@v20260724"
+)
+LEARNING = own(DLAMI, id="ami-0aaa")
+
+
+@table(
+    ("for a while", waiting(4), ["node-join"]),
+    ("in the words of its claim, and its image by alias is no matter", waiting(10), [runs(9, IN_WORDS)]),
+    ("not while it is young", waiting(40, began=38), ["node-join"]),
+    ("in the paid loop also then", waiting(40, ended(0, 0.1, 15), ended(1, 16, 15.2), began=38),
+     [runs(2, IN_WORDS, LOOP.format("2 earlier instances were"))]),
+    ("in the loop that was recorded", waiting(40, recorded(), began=38),
+     [runs(2, IN_WORDS, LOOP.format("1 earlier instance was"))]),
+    *((f"not because one of {began} ended after {minutes} minutes", waiting(40, ended(0, began, minutes), began=38),
+       ["node-join"]) for began, minutes in ((-20, 15), (1, 6), (1, 18))),
+    ("between two claims, by the health of the NodePool", unhealthy(empty(40)), [("node-not-joined", NODE_POOL,
+     FAILED)]),
+    ("not by that of yesterday", unhealthy(empty(40), BEFORE_NOON), ["unknown"]),
+    ("not without it", empty(40), ["unknown"]),
+    ("not where every node is there", unhealthy(given(pool_of(now=40), more={"instances": [ended(0, 0.1, 15)]})), []),
+    ("by a Deep Learning AMI", waiting(10, ec2nodeclasses=LEARNING), [("wrong-ami", NODE_POOL, runs(9)[2], NEVER,
+     IN_WORDS)]),
+    ("not by the image of another instance", waiting(10, image="ami-0old", ec2nodeclasses=LEARNING),
+     ["node-not-joined"]),
+    ("with another image of its own", waiting(10, ec2nodeclasses=own("my-image-7", tags={"team": "ml"})),
+     [runs(9, OWN, IN_WORDS)]),
+    ("not while its claim is being deleted", leaving(), ["unknown"]),
+)  # fmt: skip
+def test_an_instance_does_not_register(document: Document, told: list[Told]) -> None:
+    assert seen(document, told) == told

@@ -1,6 +1,6 @@
 """Refused launches of a NodePool: the code inside decides, the first event has it, and other pools do not count."""
 
-import pytest
+from typing import Any
 
 from tests.node_pool_snapshots import (
     DENIED,
@@ -15,162 +15,108 @@ from tests.node_pool_snapshots import (
     node_pool,
     pool_of,
 )
-from tests.snapshots import Document, at, causes, event, judge, stages, told
+from tests.snapshots import Document, at, event
+from tests.unit.diagnosis.table import UNREAD, Told, given, seen, table
 
-HEALTHY: dict[str, list[Document]] = {"findings": [], "in_progress": []}
-
-
-@pytest.mark.parametrize("auto", [False, True])
-def test_a_healthy_pool_has_neither_finding_nor_stage(*, auto: bool) -> None:
-    assert judge(pool_of(auto=auto)).to_json() == HEALTHY
-
-
-@pytest.mark.parametrize(
-    ("inner", "cause"),
-    [
-        (SHORTAGE, "no-capacity"),
-        (QUOTA, "vcpu-quota"),
-        (
-            "UnfulfillableCapacity: Unable to fulfill capacity due to your request configuration",
-            "no-capacity",
-        ),
-        ("InsufficientFreeAddressesInSubnet: not enough free addresses in subnet", "no-addresses"),
-        ("MaxSpotInstanceCountExceeded: Max spot instance count exceeded", "vcpu-quota"),
-    ],
+CODES = (
+    (SHORTAGE, "no-capacity"),
+    (QUOTA, "vcpu-quota"),
+    ("UnfulfillableCapacity: Unable to fulfill capacity due to your request configuration", "no-capacity"),
+    ("InsufficientFreeAddressesInSubnet: not enough free addresses in subnet", "no-addresses"),
+    ("MaxSpotInstanceCountExceeded: Max spot instance count exceeded", "vcpu-quota"),
 )
-def test_the_first_event_names_the_cause_and_the_later_ones_have_it_too(inner: str, cause: str) -> None:
-    document = empty()
-    document["kubernetes"]["events"] = [
-        capacity_error(inner, 15),
-        *(capacity_error("", 15 + n / 10, name=f"{NODE_POOL}-aaaa{n}") for n in range(9)),
-    ]
-
-    [(found, about, evidence)] = told(document)
-
-    assert (found, about) == (cause, NODE_POOL)
-    assert inner in evidence[0]
-    assert len(evidence) == 2
 
 
-def test_a_code_from_just_before_the_order_counts_while_karpenter_does_not_ask_again() -> None:
-    document = empty(now=2)
-    document["kubernetes"]["events"] = [capacity_error(QUOTA, -1), capacity_error("", 0.5)]
-    assert causes(document) == ["vcpu-quota"]
-    document["kubernetes"]["events"][0] = capacity_error(QUOTA, -3.5)
-    assert causes(document) == ["no-capacity"]
+def told_by(*events: Document, now: float = 20, **parts: Any) -> Document:
+    return given(empty(now), events=[*events], **parts)
 
 
-def test_a_quota_that_was_raised_is_history_once_karpenter_names_another_code() -> None:
-    document = empty()
-    document["kubernetes"]["events"] = [capacity_error(QUOTA, 2), capacity_error(SHORTAGE, 18)]
-    assert causes(document) == ["no-capacity"]
+def refused(refusal: Document) -> str:
+    return f"InsufficientCapacityError: {refusal['message']}"
 
 
-def test_two_codes_of_now_are_two_causes() -> None:
-    document = empty()
-    document["kubernetes"]["events"] = [capacity_error(QUOTA, 17), capacity_error(SHORTAGE, 18)]
-    assert causes(document) == ["vcpu-quota", "no-capacity"]
-
-
-@pytest.mark.parametrize("named", [True, False])
-def test_what_happens_to_another_pool_is_none_of_ours(*, named: bool) -> None:
-    document = empty(now=2)
-    refused = condition("Launched", "Unknown", "Unauthorized", DENIED)
-    document["kubernetes"]["nodepools"].append(node_pool("other"))
-    document["kubernetes"]["nodeclaims"] = [claim(0, refused, pool="other")]
-    document["kubernetes"]["events"] = [
+def of_another(**parts: Any) -> Document:
+    """Another pool is refused, interrupted and waited for."""
+    return told_by(
         capacity_error(SHORTAGE, 1, name="other-x7k2p"),
         event("NodeClaim", "other-abc01", "SpotInterrupted", "Spot interruption warning was triggered", 1),
-        event(
-            "Pod", "else", "FailedScheduling", f"NodeClaim other-x7k2p nominated for this pod failed: {QUOTA}"
-        ),
-    ]
-    if not named:
-        document["expected"].pop("nodepool")
-
-    assert stages(document) == ["instance-launch"]
-    assert causes(document) == []
+        event("Pod", "else", "FailedScheduling", f"NodeClaim other-x7k2p nominated for this pod failed: {QUOTA}"),
+        now=2, more={"nodepools": [node_pool("other")]},
+        nodeclaims=[claim(0, condition("Launched", "Unknown", "Unauthorized", DENIED), pool="other")], **parts,
+    )  # fmt: skip
 
 
-def test_the_events_of_a_claim_whose_name_the_api_server_cut_are_the_pool_s() -> None:
-    name = f"{'l' * 30}-{'g' * 32}"
-    document = empty(now=2)
-    document["expected"]["nodepool"] = name
-    document["kubernetes"]["nodepools"] = [node_pool(name)]
-    document["kubernetes"]["ec2nodeclasses"] = [node_class(name=name)]
-    document["kubernetes"]["events"] = [capacity_error(QUOTA, 1, name=f"{name[:58]}x7k2p")]
-
-    assert causes(document) == ["vcpu-quota"]
+LONG = f"{'l' * 30}-{'g' * 32}"
 
 
-def test_of_two_node_pools_that_end_alike_the_shorter_name_is_the_pool_s() -> None:
-    document = empty()
-    document["expected"].pop("nodepool")
-    document["kubernetes"]["nodepools"] = [
-        node_pool("lab-big-gpu", replicas=1),
-        node_pool("lab-gpu", replicas=1),
-    ]
-    document["kubernetes"]["ec2nodeclasses"] = [node_class(name="lab-gpu")]
-    bars = [("lab-big-gpu", 100), ("lab-gpu", 10)]
-    document["kubernetes"]["configmaps"] = [
-        {"metadata": {"name": name, "namespace": "lamplighter"}, "data": {"notAfter": at(minute)}}
-        for name, minute in bars
-    ]
-
-    assert [(cause, about) for cause, about, _ in told(document)] == [("launch-barred", "lab-gpu")]
+def of_a_long_name() -> Document:
+    return told_by(capacity_error(QUOTA, 1, name=f"{LONG[:58]}x7k2p"), now=2, expected={"nodepool": LONG},
+                   nodepools=[node_pool(LONG)], ec2nodeclasses=[node_class(name=LONG)])  # fmt: skip
 
 
-def test_a_shortage_that_is_over_is_history() -> None:
-    document = pool_of()
-    document["kubernetes"]["events"] = [capacity_error(SHORTAGE, 0.2), capacity_error("", 0.3)]
-    assert judge(document).to_json() == HEALTHY
+def of_two_names() -> Document:
+    names = {"lab-big-gpu": 100, "lab-gpu": 10}
+    bars = [{"metadata": {"name": name, "namespace": "lamplighter"}, "data": {"notAfter": at(minute)}}
+            for name, minute in names.items()]  # fmt: skip
+    return given(empty(), expected={"nodepool": UNREAD}, nodepools=[node_pool(name, replicas=1) for name in names],
+                 ec2nodeclasses=[node_class(name="lab-gpu")], configmaps=bars)  # fmt: skip
 
 
-def test_a_denied_launch_is_told_with_the_lock_of_the_failsafe_if_it_is_there() -> None:
-    document = empty()
-    document["kubernetes"]["nodeclaims"] = [
-        claim(0, condition("Launched", "Unknown", "Unauthorized", DENIED))
-    ]
-
-    [(cause, about, evidence)] = told(document)
-    assert (cause, about, evidence) == ("launch-denied", f"{NODE_POOL}-abc01", [f"Unauthorized: {DENIED}"])
-
-    document["aws"]["controller_policies"] = {"PolicyNames": ["lamplighter-lock-gpu-lab-gpu", "other"]}
-    locked = (
-        "the failsafe's lock lamplighter-lock-gpu-lab-gpu is on Karpenter's role; the next opening removes it"
-    )
-    assert told(document)[0][2] == [f"Unauthorized: {DENIED}", locked]
-    for others in (
-        {"PolicyNames": ["lamplighter-lock-gpu-lab-big"]},
-        {"PolicyNames": "odd"},
-        [],
-        ["lamplighter-lock-gpu"],
-    ):
-        document["aws"]["controller_policies"] = others
-        assert told(document)[0][2] == [f"Unauthorized: {DENIED}"]
+LATER = [capacity_error("", 15 + n / 10, name=f"{NODE_POOL}-aaaa{n}") for n in range(9)]
+SIZE_0 = f"0 of 1 expected instances are there; the desired size of {NODE_POOL} is 0: nobody asked for more"
+ANY = node_pool(replicas=None)
 
 
-def test_a_claim_that_is_launched_is_on_its_way_and_then_boots() -> None:
-    document = empty(now=0.5)
-    document["kubernetes"]["nodeclaims"] = [claim(0, condition("Launched", "Unknown", "Launched"))]
-    assert stages(document) == ["instance-launch"]
-    document["kubernetes"]["nodeclaims"] = [
-        claim(0, condition("Launched", minute=0.1), condition("Registered", "Unknown", "NodeNotFound"))
-    ]
-    assert stages(document) == ["node-join"]
+@table(
+    *((f"{cause} by {inner[:20]}, also as the later ones", told_by(capacity_error(inner, 15), *LATER),
+       [(cause, NODE_POOL, refused(capacity_error(inner, 15)), refused(LATER[-1]))]) for inner, cause in CODES),
+    ("by a code from just before the order, while Karpenter does not ask again",
+     told_by(capacity_error(QUOTA, -1), capacity_error("", 0.5), now=2), ["vcpu-quota"]),
+    ("not by one of longer ago", told_by(capacity_error(QUOTA, -3.5), capacity_error("", 0.5), now=2), ["no-capacity"]),
+    ("not by a quota that was raised", told_by(capacity_error(QUOTA, 2), capacity_error(SHORTAGE, 18)),
+     ["no-capacity"]),
+    ("by two codes of now", told_by(capacity_error(QUOTA, 17), capacity_error(SHORTAGE, 18)), ["vcpu-quota",
+     "no-capacity"]),
+    ("not as another pool", of_another(), ["instance-launch"]),
+    ("not as another pool where the name was not read", of_another(expected={"nodepool": UNREAD}), ["instance-launch"]),
+    ("by a claim whose name the API server cut", of_a_long_name(), ["vcpu-quota"]),
+    ("of two NodePools that end alike, the shorter name", of_two_names(), [("launch-barred", "lab-gpu")]),
+    ("not once the shortage is over",
+     given(pool_of(), events=[capacity_error(SHORTAGE, 0.2), capacity_error("", 0.3)]), []),
+    ("by pods where its nodes come with them", told_by(capacity_error(SHORTAGE, 15), nodepools=[ANY]), ["no-capacity"]),
+    ("not without pods", given(empty(), nodepools=[ANY]), []),
+    ("not where nobody raised the replicas", given(empty(), nodepools=[node_pool(replicas=0)]),
+     [("unknown", NODE_POOL, SIZE_0, "not read: aws.nodegroup, aws.scaling_activities")]),
+    *((f"not as a healthy pool, of Auto Mode: {auto}", pool_of(auto=auto), []) for auto in (False, True)),
+)  # fmt: skip
+def test_a_launch_is_refused(document: Document, told: list[Told]) -> None:
+    assert seen(document, told) == told
 
 
-def test_replicas_that_nobody_raised_are_said() -> None:
-    document = empty()
-    document["kubernetes"]["nodepools"] = [node_pool(replicas=0)]
-    [(cause, _, [symptom, *_])] = told(document)
-    assert cause == "unknown"
-    assert f"the desired size of {NODE_POOL} is 0: nobody asked for more" in symptom
+def claimed(*conditions: Document, now: float = 20, **parts: Any) -> Document:
+    return given(empty(now), nodeclaims=[claim(0, *conditions)], **parts)
 
 
-def test_the_nodes_of_a_dynamic_pool_come_with_pods() -> None:
-    document = empty()
-    document["kubernetes"]["nodepools"] = [node_pool(replicas=None)]
-    assert judge(document).to_json() == HEALTHY
-    document["kubernetes"]["events"] = [capacity_error(SHORTAGE, 15)]
-    assert causes(document) == ["no-capacity"]
+def denied(policies: Any = UNREAD) -> Document:
+    parts = {} if policies is UNREAD else {"controller_policies": policies}
+    return claimed(condition("Launched", "Unknown", "Unauthorized", DENIED), **parts)
+
+
+OF_CLAIM = ("launch-denied", f"{NODE_POOL}-abc01", f"Unauthorized: {DENIED}")
+LOCKED = (
+    "the failsafe's lock lamplighter-lock-gpu-lab-gpu is on Karpenter's role; the next opening removes it"
+)
+REGISTERS = condition("Registered", "Unknown", "NodeNotFound")
+
+
+@table(
+    ("is denied", denied(), [OF_CLAIM]),
+    ("is denied by the lock of the failsafe", denied({"PolicyNames": ["lamplighter-lock-gpu-lab-gpu", "other"]}),
+     [(*OF_CLAIM, LOCKED)]),
+    *((f"is denied, not by {policies}", denied(policies), [OF_CLAIM]) for policies in (
+        {"PolicyNames": ["lamplighter-lock-gpu-lab-big"]}, {"PolicyNames": "odd"}, [], ["lamplighter-lock-gpu"])),
+    ("is on its way", claimed(condition("Launched", "Unknown", "Launched"), now=0.5), ["instance-launch"]),
+    ("boots", claimed(condition("Launched", minute=0.1), REGISTERS, now=0.5), ["node-join"]),
+)  # fmt: skip
+def test_a_claim(document: Document, told: list[Told]) -> None:
+    assert seen(document, told) == told

@@ -60,25 +60,18 @@ def test_gpus_were_announced_once_either_figure_names_them() -> None:
     assert offering({}, capacity=gpus(1)).announced
 
 
-@pytest.mark.parametrize(
-    ("found", "wanted", "short"),
-    [
-        (offering(gpus(2)), 2, None),
-        (offering(gpus(1)), 2, f"{NAME} offers 1 GPUs where 2 are expected"),
-        (offering(gpus(3)), 2, None),
-        (offering(gpus(7), {"replicas": "4"}), 2, f"{NAME} offers 7 GPUs where 8 are expected"),
-        (offering(gpus(2), {"count": "2"}), 2, None),
-        (
-            offering(gpus(2), {"count": "1"}),
-            2,
-            f"GPU feature discovery counts 1 GPUs on {NAME} where 2 are expected",
-        ),
-        (offering({"nvidia.com/mig-1g.5gb": "2"}), 8, None),
-        (offering({"nvidia.com/mig-1g.5gb": "0"}), 8, f"{NAME} offers 0 GPUs where 8 are expected"),
-        (offering(gpus(7), SLICED), 8, None),
-        (offering(gpus(6), SLICED, capacity=gpus(7)), 8, f"{NAME} offers 6 of its 7 GPUs"),
-    ],
-)
+@pytest.mark.parametrize(("found", "wanted", "short"), [
+    (offering(gpus(2)), 2, None),
+    (offering(gpus(1)), 2, f"{NAME} offers 1 GPUs where 2 are expected"),
+    (offering(gpus(3)), 2, None),
+    (offering(gpus(7), {"replicas": "4"}), 2, f"{NAME} offers 7 GPUs where 8 are expected"),
+    (offering(gpus(2), {"count": "2"}), 2, None),
+    (offering(gpus(2), {"count": "1"}), 2, f"GPU feature discovery counts 1 GPUs on {NAME} where 2 are expected"),
+    (offering({"nvidia.com/mig-1g.5gb": "2"}), 8, None),
+    (offering({"nvidia.com/mig-1g.5gb": "0"}), 8, f"{NAME} offers 0 GPUs where 8 are expected"),
+    (offering(gpus(7), SLICED), 8, None),
+    (offering(gpus(6), SLICED, capacity=gpus(7)), 8, f"{NAME} offers 6 of its 7 GPUs"),
+])  # fmt: skip
 def test_a_node_is_short_of_the_gpus_that_it_does_not_offer(
     found: Node, wanted: int, short: str | None
 ) -> None:

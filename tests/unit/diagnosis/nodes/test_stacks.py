@@ -1,20 +1,17 @@
 """Diagnosis of a cluster without a GPU Operator by design: its absence is no finding."""
 
-import pytest
+from typing import Any
 
 from tests.snapshots import (
     NODES,
     Document,
-    causes,
     daemonset,
     healthy,
-    judge,
     no_gpus,
     pod,
     policy,
-    stages,
-    told,
 )
+from tests.unit.diagnosis.table import Told, given, seen, table
 
 PLUGIN = "nvdp-nvidia-device-plugin"
 OPERATOR_DOWN = {
@@ -129,91 +126,85 @@ ONE_LINE = (
     "set in the values of the device-plugin chart nfd.worker.tolerations:"
     " [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]"
 )
+RELEASES = ("nvdp", "nvidia-device-plugin")
+CHART_PLUGIN = "nvidia/nvidia-device-plugin"
+TAINTED = f"DaemonSet {{}} does not tolerate nvidia.com/gpu=true:NoSchedule of {NODES[0]}, desired pods: {{}}"
+BY_ITSELF = (
+    f"its image ({ROCKET}) runs the device plugin as a service of the node, without a pod or a log"
+    " in the cluster"
+)
+MISSING = f"{NODES[0]} is Ready and offers no nvidia.com/gpu"
 
 
-@pytest.mark.parametrize("release", ["nvdp", "nvidia-device-plugin"])
-@pytest.mark.parametrize("placed", [False, True])
-def test_a_worker_that_does_not_tolerate_the_taint_is_named_with_the_line_that_mends_it(
-    release: str, *, placed: bool
-) -> None:
-    document = by_the_whole_chart(release, placed=placed)
-    [(cause, about, evidence)] = told(document)
-    worker = f"nvidia/{release}-node-feature-discovery-worker"
-    assert (cause, about) == ("untolerated-taint", worker)
-    assert f"{worker} does not tolerate nvidia.com/gpu=true:NoSchedule" in evidence[0]
-    assert evidence[-1] == ONE_LINE
+def worker_of(release: str) -> Document:
+    worker = f"{release}-node-feature-discovery-worker"
+    return pod(f"{worker}-0", "nvidia", owner=f"DaemonSet/{worker}")
 
 
-@pytest.mark.parametrize("release", ["nvdp", "nvidia-device-plugin"])
-def test_a_worker_that_tolerates_the_taint_is_no_cause(release: str) -> None:
+def tolerated(release: str) -> Document:
     document = by_the_whole_chart(release, tolerated="true", placed=True)
     gpu_node(document)["metadata"]["labels"]["nvidia.com/gpu.count"] = "1"
-    worker = f"{release}-node-feature-discovery-worker"
-    document["kubernetes"]["pods"].append(pod(f"{worker}-0", "nvidia", owner=f"DaemonSet/{worker}"))
-    assert told(document) == []
+    return given(document, worker_of(release))
 
 
-def test_a_plugin_that_does_not_tolerate_the_taint_is_named_although_its_discovery_does() -> None:
+def intolerant() -> Document:
+    """The plugin does not tolerate the taint, although its discovery does."""
     document = by_the_whole_chart("nvidia-device-plugin", tolerated="true")
     for each in document["kubernetes"]["daemonsets"][:2]:
         each["spec"]["template"]["spec"]["tolerations"] = []
-    worker = "nvidia-device-plugin-node-feature-discovery-worker"
-    document["kubernetes"]["pods"].append(pod(f"{worker}-0", "nvidia", owner=f"DaemonSet/{worker}"))
-    [(cause, about, _)] = told(document)
-    assert (cause, about) == ("untolerated-taint", "nvidia/nvidia-device-plugin")
+    return given(document, worker_of("nvidia-device-plugin"))
 
 
-def test_a_plugin_whose_affinity_fits_no_label_of_the_node_says_which_label_is_missing() -> None:
+def unlabelled() -> Document:
+    """The plugin's affinity fits no label of the node, and there is nothing else of the chart."""
     document = by_the_whole_chart(tolerated="true")
-    document["kubernetes"]["daemonsets"] = document["kubernetes"]["daemonsets"][:1]
-    [(cause, _, evidence)] = told(document)
-    assert cause == "device-plugin-missing"
-    assert evidence[-1] == f"{NODES[0]} lacks the label feature.node.kubernetes.io/pci-10de.present=true"
+    return given(document, daemonsets=document["kubernetes"]["daemonsets"][:1])
 
 
-def test_a_healthy_pool_of_either_kind_has_no_finding() -> None:
-    for document in (by_the_chart(), by_the_image()):
-        assert (causes(document), stages(document)) == ([], [])
-
-
-def test_a_chart_s_plugin_that_is_gone_is_missing_and_nobody_else_is() -> None:
-    document = by_the_chart()
+def without_gpu(document: Document, **parts: Any) -> Document:
     no_gpus(document)
-    document["kubernetes"]["daemonsets"] = document["kubernetes"]["pods"] = []
-    found = judge(document)
-    assert [each.cause.name for each in found.findings] == ["device-plugin-missing"]
-    assert not any("perator" in str(line) for line in found.findings[0].evidence)
+    return given(document, **parts)
 
 
-def test_the_chart_s_feature_discovery_is_not_taken_for_its_plugin() -> None:
-    document = by_the_chart()
-    no_gpus(document)
-    discovery = f"{PLUGIN}-gpu-feature-discovery"
-    document["kubernetes"]["daemonsets"] = [daemonset(discovery, 1)]
-    document["kubernetes"]["pods"] = [
-        pod(f"{discovery}-0", "nvidia-device-plugin", owner=f"DaemonSet/{discovery}")
-    ]
-    assert causes(document) == ["device-plugin-missing"]
+def only_discovery() -> Document:
+    name = f"{PLUGIN}-gpu-feature-discovery"
+    found = pod(f"{name}-0", "nvidia-device-plugin", owner=f"DaemonSet/{name}")
+    return without_gpu(by_the_chart(), daemonsets=[daemonset(name, 1)], pods=[found])
 
 
-def test_an_image_that_announces_nothing_is_late_and_no_daemonset_is_missed() -> None:
-    document = by_the_image(now=5)
-    no_gpus(document)
-    assert (causes(document), stages(document)) == ([], ["gpus-announced"])
-
-    document = by_the_image()
-    no_gpus(document)
-    found = judge(document)
-    assert [each.cause.name for each in found.findings] == ["device-plugin-missing"]
-    said = " ".join(map(str, found.findings[0].evidence))
-    assert ROCKET in said
-    assert "DaemonSet" not in said
+OF_OTHERS: dict[str, Any] = {
+    "clusterpolicies": [policy(devicePlugin={"enabled": False})],
+    "deployments": [OPERATOR_DOWN],
+}
 
 
-def test_an_operator_that_serves_other_pools_says_nothing_of_this_one() -> None:
-    document = by_the_image()
-    document["kubernetes"]["clusterpolicies"] = [policy(devicePlugin={"enabled": False})]
-    document["kubernetes"]["deployments"] = [OPERATOR_DOWN]
-    assert causes(document) == []
-    no_gpus(document)
-    assert causes(document) == ["device-plugin-missing"]
+def of_worker(release: str, *lines: str) -> list[Told]:
+    worker = f"nvidia/{release}-node-feature-discovery-worker"
+    return [("untolerated-taint", worker, TAINTED.format(worker, 1), *lines, ONE_LINE)]
+
+
+@table(
+    *((f"a worker of {release} does not tolerate the taint", by_the_whole_chart(release), of_worker(release))
+      for release in RELEASES),
+    *((f"a worker of {release} does not, and nodeadm has labelled the node", by_the_whole_chart(release, placed=True),
+       of_worker(release, f"{NODES[0]} lacks the label nvidia.com/gpu.count")) for release in RELEASES),
+    *((f"a worker of {release} tolerates it", tolerated(release), []) for release in RELEASES),
+    ("a plugin does not, although its discovery does", intolerant(),
+     [("untolerated-taint", CHART_PLUGIN, TAINTED.format(CHART_PLUGIN, 0))]),
+    ("no label of the node fits the plugin's affinity", unlabelled(),
+     [("device-plugin-missing", NODES[0], MISSING,
+       f"DaemonSet {PLUGIN} has no pod on {NODES[0]}; desired pods in the cluster: 0",
+       f"{NODES[0]} lacks the label feature.node.kubernetes.io/pci-10de.present=true")]),
+    ("all is well by the chart", by_the_chart(), []),
+    ("all is well by the image", by_the_image(), []),
+    ("the plugin is gone, and nothing else is missed", without_gpu(by_the_chart(), daemonsets=[], pods=[]),
+     [("device-plugin-missing", NODES[0], MISSING, "there is no DaemonSet of the device plugin")]),
+    ("feature discovery is not taken for the plugin", only_discovery(), ["device-plugin-missing"]),
+    ("an image may take a while to announce its GPUs", without_gpu(by_the_image(now=5)), ["gpus-announced"]),
+    ("an image announces nothing, and no DaemonSet is missed", without_gpu(by_the_image()),
+     [("device-plugin-missing", NODES[0], MISSING, BY_ITSELF)]),
+    ("an operator that serves other pools says nothing of this one", given(by_the_image(), **OF_OTHERS), []),
+    ("also where an image announces nothing", without_gpu(by_the_image(), **OF_OTHERS), ["device-plugin-missing"]),
+)  # fmt: skip
+def test_without_an_operator_by_design(document: Document, told: list[Told]) -> None:
+    assert seen(document, told) == told

@@ -1,184 +1,230 @@
-"""Device plugins and GPUs that fail: crashes, missing DaemonSets, hardware faults, late nodes."""
+"""Device plugins that are off, missing, kept away by a taint, or crash; and the DaemonSets that a GPU needs."""
 
 from typing import Any
 
-import pytest
-
-from tests.diagnosis_cases import conditions, node_of
+from tests.diagnosis_cases import node_of
 from tests.snapshots import (
     NODES,
     POOL,
+    TAINT,
     Document,
     daemonset,
-    event,
     healthy,
-    node,
+    no_gpus,
     pod,
     policy,
-    replace,
-    told,
-    under_way,
     waiting,
     without_gpus,
     without_plugin,
 )
-
-SECOND = 1 / 60
+from tests.unit.diagnosis.table import SECOND, UNREAD, Told, given, seen, table
 
 NODE = NODES[0]
-
 PLUGIN = "nvidia-device-plugin-daemonset"
-
 CALLED = f"gpu-operator/{PLUGIN}-0"
-
 MISSING = f"{NODE} is Ready and offers no nvidia.com/gpu"
+POLICY_OFF = policy(devicePlugin={"enabled": False})
+READY = "the state of the ClusterPolicy is ready although GPUs are missing"
+REFUSES = "does not tolerate nvidia.com/gpu=true:NoSchedule of"
 
 
-def test_an_image_of_the_gpu_software_may_be_pulled_for_two_minutes() -> None:
-    def pulling(now: float) -> Document:
-        document = without_gpus(now)
-        replace(document, pod(f"{PLUGIN}-0", phase="Pending"))
-        document["kubernetes"]["events"] = [event("Pod", f"{PLUGIN}-0", "Pulling", "Pulling image", 4)]
-        return document
-
-    assert under_way(pulling(6))[0] == ("gpus-announced", NODE, "11:03:00")
-    assert told(pulling(6 + SECOND)) == [
-        ("image-pull-slow", CALLED, [f"{CALLED} has been pulling an image for 121 s"])
-    ]
+def off(label: str = "", now: float = 6, **parts: Any) -> Document:
+    """A node without a plugin: a policy or a label switched it off."""
+    node = {f"metadata labels {label}": "false"} if label else {}
+    return given(without_plugin(now), **{"daemonsets": [], "node": node} | parts)
 
 
-@pytest.mark.parametrize(("restarts", "early"), [(2, False), (3, True)])
-def test_a_plugin_that_crashed_three_times_is_not_waited_for(restarts: int, *, early: bool) -> None:
-    def crashing(now: float) -> Document:
-        document = without_gpus(now)
-        replace(document, waiting(pod(f"{PLUGIN}-0"), "CrashLoopBackOff", "back-off", restarts=restarts))
-        document["logs_previous"][CALLED] = "first\nlast\n"
-        return document
-
-    said = [
-        (
-            "device-plugin-missing",
-            NODE,
-            [f"{CALLED}: container main: back-off, {restarts} restarts", "last"],
-        )
-    ]
-    assert told(crashing(8 + SECOND)) == said
-    assert told(crashing(8)) == (said if early else [])
+DISABLED = "ClusterPolicy cluster-policy: devicePlugin.enabled is false"
+OFF = ("device-plugin-disabled", "cluster-policy")
+OLD = "driver/library version mismatch"
 
 
-@pytest.mark.parametrize(
-    ("exit_code", "said"),
-    [(1, "exit code 1"), (-1, "exit code -1"), (0, None), (None, None)],
-)
-def test_a_container_that_ended_badly_says_its_exit_code(exit_code: int | None, said: str | None) -> None:
-    document = without_gpus()
+@table(
+    *((f"by {label}", off(label), [("device-plugin-disabled", NODE, f"{NODE} has the label {label}=false")])
+      for label in ("nvidia.com/gpu.deploy.device-plugin", "nvidia.com/gpu.deploy.operands")),
+    ("by the policy", off(clusterpolicies=[POLICY_OFF]), [(*OFF, f"{DISABLED}, its state is ready")]),
+    ("by one without name or state", off(clusterpolicies=[{"spec": {"devicePlugin": {"enabled": False}}}]),
+     [(*OFF, DISABLED)]),
+    ("which explains the pods that wait", off(now=20, clusterpolicies=[POLICY_OFF]), [OFF]),
+    ("and hides no wrong image", off(now=20, daemonsets=[daemonset()], clusterpolicies=[POLICY_OFF],
+     group={"amiType": "AL2023_x86_64_STANDARD"}), [("wrong-ami", POOL), OFF]),
+    ("nor what its pods print", given(off(now=20, daemonsets=[daemonset()], clusterpolicies=[POLICY_OFF]),
+     pod("nvidia-operator-validator-0"), logs={"gpu-operator/nvidia-operator-validator-0": OLD}),
+     [("driver-mismatch", NODE), OFF]),
+)  # fmt: skip
+def test_a_plugin_is_switched_off(document: Document, told: list[Told]) -> None:
+    assert seen(document, told) == told
+
+
+def crashing(now: float, restarts: int) -> Document:
+    broken = waiting(pod(f"{PLUGIN}-0"), "CrashLoopBackOff", "back-off", restarts=restarts)
+    return given(without_gpus(now), broken, logs_previous={CALLED: "first\nlast\n"})
+
+
+def ended(exit_code: int | None) -> Document:
     broken = pod(f"{PLUGIN}-0", phase="Pending")
     broken["status"]["containerStatuses"][0]["state"] = {"terminated": {"exitCode": exit_code}}
-    replace(document, broken)
-    found = [each for each in told(document) if each[0] == "device-plugin-missing"]
-    line = f"{CALLED}: container main: {said}, 0 restarts"
-    assert found == ([] if said is None else [("device-plugin-missing", NODE, [line])])
+    return given(without_gpus(), broken)
 
 
-@pytest.mark.parametrize(
-    ("state", "more"),
-    [("ready", ["the state of the ClusterPolicy is ready although GPUs are missing"]), ("", [])],
-)
-def test_a_daemonset_of_the_plugin_that_is_not_there_is_missed(state: str, more: list[str]) -> None:
+def nodes_alone() -> Document:
     document = without_plugin()
-    document["kubernetes"]["daemonsets"] = [daemonset("nvidia-dcgm")]
-    document["kubernetes"]["clusterpolicies"] = [policy(state)] if state else []
-    assert told(document) == [
-        ("device-plugin-missing", NODE, [MISSING, "there is no DaemonSet of the device plugin", *more])
+    return given(document, kubernetes={"nodes": document["kubernetes"]["nodes"]})
+
+
+def crashed(restarts: int) -> list[Told]:
+    return [
+        ("device-plugin-missing", NODE, f"{CALLED}: container main: back-off, {restarts} restarts", "last")
     ]
 
 
-def test_a_label_that_keeps_the_plugin_off_the_node_is_named() -> None:
-    document = without_plugin()
-    del node_of(document, 0)["metadata"]["labels"]["nvidia.com/gpu.deploy.device-plugin"]
-    assert told(document)[0][2][2:] == [f"{NODE} lacks the label nvidia.com/gpu.deploy.device-plugin=true"]
+NOT_READ = "kubernetes.daemonsets, kubernetes.pods, kubernetes.clusterpolicies, kubernetes.events, logs, aws.nodegroup"
+NO_DAEMONSET = ("device-plugin-missing", NODE, MISSING, "there is no DaemonSet of the device plugin")
 
 
-def test_what_cannot_be_told_for_want_of_reading_says_what_was_not_read() -> None:
-    document = without_plugin()
-    document["kubernetes"] = {"nodes": document["kubernetes"]["nodes"]}
-    del document["aws"]["nodegroup"], document["logs"]
-    document["expected"]["pool"] = POOL
-    keys = "kubernetes.daemonsets, kubernetes.pods, kubernetes.clusterpolicies, kubernetes.events, logs"
-    assert told(document) == [
-        ("unknown", POOL, [f"{NODE} offers 0 of its 1 GPUs", f"not read: {keys}, aws.nodegroup"])
-    ]
+@table(
+    ("not at once after two crashes", crashing(8, 2), [("gpus-announced", NODE, "11:03:00")]),
+    ("after two in the end", crashing(8 + SECOND, 2), crashed(2)),
+    ("at once after three", crashing(8, 3), crashed(3)),
+    ("after three in the end", crashing(8 + SECOND, 3), crashed(3)),
+    *((f"with exit code {code}", ended(code),
+       [("device-plugin-missing", NODE, f"{CALLED}: container main: exit code {code}, 0 restarts")]) for code in (1,
+       -1)),
+    *((f"not with exit code {code}", ended(code), ["unknown"]) for code in (0, None)),
+    ("for want of a DaemonSet", given(without_plugin(), daemonsets=[daemonset("nvidia-dcgm")]), [(*NO_DAEMONSET,
+     READY)]),
+    ("also without a policy", given(without_plugin(), daemonsets=[daemonset("nvidia-dcgm")], clusterpolicies=[]),
+     [NO_DAEMONSET]),
+    ("for want of a label", given(without_plugin(),
+     node={"metadata labels nvidia.com/gpu.deploy.device-plugin": UNREAD}),
+     [("device-plugin-missing", NODE, MISSING,
+     f"DaemonSet {PLUGIN} has no pod on {NODE}; desired pods in the cluster: 2",
+       f"{NODE} lacks the label nvidia.com/gpu.deploy.device-plugin=true")]),
+    ("unknown where nothing was read",
+     given(nodes_alone(), nodegroup=UNREAD, logs=UNREAD, expected={"pool": POOL}),
+     [("unknown", POOL, f"{NODE} offers 0 of its 1 GPUs", f"not read: {NOT_READ}")]),
+)  # fmt: skip
+def test_a_plugin_is_missing(document: Document, told: list[Told]) -> None:
+    assert seen(document, told) == told
 
 
-def fault(reason: str, status: str = "False", **more: Any) -> Document:
-    return {"type": "AcceleratedHardwareReady", "status": status, "reason": reason, "message": "odd", **more}
+def refused(*daemonsets: Document, state: str = "notReady", **parts: Any) -> Document:
+    return given(
+        without_plugin(6), daemonsets=[*daemonsets], clusterpolicies=[policy(state, minute=5)], **parts
+    )
 
 
-@pytest.mark.parametrize(
-    ("reason", "cause", "about"),
-    [
-        ("NvidiaXID79Error", "xid", NODE),
-        ("NvidiaDoubleBitError", "xid", NODE),
-        ("DCGMDiagnosticFailure", "xid", NODE),
-        ("NvidiaXID13Error", None, ""),
-        ("NvidiaDeviceCountMismatch", "gpu-count-short", NODE),
-        ("NvidiaFabricError", "unknown", POOL),
-    ],
-)
-def test_what_the_node_says_of_its_hardware_is_quoted(reason: str, cause: str | None, about: str) -> None:
-    document = healthy(nodes=1)
-    conditions(document, 0).append(fault(reason))
-    said = f"{NODE} AcceleratedHardwareReady=False, {reason}: odd"
-    assert told(document) == ([] if cause is None else [(cause, about, [said])])
-    document = healthy(nodes=1)
-    conditions(document, 0).append(fault(reason, "True"))
-    assert told(document) == []
+def unread_status(name: str) -> Document:
+    found = daemonset(name, 0, tolerates=False)
+    del found["status"]
+    return found
 
 
-def test_of_an_event_and_a_log_the_fatal_xids_count_and_others_where_a_gpu_is_missing() -> None:
-    def printed(line: str, *, short: bool) -> Document:
-        document = without_gpus() if short else healthy(nodes=1)
-        document["logs"][CALLED] = line
-        return document
-
-    fatal, other = "Xid (PCI:0000): 79", "XidCriticalError: Xid=13"
-    short = f"{NODE} offers 0 of its 1 GPUs"
-    assert told(printed(fatal, short=False)) == [("xid", NODE, [f"{CALLED}: {fatal}"])]
-    assert told(printed(other, short=False)) == []
-    assert told(printed(other, short=True)) == [("xid", NODE, [f"{CALLED}: {other}", short])]
-    assert told(printed("Xid (PCI:0000): 13", short=True))[0][0] == "gpu-count-short"
-    document = healthy(nodes=1)
-    document["kubernetes"]["events"] += [
-        event("Node", NODE, "NvidiaXID79Error", "fatal"),
-        event("Node", NODE, "NvidiaXID13Warning", "not fatal"),
-    ]
-    assert told(document) == [("xid", NODE, ["NvidiaXID79Error: fatal"])]
+def intolerant(name: str, desired: int = 0) -> Document:
+    return daemonset(name, desired, tolerates=False)
 
 
-def test_a_pod_that_lost_its_gpu_explains_its_node_only_where_that_still_offers_some() -> None:
-    def lost(*, offers: bool) -> Document:
-        document = healthy(nodes=1)
-        document["logs"]["lab/train-0"] = "first\nFailed to initialize NVML: Unknown Error\n"
-        if not offers:
-            node_of(document, 0)["status"]["allocatable"]["nvidia.com/gpu"] = "0"
-        return document
-
-    line = ("gpu-lost", "lab/train-0", [f"lab/train-0 on {NODE}: Failed to initialize NVML: Unknown Error"])
-    assert told(lost(offers=True)) == [line]
-    assert told(lost(offers=False)) == [
-        line,
-        ("gpu-count-short", NODE, [f"{NODE} offers 0 of its 1 GPUs"]),
-    ]
+def untemplated(desired: int, name: str = "nfd-worker") -> Document:
+    return {"metadata": {"name": name}, "status": {"desiredNumberScheduled": desired}}
 
 
-def test_a_node_may_take_three_minutes_to_be_ready_and_none_when_it_was_lost() -> None:
-    def starting(now: float, status: str = "False") -> Document:
-        document = healthy(nodes=1, now=now)
-        document["kubernetes"]["nodes"][1] = node(0, 1, ready=False, minute=2)
-        conditions(document, 0)[0]["status"] = status
-        return document
+def of_policy(daemonsets: Any, **spec: Any) -> Document:
+    policies = [policy(daemonsets=spec)] if spec or daemonsets is UNREAD else [policy()]
+    return given(without_plugin(6), daemonsets=daemonsets, clusterpolicies=policies)
 
-    said = ("node-not-ready", NODE, [f"{NODE} is not Ready: KubeletNotReady: cni plugin not initialized"])
-    assert under_way(starting(5)) == [("node-ready", NODE, "11:02:00")]
-    assert told(starting(5 + SECOND)) == [said]
-    assert told(starting(3, "Unknown")) == [said]
+
+def on_both_nodes() -> Document:
+    document = given(
+        healthy(), gone="nvidia-device nvidia-operator gpu-feature", daemonsets=[intolerant(PLUGIN)]
+    )
+    for number in range(2):
+        no_gpus(document, number)
+    return document
+
+
+def without_features(*, others: bool) -> Document:
+    """The chart tolerates nvidia.com/gpu=present. Without the node's features the operator labels no node."""
+    document = given(healthy(), gone="nvidia- gpu-feature-discovery",
+                     clusterpolicies=[policy("notReady", reason="NFDLabelsMissing",
+                     message="No NFD labels found")])  # fmt: skip
+    for number in range(2):
+        no_gpus(document, number)
+        labels = node_of(document, number)["metadata"]["labels"]
+        for label in [each for each in labels if each.startswith("nvidia.com/")]:
+            del labels[label]
+    worker = daemonset("gpu-operator-node-feature-discovery-worker", 1)
+    value = {"key": "nvidia.com/gpu", "operator": "Equal", "value": "present", "effect": "NoSchedule"}
+    worker["spec"]["template"]["spec"] = {"tolerations": [value]}
+    waits = document["kubernetes"]["daemonsets"] if others else []
+    for each in waits:
+        each["status"] = {"desiredNumberScheduled": 0, "numberReady": 0}
+    return given(document, daemonsets=[*waits, worker])
+
+
+def blamed(name: str, *lines: str) -> list[Told]:
+    return [("untolerated-taint", f"gpu-operator/{name}", *lines)]
+
+
+OF_POLICY = f"ClusterPolicy daemonsets.tolerations do not tolerate nvidia.com/gpu=true:NoSchedule of {NODE}"
+WAITS = ("gpus-announced", NODE)
+NOT_READY = ("operator", "cluster-policy", "11:05:00")
+TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists"}
+WORKER = "gpu-operator-node-feature-discovery-worker"
+
+
+@table(
+    ("the plugin, and the policy says that all is well", refused(intolerant(PLUGIN), state="ready"),
+     blamed(PLUGIN, f"DaemonSet gpu-operator/{PLUGIN} {REFUSES} {NODE}, desired pods: 0", READY)),
+    ("the toolkit, with pods elsewhere", refused(intolerant("nvidia-container-toolkit", 5)),
+     blamed("nvidia-container-toolkit",
+            f"DaemonSet gpu-operator/nvidia-container-toolkit {REFUSES} {NODE}, desired pods: 5")),
+    ("a worker of which nobody counts the pods", refused(unread_status("nfd-worker")),
+     blamed("nfd-worker", f"DaemonSet gpu-operator/nfd-worker {REFUSES} {NODE}")),
+    ("not a plugin with pods elsewhere", refused(intolerant(PLUGIN, 1)), [WAITS]),
+    ("not what no GPU needs", refused(intolerant("nvidia-dcgm")), [WAITS]),
+    ("not one that has a pod on the node", given(without_plugin(), pod("nvidia-container-toolkit-0"),
+     daemonsets=[intolerant("nvidia-container-toolkit")]), ["device-plugin-missing"]),
+    ("on two nodes as on one", on_both_nodes(), blamed(PLUGIN)),
+    ("without its template, if the policy tolerates nothing", of_policy([untemplated(0)], tolerations=[]),
+     ["untolerated-taint"]),
+    ("not with pods elsewhere", of_policy([untemplated(1)], tolerations=[]), [WAITS]),
+    ("not if the policy tolerates everything", of_policy([untemplated(0)], tolerations=[{"operator": "Exists"}]),
+     [WAITS]),
+    ("without its template, if the policy says nothing",
+     given(without_gpus(), gone="nvidia-device nvidia-operator gpu-feature", daemonsets=[untemplated(0, PLUGIN)]),
+     ["untolerated-taint"]),
+    ("whatever the policy tolerates none of, where none was read", of_policy(UNREAD, tolerations=[]),
+     [("untolerated-taint", NODE, OF_POLICY)]),
+    ("not where it says nothing", of_policy(UNREAD), [WAITS]),
+    ("not where it tolerates the taint", of_policy(UNREAD, tolerations=[TOLERATION]), [WAITS]),
+    *((f"feature discovery that tolerates another value, beside {'waiting ones' if others else 'none'}",
+       without_features(others=others), blamed(WORKER)) for others in (True, False)),
+)  # fmt: skip
+def test_a_taint_keeps_away(document: Document, told: list[Told]) -> None:
+    assert seen(document, told) == told
+
+
+def tolerating(toleration: Document, taint: Document) -> Document:
+    refuses = daemonset(PLUGIN, 0)
+    refuses["spec"]["template"]["spec"]["tolerations"] = [toleration]
+    return given(without_plugin(6), gone="train", daemonsets=[refuses], node={"spec taints": [taint]})
+
+
+NO_EXECUTE = {"key": "x", "effect": "NoExecute"}
+
+
+@table(
+    *((f"{toleration} tolerates {taint['key']} {taint['effect']}", tolerating(toleration, taint), [WAITS])
+      for toleration, taint in (
+        ({"operator": "Exists"}, TAINT), (TOLERATION, TAINT), ({"key": "nvidia.com/gpu", "value": "true"}, TAINT),
+        ({"key": "x"}, NO_EXECUTE), ({}, {"key": "x", "effect": "PreferNoSchedule"}),
+        ({}, {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}))),
+    *((f"{toleration} does not tolerate {taint['key']} {taint['effect']}", tolerating(toleration, taint),
+     blamed(PLUGIN))
+      for toleration, taint in (
+        ({**TOLERATION, "effect": "NoExecute"}, TAINT), ({"key": "other", "operator": "Exists"}, TAINT),
+        ({"key": "nvidia.com/gpu", "value": "false"}, TAINT), ({"key": "nvidia.com/gpu"}, TAINT),
+        ({"value": "true"}, TAINT), ({}, NO_EXECUTE))),
+)  # fmt: skip
+def test_taints_are_compared_as_the_scheduler_does(document: Document, told: list[Told]) -> None:
+    assert seen(document, told) == told
