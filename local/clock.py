@@ -129,13 +129,12 @@ class VirtualClock(Turns):
         if self.stopped.is_set():
             raise SystemExit("the clock was stopped")
         fiber = self.fiber()
-        if fiber is not None:
-            self._reclaim(fiber)
+        ready = fiber is None or self._reclaim(fiber)
         if done():
             return True
         if epoch is not None and epoch <= self.time():
             return False
-        if fiber is not None and not fiber.holds:
+        if not ready:
             with self.busy():  # a request has the turn only while it needs it
                 return self.wait_until(epoch, done)
         waiting = Waiting(None if epoch is None else _checked_instant(epoch), done=done, fiber=fiber)

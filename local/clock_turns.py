@@ -38,8 +38,7 @@ class Turns:
     def busy(self) -> Iterator[None]:
         """Holds the turn: time stands still, and no other fiber runs. First it waits for the turn."""
         fiber = self.fiber() or Fiber(threading.current_thread().name, host=True)
-        self._reclaim(fiber)
-        if fiber.holds:
+        if self._reclaim(fiber):
             yield
             return
         with self._joined(fiber):
@@ -47,15 +46,15 @@ class Turns:
                 self._borrow_turn(fiber)
                 yield
             finally:
+                if fiber.lender is not None and not self._reclaim(fiber):
+                    self._take_turn(fiber)  # only who has the turn can give it back
                 self._end_turn(fiber)
 
     @contextmanager
     def idle(self) -> Iterator[None]:
         """Within `busy`: time may move, because this code only waits."""
         fiber = self.fiber()
-        if fiber is not None:
-            self._reclaim(fiber)
-        if fiber is None or not fiber.holds:
+        if fiber is None or not self._reclaim(fiber):
             yield
             return
         with self._changed:
@@ -81,10 +80,13 @@ class Turns:
         return self._fibers.get(number)
 
     def host(self) -> Fiber | None:
-        """The fiber of the program in this process that has the turn, or that has lent it to its requests."""
+        """The fiber of the program in this process that has the turn, otherwise of one that has lent it.
+
+        A program that has the turn may be waiting for the very request that asks.
+        """
         with self._changed:
-            hosts = [fiber for fiber in self._fibers.values() if fiber.host]
-            return next((fiber for fiber in hosts if fiber.holds or fiber.guests), None)
+            hosts = [fiber for fiber in self._fibers.values() if fiber.host and (fiber.holds or fiber.guests)]
+            return max(hosts, key=lambda fiber: fiber.holds, default=None)
 
     def recall(self) -> None:
         """Requests that wait in this thread's turn continue without it; the turn is this thread's."""
@@ -97,8 +99,9 @@ class Turns:
                     self._give_up(each)
                     each.end()
             fiber.disown()
-        if not fiber.holds:
-            self._take_turn(fiber)
+            if fiber.holds:
+                return
+        self._take_turn(fiber)
 
     def stir(self) -> None:
         """Reports an event: conditions are asked again."""
@@ -112,7 +115,8 @@ class Turns:
         before, thread = self.fiber(), threading.current_thread()
         self._mine.fiber = fiber
         if fiber is not None:
-            self._fibers[fiber.number] = fiber
+            with self._changed:  # `host` may be reading them
+                self._fibers[fiber.number] = fiber
             fiber.enter(thread)
         try:
             yield
@@ -131,13 +135,14 @@ class Turns:
                 return
         self._take_turn(fiber)
 
-    def _reclaim(self, fiber: Fiber) -> None:
-        """Who works on while a request has its turn, takes it back: that request goes on in its own name."""
+    def _reclaim(self, fiber: Fiber) -> bool:
+        """Whether it has the turn. Who works on while a request has its turn takes it back: that one goes on alone."""
         with self._changed:
             if not fiber.guests:
-                return
+                return fiber.holds
             fiber.disown()
         self._take_turn(fiber)
+        return True
 
     def _hold(self, fiber: Fiber) -> None:
         fiber.holds = True
