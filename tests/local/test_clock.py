@@ -1,21 +1,34 @@
 """The virtual clock: time stands while something is computed, and goes from one due instant to the next."""
 
+import itertools
 import json
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
 import lamplighter.clock
+import local.clock
+import local.clock_turns
+from local.background_thread import BackgroundThread
 from local.clock import VirtualClock
+from local.clock_fibers import Fiber
 from tests.steady.hang import HANG_SECONDS
 
 START = datetime(2026, 3, 3, 11, 0, tzinfo=UTC)
+#: The files of the clock's own steps.
+CLOCK = {local.clock.__file__, local.clock_turns.__file__}
+
+TraceFunction = Callable[[FrameType, str, Any], Any]
 
 
 @pytest.fixture
@@ -241,6 +254,121 @@ def test_who_works_on_while_a_request_waits_has_the_turn_and_so_has_the_request(
         request.join(HANG_SECONDS)
         assert done == [30]
         clock.sleep(60)
+
+
+def test_a_request_that_ends_before_its_own_request_gives_the_turn_back(clock: VirtualClock) -> None:
+    begun, over = threading.Event(), threading.Event()
+    with clock.busy():
+        fiber = clock.fiber()
+        assert fiber is not None
+
+        def inner(sender: Fiber | None) -> None:
+            with clock.serving(sender), clock.busy():
+                begun.set()
+                clock.wait_until(None, over.is_set)
+
+        def outer() -> BackgroundThread[None]:
+            with clock.serving(fiber), clock.busy():
+                request = BackgroundThread(partial(inner, clock.fiber()))
+                assert begun.wait(HANG_SECONDS)
+                return request
+
+        request = BackgroundThread(outer).result()
+        assert fiber.holds
+        over.set()
+        clock.sleep(1)
+        assert request.ended(HANG_SECONDS)
+
+
+def test_of_two_programs_the_one_that_has_the_turn_is_answered(clock: VirtualClock) -> None:
+    asleep = threading.Event()
+
+    def answer(sender: Fiber | None, work: Callable[[], None]) -> None:
+        with clock.serving(sender), clock.busy():
+            work()
+
+    def second() -> None:
+        with clock.busy():  # while the request of the first program sleeps
+            request = BackgroundThread(partial(answer, clock.host(), lambda: None))
+            answered.append(request.ended(HANG_SECONDS / 4))
+
+    def sleep() -> None:
+        asleep.set()
+        clock.wait_until(None, lambda: bool(answered))
+
+    answered: list[bool] = []
+    with clock.busy():
+        first = BackgroundThread(partial(answer, clock.host(), sleep))
+        assert asleep.wait(HANG_SECONDS)
+        assert BackgroundThread(second).ended(HANG_SECONDS)
+        assert first.ended(HANG_SECONDS)
+    assert answered == [True]
+
+
+def test_requests_that_come_at_once_all_find_the_program_that_waits_for_them(clock: VirtualClock) -> None:
+    def come() -> list[Fiber | None]:
+        with ExitStack() as requests:  # each finds more fibers than the one before
+            hosts = []
+            for _ in range(300):
+                requests.enter_context(clock.serving(None))
+                hosts.append(clock.host())
+        return hosts
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with clock.busy():
+            threads = [BackgroundThread(come) for _ in range(4)]
+            assert {host for thread in threads for host in thread.result()} == {clock.fiber()}
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_a_request_may_come_between_any_two_steps_of_its_program(clock: VirtualClock) -> None:
+    requests: list[BackgroundThread[None]] = []
+
+    def answer(begun: threading.Event) -> None:
+        with clock.serving(clock.host()), clock.busy():
+            begun.set()
+            clock.sleep(1)
+
+    def come_at(moment: int, fiber: Fiber) -> TraceFunction:
+        moments = itertools.count()
+
+        def trace(frame: FrameType, event: str, _: object) -> TraceFunction | None:
+            if frame.f_code.co_filename not in CLOCK:
+                return None
+            free = fiber.holds and not clock._present.lock._is_owned()  # type: ignore[attr-defined]
+            if event == "line" and free and next(moments) == moment:
+                begun = threading.Event()
+                requests.append(BackgroundThread(partial(answer, begun)))
+                assert begun.wait(HANG_SECONDS)
+            return trace
+
+        return trace
+
+    def program(moment: int) -> None:
+        with clock.busy():
+            fiber = clock.fiber()
+            assert fiber is not None
+            sys.settrace(come_at(moment, fiber))
+            with clock.busy(), clock.idle():
+                pass
+            clock.recall()
+            clock.sleep(5)
+            sys.settrace(None)
+            clock.sleep(5)
+            assert fiber.holds
+
+    for moment in itertools.count():
+        before = len(requests)
+        work = BackgroundThread(partial(program, moment))
+        assert work.ended(HANG_SECONDS), moment
+        work.result()
+        if len(requests) == before:
+            break
+        assert requests[-1].ended(HANG_SECONDS)
+    assert requests
 
 
 def test_a_clock_whose_holder_is_gone_fails_aloud(
