@@ -15,6 +15,7 @@ from local.background_thread import BackgroundThread
 from tests.local.aws.test_account_concurrency import parts
 from tests.local.aws.test_http_api import ask, signed
 from tests.local.cloudformation.test_cloudformation import Stacks
+from tests.steady.hang import HANG_SECONDS
 
 #: It pauses as long as it is asked to. So later requests overtake it.
 WORK = """
@@ -29,8 +30,6 @@ RATES = (1.0, 30.0, None)
 MOST_PEOPLE = 30
 #: The longest pause of a function, in virtual seconds.
 PAUSE = 0.2
-#: Real seconds after which somebody has waited in vain.
-IN_VAIN = 60
 
 Way = Callable[[float], int]
 
@@ -72,8 +71,8 @@ def test_time_goes_on_after_requests_that_overlap(aws, ways, rounds):
             BackgroundThread(partial(next(asked), chance.uniform(0, PAUSE)))
             for _ in range(chance.randint(2, MOST_PEOPLE))
         ]
-        assert all(person.ended(IN_VAIN) for person in people)
-        assert BackgroundThread(partial(aws.clock.sleep, PAUSE)).ended(IN_VAIN)
+        assert all(person.ended(HANG_SECONDS) for person in people)
+        assert BackgroundThread(partial(aws.clock.sleep, PAUSE)).ended(HANG_SECONDS)
         answers.update(person.result() for person in people)
     assert {200} <= answers <= {200, 429, 503}  # the account runs ten functions at once
 
@@ -82,7 +81,7 @@ def test_a_program_in_the_clouds_process_has_its_turn_back_after_its_own_people(
     with aws.clock.busy():
         fiber = aws.clock.fiber()
         people = [BackgroundThread(partial(way, pause)) for way in ways for pause in (PAUSE, 0)]
-        assert all(person.ended(IN_VAIN) for person in people)
+        assert all(person.ended(HANG_SECONDS) for person in people)
         assert fiber.holds
         assert {person.result() for person in people} == {200}
         aws.clock.sleep(PAUSE)
