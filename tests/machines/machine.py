@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.suite.parts import ROOT
+from tests.checkout import ROOT
 
 #: Programs that a machine without Python, Node and Go does not have.
 _LEFT_OUT = re.compile(r"(python|pip|uv|pyenv|node|npm|npx|corepack|go|gofmt)(x|[0-9.]+)?")
