@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import local
 from lamplighter.errors import OutsideFailed
 from local.cache_folder import cache_folder
 from local.kubernetes.overlay import write_overlay
@@ -25,7 +26,7 @@ from local.kubernetes.toolchain import OLDEST, Version, find_go
 
 #: The file that is added to Go's package time.
 CLOCK = Path(__file__).parent / "controlplane" / "overlay" / "labtime.go"
-_CHILD_PROCESS = Path(__file__).parents[1] / "child_process.py"
+_CHILD_PROCESS = Path(local.__file__).with_name("child_process.py")
 
 Progress = Callable[[str], None]
 

@@ -238,7 +238,7 @@ def new_folder(test: str) -> Path:
     folders = sorted(FOLDER.iterdir())
     for old in folders[: max(0, len(folders) + 1 - NEWEST)]:
         shutil.rmtree(old, ignore_errors=True)
-    name = "".join(letter if letter.isalnum() else "-" for letter in test.removeprefix("tests/scenarios/"))
+    name = "".join(letter if letter.isalnum() else "-" for letter in test.partition("scenarios/")[2])
     first = 1 + max((int(folder.name[:DIGITS]) for folder in folders), default=0)
     for number in count(first):  # another process may have taken the first
         folder = FOLDER / f"{number:0{DIGITS}}-{name[:100]}"

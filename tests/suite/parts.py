@@ -126,11 +126,12 @@ _PLAYED = (
     "tests/local/test_child_process.py",
 )
 _AT = "tests/local/cluster"
-LOCAL = _tests("local", "tests/local", ignored=(*_PLAYED, _AT))
+_CHARTS = "tests/local/karpenter"
+LOCAL = _tests("local", "tests/local", ignored=(*_PLAYED, _AT, _CHARTS))
 PLAYED = _tests("played", *_PLAYED)
 #: These change what the whole cluster has, Karpenter's definitions or its nodes, so each has clusters of its own. Most
 #: of their time they wait, because Karpenter's clock is real.
-CONTROLLER = _tests("controller", f"{_AT}/karpenter", options=_CLUSTER)
+CONTROLLER = _tests("controller", f"{_AT}/karpenter", _CHARTS, options=_CLUSTER)
 NODE_POOLS = _tests(
     "node-pools",
     *(f"{_AT}/{path}" for path in ("node_pool_port", "node_pools", "test_failsafe_machine.py")),
