@@ -1,7 +1,7 @@
 """When a wait of a test counts as hung, in real seconds. No verdict depends on it: it only ends what never comes.
 
 A test waits for a condition, a program or a thread. It asserts no time of the machine, because a busy machine is slow;
-`make bench` measures times. tests/unit/project/test_steady.py holds that.
+`make bench` measures times. tests/unit/suite/test_steady.py holds that.
 """
 
 import time

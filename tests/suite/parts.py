@@ -100,6 +100,7 @@ TYPES = Part("types", ((program("mypy"), *TYPED),), reads=(".py",))
 #: What reads the documentation, or the source text of whole folders.
 _PROJECT = (
     "tests/unit/project",
+    "tests/unit/suite",
     "tests/unit/aws/test_paginated_calls.py",
     "tests/unit/capacity/node_pool/test_lock.py",
     "tests/unit/cli/events/test_schema.py",

@@ -34,9 +34,10 @@ from lamplighter.domain.schedules.schedule import WorkflowArns
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from lamplighter.values import instant
-from tests import ledger_table, moto_state
+from tests import ledger_table
 from tests.builders.leases import persons
 from tests.stopped_clock import stop_at
+from tests.unit import moto_state
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 REGION = "ap-northeast-2"

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from local.kubernetes.binaries import PROGRAMS, control_plane, find_programs
 from local.kubernetes.karpenter.controller import DEMANDED, built_controller, controller, find_controller
 from local.kubernetes.overlay import write_overlay
 from local.kubernetes.toolchain import needed_go
+from tests.steady.hang import await_value
 
 
 @pytest.fixture(autouse=True)
@@ -161,13 +161,6 @@ def start_build():
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def await_true(condition):
-    until = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.02)
-
-
 def builders(folder: Path) -> list[int]:
     file = folder / "builds"
     return [int(line) for line in file.read_text().splitlines()] if file.exists() else []
@@ -176,7 +169,7 @@ def builders(folder: Path) -> list[int]:
 def test_two_checkouts_at_once_build_one_control_plane(tmp_path, monkeypatch):
     fake_go(tmp_path / "bin", monkeypatch, BUILDS_UNTIL.format(tmp_path))
     first = start_build()
-    await_true(lambda: builders(tmp_path))
+    await_value("a build began", lambda: builders(tmp_path))
 
     second = start_build()
     assert "Another build is under way" in second.stdout.readline()
@@ -189,14 +182,14 @@ def test_two_checkouts_at_once_build_one_control_plane(tmp_path, monkeypatch):
 def test_a_killed_build_leaves_no_compiler_no_lock_and_no_folder(tmp_path, monkeypatch):
     fake_go(tmp_path / "bin", monkeypatch, BUILDS_UNTIL.format(tmp_path))
     first = start_build()
-    await_true(lambda: builders(tmp_path))
+    await_value("a build began", lambda: builders(tmp_path))
     first.kill()
     first.wait()
     [compiler] = builders(tmp_path)
-    await_true(lambda: not Path(f"/proc/{compiler}").exists())
+    await_value("the compiler is gone", lambda: not Path(f"/proc/{compiler}").exists())
 
     second = start_build()
-    await_true(lambda: len(builders(tmp_path)) == 2)
+    await_value("a second build began", lambda: len(builders(tmp_path)) == 2)
     (tmp_path / "enough").touch()
 
     assert second.wait() == 0

@@ -55,15 +55,21 @@ def paginated() -> Mapping[str, set[str]]:
 def calls() -> Iterator[tuple[str, int, str, set[str]]]:
     """Every call of a method that has a paginator, by its name: file, line, method, parameters."""
     known = paginated()
-    for path in sorted(path for root in CODE for path in (ROOT / root).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for file in sorted(path for root in CODE for path in (ROOT / root).rglob("*.py")):
+        path = str(file.relative_to(ROOT))
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)
                 and node.func.attr in known
                 and _is_clients(node.func.value)
             ):
-                yield str(path), node.lineno, node.func.attr, {str(given.arg) for given in node.keywords}
+                yield (
+                    str(path.relative_to(ROOT)),
+                    node.lineno,
+                    node.func.attr,
+                    {str(given.arg) for given in node.keywords},
+                )
 
 
 def _is_clients(owner: ast.expr) -> bool:

@@ -43,6 +43,10 @@ ALLOWED = {
         "tests/scenarios/test_day.py",
         "clock",
     ): "what is timed inside is never longer than what is timed around it",
+    (
+        "tests/machines/test_set_up.py",
+        "sleep",
+    ): "a signal once a step has begun: between two looks at a condition",
     ("tests/scenarios/test_local_up.py", "sleep"): "a signal in the middle of a step: any moment will do",
     ("tests/unit/aws/test_function_logs.py", "date"): "moto takes lines of the last two weeks, by its clock",
     ("tests/unit/calendar/courses/test_address.py", "date"): "TLS takes certificates that are valid today",
@@ -50,7 +54,7 @@ ALLOWED = {
     ("tests/unit/cli/test_local_env.py", "port"): "an address in a text that nobody calls",
     ("tests/unit/gpu/test_cluster_authority.py", "date"): "TLS takes certificates that are valid today",
     (
-        "tests/unit/project/test_quick.py",
+        "tests/unit/suite/test_quick.py",
         "clock",
     ): "a limit of the program under test, long past or far ahead",
     ("tests/unit/slack/test_slack_adapters.py", "port"): "an address that is refused before any call",
