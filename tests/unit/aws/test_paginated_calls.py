@@ -64,12 +64,7 @@ def calls() -> Iterator[tuple[str, int, str, set[str]]]:
                 and node.func.attr in known
                 and _is_clients(node.func.value)
             ):
-                yield (
-                    str(path.relative_to(ROOT)),
-                    node.lineno,
-                    node.func.attr,
-                    {str(given.arg) for given in node.keywords},
-                )
+                yield path, node.lineno, node.func.attr, {str(given.arg) for given in node.keywords}
 
 
 def _is_clients(owner: ast.expr) -> bool:
