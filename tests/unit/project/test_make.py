@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.suite.parts import ROOT
+from tests.checkout import ROOT
 
 SHOW = "show: ; @echo '$(PYTHON)'"
 
