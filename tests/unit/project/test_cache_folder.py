@@ -9,7 +9,7 @@ import pytest
 
 from lamplighter.errors import BadInput
 from local import cache_folder
-from tests.suite.parts import ROOT
+from tests.checkout import ROOT
 
 
 def test_a_home_that_cannot_be_written_says_where_what_and_what_would_be_right(
