@@ -5,7 +5,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from stacks import bytecode
 from tests.machines.conftest import NewMachine
 from tests.machines.machine import SHIM, Machine
+from tests.steady.hang import await_value
 
 pytestmark = pytest.mark.long
 
@@ -126,8 +126,7 @@ def test_a_set_up_that_was_stopped_begins_again(machine: NewMachine) -> None:
 def stop(machine: Machine, number: signal.Signals, *, when: Callable[[], bool]) -> None:
     """Starts a set-up, and stops all that it started, as a terminal does."""
     process = machine.start("make", "synth")
-    while not when():
-        assert process.poll() is None, process.communicate()[0]
-        time.sleep(0.01)
+    await_value("the set-up comes so far, or ends", lambda: when() or process.poll() is not None)
+    assert process.returncode is None, process.communicate()[0]
     os.killpg(process.pid, number)
     process.communicate()
