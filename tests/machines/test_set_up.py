@@ -41,7 +41,7 @@ def set_up_for_tests(machine: Machine) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def tests_pass(machine: Machine) -> str:
+def pass_tests(machine: Machine) -> str:
     """Runs the tests of the machine there. What pytest prints."""
     done = machine.run(".venv/bin/pytest", "-q", "-p", "no:cacheprovider", *OF_THE_MACHINE)
     assert done.returncode == 0, done.stdout
@@ -69,7 +69,7 @@ def test_shims_without_a_version_fail_nothing_and_one_reason_says_what_was_not_t
     assert "Setting up .venv with Python 3.11." in done.stdout
     assert done.stderr == ""
 
-    [reason] = set(re.findall("SKIPPED .*?: (.*)", tests_pass(beside)))
+    [reason] = set(re.findall("SKIPPED .*?: (.*)", pass_tests(beside)))
     assert "no Python 3.13, Lambda's version, answered" in reason
 
 
@@ -77,7 +77,7 @@ def test_a_path_may_have_a_blank_and_any_letter(machine: NewMachine) -> None:
     there = machine("3.13", name="Käse brot/lab", home="Müller's home")
 
     assert set_up_for_tests(there).stderr == ""
-    assert "no Python 3.13" not in tests_pass(there)
+    assert "no Python 3.13" not in pass_tests(there)
 
 
 @pytest.mark.parametrize("target", ["demo", "test"])
