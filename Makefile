@@ -140,7 +140,7 @@ synth:
 
 # A part that passed with the same files is left out (tests/suite/keys.py); a part that a person names runs.
 SUITE = $(if $(PARTS),LAMPLIGHTER_AGAIN=1) $(BIN)/python -m tests.suite
-WITHOUT_CLUSTER := lint types unit project properties
+WITHOUT_CLUSTER := lint types unit project properties machines
 TO_SUITE = $(if $(PARTS),$(if $(filter-out $(WITHOUT_CLUSTER),$(PARTS)),to-test,to-synth .venv/.checks),to-test)
 
 test:

@@ -1,4 +1,4 @@
-"""Lambda's version of Python, for the tests that run it: without it they are skipped, in one line of the summary."""
+"""Lambda's version of Python, for the tests that run it: without it they are skipped, for one reason."""
 
 import sys
 

@@ -19,6 +19,8 @@ _LEFT_OUT = re.compile(r"(python|pip|uv|pyenv|node|npm|npx|corepack|go|gofmt)(x|
 _NETWORK = re.compile(r"(?i)(.*_proxy|.*_CERTS?|.*_CERT_(FILE|DIR)|.*_CA_BUNDLE|PIP_.*|UV_.*|GOPROXY)")
 #: Where nothing answers: uv finds no Python to download there.
 NO_DOWNLOAD = {"UV_PYTHON_INSTALL_MIRROR": "https://localhost:9", "UV_HTTP_RETRIES": "0"}
+#: CloudFormation's rules take as long as a synthesis.
+WITHOUT_RULES = {"CDK_VALIDATION": "false"}
 #: A program that stands for a version that its version manager does not have.
 SHIM = 'echo "pyenv: $(basename "$0"): command not found" >&2; exit 127'
 
@@ -38,8 +40,9 @@ class Machine:
     @property
     def environment(self) -> dict[str, str]:
         network = {name: value for name, value in os.environ.items() if _NETWORK.fullmatch(name)}
-        own = {"HOME": str(self.home), "PATH": str(self.programs), "UV_CACHE_DIR": str(self.packages)}
-        return {**network, **own, **NO_DOWNLOAD}
+        own = {"HOME": str(self.home), "PATH": str(self.programs)}
+        packages = dict.fromkeys(("PIP_CACHE_DIR", "UV_CACHE_DIR"), str(self.packages))
+        return {**network, **own, **packages, **NO_DOWNLOAD, **WITHOUT_RULES}
 
     def run(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -52,9 +55,9 @@ class Machine:
         )
 
     def start(self, *command: str) -> subprocess.Popen[str]:
-        """The same, in a process group of its own, as a terminal starts it."""
+        """The same, in a process group of its own, as a terminal starts it: SIGINT ends it."""
         return subprocess.Popen(
-            command,
+            ("/usr/bin/env", "--default-signal=INT", *command),
             cwd=self.checkout,
             env=self.environment,
             stdout=subprocess.PIPE,

@@ -5,7 +5,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,22 +13,17 @@ import pytest
 from stacks import bytecode
 from tests.machines.conftest import NewMachine
 from tests.machines.machine import SHIM, Machine
+from tests.steady.hang import await_value
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.long
 
-#: The tests that run Lambda's Python.
-OF_PYTHON = (
-    "tests/infra/stacks/test_app.py",
-    "tests/infra/functions/test_bytecode.py",
+#: Tests that run Lambda's Python, start programs or write files, and need no control plane.
+OF_THE_MACHINE = (
+    "tests/infra/stacks/test_app.py::test_a_lab_of_a_name_alone_is_built_without_credentials_or_network",
+    "tests/infra/functions/test_bytecode.py::test_every_source_file_has_bytecode_that_is_never_checked",
     "tests/unit/gpu/test_cluster_authority.py",
-)
-#: Tests that start programs or write files, of the parts that need no control plane.
-OF_PATHS = (
     "tests/unit/project/test_make.py",
     "tests/local/test_child_process.py",
-    "tests/infra/functions/test_layer.py",
-    "tests/infra/functions/test_bytecode.py::test_every_source_file_has_bytecode_that_is_never_checked",
-    "tests/infra/stacks/test_app.py::test_a_lab_of_a_name_alone_is_built_without_credentials_or_network",
 )
 
 
@@ -40,46 +34,50 @@ def synthesise(machine: Machine) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def tests_pass(machine: Machine, *paths: str) -> str:
-    """Runs these tests there. What pytest prints."""
-    ready = machine.run("make", "--silent", ".venv/.checks")
-    assert ready.returncode == 0, ready.stderr
-    done = machine.run(".venv/bin/pytest", "-q", "-p", "no:cacheprovider", "-m", "not long", *paths)
+def set_up_for_tests(machine: Machine) -> subprocess.CompletedProcess[str]:
+    """What `make test` does first, without the control plane."""
+    done = machine.run("make", "--silent", "-j4", "to-synth", ".venv/.checks")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def pass_tests(machine: Machine) -> str:
+    """Runs the tests of the machine there. What pytest prints."""
+    done = machine.run(".venv/bin/pytest", "-q", "-p", "no:cacheprovider", *OF_THE_MACHINE)
     assert done.returncode == 0, done.stdout
     return done.stdout
 
 
 @pytest.mark.parametrize("version", ["3.12", "3.14"])
 def test_each_python_is_enough_without_node_go_and_anything_in_the_home(
-    machine: NewMachine, version: str
+    machine: NewMachine, tmp_path: Path, version: str
 ) -> None:
-    done = synthesise(machine(version))
+    done = synthesise(machine(version, packages=tmp_path / "no packages"))
 
     assert f"Setting up .venv with Python {version}." in done.stdout
     assert done.stderr == f"{bytecode.WITHOUT}\n"
 
 
-def test_shims_without_a_version_fail_nothing_and_one_line_says_what_was_not_tried(
+def test_shims_without_a_version_fail_nothing_and_one_reason_says_what_was_not_tried(
     machine: NewMachine,
 ) -> None:
     beside = machine("3.11")
     for name in ("python", "python3.12", "python3.13"):
         beside.add(name, SHIM)
 
-    done = synthesise(beside)
-    said = tests_pass(beside, *OF_PYTHON)
-
+    done = set_up_for_tests(beside)
     assert "Setting up .venv with Python 3.11." in done.stdout
-    assert done.stderr == f"{bytecode.WITHOUT}\n"
-    [line] = re.findall("SKIPPED.*", said)
-    assert "no Python 3.13, Lambda's version, answered" in line
+    assert done.stderr == ""
+
+    [reason] = set(re.findall("SKIPPED .*?: (.*)", pass_tests(beside)))
+    assert "no Python 3.13, Lambda's version, answered" in reason
 
 
 def test_a_path_may_have_a_blank_and_any_letter(machine: NewMachine) -> None:
     there = machine("3.13", name="Käse brot/lab", home="Müller's home")
 
-    assert synthesise(there).stderr == ""
-    assert "SKIPPED" not in tests_pass(there, *OF_PATHS)
+    assert set_up_for_tests(there).stderr == ""
+    assert "no Python 3.13" not in pass_tests(there)
 
 
 @pytest.mark.parametrize("target", ["demo", "test"])
@@ -128,8 +126,7 @@ def test_a_set_up_that_was_stopped_begins_again(machine: NewMachine) -> None:
 def stop(machine: Machine, number: signal.Signals, *, when: Callable[[], bool]) -> None:
     """Starts a set-up, and stops all that it started, as a terminal does."""
     process = machine.start("make", "synth")
-    while not when():
-        assert process.poll() is None, process.communicate()[0]
-        time.sleep(0.01)
+    await_value("the set-up comes so far, or ends", lambda: when() or process.poll() is not None)
+    assert process.returncode is None, process.communicate()[0]
     os.killpg(process.pid, number)
     process.communicate()

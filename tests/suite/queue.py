@@ -99,6 +99,9 @@ def _say_end(ended: Ended) -> None:
     took = f"{_minutes(ended.real)}, {_minutes(ended.processor)} of a processor"
     if ended.part.shown or not ended.passed:
         _say(f"{ended.part.name}: its output\n{ended.output.rstrip()}")
+    else:
+        for reason, number in ended.skipped.items():
+            _say(f"{ended.part.name}: skipped {number}: {reason}")
     result = ended.last_line if ended.passed else "FAILED, see above"
     _say(f"{ended.part.name}: {took}: {result}")
 

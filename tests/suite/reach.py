@@ -14,11 +14,12 @@ from tests.quick.graph import Graph
 
 #: Read by every part: the locks, and the settings of pytest and of the tools.
 EVERYBODYS = ("pyproject.toml", "Makefile", "requirements/", "lambdas/requirements")
-#: Files that no test can reach, with the reason.
+#: Files that need not be in every key although no test reaches them, with the reason.
 NOBODYS = {
     "LICENSE": "nothing but people reads it",
     "SECURITY.md": "nothing but people reads it",
     "CHANGELOG.md": "nothing but people reads it",
+    "tests/machines/": "only the part machines reads the rest of it, and that part always runs",
     ".github/": "only the host of the repository reads it",
     ".pre-commit-config.yaml": "only Git reads it, at a commit",
     ".editorconfig": "only editors read it",

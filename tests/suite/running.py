@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tests.checkout import ROOT
@@ -17,7 +19,8 @@ from tests.suite.parts import Part
 
 #: The environment variable with the name of the part, for its processes.
 NAME = "LAMPLIGHTER_PART"
-_SKIPPED = re.compile(r"\b[1-9]\d* skipped\b.* in \d")
+#: A line of pytest's summary. It has one for each test whose fixture skips, also if the reasons are the same.
+_SKIPPED = re.compile(r"^SKIPPED \[(\d+)\] .*?: (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,17 @@ class Ended:
         return next((line.strip(" =") for line in reversed(self.output.splitlines()) if line.strip()), "")
 
     @property
+    def skipped(self) -> Mapping[str, int]:
+        """Why pytest skipped tests, and how many: for example because a program is missing on this machine."""
+        reasons = Counter[str]()
+        for number, reason in _SKIPPED.findall(self.output):
+            reasons[reason] += int(number)
+        return reasons
+
+    @property
     def whole(self) -> bool:
-        """Whether it passed without a skipped test, for example because a program is missing on this machine."""
-        return self.passed and not _SKIPPED.search(self.output)
+        """Whether it passed without a skipped test."""
+        return self.passed and not self.skipped
 
 
 class Running:

@@ -81,7 +81,7 @@ def test_these_files_touch_no_other_part(changed, file: str, parts: set[str]) ->
 #: By file: parts that a changed byte runs at least, and parts that it leaves out.
 TOUCHED = {
     # a text that ships with the functions
-    "lambdas/lamplighter/data/texts/en/lease.json": (TESTS - {"machines"}, {"types"}),
+    "lambdas/lamplighter/data/texts/en/lease.json": (TESTS, {"types"}),
     # the domain, an entry point, and a verb, which is loaded by its name
     "lambdas/lamplighter/domain/guard/guard.py": (
         {"unit", "properties", "infra", "types", *SCENARIOS},
@@ -109,7 +109,7 @@ TOUCHED = {
     ),
     "tests/karpenter_recording/recording.json": ({"unit", "properties", "nodes"}, {"scenarios"}),
     "tests/scenarios/deploys/releases/0.1.0.tar.xz": ({"deploys"}, {"scenarios", "examples", "unit"}),
-    "tests/conftest.py": (TESTS - {"machines"}, set()),
+    "tests/conftest.py": (TESTS, set()),
 }
 
 
@@ -147,7 +147,7 @@ def test_each_excuse_is_for_files_that_exist_and_no_part_reaches(reach, digests)
 READ = {
     "LAMPLIGHTER_KARPENTER": ({"controller", "node-pools", "karpenter"}, {"properties", "local", "browser"}),
     "LAMPLIGHTER_HISTORIES": ({"properties", "project"}, TESTS - {"properties", "project"}),
-    "LAMPLIGHTER_TESTS": (TESTS - {"machines"}, set()),
+    "LAMPLIGHTER_TESTS": (TESTS, set()),
     "JSII_NODE": ({"infra", *SCENARIOS}, set()),
     "AWS_PROFILE": (TESTS, set()),
     "LAMPLIGHTER_SEED": (set(), TESTS),

@@ -27,6 +27,22 @@ def test_a_failed_part_is_shown_whole_and_fails_the_suite(capfd: pytest.CaptureF
     assert "FAILED: broken" in said
 
 
+def test_a_part_that_passed_prints_each_reason_of_skipped_tests_once(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    lines = (
+        "SKIPPED [2] a.py:3: no Python 3.13: b",
+        "SKIPPED [1] a.py: no Python 3.13: b",
+        "SKIPPED [1] a.py:5: no Go",
+    )
+
+    assert run([part("quiet", *(f"print('..s'); print('{line}')" for line in lines))]) == 0
+
+    said = capfd.readouterr().out
+    assert "quiet: skipped 3: no Python 3.13: b\nquiet: skipped 1: no Go\n" in said
+    assert "..s" not in said
+
+
 def test_parts_run_beside_each_other_and_do_not_interleave(capfd: pytest.CaptureFixture[str]) -> None:
     slow = "import time; print('{0}', flush=True); time.sleep(0.3); print('{0}')"
     parts = [part(name, slow.format(name), shown=True) for name in ("left", "right")]
