@@ -53,6 +53,9 @@ class Opened:
         # Python lists the folders in which it looks for a module.
         if event in _LISTING and sys._getframe(1).f_code.co_filename.startswith("<frozen importlib"):
             return
+        # os.open has no mode. It names what lies in an open folder by its last part alone, as shutil.rmtree does.
+        if event == "open" and arguments[1] is None and not str(path).startswith(os.sep):
+            return
         if isinstance(path, str) and (self._part, path) not in self._seen:
             self._seen.add((self._part, path))
             self._compare(os.path.abspath(path))  # noqa: PTH100  a path of pathlib takes longer

@@ -44,6 +44,14 @@ def test_a_file_outside_of_the_key_is_named(event: str, path: object, problem: s
     assert [each.split()[5].strip(",") for each in found.problems] == ([problem] if problem else [])
 
 
+def test_a_folder_inside_another_that_is_deleted_is_none_of_the_checkout() -> None:
+    found = opened(TEST)
+
+    found.hear("open", ("docs", None, os.O_RDONLY))
+
+    assert found.problems == []
+
+
 def test_each_part_is_compared_with_its_own_key() -> None:
     found = opened("lab.yaml")
     found.hear("open", (str(ROOT / "lab.yaml"), "r", 0))

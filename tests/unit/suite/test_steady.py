@@ -43,10 +43,6 @@ ALLOWED = {
         "tests/scenarios/test_day.py",
         "clock",
     ): "what is timed inside is never longer than what is timed around it",
-    (
-        "tests/machines/test_set_up.py",
-        "sleep",
-    ): "a signal once a step has begun: between two looks at a condition",
     ("tests/scenarios/test_local_up.py", "sleep"): "a signal in the middle of a step: any moment will do",
     ("tests/unit/aws/test_function_logs.py", "date"): "moto takes lines of the last two weeks, by its clock",
     ("tests/unit/calendar/courses/test_address.py", "date"): "TLS takes certificates that are valid today",
