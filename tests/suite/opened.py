@@ -1,7 +1,8 @@
-"""A pytest plugin: fails a session in which a test opened or listed tracked files that the key of its part leaves out.
+"""A pytest plugin: names the tracked files that a test opened or listed and that the key of its part leaves out.
 
-So the keys prove themselves: a file that reach.py overlooks is named here. It sees pytest's own processes, not the
-programs that they start. LAMPLIGHTER_REACH names the file in which the suite has written what each part reaches.
+So the keys prove themselves: a part with such a file is not recorded as passed, and the run names the file. The plugin
+sees pytest's own processes, not the programs that they start. LAMPLIGHTER_REACH names the file in which the suite has
+written what each part reaches.
 """
 
 import json
@@ -16,6 +17,7 @@ import pytest
 
 from tests.checkout import ROOT
 from tests.suite.reach import is_in
+from tests.suite.running import NOT_IN_KEY
 
 VARIABLE = "LAMPLIGHTER_REACH"
 _BELOW = f"{ROOT}{os.sep}"
@@ -107,8 +109,6 @@ class _Plugin:
         output = getattr(session.config, "workeroutput", None)
         if output is not None:
             output["opened"] = self._opened.problems
-        elif self._opened.problems and not session.exitstatus:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -116,4 +116,4 @@ class _Plugin:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for problem in sorted(set(self._opened.problems)):
-            terminalreporter.write_line(f"FAILED: {problem} (tests/suite/reach.py)", red=True)
+            terminalreporter.write_line(f"{NOT_IN_KEY}{problem} (tests/suite/reach.py)", red=True)

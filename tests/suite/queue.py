@@ -102,6 +102,8 @@ def _say_end(ended: Ended) -> None:
     else:
         for reason, number in ended.skipped.items():
             _say(f"{ended.part.name}: skipped {number}: {reason}")
+        for line in ended.not_in_key:
+            _say(f"{ended.part.name}: {line}")
     result = ended.last_line if ended.passed else "FAILED, see above"
     _say(f"{ended.part.name}: {took}: {result}")
 

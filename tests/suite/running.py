@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.checkout import ROOT
@@ -21,6 +21,8 @@ from tests.suite.parts import Part
 NAME = "LAMPLIGHTER_PART"
 #: A line of pytest's summary. It has one for each test whose fixture skips, also if the reasons are the same.
 _SKIPPED = re.compile(r"^SKIPPED \[(\d+)\] .*?: (.*)$", re.MULTILINE)
+#: The beginning of a line about a file that the key of a part leaves out (tests/suite/opened.py).
+NOT_IN_KEY = "NOT IN ITS KEY: "
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,14 @@ class Ended:
         return reasons
 
     @property
+    def not_in_key(self) -> Sequence[str]:
+        """The lines about files that its tests opened and its key leaves out."""
+        return [line for line in self.output.splitlines() if line.startswith(NOT_IN_KEY)]
+
+    @property
     def whole(self) -> bool:
-        """Whether it passed without a skipped test."""
-        return self.passed and not self.skipped
+        """Whether it passed without a skipped test, and its key has all files that its tests opened."""
+        return self.passed and not self.skipped and not self.not_in_key
 
 
 class Running:

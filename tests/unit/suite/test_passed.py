@@ -10,6 +10,7 @@ from local.cache_folder import cache_folder
 from tests.suite import passed
 from tests.suite.__main__ import AGAIN, play
 from tests.suite.parts import Part
+from tests.suite.running import NOT_IN_KEY
 
 
 @pytest.fixture
@@ -102,9 +103,12 @@ def test_a_failure_is_not_recorded(checkout, runs) -> None:
     assert runs(checkout, "raise SystemExit(1)")
 
 
-def test_a_skipped_test_is_not_recorded(checkout, runs) -> None:
-    assert runs(checkout, "print('SKIPPED [1] tests/test_one.py:3: no Go')")
-    assert runs(checkout, "print('SKIPPED [1] tests/test_one.py:3: no Go')")
+@pytest.mark.parametrize(
+    "line", ["SKIPPED [1] tests/test_one.py:3: no Go", f"{NOT_IN_KEY}a test of one opened two.txt"]
+)
+def test_a_skipped_test_and_a_file_outside_of_the_key_record_nothing(checkout, runs, line: str) -> None:
+    assert runs(checkout, f"print({line!r})")
+    assert runs(checkout, f"print({line!r})")
 
 
 @pytest.mark.parametrize("file", ["one.txt", "new.md"])
