@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,7 @@ def test_a_failed_scenario_prints_how_to_read_it_and_keeps_its_state(
     lab: LabDay, played: Played, folder: Path
 ) -> None:
     lease = lab.open(1, "30m")
+    lab.until("its workflow runs", lambda _: bool(lab.running()), timedelta(minutes=5))
 
     said = played(BROKEN).partition(TITLE)[2]
 
