@@ -54,6 +54,7 @@ def test_a_failed_scenario_prints_how_to_read_it_and_keeps_its_state(
 ) -> None:
     lease = lab.open(1, "30m")
     lab.until("its workflow runs", lambda _: bool(lab.running()), timedelta(minutes=5))
+    running = lab.running()
 
     said = played(BROKEN).partition(TITLE)[2]
 
@@ -75,7 +76,7 @@ def test_a_failed_scenario_prints_how_to_read_it_and_keeps_its_state(
     assert lease.id in (kept / "logs" / f"{lab.lab.name}-leases.log").read_text("utf-8")
     assert "gpu" in (kept / "status.txt").read_text("utf-8")
     runs = json.loads((kept / "aws" / "workflows.json").read_text("utf-8"))
-    assert any(lease.id in str(run) for run in runs)
+    assert set(running) <= {run["executionArn"] for run in runs}
 
 
 @pytest.mark.usefixtures("lab")
