@@ -31,9 +31,8 @@ def _is_of(folder: Path, digest: str) -> bool:
 
 
 def _replace(folder: Path, digest: str, build: Callable[[Path], None]) -> None:
-    for left in folder.parent.glob(
-        f"{folder.name}-*"
-    ):  # by a build that was killed: nobody else holds the lock
+    # What a build left that was killed: nobody else holds the lock.
+    for left in folder.parent.glob(f"{folder.name}-*"):
         shutil.rmtree(left)
     fresh = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
     try:

@@ -24,22 +24,29 @@ CLI_ONLY = SOURCE / "lamplighter" / "labfile"
 
 
 def stage(lab: Lab, folder: Path) -> str:
-    """Lay out the asset of a lab in an empty folder on the checkout's device, and return the asset's digest.
+    """Lay out the asset of a lab in an empty folder, and return the asset's digest.
 
-    The files are links: nobody changes them in either place. The digest is that of the sources: bytecode may differ by
-    a byte where its compiler is newer.
+    The files are links where the folder is on the same device: nobody changes them in either place. The digest is that
+    of the sources: bytecode may differ by a byte where its compiler is newer.
     """
     digest = _digest()
     shutil.copytree(
         built_folder.ensure(CODE, digest, _build),
         folder,
         ignore=shutil.ignore_patterns(built_folder.DIGEST),
-        copy_function=os.link,
+        copy_function=_link,
         dirs_exist_ok=True,
     )
     deployed = lab.to_json()
     (folder / "lab.json").write_text(deployed, encoding="utf-8")
     return hashlib.sha256(f"{digest}\0{deployed}".encode()).hexdigest()
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another device, or a file system without links
+        shutil.copy2(source, target)
 
 
 @cache

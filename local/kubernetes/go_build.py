@@ -108,9 +108,8 @@ def _build(build: Build, progress: Progress) -> None:
     go = find_go(_go_folder(), progress, build.oldest_go)
     progress(build.announcement)
     build.folder.parent.mkdir(parents=True, exist_ok=True)
-    for left in build.folder.parent.glob(
-        ".build-*"
-    ):  # by a build that was killed: nobody else holds the lock
+    # What a build left that was killed: nobody else holds the lock.
+    for left in build.folder.parent.glob(".build-*"):
         shutil.rmtree(left)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=build.folder.parent) as scratch:
         work = Path(scratch) / "source"

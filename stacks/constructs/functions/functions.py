@@ -39,7 +39,7 @@ class FunctionCode(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, lab: Lab) -> None:
         super().__init__(scope, construct_id)
         self.tracing = lab.observability.tracing
-        with tempfile.TemporaryDirectory(prefix="function-", dir=layer.CHECKOUT / ".build") as folder:
+        with tempfile.TemporaryDirectory(prefix="lamplighter-function-") as folder:
             digest = stage(lab, Path(folder))
             self.code = lambda_.Code.from_asset(folder, asset_hash=digest)
             # The CDK copies it into the assembly now, while the folder exists.

@@ -1,6 +1,8 @@
 """The code asset as Lambda unpacks it: complete, without what only people's tools need."""
 
+import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -66,3 +68,19 @@ def test_every_handler_can_be_loaded_from_it(asset: Path, cluster: Template, con
     assert loaded.stderr == ""
     roots = {name for module in json.loads(loaded.stdout) for name in (module, module.split(".")[0])}
     assert not roots & ABSENT
+
+
+def test_it_is_laid_out_on_another_device_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    linked, copied = tmp_path / "linked", tmp_path / "copied"
+    digest = stage(Lab.model_validate({"name": "gpu-lab"}), linked)
+    monkeypatch.setattr(os, "link", refuse)
+
+    assert stage(Lab.model_validate({"name": "gpu-lab"}), copied) == digest
+    assert contents(copied) == contents(linked)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
