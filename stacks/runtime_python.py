@@ -15,7 +15,7 @@ from stacks import pythons
 CHECKOUT = Path(__file__).resolve().parent.parent
 VERSION = pythons.RUNTIME
 FOLDER = CHECKOUT / ".build" / "python"
-FOUND = FOLDER / "found"
+FOUND = "found"
 """The file with the path of the Python that was found."""
 DOWNLOAD_SECONDS = 300
 
@@ -23,29 +23,35 @@ DOWNLOAD_SECONDS = 300
 @cache
 def interpreter() -> str | None:
     """The path of such a Python; None if none was found, or if the one that was found does not answer any more."""
-    if "{}.{}".format(*sys.version_info) == VERSION:
+    return remembered(FOLDER, VERSION)
+
+
+def remembered(folder: Path, version: str) -> str | None:
+    """The same for another version and another folder of what was found and downloaded."""
+    if "{}.{}".format(*sys.version_info) == version:
         return sys.executable
-    path = FOUND.read_text("utf-8") if FOUND.exists() else ""
-    return path if path and pythons.answers(path, VERSION) else None
+    found = folder / FOUND
+    path = found.read_text("utf-8") if found.exists() else ""
+    return path if path and pythons.answers(path, version) else None
 
 
-def find() -> None:
+def find(folder: Path, version: str) -> None:
     """Looks for one if none was found before, and downloads one if the machine has none."""
-    if interpreter() is None:
-        path = pythons.find(VERSION, FOLDER)
+    if remembered(folder, version) is None:
+        path = pythons.find(version, folder)
         if path is None:
-            _download()
-            path = pythons.find(VERSION, FOLDER)
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        FOUND.write_text(path or "", "utf-8")
+            _download(folder, version)
+            path = pythons.find(version, folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / FOUND).write_text(path or "", "utf-8")
 
 
-def _download() -> None:
+def _download(folder: Path, version: str) -> None:
     """Downloads a standalone build by uv, which knows its digest. A missing network is no error."""
     command = [sys.executable, "-m", "uv", "python", "install", "--quiet", "--no-bin"]
     try:
         subprocess.run(  # noqa: S603 -- our own interpreter
-            [*command, "--install-dir", str(FOLDER), VERSION],
+            [*command, "--install-dir", str(folder), version],
             capture_output=True,
             check=False,
             timeout=DOWNLOAD_SECONDS,
@@ -56,4 +62,4 @@ def _download() -> None:
 
 
 if __name__ == "__main__":
-    find()
+    find(FOLDER, VERSION)

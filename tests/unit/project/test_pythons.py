@@ -74,17 +74,11 @@ def test_the_environment_gets_lambdas_version_before_the_users_own_and_that_befo
 
 
 def test_a_remembered_python_that_does_not_answer_any_more_is_forgotten(
-    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    program: Program, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(runtime_python, "VERSION", "3.99")
-    monkeypatch.setattr(runtime_python, "FOLDER", tmp_path)
-    monkeypatch.setattr(runtime_python, "FOUND", tmp_path / "found")
-
     def found() -> str | None:
-        runtime_python.interpreter.cache_clear()
-        runtime_python.find()
-        runtime_python.interpreter.cache_clear()
-        return runtime_python.interpreter()
+        runtime_python.find(tmp_path, "3.99")
+        return runtime_python.remembered(tmp_path, "3.99")
 
     first = program("first/python3.99", of("3.99"))
     assert found() == first
