@@ -5,6 +5,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
+# Images of Python for containers often set it. Each of the hundreds of processes of a run would compile all it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 LAB ?= lab.yaml
 OUT ?= cdk.out
