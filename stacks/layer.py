@@ -1,4 +1,4 @@
-"""The dependency layer of the functions: builds `.build/layer/python` for Lambda (arm64, Python 3.13).
+"""The dependency layer of the functions: builds it in `.build/layer` for Lambda (arm64, Python 3.13).
 
 It has the locked wheels of lambdas/requirements.txt, downloaded for the deployed platform and never run here, without
 the modules that no function imports, and with bytecode. It is built again only when the lock or this recipe changes.
@@ -6,16 +6,18 @@ the modules that no function imports, and with bytecode. It is built again only 
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
-from stacks import built_folder, bytecode, layer_contents, runtime_python
+from stacks import archive, built_folder, bytecode, layer_contents, runtime_python
 
 CHECKOUT = runtime_python.CHECKOUT
 LOCK = CHECKOUT / "lambdas" / "requirements.txt"
 LAYER = CHECKOUT / ".build" / "layer"
+ARCHIVE = "layer.zip"
 
 PYTHON_VERSION = runtime_python.VERSION
 PLATFORM = "aarch64-manylinux2014"
@@ -26,20 +28,23 @@ MOUNTED_AT = "/opt"
 def digest() -> str:
     """A digest of all inputs of the layer."""
     digest = hashlib.sha256("\n".join((MOUNTED_AT, bytecode.identity(), *_services())).encode())
-    for path in (LOCK, Path(__file__), Path(layer_contents.__file__)):
-        digest.update(path.read_bytes())
+    for path in (LOCK, __file__, archive.__file__, layer_contents.__file__):
+        digest.update(Path(path).read_bytes())
     return digest.hexdigest()
 
 
 def ensure(layer: Path = LAYER) -> Path:
-    """The layer's folder. It is built first if it is missing or out of date, which needs a package index."""
-    return built_folder.ensure(layer, digest(), _build)
+    """The layer's archive. It is built first if it is missing or out of date, which needs a package index."""
+    return built_folder.ensure(layer, digest(), _build) / ARCHIVE
 
 
 def _build(folder: Path) -> None:
-    _install(folder / "python")
-    layer_contents.prune(folder / "python", frozenset(_services()))
-    bytecode.write(folder, MOUNTED_AT)
+    content = folder / "content"
+    _install(content / "python")
+    layer_contents.prune(content / "python", frozenset(_services()))
+    bytecode.write(content, MOUNTED_AT)
+    archive.pack(content, folder / ARCHIVE)
+    shutil.rmtree(content)
 
 
 @cache

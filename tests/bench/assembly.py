@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from local.assembly import Assembly, synthesise
+from local.aws.functions.assets import unpacked
 from stacks import cost
 from stacks.layer import CHECKOUT
 from tests.bench.figure import Measurement, seconds_of
@@ -25,13 +26,18 @@ def assembly() -> Assembly:
 
 
 def code_of(made: Assembly) -> Path:
-    """The functions' code, as an assembly has it."""
-    return next(path.parent for path in made.folder.glob(f"asset.*/{CODE_FILE}"))
+    """The functions' code, unpacked from an assembly."""
+    return _asset_with(CODE_FILE, made)
 
 
 def layer_of(made: Assembly) -> Path:
-    """The layer of the functions' dependencies, as an assembly has it."""
-    return next(path.parent for path in made.folder.glob(f"asset.*/{LAYER_FOLDER}"))
+    """The layer of the functions' dependencies, unpacked from an assembly."""
+    return _asset_with(LAYER_FOLDER, made)
+
+
+def _asset_with(name: str, made: Assembly) -> Path:
+    folders = (unpacked(archive, archive.stem) for archive in sorted(made.folder.glob("asset.*.zip")))
+    return next(folder for folder in folders if (folder / name).exists())
 
 
 def _synth() -> Mapping[str, float]:

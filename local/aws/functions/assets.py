@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 from typing import BinaryIO
 
+from local.aws.functions.unpacked_files import seal
 from local.cache_folder import cache_folder
 
 
@@ -59,7 +60,7 @@ def unpacked_into(folder: Path, archive: Path | BinaryIO) -> Path:
 
 
 def extract(archive: Path | BinaryIO, folder: Path) -> None:
-    """Unpacks with the permissions and links of the archive, which zipfile leaves out."""
+    """Unpacks as Lambda does, with the links of the archive, which zipfile leaves out."""
     with zipfile.ZipFile(archive) as content:
         for member in content.infolist():
             mode = member.external_attr >> 16
@@ -69,5 +70,5 @@ def extract(archive: Path | BinaryIO, folder: Path) -> None:
                 target.symlink_to(content.read(member).decode())
                 continue
             content.extract(member, folder)
-            if mode and not member.is_dir():
-                target.chmod(mode & 0o7777)
+            if not member.is_dir():
+                seal(target, mode)

@@ -117,9 +117,12 @@ class LambdaService:
         return [folder for folder in folders if folder]
 
     def _folder(self, function: Any) -> Path:
-        folder = self._assets.folder(function.code.get("S3Key", ""))
-        if folder is not None:
-            return as_unpacked(folder, self._code / folder.name)
+        key = function.code.get("S3Key", "")
+        asset = self._assets.source(key)
+        if asset is not None and asset.is_file():
+            return unpacked_into(self._code / Path(key).stem, asset)
+        if asset is not None:
+            return as_unpacked(asset, self._code / asset.name)
         digest = hashlib.sha256(function.code_bytes).hexdigest()[:16]
         return unpacked_into(self._code / digest, io.BytesIO(function.code_bytes))
 

@@ -16,7 +16,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lamplighter.lab.model import Lab
-from stacks import built_folder, layer
+from stacks import layer
 from stacks.constructs.accepted import accept
 from stacks.constructs.grants import Grants, give
 from stacks.function_code import stage
@@ -40,17 +40,17 @@ class FunctionCode(Construct):
         super().__init__(scope, construct_id)
         self.tracing = lab.observability.tracing
         with tempfile.TemporaryDirectory(prefix="lamplighter-function-") as folder:
-            digest = stage(lab, Path(folder))
-            self.code = lambda_.Code.from_asset(folder, asset_hash=digest)
-            # The CDK copies it into the assembly now, while the folder exists.
+            code = Path(folder) / "code.zip"
+            digest = stage(lab, code)
+            self.code = lambda_.Code.from_asset(str(code), asset_hash=digest)
+            # The CDK copies it into the assembly now, while the file exists.
             self.code.bind(self)
         self.layer = lambda_.LayerVersion(
             self,
             "Dependencies",
             code=lambda_.Code.from_asset(
                 str(layer.ensure()),
-                exclude=[built_folder.DIGEST, ".ready"],
-                # The digest of its inputs replaces reading 88 MB.
+                # The digest of its inputs replaces reading it.
                 asset_hash=layer.digest(),
             ),
             compatible_runtimes=[RUNTIME],

@@ -88,7 +88,7 @@ def test_the_kubernetes_client_works_without_its_models(unpacked: Unpacked) -> N
 
 
 def test_every_service_that_a_policy_allows_a_function_to_call_has_its_data_and_no_other_has(
-    cluster: Template, controller: Template, slack: Template
+    unpacked: Unpacked, cluster: Template, controller: Template, slack: Template
 ) -> None:
     allowed = {
         action.partition(":")[0]
@@ -96,7 +96,7 @@ def test_every_service_that_a_policy_allows_a_function_to_call_has_its_data_and_
         for action in actions_of_our_functions(template)
         if action not in NEVER_CALLED
     }
-    data = layer.ensure() / "python" / "botocore" / "data"
+    data = unpacked.packages / "botocore" / "data"
     kept = {path.name for path in data.iterdir() if path.is_dir()}
 
     assert allowed <= kept | {prefix(name) for name in kept}

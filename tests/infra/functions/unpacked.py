@@ -49,23 +49,12 @@ class Unpacked:
 
 def unpack(lab: Lab, folder: Path) -> Unpacked:
     """Both assets of a lab, below an empty folder."""
-    stage(lab, folder / "staged")
-    code = _through_an_archive(folder / "staged", folder / "task")
-    packages = _through_an_archive(layer.ensure(), folder / "opt") / "python"
-    add_native_modules(packages)
+    code = folder / "code.zip"
+    stage(lab, code)
+    for archive, mounted in ((code, "task"), (layer.ensure(), "opt")):
+        with zipfile.ZipFile(archive) as packed:
+            packed.extractall(folder / mounted)
+    add_native_modules(folder / "opt/python")
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o555)
-    return Unpacked(code, packages)
-
-
-def _through_an_archive(folder: Path, target: Path) -> Path:
-    """What is left of a folder that was packed as the CDK packs it: files are of 1980."""
-    archive = target.with_suffix(".zip")
-    with zipfile.ZipFile(archive, "w") as packed:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                packed.writestr(zipfile.ZipInfo(str(path.relative_to(folder))), path.read_bytes())
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(target)
-    archive.unlink()
-    return target
+    return Unpacked(folder / "task", folder / "opt/python")
