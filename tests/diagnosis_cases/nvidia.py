@@ -1,17 +1,7 @@
 """Cases of the NVIDIA layer: driver, runtime, plugin, operator, validator, and the GPUs themselves."""
 
 from tests.diagnosis_cases import Case, conditions, node_of
-from tests.snapshots import (
-    Document,
-    at,
-    event,
-    no_gpus,
-    pod,
-    policy,
-    replace,
-    waiting,
-    without,
-)
+from tests.snapshots import Document, at, event, no_gpus, pod, policy, replace, waiting, without
 
 PLUGIN = "nvidia-device-plugin-daemonset"
 VALIDATOR = "nvidia-operator-validator"

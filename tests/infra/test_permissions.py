@@ -167,11 +167,7 @@ def test_only_two_functions_and_the_failsafe_may_write_a_size(controller: Templa
 def test_the_failsafe_may_lower_the_pools_and_nothing_else(controller: Template) -> None:
     may = allowed(controller, "gpu-lab-ap-northeast-2-failsafe")
 
-    assert set(may) == {
-        "eks:UpdateNodegroupConfig",
-        "autoscaling:UpdateAutoScalingGroup",
-        "sqs:SendMessage",
-    }
+    assert set(may) == {"eks:UpdateNodegroupConfig", "autoscaling:UpdateAutoScalingGroup", "sqs:SendMessage"}
     assert "nodegroup/gpu-lab/gpu-lab-ng-gpu/*" in json.dumps(may["eks:UpdateNodegroupConfig"])
     (by_group,) = may["autoscaling:UpdateAutoScalingGroup"]
     assert by_group["Condition"]["StringEquals"] == {

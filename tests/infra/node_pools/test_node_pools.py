@@ -72,10 +72,7 @@ def test_the_nodes_of_a_pool_are_those_of_a_node_group_in_all_that_a_class_says(
     }
     assert [
         term["id"].partition("<SecurityGroups")[2][:4] for term in spec["securityGroupSelectorTerms"]
-    ] == [
-        "Node",
-        "Auxi",
-    ]
+    ] == ["Node", "Auxi"]
     [disk] = spec["blockDeviceMappings"]
     assert (disk["deviceName"], disk["ebs"]["volumeSize"], disk["ebs"]["encrypted"]) == (
         "/dev/xvda",
@@ -206,13 +203,7 @@ def test_a_pool_with_efa_has_an_interface_for_it_on_each_card(synthesise: Callab
     interfaces = of_nodes["spec"]["advancedNetworking"]["networkInterfaces"]
     assert [
         (each["networkCardIndex"], each["deviceIndex"], each["interfaceType"]) for each in interfaces
-    ] == [
-        (0, 0, "interface"),
-        (0, 1, "efa-only"),
-        (1, 0, "efa-only"),
-        (2, 0, "efa-only"),
-        (3, 0, "efa-only"),
-    ]
+    ] == [(0, 0, "interface"), (0, 1, "efa-only"), (1, 0, "efa-only"), (2, 0, "efa-only"), (3, 0, "efa-only")]
     # EKS adds no address later: a node without these has none for its pods.
     assert [each.get("secondaryIPv4PrefixCount", 0) for each in interfaces] == [2, 0, 0, 0, 0]
 

@@ -130,8 +130,7 @@ def now(synthesise: Callable[..., Assembly]) -> Template:
 
 def _lab(synthesise: Callable[..., Assembly], *, changed: bool) -> Template:
     return synthesise(
-        pools=keys(OF_A_POOL, changed=changed),
-        cluster={"node_groups": keys(OF_A_GROUP, changed=changed)},
+        pools=keys(OF_A_POOL, changed=changed), cluster={"node_groups": keys(OF_A_GROUP, changed=changed)}
     ).template("gpu-lab-cluster")
 
 

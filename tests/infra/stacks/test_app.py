@@ -76,9 +76,7 @@ def test_the_cdk_names_lab_and_folder_its_own_way(assembly: Assembly, tmp_path: 
     (tmp_path / "other.yaml").write_text("name: other\n")
 
     done = synthesise(
-        cwd=tmp_path,
-        CDK_CONTEXT_JSON=json.dumps({"lab": "other.yaml"}),
-        CDK_OUTDIR=str(tmp_path / "theirs"),
+        cwd=tmp_path, CDK_CONTEXT_JSON=json.dumps({"lab": "other.yaml"}), CDK_OUTDIR=str(tmp_path / "theirs")
     )
 
     assert (done.returncode, done.stderr) == (0, WITHOUT)

@@ -142,9 +142,7 @@ def test_admins_get_every_right_in_the_cluster(synthesise: Callable[..., Assembl
     assert policy["AccessScope"] == {"Type": "cluster"}
 
 
-def test_the_rights_of_our_functions_are_the_manifest_that_people_read(
-    assembly: Assembly,
-) -> None:
+def test_the_rights_of_our_functions_are_the_manifest_that_people_read(assembly: Assembly) -> None:
     cluster = assembly.template("gpu-lab-cluster")
     manifest = json.loads(cluster.one("Custom::AWSCDK-EKS-KubernetesResource")["Manifest"])
     kinds = [document["kind"] for document in manifest]

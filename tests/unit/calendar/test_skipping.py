@@ -187,12 +187,7 @@ def test_a_window_that_the_lab_has_not_is_refused_with_those_it_has() -> None:
         ),
         (LeaseState.REFUSED, None, "unchanged", f"evening on {TODAY} does not open anyway"),
         (LeaseState.REFUSED, "no money", "unchanged", f"evening on {TODAY} does not open anyway: no money"),
-        (
-            LeaseState.CLOSING,
-            None,
-            "refused",
-            f"evening on {TODAY} is closing: nothing is left to skip",
-        ),
+        (LeaseState.CLOSING, None, "refused", f"evening on {TODAY} is closing: nothing is left to skip"),
         (LeaseState.CLOSED, None, "refused", f"evening on {TODAY} is closed: nothing is left to skip"),
     ],
 )
@@ -224,8 +219,7 @@ def test_where_no_date_is_named_the_first_that_was_skipped_is_put_back() -> None
 
 
 @pytest.mark.parametrize(
-    ("now", "when"),
-    [(OPENS - SECOND, "at 21:00 on 2026-11-20 (Etc/UTC) after all"), (OPENS, "now, late")],
+    ("now", "when"), [(OPENS - SECOND, "at 21:00 on 2026-11-20 (Etc/UTC) after all"), (OPENS, "now, late")]
 )
 def test_what_is_put_back_after_its_opening_opens_late(now: datetime, when: str) -> None:
     assert put_back(TODAY, taken(TODAY), now=now).reason == (

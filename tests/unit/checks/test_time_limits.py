@@ -78,12 +78,7 @@ def test_a_pod_was_asked_for_by_our_clock_or_else_when_the_cluster_says_it_was_m
 
 @pytest.mark.parametrize(
     ("pulled", "began", "scheduled", "seconds"),
-    [
-        ({"one-a": 3.0}, 9, 5, 3),
-        ({"other": 3.0}, 9, 5, 4),
-        ({}, None, 5, 0),
-        ({}, 9, None, 0),
-    ],
+    [({"one-a": 3.0}, 9, 5, 3), ({"other": 3.0}, 9, 5, 4), ({}, None, 5, 0), ({}, 9, None, 0)],
 )
 def test_an_image_was_pulled_for_as_long_as_the_kubelet_says_or_the_pod_waited(
     pulled: dict[str, float], began: float | None, scheduled: float | None, seconds: float

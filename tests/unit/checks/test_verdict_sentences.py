@@ -49,9 +49,7 @@ def test_an_exit_code_says_how_the_tool_ended(code: int, why: Reason | None) -> 
 
 def test_a_pair_that_passes_is_told_with_its_figures() -> None:
     assert nccl(said.nccl(), 0, 2, A10G) == Verdict(
-        PASSED,
-        reason("check.nccl.passed", ranks=2, bandwidth="1.16", bytes=268435456, floor="0.25"),
-        FIGURES,
+        PASSED, reason("check.nccl.passed", ranks=2, bandwidth="1.16", bytes=268435456, floor="0.25"), FIGURES
     )
 
 

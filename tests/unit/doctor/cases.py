@@ -23,9 +23,7 @@ from tests.unit.doctor.told import ToldLine
 
 NOW = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 REFUSED = Unread("eks:DescribeCluster on lab failed: AccessDenied")
-WINDOWS = [
-    {"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00", "until": "2027-03-01"},
-]
+WINDOWS = [{"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00", "until": "2027-03-01"}]
 DOCUMENT: dict[str, Any] = {
     "name": "lab",
     "slack": {"secret_arn": "arn:aws:secretsmanager:ap-northeast-2:123456789012:secret:lab-slack-AbCdEf"},

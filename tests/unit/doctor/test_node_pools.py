@@ -10,12 +10,7 @@ from docs.doctor import DESCRIPTIONS
 from lamplighter.domain.capacity.node_pool.controller import Controller
 from lamplighter.domain.doctor.checks import CHECKS, OF_NODE_POOLS
 from lamplighter.domain.doctor.facts import ClusterFacts, Facts
-from lamplighter.domain.doctor.karpenter_facts import (
-    BarState,
-    KarpenterFacts,
-    LaunchingRole,
-    NodePoolFacts,
-)
+from lamplighter.domain.doctor.karpenter_facts import BarState, KarpenterFacts, LaunchingRole, NodePoolFacts
 from lamplighter.domain.doctor.line import LineOutcome
 from lamplighter.domain.pool.adoption import Autoscalers
 from lamplighter.domain.pool.node_pool_adoption import ExistingNodeClass, ExistingNodePool

@@ -15,16 +15,7 @@ from lamplighter.domain.money.price import Price, Source
 from lamplighter.domain.pool.adoption import ExistingCluster
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
-from tests.unit.doctor.cases import (
-    BEFORE,
-    CLUSTER,
-    FACTS,
-    GROUP,
-    NOW,
-    REFUSED,
-    group,
-    lab,
-)
+from tests.unit.doctor.cases import BEFORE, CLUSTER, FACTS, GROUP, NOW, REFUSED, group, lab
 from tests.unit.doctor.told import account, cluster, deployed_lab, instance_capacity, pools
 
 OK, NOT_OK, NOT_KNOWN = LineOutcome.OK, LineOutcome.NOT_OK, LineOutcome.NOT_KNOWN
@@ -122,10 +113,7 @@ def test_a_price_that_the_lab_states_needs_no_list() -> None:
     assert outcomes(pools.price(replace(FACTS, prices=REFUSED), stated, NOW)) == [OK]
     strange = lab(pools={"gpu": {"instance_type": "g99.xlarge"}})
     assert list(pools.price(BEFORE, strange, NOW)) == [
-        unwell(
-            "no price of g99.xlarge in ap-northeast-2 is known: the lab grants no lease on it",
-            STATED,
-        )
+        unwell("no price of g99.xlarge in ap-northeast-2 is known: the lab grants no lease on it", STATED)
     ]
 
 
@@ -270,11 +258,7 @@ def windows(**more: object) -> Lab:
 
 @pytest.mark.parametrize(
     ("before", "outcome"),
-    [
-        (timedelta(days=28, seconds=1), OK),
-        (timedelta(days=28), NOT_OK),
-        (timedelta(seconds=1), NOT_OK),
-    ],
+    [(timedelta(days=28, seconds=1), OK), (timedelta(days=28), NOT_OK), (timedelta(seconds=1), NOT_OK)],
 )
 def test_the_last_window_is_near_from_28_days_before_it_ends(before: timedelta, outcome: LineOutcome) -> None:
     closes = datetime(2027, 2, 23, 14, 0, tzinfo=UTC)

@@ -33,11 +33,7 @@ def entry(manager: str, operation: str = "Apply", fields: JsonValue = DCGM, **mo
 def live(*entries: JsonValue) -> Object:
     return {
         "metadata": {"name": "cluster-policy", "managedFields": [*entries]},
-        "spec": {
-            "dcgm": {"enabled": False, "version": "4"},
-            "driver": {},
-            "tolerations": [{"key": "gpu"}],
-        },
+        "spec": {"dcgm": {"enabled": False, "version": "4"}, "driver": {}, "tolerations": [{"key": "gpu"}]},
     }
 
 
@@ -134,8 +130,7 @@ def test_owners_are_those_whose_entry_names_the_whole_path() -> None:
 
 
 @pytest.mark.parametrize(
-    "thing",
-    [{}, {"metadata": "odd"}, {"metadata": {}}, {"metadata": {"managedFields": {"manager": "helm"}}}],
+    "thing", [{}, {"metadata": "odd"}, {"metadata": {}}, {"metadata": {"managedFields": {"manager": "helm"}}}]
 )
 def test_an_object_that_names_no_managers_has_no_owner(thing: Object) -> None:
     assert owners(thing, ENABLED) == []

@@ -72,14 +72,8 @@ def test_slices_that_are_all_alike_are_counted_as_gpus() -> None:
         ({"capacity": {}, "allocatable": {}}, reason("gpu.not-announced")),
         ({"allocatable": {"nvidia.com/gpu": 0}}, reason("gpu.allocatable", allocatable=0, expected=1)),
         ({"capacity": {"nvidia.com/gpu": 2}}, reason("gpu.capacity", capacity=2, expected=1)),
-        (
-            {"labels": LABELS | {"nvidia.com/gpu.count": "2"}},
-            reason("gpu.counted", counted="2", expected=1),
-        ),
-        (
-            {"labels": {"nvidia.com/gpu.count": "1"}},
-            reason("gpu.no-driver"),
-        ),
+        ({"labels": LABELS | {"nvidia.com/gpu.count": "2"}}, reason("gpu.counted", counted="2", expected=1)),
+        ({"labels": {"nvidia.com/gpu.count": "1"}}, reason("gpu.no-driver")),
     ],
 )
 def test_each_missing_condition_is_a_sentence(changed: dict[str, object], because: str) -> None:
@@ -96,10 +90,7 @@ def test_each_missing_condition_is_a_sentence(changed: dict[str, object], becaus
             [replace(VALIDATOR, ready=False, waiting="PodInitializing")],
             reason("gpu.validator-not-ready-because", words="PodInitializing"),
         ),
-        (
-            [replace(VALIDATOR, created=NOW - timedelta(minutes=1))],
-            reason("gpu.validator-older-than-node"),
-        ),
+        ([replace(VALIDATOR, created=NOW - timedelta(minutes=1))], reason("gpu.validator-older-than-node")),
     ],
 )
 def test_the_validator_must_have_got_through_on_this_very_node(pods: list[PodFacts], because: str) -> None:

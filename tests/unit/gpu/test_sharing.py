@@ -126,11 +126,7 @@ def test_where_nothing_is_written_gpus_are_whole() -> None:
             [reason("gpu.label-missing", label="nvidia.com/device-plugin.config", wanted="shared-4")],
         ),
         ({CONFIG: "shared-4"}, {}, [reason("gpu.sharing-unknown")]),
-        (
-            {CONFIG: "shared-4", "nvidia.com/gpu.replicas": "4"},
-            {},
-            [reason("gpu.sharing-unknown")],
-        ),
+        ({CONFIG: "shared-4", "nvidia.com/gpu.replicas": "4"}, {}, [reason("gpu.sharing-unknown")]),
         (
             {**SAID, "nvidia.com/gpu.replicas": "2"},
             {},

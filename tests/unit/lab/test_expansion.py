@@ -23,13 +23,7 @@ def lab(*windows: dict[str, Any], zone: str = "Etc/UTC", excepted: Sequence[str]
     made = [{"name": "evening", "start": "20:00", "end": "22:00", **each} for each in windows]
     pool = {"instance_type": "g4dn.xlarge", "max_nodes": 3, "price_per_hour": "1"}
     return Lab.model_validate(
-        {
-            "name": "lab",
-            "time_zone": zone,
-            "pools": {"gpu": pool},
-            "windows": made,
-            "except": list(excepted),
-        }
+        {"name": "lab", "time_zone": zone, "pools": {"gpu": pool}, "windows": made, "except": list(excepted)}
     )
 
 
@@ -113,6 +107,5 @@ def test_a_window_of_which_nothing_is_left_is_skipped_in_the_range_of_its_instan
     why = reason("calendar.clocks.vanishes", asked=timedelta(hours=1), change=forward)
 
     assert expand(night, start, end) == Expansion(
-        [],
-        [SkippedWindow("evening", "gpu", date(2026, 3, 8), Code.VANISHES, why, 0)] if inside else [],
+        [], [SkippedWindow("evening", "gpu", date(2026, 3, 8), Code.VANISHES, why, 0)] if inside else []
     )

@@ -7,13 +7,7 @@ import pytest
 
 from lamplighter.data import instance_types, prices
 from lamplighter.domain.planner.simulation import simulate
-from tests.unit.lab.read_labs import (
-    AUTO,
-    lab,
-    of_auto_mode,
-    of_karpenter,
-    problems,
-)
+from tests.unit.lab.read_labs import AUTO, lab, of_auto_mode, of_karpenter, problems
 
 
 @pytest.mark.parametrize(
@@ -24,10 +18,7 @@ from tests.unit.lab.read_labs import (
             "gpu: {sharing: {strategy: mps, replicas: 2}}",
             "gpu.sharing: shares the GPUs of pool gpu, but EKS Auto Mode announces them whole",
         ),
-        (
-            "guard: {longest_lease: 502h}",
-            "its start and its last grace included; write at most 501h50m",
-        ),
+        ("guard: {longest_lease: 502h}", "its start and its last grace included; write at most 501h50m"),
         (
             "device_plugin: {enabled: true}",
             "device_plugin.enabled: is true, but the image of every pool has its own",

@@ -43,10 +43,7 @@ P5 = "pools: {gpu: {instance_type: p5.48xlarge, max_nodes: 1, price_per_hour: 60
             "gpu: {mig: halves}",
             'gpu.mig: is "halves", write a MIG profile such as 1g.10gb, balanced or disabled',
         ),
-        (
-            P5 + "gpu: {mig: 1g.5gb}",
-            "gpu.mig: is 1g.5gb, no profile of H100 80 GB; the nearest is 1g.10gb",
-        ),
+        (P5 + "gpu: {mig: 1g.5gb}", "gpu.mig: is 1g.5gb, no profile of H100 80 GB; the nearest is 1g.10gb"),
         (
             P5 + "gpu: {mig: balanced}",
             (

@@ -70,10 +70,7 @@ def test_years_are_planned_as_far_as_every_zone_can_name_them() -> None:
 
 
 def test_an_exception_is_skipped_and_says_whose_it_is() -> None:
-    found = lab(
-        {"days": ["thu", "fri"], "except": ["2026-11-19"]},
-        excepted=["2026-11-19", "2026-11-20"],
-    )
+    found = lab({"days": ["thu", "fri"], "except": ["2026-11-19"]}, excepted=["2026-11-19", "2026-11-20"])
 
     assert expand(found, EIGHT - 2 * DAY, EIGHT + 7 * DAY) == Expansion(
         [planned(date(2026, 11, 26), EIGHT + 6 * DAY, TEN + 6 * DAY)],
@@ -89,9 +86,7 @@ def test_an_exception_is_skipped_and_says_whose_it_is() -> None:
 
 def test_an_exception_counts_before_a_clock_that_leaves_nothing() -> None:
     night = lab(
-        {"days": "sun", "start": "02:00", "end": "03:00"},
-        zone="America/New_York",
-        excepted=["2026-03-08"],
+        {"days": "sun", "start": "02:00", "end": "03:00"}, zone="America/New_York", excepted=["2026-03-08"]
     )
 
     [skipped] = expand(night, SPRING, SPRING + SECOND).skipped

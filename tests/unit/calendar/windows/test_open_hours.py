@@ -137,10 +137,7 @@ def test_windows_of_a_pool_come_in_the_file_s_order_those_that_follow_a_course_a
     assert [window.event for window in later["gpu"]] == ["", "bb22", ""]
     assert [
         window.window for window in Timetable(lab(*windows), {"other": lectures}).open_at(OPENS)["gpu"]
-    ] == [
-        "before",
-        "after",
-    ]
+    ] == ["before", "after"]
 
 
 def test_an_event_is_open_from_its_first_second() -> None:

@@ -2,15 +2,7 @@
 
 from typing import Any
 
-from tests.snapshots import (
-    NODES,
-    Document,
-    daemonset,
-    healthy,
-    no_gpus,
-    pod,
-    policy,
-)
+from tests.snapshots import NODES, Document, daemonset, healthy, no_gpus, pod, policy
 from tests.unit.diagnosis.table import Told, given, seen, table
 
 PLUGIN = "nvdp-nvidia-device-plugin"

@@ -2,18 +2,7 @@
 
 from typing import Any
 
-from tests.snapshots import (
-    NODES,
-    POOL,
-    Document,
-    at_work,
-    event,
-    healthy,
-    pod,
-    policy,
-    waiting,
-    without_gpus,
-)
+from tests.snapshots import NODES, POOL, Document, at_work, event, healthy, pod, policy, waiting, without_gpus
 from tests.unit.diagnosis.table import SECOND, Told, given, seen, table
 
 NODE = NODES[0]
