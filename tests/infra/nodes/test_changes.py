@@ -160,14 +160,11 @@ def test_the_reference_says_what_a_change_of_the_system_nodes_does(
     assert happens(cluster, changed, "gpu-lab-ng-1") == said(SystemNodes)[key]
 
 
-@pytest.mark.parametrize(
-    ("lab", "part", "key"),
-    [
-        ({"cluster": {"kubernetes_version": "1.34"}}, Cluster, "kubernetes_version"),
-        ({"cluster": {"workload_identity": "pod"}}, Cluster, "workload_identity"),
-        ({"tags": {"CostCentre": "4711"}}, Lab, "tags"),
-    ],
-)
+@pytest.mark.parametrize(("lab", "part", "key"), [
+    ({"cluster": {"kubernetes_version": "1.34"}}, Cluster, "kubernetes_version"),
+    ({"cluster": {"workload_identity": "pod"}}, Cluster, "workload_identity"),
+    ({"tags": {"CostCentre": "4711"}}, Lab, "tags"),
+])  # fmt: skip
 def test_the_reference_says_what_a_change_of_the_whole_lab_does(
     synthesise: Callable[..., Assembly], cluster: Template, lab: dict[str, object], part: type[Part], key: str
 ) -> None:

@@ -124,18 +124,15 @@ def test_windows_calls_its_start_script_only_for_an_image_of_the_user_s(every_im
     assert "UserData" not in launch_template(every_image, "gpu-lab-windows")
 
 
-@pytest.mark.parametrize(
-    ("name", "device"),
-    [
-        ("al2023", "/dev/xvda"),
-        ("al2", "/dev/xvda"),
-        ("rocket", "/dev/xvdb"),
-        ("own-rocket", "/dev/xvdb"),
-        ("windows", "/dev/sda1"),
-        ("own-windows", "/dev/sda1"),
-        ("ng-own-rocket", "/dev/xvdb"),
-    ],
-)
+@pytest.mark.parametrize(("name", "device"), [
+    ("al2023", "/dev/xvda"),
+    ("al2", "/dev/xvda"),
+    ("rocket", "/dev/xvdb"),
+    ("own-rocket", "/dev/xvdb"),
+    ("windows", "/dev/sda1"),
+    ("own-windows", "/dev/sda1"),
+    ("ng-own-rocket", "/dev/xvdb"),
+])  # fmt: skip
 def test_the_disk_is_the_one_with_images_and_pods(every_image: Template, name: str, device: str) -> None:
     [disk] = launch_template(every_image, f"gpu-lab-{name}")["BlockDeviceMappings"]
 

@@ -97,22 +97,13 @@ def test_what_runs_stays_open_until_its_end() -> None:
     assert paused(replace(running, closes=NOW)).reason == FOR_GOOD
 
 
-@pytest.mark.parametrize(
-    ("until", "said"),
-    [
-        (60, ""),
-        (61, "; the evening lease opens late, at 21:01 on 2026-11-20 (Etc/UTC)"),
-        (179, "; the evening lease opens late, at 22:59 on 2026-11-20 (Etc/UTC)"),
-        (
-            180,
-            "; the evening lease of 21:00 on 2026-11-20 (Etc/UTC) does not open unless somebody resumes the lab",
-        ),
-        (
-            None,
-            "; the evening lease of 21:00 on 2026-11-20 (Etc/UTC) does not open unless somebody resumes the lab",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("until", "said"), [
+    (60, ""),
+    (61, "; the evening lease opens late, at 21:01 on 2026-11-20 (Etc/UTC)"),
+    (179, "; the evening lease opens late, at 22:59 on 2026-11-20 (Etc/UTC)"),
+    (180, "; the evening lease of 21:00 on 2026-11-20 (Etc/UTC) does not open unless somebody resumes the lab"),
+    (None, "; the evening lease of 21:00 on 2026-11-20 (Etc/UTC) does not open unless somebody resumes the lab"),
+])  # fmt: skip
 def test_a_window_ahead_is_untouched_late_or_kept_closed(until: int | None, said: str) -> None:
     found = paused(LEASE, closes=None if until is None else NOW + until * MINUTE)
 
@@ -120,18 +111,15 @@ def test_a_window_ahead_is_untouched_late_or_kept_closed(until: int | None, said
     assert found.reason == f"{lasts}{said}"
 
 
-@pytest.mark.parametrize(
-    ("changed", "kept"),
-    [
-        ({}, True),
-        ({"state": LeaseState.ADMITTED}, True),
-        ({"state": LeaseState.ADMITTED, "ordered": NOW}, False),
-        ({"state": LeaseState.OPENING}, False),
-        ({"state": LeaseState.REFUSED}, False),
-        ({"opens": NOW - HOUR, "closes": NOW}, False),
-        ({"opens": NOW - HOUR, "closes": NOW + SECOND}, True),
-    ],
-)
+@pytest.mark.parametrize(("changed", "kept"), [
+    ({}, True),
+    ({"state": LeaseState.ADMITTED}, True),
+    ({"state": LeaseState.ADMITTED, "ordered": NOW}, False),
+    ({"state": LeaseState.OPENING}, False),
+    ({"state": LeaseState.REFUSED}, False),
+    ({"opens": NOW - HOUR, "closes": NOW}, False),
+    ({"opens": NOW - HOUR, "closes": NOW + SECOND}, True),
+])  # fmt: skip
 def test_only_what_is_still_to_be_opened_is_kept_closed(changed: dict[str, Any], *, kept: bool) -> None:
     assert ("does not open unless" in str(paused(replace(LEASE, **changed)).reason)) is kept
 

@@ -126,18 +126,15 @@ def test_what_is_skipped_already_stays_as_it_is() -> None:
     assert skipped(TODAY, taken(TODAY)) == Skipping("unchanged", f"bob skipped evening on {TODAY}")
 
 
-@pytest.mark.parametrize(
-    ("on", "now", "reason"),
-    [
-        ("2026-11-22", NOW, f"evening does not open on 2026-11-22; it opens next on {TODAY}"),
-        ("2026-11-22", OPENS, f"evening does not open on 2026-11-22; it opens next on {TOMORROW}"),
-        # At its end an opening is no more ahead.
-        (TODAY, OPENS + 2 * HOUR, f"evening does not open on {TODAY}; it opens next on {TOMORROW}"),
-        ("20261120", NOW, "'20261120' is not a date: write it like 2026-12-01"),
-        ("2026-02-30", NOW, "'2026-02-30' is not a date: write it like 2026-12-01"),
-        ("x" * 81, NOW, f"'{'x' * 80}' is not a date: write it like 2026-12-01"),
-    ],
-)
+@pytest.mark.parametrize(("on", "now", "reason"), [
+    ("2026-11-22", NOW, f"evening does not open on 2026-11-22; it opens next on {TODAY}"),
+    ("2026-11-22", OPENS, f"evening does not open on 2026-11-22; it opens next on {TOMORROW}"),
+    # At its end an opening is no more ahead.
+    (TODAY, OPENS + 2 * HOUR, f"evening does not open on {TODAY}; it opens next on {TOMORROW}"),
+    ("20261120", NOW, "'20261120' is not a date: write it like 2026-12-01"),
+    ("2026-02-30", NOW, "'2026-02-30' is not a date: write it like 2026-12-01"),
+    ("x" * 81, NOW, f"'{'x' * 80}' is not a date: write it like 2026-12-01"),
+])  # fmt: skip
 def test_a_date_on_which_nothing_opens_is_refused(on: str, now: datetime, reason: str) -> None:
     assert skipped(on, now=now) == Skipping("refused", reason)
 
@@ -173,24 +170,21 @@ def test_a_window_that_the_lab_has_not_is_refused_with_those_it_has() -> None:
     assert unknown() == Skipping("refused", "the lab has no window 'night'; it has no windows")
 
 
-@pytest.mark.parametrize(
-    ("state", "because", "outcome", "reason"),
-    [
+@pytest.mark.parametrize(("state", "because", "outcome", "reason"), [
+    (
+        LeaseState.OPEN,
+        None,
+        "refused",
         (
-            LeaseState.OPEN,
-            None,
-            "refused",
-            (
-                f"evening on {TODAY} is open until 23:00 on 2026-11-20 (Etc/UTC); to end it, run: "
-                f"lamplighter close evening-{TODAY}"
-            ),
+            f"evening on {TODAY} is open until 23:00 on 2026-11-20 (Etc/UTC); to end it, run: "
+            f"lamplighter close evening-{TODAY}"
         ),
-        (LeaseState.REFUSED, None, "unchanged", f"evening on {TODAY} does not open anyway"),
-        (LeaseState.REFUSED, "no money", "unchanged", f"evening on {TODAY} does not open anyway: no money"),
-        (LeaseState.CLOSING, None, "refused", f"evening on {TODAY} is closing: nothing is left to skip"),
-        (LeaseState.CLOSED, None, "refused", f"evening on {TODAY} is closed: nothing is left to skip"),
-    ],
-)
+    ),
+    (LeaseState.REFUSED, None, "unchanged", f"evening on {TODAY} does not open anyway"),
+    (LeaseState.REFUSED, "no money", "unchanged", f"evening on {TODAY} does not open anyway: no money"),
+    (LeaseState.CLOSING, None, "refused", f"evening on {TODAY} is closing: nothing is left to skip"),
+    (LeaseState.CLOSED, None, "refused", f"evening on {TODAY} is closed: nothing is left to skip"),
+])  # fmt: skip
 def test_what_was_decided_about_an_opening_is_not_skipped(
     state: LeaseState, because: str | None, outcome: str, reason: str
 ) -> None:

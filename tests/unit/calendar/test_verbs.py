@@ -136,13 +136,10 @@ def test_closing_all_of_a_pool_shows_what_would_go_and_wants_a_word(world: LabOn
     assert (done.returncode, done.stderr) == (1, "nothing was closed: say --yes to close all of this\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "wrong"),
-    [
-        (("--to", "2026-11-01T00:00:00Z"), "2026-11-01T00:00:00Z is not after now, Fri 20 Nov 20:00 UTC"),
-        (("--from", "9999-12-31T00:00:00Z"), "9999-12-31T00:00:00Z is not after --from 9999-12-31T00:00:00Z"),
-    ],
-)
+@pytest.mark.parametrize(("words", "wrong"), [
+    (("--to", "2026-11-01T00:00:00Z"), "2026-11-01T00:00:00Z is not after now, Fri 20 Nov 20:00 UTC"),
+    (("--from", "9999-12-31T00:00:00Z"), "9999-12-31T00:00:00Z is not after --from 9999-12-31T00:00:00Z"),
+])  # fmt: skip
 def test_a_live_range_without_an_end_ahead_is_bad_input(
     world: LabOnMoto, words: tuple[str, ...], wrong: str
 ) -> None:
@@ -166,16 +163,13 @@ def test_windows_stand_in_the_order_of_their_dates_skips_among_them(world: LabOn
     ]
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        ("skip nope", 2, "WINDOW: there is no window 'nope', the lab has evening, night"),
-        ("ack nope for 2h", 2, "POOL: there is no pool 'nope', the lab has gpu"),
-        ("arm gpu", 1, "nothing was changed: say --yes to enforce"),
-        ("windows --json --ics -", 2, "--ics: writes a calendar and --json a document, keep one"),
-        ("windows --ics /nowhere/x.ics", 2, "--ics: /nowhere/x.ics cannot be written"),
-    ],
-)
+@pytest.mark.parametrize(("words", "code", "said"), [
+    ("skip nope", 2, "WINDOW: there is no window 'nope', the lab has evening, night"),
+    ("ack nope for 2h", 2, "POOL: there is no pool 'nope', the lab has gpu"),
+    ("arm gpu", 1, "nothing was changed: say --yes to enforce"),
+    ("windows --json --ics -", 2, "--ics: writes a calendar and --json a document, keep one"),
+    ("windows --ics /nowhere/x.ics", 2, "--ics: /nowhere/x.ics cannot be written"),
+])  # fmt: skip
 def test_what_cannot_be_done_is_one_line(
     world: LabOnMoto, monkeypatch: pytest.MonkeyPatch, words: str, code: int, said: str
 ) -> None:

@@ -56,16 +56,13 @@ def test_a_check_between_nodes_has_its_turn_its_time_and_its_sizes(
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "level_4", "seconds"),
-    [
-        ("smoke", False, 120),
-        ("standard", False, 480),
-        ("standard", True, 480),
-        ("deep", False, 1800),
-        ("deep", True, 1800 + 8100),
-    ],
-)
+@pytest.mark.parametrize(("name", "level_4", "seconds"), [
+    ("smoke", False, 120),
+    ("standard", False, 480),
+    ("standard", True, 480),
+    ("deep", False, 1800),
+    ("deep", True, 1800 + 8100),
+])  # fmt: skip
 def test_a_ladder_has_its_seconds_and_level_4_its_own_on_top(
     name: str, *, level_4: bool, seconds: int
 ) -> None:

@@ -136,18 +136,15 @@ def test_what_is_carried_over_says_what_was_seen_and_when() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "outcome"),
-    [
-        ([], "not-proven"),
-        (["passed"], "passed"),
-        (["passed", "passed"], "passed"),
-        (["passed", "not-proven"], "not-proven"),
-        (["not-proven", "failed"], "failed"),
-        (["passed", "failed"], "failed"),
-        ([None], "not-proven"),
-    ],
-)
+@pytest.mark.parametrize(("verdicts", "outcome"), [
+    ([], "not-proven"),
+    (["passed"], "passed"),
+    (["passed", "passed"], "passed"),
+    (["passed", "not-proven"], "not-proven"),
+    (["not-proven", "failed"], "failed"),
+    (["passed", "failed"], "failed"),
+    ([None], "not-proven"),
+])  # fmt: skip
 def test_verdicts_together_pass_only_where_every_one_does(verdicts: list[str | None], outcome: str) -> None:
     assert together([{"verdict": verdict} for verdict in verdicts]) == outcome
 

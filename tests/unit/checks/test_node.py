@@ -40,17 +40,14 @@ def told(gpus: int = 4, without: str = "", **labelled: str) -> NodeFacts:
     return node(gpus, without, **changes)
 
 
-@pytest.mark.parametrize(
-    ("found", "outcome"),
-    [
-        (told(4), PASSED),
-        (told(3), FAILED),
-        (told(5), FAILED),
-        (told(16, replicas="4"), PASSED),
-        (told(4, replicas="4"), FAILED),
-        (told(4, replicas="four"), NOT_PROVEN),
-    ],
-)
+@pytest.mark.parametrize(("found", "outcome"), [
+    (told(4), PASSED),
+    (told(3), FAILED),
+    (told(5), FAILED),
+    (told(16, replicas="4"), PASSED),
+    (told(4, replicas="4"), FAILED),
+    (told(4, replicas="four"), NOT_PROVEN),
+])  # fmt: skip
 def test_every_gpu_of_the_type_can_be_had_in_all_its_parts(found: NodeFacts, outcome: Outcome) -> None:
     assert allocatable(found, kind()).outcome is outcome
 
@@ -64,17 +61,14 @@ def test_slices_are_counted_by_what_the_lab_asks_for() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("found", "outcome", "because"),
-    [
-        (told(), PASSED, "4 NVIDIA A10G"),
-        (told(product="NVIDIA-A10G-SHARED"), PASSED, ""),
-        (told(product="Tesla-T4"), FAILED, "discovery found a Tesla-T4"),
-        (told(count="3"), FAILED, "counts 3 GPUs, and 4"),
-        (told(without="nvidia.com/cuda.driver-version.full"), NOT_PROVEN, "driver"),
-        (told(without="nvidia.com/gpu.count"), NOT_PROVEN, "has not labelled"),
-    ],
-)
+@pytest.mark.parametrize(("found", "outcome", "because"), [
+    (told(), PASSED, "4 NVIDIA A10G"),
+    (told(product="NVIDIA-A10G-SHARED"), PASSED, ""),
+    (told(product="Tesla-T4"), FAILED, "discovery found a Tesla-T4"),
+    (told(count="3"), FAILED, "counts 3 GPUs, and 4"),
+    (told(without="nvidia.com/cuda.driver-version.full"), NOT_PROVEN, "driver"),
+    (told(without="nvidia.com/gpu.count"), NOT_PROVEN, "has not labelled"),
+])  # fmt: skip
 def test_discovery_found_what_the_type_has(found: NodeFacts, outcome: Outcome, because: str) -> None:
     said = labels(found, kind(), discovery=True)
     assert isinstance(said, Verdict)

@@ -34,15 +34,12 @@ def test_the_operator_s_validation_hangs_after_five_minutes(seconds: int, *, han
     assert room(VECTOR_ADD, node(), [validator], None) == FreeResources(runs)
 
 
-@pytest.mark.parametrize(
-    ("held", "why"),
-    [
-        ([2], None),
-        ([3], reason("check.gpus-in-use", pods=("class/0",))),
-        ([1, 1, 1], reason("check.gpus-in-use", pods=("class/0", "class/1", "class/2"))),
-        ([1, 1, 1, 1], reason("check.gpus-in-use", pods=("class/0", "class/1", "class/2", "class/3"))),
-    ],
-)
+@pytest.mark.parametrize(("held", "why"), [
+    ([2], None),
+    ([3], reason("check.gpus-in-use", pods=("class/0",))),
+    ([1, 1, 1], reason("check.gpus-in-use", pods=("class/0", "class/1", "class/2"))),
+    ([1, 1, 1, 1], reason("check.gpus-in-use", pods=("class/0", "class/1", "class/2", "class/3"))),
+])  # fmt: skip
 def test_people_s_work_leaves_room_for_what_it_does_not_hold(held: list[int], why: Reason | None) -> None:
     work = [
         PodFacts("class", str(number), "a", "Running", READY, gpus=gpus) for number, gpus in enumerate(held)
@@ -70,15 +67,12 @@ def test_checks_that_are_not_judged_say_how_many_nodes_there_are() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("names", "pairs"),
-    [
-        ("ab", [("a", "b", 0)]),
-        ("abc", [("a", "b", 0), ("c", "a", 1)]),
-        ("abcd", [("a", "b", 0), ("c", "d", 0)]),
-        ("abcde", [("a", "b", 0), ("c", "d", 0), ("e", "a", 1)]),
-    ],
-)
+@pytest.mark.parametrize(("names", "pairs"), [
+    ("ab", [("a", "b", 0)]),
+    ("abc", [("a", "b", 0), ("c", "a", 1)]),
+    ("abcd", [("a", "b", 0), ("c", "d", 0)]),
+    ("abcde", [("a", "b", 0), ("c", "d", 0), ("e", "a", 1)]),
+])  # fmt: skip
 def test_every_node_meets_one_neighbour(names: str, pairs: list[tuple[str, str, int]]) -> None:
     due, _ = placements([ALL_REDUCE], [node(name) for name in names], "l")
 

@@ -103,14 +103,11 @@ def test_every_gpu_on_which_all_was_skipped_is_named() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("gpus", "outcome", "reason"),
-    [
-        (3, NOT_PROVEN, reason("check.dcgm.took-part", seen=4, gpus=3)),
-        (4, PASSED, reason("check.dcgm.passed", gpus=4)),
-        (5, NOT_PROVEN, reason("check.too-many-gpus", type="g5.12xlarge", count=4, gpus=5)),
-    ],
-)
+@pytest.mark.parametrize(("gpus", "outcome", "reason"), [
+    (3, NOT_PROVEN, reason("check.dcgm.took-part", seen=4, gpus=3)),
+    (4, PASSED, reason("check.dcgm.passed", gpus=4)),
+    (5, NOT_PROVEN, reason("check.too-many-gpus", type="g5.12xlarge", count=4, gpus=5)),
+])  # fmt: skip
 def test_as_many_gpus_take_part_as_are_judged(gpus: int, outcome: Outcome, reason: Said) -> None:
     found = judge(document(memory(*(on_gpu(number) for number in range(4)))), gpus=gpus)
     assert (found.outcome, found.reason) == (outcome, reason)

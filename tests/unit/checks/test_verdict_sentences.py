@@ -31,18 +31,15 @@ def row(size: int = LARGEST, *, halves: str = "100 1.2 1.17 0 100 1.2 1.16 0") -
     return f"{size} {size // 4} float sum -1 {halves}"
 
 
-@pytest.mark.parametrize(
-    ("code", "why"),
-    [
-        (0, None),
-        (1, reason("check.tool-exit-code", code=1)),
-        (123, reason("check.tool-exit-code", code=123)),
-        (124, reason("check.tool-timed-out", code=124)),
-        (137, reason("check.tool-killed", code=137)),
-        (143, reason("check.tool-terminated", code=143)),
-        (-1, reason("check.tool-exit-code", code=-1)),
-    ],
-)
+@pytest.mark.parametrize(("code", "why"), [
+    (0, None),
+    (1, reason("check.tool-exit-code", code=1)),
+    (123, reason("check.tool-exit-code", code=123)),
+    (124, reason("check.tool-timed-out", code=124)),
+    (137, reason("check.tool-killed", code=137)),
+    (143, reason("check.tool-terminated", code=143)),
+    (-1, reason("check.tool-exit-code", code=-1)),
+])  # fmt: skip
 def test_an_exit_code_says_how_the_tool_ended(code: int, why: Reason | None) -> None:
     assert ended_badly(code) == why
 
@@ -138,22 +135,19 @@ def test_one_rank_has_no_bus_and_proves_nothing_of_it() -> None:
     assert nccl(wrong, 0, 1, A10G).outcome is FAILED
 
 
-@pytest.mark.parametrize(
-    ("line", "outcome"),
-    [
-        # nccl-tests common.cu, where a collective does not end.
-        ("nccl-1: Test timeout (60s) common.cu:371", FAILED),
-        (" .. nccl-1 pid 99: Test failure common.cu:590", FAILED),
-        # Open MPI's launcher and torchrun, of a rank that ended badly after the table.
-        ("Primary job  terminated normally, but 1 process returned a non-zero exit code.", NOT_PROVEN),
-        ("MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD", NOT_PROVEN),
-        ("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", NOT_PROVEN),
-        ("srun: error: node-1: task 1: Exited with exit code 3", NOT_PROVEN),
-        ("[nccl-1:00021] *** Process received signal ***", NOT_PROVEN),
-        ("Bus error (core dumped)", NOT_PROVEN),
-        ("nccl-0:1:1 [0] NCCL WARN a figure is odd", PASSED),
-    ],
-)
+@pytest.mark.parametrize(("line", "outcome"), [
+    # nccl-tests common.cu, where a collective does not end.
+    ("nccl-1: Test timeout (60s) common.cu:371", FAILED),
+    (" .. nccl-1 pid 99: Test failure common.cu:590", FAILED),
+    # Open MPI's launcher and torchrun, of a rank that ended badly after the table.
+    ("Primary job  terminated normally, but 1 process returned a non-zero exit code.", NOT_PROVEN),
+    ("MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD", NOT_PROVEN),
+    ("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", NOT_PROVEN),
+    ("srun: error: node-1: task 1: Exited with exit code 3", NOT_PROVEN),
+    ("[nccl-1:00021] *** Process received signal ***", NOT_PROVEN),
+    ("Bus error (core dumped)", NOT_PROVEN),
+    ("nccl-0:1:1 [0] NCCL WARN a figure is odd", PASSED),
+])  # fmt: skip
 def test_a_rank_that_ended_badly_beside_a_whole_table_is_heard(line: str, outcome: Outcome) -> None:
     assert nccl(f"{said.nccl()}{line}\n", 0, 2, A10G).outcome is outcome
 
@@ -215,16 +209,13 @@ def test_what_the_table_proves_stands_whatever_torch_says_beside_it() -> None:
     assert torch_collective("CUDA error: none\n", 0, 2, A10G).outcome is NOT_PROVEN
 
 
-@pytest.mark.parametrize(
-    ("before", "line", "quoted"),
-    [
-        ("", "connect() to a timed out", "connect() to a timed out"),
-        ("one\ntwo\n", "  connect() to a timed out  ", "connect() to a timed out"),
-        ("\n", "connect() to b timed out", "connect() to b timed out"),
-        ("one\n", "x" * 30 + "connect() timed out, " + "y" * 139, "connect() timed out, " + "y" * 139),
-        ("one\n", "connect() a timed out" + "y" * 978 + "zq", "y" * 159 + "z"),
-    ],
-)
+@pytest.mark.parametrize(("before", "line", "quoted"), [
+    ("", "connect() to a timed out", "connect() to a timed out"),
+    ("one\ntwo\n", "  connect() to a timed out  ", "connect() to a timed out"),
+    ("\n", "connect() to b timed out", "connect() to b timed out"),
+    ("one\n", "x" * 30 + "connect() timed out, " + "y" * 139, "connect() timed out, " + "y" * 139),
+    ("one\n", "connect() a timed out" + "y" * 978 + "zq", "y" * 159 + "z"),
+])  # fmt: skip
 def test_the_line_by_which_ranks_never_met_is_quoted_by_its_end(before: str, line: str, quoted: str) -> None:
     found = torch_collective(f"{before}{line}\nlast\n", 1, 2, A10G)
     assert (found.outcome, found.reason) == (FAILED, reason("check.torch.never-met", words=quoted))

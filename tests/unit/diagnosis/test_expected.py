@@ -29,17 +29,14 @@ def of(*leases: Lease, minutes: float = 10, kind: str = "g5.12xlarge", most: int
     return expected("gpu", leases, now, max_nodes=most, instance_type=kind)
 
 
-@pytest.mark.parametrize(
-    ("leases", "nodes"),
-    [
-        ([LEASE], 2),
-        ([LEASE, replace(LEASE, id="b", nodes=3)], 5),
-        ([LEASE, replace(LEASE, id="b", nodes=7)], 8),
-        ([replace(LEASE, missing=1)], 2),
-        ([replace(LEASE, state=LeaseState.CLOSED)], 0),
-        ([replace(LEASE, opens=EIGHT + timedelta(hours=1))], 0),
-    ],
-)
+@pytest.mark.parametrize(("leases", "nodes"), [
+    ([LEASE], 2),
+    ([LEASE, replace(LEASE, id="b", nodes=3)], 5),
+    ([LEASE, replace(LEASE, id="b", nodes=7)], 8),
+    ([replace(LEASE, missing=1)], 2),
+    ([replace(LEASE, state=LeaseState.CLOSED)], 0),
+    ([replace(LEASE, opens=EIGHT + timedelta(hours=1))], 0),
+])  # fmt: skip
 def test_nodes_are_expected_as_granted_also_those_that_a_shortage_keeps_away(
     leases: list[Lease], nodes: int
 ) -> None:

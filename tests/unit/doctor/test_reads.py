@@ -145,19 +145,16 @@ def advanced(**fields: str) -> dict[str, Any]:
     return {"AdvancedEventSelectors": [{"FieldSelectors": selectors}]}
 
 
-@pytest.mark.parametrize(
-    ("selectors", "changes"),
-    [
-        ({}, True),
-        (plain("All"), True),
-        (plain("WriteOnly"), True),
-        (plain("ReadOnly"), False),
-        (plain("All", management=False), False),
-        (advanced(eventCategory="Management"), True),
-        (advanced(eventCategory="Management", readOnly="true"), False),
-        (advanced(eventCategory="Data"), False),
-    ],
-)
+@pytest.mark.parametrize(("selectors", "changes"), [
+    ({}, True),
+    (plain("All"), True),
+    (plain("WriteOnly"), True),
+    (plain("ReadOnly"), False),
+    (plain("All", management=False), False),
+    (advanced(eventCategory="Management"), True),
+    (advanced(eventCategory="Management", readOnly="true"), False),
+    (advanced(eventCategory="Data"), False),
+])  # fmt: skip
 def test_a_trail_records_changes_by_what_it_selects(selectors: dict[str, Any], changes: bool) -> None:
     cloudtrail = boto3.client("cloudtrail")
     with Stubber(cloudtrail) as stub:
@@ -170,16 +167,13 @@ def test_a_trail_records_changes_by_what_it_selects(selectors: dict[str, Any], c
         assert Trails(cloudtrail).recording(REGION) == (Trail("one", logging=True, changes=changes),)
 
 
-@pytest.mark.parametrize(
-    ("value", "missing"),
-    [
-        ('{"signing_secret": "a", "bot_token": "b"}', ()),
-        ('{"signing_secret": "", "bot_token": "b"}', ("signing_secret",)),
-        ('{"signing_secret": "a", "bot_token": " "}', ("bot_token",)),
-        ("[]", ("signing_secret", "bot_token")),
-        ("a", ("signing_secret", "bot_token")),
-    ],
-)
+@pytest.mark.parametrize(("value", "missing"), [
+    ('{"signing_secret": "a", "bot_token": "b"}', ()),
+    ('{"signing_secret": "", "bot_token": "b"}', ("signing_secret",)),
+    ('{"signing_secret": "a", "bot_token": " "}', ("bot_token",)),
+    ("[]", ("signing_secret", "bot_token")),
+    ("a", ("signing_secret", "bot_token")),
+])  # fmt: skip
 def test_a_secret_tells_what_is_missing_and_nothing_else(value: str, missing: tuple[str, ...]) -> None:
     boto3.client("secretsmanager").create_secret(Name="lab-slack", SecretString=value)
 
@@ -225,19 +219,16 @@ def nodepool(*requirements: dict[str, Any]) -> dict[str, Any]:
     return {"metadata": {"name": "default"}, "spec": spec}
 
 
-@pytest.mark.parametrize(
-    ("requirement", "may"),
-    [
-        ({}, True),
-        ({"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}, True),
-        ({"key": "karpenter.k8s.aws/instance-gpu-count", "operator": "DoesNotExist"}, False),
-        ({"key": "karpenter.k8s.aws/instance-gpu-count", "operator": "Lt", "values": ["1"]}, False),
-        ({"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c", "m"]}, False),
-        ({"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c", "g"]}, True),
-        ({"key": "karpenter.k8s.aws/instance-family", "operator": "NotIn", "values": ["m5"]}, True),
-        ({"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["t3.medium"]}, False),
-    ],
-)
+@pytest.mark.parametrize(("requirement", "may"), [
+    ({}, True),
+    ({"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}, True),
+    ({"key": "karpenter.k8s.aws/instance-gpu-count", "operator": "DoesNotExist"}, False),
+    ({"key": "karpenter.k8s.aws/instance-gpu-count", "operator": "Lt", "values": ["1"]}, False),
+    ({"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c", "m"]}, False),
+    ({"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c", "g"]}, True),
+    ({"key": "karpenter.k8s.aws/instance-family", "operator": "NotIn", "values": ["m5"]}, True),
+    ({"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["t3.medium"]}, False),
+])  # fmt: skip
 def test_a_nodepool_may_start_gpus_unless_a_requirement_keeps_them_out(
     requirement: dict[str, Any], may: bool
 ) -> None:

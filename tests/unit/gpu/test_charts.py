@@ -150,16 +150,13 @@ def test_seats_are_counted_from_what_the_nodes_show_and_kept_for_people() -> Non
     assert kept(applied, {})["seats"] == 0
 
 
-@pytest.mark.parametrize(
-    ("given_back", "after"),
-    [
-        ({"state": "given-back", "after": {"a": 1}}, {"a": 1}),
-        ({"state": "gone", "after": {"a": 1}}, None),
-        ({"state": "nothing-borrowed"}, {"b": 2}),
-        ({"state": "held"}, {"d": 4}),
-        ({}, {"d": 4}),
-    ],
-)
+@pytest.mark.parametrize(("given_back", "after"), [
+    ({"state": "given-back", "after": {"a": 1}}, {"a": 1}),
+    ({"state": "gone", "after": {"a": 1}}, None),
+    ({"state": "nothing-borrowed"}, {"b": 2}),
+    ({"state": "held"}, {"d": 4}),
+    ({}, {"d": 4}),
+])  # fmt: skip
 def test_a_receipt_says_what_stood_there_after_the_lease(
     given_back: dict[str, object], after: object
 ) -> None:

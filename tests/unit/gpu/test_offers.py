@@ -84,17 +84,14 @@ def test_what_is_not_as_asked_is_said_and_written_down(lab: LabOnMoto) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("given_back", "after"),
-    [
-        ({"state": "given-back", "after": {"dcgm.enabled": False}}, {"dcgm.enabled": False}),
-        ({"state": "nothing-borrowed"}, {"dcgm.enabled": False}),
-        ({"state": "kept", "holders": ["b"]}, {"dcgm.enabled": True}),
-        # The step failed: it is as it was changed, and the guard is at it.
-        ({}, {"dcgm.enabled": True}),
-        ({"state": "gone"}, None),
-    ],
-)
+@pytest.mark.parametrize(("given_back", "after"), [
+    ({"state": "given-back", "after": {"dcgm.enabled": False}}, {"dcgm.enabled": False}),
+    ({"state": "nothing-borrowed"}, {"dcgm.enabled": False}),
+    ({"state": "kept", "holders": ["b"]}, {"dcgm.enabled": True}),
+    # The step failed: it is as it was changed, and the guard is at it.
+    ({}, {"dcgm.enabled": True}),
+    ({"state": "gone"}, None),
+])  # fmt: skip
 def test_the_receipt_has_the_settings_before_during_and_after(
     given_back: dict[str, object], after: object
 ) -> None:
@@ -174,33 +171,16 @@ def pod(name: str, generation: str, *, ready: bool = True, waiting: str = "") ->
     return PodFacts("gpu-operator", name, "n", "Running", EIGHT, ready=ready, labels=labels, waiting=waiting)
 
 
-@pytest.mark.parametrize(
-    ("policy", "pods", "operator", "said"),
-    [
-        ({"metadata": {}}, [pod("a", "1")], OperatorStatus.WORKS, ""),
-        ({}, [], OperatorStatus.ABSENT, "is not installed"),
-        ({}, [pod("a", "1")], OperatorStatus.UPGRADING, "its pod is there, and its ClusterPolicy is not"),
-        (
-            {"metadata": {"deletionTimestamp": "x"}},
-            [pod("a", "1")],
-            OperatorStatus.UPGRADING,
-            "is being removed",
-        ),
-        (
-            {"metadata": {}},
-            [pod("a", "1"), pod("b", "2")],
-            OperatorStatus.UPGRADING,
-            "pods of two versions run",
-        ),
-        ({"metadata": {}}, [], OperatorStatus.STOPPED, "is switched off"),
-        (
-            {"metadata": {}},
-            [pod("a", "1", ready=False, waiting="CrashLoopBackOff")],
-            OperatorStatus.STOPPED,
-            "does not run (CrashLoopBackOff)",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("policy", "pods", "operator", "said"), [
+    ({"metadata": {}}, [pod("a", "1")], OperatorStatus.WORKS, ""),
+    ({}, [], OperatorStatus.ABSENT, "is not installed"),
+    ({}, [pod("a", "1")], OperatorStatus.UPGRADING, "its pod is there, and its ClusterPolicy is not"),
+    ({"metadata": {"deletionTimestamp": "x"}}, [pod("a", "1")], OperatorStatus.UPGRADING, "is being removed"),
+    ({"metadata": {}}, [pod("a", "1"), pod("b", "2")], OperatorStatus.UPGRADING, "pods of two versions run"),
+    ({"metadata": {}}, [], OperatorStatus.STOPPED, "is switched off"),
+    ({"metadata": {}}, [pod("a", "1", ready=False, waiting="CrashLoopBackOff")], OperatorStatus.STOPPED,
+     "does not run (CrashLoopBackOff)"),
+])  # fmt: skip
 def test_how_the_operator_is_shows_in_its_policy_and_its_pods(
     policy: dict[str, object], pods: list[PodFacts], operator: OperatorStatus, said: str
 ) -> None:

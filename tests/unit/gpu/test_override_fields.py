@@ -37,18 +37,15 @@ def live(*entries: JsonValue) -> Object:
     }
 
 
-@pytest.mark.parametrize(
-    ("managers", "owner"),
-    [
-        ([], None),
-        ([US], None),
-        ([US, "kubectl"], "kubectl"),
-        (["kubectl", "argocd"], "kubectl"),
-        (["kubectl", "helm"], "helm"),
-        (["helm", "kubectl"], "helm"),
-        ([US, "kubectl", "argocd", "helm"], "helm"),
-    ],
-)
+@pytest.mark.parametrize(("managers", "owner"), [
+    ([], None),
+    ([US], None),
+    ([US, "kubectl"], "kubectl"),
+    (["kubectl", "argocd"], "kubectl"),
+    (["kubectl", "helm"], "helm"),
+    (["helm", "kubectl"], "helm"),
+    ([US, "kubectl", "argocd", "helm"], "helm"),
+])  # fmt: skip
 def test_a_field_is_helm_s_before_any_other_owner_s_and_never_our_own(
     managers: list[str], owner: str | None
 ) -> None:
@@ -181,19 +178,16 @@ def test_a_manager_s_fields_below_a_plain_value_are_not_there_and_nor_are_those_
     assert [(field.there, field.value) for field in found.fields] == [(False, None)]
 
 
-@pytest.mark.parametrize(
-    ("under", "top", "result"),
-    [
-        ({"a": {"b": 1}}, {"a": {"c": 2}}, {"a": {"b": 1, "c": 2}}),
-        ({"a": {"b": 1}}, {"a": {}}, {"a": {}}),
-        ({"a": {"b": 1}}, {"a": 2}, {"a": 2}),
-        ({"a": 1}, {"a": {"b": 2}}, {"a": {"b": 2}}),
-        ({"a": [1]}, {"a": [2]}, {"a": [2]}),
-        ({"a": 1}, {"b": 2}, {"a": 1, "b": 2}),
-        ({"a": 1}, None, {"a": 1}),
-        (None, {"a": 1}, {"a": 1}),
-    ],
-)
+@pytest.mark.parametrize(("under", "top", "result"), [
+    ({"a": {"b": 1}}, {"a": {"c": 2}}, {"a": {"b": 1, "c": 2}}),
+    ({"a": {"b": 1}}, {"a": {}}, {"a": {}}),
+    ({"a": {"b": 1}}, {"a": 2}, {"a": 2}),
+    ({"a": 1}, {"a": {"b": 2}}, {"a": {"b": 2}}),
+    ({"a": [1]}, {"a": [2]}, {"a": [2]}),
+    ({"a": 1}, {"b": 2}, {"a": 1, "b": 2}),
+    ({"a": 1}, None, {"a": 1}),
+    (None, {"a": 1}, {"a": 1}),
+])  # fmt: skip
 def test_one_part_over_another_keeps_what_it_does_not_name(
     under: JsonValue, top: JsonValue, result: JsonValue
 ) -> None:

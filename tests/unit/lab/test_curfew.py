@@ -131,28 +131,22 @@ def window(times: str, lab: str = "guard: {curfew: 04:00}") -> list[str]:
     return refusals(f"{lab}\nwindows: [{{name: w, days: mon, {times}}}]\n")
 
 
-@pytest.mark.parametrize(
-    "times",
-    [
-        "start: 22:00, end: 04:00",
-        "start: 04:10, end: 06:00",
-        "start: 20:00, end: 23:00",
-        "start: 00:00, end: 04:00",
-    ],
-)
+@pytest.mark.parametrize("times", [
+    "start: 22:00, end: 04:00",
+    "start: 04:10, end: 06:00",
+    "start: 20:00, end: 23:00",
+    "start: 00:00, end: 04:00",
+])  # fmt: skip
 def test_a_window_may_touch_the_curfew(times: str) -> None:
     assert window(times) == []
 
 
-@pytest.mark.parametrize(
-    "times",
-    [
-        "start: 22:00, end: 04:01",
-        "start: 04:09, end: 06:00",
-        "start: 04:00, end: 06:00",
-        "start: 03:00, end: 05:00",
-    ],
-)
+@pytest.mark.parametrize("times", [
+    "start: 22:00, end: 04:01",
+    "start: 04:09, end: 06:00",
+    "start: 04:00, end: 06:00",
+    "start: 03:00, end: 05:00",
+])  # fmt: skip
 def test_a_window_across_the_curfew_is_refused(times: str) -> None:
     (found,) = window(times)
     assert found == (

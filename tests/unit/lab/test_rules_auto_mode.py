@@ -10,21 +10,13 @@ from lamplighter.domain.planner.simulation import simulate
 from tests.unit.lab.read_labs import AUTO, lab, of_auto_mode, of_karpenter, problems
 
 
-@pytest.mark.parametrize(
-    ("more", "problem"),
-    [
-        ("gpu: {share: 4}", "gpu.share: shares the GPUs of pool gpu, but EKS Auto Mode announces them whole"),
-        (
-            "gpu: {sharing: {strategy: mps, replicas: 2}}",
-            "gpu.sharing: shares the GPUs of pool gpu, but EKS Auto Mode announces them whole",
-        ),
-        ("guard: {longest_lease: 502h}", "its start and its last grace included; write at most 501h50m"),
-        (
-            "device_plugin: {enabled: true}",
-            "device_plugin.enabled: is true, but the image of every pool has its own",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("more", "problem"), [
+    ("gpu: {share: 4}", "gpu.share: shares the GPUs of pool gpu, but EKS Auto Mode announces them whole"),
+    ("gpu: {sharing: {strategy: mps, replicas: 2}}",
+     "gpu.sharing: shares the GPUs of pool gpu, but EKS Auto Mode announces them whole"),
+    ("guard: {longest_lease: 502h}", "its start and its last grace included; write at most 501h50m"),
+    ("device_plugin: {enabled: true}", "device_plugin.enabled: is true, but the image of every pool has its own"),
+])  # fmt: skip
 def test_what_auto_mode_does_not_do_is_refused_by_name(more: str, problem: str) -> None:
     [one] = problems(f"{of_auto_mode()}\n{more}")
 
@@ -71,31 +63,14 @@ def test_a_pool_of_auto_mode_needs_no_toleration_of_the_operator() -> None:
     assert "which the operator's pods do not tolerate" in problem
 
 
-@pytest.mark.parametrize(
-    ("cluster", "pools", "problem"),
-    [
-        (
-            "auto_mode: {}",
-            "gpu: {kind: auto-mode}, b: {}",
-            "is true, but pool b is of kind node-group: the cluster",
-        ),
-        (
-            "auto_mode: {}",
-            "gpu: {kind: auto-mode}, b: {kind: auto-mode}",
-            "is true, but it would end the leased nodes of every pool, and the lab has 2; leave it out, or write one",
-        ),
-        (
-            "auto_mode: {}, node_groups: {one: {}}",
-            "gpu: {kind: auto-mode}",
-            "is true, but cluster.node_groups are for other work",
-        ),
-        (
-            "existing: c, auto_mode: {}",
-            "gpu: {kind: auto-mode, existing: gpu}",
-            "in a cluster that is not the lab's own",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("cluster", "pools", "problem"), [
+    ("auto_mode: {}", "gpu: {kind: auto-mode}, b: {}", "is true, but pool b is of kind node-group: the cluster"),
+    ("auto_mode: {}", "gpu: {kind: auto-mode}, b: {kind: auto-mode}",
+     "is true, but it would end the leased nodes of every pool, and the lab has 2; leave it out, or write one"),
+    ("auto_mode: {}, node_groups: {one: {}}", "gpu: {kind: auto-mode}",
+     "is true, but cluster.node_groups are for other work"),
+    ("existing: c, auto_mode: {}", "gpu: {kind: auto-mode, existing: gpu}", "in a cluster that is not the lab's own"),
+])  # fmt: skip
 def test_auto_mode_may_be_switched_off_only_in_a_cluster_that_is_nothing_but_the_lab(
     cluster: str, pools: str, problem: str
 ) -> None:

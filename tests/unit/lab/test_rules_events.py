@@ -77,20 +77,17 @@ def test_each_entry_has_a_source_of_its_own() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "principal",
-    [
-        "'*'",
-        "arn:aws:iam::111122223333:root",
-        "arn:aws:iam::1111:role/ci",
-        "arn:aws:sts::111122223333:assumed-role/ci/session",
-        "arn:aws:iam::111122223333:group/ci",
-        "'111122223333'",
-        "events.amazonaws.com",
-        "arn:aws:iam::111122223333:role/" + "a" * 200,
-        "7",
-    ],
-)
+@pytest.mark.parametrize("principal", [
+    "'*'",
+    "arn:aws:iam::111122223333:root",
+    "arn:aws:iam::1111:role/ci",
+    "arn:aws:sts::111122223333:assumed-role/ci/session",
+    "arn:aws:iam::111122223333:group/ci",
+    "'111122223333'",
+    "events.amazonaws.com",
+    "arn:aws:iam::111122223333:role/" + "a" * 200,
+    "7",
+])  # fmt: skip
 def test_a_principal_that_is_no_role_or_user_is_refused(principal: str) -> None:
     [problem] = training(principals=f"[{principal}]")
     assert problem.startswith("training.principals.0: ")

@@ -9,44 +9,21 @@ from lamplighter.lab.model import Lab
 from tests.unit.lab.read_labs import ALIAS, EXISTING, KARPENTER, lab, problems
 
 
-@pytest.mark.parametrize(
-    ("cluster", "problem"),
-    [
-        (
-            "{}",
-            "pools.gpu.kind: is karpenter, but the cluster has none; write cluster: {karpenter: {version: 1.14.3}}",
-        ),
-        (
-            "{karpenter: {version: 1.8.3}}",
-            "cluster.karpenter.version: is 1.8.3, which supports Kubernetes 1.26 to 1.34, not 1.35; write 1.14.3",
-        ),
-        ('{karpenter: {version: 1.8.4}, kubernetes_version: "1.33"}', "is 1.8.4, which schedules wrongly"),
-        (
-            '{karpenter: {version: 1.8.3}, kubernetes_version: "1.33"}',
-            "is 1.8.3, whose charts Lamplighter does not",
-        ),
-        (
-            '{karpenter: {version: 1.5.2}, kubernetes_version: "1.33"}',
-            "is 1.5.2, which has no NodePools of a fixed",
-        ),
-        ("{karpenter: {version: 1.15.1}}", "is 1.15.1, whose charts Lamplighter does not have; write 1.14.3"),
-        (
-            "{karpenter: {existing: true}}",
-            "cluster.karpenter.existing: is true, but the lab creates the cluster",
-        ),
-        ("{karpenter: {role: theirs}}", "cluster.karpenter.role: names the role of an existing Karpenter"),
-        ("{karpenter: {}, system_nodes: {nodes: 1}}", "is 1, but Karpenter has 2 pods, each on its own node"),
-        (
-            "{karpenter: {}, system_nodes: {instance_type: t3.small}}",
-            "is t3.small, too small for Karpenter beside",
-        ),
-        (
-            "{karpenter: {}, addons: [vpc-cni, kube-proxy]}",
-            "which gives Karpenter its AWS permissions; add it",
-        ),
-        ("{karpenter: {}, auto_mode: {}}", "cluster.karpenter: is given beside auto_mode, but both bring"),
-    ],
-)
+@pytest.mark.parametrize(("cluster", "problem"), [
+    ("{}", "pools.gpu.kind: is karpenter, but the cluster has none; write cluster: {karpenter: {version: 1.14.3}}"),
+    ("{karpenter: {version: 1.8.3}}",
+     "cluster.karpenter.version: is 1.8.3, which supports Kubernetes 1.26 to 1.34, not 1.35; write 1.14.3"),
+    ('{karpenter: {version: 1.8.4}, kubernetes_version: "1.33"}', "is 1.8.4, which schedules wrongly"),
+    ('{karpenter: {version: 1.8.3}, kubernetes_version: "1.33"}', "is 1.8.3, whose charts Lamplighter does not"),
+    ('{karpenter: {version: 1.5.2}, kubernetes_version: "1.33"}', "is 1.5.2, which has no NodePools of a fixed"),
+    ("{karpenter: {version: 1.15.1}}", "is 1.15.1, whose charts Lamplighter does not have; write 1.14.3"),
+    ("{karpenter: {existing: true}}", "cluster.karpenter.existing: is true, but the lab creates the cluster"),
+    ("{karpenter: {role: theirs}}", "cluster.karpenter.role: names the role of an existing Karpenter"),
+    ("{karpenter: {}, system_nodes: {nodes: 1}}", "is 1, but Karpenter has 2 pods, each on its own node"),
+    ("{karpenter: {}, system_nodes: {instance_type: t3.small}}", "is t3.small, too small for Karpenter beside"),
+    ("{karpenter: {}, addons: [vpc-cni, kube-proxy]}", "which gives Karpenter its AWS permissions; add it"),
+    ("{karpenter: {}, auto_mode: {}}", "cluster.karpenter: is given beside auto_mode, but both bring"),
+])  # fmt: skip
 def test_the_cluster_must_have_a_karpenter_that_fits(cluster: str, problem: str) -> None:
     [one] = problems(f"cluster: {cluster}\npools: {{gpu: {{kind: karpenter}}}}")
 
@@ -64,27 +41,13 @@ def test_a_kubernetes_that_no_chart_of_ours_supports_is_said() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("karpenter", "pool", "problem"),
-    [
-        (
-            "{}",
-            "existing: gpu",
-            "cluster.karpenter: is to be installed, but nothing is installed in an existing",
-        ),
-        (
-            "{existing: true, version: 1.14.3}",
-            "existing: gpu",
-            "cluster.karpenter.version: is given beside existing: true, but the lab does not install that Karpenter",
-        ),
-        (
-            "{existing: true}",
-            "max_nodes: 1",
-            "pools.gpu: is not adopted, but nothing is created in an existing",
-        ),
-        ("{existing: true}", f"existing: gpu, image: {ALIAS}", "is only for a NodePool that the lab creates"),
-    ],
-)
+@pytest.mark.parametrize(("karpenter", "pool", "problem"), [
+    ("{}", "existing: gpu", "cluster.karpenter: is to be installed, but nothing is installed in an existing"),
+    ("{existing: true, version: 1.14.3}", "existing: gpu",
+     "cluster.karpenter.version: is given beside existing: true, but the lab does not install that Karpenter"),
+    ("{existing: true}", "max_nodes: 1", "pools.gpu: is not adopted, but nothing is created in an existing"),
+    ("{existing: true}", f"existing: gpu, image: {ALIAS}", "is only for a NodePool that the lab creates"),
+])  # fmt: skip
 def test_in_an_existing_cluster_karpenter_and_node_pools_exist_already(
     karpenter: str, pool: str, problem: str
 ) -> None:

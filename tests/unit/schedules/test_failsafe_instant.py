@@ -13,18 +13,15 @@ from tests.builders.leases import EIGHT, MINUTE
 HOUR = 60 * MINUTE
 
 
-@pytest.mark.parametrize(
-    ("state", "runs"),
-    [
-        (LeaseState.PLANNED, False),
-        (LeaseState.ADMITTED, True),
-        (LeaseState.OPENING, True),
-        (LeaseState.OPEN, True),
-        (LeaseState.CLOSING, True),
-        (LeaseState.CLOSED, False),
-        (LeaseState.REFUSED, False),
-    ],
-)
+@pytest.mark.parametrize(("state", "runs"), [
+    (LeaseState.PLANNED, False),
+    (LeaseState.ADMITTED, True),
+    (LeaseState.OPENING, True),
+    (LeaseState.OPEN, True),
+    (LeaseState.CLOSING, True),
+    (LeaseState.CLOSED, False),
+    (LeaseState.REFUSED, False),
+])  # fmt: skip
 def test_a_granted_lease_and_one_that_is_being_closed_run(state: LeaseState, runs: bool) -> None:
     at = failsafe_instant([lease(closes=30, state=state)], EIGHT)
 

@@ -98,16 +98,13 @@ def test_a_time_in_another_zone_is_the_same_instant(scheduler: Stubber) -> None:
     assert [schedules(scheduler).read("open-evening") for _ in range(2)] == [default, default]
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"State": "DISABLED"},
-        {"FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 5}},
-        {"Target": {**ASKED["Target"], "RoleArn": ROLE + "-other"}},
-        {"ScheduleExpression": "rate(1 hour)"},
-        {"ScheduleExpression": "at(9999-12-31T23:59:59)", "ScheduleExpressionTimezone": "America/New_York"},
-    ],
-)
+@pytest.mark.parametrize("changed", [
+    {"State": "DISABLED"},
+    {"FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 5}},
+    {"Target": {**ASKED["Target"], "RoleArn": ROLE + "-other"}},
+    {"ScheduleExpression": "rate(1 hour)"},
+    {"ScheduleExpression": "at(9999-12-31T23:59:59)", "ScheduleExpressionTimezone": "America/New_York"},
+])  # fmt: skip
 def test_a_schedule_that_would_not_fire_as_it_should_counts_as_none(
     scheduler: Stubber, changed: dict[str, Any]
 ) -> None:

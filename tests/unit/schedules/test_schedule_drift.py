@@ -173,18 +173,15 @@ def test_what_runs_past_its_end_keeps_its_schedules() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("seconds", "changed", "overdue"),
-    [
-        (300, {}, False),
-        (301, {}, True),
-        (301, {"state": LeaseState.ADMITTED}, True),
-        (301, {"state": LeaseState.ADMITTED, "ordered": EIGHT}, False),
-        (301, {"state": LeaseState.OPEN}, False),
-        (7199, {}, True),
-        (7200, {}, False),
-    ],
-)
+@pytest.mark.parametrize(("seconds", "changed", "overdue"), [
+    (300, {}, False),
+    (301, {}, True),
+    (301, {"state": LeaseState.ADMITTED}, True),
+    (301, {"state": LeaseState.ADMITTED, "ordered": EIGHT}, False),
+    (301, {"state": LeaseState.OPEN}, False),
+    (7199, {}, True),
+    (7200, {}, False),
+])  # fmt: skip
 def test_a_lease_is_overdue_five_minutes_after_its_opening_until_its_end(
     seconds: int, changed: dict[str, Any], *, overdue: bool
 ) -> None:

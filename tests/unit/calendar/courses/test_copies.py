@@ -60,26 +60,23 @@ def test_a_failed_reading_leaves_the_last_good_copy_of_the_same_address() -> Non
     assert not LOST.is_due(HERE, NINE + HOUR + 49 * MINUTE)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [
-        (None, NEVER, "the calendar of window course cannot be read, so the window opens nothing: it answers 404"),
-        (NEVER, NEVER, None),
-        (GOOD, LOST,
-         ("the calendar of window course cannot be read: it answers 503; the plan keeps its events as they were at "
-          "09:00 on 2026-11-20 (Etc/UTC)")),
-        (LOST, LOST, None),
-        (GOOD, unseen(GOOD, THERE, "it answers 404", NINE),
-         "the calendar of window course cannot be read, so the window opens nothing: it answers 404"),
-        (LOST, unseen(LOST, THERE, "it answers 404", NINE),
-         "the calendar of window course cannot be read, so the window opens nothing: it answers 404"),
-        (GOOD, GOOD, None),
-        (LOST, GOOD, "the calendar of window course can be read again; its events have not changed"),
-        (None, GOOD, "window course follows its calendar: 0 events in the next 60 days"),
-        (NEVER, GOOD, "window course follows its calendar: 0 events in the next 60 days"),
-        (GOOD, seen(THERE, "text", NINE), "window course follows its calendar: 0 events in the next 60 days"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "after", "said"), [
+    (None, NEVER, "the calendar of window course cannot be read, so the window opens nothing: it answers 404"),
+    (NEVER, NEVER, None),
+    (GOOD, LOST,
+     ("the calendar of window course cannot be read: it answers 503; the plan keeps its events as they were at "
+      "09:00 on 2026-11-20 (Etc/UTC)")),
+    (LOST, LOST, None),
+    (GOOD, unseen(GOOD, THERE, "it answers 404", NINE),
+     "the calendar of window course cannot be read, so the window opens nothing: it answers 404"),
+    (LOST, unseen(LOST, THERE, "it answers 404", NINE),
+     "the calendar of window course cannot be read, so the window opens nothing: it answers 404"),
+    (GOOD, GOOD, None),
+    (LOST, GOOD, "the calendar of window course can be read again; its events have not changed"),
+    (None, GOOD, "window course follows its calendar: 0 events in the next 60 days"),
+    (NEVER, GOOD, "window course follows its calendar: 0 events in the next 60 days"),
+    (GOOD, seen(THERE, "text", NINE), "window course follows its calendar: 0 events in the next 60 days"),
+])  # fmt: skip
 def test_what_is_new_of_a_reading_is_said_once(
     before: CourseCopy | None, after: CourseCopy, said: str | None
 ) -> None:

@@ -36,14 +36,11 @@ def test_the_file_s_order_is_kept() -> None:
     assert [(each.window, each.order) for each in found.windows] == [("evening", 0), ("late", 1)]
 
 
-@pytest.mark.parametrize(
-    ("zone", "times", "inside", "outside"),
-    [
-        # As far behind and ahead of UTC as clocks are, and as long as a window may be.
-        ("Pacific/Pago_Pago", ("23:59", "23:58"), datetime(2026, 11, 22, 10, 57, 59, tzinfo=UTC), SECOND),
-        ("Pacific/Kiritimati", ("00:00", "01:00"), datetime(2026, 11, 19, 10, 0, tzinfo=UTC), -SECOND),
-    ],
-)
+@pytest.mark.parametrize(("zone", "times", "inside", "outside"), [
+    # As far behind and ahead of UTC as clocks are, and as long as a window may be.
+    ("Pacific/Pago_Pago", ("23:59", "23:58"), datetime(2026, 11, 22, 10, 57, 59, tzinfo=UTC), SECOND),
+    ("Pacific/Kiritimati", ("00:00", "01:00"), datetime(2026, 11, 19, 10, 0, tzinfo=UTC), -SECOND),
+])  # fmt: skip
 def test_dates_are_found_wherever_the_zone_is(
     zone: str, times: tuple[str, str], inside: datetime, outside: timedelta
 ) -> None:

@@ -144,30 +144,27 @@ def test_the_early_opening_is_the_first_from_which_there_is_room(
     assert opening == (max(full) + 60 if full else window.opening)
 
 
-@pytest.mark.parametrize(
-    ("minutes", "expected"),
-    [
-        ([], BEFORE_ANY),
-        ([None, None], BEFORE_ANY),
-        ([4.2], BEFORE_ANY),  # one measurement proves little; slower than stated counts at once
-        ([14.2], timedelta(minutes=15)),
-        ([6.1, 6.4, 7.9], timedelta(minutes=8)),
-        ([0.1, 6.1, 6.4, 0.0, 7.9], timedelta(minutes=8)),  # handed-over nodes were warm already
-        ([2.5] * 5, SHORTEST),
-        ([45.0] * 5, LONGEST),
-        ([7.0, 7.2, 45.0, 7.1, 7.3], timedelta(minutes=15)),  # an hour without capacity is no warm-up
-        ([6.0] * 18 + [9.0, 11.0], timedelta(minutes=6)),
-        ([9.0] * 2, timedelta(minutes=10)),  # too few: the stated figure holds
-        ([9.0] * 3, timedelta(minutes=9)),
-        ([1.9, 1.9, *[9.0] * 2], timedelta(minutes=10)),  # under two minutes nodes were there already
-        ([2.0, 9.0, 9.0], timedelta(minutes=9)),
-        ([6.0, 7.0, 20.0, 20.0], timedelta(minutes=14)),  # of four the second is the middle one
-        ([6.0, 7.0, 8.0, 20.0, 20.0], timedelta(minutes=16)),
-        ([*[6.0] * 17, 9.0, 9.0, 9.0], timedelta(minutes=9)),
-        ([*[6.0] * 17, 9.0, 9.0, 6.0, 9.0], timedelta(minutes=6)),
-        ([*[6.0] * 17, 9.0, 11.0, 11.0, *[25.0] * 30], timedelta(minutes=9)),  # only the last twenty count
-    ],
-)
+@pytest.mark.parametrize(("minutes", "expected"), [
+    ([], BEFORE_ANY),
+    ([None, None], BEFORE_ANY),
+    ([4.2], BEFORE_ANY),  # one measurement proves little; slower than stated counts at once
+    ([14.2], timedelta(minutes=15)),
+    ([6.1, 6.4, 7.9], timedelta(minutes=8)),
+    ([0.1, 6.1, 6.4, 0.0, 7.9], timedelta(minutes=8)),  # handed-over nodes were warm already
+    ([2.5] * 5, SHORTEST),
+    ([45.0] * 5, LONGEST),
+    ([7.0, 7.2, 45.0, 7.1, 7.3], timedelta(minutes=15)),  # an hour without capacity is no warm-up
+    ([6.0] * 18 + [9.0, 11.0], timedelta(minutes=6)),
+    ([9.0] * 2, timedelta(minutes=10)),  # too few: the stated figure holds
+    ([9.0] * 3, timedelta(minutes=9)),
+    ([1.9, 1.9, *[9.0] * 2], timedelta(minutes=10)),  # under two minutes nodes were there already
+    ([2.0, 9.0, 9.0], timedelta(minutes=9)),
+    ([6.0, 7.0, 20.0, 20.0], timedelta(minutes=14)),  # of four the second is the middle one
+    ([6.0, 7.0, 8.0, 20.0, 20.0], timedelta(minutes=16)),
+    ([*[6.0] * 17, 9.0, 9.0, 9.0], timedelta(minutes=9)),
+    ([*[6.0] * 17, 9.0, 9.0, 6.0, 9.0], timedelta(minutes=6)),
+    ([*[6.0] * 17, 9.0, 11.0, 11.0, *[25.0] * 30], timedelta(minutes=9)),  # only the last twenty count
+])  # fmt: skip
 def test_a_pools_warm_up_is_a_robust_upper_figure_of_its_last_windows(
     minutes: list[float | None], expected: timedelta
 ) -> None:

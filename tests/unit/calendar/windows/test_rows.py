@@ -38,18 +38,15 @@ def rows(*leases: Lease, calendar: Calendar = NOTHING, skips: tuple[Skip, ...] =
     return [*windows(LAB, calendar, by_pool, skips, EIGHT, EIGHT + 48 * HOUR)]
 
 
-@pytest.mark.parametrize(
-    ("more", "shown"),
-    [
-        ({}, True),
-        ({"state": LeaseState.CLOSED}, False),
-        ({"closes": EIGHT}, False),
-        ({"closes": EIGHT + SECOND}, True),
-        ({"closes": EIGHT - HOUR, "state": LeaseState.CLOSING}, True),
-        ({"opens": EIGHT + 48 * HOUR, "closes": EIGHT + 50 * HOUR}, False),
-        ({"opens": EIGHT + 48 * HOUR - SECOND, "closes": EIGHT + 50 * HOUR}, True),
-    ],
-)
+@pytest.mark.parametrize(("more", "shown"), [
+    ({}, True),
+    ({"state": LeaseState.CLOSED}, False),
+    ({"closes": EIGHT}, False),
+    ({"closes": EIGHT + SECOND}, True),
+    ({"closes": EIGHT - HOUR, "state": LeaseState.CLOSING}, True),
+    ({"opens": EIGHT + 48 * HOUR, "closes": EIGHT + 50 * HOUR}, False),
+    ({"opens": EIGHT + 48 * HOUR - SECOND, "closes": EIGHT + 50 * HOUR}, True),
+])  # fmt: skip
 def test_a_lease_is_shown_while_it_runs_is_closed_or_comes_in_time(more: dict[str, Any], shown: bool) -> None:
     assert bool(rows(replace(lease(opens=-120), **more))) is shown
 
@@ -71,21 +68,17 @@ def test_what_the_ledger_has_counts_over_what_the_calendar_would_make_of_it() ->
     assert rows(lease(state=LeaseState.CLOSED), calendar=Calendar((ahead,), (), {})) == []
 
 
-@pytest.mark.parametrize(
-    ("more", "state", "because"),
-    [
-        ({"state": LeaseState.PLANNED}, WindowState.PLANNED, "a note"),
-        ({"state": LeaseState.ADMITTED}, WindowState.PLANNED, "a note"),
-        ({"state": LeaseState.OPENING}, WindowState.OPEN, "a note"),
-        ({"state": LeaseState.CLOSING}, WindowState.OPEN, "a note"),
-        ({"state": LeaseState.PLANNED, "refusal": "it is full"}, WindowState.REFUSED, "it is full"),
-        ({"state": LeaseState.REFUSED, "because": "no money"}, WindowState.REFUSED, "no money"),
-        ({"state": LeaseState.REFUSED, "refusal": "it is full", "because": "no money"},
-         WindowState.REFUSED, "it is full"),
-        ({"state": LeaseState.REFUSED}, WindowState.REFUSED, ""),
-        ({"because": "the exam"}, WindowState.OPEN, "a note"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("more", "state", "because"), [
+    ({"state": LeaseState.PLANNED}, WindowState.PLANNED, "a note"),
+    ({"state": LeaseState.ADMITTED}, WindowState.PLANNED, "a note"),
+    ({"state": LeaseState.OPENING}, WindowState.OPEN, "a note"),
+    ({"state": LeaseState.CLOSING}, WindowState.OPEN, "a note"),
+    ({"state": LeaseState.PLANNED, "refusal": "it is full"}, WindowState.REFUSED, "it is full"),
+    ({"state": LeaseState.REFUSED, "because": "no money"}, WindowState.REFUSED, "no money"),
+    ({"state": LeaseState.REFUSED, "refusal": "it is full", "because": "no money"}, WindowState.REFUSED, "it is full"),
+    ({"state": LeaseState.REFUSED}, WindowState.REFUSED, ""),
+    ({"because": "the exam"}, WindowState.OPEN, "a note"),
+])  # fmt: skip
 def test_a_row_says_what_becomes_of_it_and_why(
     more: dict[str, Any], state: WindowState, because: str
 ) -> None:

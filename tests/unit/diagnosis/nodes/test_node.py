@@ -36,16 +36,13 @@ def test_taints_of_a_start_and_preferences_keep_nobody_away_for_good() -> None:
     assert Node({"spec": {"taints": [starting, TAINT, preferred, dedicated]}}).taints == [TAINT, dedicated]
 
 
-@pytest.mark.parametrize(
-    ("image", "compute", "brings"),
-    [
-        ("Bottlerocket OS 1.50.0 (aws-k8s-1.35-nvidia)", "", True),
-        ("Bottlerocket OS 1.50.0 (aws-k8s-1.35)", "", False),
-        ("Ubuntu 24.04 with nvidia", "", False),
-        ("Amazon Linux 2023.9.20260714", "auto", True),
-        ("Amazon Linux 2023.9.20260714", "ec2", False),
-    ],
-)
+@pytest.mark.parametrize(("image", "compute", "brings"), [
+    ("Bottlerocket OS 1.50.0 (aws-k8s-1.35-nvidia)", "", True),
+    ("Bottlerocket OS 1.50.0 (aws-k8s-1.35)", "", False),
+    ("Ubuntu 24.04 with nvidia", "", False),
+    ("Amazon Linux 2023.9.20260714", "auto", True),
+    ("Amazon Linux 2023.9.20260714", "ec2", False),
+])  # fmt: skip
 def test_gpus_are_announced_without_a_pod_by_bottlerocket_for_nvidia_and_by_auto_mode(
     image: str, compute: str, *, brings: bool
 ) -> None:
@@ -80,21 +77,18 @@ def test_a_node_is_short_of_the_gpus_that_it_does_not_offer(
     assert (None if reason is None else str(reason)) == short
 
 
-@pytest.mark.parametrize(
-    ("toleration", "goes"),
-    [
-        ({"key": "a", "operator": "Exists", "effect": "NoSchedule"}, True),
-        ({"key": "a", "operator": "Exists"}, True),
-        ({"key": "a", "operator": "Exists", "effect": "NoExecute"}, False),
-        ({"key": "other", "operator": "Exists"}, False),
-        ({"operator": "Exists"}, True),
-        ({"operator": "Exists", "effect": "NoExecute"}, False),
-        ({"key": "a", "operator": "Equal", "value": "b"}, True),
-        ({"key": "a", "value": "b"}, True),
-        ({"key": "a", "value": "other"}, False),
-        ({"value": "b"}, False),
-    ],
-)
+@pytest.mark.parametrize(("toleration", "goes"), [
+    ({"key": "a", "operator": "Exists", "effect": "NoSchedule"}, True),
+    ({"key": "a", "operator": "Exists"}, True),
+    ({"key": "a", "operator": "Exists", "effect": "NoExecute"}, False),
+    ({"key": "other", "operator": "Exists"}, False),
+    ({"operator": "Exists"}, True),
+    ({"operator": "Exists", "effect": "NoExecute"}, False),
+    ({"key": "a", "operator": "Equal", "value": "b"}, True),
+    ({"key": "a", "value": "b"}, True),
+    ({"key": "a", "value": "other"}, False),
+    ({"value": "b"}, False),
+])  # fmt: skip
 def test_a_toleration_covers_a_taint_as_the_scheduler_compares_them(
     toleration: Document, *, goes: bool
 ) -> None:

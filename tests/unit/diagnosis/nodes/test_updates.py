@@ -154,14 +154,11 @@ def test_a_budget_refuses_a_pod(document: Document, told: list[Told]) -> None:
     assert seen(document, told) == told
 
 
-@pytest.mark.parametrize(
-    "selector",
-    [
-        {"matchLabels": {"auth-token": "other"}},
-        expression("auth-token", "NotIn", "mine"),
-        expression("auth-token", "In", "mine"),
-    ],
-)
+@pytest.mark.parametrize("selector", [
+    {"matchLabels": {"auth-token": "other"}},
+    expression("auth-token", "NotIn", "mine"),
+    expression("auth-token", "In", "mine"),
+])  # fmt: skip
 def test_what_redaction_took_out_makes_no_claim(selector: object) -> None:
     mine = pod("train-0", "class", 0)
     mine["metadata"]["labels"] = {"auth-token": "mine"}
