@@ -141,16 +141,8 @@ OURS = "arn:aws:sts::111122223333:assumed-role/gpu-lab-ap-northeast-2-nodegroups
     ("nodegroup-calls", call("aws.eks", "UpdateNodegroupConfig", RAISED, arn=OURS), False),
     ("group-calls", call("aws.autoscaling", "SetDesiredCapacity", {"autoScalingGroupName": "eks-gpu-lab-ng-gpu-1"}),
      True),
-    (
-        "group-calls",
-        call(
-            "aws.autoscaling",
-            "UpdateAutoScalingGroup",
-            {"autoScalingGroupName": "eks-gpu-lab-ng-gpu-1"},
-            invokedBy="eks-nodegroup.amazonaws.com",
-        ),
-        False,
-    ),
+    ("group-calls", call("aws.autoscaling", "UpdateAutoScalingGroup", {"autoScalingGroupName": "eks-gpu-lab-ng-gpu-1"},
+     invokedBy="eks-nodegroup.amazonaws.com"), False),
     ("group-calls", call("aws.autoscaling", "SetDesiredCapacity", {"autoScalingGroupName": "web"}), False),
 ])  # fmt: skip
 def test_a_trail_wakes_the_guard_for_others_calls_on_a_pool_only(

@@ -66,15 +66,9 @@ def test_a_window_that_shares_labels_the_nodes_of_every_other_one_as_whole() -> 
     (Offer(replicas=2, strategy="mps"), reason("gpu.offer.shared", replicas=2, strategy="mps"), 16),
     (Offer(slices=2, mig="all-3g.20gb"), reason("gpu.offer.sliced", slices=2, mig="all-3g.20gb"), 16),
     (Offer(slices=1, mig="all-7g.40gb"), reason("gpu.offer.whole"), 8),
-    (
-        Offer(replicas=3, strategy="time-slicing", slices=2, mig="all-3g.20gb"),
-        reason(
-            "gpu.offer.sliced-and-shared",
-            sliced=reason("gpu.offer.sliced", slices=2, mig="all-3g.20gb"),
-            shared=reason("gpu.offer.shared", replicas=3, strategy="time-slicing"),
-        ),
-        48,
-    ),
+    (Offer(replicas=3, strategy="time-slicing", slices=2, mig="all-3g.20gb"),
+     reason("gpu.offer.sliced-and-shared", sliced=reason("gpu.offer.sliced", slices=2, mig="all-3g.20gb"),
+     shared=reason("gpu.offer.shared", replicas=3, strategy="time-slicing")), 48),
 ])  # fmt: skip
 def test_an_offer_is_called_and_counted_by_its_parts(found: Offer, called: Reason, seats: int) -> None:
     assert (found.called, found.seats(8)) == (called, seats)
@@ -96,19 +90,9 @@ def test_where_nothing_is_written_gpus_are_whole() -> None:
      [reason("gpu.label-missing", label="nvidia.com/device-plugin.config", wanted="shared-4")]),
     ({CONFIG: "shared-4"}, {}, [reason("gpu.sharing-unknown")]),
     ({CONFIG: "shared-4", "nvidia.com/gpu.replicas": "4"}, {}, [reason("gpu.sharing-unknown")]),
-    (
-        {**SAID, "nvidia.com/gpu.replicas": "2"},
-        {},
-        [
-            reason(
-                "gpu.shared-otherwise",
-                replicas="2",
-                strategy="time-slicing",
-                wanted_replicas=4,
-                wanted_strategy="time-slicing",
-            )
-        ],
-    ),
+    ({**SAID, "nvidia.com/gpu.replicas": "2"}, {},
+     [reason("gpu.shared-otherwise", replicas="2", strategy="time-slicing", wanted_replicas=4,
+     wanted_strategy="time-slicing")]),
     ({**SAID, "nvidia.com/gpu.sharing-strategy": "mps"}, {},
      [reason("gpu.shared-otherwise", replicas="4", strategy="mps", wanted_replicas=4, wanted_strategy="time-slicing")]),
     ({**SAID, "nvidia.com/gpu.product": "NVIDIA-A10G"}, {}, [reason("gpu.product-not-shared", product="NVIDIA-A10G")]),
