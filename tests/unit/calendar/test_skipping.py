@@ -171,15 +171,8 @@ def test_a_window_that_the_lab_has_not_is_refused_with_those_it_has() -> None:
 
 
 @pytest.mark.parametrize(("state", "because", "outcome", "reason"), [
-    (
-        LeaseState.OPEN,
-        None,
-        "refused",
-        (
-            f"evening on {TODAY} is open until 23:00 on 2026-11-20 (Etc/UTC); to end it, run: "
-            f"lamplighter close evening-{TODAY}"
-        ),
-    ),
+    (LeaseState.OPEN, None, "refused", (f"evening on {TODAY} is open until 23:00 on 2026-11-20 (Etc/UTC); to end it,"
+      f" run: lamplighter close evening-{TODAY}")),
     (LeaseState.REFUSED, None, "unchanged", f"evening on {TODAY} does not open anyway"),
     (LeaseState.REFUSED, "no money", "unchanged", f"evening on {TODAY} does not open anyway: no money"),
     (LeaseState.CLOSING, None, "refused", f"evening on {TODAY} is closing: nothing is left to skip"),

@@ -116,11 +116,8 @@ OTHER = ClusterFacts(Autoscalers(asked=True, nodepools=("lab-gpu", "other")), "v
 WRONG = [
     ("karpenter", facts(controllers=()), "no Karpenter runs in cluster lab"),
     ("karpenter", controller(wanted=0, available=0), "kube-system/karpenter has 0 replicas"),
-    (
-        "karpenter",
-        controller(available=0, why_not="Deployment does not have minimum availability."),
-        "0 of 2 pods available, so no node starts, and only EC2 ends one: Deployment does not have minimum",
-    ),
+    ("karpenter", controller(available=0, why_not="Deployment does not have minimum availability."),
+     "0 of 2 pods available, so no node starts, and only EC2 ends one: Deployment does not have minimum"),
     ("karpenter", controller(available=0), "Kubernetes gives no reason"),
     ("karpenter", facts(absent_kinds=("nodepools.karpenter.sh",)), "no CustomResourceDefinition nodepools."),
     ("karpenter-version", controller(version="1.8.3"), "Kubernetes 1.26 to 1.34, and the cluster has 1.35"),

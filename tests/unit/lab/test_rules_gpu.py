@@ -25,36 +25,21 @@ P5 = "pools: {gpu: {instance_type: p5.48xlarge, max_nodes: 1, price_per_hour: 60
     ("gpu: {share: 4, sharing: {replicas: 4}}", "gpu.share: is given beside sharing, keep one of the two"),
     ("gpu: {sharing: {strategy: msp, replicas: 4}}",
      'gpu.sharing.strategy: is "msp", write one of time-slicing, mps; the nearest is mps'),
-    (
-        "gpu: {mig: 1g.10gb}",
-        (
-            "gpu.mig: is 1g.10gb, but g5.xlarge of pool gpu has A10G GPUs, which cannot be cut into slices;"
-            " leave it out, or take a type of p4d, p4de, p5"
-        ),
-    ),
+    ("gpu: {mig: 1g.10gb}", ("gpu.mig: is 1g.10gb, but g5.xlarge of pool gpu has A10G GPUs, which cannot be cut into"
+      " slices; leave it out, or take a type of p4d, p4de, p5")),
     ("gpu: {mig: halves}", 'gpu.mig: is "halves", write a MIG profile such as 1g.10gb, balanced or disabled'),
     (P5 + "gpu: {mig: 1g.5gb}", "gpu.mig: is 1g.5gb, no profile of H100 80 GB; the nearest is 1g.10gb"),
-    (
-        P5 + "gpu: {mig: balanced}",
-        (
-            "gpu.mig: is balanced, which makes slices of several sizes, but mig.strategy single wants all alike;"
-            " write cluster_policy: {mig: {strategy: mixed}}"
-        ),
-    ),
+    (P5 + "gpu: {mig: balanced}", ("gpu.mig: is balanced, which makes slices of several sizes, but mig.strategy single"
+      " wants all alike; write cluster_policy: {mig: {strategy: mixed}}")),
     (P5 + "gpu: {mig: 1g.10gb, sharing: {strategy: mps, replicas: 2}}",
      "gpu.sharing: shares slices by MPS, which works on whole GPUs only; write time-slicing"),
     (P5 + "gpu: {mig: 1g.10gb, share: 2, cluster_policy: {mig: {strategy: mixed}}}",
      "gpu.share: shares slices, whose names under mig.strategy mixed it does not know; write single"),
     (P5 + "gpu: {mig: 1g.10gb, cluster_policy: {mig: {strategy: none}}}",
      "gpu.mig: cuts GPUs into slices, but mig.strategy is none: nobody would be offered one"),
-    (
-        "pools: {gpu: {ami_type: BOTTLEROCKET_x86_64_NVIDIA}}\ngpu: {share: 4}",
-        (
-            "gpu.share: shares the GPUs of pool gpu, but Bottlerocket's own plugin shares only by the node setting"
-            " settings.kubelet-device-plugins.nvidia, which no window can change; take an AL2023 image, or leave"
-            " it out"
-        ),
-    ),
+    ("pools: {gpu: {ami_type: BOTTLEROCKET_x86_64_NVIDIA}}\ngpu: {share: 4}",
+     ("gpu.share: shares the GPUs of pool gpu, but Bottlerocket's own plugin shares only by the node setting"
+      " settings.kubelet-device-plugins.nvidia, which no window can change; take an AL2023 image, or leave it out")),
     (
         "gpu: {cluster_policy: {dcgmExporter: {enable: false}}}",
         (
@@ -62,13 +47,8 @@ P5 = "pools: {gpu: {instance_type: p5.48xlarge, max_nodes: 1, price_per_hour: 60
             " the nearest is dcgmExporter.enabled"
         ),
     ),
-    (
-        "gpu: {cluster_policy: {dcgmexporter: {}}}",
-        (
-            "gpu.cluster_policy.dcgmexporter: is no field of the ClusterPolicy that a lab may set,"
-            " the nearest is dcgmExporter"
-        ),
-    ),
+    ("gpu: {cluster_policy: {dcgmexporter: {}}}", ("gpu.cluster_policy.dcgmexporter: is no field of the ClusterPolicy"
+      " that a lab may set, the nearest is dcgmExporter")),
     ('gpu: {cluster_policy: {dcgm: {enabled: "yes"}}}',
      'gpu.cluster_policy.dcgm.enabled: is "yes", write true or false'),
     ("gpu: {cluster_policy: {daemonsets: {rollingUpdate: {maxUnavailable: 2}}}}",
@@ -79,20 +59,11 @@ P5 = "pools: {gpu: {instance_type: p5.48xlarge, max_nodes: 1, price_per_hour: 60
      "gpu.cluster_policy.validator.plugin.env.0.name: is missing, write it"),
     ("gpu: {share: 4, cluster_policy: {devicePlugin: {config: {name: mine}}}}",
      "gpu.cluster_policy.devicePlugin.config: is where share and sharing are kept; keep one of the two"),
-    (
-        "gpu_operator: {enabled: false}\ngpu: {cluster_policy: {dcgm: {enabled: true}}}",
-        (
-            "gpu.cluster_policy: changes the GPU Operator, but gpu_operator.enabled is false;"
-            " enable it or leave this out"
-        ),
-    ),
-    (
-        f"windows: [{WINDOW % '{cluster_policy: {devicePlugin: {enabled: false}}}'}]",
-        (
-            "windows.0.gpu.cluster_policy.devicePlugin.enabled: is false, which would leave the window without"
-            " GPUs that can be proven; leave it out (window evening)"
-        ),
-    ),
+    ("gpu_operator: {enabled: false}\ngpu: {cluster_policy: {dcgm: {enabled: true}}}",
+     "gpu.cluster_policy: changes the GPU Operator, but gpu_operator.enabled is false; enable it or leave this out"),
+    (f"windows: [{WINDOW % '{cluster_policy: {devicePlugin: {enabled: false}}}'}]",
+     ("windows.0.gpu.cluster_policy.devicePlugin.enabled: is false, which would leave the window without GPUs that can"
+      " be proven; leave it out (window evening)")),
     (
         f"windows: [{WINDOW % '{mig: 1g.5gb}'}]",
         (

@@ -93,30 +93,15 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
 
 
 @pytest.mark.parametrize(("text", "problem"), [
-    (
-        "pools: {gpu: {ami_type: WINDOWS_FULL_2022_x86_64, disk_gib: 100}}",
-        (
-            "pools.gpu.ami_type: is for Windows, which has no image with the NVIDIA driver, so a pool of it would"
-            " offer no GPU; write a type such as AL2023_x86_64_NVIDIA"
-        ),
-    ),
-    (
-        "pools: {gpu: {ami_type: CUSTOM, image: ami-01234567, image_family: windows}}",
-        (
-            "pools.gpu.image_family: is for Windows, which has no image with the NVIDIA driver, so a pool of it"
-            " would offer no GPU; write a type such as AL2023_x86_64_NVIDIA"
-        ),
-    ),
-    (
-        (
-            "cluster: {existing: c}\n"
-            "pools: {gpu: {existing: n, instance_type: g5.xlarge, ami_type: WINDOWS_CORE_2022_x86_64}}"
-        ),
-        (
-            "pools.gpu.ami_type: is for Windows, which has no image with the NVIDIA driver, so a pool of it would"
-            " offer no GPU; write a type such as AL2023_x86_64_NVIDIA"
-        ),
-    ),
+    ("pools: {gpu: {ami_type: WINDOWS_FULL_2022_x86_64, disk_gib: 100}}",
+     ("pools.gpu.ami_type: is for Windows, which has no image with the NVIDIA driver, so a pool of it would offer no"
+      " GPU; write a type such as AL2023_x86_64_NVIDIA")),
+    ("pools: {gpu: {ami_type: CUSTOM, image: ami-01234567, image_family: windows}}",
+     ("pools.gpu.image_family: is for Windows, which has no image with the NVIDIA driver, so a pool of it would offer"
+      " no GPU; write a type such as AL2023_x86_64_NVIDIA")),
+    (("cluster: {existing: c}\npools: {gpu: {existing: n, instance_type: g5.xlarge, ami_type:"
+      " WINDOWS_CORE_2022_x86_64}}"), ("pools.gpu.ami_type: is for Windows, which has no image with the NVIDIA driver,"
+      " so a pool of it would offer no GPU; write a type such as AL2023_x86_64_NVIDIA")),
     (
         (
             'cluster: {kubernetes_version: "1.32"}\n'
@@ -126,20 +111,12 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
             "pools.gpu.ami_type: is AL2_x86_64_GPU for x86_64, but g5g.xlarge is arm64; write AL2023_ARM_64_NVIDIA"
         ),
     ),
-    (
-        "cluster: {system_nodes: {ami_type: WINDOWS_CORE_2025_x86_64, disk_gib: 50}}",
-        (
-            "cluster.system_nodes.ami_type: is for Windows, but the system nodes run CoreDNS and other add-ons,"
-            " which need Linux; write a type such as AL2023_x86_64_STANDARD"
-        ),
-    ),
-    (
-        group("ami_type: WINDOWS_FULL_2025_x86_64", ', kubernetes_version: "1.34"'),
-        (
-            "cluster.node_groups.one.ami_type: is WINDOWS_FULL_2025_x86_64, which EKS has for Kubernetes 1.35 and"
-            " later, not for 1.34; write WINDOWS_FULL_2022_x86_64"
-        ),
-    ),
+    ("cluster: {system_nodes: {ami_type: WINDOWS_CORE_2025_x86_64, disk_gib: 50}}",
+     ("cluster.system_nodes.ami_type: is for Windows, but the system nodes run CoreDNS and other add-ons, which need"
+      " Linux; write a type such as AL2023_x86_64_STANDARD")),
+    (group("ami_type: WINDOWS_FULL_2025_x86_64", ', kubernetes_version: "1.34"'),
+     ("cluster.node_groups.one.ami_type: is WINDOWS_FULL_2025_x86_64, which EKS has for Kubernetes 1.35 and later, not"
+      " for 1.34; write WINDOWS_FULL_2022_x86_64")),
     (
         group("ami_type: BOTTLEROCKET_X86"),
         (
@@ -147,50 +124,23 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
             " BOTTLEROCKET_x86_64"
         ),
     ),
-    (
-        group("ami_type: CUSTOM"),
-        (
-            "cluster.node_groups.one.ami_type: is CUSTOM, but no image is named; write image:"
-            " ami-0123456789abcdef0, or an image type of EKS"
-        ),
-    ),
-    (
-        group("image: ami-01234567"),
-        (
-            "cluster.node_groups.one.image: is ami-01234567, but ami_type is AL2023_x86_64_STANDARD; write"
-            " ami_type: CUSTOM, or leave it out"
-        ),
-    ),
+    (group("ami_type: CUSTOM"), ("cluster.node_groups.one.ami_type: is CUSTOM, but no image is named; write image:"
+      " ami-0123456789abcdef0, or an image type of EKS")),
+    (group("image: ami-01234567"), ("cluster.node_groups.one.image: is ami-01234567, but ami_type is"
+      " AL2023_x86_64_STANDARD; write ami_type: CUSTOM, or leave it out")),
     (group("ami_type: CUSTOM, image: mine"),
      'cluster.node_groups.one.image: is "mine", write the id of an image such as ami-0123456789abcdef0'),
-    (
-        "pools: {gpu: {image_family: bottlerocket}}",
-        (
-            "pools.gpu.image_family: is bottlerocket, but ami_type is AL2023_x86_64_NVIDIA; write ami_type: CUSTOM,"
-            " or leave it out"
-        ),
-    ),
-    (
-        "cluster: {existing: c}\npools: {gpu: {existing: n, instance_type: g5.xlarge, image: ami-01234567}}",
-        (
-            "pools.gpu.image: is only for a node group that the lab creates: an existing one has its image already;"
-            " leave it out"
-        ),
-    ),
-    (
-        group("ami_type: WINDOWS_FULL_2022_x86_64, instance_type: m7g.large"),
-        (
-            "cluster.node_groups.one.instance_type: is m7g.large, which is arm64, but WINDOWS_FULL_2022_x86_64 is"
-            " for x86_64 only; write a type of x86_64 such as m5.large"
-        ),
-    ),
-    (
-        group("ami_type: BOTTLEROCKET_x86_64_FIPS, instance_type: m7g.large"),
-        (
-            "cluster.node_groups.one.ami_type: is BOTTLEROCKET_x86_64_FIPS for x86_64, but m7g.large is arm64;"
-            " write BOTTLEROCKET_ARM_64_FIPS"
-        ),
-    ),
+    ("pools: {gpu: {image_family: bottlerocket}}", ("pools.gpu.image_family: is bottlerocket, but ami_type is"
+      " AL2023_x86_64_NVIDIA; write ami_type: CUSTOM, or leave it out")),
+    ("cluster: {existing: c}\npools: {gpu: {existing: n, instance_type: g5.xlarge, image: ami-01234567}}",
+     ("pools.gpu.image: is only for a node group that the lab creates: an existing one has its image already; leave it"
+      " out")),
+    (group("ami_type: WINDOWS_FULL_2022_x86_64, instance_type: m7g.large"),
+     ("cluster.node_groups.one.instance_type: is m7g.large, which is arm64, but WINDOWS_FULL_2022_x86_64 is for x86_64"
+      " only; write a type of x86_64 such as m5.large")),
+    (group("ami_type: BOTTLEROCKET_x86_64_FIPS, instance_type: m7g.large"),
+     ("cluster.node_groups.one.ami_type: is BOTTLEROCKET_x86_64_FIPS for x86_64, but m7g.large is arm64; write"
+      " BOTTLEROCKET_ARM_64_FIPS")),
     (
         group("ami_type: WINDOWS_FULL_2022_x86_64, instance_type: m4.large"),
         (
@@ -200,41 +150,18 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
     ),
     (group("ami_type: WINDOWS_FULL_2022_x86_64, disk_gib: 49"),
      "cluster.node_groups.one.disk_gib: is 49, but Windows needs 50 GiB; write 50 or more"),
-    (
-        group("ami_type: WINDOWS_FULL_2022_x86_64, max_pods: 20"),
-        (
-            "cluster.node_groups.one.max_pods: is 20, but a Windows node has as many pods as its network interface"
-            " has addresses; leave it out"
-        ),
-    ),
-    (
-        group("ami_type: WINDOWS_FULL_2022_x86_64, packages: [htop]"),
-        (
-            "cluster.node_groups.one.packages: are htop, but Windows has no package manager; leave them out, or"
-            " take an AL2023 type"
-        ),
-    ),
-    (
-        "pools: {gpu: {ami_type: BOTTLEROCKET_x86_64_NVIDIA, packages: [htop, tree]}}",
-        (
-            "pools.gpu.packages: are htop, tree, but Bottlerocket has no package manager; leave them out, or take"
-            " an AL2023 type"
-        ),
-    ),
-    (
-        group("ami_type: AL2_x86_64"),
-        (
-            "cluster.node_groups.one.ami_type: is AL2_x86_64, which EKS has for Kubernetes 1.32 and earlier, not"
-            " for 1.35; write an AL2023 type"
-        ),
-    ),
-    (
-        group("ami_type: CUSTOM, image: ami-01234567, image_family: al2"),
-        (
-            "cluster.node_groups.one.image_family: is al2, but Amazon Linux 2 ended with Kubernetes 1.32, and the"
-            " lab has 1.35; build the image from AL2023"
-        ),
-    ),
+    (group("ami_type: WINDOWS_FULL_2022_x86_64, max_pods: 20"), ("cluster.node_groups.one.max_pods: is 20, but a"
+      " Windows node has as many pods as its network interface has addresses; leave it out")),
+    (group("ami_type: WINDOWS_FULL_2022_x86_64, packages: [htop]"), ("cluster.node_groups.one.packages: are htop, but"
+      " Windows has no package manager; leave them out, or take an AL2023 type")),
+    ("pools: {gpu: {ami_type: BOTTLEROCKET_x86_64_NVIDIA, packages: [htop, tree]}}",
+     ("pools.gpu.packages: are htop, tree, but Bottlerocket has no package manager; leave them out, or take an AL2023"
+      " type")),
+    (group("ami_type: AL2_x86_64"), ("cluster.node_groups.one.ami_type: is AL2_x86_64, which EKS has for Kubernetes"
+      " 1.32 and earlier, not for 1.35; write an AL2023 type")),
+    (group("ami_type: CUSTOM, image: ami-01234567, image_family: al2"),
+     ("cluster.node_groups.one.image_family: is al2, but Amazon Linux 2 ended with Kubernetes 1.32, and the lab has"
+      " 1.35; build the image from AL2023")),
     (
         group("instance_type: g5.xlarge"),
         (
@@ -260,13 +187,8 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
             "g4ad.xlarge",
         )
     ),
-    (
-        "cluster: {system_nodes: {instance_type: g5.xlarge}}",
-        (
-            "cluster.system_nodes.instance_type: is g5.xlarge, which has an NVIDIA GPU, and nothing would close"
-            " this group; make it a pool, or write a type such as m5.large"
-        ),
-    ),
+    ("cluster: {system_nodes: {instance_type: g5.xlarge}}", ("cluster.system_nodes.instance_type: is g5.xlarge, which"
+      " has an NVIDIA GPU, and nothing would close this group; make it a pool, or write a type such as m5.large")),
     ('pools: {gpu: {instance_type: g4ad.xlarge, price_per_hour: "1"}}',
      "pools.gpu.instance_type: is g4ad.xlarge, which has no NVIDIA GPU; write a type such as g5.xlarge"),
     (group("min_nodes: 3"), "cluster.node_groups.one.nodes: is 2, write a number from min_nodes 3 to max_nodes 4"),
@@ -277,20 +199,10 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
             " write another name"
         ),
     ),
-    (
-        "cluster: {node_groups: {one-: {}}}",
-        (
-            "cluster.node_groups.one-: makes the node group x-one-, and no label of a node may end so; end it with"
-            " a letter or digit"
-        ),
-    ),
-    (
-        "pools: {gpu_: {}}",
-        (
-            "pools.gpu_: makes the node group x-ng-gpu_, and no label of a node may end so; end it with a letter or"
-            " digit"
-        ),
-    ),
+    ("cluster: {node_groups: {one-: {}}}", ("cluster.node_groups.one-: makes the node group x-one-, and no label of a"
+      " node may end so; end it with a letter or digit")),
+    ("pools: {gpu_: {}}",
+     "pools.gpu_: makes the node group x-ng-gpu_, and no label of a node may end so; end it with a letter or digit"),
     (
         "cluster: {node_groups: {NG_1: {}}}",
         (
@@ -298,15 +210,8 @@ def test_a_lab_without_node_groups_is_written_as_before_there_were_any() -> None
             " write another name"
         ),
     ),
-    (
-        (
-            "cluster: {existing: c, node_groups: {one: {}}}\n"
-            "pools: {gpu: {existing: n, instance_type: g5.xlarge}}"
-        ),
-        (
-            "cluster.node_groups: are to be created, but nothing is created in an existing cluster; leave them out"
-        ),
-    ),
+    ("cluster: {existing: c, node_groups: {one: {}}}\npools: {gpu: {existing: n, instance_type: g5.xlarge}}",
+     "cluster.node_groups: are to be created, but nothing is created in an existing cluster; leave them out"),
     (group(f"taints: [{', '.join(f'{{key: k{number}}}' for number in range(51))}]"),
      "cluster.node_groups.one.taints: are 51, EKS takes at most 50"),
     *(

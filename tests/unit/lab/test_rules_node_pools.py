@@ -82,13 +82,8 @@ def test_a_node_outlives_the_longest_lease_its_start_and_its_last_grace() -> Non
     ("cluster: {existing: theirs}\npools: {gpu: {existing: team.gpu}}",
      'pools.gpu.existing: is "team.gpu", write the node group\'s name'),
     (of_karpenter("efa: true, instance_type: g5.8xlarge"), "pools.gpu.efa: is only for a pool of kind auto-mode"),
-    (
-        of_karpenter("ami_type: AL2023_x86_64_NVIDIA"),
-        (
-            "pools.gpu.ami_type: is AL2023_x86_64_NVIDIA, a type of a node group, and Karpenter takes an alias;"
-            f" write image: {ALIAS} in its place"
-        ),
-    ),
+    (of_karpenter("ami_type: AL2023_x86_64_NVIDIA"), ("pools.gpu.ami_type: is AL2023_x86_64_NVIDIA, a type of a node"
+      f" group, and Karpenter takes an alias; write image: {ALIAS} in its place")),
     (of_karpenter("image_family: al2023"), "pools.gpu.image_family: is for a node group's own image; leave it out"),
     (of_karpenter("image: al2023@latest"), "is al2023@latest, which moves while the lab runs; write a version"),
     (of_karpenter("image: al2023"), 'is "al2023", write the id of an image'),

@@ -33,84 +33,37 @@ def test_what_announces_a_pool_s_gpus(text: str, stack: GpuStack, discovers: boo
 
 
 @pytest.mark.parametrize(("text", "problem"), [
-    (
-        "device_plugin: {enabled: true}",
-        (
-            "device_plugin.enabled: is true, but the GPU Operator installs a device plugin too, and a node"
-            " can have only one; write gpu_operator: {enabled: false}, or leave this out"
-        ),
-    ),
-    (
-        CHART + ROCKET,
-        (
-            "device_plugin.enabled: is true, but the image of every pool has its own device plugin;"
-            " leave it out"
-        ),
-    ),
-    (
-        "dcgm_exporter: {enabled: true}",
-        (
-            "dcgm_exporter.enabled: is true, but the GPU Operator has an exporter of its own (dcgmExporter in"
-            " gpu_operator.values); leave this out"
-        ),
-    ),
-    (
-        "gpu_operator: {enabled: false}\ndcgm_exporter: {enabled: true}",
-        (
-            "dcgm_exporter.enabled: is true, but it runs only on pools whose GPUs the device-plugin chart"
-            " announces; write device_plugin: {enabled: true}, or leave this out"
-        ),
-    ),
-    (
-        CHART
-        + "cluster: {existing: theirs}\npools: {gpu: {existing: gpus}}\ndcgm_exporter: {enabled: true}",
-        (
-            "dcgm_exporter.enabled: is true, but nothing is installed in an existing cluster; install the chart"
-            " there yourself and leave this out"
-        ),
-    ),
+    ("device_plugin: {enabled: true}", ("device_plugin.enabled: is true, but the GPU Operator installs a device plugin"
+      " too, and a node can have only one; write gpu_operator: {enabled: false}, or leave this out")),
+    (CHART + ROCKET,
+     "device_plugin.enabled: is true, but the image of every pool has its own device plugin; leave it out"),
+    ("dcgm_exporter: {enabled: true}", ("dcgm_exporter.enabled: is true, but the GPU Operator has an exporter of its"
+      " own (dcgmExporter in gpu_operator.values); leave this out")),
+    ("gpu_operator: {enabled: false}\ndcgm_exporter: {enabled: true}", ("dcgm_exporter.enabled: is true, but it runs"
+      " only on pools whose GPUs the device-plugin chart announces; write device_plugin: {enabled: true}, or leave"
+      " this out")),
+    (CHART + "cluster: {existing: theirs}\npools: {gpu: {existing: gpus}}\ndcgm_exporter: {enabled: true}",
+     ("dcgm_exporter.enabled: is true, but nothing is installed in an existing cluster; install the chart there"
+      " yourself and leave this out")),
     ("device_plugin: {version: v0.18.2}", 'device_plugin.version: is "v0.18.2", write a version such as 0.18.2'),
-    (
-        CHART + "gpu: {cluster_policy: {dcgm: {enabled: true}}}",
-        (
-            "gpu.cluster_policy: changes the GPU Operator, but gpu_operator.enabled is false;"
-            " enable it or leave this out"
-        ),
-    ),
+    (CHART + "gpu: {cluster_policy: {dcgm: {enabled: true}}}",
+     "gpu.cluster_policy: changes the GPU Operator, but gpu_operator.enabled is false; enable it or leave this out"),
     (CHART + "pools: {gpu: {instance_type: p5.48xlarge, price_per_hour: 60}}\ngpu: {mig: 1g.10gb}",
      "gpu.mig: cuts the GPUs of pool gpu, which only the GPU Operator can; leave it out"),
-    (
-        CHART + "gpu: {sharing: {strategy: mps, replicas: 2}}",
-        (
-            "gpu.sharing.strategy: is mps, whose daemon the device-plugin chart starts only where GPU feature"
-            " discovery has labelled the node; write time-slicing, or device_plugin:"
-            " {values: {gfd: {enabled: true}}}"
-        ),
-    ),
+    (CHART + "gpu: {sharing: {strategy: mps, replicas: 2}}", ("gpu.sharing.strategy: is mps, whose daemon the"
+      " device-plugin chart starts only where GPU feature discovery has labelled the node; write time-slicing, or"
+      " device_plugin: {values: {gfd: {enabled: true}}}")),
     (CHART.replace("true}", "true, values: {config: {name: mine}}}") + "gpu: {share: 4}",
      "device_plugin.values.config: is set as well as share or sharing, which use it; keep one of the two"),
-    (
-        BOTH + WINDOW % ("rocket", "{cluster_policy: {dcgm: {enabled: true}}}"),
-        (
-            "windows.0.gpu.cluster_policy: changes the GPU Operator, but the GPUs of pool rocket come from the"
-            " plugin in its image, which does not read it; leave it out (window evening)"
-        ),
-    ),
-    (
-        BOTH + WINDOW % ("rocket", "{share: 4}"),
-        (
-            "windows.0.gpu.share: shares the GPUs of pool rocket, but Bottlerocket's own plugin shares only by the"
-            " node setting settings.kubelet-device-plugins.nvidia, which no window can change; take an AL2023"
-            " image, or leave it out (window evening)"
-        ),
-    ),
-    (
-        "gpu_operator: {enabled: false}\ngpu: {share: 4}",
-        (
-            "gpu.share: shares the GPUs of pool gpu, but neither the GPU Operator nor the device-plugin chart is"
-            " enabled, and what nodes bring along announces them whole; enable one, or leave it out"
-        ),
-    ),
+    (BOTH + WINDOW % ("rocket", "{cluster_policy: {dcgm: {enabled: true}}}"),
+     ("windows.0.gpu.cluster_policy: changes the GPU Operator, but the GPUs of pool rocket come from the plugin in its"
+      " image, which does not read it; leave it out (window evening)")),
+    (BOTH + WINDOW % ("rocket", "{share: 4}"), ("windows.0.gpu.share: shares the GPUs of pool rocket, but"
+      " Bottlerocket's own plugin shares only by the node setting settings.kubelet-device-plugins.nvidia, which no"
+      " window can change; take an AL2023 image, or leave it out (window evening)")),
+    ("gpu_operator: {enabled: false}\ngpu: {share: 4}", ("gpu.share: shares the GPUs of pool gpu, but neither the GPU"
+      " Operator nor the device-plugin chart is enabled, and what nodes bring along announces them whole; enable"
+      " one, or leave it out")),
     (
         "cluster: {existing: c, node_monitoring: true}\npools: {gpu: {existing: n, instance_type: g5.xlarge}}",
         (

@@ -51,14 +51,11 @@ OF_CLAIM = [("launch-denied", "gpu-a", f"LaunchFailed: {DENIED}")]
 FLEET = "NodeClaim gpu-x7k2p event: creating instance, insufficient capacity, with fleet error(s), {}"
 CODES = (
     ("InsufficientInstanceCapacity: We currently do not have sufficient g5.xlarge capacity", "no-capacity"),
-    (
-        "VcpuLimitExceeded: You have requested more vCPU capacity than your current vCPU limit of 0",
-        "vcpu-quota",
-    ),
+    ("VcpuLimitExceeded: You have requested more vCPU capacity than your current vCPU limit of 0", "vcpu-quota"),
     ("UnauthorizedOperation: You are not authorized to perform this operation", "launch-denied"),
     ("InsufficientFreeAddressesInSubnet: not enough free addresses in subnet", "no-addresses"),
     ("MaxSpotInstanceCountExceeded: Max spot instance count exceeded", "vcpu-quota"),
-)
+)  # fmt: skip
 NO_TYPE = "getting launch templates, no instance types satisfy requirements of amis ami-1"
 
 
