@@ -11,7 +11,6 @@ from tests.infra.conftest import Template
 def test_the_bootstrap_that_is_asked_for_is_the_templates_own(controller: Template) -> None:
     (rule,) = controller.document["Rules"]["CheckBootstrapVersion"]["Assertions"]
     (too_old, _), *_ = rule["Assert"]["Fn::Not"][0].values()
-
     assert controller.document["Parameters"]["BootstrapVersion"]["Default"] == VERSION
     assert too_old == [str(version) for version in range(1, NEEDED_BOOTSTRAP)]
 

@@ -20,7 +20,6 @@ def may(slack: Template, function: str) -> dict[str, list[Resource]]:
 
 def test_a_lab_without_slack_has_no_slack_stack(synthesise: Callable[..., Assembly]) -> None:
     lab = synthesise()
-
     assert lab.stacks == ["gpu-lab-cluster", "gpu-lab-controller"]
     assert "SLACK" not in json.dumps(lab.template("gpu-lab-controller").properties("AWS::Lambda::Function"))
 
@@ -60,7 +59,6 @@ def test_both_addresses_together_leave_a_new_account_room_for_the_guard_and_the_
 
 def test_the_access_log_says_when_and_what_was_answered_and_nothing_of_what_was_said(slack: Template) -> None:
     logged = json.loads(slack.one("AWS::ApiGatewayV2::Stage")["AccessLogSettings"]["Format"])
-
     assert {"requestTime", "status", "ip"} <= set(logged)
     for value in logged.values():
         assert not any(word in value for word in ("body", "header", "querystring", "path")), value
@@ -68,7 +66,6 @@ def test_the_access_log_says_when_and_what_was_answered_and_nothing_of_what_was_
 
 def test_the_door_has_processor_enough_for_a_cold_start_and_gives_up_soon(slack: Template) -> None:
     door = slack.one("AWS::Lambda::Function", FunctionName="gpu-lab-slack")
-
     assert door["Handler"] == "handlers.slack.handler"
     assert door["MemorySize"] >= 1024
     assert door["Timeout"] <= 10
@@ -105,7 +102,6 @@ def test_pages_are_read_and_never_written_from_slack(slack: Template) -> None:
 
 def test_the_secret_is_made_empty_and_a_later_deploy_leaves_it_alone(slack: Template) -> None:
     secret = slack.one("AWS::SecretsManager::Secret")
-
     assert json.loads(secret["SecretString"]) == {"signing_secret": "", "bot_token": ""}
     assert "GenerateSecretString" not in secret
 

@@ -43,7 +43,6 @@ def test_the_nodes_have_the_document_s_policies_unless_pods_have_them(
 ) -> None:
     assert given_to(cluster, cluster.node_role("gpu-lab-ng-1")) == OF_THE_DOCUMENT
     assert not cluster.of_type("AWS::EKS::PodIdentityAssociation")
-
     assert given_to(pods, pods.node_role("gpu-lab-ng-1")) == set()
 
 

@@ -72,7 +72,6 @@ def test_what_a_function_cannot_do_ends_in_the_queue(controller: Template) -> No
 
 def test_a_page_that_no_mail_takes_ends_in_the_queue(controller: Template) -> None:
     (subscription,) = controller.properties("AWS::SNS::Subscription")
-
     assert subscription["Protocol"] == "email"
     assert subscription["RedrivePolicy"]["deadLetterTargetArn"]
 
@@ -149,7 +148,6 @@ def test_a_trail_wakes_the_guard_for_others_calls_on_a_pool_only(
     controller: Template, rule: str, event: dict[str, Any], wakes: bool
 ) -> None:
     pattern = patterns(controller)[rule]
-
     assert EventPattern(json.dumps(pattern), pattern).matches_event(event) is wakes  # type: ignore[arg-type]
 
 

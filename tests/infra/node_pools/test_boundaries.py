@@ -53,7 +53,6 @@ def test_karpenter_s_boundary_is_all_that_karpenter_may_and_no_function_of_ours_
 
 def test_a_karpenter_that_is_not_the_lab_s_keeps_its_role(adopted: Assembly) -> None:
     controller = adopted.template("gpu-lab-controller")
-
     assert "TheirKarpenter" not in {role.get("RoleName") for role in controller.properties("AWS::IAM::Role")}
 
 

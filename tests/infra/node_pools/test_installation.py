@@ -66,7 +66,6 @@ def test_the_agent_of_pod_identities_is_there_even_if_the_lab_names_other_add_on
 ) -> None:
     lab = {**KARPENTER, "cluster": {"karpenter": {}, "addons": ["vpc-cni", "coredns"]}}
     add_ons = synthesise(**lab).template("gpu-lab-cluster").properties("AWS::EKS::Addon")
-
     assert "eks-pod-identity-agent" in {each["AddonName"] for each in add_ons}
 
 
@@ -87,7 +86,6 @@ def test_its_settings_switch_static_nodepools_on_and_fit_the_system_nodes(cluste
 def test_one_system_node_has_one_pod_of_it(synthesise: Callable[..., Assembly]) -> None:
     lab = {**KARPENTER, "cluster": {"karpenter": {}, "system_nodes": {"nodes": 1}}}
     cluster = synthesise(**lab).template("gpu-lab-cluster")
-
     assert json.loads(chart(cluster, "karpenter")[1]["Values"])["replicas"] == 1
 
 

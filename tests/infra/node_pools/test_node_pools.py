@@ -55,7 +55,6 @@ def test_the_plugin_s_chart_finds_the_nodes_without_a_plugin_of_their_own(cluste
 
 def test_a_deploy_leaves_the_size_as_it_is(cluster: Template) -> None:
     _, found = the(cluster, "NodePool", "gpu-lab-plain")
-
     assert found["spec"]["replicas"] == f"<{step(cluster, 'NodePoolSize', 'plain')}.Replicas>"
 
 

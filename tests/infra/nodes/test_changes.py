@@ -169,7 +169,6 @@ def test_the_reference_says_what_a_change_of_the_whole_lab_does(
     synthesise: Callable[..., Assembly], cluster: Template, lab: dict[str, object], part: type[Part], key: str
 ) -> None:
     changed = synthesise(**lab).template("gpu-lab-cluster")
-
     for group in ("gpu-lab-ng-1", "gpu-lab-ng-gpu"):
         assert happens(cluster, changed, group) == said(part)[key]
 

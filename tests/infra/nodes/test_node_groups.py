@@ -63,7 +63,6 @@ def test_a_group_has_an_image_type_of_eks_or_an_image_of_the_user_s(every_image:
 def test_taints_are_put_on_by_one_of_the_two_and_labels_by_eks(every_image: Template) -> None:
     """EKS would taint a node with an image of the user's after pods have come."""
     of_eks, own = group(every_image, "gpu-lab-rocket"), group(every_image, "gpu-lab-own-rocket")
-
     assert of_eks["Taints"] == [{"Key": "team", "Value": "a", "Effect": "NO_EXECUTE"}]
     assert "Taints" not in own
     assert of_eks["Labels"] == own["Labels"] == {"role": "web"}

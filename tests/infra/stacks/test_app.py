@@ -56,7 +56,6 @@ def test_a_bad_lab_is_told_a_line_a_problem_and_nothing_is_written(tmp_path: Pat
 
 def test_a_lab_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
     done = synthesise("--lab", "nowhere.yaml", cwd=tmp_path)
-
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("nowhere.yaml:1: ")

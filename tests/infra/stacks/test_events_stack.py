@@ -109,7 +109,6 @@ def test_cdk_nag_and_cfn_lint_find_nothing_in_a_lab_without_slack_either(lab: As
 
 def test_the_stack_comes_after_the_controller_and_is_found_by_the_labs_tag(lab: Assembly) -> None:
     manifest = json.loads((lab.folder / "manifest.json").read_text("utf-8"))["artifacts"]["gpu-lab-events"]
-
     assert "gpu-lab-controller" in manifest["dependencies"]
     assert manifest["properties"]["tags"]["lamplighter:lab"] == "gpu-lab"
 
@@ -121,7 +120,6 @@ def test_whoever_puts_events_finds_the_bus(stack: Template) -> None:
 
 def test_names_stay_legal_however_long_the_labs_is() -> None:
     names = Names(lab="l" * 40, region="ap-northeast-2", cluster="c")
-
     assert len(names.event_requests) <= 80
     assert len(names.events_dead_letters) <= 80
     assert all(len(names.role(function)) <= 64 for function in FUNCTIONS)
@@ -340,7 +338,6 @@ def test_the_ledgers_stream_wakes_who_tells_for_decisions_and_the_trail(stack: T
 
 def test_who_tells_is_woken_every_five_minutes_as_well(stack: Template) -> None:
     [rule] = [each for each in stack.properties("AWS::Events::Rule") if "ScheduleExpression" in each]
-
     assert rule["ScheduleExpression"] == "rate(5 minutes)"
     assert named(rule["Targets"][0]["Arn"], "Lifecycle")
     assert cursor.OVERLAP.total_seconds() >= 2 * 300
@@ -375,6 +372,5 @@ def test_the_board_hears_of_all_that_is_told(assembly: Assembly) -> None:
 
 def test_a_lab_that_only_tells_has_no_rule_for_requests(synthesise: Callable[..., Assembly]) -> None:
     stack = synthesise(events={}).template("gpu-lab-events")
-
     assert [each for each in stack.properties("AWS::Events::Rule") if "EventPattern" in each] == []
     assert [each["Statement"]["Effect"] for each in policies(stack).values()] == ["Deny", "Deny"]

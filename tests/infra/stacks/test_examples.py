@@ -41,7 +41,6 @@ def test_an_example_is_named_by_its_document(example: Path) -> None:
 
 def test_an_example_is_a_good_lab(example: Path) -> None:
     lab = labfile.read(str(example))
-
     assert isinstance(lab, Lab), [str(problem) for problem in lab]
 
 

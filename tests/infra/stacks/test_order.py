@@ -181,7 +181,6 @@ def test_the_step_knows_what_each_key_of_a_node_group_does(
 
 def test_a_pools_maximum_goes_with_anything(synthesise: Callable[..., Assembly], cluster: Template) -> None:
     bigger = synthesise(pools={"gpu": {"max_nodes": 1}}).template("gpu-lab-cluster")
-
     assert groups(bigger) == groups(cluster)
 
 
@@ -222,7 +221,6 @@ def test_the_gate_is_asked_only_when_the_pool_changes(synthesise: Callable[..., 
 def test_the_last_close_goes_first_when_the_controller_goes(controller: Template) -> None:
     """What a resource needs stays until the resource is deleted: LastClosed needs all there is."""
     last = the(controller, "Custom::LamplighterLastClosed")
-
     assert controller.needs(last) == set(controller.resources) - {last}
 
 

@@ -63,6 +63,5 @@ def test_a_date_that_was_skipped_is_said_where_no_pause_is_in_force() -> None:
 
 def test_a_reason_stands_behind_a_sentence_only_where_there_is_one() -> None:
     paused = reason("calendar.paused", by="alice")
-
     assert with_reason(paused, "it rains") == reason("calendar.because", what=paused, because="it rains")
     assert with_reason(paused, None) == with_reason(paused, "") == paused

@@ -106,7 +106,6 @@ def test_what_runs_stays_open_until_its_end() -> None:
 ])  # fmt: skip
 def test_a_window_ahead_is_untouched_late_or_kept_closed(until: int | None, said: str) -> None:
     found = paused(LEASE, closes=None if until is None else NOW + until * MINUTE)
-
     lasts = FOR_GOOD if until is None else f"alice paused the lab until {clock(NOW + until * MINUTE)}"
     assert found.reason == f"{lasts}{said}"
 

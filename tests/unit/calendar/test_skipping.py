@@ -182,7 +182,6 @@ def test_what_was_decided_about_an_opening_is_not_skipped(
     state: LeaseState, because: str | None, outcome: str, reason: str
 ) -> None:
     lease = replace(LEASE, state=state, because=because)
-
     assert skipped(leases=(lease,)) == Skipping(outcome, reason)
     assert skipped(leases=(LEASE,)).outcome == "skipped"
     assert skipped(TOMORROW, leases=(lease,)).outcome == "skipped"

@@ -66,7 +66,6 @@ def rows(*words: str) -> list[dict[str, Any]]:
 
 def test_windows_says_what_will_not_open_and_why(world: LabOnMoto) -> None:
     night = next(row for row in rows("windows") if row["lease"] == "night-2026-11-20")
-
     assert night["state"] == "planned"
     assert night["reason"].startswith("pool gpu is full at 22:30 on 2026-11-20 (UTC): the evening lease (2)")
     assert "will not open: pool gpu is full" in says("windows")
@@ -74,9 +73,7 @@ def test_windows_says_what_will_not_open_and_why(world: LabOnMoto) -> None:
 
 def test_windows_says_who_skipped_what_and_why(world: LabOnMoto) -> None:
     change(world, "skip", window="evening", because="of the holiday")
-
     skipped = next(row for row in rows("windows", "gpu") if row["state"] == "skipped")
-
     assert (skipped["window"], skipped["date"], skipped["by"]) == ("evening", "2026-11-20", "alice")
     assert "alice skipped evening on 2026-11-20 because of the holiday" in says("windows")
 
@@ -144,7 +141,6 @@ def test_a_live_range_without_an_end_ahead_is_bad_input(
     world: LabOnMoto, words: tuple[str, ...], wrong: str
 ) -> None:
     found = lamplighter("simulate", "--live", *words)
-
     assert (found.returncode, found.stderr) == (2, f"--to: {wrong}, write a later instant\n")
 
 
@@ -174,8 +170,6 @@ def test_what_cannot_be_done_is_one_line(
     world: LabOnMoto, monkeypatch: pytest.MonkeyPatch, words: str, code: int, said: str
 ) -> None:
     monkeypatch.setattr(arm, "would_change", lambda *_: [])
-
     found = lamplighter(*words.split())
-
     assert (found.returncode, len(found.stderr.splitlines())) == (code, 1)
     assert found.stderr.startswith(said)

@@ -71,7 +71,6 @@ def test_a_zone_without_an_offset_and_one_west_of_it_are_read_alike() -> None:
 
 def test_an_opening_counts_its_seconds_from_1970() -> None:
     found = opening(date(2026, 11, 20), 20 * 60, timedelta(hours=2), zone("UTC"))
-
     begins = int(datetime(2026, 11, 20, 20, tzinfo=UTC).timestamp())
     assert (found.opens, found.closes) == (begins, begins + 7200)
 

@@ -71,7 +71,6 @@ def test_the_budget_counts_from_the_first_pod_and_takes_waiting_for_images_off_o
 
 def test_a_pod_was_asked_for_by_our_clock_or_else_when_the_cluster_says_it_was_made() -> None:
     ours = pod("one", created=at(100))
-
     assert asked(ours) == ASKED
     assert asked(replace(ours, annotations={})) == at(100)
 
@@ -160,7 +159,6 @@ def test_a_check_that_came_to_its_end_is_read_and_any_other_says_why_not(
     pods: list[PodFacts], why: Reason | None
 ) -> None:
     (ending,) = look([VECTOR_ADD], {only(VECTOR_ADD).name: pods}, 5).endings
-
     assert ending == CheckEnding(only(VECTOR_ADD), tuple(pods), why)
     assert ending.well is (why is None and pods[0].exit_code == 0)
 

@@ -90,7 +90,6 @@ def test_what_a_diagnostic_lacks_is_named(text: str, reason: Said) -> None:
 
 def test_several_things_that_cannot_be_read_are_named_together_the_first_five() -> None:
     unknown = [on_gpu(0, f"odd-{number}") for number in range(7)]
-
     assert judge(document(memory(*unknown))).reason == several(
         [reason("check.dcgm.unknown-status", test="memory", status=f"odd-{number}") for number in range(7)]
     )
@@ -223,6 +222,5 @@ def test_a_failure_is_said_before_an_error_of_dcgm_and_that_before_its_exit_code
 
 def test_settings_are_said_before_the_exit_code_and_that_before_what_cannot_be_read() -> None:
     setting = on_gpu(0, "Fail", warnings=[{"error_severity": 5, "warning": "odd"}])
-
     assert "only settings are wrong" in str(judge(document(memory(setting)), code=1).reason)
     assert judge(document(memory(on_gpu(0, "odd"))), code=1).reason == reason("check.tool-exit-code", code=1)

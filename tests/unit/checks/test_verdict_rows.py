@@ -101,7 +101,6 @@ def test_a_last_cell_that_may_be_cut_counts_where_no_more_could_follow(
     header: str, cell: str, outcome: Outcome
 ) -> None:
     cut = f"name,{header}\nA10G,{cell}"
-
     assert nvidia_smi(cut, 0, 1, A10G).outcome is outcome
     assert nvidia_smi(f"{cut}\n", 0, 1, A10G).outcome is PASSED
     assert nvidia_smi(f"name,{header}\nA10G,{cell}\nA10G,{cell}", 0, 2, FOUR).outcome is outcome
@@ -110,7 +109,6 @@ def test_a_last_cell_that_may_be_cut_counts_where_no_more_could_follow(
 def test_the_same_gpu_in_two_rows_is_not_proven_and_cells_that_are_no_uuid_are_no_gpu() -> None:
     twice = said.smi(said.smi_row(), said.smi_row())
     found = nvidia_smi(twice, 0, 2, FOUR)
-
     assert (found.outcome, found.reason) == (NOT_PROVEN, reason("check.smi.gpu-twice"))
 
 

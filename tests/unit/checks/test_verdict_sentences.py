@@ -99,7 +99,6 @@ AVERAGE = "# Avg bus bandwidth    : 1.165"
 def test_what_nccl_tests_says_of_its_own_bandwidth_is_never_overruled_upwards() -> None:
     # nccl-tests common.cu, with NCCL_TESTS_MIN_BW set: its exit code may have been swallowed by a pipe.
     opinions = {word: nccl(said.nccl().replace(AVERAGE, f"{AVERAGE} {word}"), 0, 2, A10G) for word in WORDS}
-
     assert {word: found.outcome for word, found in opinions.items()} == WORDS
     assert opinions["FAILED"].reason == reason("check.nccl.average-failed")
     assert opinions["FAI"].reason == reason("check.nccl.average-unread", words="FAI")
@@ -160,7 +159,6 @@ def test_only_the_tool_s_own_code_for_bad_data_is_a_failure(code: int) -> None:
 def test_the_fault_of_a_smaller_size_counts_and_its_speed_does_not() -> None:
     slow = said.nccl([row(8, halves="1 1 0.01 0 1 1 0.01 0"), row()])
     wrong = said.nccl([row(8, halves="1 1 0.01 1 1 1 0.01 0"), row()])
-
     assert nccl(slow, 0, 2, A10G).outcome is PASSED
     assert nccl(wrong, 0, 2, A10G).reason == reason("check.nccl.wrong-values", wrong=1, bytes=8)
 

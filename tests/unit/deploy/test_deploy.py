@@ -120,7 +120,6 @@ def test_the_present_size_is_answered(lab: LabOnMoto, cloudformation: CloudForma
 @pytest.mark.usefixtures("lab")
 def test_a_group_that_is_not_there_yet_has_size_zero(cloudformation: CloudFormation) -> None:
     cloudformation.asks("Create", "DesiredSize", Cluster=LAB, Nodegroup="new")
-
     assert cloudformation.answer["Data"] == {"DesiredSize": 0}
 
 
@@ -159,7 +158,6 @@ def test_a_guard_that_cannot_sweep_fails_no_deploy_and_is_left_to_the_alarm(
     cloudformation: CloudFormation, caplog: pytest.LogCaptureFixture
 ) -> None:
     cloudformation.asks("Create", "Swept", Topic="any")
-
     assert cloudformation.answer["Status"] == "SUCCESS"
     assert "the alarm will say so: lambda:Invoke on" in caplog.text
 
@@ -170,7 +168,6 @@ NODE_ROLE: dict[str, Any] = {"Cluster": LAB, "New": f"{LAB}-eu-central-1-ng-gpu"
 @pytest.mark.usefixtures("lab")
 def test_the_nodes_of_a_new_group_get_a_role_with_the_regions_name(cloudformation: CloudFormation) -> None:
     cloudformation.asks("Create", "NodeRole", Nodegroup="new", **NODE_ROLE)
-
     assert cloudformation.answer["Data"] == {"RoleName": f"{LAB}-eu-central-1-ng-gpu"}
 
 
@@ -203,9 +200,7 @@ def test_nodes_with_an_image_of_the_user_s_are_told_the_network_of_services(
 
 def test_a_pool_that_nobody_holds_may_be_changed(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
     lab.lease(opens=60)
-
     answer = gate(cloudformation, "new")
-
     assert (answer["Status"], answer["PhysicalResourceId"]) == ("SUCCESS", "gate-gpu-new")
 
 
@@ -213,16 +208,13 @@ def test_a_leased_pool_may_not_be_taken_out_of_the_lab(
     lab: LabOnMoto, cloudformation: CloudFormation
 ) -> None:
     lab.lease()
-
     answer = fewer_pools(cloudformation, before="big,gpu", now="big")
-
     assert answer["Status"] == "FAILED"
     assert "remove pool gpu" in answer["Reason"]
 
 
 def test_pools_may_come_and_an_unleased_one_may_go(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
     lab.lease()
-
     assert fewer_pools(cloudformation, before="gpu,old", now="gpu,new")["Status"] == "SUCCESS"
 
 
@@ -240,7 +232,6 @@ def test_a_change_of_a_leased_pool_fails_by_name(lab: LabOnMoto, cloudformation:
 
 def test_going_back_to_what_is_deployed_is_no_change(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
     lab.lease()
-
     assert gate(cloudformation, "old")["Status"] == "SUCCESS"
 
 
@@ -266,9 +257,7 @@ def test_a_pool_is_kept_as_it_is_from_the_gate_to_the_last_act_of_the_deploy(
 
 def test_a_refused_deploy_keeps_nobody_from_opening(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
     lab.lease()
-
     assert gate(cloudformation, "new")["Status"] == "FAILED"
-
     assert not marked(lab)
 
 
@@ -291,7 +280,6 @@ def test_what_a_lease_has_under_an_old_mark_is_not_changed(
     gate(cloudformation, "new")
     lab.lease()
     lab.at(15)
-
     assert gate(cloudformation, "newer", "gate-gpu-new")["Status"] == "FAILED"
 
 
@@ -299,9 +287,7 @@ def test_a_size_that_no_gate_went_before_counts_what_is_about_to_be_ordered(
     lab: LabOnMoto, cloudformation: CloudFormation
 ) -> None:
     lab.lease(nodes=2)
-
     cloudformation.asks("Update", "DesiredSize", **GROUP)
-
     assert cloudformation.answer["Data"] == {"DesiredSize": 2}
     assert marked(lab)
 
@@ -339,7 +325,6 @@ def test_a_reason_in_any_script_fits_into_what_cloudformation_takes(
     cloudformation: CloudFormation, letter: str
 ) -> None:
     cloudformation.asks("Create", letter * 2000)
-
     assert cloudformation.answer["bytes"] <= 4096
     assert cloudformation.answer["Reason"].startswith(f"Kind: there is no deploy step '{letter * 200}")
 
@@ -348,7 +333,6 @@ def test_the_group_behind_a_node_group_is_what_eks_names(
     lab: LabOnMoto, cloudformation: CloudFormation
 ) -> None:
     cloudformation.asks("Create", "Group", Pool="gpu", **GROUP)
-
     assert cloudformation.answer["Data"] == {"AutoScalingGroupName": lab.group}
 
 
@@ -436,7 +420,6 @@ def test_a_deploy_that_goes_back_is_not_kept_by_who_came_since(
 @pytest.mark.parametrize("old", [{"Groups": groups("g5.xlarge", "a")}, {}])
 def test_an_edit_that_eks_takes_whole_passes(cloudformation: CloudFormation, old: dict[str, str]) -> None:
     cloudformation.asks("Update", "Edit", "edit-old", old, Groups=groups("g5.xlarge", "b"))
-
     assert cloudformation.answer["Status"] == "SUCCESS"
 
 
@@ -505,9 +488,7 @@ def sizes(
 
 def test_sizes_alone_are_left_to_cloudformation(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
     most = lab.sizes["maxSize"]
-
     answer = sizes(cloudformation, "sizes-of-a/b at 0 of 2", most + 1, template="1", was="1")
-
     assert answer["Data"] == {"DesiredSize": 0, "MaxSize": most + 1}
     assert lab.sizes["maxSize"] == most
 
@@ -574,9 +555,7 @@ def test_bounds_do_not_bring_back_what_was_written_to_the_group_itself(
 @pytest.mark.usefixtures("updates")
 def test_bounds_take_no_node_that_is_there(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
     lab.scale(2)
-
     answer = sizes(cloudformation, "sizes-of-a/b at 2 of 2", 1, template="2", was="1")
-
     assert answer["Status"] == "SUCCESS", answer
     assert lab.sizes == {"minSize": 0, "maxSize": 2, "desiredSize": 2}
 
@@ -640,9 +619,7 @@ def test_where_eks_stays_busy_the_deploy_fails_and_says_so(
     cloudformation: CloudFormation, asked: Asked
 ) -> None:
     asked.busy = 1000
-
     answer = sizes(cloudformation, "sizes-of-a/b at 0 of 2", 7, template="2", was="1")
-
     assert answer["Status"] == "FAILED"
     assert "maximum 7: EKS is still busy with another update of node group" in answer["Reason"]
 
@@ -703,7 +680,6 @@ def test_a_group_is_told_another_version_only_where_its_template_says_something_
 @pytest.mark.usefixtures("lab")
 def test_a_deletion_is_never_in_the_way(cloudformation: CloudFormation, kind: str) -> None:
     cloudformation.asks("Delete", kind, "known-as", Pool="gpu", Digest="d", **GROUP)
-
     assert cloudformation.answer["Status"] == "SUCCESS"
 
 
@@ -742,10 +718,8 @@ def test_the_next_deploy_may_open_again(
     lab: LabOnMoto, cloudformation: CloudFormation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     destroyed(lab, cloudformation, monkeypatch)
-
     # The planner that it then runs is not there in this test.
     cloudformation.asks("Create", "Plan", Digest="any")
-
     assert lab.capacity.ledger.pauses() == []
 
 
@@ -777,7 +751,6 @@ def test_an_idle_pool_is_closed_too_for_the_proof(
     lab: LabOnMoto, cloudformation: CloudFormation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = destroyed(lab, cloudformation, monkeypatch)
-
     assert [(each["command"]["pool"], each["command"]["lease"]) for each in run["closes"]] == [("gpu", None)]
 
 

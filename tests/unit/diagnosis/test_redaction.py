@@ -132,7 +132,6 @@ def test_objects_of_kind_secret_are_left_out_of_a_list_and_nothing_else_is() -> 
 ])  # fmt: skip
 def test_an_account_that_is_named_anywhere_is_masked_everywhere(where: dict[str, str]) -> None:
     saved = redacted({"aws": where, "logs": {ACCOUNT: f"of {ACCOUNT}, not {ACCOUNT}3"}})
-
     assert ACCOUNT not in str(saved["aws"])
     assert saved["logs"] == {NO_ACCOUNT: f"of {NO_ACCOUNT}, not {ACCOUNT}3"}
 
@@ -153,7 +152,6 @@ def test_twelve_digits_that_nobody_calls_an_account_are_none(where: dict[str, st
 def test_a_secret_of_an_environment_is_taken_out_of_every_text(name: str, value: str, *, taken: bool) -> None:
     container = {"env": [{"name": name, "value": value}, "odd", {"name": "EMPTY"}]}
     saved = redacted({"spec": {"containers": [container]}, "logs": {"a": f"with {value} in it"}})
-
     assert saved["logs"]["a"] == f"with {TAKEN_OUT if taken else value} in it"
 
 

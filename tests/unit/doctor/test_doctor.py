@@ -37,7 +37,6 @@ from tests.unit.doctor.told import ToldLine
 @pytest.mark.parametrize("facts", [FACTS, BEFORE])
 def test_an_account_in_order_is_all_ok(facts: Facts) -> None:
     found = said(facts)
-
     assert list(found) == [check.name for check in CHECKS], "each check has a line, in their order"
     assert {line.outcome for line in found.values()} == {LineOutcome.OK}
     assert not any(line.advice for line in found.values())
@@ -57,7 +56,6 @@ def test_what_is_wrong_is_said_by_its_own_line_alone_with_what_to_do(
 
 def test_no_check_is_without_a_case_in_which_it_is_not_ok() -> None:
     by_tests_of_their_own = {"credentials", "quota-p", "runtime", "last-window"}
-
     assert {case[0] for case in WRONG} | by_tests_of_their_own == {check.name for check in CHECKS}
 
 
@@ -87,22 +85,18 @@ def test_what_could_not_be_read_is_not_known_and_never_ok(facts: Facts, checks: 
 
 def test_a_calendar_that_cannot_be_read_is_not_known() -> None:
     follows = lab(windows=[{"name": "course", "calendar": "https://example.com/course.ics"}])
-
     assert said(replace(FACTS, courses=REFUSED), follows)["last-window"].outcome is LineOutcome.NOT_KNOWN
 
 
 def test_an_authority_without_key_identifiers_is_well_and_is_said() -> None:
     old = replace(FACTS, cluster=replace(CLUSTER, names_its_key=False))
-
     line = said(old)["endpoint"]
-
     assert line.outcome is LineOutcome.OK
     assert "first created on Kubernetes 1.16 or older; the functions accept it" in line.said
 
 
 def test_a_cluster_that_does_not_answer_is_the_endpoints_line_and_the_autoscalers_are_not_known() -> None:
     found = said(replace(FACTS, inside=ClusterFacts(SILENT)))
-
     assert found["endpoint"].outcome is LineOutcome.NOT_OK
     assert "does not answer: no answer" in found["endpoint"].said
     assert found["autoscalers"].outcome is LineOutcome.NOT_KNOWN
@@ -110,7 +104,6 @@ def test_a_cluster_that_does_not_answer_is_the_endpoints_line_and_the_autoscaler
 
 def test_an_operator_that_was_seen_counts_though_nodepools_could_not_be_listed() -> None:
     facts = replace(FACTS, inside=ClusterFacts(Autoscalers(asked=False, why_not="403"), "v25.10.0"))
-
     assert said(facts)["operator"].outcome is LineOutcome.NOT_OK
 
 
@@ -128,18 +121,14 @@ def test_what_a_lab_adopts_must_be_there() -> None:
 
 def test_an_autoscaler_that_cannot_find_the_group_is_ok_and_said() -> None:
     facts = replace(FACTS, inside=ClusterFacts(AUTOSCALER, "v26.3.1"), groups=group(group_tags={}))
-
     line = said(facts)["autoscalers"]
-
     assert line.outcome is LineOutcome.OK
     assert "lacks the tag by which it finds groups" in line.said
 
 
 def test_what_the_lab_leaves_to_aws_is_taken_from_the_node_group() -> None:
     adopts = lab(cluster={"existing": "lab"}, pools={"gpu": {"existing": "lab-ng-gpu"}})
-
     line = said(FACTS, adopts)["quota-g-vt"]
-
     assert "2 nodes g5.xlarge of pool gpu need 8 vCPUs" in line.said
 
 
@@ -156,7 +145,6 @@ def test_a_p_instance_counts_against_its_own_quota() -> None:
 def test_a_price_that_nobody_knows_and_an_old_table_are_not_ok() -> None:
     strange = lab(pools={"gpu": {"instance_type": "g99.xlarge"}})
     later = datetime.combine(prices.read_on(), NOW.timetz()) + timedelta(days=181)
-
     assert "no price of g99.xlarge" in said(BEFORE, strange)["price"].said
     assert said(BEFORE, now=later)["price"].outcome is LineOutcome.NOT_OK
 

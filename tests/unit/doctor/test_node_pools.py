@@ -90,7 +90,6 @@ def test_a_lab_of_node_groups_is_asked_nothing_of_it() -> None:
 def test_before_a_deploy_the_deploy_decides_them() -> None:
     before = replace(WELL, deployed=False, cluster=None, karpenter=None, inside=None, claims={})
     lines = said(before, of_karpenter(slack=None))
-
     assert {line.outcome for line in lines.values()} == {LineOutcome.OK}
     assert "the deploy creates NodePool lab-gpu" in lines["node-pool"].said
 
@@ -103,7 +102,6 @@ def test_another_node_pool_is_told_with_what_the_guard_does_about_its_nodes(
     more: dict[str, Any], then: str
 ) -> None:
     line = said(replace(WELL, inside=OTHER), of_karpenter(**more))["autoscalers"]
-
     assert line.said.startswith("NodePool other may start GPU nodes")
     assert line.said.endswith(f"the guard of this lab {then}")
 
@@ -178,13 +176,11 @@ UNKNOWN = [
 @pytest.mark.parametrize(("facts_", "checks"), UNKNOWN)
 def test_what_could_not_be_read_is_not_known_and_never_ok(facts_: Facts, checks: set[str]) -> None:
     lines = said(facts_, of_karpenter())
-
     assert {line.check for line in lines.values() if line.outcome is LineOutcome.NOT_KNOWN} == checks
 
 
 def test_what_its_owner_chose_is_ok_and_said() -> None:
     lines = said(found(capacity_types=("spot",)), of_karpenter())
-
     assert {line.outcome for line in lines.values()} == {LineOutcome.OK}
 
 
@@ -210,7 +206,6 @@ def test_auto_mode_that_a_failsafe_switched_off_is_not_ok() -> None:
 
 def test_a_bar_that_must_refuse_nothing_now_is_ok() -> None:
     watched = of_karpenter(guard={"mode": "watch"})
-
     assert "is only watched" in said(pool(bar=BarState.ACCEPTS), watched)["launch-bar"].said
     assert "open for a lease" in said(pool(bar=BarState.OPEN), of_karpenter())["launch-bar"].said
 

@@ -83,7 +83,6 @@ def test_what_an_adopted_image_cannot_tell_is_not_known_and_what_a_lab_states_is
 
 def test_an_image_that_differs_is_ok_and_says_how() -> None:
     arm, age = images(ami_type="AL2023_ARM_64_NVIDIA", instance_types=("g5g.xlarge",))
-
     assert (arm.outcome, age.outcome) == (OK, OK)
     assert "are arm64" in str(arm.said)
     assert "is 140 days old" in str(age.said)
@@ -272,7 +271,6 @@ def test_the_last_window_is_near_from_28_days_before_it_ends(before: timedelta, 
 
 def test_a_lab_without_windows_or_with_some_for_ever_has_no_last_one() -> None:
     refused = replace(FACTS, courses=REFUSED)
-
     assert list(deployed_lab.last_window(refused, lab(windows=[]), NOW)) == [well("the lab plans no windows")]
     assert list(deployed_lab.last_window(refused, windows(), NOW)) == [well("the lab's windows go on")]
     assert list(deployed_lab.last_window(refused, windows(until="2027-03-01"), NOW)) == [unknown(REFUSED)]

@@ -69,7 +69,6 @@ def test_the_chart_of_the_operator_hears_of_sharing_where_the_lab_shares() -> No
 
 def test_a_window_without_settings_of_its_own_changes_nothing() -> None:
     windows = [{"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00"}]
-
     assert gpu_sharing.sharings(lab({}, windows=windows)) == []
     assert not gpu_sharing.slices(lab({}, windows=windows))
     assert gpu_sharing.slices(lab({"mig": "1g.5gb"}, windows=windows))
@@ -175,7 +174,6 @@ def test_a_receipt_says_what_stood_there_after_the_lease(
 
 def test_a_node_counts_every_unit_that_can_be_allocated_and_knows_its_slices() -> None:
     slices = node({}, {"nvidia.com/mig-1g.5gb": 2, "nvidia.com/gpu": 1})
-
     assert (slices.gpus, slices.sliced) == (3, True)
     assert not node({}, {"nvidia.com/mig-1g.5gb": 0, "nvidia.com/gpu": 1}).sliced
     assert node({"nvidia.com/gpu.product": "NVIDIA-A100-MIG-1g.5gb"}).sliced
@@ -194,7 +192,6 @@ def test_a_taint_is_written_as_kubectl_writes_it(value: str, text: str) -> None:
 )
 def test_a_pod_is_finished_once_it_succeeded_or_failed(phase: str, *, finished: bool) -> None:
     pod = PodFacts("lab", "train", "a", phase, NIGHT)
-
     assert pod.finished is finished
     flags = (pod.ready, pod.daemon, pod.mirror, pod.leaving, pod.accelerated)
     assert (flags, pod.gpus) == ((False,) * 5, 0)

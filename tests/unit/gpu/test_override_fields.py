@@ -227,7 +227,6 @@ def loan() -> Override:
 
 def test_a_loan_reads_as_the_ledger_keeps_it() -> None:
     found = Override.from_item("cluster-policy", loan().to_item())
-
     assert found == loan()
     assert found.called() == "dcgm.enabled, mig"
 
@@ -249,13 +248,11 @@ def test_a_loan_is_written_alike_in_whatever_order_it_came() -> None:
 
 def test_a_loan_that_was_given_back_says_when() -> None:
     ended = str(int(NIGHT.timestamp() * 1000))
-
     assert Override.from_item("cluster-policy", {**loan().to_item(), "ended": ended}).ended == NIGHT
     assert Override.from_item("cluster-policy", {**loan().to_item(), "ended": ""}).ended is None
 
 
 def test_a_lease_more_holds_the_same_loan() -> None:
     both = loan().held_by("night", "big")
-
     assert both.holders == {"evening": "gpu", "night": "big"}
     assert (both.before, both.since) == (loan().before, NIGHT)

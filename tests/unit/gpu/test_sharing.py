@@ -56,7 +56,6 @@ def test_a_pool_offers_what_the_lab_asks_for(gpu: dict[str, object], wanted: Off
 def test_a_window_that_shares_labels_the_nodes_of_every_other_one_as_whole() -> None:
     window = {"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00"}
     one = lab({}, windows=[{**window, "gpu": {"share": 4, "mig": "1g.5gb"}}])
-
     assert offer(one, "gpu", "evening").labels == {CONFIG: "shared-4", MIG: "all-1g.5gb"}
     assert offer(one, "gpu", None).labels == {CONFIG: "whole", MIG: "all-disabled"}
 
@@ -101,7 +100,6 @@ def test_a_node_that_does_not_share_as_asked_says_what_it_lacks(
     labels: dict[str, str], allocatable: dict[str, int], lacking: list[Reason]
 ) -> None:
     wanted = Offer(4, "time-slicing", labels={CONFIG: "shared-4"})
-
     assert unmet_offer(node(labels, allocatable), wanted) == lacking
     labelled_otherwise = [why for why in lacking if why.code in {"gpu.label-differs", "gpu.label-missing"}]
     assert unmet_offer(node(labels, allocatable), wanted, discovery=False) == labelled_otherwise

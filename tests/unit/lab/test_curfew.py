@@ -42,7 +42,6 @@ def test_for_ten_minutes_from_the_curfew_on_nobody_has_a_lease() -> None:
 def test_a_curfew_that_autumn_repeats_is_kept_free_both_times() -> None:
     new_york = Curfew(90, ZoneInfo("America/New_York"))
     first = datetime(2026, 11, 1, 5, 30, tzinfo=UTC)
-
     assert new_york.ends(first - HOUR, first + 3 * HOUR) == first
     assert new_york.ends(first + 10 * MINUTE, first + 3 * HOUR) == first + HOUR
 
@@ -114,7 +113,6 @@ def test_an_extension_ends_at_the_curfew_and_there_is_none_past_it() -> None:
 def test_a_pool_may_have_a_curfew_of_its_own() -> None:
     lab = {**LAB, "pools": {"gpu": {"curfew": "05:30"}, "other": {}}}
     both = Lab.from_json(Lab.model_validate(lab).to_json())
-
     assert (both.curfew("gpu"), both.curfew("other")) == (330, 240)
     assert Lab.model_validate({"name": "x"}).curfew("gpu") is None
 

@@ -71,7 +71,6 @@ def test_so_does_what_is_open_in_a_night_in_which_clocks_change(
 
 def test_days_before_a_change_of_the_clocks_are_passed_over_and_its_own_is_not() -> None:
     nights = lab({"days": "daily", "start": "01:30", "end": "02:30"}, zone="America/New_York")
-
     assert [str(each.date) for each in expand(nights, AUTUMN + HOUR, AUTUMN + 25 * HOUR).windows] == [
         "2026-11-01", "2026-11-02"
     ]  # fmt: skip

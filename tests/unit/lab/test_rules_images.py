@@ -26,7 +26,6 @@ def group(keys: str, more: str = "") -> str:
 
 def test_every_image_type_of_eks_is_one_of_ours() -> None:
     of_eks = get_session().get_service_model("eks").shape_for("AMITypes")
-
     assert isinstance(of_eks, StringShape)
     assert {*versions.ami_types(), CUSTOM} == set(of_eks.enum)
 
@@ -46,9 +45,7 @@ def test_a_node_group_takes_every_image_of_eks(ami_type: str) -> None:
 @pytest.mark.parametrize("family", ["al2023", "al2", "bottlerocket", "windows"])
 def test_an_image_of_yours_says_what_it_was_made_from(family: str) -> None:
     text = group(f"ami_type: CUSTOM, image: ami-0123456789abcdef0, image_family: {family}")
-
     found = lab(text.replace("}}}", '}}, kubernetes_version: "1.32"}'))
-
     assert found.cluster.node_groups["one"].family == family
 
 
@@ -83,7 +80,6 @@ def test_the_groups_of_document_003_are_good_and_told() -> None:
 ])  # fmt: skip
 def test_check_tells_an_image_that_is_not_the_default_and_what_differs_by_it(keys: str, told: str) -> None:
     [pool] = [line for line in summary(lab(f"pools: {{gpu: {keys}}}")) if line.startswith("  pool ")]
-
     assert told in pool
 
 
@@ -264,7 +260,6 @@ def test_what_does_not_fit_is_refused_in_one_line(text: str, problem: str) -> No
 
 def test_a_long_name_is_refused() -> None:
     found = parse(f"name: {'l' * 40}\ncluster: {{node_groups: {{{'g' * 23}: {{}}}}}}")
-
     assert isinstance(found, list)
     assert "longer than 63 characters" in found[0].text
 

@@ -26,7 +26,6 @@ from tests.unit.lab.read_labs import ALIAS, EXISTING, KARPENTER, lab, problems
 ])  # fmt: skip
 def test_the_cluster_must_have_a_karpenter_that_fits(cluster: str, problem: str) -> None:
     [one] = problems(f"cluster: {cluster}\npools: {{gpu: {{kind: karpenter}}}}")
-
     assert problem in one
 
 
@@ -54,19 +53,16 @@ def test_in_an_existing_cluster_karpenter_and_node_pools_exist_already(
     [one] = problems(
         f"cluster: {{existing: theirs, karpenter: {karpenter}}}\npools: {{gpu: {{kind: karpenter, {pool}}}}}"
     )
-
     assert problem in one
 
 
 def test_check_tells_that_nothing_uses_karpenter() -> None:
     [note] = notes(lab(KARPENTER))
-
     assert "no pool is of kind karpenter" in note
 
 
 def test_check_tells_what_an_adopted_karpenter_lacks() -> None:
     adopted = lab(f"{EXISTING}pools: {{gpu: {{kind: karpenter, existing: gpu}}}}")
-
     assert any("  pool gpu: NodePool gpu (karpenter), instance_type" in line for line in summary(adopted))
     [note] = notes(adopted)
     assert "the failsafe cannot lock launches" in note
@@ -90,9 +86,7 @@ def test_the_charts_that_we_have_fit_the_default_lab() -> None:
 )
 def test_the_role_of_an_existing_karpenter_is_a_name_and_no_pattern(role: str) -> None:
     cluster = f"{{existing: theirs, karpenter: {{existing: true, role: '{role}'}}}}"
-
     [one] = problems(f"cluster: {cluster}\npools: {{gpu: {{kind: karpenter, existing: gpu}}}}")
-
     assert one.startswith("cluster.karpenter.role: ")
     assert "write a role's name such as KarpenterControllerRole" in one
 
@@ -100,6 +94,5 @@ def test_the_role_of_an_existing_karpenter_is_a_name_and_no_pattern(role: str) -
 def test_the_path_of_that_role_is_in_its_arn_and_not_in_its_name() -> None:
     role = "{existing: theirs, karpenter: {existing: true, role: team/gpu/Karpenter}}"
     found = lab(f"cluster: {role}\npools: {{gpu: {{kind: karpenter, existing: gpu}}}}")
-
     assert launching_role(found, "gpu") == "Karpenter"
     assert launching_role_path(found, "gpu") == "team/gpu/Karpenter"

@@ -33,7 +33,6 @@ def test_a_lab_with_node_pools_is_good_and_survives_the_way_to_the_functions(tex
 
 def test_a_lab_without_node_pools_is_written_as_before_there_were_any() -> None:
     text = Lab(name="x").to_json()
-
     assert not [word for word in ("kind", "efa", "drain", "karpenter", "auto_mode") if f'"{word}"' in text]
 
 
@@ -53,7 +52,6 @@ def test_the_image_of_a_node_pool_follows_from_its_kind_and_type(
     text: str, image: str | None, ami_type: str, stack: str
 ) -> None:
     found = lab(text)
-
     assert (found.pools["gpu"].image, found.pools["gpu"].ami_type) == (image, ami_type)
     assert found.gpu_stack("gpu") == stack
 
@@ -62,13 +60,11 @@ def test_the_plugin_of_auto_mode_counts_for_an_adopted_node_pool_too() -> None:
     adopted = lab(
         "cluster: {existing: theirs, auto_mode: {}}\npools: {gpu: {kind: auto-mode, existing: gpu}}"
     )
-
     assert adopted.gpu_stack("gpu") == "built-in"
 
 
 def test_a_node_outlives_the_longest_lease_its_start_and_its_last_grace() -> None:
     found = lab(of_karpenter("drain: 20m") + "\nguard: {longest_lease: 8h}")
-
     assert found.pools["gpu"].last_grace == timedelta(minutes=20)
     assert found.node_life("gpu") == timedelta(hours=10, minutes=20)
     assert lab(of_karpenter()).pools["gpu"].last_grace == timedelta(minutes=10)
@@ -121,7 +117,6 @@ def test_a_node_outlives_the_longest_lease_its_start_and_its_last_grace() -> Non
 ])  # fmt: skip
 def test_a_key_that_does_not_fit_the_kind_is_refused_by_name(text: str, problem: str) -> None:
     [one] = problems(text)
-
     assert problem in one
 
 
@@ -133,7 +128,6 @@ def test_a_key_that_does_not_fit_the_kind_is_refused_by_name(text: str, problem:
 ])  # fmt: skip
 def test_the_names_of_node_pools_are_those_of_kubernetes(pools: str, problem: str) -> None:
     found = parse(f"name: {'x' if 'a' * 40 not in pools else 'b' * 40}\n{KARPENTER}pools: {pools}")
-
     assert not isinstance(found, Lab)
     [one] = [f"{each.key}: {each.text}" for each in found]
     assert problem in one
@@ -154,13 +148,11 @@ def test_no_node_pool_has_the_name_of_a_policy(name: str) -> None:
 def test_every_policy_of_a_lab_has_one_of_these_names() -> None:
     documents = launch_bar.documents(lab(of_karpenter()))
     policies = [each["metadata"] for each in documents if each["kind"] == "ValidatingAdmissionPolicy"]
-
     assert [each["name"] for each in policies] == [f"x-{name}" for name in launch_bar.POLICIES]  # type: ignore[index]
 
 
 def test_a_node_pool_is_adopted_by_one_pool_only() -> None:
     pools = "{a: {kind: karpenter, existing: gpu}, b: {kind: karpenter, existing: gpu}, c: {existing: other}}"
-
     assert problems(f"{EXISTING}pools: {pools}") == [
         "pools.b.existing: names the NodePool gpu, like pool a; name each NodePool once"
     ]

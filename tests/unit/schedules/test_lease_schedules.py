@@ -141,7 +141,6 @@ def test_a_close_is_good_for_a_day_and_an_opening_until_the_end() -> None:
 
 def test_the_name_of_a_start_is_no_longer_than_step_functions_takes() -> None:
     long = replace(LEASE, id="x" * 80)
-
     assert open_command(long).id == f"open-{'x' * 75}"
     assert opening_now(long, DOORS, OPENS + 6 * MINUTE).name == f"open-{'x' * 75}"
 
@@ -203,7 +202,6 @@ def test_a_schedule_is_wanted_until_the_instant_it_fires() -> None:
 @pytest.mark.parametrize(("seconds", "fires"), [(-1, False), (0, True), (89, True), (90, False)])
 def test_a_schedule_that_is_due_has_ninety_seconds_to_fire(seconds: int, *, fires: bool) -> None:
     due = firing(LEASE, DOORS, OPENS + timedelta(seconds=seconds))
-
     assert due == (["open-evening-2026-11-20"] if fires else [])
 
 
@@ -221,7 +219,6 @@ def test_only_what_is_still_to_be_opened_has_an_opening_and_what_is_closed_has_n
     state: LeaseState, ordered: datetime | None, names: Sequence[str]
 ) -> None:
     lease = replace(LEASE, state=state, ordered=ordered)
-
     found = [name for name, _ in planned(lease, OPENS - HOUR)]
     assert found == [f"{name}-evening-2026-11-20" for name in names]
 
@@ -279,7 +276,6 @@ def test_an_opening_that_was_missed_is_started_under_a_name_of_its_quarter_hour(
     seconds: int, name: str
 ) -> None:
     start = opening_now(LEASE, DOORS, OPENS + timedelta(seconds=seconds))
-
     assert (start.workflow, start.name, start.command.id) == ("open-arn", name, name)
 
 
@@ -296,9 +292,7 @@ def test_a_pause_holds_back_what_was_granted_and_not_ordered_before_it(
 ) -> None:
     lease = replace(LEASE, state=state, ordered=ordered)
     pause = Pause("alice", OPENS + paused_at * MINUTE, OPENS + until * MINUTE)
-
     found = held_back([lease], [pause], OPENS + 5 * MINUTE)
-
     assert found == (frozenset({lease.id}) if held else frozenset())
 
 

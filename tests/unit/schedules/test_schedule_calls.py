@@ -54,7 +54,6 @@ def schedules(scheduler: Stubber) -> Schedules:
 
 def test_a_new_schedule_is_created_with_every_field(scheduler: Stubber) -> None:
     scheduler.add_response("create_schedule", ARN, ASKED)
-
     schedules(scheduler).put(SHOT)
 
 
@@ -83,7 +82,6 @@ def test_any_other_refusal_to_put_a_schedule_is_said(scheduler: Stubber) -> None
 
 def test_a_schedule_reads_as_it_was_put(scheduler: Stubber) -> None:
     scheduler.add_response("get_schedule", ASKED, NAMED)
-
     assert schedules(scheduler).read("open-evening") == SHOT
 
 
@@ -109,7 +107,6 @@ def test_a_schedule_that_would_not_fire_as_it_should_counts_as_none(
     scheduler: Stubber, changed: dict[str, Any]
 ) -> None:
     scheduler.add_response("get_schedule", {**ASKED, **changed})
-
     assert schedules(scheduler).read("open-evening") is None
 
 
@@ -154,7 +151,6 @@ def test_a_listing_tells_which_schedules_are_on_and_when_each_was_written(schedu
 def test_a_switch_leaves_all_else_as_it_is(scheduler: Stubber, state: str, *, on: bool) -> None:
     scheduler.add_response("get_schedule", {**ASKED, "Arn": ARN["ScheduleArn"], "CreationDate": AT}, NAMED)
     scheduler.add_response("update_schedule", ARN, {**ASKED, "State": state})
-
     schedules(scheduler).switch("open-evening", on=on)
 
 

@@ -48,7 +48,6 @@ def found(*names: str, lease: Lease = EVENING, **how: Any) -> Drift:
 
 def test_schedules_as_the_leases_ask_for_are_no_drift() -> None:
     seen = found(*ALL_ITS_OWN, "failsafe-gpu-10", "curfew-gpu")
-
     assert not seen.any
     assert seen.reason is None
 
@@ -60,7 +59,6 @@ def test_a_schedule_that_was_taken_away_is_missing() -> None:
 
 def test_a_schedule_of_no_lease_is_strange() -> None:
     seen = found(*ALL_ITS_OWN, "open-tomorrow", "my-own")
-
     assert seen.reason == reason("guard.schedules.strange", names=("my-own", "open-tomorrow"))
 
 
@@ -78,7 +76,6 @@ def test_one_that_was_switched_off_is_said() -> None:
 
 def test_one_that_was_written_since_the_planner_looked_is_looked_at_again() -> None:
     seen = found(*ALL_ITS_OWN, written=EIGHT + timedelta(seconds=1))
-
     assert (seen.touched, seen.reason) == (ALL_ITS_OWN, None)
     assert not found(*ALL_ITS_OWN, written=EIGHT - timedelta(seconds=1)).any
 
@@ -93,7 +90,6 @@ def test_what_fires_in_a_moment_and_what_is_just_beginning_are_not_missed() -> N
 
 def test_what_is_being_closed_may_keep_its_schedules_for_a_moment() -> None:
     closing = replace(EVENING, state=LeaseState.CLOSING, opens=EIGHT - HOUR, closes=EIGHT)
-
     assert not found("close-evening-2026-11-20", lease=closing).any
 
 
@@ -134,9 +130,7 @@ def test_within_one_sweep_the_planner_is_woken_and_puts_everything_right(world: 
 )
 def test_a_schedule_that_fires_within_three_minutes_is_not_missed(seconds: int, *, missing: bool) -> None:
     without_the_opening = [name for name in ALL_ITS_OWN if not name.startswith("open-")]
-
     seen = found(*without_the_opening, now=EVENING.opens - timedelta(minutes=3, seconds=-seconds))
-
     assert seen.missing == (("open-evening-2026-11-20",) if missing else ())
 
 
@@ -186,7 +180,6 @@ def test_a_lease_is_overdue_five_minutes_after_its_opening_until_its_end(
     seconds: int, changed: dict[str, Any], *, overdue: bool
 ) -> None:
     seen = found(lease=replace(EVENING, **changed), now=EVENING.opens + timedelta(seconds=seconds))
-
     assert seen.overdue == ((EVENING.id,) if overdue else ())
 
 

@@ -108,14 +108,12 @@ def test_what_has_changed_is_told_event_by_event() -> None:
 )
 def test_five_changes_are_named_and_the_rest_is_counted(number: int, more: str) -> None:
     five = "; ".join(f"Class {each} at 09:00 on 2026-11-20 (Etc/UTC) is new" for each in range(5))
-
     assert told(GOOD, GOOD, added(number)) == f"the calendar of window course has changed: {five}{more}"
 
 
 def test_the_news_of_thousands_of_changes_fits_an_item_of_the_ledger() -> None:
     """DynamoDB takes 400 KiB; a timetable that moves by an hour changes every event."""
     moved = Change((), tuple((event(each), event(each, hours=1)) for each in range(2000)), ())
-
     assert len(json.dumps(document(news("course", GOOD, GOOD, moved) or ""))) < 2000
 
 
@@ -123,8 +121,6 @@ def test_the_ledger_keeps_a_problem_as_a_code_and_reads_the_sentence_of_an_older
     ledger: Ledger,
 ) -> None:
     coded = replace(LOST, problem=reason("calendar.web.status", host="school.example", status="503"))
-
     ledger.keep_course_copy("coded", coded)
     ledger.keep_course_copy("old", LOST)
-
     assert ledger.course_copies() == {"coded": coded, "old": LOST}

@@ -90,7 +90,6 @@ def test_events_outside_the_window_s_own_dates_are_left_out_without_a_word(
     bounds: dict[str, Any], kept: list[int]
 ) -> None:
     made = found(event(), event("cd34", 21), event("ef56", 22), **bounds)
-
     assert days(made) == kept
     assert made.skipped == []
 
@@ -149,6 +148,5 @@ def test_what_is_new_moved_or_gone_is_told_apart(
 
 def test_an_event_that_begins_later_and_ends_as_before_has_moved() -> None:
     late = event()._replace(opening=event().opening + 60)
-
     assert change([event()], [late]).moved == ((event(), late),)
     assert change([event()], [event()._replace(date=date(2026, 11, 20), wall=1)]).nothing

@@ -15,7 +15,6 @@ def days(found: Expansion) -> list[str]:
 
 def test_a_window_starts_on_its_weekdays_from_its_first_date_to_its_last() -> None:
     found = lab({"days": ["mon", "sun"], "from": "2026-11-16", "until": "2026-11-29"})
-
     assert days(expand(found, EIGHT - 9 * DAY, EIGHT + 30 * DAY)) == [
         "evening 11-16", "evening 11-22", "evening 11-23", "evening 11-29"
     ]  # fmt: skip
@@ -32,7 +31,6 @@ def test_a_window_starts_on_its_dates_within_the_range() -> None:
 
 def test_the_file_s_order_is_kept() -> None:
     found = expand(lab({"days": "fri"}, {"name": "late", "days": "fri"}), EIGHT, TEN)
-
     assert [(each.window, each.order) for each in found.windows] == [("evening", 0), ("late", 1)]
 
 
@@ -45,7 +43,6 @@ def test_dates_are_found_wherever_the_zone_is(
     zone: str, times: tuple[str, str], inside: datetime, outside: timedelta
 ) -> None:
     found = lab({"dates": "2026-11-20", "start": times[0], "end": times[1]}, zone=zone)
-
     assert days(expand(found, inside, inside + SECOND)) == ["evening 11-20"]
     assert days(expand(found, inside + outside, inside + outside + SECOND)) == []
 

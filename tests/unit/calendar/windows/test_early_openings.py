@@ -78,7 +78,6 @@ def test_a_window_opens_as_early_as_others_leave_it_room_until_its_start(
 
 def test_a_window_that_opens_at_its_start_is_given_back_as_it_is() -> None:
     plain = window()._replace(ready_by=None)
-
     assert fitted(plain, LAB, 4, [stay(-60, 60)]) is plain
 
 
@@ -124,7 +123,6 @@ def test_who_is_granted_nodes_or_was_promised_them_comes_first(more: dict[str, A
 def test_windows_take_their_turn_by_their_start_and_then_by_the_file() -> None:
     both = (window("course", nodes=3), window())
     earlier = (window("course", nodes=3, begins=-5), window())
-
     assert beside(windows=both) == [("evening", -10), ("course", 0)]
     assert beside(windows=earlier) == [("course", -15), ("evening", 0)]
 
@@ -133,13 +131,11 @@ def test_what_is_granted_already_is_seen_as_it_was_granted() -> None:
     """The evening has all four nodes until 20:02, whatever its window says by now."""
     granted = lease("evening-2026-11-20", opens=-5, closes=2, nodes=4)
     both = (window(), window("course", nodes=1, begins=5))
-
     assert beside(granted, windows=both) == [("evening", -10), ("course", 2)]
     assert beside(windows=both) == [("evening", -10), ("course", -5)]
 
 
 def test_windows_without_an_hour_to_be_ready_by_stay_as_they_are() -> None:
     first, second = (window(name)._replace(ready_by=None) for name in ("course", "evening"))
-
     assert all_fitted([first, second], LAB, {"gpu": 4}, {}) == [first, second]
     assert datetime.fromtimestamp(first.opening, UTC) == EIGHT - timedelta(minutes=10)

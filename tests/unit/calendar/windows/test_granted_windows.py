@@ -47,7 +47,6 @@ def test_a_refused_window_is_refused_alone(lab: LabOnMoto) -> None:
 
 def test_a_window_that_is_not_planned_yet_stands_in_nobody_s_way_who_opens_now(lab: LabOnMoto) -> None:
     lab.capacity.lab = with_window("20:30", "22:00")
-
     assert ahead(lab)["outcome"] == "granted"
 
 

@@ -42,7 +42,6 @@ def test_a_window_is_open_from_the_second_of_its_start_until_before_its_end(
 
 def test_what_is_open_says_when_it_opened_and_will_close() -> None:
     (window,) = Timetable(lab(EVENING)).open_at(OPENS)["gpu"]
-
     assert (window.opens, window.closes, window.lease) == (OPENS, OPENS + 3 * HOUR, "evening-2026-12-01")
 
 
@@ -53,7 +52,6 @@ def test_what_is_open_says_when_it_opened_and_will_close() -> None:
 def test_a_window_over_midnight_is_of_the_date_on_which_it_began(minutes: int, open_of: list[str]) -> None:
     # 20:00 in Seoul on 2 December.
     at = OPENS + 24 * HOUR + minutes * timedelta(minutes=1)
-
     assert dates(at, days="daily", start="22:00", end="20:00") == open_of
 
 
@@ -87,9 +85,7 @@ def test_west_of_greenwich_and_where_clocks_go_back_a_window_is_open_by_the_wall
 ])  # fmt: skip
 def test_a_window_is_open_on_its_own_dates_alone(bounds: dict[str, Any], open_of: list[str]) -> None:
     window = {key: value for key, value in {**EVENING, **bounds}.items() if value is not None}
-
     found = Timetable(lab(window)).open_at(OPENS)
-
     assert [one.date.isoformat() for one in found.of("gpu")] == open_of
 
 
@@ -101,7 +97,6 @@ def test_a_window_is_open_on_its_own_dates_alone(bounds: dict[str, Any], open_of
 ])  # fmt: skip
 def test_windows_are_known_between_the_first_and_the_last_date(day: date, *, is_open: bool) -> None:
     noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
-
     assert bool(dates(noon, days="daily", start="11:00", end="13:00", time_zone="UTC")) is is_open
 
 

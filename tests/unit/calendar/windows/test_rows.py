@@ -57,13 +57,11 @@ def test_a_lease_is_shown_while_it_runs_is_closed_or_comes_in_time(more: dict[st
 def test_what_the_calendar_alone_knows_is_shown_where_it_opens_in_time(later: timedelta, shown: bool) -> None:
     ahead = lease(state=LeaseState.PLANNED, opens=0, closes=600)
     ahead = replace(ahead, opens=EIGHT + later, closes=EIGHT + later + HOUR)
-
     assert bool(rows(calendar=Calendar((ahead,), (), {}))) is shown
 
 
 def test_what_the_ledger_has_counts_over_what_the_calendar_would_make_of_it() -> None:
     ahead = lease(nodes=9)
-
     assert [row.nodes for row in rows(lease(), calendar=Calendar((ahead,), (), {}))] == [2]
     assert rows(lease(state=LeaseState.CLOSED), calendar=Calendar((ahead,), (), {})) == []
 
@@ -83,7 +81,6 @@ def test_a_row_says_what_becomes_of_it_and_why(
     more: dict[str, Any], state: WindowState, because: str
 ) -> None:
     [row] = rows(replace(lease(), **more), calendar=Calendar((), (), {"evening-1": "a note"}))
-
     assert row == WindowView(
         "evening", "2026-11-21", "gpu", 2, "class", state, EIGHT, EIGHT + 2 * HOUR, because, "evening-1"
     )

@@ -73,7 +73,6 @@ def test_a_node_is_short_of_the_gpus_that_it_does_not_offer(
     found: Node, wanted: int, short: str | None
 ) -> None:
     reason = found.short_of(wanted)
-
     assert (None if reason is None else str(reason)) == short
 
 
