@@ -11,18 +11,8 @@ from lamplighter.domain.checks.ladder_progress import LadderMoves, LadderProgres
 from lamplighter.domain.checks.placement import GpuNode, Placement, placements
 from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.reasons.reason import reason
-from tests.unit.checks.test_ladder_progress import (
-    ASKED,
-    LEASE,
-    READY,
-    done,
-    look,
-    node,
-    of,
-    pod,
-    started,
-    why,
-)
+from tests.unit.checks.built import ASKED, READY, node
+from tests.unit.checks.test_ladder_progress import LEASE, done, look, of, pod, started, why
 
 PAIR = [node("a"), node("b")]
 

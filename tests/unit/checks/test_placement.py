@@ -32,6 +32,9 @@ def test_the_operator_s_validation_hangs_after_five_minutes(seconds: int, *, han
 
     assert found == FreeResources(stuck if hangs else runs, taken=hangs)
     assert room(VECTOR_ADD, node(), [validator], None) == FreeResources(runs)
+    assert room(VECTOR_ADD, node(), [replace(validator, phase="Succeeded")], READY) == FreeResources()
+    other_lease_s = PodFacts("lamplighter", "vectoradd-1", "a", "Running", READY, gpus=1)
+    assert room(VECTOR_ADD, node(), [other_lease_s], READY).why is None
 
 
 @pytest.mark.parametrize(("held", "why"), [
@@ -93,11 +96,6 @@ def test_every_node_meets_one_neighbour(names: str, pairs: list[tuple[str, str, 
 ])  # fmt: skip
 def test_what_can_be_allocated_is_told_with_what_was_expected(found: GpuNode, verdict: Verdict) -> None:
     assert allocatable(found.facts, kind("g5.12xlarge")) == verdict
-
-
-def test_without_a_label_gpus_are_whole_unless_something_else_was_asked_for() -> None:
-    assert allocatable(node(gpus=4).facts, kind("g5.12xlarge")).passed
-    assert allocatable(node(gpus=16).facts, kind("g5.12xlarge"), 2, 2).passed
 
 
 @pytest.mark.parametrize(("labelled", "outcome", "reason"), [
