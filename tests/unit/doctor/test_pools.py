@@ -12,11 +12,10 @@ from lamplighter.data import prices
 from lamplighter.domain.doctor.facts import Facts, PoolGroup, Trail
 from lamplighter.domain.doctor.line import Judgement, LineOutcome, Unread, unknown, unwell, well
 from lamplighter.domain.money.price import Price, Source
-from lamplighter.domain.pool.adoption import ExistingCluster
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
-from tests.unit.doctor.cases import BEFORE, CLUSTER, FACTS, GROUP, NOW, REFUSED, group, lab
-from tests.unit.doctor.told import account, cluster, deployed_lab, instance_capacity, pools
+from tests.unit.doctor.cases import BEFORE, FACTS, GROUP, NOW, REFUSED, group, lab
+from tests.unit.doctor.told import account, deployed_lab, instance_capacity, pools
 
 OK, NOT_OK, NOT_KNOWN = LineOutcome.OK, LineOutcome.NOT_OK, LineOutcome.NOT_KNOWN
 
@@ -172,7 +171,8 @@ def test_a_quota_is_counted_over_every_pool_of_its_family() -> None:
         "2 nodes g5.xlarge of pool gpu and 1 node g5.12xlarge of pool big need 56 vCPUs,"
     )
     assert large.said.startswith("1 node p5.48xlarge of pool huge need 192 vCPUs,")
-    assert (small.outcome, large.outcome) == (OK, OK)
+    (short,) = instance_capacity.quota_p(replace(facts, quotas={"p_vcpus": 191.0}), both, NOW)
+    assert (small.outcome, large.outcome, short.outcome) == (OK, OK, NOT_OK)
     assert list(instance_capacity.quota_p(facts, lab(), NOW)) == [
         well("no pool of the lab is of P instances")
     ]
@@ -287,9 +287,3 @@ def test_the_secret_of_the_slack_app_is_there_once_its_stack_is(
     facts = replace(FACTS, slack=slack, deployed=deployed)
     assert list(deployed_lab.slack(facts, lab(), NOW)) == [found]
     assert list(deployed_lab.slack(facts, lab(slack=None), NOW)) == [well("the lab has no Slack app")]
-
-
-def test_a_cluster_that_upgrades_itself_costs_no_more() -> None:
-    standard: ExistingCluster = replace(CLUSTER, version="1.34", support="STANDARD")
-    (found,) = cluster.kubernetes_version(replace(FACTS, cluster=standard), lab(), NOW)
-    assert found.said.endswith(": then EKS upgrades the cluster by itself")

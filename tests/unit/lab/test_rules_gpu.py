@@ -129,29 +129,6 @@ def test_nothing_of_the_chart_changes_where_nothing_is_shared() -> None:
     assert gpu_sharing.offer(plain, "gpu", None).labels is None
 
 
-def test_the_chart_gets_every_sharing_that_anybody_names_and_the_lab_s_as_default() -> None:
-    found = lab(
-        f"gpu: {{share: 8}}\nwindows: [{WINDOW % '{sharing: {strategy: mps, replicas: 2, rename: true}}'}]"
-    )
-    plugin = gpu_sharing.chart_values(found)["devicePlugin"]
-    assert isinstance(plugin, dict)
-    config = plugin["config"]
-    assert plugin["enabled"] is True
-    assert isinstance(config, dict)
-    assert (config["name"], config["default"]) == ("lamplighter-gpu-sharing", "shared-8")
-    assert config["data"] == {
-        "whole": "version: v1\n",
-        "shared-8": (
-            "version: v1\nsharing:\n  timeSlicing:\n    renameByDefault: false\n"
-            "    failRequestsGreaterThanOne: true\n    resources:\n      - name: nvidia.com/gpu\n        replicas: 8\n"
-        ),
-        "mps-2-renamed": (
-            "version: v1\nsharing:\n  mps:\n    renameByDefault: true\n"
-            "    failRequestsGreaterThanOne: true\n    resources:\n      - name: nvidia.com/gpu\n        replicas: 2\n"
-        ),
-    }
-
-
 def test_seats_are_gpus_by_slices_by_shares() -> None:
     found = lab(P5 + "gpu: {mig: 1g.10gb, share: 4}")
     offer = gpu_sharing.offer(found, "gpu", None)

@@ -89,23 +89,6 @@ def test_what_fits_is_good(text: str) -> None:
     assert problems(text) == []
 
 
-def test_the_chart_runs_on_its_pools_nodes_and_tolerates_their_taints() -> None:
-    taints = "[{key: nvidia.com/gpu, value: 'true'}, {key: team, value: a, effect: NoExecute}]"
-    values = device_plugin.chart_values(lab(CHART + BOTH.replace("gpu: {}", f"gpu: {{taints: {taints}}}")))
-
-    named = [
-        {"key": "CriticalAddonsOnly", "operator": "Exists"},
-        {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
-        {"key": "team", "operator": "Exists", "effect": "NoExecute"},
-    ]
-    assert values["tolerations"] == named
-    assert values["nfd"] == {"worker": {"tolerations": named}}
-    assert values["gfd"] == {"enabled": False}
-    assert "config" not in values
-    assert "x-ng-gpu" in json.dumps(values["affinity"])
-    assert "x-ng-rocket" not in json.dumps(values["affinity"])
-
-
 def test_the_chart_shares_by_a_map_of_its_own_and_nodes_pick_from_it() -> None:
     found = lab(CHART + BOTH + WINDOW % ("gpu", "{share: 4}"))
     config = device_plugin.chart_values(found)["config"]
