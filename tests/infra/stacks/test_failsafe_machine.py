@@ -347,8 +347,7 @@ def test_the_curfew_starts_the_machine_on_both_ways(adopted: Template) -> None:
 
 def test_a_destroy_keeps_the_machine_until_every_pool_is_closed(adopted: Template) -> None:
     [closed] = adopted.of_type("Custom::LamplighterLastClosed")
-    machines = adopted.of_type("AWS::StepFunctions::StateMachine")
-    [machine] = [n for n, m in machines.items() if m["Properties"]["StateMachineName"] == "gpu-lab-failsafe"]
+    machine = adopted.name("AWS::StepFunctions::StateMachine", StateMachineName="gpu-lab-failsafe")
     assert machine in adopted.needs(closed)
 
 

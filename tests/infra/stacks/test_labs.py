@@ -165,3 +165,6 @@ def test_role_names_stay_within_what_iam_allows() -> None:
     assert len(names.role("gatekeeper")) <= 64
     assert names.role("gatekeeper") != other.role("gatekeeper")
     assert names.role("gatekeeper").endswith("-gatekeeper")
+    assert all(len(names.role(function)) <= 64 for function in ("events", "lifecycle"))
+    assert len(names.event_requests) <= 80
+    assert len(names.events_dead_letters) <= 80
