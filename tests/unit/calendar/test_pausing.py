@@ -10,7 +10,7 @@ from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.calendar.pausing import Pausing, pause, resume
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.money import Money
+from tests.builders.leases import lease
 from tests.drawn import drawn
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -19,19 +19,7 @@ FOR_GOOD = "alice paused the lab: nothing opens until somebody resumes it"
 UNTIL_TEN = "alice paused the lab until 22:00 on 2026-11-20 (Etc/UTC)"
 BY_BOB = "bob paused the lab: nothing opens until somebody resumes it"
 RESUMED = "alice resumed the lab, and pools open again"
-LEASE = Lease(
-    id="evening-2026-11-20",
-    pool="gpu",
-    nodes=2,
-    owner="class",
-    source="window",
-    state=LeaseState.PLANNED,
-    opens=NOW + HOUR,
-    closes=NOW + 3 * HOUR,
-    hold=Money.zero("USD"),
-    window="evening",
-    date="2026-11-20",
-)
+LEASE = lease("evening-2026-11-20", 60, 180, state=LeaseState.PLANNED, window="evening", date="2026-11-20")
 
 
 def clock(at: datetime) -> str:

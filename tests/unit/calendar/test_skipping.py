@@ -12,8 +12,8 @@ from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.skipping import Skipping, skip, unskip
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab
+from tests.builders.leases import lease
 from tests.drawn import drawn
 from tests.unit.pool.test_standing import Lectures
 
@@ -30,19 +30,7 @@ EVENING = {
     "end": "23:00",
     "owner": "class",
 }
-LEASE = Lease(
-    id=f"evening-{TODAY}",
-    pool="gpu",
-    nodes=2,
-    owner="class",
-    source="window",
-    state=LeaseState.PLANNED,
-    opens=OPENS,
-    closes=OPENS + 2 * HOUR,
-    hold=Money.zero("USD"),
-    window="evening",
-    date=TODAY,
-)
+LEASE = lease(f"evening-{TODAY}", 60, 180, state=LeaseState.PLANNED, window="evening", date=TODAY)
 
 
 def opening(on: str) -> PlannedWindow:
@@ -58,19 +46,8 @@ def lab(*windows: dict[str, Any]) -> Lab:
 def command(
     verb: Verb, on: str | None = None, because: str | None = None, window: str = "evening"
 ) -> Command:
-    return Command(
-        id="c",
-        verb=verb,
-        pool="*",
-        owner="alice",
-        by="alice",
-        source="cli",
-        issued=NOW,
-        expires=NOW + HOUR,
-        window=window,
-        date=on,
-        because=because,
-    )
+    given = Command("c", verb, "*", "alice", "alice", "cli", NOW, NOW + HOUR)
+    return replace(given, window=window, date=on, because=because)
 
 
 def skipped(
@@ -181,10 +158,10 @@ def test_a_window_that_the_lab_has_not_is_refused_with_those_it_has() -> None:
 def test_what_was_decided_about_an_opening_is_not_skipped(
     state: LeaseState, because: str | None, outcome: str, reason: str
 ) -> None:
-    lease = replace(LEASE, state=state, because=because)
-    assert skipped(leases=(lease,)) == Skipping(outcome, reason)
+    decided = replace(LEASE, state=state, because=because)
+    assert skipped(leases=(decided,)) == Skipping(outcome, reason)
     assert skipped(leases=(LEASE,)).outcome == "skipped"
-    assert skipped(TOMORROW, leases=(lease,)).outcome == "skipped"
+    assert skipped(TOMORROW, leases=(decided,)).outcome == "skipped"
 
 
 def test_where_no_date_is_named_the_first_that_was_skipped_is_put_back() -> None:

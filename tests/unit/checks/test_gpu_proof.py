@@ -92,12 +92,15 @@ def test_the_age_is_that_of_the_first_proof_however_often_it_is_carried_over() -
     assert read(twice["reason"]) == seen("Test PASSED", minutes=60)
 
 
-def test_the_bandwidth_of_a_proof_is_its_slowest_link() -> None:
-    def link(node: str, said: object) -> dict[str, Any]:
-        return row(node, "all-reduce", measurements={"busbw_gb_per_second": said})
+def test_the_bandwidth_of_a_proof_is_its_slowest_link_that_was_measured_now() -> None:
+    def link(node: str, said: object, **more: Any) -> dict[str, Any]:
+        return row(node, "all-reduce", measurements={"busbw_gb_per_second": said}, **more)
 
     assert proof(0, link("node-a", "1.17"), link("node-b", "0.31")).bandwidth == Decimal("0.31")
     assert proof(0, row("node-a"), link("node-b", "n/a"), link("node-c", None)).bandwidth is None
+    assert proof(0, link("node-a", "1.17", busy=True)).bandwidth is None
+    both = proof(0, link("node-a", "0.50", busy=True), link("node-a", "1.17", busy=False))
+    assert both.bandwidth == Decimal("1.17")
 
 
 @pytest.mark.parametrize(("minutes", "carried"), [(-1, True), (0, True), (1, False)])
@@ -143,14 +146,6 @@ def test_what_is_carried_over_says_what_was_seen_and_when() -> None:
 ])  # fmt: skip
 def test_verdicts_together_pass_only_where_every_one_does(verdicts: list[str | None], outcome: str) -> None:
     assert together([{"verdict": verdict} for verdict in verdicts]) == outcome
-
-
-def test_a_link_that_was_only_measured_earlier_is_no_bandwidth_of_this_proof() -> None:
-    def link(said: str, **more: Any) -> dict[str, Any]:
-        return row("node-a", "all-reduce", measurements={"busbw_gb_per_second": said}, **more)
-
-    assert proof(0, link("1.17", busy=True)).bandwidth is None
-    assert proof(0, link("0.50", busy=True), link("1.17", busy=False)).bandwidth == Decimal("1.17")
 
 
 def test_a_proof_names_its_nodes_once_in_the_ladder_s_order_and_what_it_says_of_each() -> None:

@@ -1,27 +1,15 @@
 """The nodes that a diagnosis expects of a pool, from its leases in force, and since when."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from fractions import Fraction
+from datetime import timedelta
 
 import pytest
 
 from lamplighter.domain.diagnosis.expected import Expected, expected
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.money import Money
+from tests.builders.leases import EIGHT, lease
 
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-LEASE = Lease(
-    id="evening",
-    pool="gpu",
-    nodes=2,
-    owner="alice",
-    source="window",
-    state=LeaseState.OPEN,
-    opens=EIGHT,
-    closes=EIGHT + timedelta(hours=3),
-    hold=Money(Fraction(0), "USD"),
-)
+LEASE = lease("evening", closes=180, owner="alice")
 
 
 def of(*leases: Lease, minutes: float = 10, kind: str = "g5.12xlarge", most: int = 8) -> Expected:

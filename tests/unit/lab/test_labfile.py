@@ -30,8 +30,13 @@ def window(rest: str) -> str:
 # --- what is read --------------------------------------------------------------------------------
 
 
-def test_a_name_alone_is_the_default_lab() -> None:
-    assert lab("name: x") == Lab(name="x")
+@pytest.mark.parametrize("text", [
+    "name: x",
+    "name: x\npools: null\nguard: {budget: {amount: null}}\nwindows: ~\nslack:\ntime_zone:\nexcept: null\n",
+    "name: x\npools:\n  gpu:\n",
+])  # fmt: skip
+def test_what_is_left_out_null_or_only_named_is_the_default_lab_s(text: str) -> None:
+    assert lab(text) == Lab(name="x")
 
 
 @pytest.mark.parametrize(
@@ -39,15 +44,6 @@ def test_a_name_alone_is_the_default_lab() -> None:
 )
 def test_byte_order_marks_and_line_ends_do_not_matter(text: str) -> None:
     assert lab(text).name == "x"
-
-
-def test_null_is_the_same_as_left_out() -> None:
-    text = "name: x\npools: null\nguard: {budget: {amount: null}}\nwindows: ~\nslack:\ntime_zone:\nexcept: null\n"
-    assert lab(text) == Lab(name="x")
-
-
-def test_a_pool_that_is_only_named_has_the_default_pools_values() -> None:
-    assert lab("name: x\npools:\n  gpu:\n") == Lab(name="x")
 
 
 def test_times_dates_and_durations_need_no_quotes() -> None:

@@ -40,13 +40,8 @@ P5 = "pools: {gpu: {instance_type: p5.48xlarge, max_nodes: 1, price_per_hour: 60
     ("pools: {gpu: {ami_type: BOTTLEROCKET_x86_64_NVIDIA}}\ngpu: {share: 4}",
      ("gpu.share: shares the GPUs of pool gpu, but Bottlerocket's own plugin shares only by the node setting"
       " settings.kubelet-device-plugins.nvidia, which no window can change; take an AL2023 image, or leave it out")),
-    (
-        "gpu: {cluster_policy: {dcgmExporter: {enable: false}}}",
-        (
-            "gpu.cluster_policy.dcgmExporter.enable: is no field of the ClusterPolicy that a lab may set,"
-            " the nearest is dcgmExporter.enabled"
-        ),
-    ),
+    ("gpu: {cluster_policy: {dcgmExporter: {enable: false}}}", ("gpu.cluster_policy.dcgmExporter.enable: is no field of"
+      " the ClusterPolicy that a lab may set, the nearest is dcgmExporter.enabled")),
     ("gpu: {cluster_policy: {dcgmexporter: {}}}", ("gpu.cluster_policy.dcgmexporter: is no field of the ClusterPolicy"
       " that a lab may set, the nearest is dcgmExporter")),
     ('gpu: {cluster_policy: {dcgm: {enabled: "yes"}}}',
@@ -64,13 +59,8 @@ P5 = "pools: {gpu: {instance_type: p5.48xlarge, max_nodes: 1, price_per_hour: 60
     (f"windows: [{WINDOW % '{cluster_policy: {devicePlugin: {enabled: false}}}'}]",
      ("windows.0.gpu.cluster_policy.devicePlugin.enabled: is false, which would leave the window without GPUs that can"
       " be proven; leave it out (window evening)")),
-    (
-        f"windows: [{WINDOW % '{mig: 1g.5gb}'}]",
-        (
-            "windows.0.gpu.mig: is 1g.5gb, but g5.xlarge of pool gpu has A10G GPUs, which cannot be cut into"
-            " slices; leave it out, or take a type of p4d, p4de, p5 (window evening)"
-        ),
-    ),
+    (f"windows: [{WINDOW % '{mig: 1g.5gb}'}]", ("windows.0.gpu.mig: is 1g.5gb, but g5.xlarge of pool gpu has A10G GPUs,"
+      " which cannot be cut into slices; leave it out, or take a type of p4d, p4de, p5 (window evening)")),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused_in_one_line(text: str, problem: str) -> None:
     assert problems(text) == [problem]

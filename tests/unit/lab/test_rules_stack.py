@@ -64,13 +64,9 @@ def test_what_announces_a_pool_s_gpus(text: str, stack: GpuStack, discovers: boo
     ("gpu_operator: {enabled: false}\ngpu: {share: 4}", ("gpu.share: shares the GPUs of pool gpu, but neither the GPU"
       " Operator nor the device-plugin chart is enabled, and what nodes bring along announces them whole; enable"
       " one, or leave it out")),
-    (
-        "cluster: {existing: c, node_monitoring: true}\npools: {gpu: {existing: n, instance_type: g5.xlarge}}",
-        (
-            "cluster.node_monitoring: is true, but nothing is installed in an existing cluster; add"
-            " eks-node-monitoring-agent there yourself and leave this out: the checks read it where it runs"
-        ),
-    ),
+    ("cluster: {existing: c, node_monitoring: true}\npools: {gpu: {existing: n, instance_type: g5.xlarge}}",
+     ("cluster.node_monitoring: is true, but nothing is installed in an existing cluster; add eks-node-monitoring-agent"
+      " there yourself and leave this out: the checks read it where it runs")),
 ])  # fmt: skip
 def test_what_does_not_fit_is_refused_in_one_line(text: str, problem: str) -> None:
     assert problems(text) == [problem]

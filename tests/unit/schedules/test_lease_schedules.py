@@ -11,7 +11,6 @@ import pytest
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.of_leases import (
     firing,
     held_back,
@@ -30,24 +29,14 @@ from lamplighter.domain.schedules.schedule import (
 )
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
+from tests.builders.leases import lease as any_lease
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 DOORS = WorkflowArns("open-arn", "close-arn", "notices-arn")
 THREE = (30 * MINUTE, 15 * MINUTE, 5 * MINUTE)
-LEASE = Lease(
-    id="evening-2026-11-20",
-    pool="gpu",
-    nodes=2,
-    owner="class",
-    source="window",
-    state=LeaseState.PLANNED,
-    opens=OPENS,
-    closes=OPENS + 2 * HOUR,
-    hold=Money.of(4, "USD"),
-    window="evening",
-    date="2026-11-20",
-    because="the lab",
+LEASE = any_lease(
+    "evening-2026-11-20", state=LeaseState.PLANNED, window="evening", date="2026-11-20", because="the lab"
 )
 OPEN = Command(
     id="open-evening-2026-11-20-20261120T200000Z",
@@ -66,19 +55,14 @@ OPEN = Command(
     date="2026-11-20",
     because="the lab",
 )
-CLOSE = Command(
+CLOSE = replace(
+    OPEN,
     id="close-evening-2026-11-20-2026-11-20T22:00:00Z",
     verb=Verb.CLOSE,
-    pool="gpu",
-    owner="class",
-    by="window evening",
-    source="window",
     issued=OPENS + 2 * HOUR,
     expires=OPENS + 26 * HOUR,
-    lease="evening-2026-11-20",
-    closes=OPENS + 2 * HOUR,
-    window="evening",
-    date="2026-11-20",
+    nodes=None,
+    opens=None,
     because=reason("lease.ended-at", lease=reason("lease.of-window", window="evening"), at=OPENS + 2 * HOUR),
 )
 

@@ -81,27 +81,11 @@ def test_the_early_minutes_are_paid_for() -> None:
     assert document["cost"][0]["node_seconds"] == 2 * (2 * 3600 + 600)
 
 
-def test_it_never_opens_before_others_leave_room_and_says_so() -> None:
-    found = lab(by(), plain("18:00", "19:55"))
-    assert played(found) == ["other 18:00-19:55", "class 19:55-22:00"]
-    assert notes(found) == ["it opens 5m instead of 10m early: other has the nodes until 19:55"]
-    found = lab(by(), plain("18:00", "20:00"))
-    assert played(found) == ["other 18:00-20:00", "class 20:00-22:00"]
-    assert notes(found) == ["it opens at its start instead of 10m early: other has the nodes until 20:00"]
-
-
 def test_opening_early_pushes_nobody_out() -> None:
     # By its start the other comes first, whatever the file's order; by the early opening it would not.
     found = lab(by(), plain("19:55", "20:30"))
     assert played(found) == ["other 19:55-20:30"]
     assert [one.code.value for one in simulate(found, DAY, DAY + timedelta(days=1)).skipped] == ["pool-full"]
-
-
-def test_it_opens_beside_others_where_there_is_room_for_both() -> None:
-    assert played(lab(by(nodes=1), plain("18:00", "21:00", nodes=1))) == [
-        "other 18:00-21:00",
-        "class 19:50-22:00",
-    ]
 
 
 def test_it_never_opens_across_a_curfew() -> None:

@@ -6,7 +6,6 @@ from tests.diagnosis_cases import node_of
 from tests.snapshots import (
     NODES,
     POOL,
-    TAINT,
     Document,
     daemonset,
     healthy,
@@ -167,7 +166,6 @@ def blamed(name: str, *lines: str) -> list[Told]:
 
 OF_POLICY = f"ClusterPolicy daemonsets.tolerations do not tolerate nvidia.com/gpu=true:NoSchedule of {NODE}"
 WAITS = ("gpus-announced", NODE)
-NOT_READY = ("operator", "cluster-policy", "11:05:00")
 TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists"}
 WORKER = "gpu-operator-node-feature-discovery-worker"
 
@@ -201,30 +199,4 @@ WORKER = "gpu-operator-node-feature-discovery-worker"
        without_features(others=others), blamed(WORKER)) for others in (True, False)),
 )  # fmt: skip
 def test_a_taint_keeps_away(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
-
-
-def tolerating(toleration: Document, taint: Document) -> Document:
-    refuses = daemonset(PLUGIN, 0)
-    refuses["spec"]["template"]["spec"]["tolerations"] = [toleration]
-    return given(without_plugin(6), gone="train", daemonsets=[refuses], node={"spec taints": [taint]})
-
-
-NO_EXECUTE = {"key": "x", "effect": "NoExecute"}
-
-
-@table(
-    *((f"{toleration} tolerates {taint['key']} {taint['effect']}", tolerating(toleration, taint), [WAITS])
-      for toleration, taint in (
-        ({"operator": "Exists"}, TAINT), (TOLERATION, TAINT), ({"key": "nvidia.com/gpu", "value": "true"}, TAINT),
-        ({"key": "x"}, NO_EXECUTE), ({}, {"key": "x", "effect": "PreferNoSchedule"}),
-        ({}, {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}))),
-    *((f"{toleration} does not tolerate {taint['key']} {taint['effect']}", tolerating(toleration, taint),
-     blamed(PLUGIN))
-      for toleration, taint in (
-        ({**TOLERATION, "effect": "NoExecute"}, TAINT), ({"key": "other", "operator": "Exists"}, TAINT),
-        ({"key": "nvidia.com/gpu", "value": "false"}, TAINT), ({"key": "nvidia.com/gpu"}, TAINT),
-        ({"value": "true"}, TAINT), ({}, NO_EXECUTE))),
-)  # fmt: skip
-def test_taints_are_compared_as_the_scheduler_does(document: Document, told: list[Told]) -> None:
     assert seen(document, told) == told
