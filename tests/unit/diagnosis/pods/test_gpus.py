@@ -16,7 +16,7 @@ from tests.snapshots import (
     without_gpus,
     without_plugin,
 )
-from tests.unit.diagnosis.table import SECOND, UNREAD, Told, change, given, seen, table
+from tests.unit.diagnosis.table import SECOND, UNREAD, Told, change, given, table
 
 NODE = NODES[0]
 PLUGIN = "nvidia-device-plugin-daemonset"
@@ -49,7 +49,7 @@ UNREADY = ("node-not-ready", NODE, f"{NODE} is not Ready: KubeletNotReady: cni p
 NO_POD = f"DaemonSet {PLUGIN} has no pod on {NODE}; desired pods in the cluster: 2"
 
 
-@table(
+test_a_node_may_take = table(
     ("to announce its GPUs five minutes from when its plugin was made", without_gpus(8),
      [("gpus-announced", NODE, "11:03:00")]),
     ("and not a second more", without_gpus(8 + SECOND), [SHORT]),
@@ -68,8 +68,6 @@ NO_POD = f"DaemonSet {PLUGIN} has no pod on {NODE}; desired pods in the cluster:
     ("and not a second more to be Ready", starting(5 + SECOND), [UNREADY]),
     ("none where it was lost", starting(3, "Unknown"), [UNREADY]),
 )  # fmt: skip
-def test_a_node_may_take(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def counted(allocatable: str | None, capacity: str | None = None, *, base: Document | None = None, gpus: int = 1,
@@ -104,7 +102,7 @@ def shared(units: str) -> Document:
     return given(healthy(1), gone="train-waits", node=paths)
 
 
-@table(
+test_a_node_offers = table(
     ("none where one is expected", counted(None, base=without_gpus(), count=None), short("0 GPUs where 1 is expected")),
     ("none of its one", without_gpus(), [SHORT]),
     ("3 of its 4", counted("3", "4", base=without_gpus()), short("3 of its 4 GPUs")),
@@ -123,8 +121,6 @@ def shared(units: str) -> Document:
     ("4 renamed shares of one", shared("4"), []),
     ("3 of 4 renamed shares", shared("3"), ["gpu-count-short"]),
 )  # fmt: skip
-def test_a_node_offers(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def fault(reason: str, status: str = "False") -> Document:
@@ -156,7 +152,7 @@ FAULTS = (
 )  # fmt: skip
 
 
-@table(
+test_a_gpu_is_dead_by = table(
     *((f"{code} of the node", faulty(code), [(cause, about, f"{NODE} AcceleratedHardwareReady=False, {code}: odd")])
       for code, cause, about in FAULTS),
     *((f"not {code} that is over", faulty(code, "True"), []) for code, _, _ in (*FAULTS, ("NvidiaXID13Error", "", ""))),
@@ -178,5 +174,3 @@ FAULTS = (
     ("none of yesterday", given(healthy(), logs={CALLED: f"E1120 10:00:00.000001 1 health.go:159] {CRITICAL}"},
      more={"events": [event("Node", NODE, "NvidiaXID79Error", "fatal", -60)]}), []),
 )  # fmt: skip
-def test_a_gpu_is_dead_by(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told

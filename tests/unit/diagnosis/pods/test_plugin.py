@@ -16,7 +16,7 @@ from tests.snapshots import (
     without_gpus,
     without_plugin,
 )
-from tests.unit.diagnosis.table import SECOND, UNREAD, Told, given, seen, table
+from tests.unit.diagnosis.table import SECOND, UNREAD, Told, given, table
 
 NODE = NODES[0]
 PLUGIN = "nvidia-device-plugin-daemonset"
@@ -38,7 +38,7 @@ OFF = ("device-plugin-disabled", "cluster-policy")
 OLD = "driver/library version mismatch"
 
 
-@table(
+test_a_plugin_is_switched_off = table(
     *((f"by {label}", off(label), [("device-plugin-disabled", NODE, f"{NODE} has the label {label}=false")])
       for label in ("nvidia.com/gpu.deploy.device-plugin", "nvidia.com/gpu.deploy.operands")),
     ("by the policy", off(clusterpolicies=[POLICY_OFF]), [(*OFF, f"{DISABLED}, its state is ready")]),
@@ -51,8 +51,6 @@ OLD = "driver/library version mismatch"
      pod("nvidia-operator-validator-0"), logs={"gpu-operator/nvidia-operator-validator-0": OLD}),
      [("driver-mismatch", NODE), OFF]),
 )  # fmt: skip
-def test_a_plugin_is_switched_off(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def crashing(now: float, restarts: int) -> Document:
@@ -81,7 +79,7 @@ NOT_READ = "kubernetes.daemonsets, kubernetes.pods, kubernetes.clusterpolicies, 
 NO_DAEMONSET = ("device-plugin-missing", NODE, MISSING, "there is no DaemonSet of the device plugin")
 
 
-@table(
+test_a_plugin_is_missing = table(
     ("not at once after two crashes", crashing(8, 2), [("gpus-announced", NODE, "11:03:00")]),
     ("after two in the end", crashing(8 + SECOND, 2), crashed(2)),
     ("at once after three", crashing(8, 3), crashed(3)),
@@ -103,8 +101,6 @@ NO_DAEMONSET = ("device-plugin-missing", NODE, MISSING, "there is no DaemonSet o
      given(nodes_alone(), nodegroup=UNREAD, logs=UNREAD, expected={"pool": POOL}),
      [("unknown", POOL, f"{NODE} offers 0 of its 1 GPUs", f"not read: {NOT_READ}")]),
 )  # fmt: skip
-def test_a_plugin_is_missing(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def refused(*daemonsets: Document, state: str = "notReady", **parts: Any) -> Document:
@@ -170,7 +166,7 @@ TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists"}
 WORKER = "gpu-operator-node-feature-discovery-worker"
 
 
-@table(
+test_a_taint_keeps_away = table(
     ("the plugin, and the policy says that all is well", refused(intolerant(PLUGIN), state="ready"),
      blamed(PLUGIN, f"DaemonSet gpu-operator/{PLUGIN} {REFUSES} {NODE}, desired pods: 0", READY)),
     ("the toolkit, with pods elsewhere", refused(intolerant("nvidia-container-toolkit", 5)),
@@ -198,5 +194,3 @@ WORKER = "gpu-operator-node-feature-discovery-worker"
     *((f"feature discovery that tolerates another value, beside {'waiting ones' if others else 'none'}",
        without_features(others=others), blamed(WORKER)) for others in (True, False)),
 )  # fmt: skip
-def test_a_taint_keeps_away(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
