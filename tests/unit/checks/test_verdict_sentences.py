@@ -217,3 +217,19 @@ def test_what_the_table_proves_stands_whatever_torch_says_beside_it() -> None:
 def test_the_line_by_which_ranks_never_met_is_quoted_by_its_end(before: str, line: str, quoted: str) -> None:
     found = torch_collective(f"{before}{line}\nlast\n", 1, 2, A10G)
     assert (found.outcome, found.reason) == (FAILED, reason("check.torch.never-met", words=quoted))
+
+
+@pytest.mark.parametrize(("rows", "reason"), [
+    ([row(8, halves="1 1 x 0 1 1 1 0"), row(16, halves="1 1 1 0 1 1 1"), row()], reason("check.nccl.row-unread",
+     bytes=8)),
+    ([row(8, halves="1 1 1 N/A 1 1 1 N/A"), row(16, halves="1 1 1 N/A 1 1 1 N/A"), row()],
+     reason("check.nccl.unchecked", bytes=8)),
+])  # fmt: skip
+def test_of_several_rows_that_prove_nothing_the_first_is_named(rows: list[str], reason: Said) -> None:
+    assert nccl(said.nccl(rows), 0, 2, A10G).reason == reason
+
+
+@pytest.mark.parametrize("line", ["7 warnings", "2026-11-20 10:00:01 done", "10.0.1.7 answered"])
+def test_a_line_that_only_begins_with_a_number_is_no_row(line: str) -> None:
+    found = nccl(f"{said.nccl()}{line}\n", 0, 2, A10G)
+    assert (found.outcome, found.measurements["rows"]) == (PASSED, 3)
