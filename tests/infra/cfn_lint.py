@@ -14,8 +14,9 @@ NOT_FOLLOWED = {
 
 def complaints(templates: Iterable[Path], ignored: Iterable[str] = NOT_FOLLOWED) -> tuple[str, int]:
     """What it prints, and its exit code."""
-    program = Path(sys.executable).parent / "cfn-lint"
-    command = [program, "--regions", "ap-northeast-2", "--ignore-checks", *ignored, "--template", *templates]
+    program = str(Path(sys.executable).parent / "cfn-lint")
+    files = map(str, templates)
+    command = [program, "--regions", "ap-northeast-2", "--ignore-checks", *ignored, "--template", *files]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout, done.returncode
 

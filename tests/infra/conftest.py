@@ -51,7 +51,9 @@ class Template:
 
     def name(self, kind: str, **wanted: object) -> str:
         """The logical name of the one resource of a type that has these properties."""
-        [found] = [n for n, r in self.of_type(kind).items() if wanted.items() <= r["Properties"].items()]
+        [found] = [
+            n for n, r in self.of_type(kind).items() if wanted.items() <= r.get("Properties", {}).items()
+        ]
         return found
 
     def node_role(self, nodegroup: str) -> Resource:
