@@ -146,10 +146,9 @@ def test_a_resume_opens_late_what_waited() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("age", "failed", "outcome"),
-    [(2 * HOUR - SECOND, False, "refused"), (2 * HOUR, False, "resumed"), (MINUTE, True, "resumed")],
-)
+@pytest.mark.parametrize(("age", "failed", "outcome"), [
+    (2 * HOUR - SECOND, False, "refused"), (2 * HOUR, False, "resumed"), (MINUTE, True, "resumed"),
+])  # fmt: skip
 def test_a_destroy_is_resumed_only_after_it_failed_or_two_hours(
     age: timedelta, outcome: str, *, failed: bool
 ) -> None:

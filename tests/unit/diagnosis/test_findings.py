@@ -94,10 +94,9 @@ def test_every_xid_of_a_line_is_read() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("count", "about"),
-    [(1, "0"), (5, "0, 1, 2, 3, 4"), (6, "0, 1, 2, 3, 4 and 1 more"), (8, "0, 1, 2, 3, 4 and 3 more")],
-)
+@pytest.mark.parametrize(("count", "about"), [
+    (1, "0"), (5, "0, 1, 2, 3, 4"), (6, "0, 1, 2, 3, 4 and 1 more"), (8, "0, 1, 2, 3, 4 and 3 more"),
+])  # fmt: skip
 def test_a_finding_names_five_objects_and_counts_the_rest(count: int, about: str) -> None:
     cause = CAUSES["xid"]
     found = DiagnosisFinding(cause, tuple(map(str, range(count))), tuple(map(str, range(12))))

@@ -15,10 +15,9 @@ def clean(part: Any, key: str = "part") -> Any:
     return redacted({key: part})[key]
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["args", "command", "annotations", "managedFields", "UserData", "userData", "user_data", "httpHeaders"],
-)
+@pytest.mark.parametrize("name", [
+    "args", "command", "annotations", "managedFields", "UserData", "userData", "user_data", "httpHeaders",
+])  # fmt: skip
 def test_what_people_put_anything_into_is_taken_out_whole(name: str) -> None:
     assert clean({name: ["x"], "kept": 1}) == {"kept": 1}
 

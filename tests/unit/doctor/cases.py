@@ -1,7 +1,7 @@
 """The facts of an account that is ok, and of accounts with one fact wrong or not read."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -76,6 +76,16 @@ BEFORE = replace(
     slack=None,
     prices={},
 )
+
+
+ADOPTS: dict[str, Any] = {
+    "cluster": {"existing": "theirs"},
+    "pools": {"gpu": {"existing": "gpus", "instance_type": "g5.xlarge"}},
+}
+
+
+def on(day: date) -> datetime:
+    return datetime.combine(day, datetime.min.time(), UTC)
 
 
 def lab(**more: object) -> Lab:

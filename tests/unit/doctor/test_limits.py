@@ -1,7 +1,7 @@
 """The doctor's limits for the cluster, to the day, and its lines where two facts combine."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from lamplighter.domain.doctor.line import Judgement, LineOutcome, Unread, unkno
 from lamplighter.domain.pool.adoption import Autoscalers
 from tests.unit.calendar.courses.test_calendar import calendar
 from tests.unit.doctor.cases import (
+    ADOPTS,
     AUTOSCALER,
     BEFORE,
     CLUSTER,
@@ -25,19 +26,11 @@ from tests.unit.doctor.cases import (
     SILENT,
     group,
     lab,
+    on,
 )
 from tests.unit.doctor.told import account, cluster, deployed_lab
 
 OK, NOT_OK, NOT_KNOWN = LineOutcome.OK, LineOutcome.NOT_OK, LineOutcome.NOT_KNOWN
-
-ADOPTS: dict[str, Any] = {
-    "cluster": {"existing": "theirs"},
-    "pools": {"gpu": {"existing": "gpus", "instance_type": "g5.xlarge"}},
-}
-
-
-def on(day: date) -> datetime:
-    return datetime.combine(day, datetime.min.time(), UTC)
 
 
 @pytest.mark.parametrize(("days", "outcome", "said"), [

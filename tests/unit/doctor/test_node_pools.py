@@ -94,10 +94,9 @@ def test_before_a_deploy_the_deploy_decides_them() -> None:
     assert "the deploy creates NodePool lab-gpu" in lines["node-pool"].said
 
 
-@pytest.mark.parametrize(
-    ("more", "then"),
-    [({}, "ends such nodes in its second sweep"), ({"guard": {"mode": "watch"}}, "only reports such nodes")],
-)
+@pytest.mark.parametrize(("more", "then"), [
+    ({}, "ends such nodes in its second sweep"), ({"guard": {"mode": "watch"}}, "only reports such nodes"),
+])  # fmt: skip
 def test_another_node_pool_is_told_with_what_the_guard_does_about_its_nodes(
     more: dict[str, Any], then: str
 ) -> None:

@@ -14,21 +14,12 @@ from lamplighter.domain.doctor.line import Judgement, LineOutcome, Unread, unkno
 from lamplighter.domain.money.price import Price, Source
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
-from tests.unit.doctor.cases import BEFORE, FACTS, GROUP, NOW, REFUSED, group, lab
+from tests.unit.doctor.cases import ADOPTS, BEFORE, FACTS, GROUP, NOW, REFUSED, group, lab, on
 from tests.unit.doctor.told import account, deployed_lab, instance_capacity, pools
 
 OK, NOT_OK, NOT_KNOWN = LineOutcome.OK, LineOutcome.NOT_OK, LineOutcome.NOT_KNOWN
 
 STATED = "state it in the lab: pools.gpu.price_per_hour, in USD"
-
-ADOPTS: dict[str, Any] = {
-    "cluster": {"existing": "theirs"},
-    "pools": {"gpu": {"existing": "gpus", "instance_type": "g5.xlarge"}},
-}
-
-
-def on(day: date) -> datetime:
-    return datetime.combine(day, datetime.min.time(), UTC)
 
 
 def outcomes(found: Iterator[Judgement]) -> list[LineOutcome]:
@@ -255,10 +246,9 @@ def windows(**more: object) -> Lab:
     return lab(windows=[{"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00", **more}])
 
 
-@pytest.mark.parametrize(
-    ("before", "outcome"),
-    [(timedelta(days=28, seconds=1), OK), (timedelta(days=28), NOT_OK), (timedelta(seconds=1), NOT_OK)],
-)
+@pytest.mark.parametrize(("before", "outcome"), [
+    (timedelta(days=28, seconds=1), OK), (timedelta(days=28), NOT_OK), (timedelta(seconds=1), NOT_OK),
+])  # fmt: skip
 def test_the_last_window_is_near_from_28_days_before_it_ends(before: timedelta, outcome: LineOutcome) -> None:
     closes = datetime(2027, 2, 23, 14, 0, tzinfo=UTC)
     (found,) = deployed_lab.last_window(FACTS, windows(until="2027-03-01"), closes - before)

@@ -1,8 +1,5 @@
 """The charts' values for shared GPUs, and the part of an offer that the ledger keeps."""
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
-
 import pytest
 from pydantic import JsonValue
 
@@ -10,21 +7,10 @@ from lamplighter.domain.gpu import dcgm_exporter, device_plugin
 from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.domain.gpu.offer import Offer, in_receipt, kept
 from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
-from lamplighter.lab.model import Lab
 from lamplighter.reasons.document import document
 from lamplighter.reasons.fields import to_document
 from lamplighter.reasons.reason import reason
-
-NIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-
-
-def lab(gpu: Mapping[str, object], **more: object) -> Lab:
-    pools = {"gpu": {"instance_type": "p4d.24xlarge", "price_per_hour": "30"}}
-    return Lab.model_validate({"name": "lab", "gpu": gpu, "pools": pools, **more})
-
-
-def node(labels: Mapping[str, str], allocatable: Mapping[str, int] | None = None) -> NodeFacts:
-    return NodeFacts("a", "i-1", NIGHT, ready=True, labels=labels, allocatable=allocatable or {})
+from tests.unit.gpu.test_sharing import NIGHT, lab, node
 
 
 def test_the_plugin_is_told_every_sharing_by_its_key() -> None:
@@ -186,10 +172,9 @@ def test_a_taint_is_written_as_kubectl_writes_it(value: str, text: str) -> None:
     assert str(NodeTaint("nvidia.com/gpu", value, "NoSchedule")) == text
 
 
-@pytest.mark.parametrize(
-    ("phase", "finished"),
-    [("Pending", False), ("Running", False), ("Succeeded", True), ("Failed", True), ("Unknown", False)],
-)
+@pytest.mark.parametrize(("phase", "finished"), [
+    ("Pending", False), ("Running", False), ("Succeeded", True), ("Failed", True), ("Unknown", False),
+])  # fmt: skip
 def test_a_pod_is_finished_once_it_succeeded_or_failed(phase: str, *, finished: bool) -> None:
     pod = PodFacts("lab", "train", "a", phase, NIGHT)
     assert pod.finished is finished

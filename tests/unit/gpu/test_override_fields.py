@@ -88,10 +88,9 @@ def test_what_stands_in_each_field_is_told_from_a_field_that_is_not_there() -> N
     }
 
 
-@pytest.mark.parametrize(
-    ("path", "called"),
-    [(("spec", "a", "b"), "a.b"), (("metadata", "labels"), "metadata.labels"), (("a", "spec"), "a.spec")],
-)
+@pytest.mark.parametrize(("path", "called"), [
+    (("spec", "a", "b"), "a.b"), (("metadata", "labels"), "metadata.labels"), (("a", "spec"), "a.spec"),
+])  # fmt: skip
 def test_a_field_is_called_by_its_path_without_the_spec_around_it(path: tuple[str, ...], called: str) -> None:
     assert FieldBefore(path, there=False).called == called
 

@@ -37,9 +37,6 @@ P5 = "pools: {gpu: {instance_type: p5.48xlarge, max_nodes: 1, price_per_hour: 60
      "gpu.share: shares slices, whose names under mig.strategy mixed it does not know; write single"),
     (P5 + "gpu: {mig: 1g.10gb, cluster_policy: {mig: {strategy: none}}}",
      "gpu.mig: cuts GPUs into slices, but mig.strategy is none: nobody would be offered one"),
-    ("pools: {gpu: {ami_type: BOTTLEROCKET_x86_64_NVIDIA}}\ngpu: {share: 4}",
-     ("gpu.share: shares the GPUs of pool gpu, but Bottlerocket's own plugin shares only by the node setting"
-      " settings.kubelet-device-plugins.nvidia, which no window can change; take an AL2023 image, or leave it out")),
     ("gpu: {cluster_policy: {dcgmExporter: {enable: false}}}", ("gpu.cluster_policy.dcgmExporter.enable: is no field of"
       " the ClusterPolicy that a lab may set, the nearest is dcgmExporter.enabled")),
     ("gpu: {cluster_policy: {dcgmexporter: {}}}", ("gpu.cluster_policy.dcgmexporter: is no field of the ClusterPolicy"
@@ -54,8 +51,6 @@ P5 = "pools: {gpu: {instance_type: p5.48xlarge, max_nodes: 1, price_per_hour: 60
      "gpu.cluster_policy.validator.plugin.env.0.name: is missing, write it"),
     ("gpu: {share: 4, cluster_policy: {devicePlugin: {config: {name: mine}}}}",
      "gpu.cluster_policy.devicePlugin.config: is where share and sharing are kept; keep one of the two"),
-    ("gpu_operator: {enabled: false}\ngpu: {cluster_policy: {dcgm: {enabled: true}}}",
-     "gpu.cluster_policy: changes the GPU Operator, but gpu_operator.enabled is false; enable it or leave this out"),
     (f"windows: [{WINDOW % '{cluster_policy: {devicePlugin: {enabled: false}}}'}]",
      ("windows.0.gpu.cluster_policy.devicePlugin.enabled: is false, which would leave the window without GPUs that can"
       " be proven; leave it out (window evening)")),

@@ -36,10 +36,9 @@ def told(before: CourseCopy | None, after: CourseCopy, change: Change = SAME) ->
     return english(news("course", before, after, change)) or None
 
 
-@pytest.mark.parametrize(
-    ("address", "after", "due"),
-    [(HERE, 50 * MINUTE - SECOND, False), (HERE, 50 * MINUTE, True), (THERE, SECOND, True)],
-)
+@pytest.mark.parametrize(("address", "after", "due"), [
+    (HERE, 50 * MINUTE - SECOND, False), (HERE, 50 * MINUTE, True), (THERE, SECOND, True),
+])  # fmt: skip
 def test_an_address_is_read_again_after_fifty_minutes_and_another_one_at_once(
     address: str, after: timedelta, due: bool
 ) -> None:

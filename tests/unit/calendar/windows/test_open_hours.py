@@ -29,10 +29,9 @@ def dates(at: datetime, **changed: Any) -> list[str]:
     return [window.date.isoformat() for window in found.of("gpu")]
 
 
-@pytest.mark.parametrize(
-    ("after", "is_open"),
-    [(-SECOND, False), (0 * SECOND, True), (3 * HOUR - SECOND, True), (3 * HOUR, False), (24 * HOUR, False)],
-)
+@pytest.mark.parametrize(("after", "is_open"), [
+    (-SECOND, False), (0 * SECOND, True), (3 * HOUR - SECOND, True), (3 * HOUR, False), (24 * HOUR, False),
+])  # fmt: skip
 def test_a_window_is_open_from_the_second_of_its_start_until_before_its_end(
     after: timedelta, *, is_open: bool
 ) -> None:
@@ -45,10 +44,9 @@ def test_what_is_open_says_when_it_opened_and_will_close() -> None:
     assert (window.opens, window.closes, window.lease) == (OPENS, OPENS + 3 * HOUR, "evening-2026-12-01")
 
 
-@pytest.mark.parametrize(
-    ("minutes", "open_of"),
-    [(-1, ["2026-12-01"]), (0, []), (119, []), (120, ["2026-12-02"]), (24 * 60 - 1, ["2026-12-02"])],
-)
+@pytest.mark.parametrize(("minutes", "open_of"), [
+    (-1, ["2026-12-01"]), (0, []), (119, []), (120, ["2026-12-02"]), (24 * 60 - 1, ["2026-12-02"]),
+])  # fmt: skip
 def test_a_window_over_midnight_is_of_the_date_on_which_it_began(minutes: int, open_of: list[str]) -> None:
     # 20:00 in Seoul on 2 December.
     at = OPENS + 24 * HOUR + minutes * timedelta(minutes=1)

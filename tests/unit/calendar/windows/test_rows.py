@@ -90,10 +90,9 @@ def test_a_lease_keeps_the_date_that_it_has() -> None:
     assert [row.date for row in rows(lease(date="2026-11-20"))] == ["2026-11-20"]
 
 
-@pytest.mark.parametrize(
-    ("day", "shown"),
-    [("2026-11-20", False), ("2026-11-21", True), ("2026-11-23", True), ("2026-11-24", False)],
-)
+@pytest.mark.parametrize(("day", "shown"), [
+    ("2026-11-20", False), ("2026-11-21", True), ("2026-11-23", True), ("2026-11-24", False),
+])  # fmt: skip
 def test_what_is_left_out_is_shown_on_the_days_that_are_asked_for(day: str, shown: bool) -> None:
     skip = Skip("evening", day, "alice", EIGHT, "of snow")
     left_out = SkippedWindow("night", "gpu", date.fromisoformat(day), Code.EXCEPTED, "the lab says so", 1)
