@@ -16,6 +16,13 @@ def _of_karpenter(document: Document, replicas: int = 0, *conditions: Document) 
         kubernetes["deployments"].append(karpenter())
 
 
+def _logs(document: Document, message: str, minute: float = 19, replicas: int = 0) -> None:
+    """Karpenter prints this at that minute."""
+    _of_karpenter(document, replicas)
+    document["kubernetes"]["pods"].append(pod("karpenter-5f9c", "kube-system", None))
+    logged(document, message, minute)
+
+
 def _deployment(document: Document, deployment: Document) -> None:
     others = [
         each for each in document["kubernetes"]["deployments"] if each["metadata"]["name"] != "karpenter"
@@ -91,9 +98,7 @@ def _another_pool_is_barred(document: Document) -> None:
 
 def _was_barred(document: Document) -> None:
     """The refusal came before the lease, and nothing is asked for now."""
-    _of_karpenter(document)
-    document["kubernetes"]["pods"].append(pod("karpenter-5f9c", "kube-system", None))
-    logged(document, BARRED.replace(NODE_POOL, POOL), minute=-5)
+    _logs(document, BARRED.replace(NODE_POOL, POOL), minute=-5)
 
 
 NO_QUEUE = (
@@ -104,21 +109,15 @@ NO_QUEUE = (
 
 def _without_queue(document: Document, number: int) -> None:
     del number
-    _of_karpenter(document)
-    document["kubernetes"]["pods"].append(pod("karpenter-5f9c", "kube-system", None))
-    logged(document, NO_QUEUE, minute=19)
+    _logs(document, NO_QUEUE)
 
 
 def _with_another_trouble_of_its_queue(document: Document) -> None:
-    _of_karpenter(document)
-    document["kubernetes"]["pods"].append(pod("karpenter-5f9c", "kube-system", None))
-    logged(document, "getting messages from queue, request send failed", minute=19)
+    _logs(document, "getting messages from queue, request send failed")
 
 
 def _with_its_queue_again(document: Document) -> None:
-    _of_karpenter(document)
-    document["kubernetes"]["pods"].append(pod("karpenter-5f9c", "kube-system", None))
-    logged(document, NO_QUEUE, minute=-5)
+    _logs(document, NO_QUEUE, minute=-5)
 
 
 CASES = (

@@ -1,17 +1,7 @@
 """Cases of the NVIDIA layer: driver, runtime, plugin, operator, validator, and the GPUs themselves."""
 
 from tests.diagnosis_cases import Case, conditions, node_of
-from tests.snapshots import (
-    Document,
-    at,
-    event,
-    no_gpus,
-    pod,
-    policy,
-    replace,
-    waiting,
-    without,
-)
+from tests.snapshots import Document, at, event, no_gpus, pod, policy, replace, waiting, without
 
 PLUGIN = "nvidia-device-plugin-daemonset"
 VALIDATOR = "nvidia-operator-validator"
@@ -155,15 +145,7 @@ def _validates(document: Document) -> None:
 
 def _short(document: Document, number: int) -> None:
     """The device plugin found one GPU fewer than feature discovery and the instance type have."""
-    found = node_of(document, number)
-    found["status"]["conditions"].append(
-        {
-            "type": "AcceleratedHardwareReady",
-            "status": "False",
-            "reason": "NvidiaDeviceCountMismatch",
-            "message": "expected 1 GPU, found 0",
-        }
-    )
+    _condition(document, number, "NvidiaDeviceCountMismatch")
 
 
 def _shared(document: Document) -> None:
@@ -185,50 +167,26 @@ MISMATCH = "Failed to initialize NVML: Driver/library version mismatch"
 BROKEN = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that it is running."
 
 CASES = (
-    Case(
-        "driver-mismatch",
-        lambda document, number: _plugin_prints(document, number, MISMATCH),
-        lambda document: _plugin_prints(document, 0, BROKEN),
-        lambda document: document["logs"].update({f"gpu-operator/{PLUGIN}-0/main": MISMATCH}),
-    ),
-    Case(
-        "driver-broken",
-        lambda document, number: _plugin_prints(document, number, BROKEN),
-        lambda document: _plugin_prints(document, 0, MISMATCH),
-        lambda document: _workload_prints(
-            document, "couldn't communicate with the parameter server, retrying"
-        ),
-    ),
+    Case("driver-mismatch", lambda document, number: _plugin_prints(document, number, MISMATCH),
+     lambda document: _plugin_prints(document, 0, BROKEN),
+     lambda document: document["logs"].update({f"gpu-operator/{PLUGIN}-0/main": MISMATCH})),
+    Case("driver-broken", lambda document, number: _plugin_prints(document, number, BROKEN),
+     lambda document: _plugin_prints(document, 0, MISMATCH),
+     lambda document: _workload_prints(document, "couldn't communicate with the parameter server, retrying")),
     Case("runtime-missing", _no_runtime, _no_sandbox, _sandbox_in_the_end),
-    Case(
-        "xid",
-        _xid,
-        lambda document: _condition(document, 0, "NvidiaDeviceCountMismatch"),
-        lambda document: document["logs"].update(
-            {f"gpu-operator/{PLUGIN}-0/main": "NVRM: Xid (PCI:0000:00:1e): 31, pid=812, name=python"}
-        ),
-    ),
-    Case(
-        "gpu-lost",
-        lambda document, number: _workload_prints(document, LOST, number),
-        _lost_to_an_xid,
-        _debugged,
-    ),
+    Case("xid", _xid, lambda document: _condition(document, 0, "NvidiaDeviceCountMismatch"),
+     lambda document: document["logs"].update(
+        {f"gpu-operator/{PLUGIN}-0/main": "NVRM: Xid (PCI:0000:00:1e): 31, pid=812, name=python"})),
+    Case("gpu-lost", lambda document, number: _workload_prints(document, LOST, number), _lost_to_an_xid, _debugged),
     Case("device-plugin-disabled", _switched_off, lambda document: _missing(document, 0), _built_in),
     Case("operator-not-ready", _not_reconciled, _reconciles, _second_policy),
     Case("device-plugin-missing", _missing, lambda document: _switched_off(document, 0), _restarted),
     Case("gpu-count-short", _short, lambda document: _xid(document, 0), _shared),
-    Case(
-        "driver-too-old",
-        lambda document, number: _workload_fails(document, number, "RunContainerError", TOO_OLD),
-        lambda document: _workload_fails(document, 0, "RunContainerError", MISMATCH),
-        lambda document: _workload_prints(document, "cuda>=12.0 is satisfied"),
-    ),
-    Case(
-        "cdi-unresolvable",
-        lambda document, number: _workload_fails(document, number, "CreateContainerError", CDI),
-        lambda document: _workload_fails(document, 0, "CreateContainerError", TOO_OLD),
-        lambda document: _workload_prints(document, "CDI devices resolved"),
-    ),
+    Case("driver-too-old", lambda document, number: _workload_fails(document, number, "RunContainerError", TOO_OLD),
+     lambda document: _workload_fails(document, 0, "RunContainerError", MISMATCH),
+     lambda document: _workload_prints(document, "cuda>=12.0 is satisfied")),
+    Case("cdi-unresolvable", lambda document, number: _workload_fails(document, number, "CreateContainerError", CDI),
+     lambda document: _workload_fails(document, 0, "CreateContainerError", TOO_OLD),
+     lambda document: _workload_prints(document, "CDI devices resolved")),
     Case("validator-stuck", _stuck, _validates, _validated_in_the_end),
-)
+)  # fmt: skip

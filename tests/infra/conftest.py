@@ -49,6 +49,13 @@ class Template:
         assert len(found) == 1, f"{len(found)} resources of type {kind} with {wanted}"
         return found[0]
 
+    def name(self, kind: str, **wanted: object) -> str:
+        """The logical name of the one resource of a type that has these properties."""
+        [found] = [
+            n for n, r in self.of_type(kind).items() if wanted.items() <= r.get("Properties", {}).items()
+        ]
+        return found
+
     def node_role(self, nodegroup: str) -> Resource:
         """The properties of the role that a node group's nodes have."""
         group = self.one("AWS::EKS::Nodegroup", NodegroupName=nodegroup)
@@ -97,9 +104,17 @@ class Assembly:
         return Template(json.loads((self.folder / f"{stack}.template.json").read_text("utf-8")))
 
     @property
+    def artifacts(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / "manifest.json").read_text("utf-8"))["artifacts"]
+        return found
+
+    @property
     def stacks(self) -> list[str]:
-        manifest = json.loads((self.folder / "manifest.json").read_text("utf-8"))
-        return [n for n, a in manifest["artifacts"].items() if a["type"] == "aws:cloudformation:stack"]
+        return [n for n, a in self.artifacts.items() if a["type"] == "aws:cloudformation:stack"]
+
+    @property
+    def files(self) -> list[Path]:
+        return [self.folder / f"{stack}.template.json" for stack in self.stacks]
 
     def violations(self) -> list[str]:
         """What any check found, a line each."""
@@ -233,6 +248,12 @@ def controller(assembly: Assembly) -> Template:
 @pytest.fixture(scope="session")
 def slack(assembly: Assembly) -> Template:
     return assembly.template("gpu-lab-slack")
+
+
+@pytest.fixture(scope="session")
+def templates(assembly: Assembly) -> list[Template]:
+    """Of every stack of the default lab."""
+    return [assembly.template(stack) for stack in assembly.stacks]
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,6 @@ def test_the_bus_of_an_idle_lab_costs_less_than_a_dollar_with_its_polls_counted(
 
 def test_the_events_of_a_window_cost_less_than_a_tenth_of_a_cent(assembly: Assembly) -> None:
     lines = cost.events_of_a_window(assembly.template("gpu-lab-events").document)
-
     assert 0 < cost.total(lines) < Decimal("0.001")
 
 

@@ -6,12 +6,12 @@ from lamplighter.adapters.doctor.bootstrap import VERSION
 from lamplighter.data import lifecycle
 from lamplighter.domain.doctor.account import NEEDED_BOOTSTRAP
 from tests.infra.conftest import Template
+from tests.infra.test_permissions import allowed
 
 
 def test_the_bootstrap_that_is_asked_for_is_the_templates_own(controller: Template) -> None:
     (rule,) = controller.document["Rules"]["CheckBootstrapVersion"]["Assertions"]
     (too_old, _), *_ = rule["Assert"]["Fn::Not"][0].values()
-
     assert controller.document["Parameters"]["BootstrapVersion"]["Default"] == VERSION
     assert too_old == [str(version) for version in range(1, NEEDED_BOOTSTRAP)]
 
@@ -31,18 +31,9 @@ def test_the_doctor_sees_the_cluster_through_a_group_of_its_own_and_changes_noth
     controller: Template,
 ) -> None:
     entry = controller.one("AWS::EKS::AccessEntry", KubernetesGroups=["lamplighter:doctor"])
-    (role,) = [
-        name
-        for name, found in controller.of_type("AWS::IAM::Role").items()
-        if found["Properties"]["RoleName"] == "gpu-lab-ap-northeast-2-doctor"
-    ]
-    leaves = [
-        statement
-        for policy in controller.properties("AWS::IAM::Policy")
-        if {"Ref": role} in policy["Roles"]
-        for statement in policy["PolicyDocument"]["Statement"]
-    ]
-    may = {action: json.dumps(leave["Resource"]) for leave in leaves for action in _listed(leave["Action"])}
+    role = controller.name("AWS::IAM::Role", RoleName="gpu-lab-ap-northeast-2-doctor")
+    found = allowed(controller, "gpu-lab-ap-northeast-2-doctor")
+    may = {action: json.dumps([each["Resource"] for each in granted]) for action, granted in found.items()}
 
     assert entry["PrincipalArn"] == {"Fn::GetAtt": [role, "Arn"]}
     changing = {one for one in may if not one.partition(":")[2].startswith(("Describe", "Get", "Query"))}
@@ -56,7 +47,3 @@ def test_the_doctor_sees_the_cluster_through_a_group_of_its_own_and_changes_noth
     }
     assert "gpu-lab-notices" in may["lambda:InvokeFunction"]
     assert "secret:gpu-lab-slack" in may.get("secretsmanager:GetSecretValue", "secret:gpu-lab-slack")
-
-
-def _listed(actions: str | list[str]) -> list[str]:
-    return [actions] if isinstance(actions, str) else actions

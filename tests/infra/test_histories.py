@@ -15,16 +15,8 @@ REPLACED = ["AnnounceReplacement", "Empty", "Replace"]
 TOLD = ["Diagnose", "Announce"]
 LATE = ["AwaitGpus", "WarmNotices", "Validate"]
 ROUND = [
-    *TO_THE_ORDER,
-    *ONE_LOOK,
-    *REPLACED,
-    *ONE_LOOK,
-    *TOLD,
-    *LATE,
-    *TOLD,
-    "Release",
-    "WaitForCapacity",
-    "HandOn",
+    *(*TO_THE_ORDER, *ONE_LOOK, *REPLACED, *ONE_LOOK, *TOLD, *LATE, *TOLD),
+    *("Release", "WaitForCapacity", "HandOn"),
 ]
 
 

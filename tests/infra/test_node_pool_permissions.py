@@ -23,15 +23,12 @@ def seen(cluster: dict[str, Any], kind: str) -> list[str]:
     return [resource.rpartition("/")[2] for grant in locks for resource in grant.resources]
 
 
-@pytest.mark.parametrize(
-    ("cluster", "kind", "roles"),
-    [
-        (OURS, "karpenter", ["lab-eu-central-1-karpenter"]),
-        (THEIRS, "karpenter", ["KarpenterController"]),
-        (UNNAMED, "karpenter", []),
-        ({}, "node-group", []),
-    ],
-)
+@pytest.mark.parametrize(("cluster", "kind", "roles"), [
+    (OURS, "karpenter", ["lab-eu-central-1-karpenter"]),
+    (THEIRS, "karpenter", ["KarpenterController"]),
+    (UNNAMED, "karpenter", []),
+    ({}, "node-group", []),
+])  # fmt: skip
 def test_a_diagnosis_reads_the_names_of_the_policies_of_the_launching_role_and_of_no_other(
     cluster: dict[str, Any], kind: str, roles: list[str]
 ) -> None:

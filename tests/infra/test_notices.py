@@ -25,16 +25,9 @@ def routed(synthesise: Callable[..., Assembly]) -> Template:
 
 def subscriptions(template: Template, topic: str) -> dict[str, Any]:
     """The subscriptions of a topic by address."""
-    names = {
-        name
-        for name, each in template.of_type("AWS::SNS::Topic").items()
-        if each["Properties"]["TopicName"] == f"gpu-lab-{topic}"
-    }
-    return {
-        each["Endpoint"]: each
-        for each in template.properties("AWS::SNS::Subscription")
-        if each["TopicArn"]["Ref"] in names
-    }
+    name = template.name("AWS::SNS::Topic", TopicName=f"gpu-lab-{topic}")
+    every = template.properties("AWS::SNS::Subscription")
+    return {each["Endpoint"]: each for each in every if each["TopicArn"]["Ref"] == name}
 
 
 def test_pages_go_to_all_their_addresses_and_nothing_is_left_out(routed: Template) -> None:
@@ -62,11 +55,7 @@ def test_notices_go_where_the_lab_says_by_kind_and_pool(routed: Template) -> Non
 
 
 def test_what_an_address_does_not_take_is_a_dead_letter(routed: Template) -> None:
-    (queue,) = (
-        name
-        for name, each in routed.of_type("AWS::SQS::Queue").items()
-        if each["Properties"]["QueueName"] == "gpu-lab-dead-letters"
-    )
+    queue = routed.name("AWS::SQS::Queue", QueueName="gpu-lab-dead-letters")
     every = [*subscriptions(routed, "pages").values(), *subscriptions(routed, "notices").values()]
 
     assert len(every) == 4

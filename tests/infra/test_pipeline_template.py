@@ -1,27 +1,18 @@
 """The template of the how-to of pipelines: what cfn-lint says of it, and what its roles may do."""
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tests.checkout import ROOT
+from tests.infra.cfn_lint import NOTHING, complaints
 
 FILE = ROOT / "docs/how-to/run/pipeline/pipeline.yaml"
 RESOURCES: dict[str, Any] = yaml.safe_load(FILE.read_text("utf-8"))["Resources"]
 
 
 def test_cfn_lint_finds_nothing() -> None:
-    checked = subprocess.run(
-        [Path(sys.executable).parent / "cfn-lint", "--regions", "ap-northeast-2", "--template", FILE],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert (checked.stdout, checked.returncode) == ("", 0)
+    assert complaints([FILE], ignored=["E0000"]) == NOTHING
 
 
 def tasks(machine: str) -> dict[str, str]:

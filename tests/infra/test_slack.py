@@ -20,18 +20,12 @@ def may(slack: Template, function: str) -> dict[str, list[Resource]]:
 
 def test_a_lab_without_slack_has_no_slack_stack(synthesise: Callable[..., Assembly]) -> None:
     lab = synthesise()
-
     assert lab.stacks == ["gpu-lab-cluster", "gpu-lab-controller"]
     assert "SLACK" not in json.dumps(lab.template("gpu-lab-controller").properties("AWS::Lambda::Function"))
 
 
-def test_slack_comes_after_the_controller_and_is_found_by_the_labs_tag(assembly: Assembly) -> None:
-    manifest = json.loads((assembly.folder / "manifest.json").read_text("utf-8"))["artifacts"][
-        "gpu-lab-slack"
-    ]
-
-    assert "gpu-lab-controller" in manifest["dependencies"]
-    assert manifest["properties"]["tags"]["lamplighter:lab"] == "gpu-lab"
+def test_slack_comes_after_the_controller(assembly: Assembly) -> None:
+    assert "gpu-lab-controller" in assembly.artifacts["gpu-lab-slack"]["dependencies"]
 
 
 def test_whoever_installs_the_app_finds_its_address_and_its_secret(slack: Template) -> None:
@@ -60,7 +54,6 @@ def test_both_addresses_together_leave_a_new_account_room_for_the_guard_and_the_
 
 def test_the_access_log_says_when_and_what_was_answered_and_nothing_of_what_was_said(slack: Template) -> None:
     logged = json.loads(slack.one("AWS::ApiGatewayV2::Stage")["AccessLogSettings"]["Format"])
-
     assert {"requestTime", "status", "ip"} <= set(logged)
     for value in logged.values():
         assert not any(word in value for word in ("body", "header", "querystring", "path")), value
@@ -68,7 +61,6 @@ def test_the_access_log_says_when_and_what_was_answered_and_nothing_of_what_was_
 
 def test_the_door_has_processor_enough_for_a_cold_start_and_gives_up_soon(slack: Template) -> None:
     door = slack.one("AWS::Lambda::Function", FunctionName="gpu-lab-slack")
-
     assert door["Handler"] == "handlers.slack.handler"
     assert door["MemorySize"] >= 1024
     assert door["Timeout"] <= 10
@@ -105,7 +97,6 @@ def test_pages_are_read_and_never_written_from_slack(slack: Template) -> None:
 
 def test_the_secret_is_made_empty_and_a_later_deploy_leaves_it_alone(slack: Template) -> None:
     secret = slack.one("AWS::SecretsManager::Secret")
-
     assert json.loads(secret["SecretString"]) == {"signing_secret": "", "bot_token": ""}
     assert "GenerateSecretString" not in secret
 
@@ -178,16 +169,5 @@ def test_the_bucket_of_pages_is_private_encrypted_and_emptied_before_it_goes(con
     assert emptied in controller.needs(listening)
 
 
-def test_the_doctor_visits_every_month_and_changes_nothing(controller: Template) -> None:
+def test_the_doctor_visits_every_month(controller: Template) -> None:
     assert controller.one("AWS::Events::Rule", Name="gpu-lab-doctor")["ScheduleExpression"] == "rate(30 days)"
-    found = allowed(controller, "gpu-lab-ap-northeast-2-doctor")
-    reading = ("Describe", "Get", "List", "Query")
-    writing = {action for action in found if not action.split(":")[1].startswith(reading)}
-    assert writing == {
-        "dynamodb:PutItem",
-        "lambda:InvokeFunction",
-        "logs:CreateLogStream",
-        "logs:PutLogEvents",
-        "sns:Publish",
-        "sqs:SendMessage",
-    }

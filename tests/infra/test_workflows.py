@@ -10,48 +10,30 @@ from local.aws.stepfunctions.choice import holds
 from tests.infra.workflow_definitions import definitions
 
 OPEN = [
-    "Admit",
-    "ArmFailsafe",
-    "Scale",
-    "AwaitNodes",
-    "ApplyGpuSettings",
-    "AwaitGpus",
-    "Validate",
-    "Announce",
-    "Release",
-    "HandOn",
+    *("Admit", "ArmFailsafe", "Scale", "AwaitNodes", "ApplyGpuSettings", "AwaitGpus", "Validate", "Announce"),
+    *("Release", "HandOn"),
 ]
 #: States that let a function start: which, and before which step.
 WARM = {"WarmNodegroups": ("nodegroups", "Admit"), "WarmNotices": ("notices", "Validate")}
-#: What a function is handed beside its step's name and the run.
 CLOSE = [
-    "Announce",
-    "RestoreExperiments",
-    "GiveBack",
-    "Drain",
-    "Scale",
-    "ProveZero",
-    "Settle",
-    "Disarm",
-    "Receipt",
+    *(
+        "Announce",
+        "RestoreExperiments",
+        "GiveBack",
+        "Drain",
+        "Scale",
+        "ProveZero",
+        "Settle",
+        "Disarm",
+        "Receipt",
+    )
 ]
 EXTEND = ["Extend", "Announce"]
 CHANGE = ["Change", "Plan", "Announce"]
 EXPERIMENT = [
-    "Prepare",
-    "AnnounceChange",
-    "Change",
-    "Observe",
-    "Restore",
-    "ProveRestored",
-    "Report",
-    "Announce",
+    *("Prepare", "AnnounceChange", "Change", "Observe", "Restore", "ProveRestored", "Report", "Announce")
 ]
 STEPS = {"open": OPEN, "close": CLOSE, "extend": EXTEND, "change": CHANGE, "experiment": EXPERIMENT}
-
-
-def workflows() -> dict[str, dict[str, Any]]:
-    return definitions()
 
 
 def tasks_along(workflow: dict[str, Any]) -> list[str]:
@@ -72,13 +54,13 @@ def tasks_along(workflow: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("workflow", STEPS)
 def test_the_steps_are_those_of_the_design_in_order(workflow: str) -> None:
-    assert tasks_along(workflows()[workflow]) == STEPS[workflow]
+    assert tasks_along(definitions()[workflow]) == STEPS[workflow]
 
 
 @pytest.mark.parametrize("workflow", STEPS)
 def test_every_step_gets_its_name_and_the_run_and_leaves_its_result_under_its_name(workflow: str) -> None:
     for name in STEPS[workflow]:
-        state = workflows()[workflow]["States"][name]
+        state = definitions()[workflow]["States"][name]
         assert state["Parameters"] == {"step": name, "run.$": "$", "execution.$": "$$.Execution.Id"}
         assert state["ResultPath"] == f"$.results.{name}"
 
@@ -86,7 +68,7 @@ def test_every_step_gets_its_name_and_the_run_and_leaves_its_result_under_its_na
 @pytest.mark.parametrize("workflow", STEPS)
 def test_a_poll_is_a_retry_and_a_final_no_is_never_repeated(workflow: str) -> None:
     for name in STEPS[workflow]:
-        final, poll, trouble = workflows()[workflow]["States"][name]["Retry"]
+        final, poll, trouble = definitions()[workflow]["States"][name]["Retry"]
         assert (final["ErrorEquals"], final["MaxAttempts"]) == (["BadInput", "Refused", "Stale"], 0)
         assert poll["ErrorEquals"] == ["TryLater"]
         # Only what may take hours is asked about ever less often, and never seldom.
@@ -97,7 +79,7 @@ def test_a_poll_is_a_retry_and_a_final_no_is_never_repeated(workflow: str) -> No
 
 @pytest.mark.parametrize("name", WARM)
 def test_a_function_starts_before_it_is_needed_and_nothing_waits_for_it(name: str) -> None:
-    found = workflows()["open"]["States"]
+    found = definitions()["open"]["States"]
     function, following = WARM[name]
     parameters = found[name]["Parameters"]
     assert (parameters["InvocationType"], parameters["Payload"]) == ("Event", {"step": "Warm", "run": {}})
@@ -109,17 +91,17 @@ def test_a_function_starts_before_it_is_needed_and_nothing_waits_for_it(name: st
 
 
 def test_an_opening_begins_with_the_function_that_orders_nodes() -> None:
-    assert workflows()["open"]["StartAt"] == "WarmNodegroups"
-    assert workflows()["open"]["States"]["AwaitGpus"]["Next"] == "WarmNotices"
+    assert definitions()["open"]["StartAt"] == "WarmNodegroups"
+    assert definitions()["open"]["States"]["AwaitGpus"]["Next"] == "WarmNotices"
 
 
 def test_proof_of_zero_is_sought_for_more_than_half_an_hour() -> None:
-    poll = workflows()["close"]["States"]["ProveZero"]["Retry"][1]
+    poll = definitions()["close"]["States"]["ProveZero"]["Retry"][1]
     assert poll["IntervalSeconds"] * poll["MaxAttempts"] > 30 * 60
 
 
 def test_a_receipt_is_tried_for_an_hour_since_nobody_else_writes_it() -> None:
-    final, poll, trouble = workflows()["close"]["States"]["Receipt"]["Retry"]
+    final, poll, trouble = definitions()["close"]["States"]["Receipt"]["Retry"]
     waits = [
         min(trouble["IntervalSeconds"] * trouble["BackoffRate"] ** tried, trouble["MaxDelaySeconds"])
         for tried in range(trouble["MaxAttempts"])
@@ -132,12 +114,12 @@ def test_a_receipt_is_tried_for_an_hour_since_nobody_else_writes_it() -> None:
 
 @pytest.mark.parametrize(("workflow", "step"), [("open", "Admit"), ("close", "Disarm")])
 def test_a_shot_of_the_failsafe_is_waited_for_to_its_end(workflow: str, step: str) -> None:
-    poll = workflows()[workflow]["States"][step]["Retry"][1]
+    poll = definitions()[workflow]["States"][step]["Retry"][1]
     assert poll["IntervalSeconds"] * poll["MaxAttempts"] > (NEAREST + FIRES_WITHIN + RETRIED).total_seconds()
 
 
 def test_every_failure_of_ours_while_opening_leads_to_closing() -> None:
-    states = workflows()["open"]["States"]
+    states = definitions()["open"]["States"]
     for name in (each for each in OPEN if each not in {"Announce", "HandOn"}):
         assert [catch["Next"] for catch in states[name]["Catch"]] == ["LeaseIsOver", "CloseAfterFailure"]
     assert states["CloseAfterFailure"]["Resource"].endswith(":states:startExecution")
@@ -147,13 +129,13 @@ def test_every_failure_of_ours_while_opening_leads_to_closing() -> None:
 
 
 def test_a_notice_that_cannot_be_sent_closes_nothing() -> None:
-    assert [catch["Next"] for catch in workflows()["open"]["States"]["Announce"]["Catch"]] == [
+    assert [catch["Next"] for catch in definitions()["open"]["States"]["Announce"]["Catch"]] == [
         "IsNodeMissing"
     ]
 
 
 def test_a_shortage_goes_round_again_behind_an_armed_failsafe() -> None:
-    states = workflows()["open"]["States"]
+    states = definitions()["open"]["States"]
     assert states["IsNodeMissing"]["Choices"][-1]["Next"] == "Release"
     assert states["Release"]["Next"] == "WaitForCapacity"
     assert (states["WaitForCapacity"]["Seconds"], states["WaitForCapacity"]["Next"]) == (300, "HandOn")
@@ -174,7 +156,7 @@ def test_a_node_pool_that_has_no_node_yet_goes_round_without_a_release() -> None
 
 
 def test_a_run_that_is_handed_on_ends_and_whatever_keeps_it_from_that_lets_it_go_on() -> None:
-    states = workflows()["open"]["States"]
+    states = definitions()["open"]["States"]
     assert states["HandOn"]["Next"] == "IsHandedOn"
     (handed_on,) = states["IsHandedOn"]["Choices"]
     assert (states[handed_on["Next"]]["Type"], states["IsHandedOn"]["Default"]) == ("Succeed", "ArmFailsafe")
@@ -182,7 +164,7 @@ def test_a_run_that_is_handed_on_ends_and_whatever_keeps_it_from_that_lets_it_go
 
 
 def test_what_is_late_missing_or_not_proven_is_diagnosed_and_what_is_well_is_not() -> None:
-    states = workflows()["open"]["States"]
+    states = definitions()["open"]["States"]
     well = {
         "AwaitNodes": {"shortage": None},
         "AwaitGpus": {"not_ready": [], "late": False},
@@ -208,7 +190,7 @@ REPLACING = ["AnnounceReplacement", "Empty", "Replace"]
 
 
 def test_what_failed_is_announced_emptied_and_replaced_and_then_judged_again() -> None:
-    states = workflows()["open"]["States"]
+    states = definitions()["open"]["States"]
     failed = {"verdict": "failed", "then": "replace"}
     choices = states["IsAllWell"]["Choices"]
     data = {"results": {"Validate": failed, "AwaitNodes": {"shortage": None}, "AwaitGpus": {"not_ready": []}}}
@@ -224,7 +206,7 @@ def test_what_failed_is_announced_emptied_and_replaced_and_then_judged_again() -
 
 
 def test_where_the_lab_closes_what_failed_it_is_announced_first_and_the_reason_goes_along() -> None:
-    states = workflows()["open"]["States"]
+    states = definitions()["open"]["States"]
     data = {"results": {"Validate": {"verdict": "failed", "then": "close"}}}
     choices = states["IsNodeMissing"]["Choices"]
     assert next(rule["Next"] for rule in choices if holds(rule, data, {})) == "ChecksFailed"
@@ -234,14 +216,14 @@ def test_where_the_lab_closes_what_failed_it_is_announced_first_and_the_reason_g
 
 
 def test_a_diagnosis_that_fails_keeps_no_lab_from_opening() -> None:
-    catch = workflows()["open"]["States"]["Diagnose"]["Catch"]
+    catch = definitions()["open"]["States"]["Diagnose"]["Catch"]
     assert [(each["ErrorEquals"], each["Next"]) for each in catch] == [(["States.ALL"], "Announce")]
     # What an earlier round found must not be told again.
     assert catch[0]["ResultPath"] == "$.results.Diagnose"
 
 
 def test_nodes_that_are_only_late_are_waited_for_after_the_notice() -> None:
-    states = workflows()["open"]["States"]
+    states = definitions()["open"]["States"]
     late = {"results": {"AwaitNodes": {"shortage": None}, "AwaitGpus": {"late": True}}}
     assert (
         next(rule["Next"] for rule in states["IsNodeMissing"]["Choices"] if holds(rule, late, {}))
@@ -250,7 +232,7 @@ def test_nodes_that_are_only_late_are_waited_for_after_the_notice() -> None:
 
 
 def test_while_closing_no_failure_skips_the_way_to_zero() -> None:
-    states = workflows()["close"]["States"]
+    states = definitions()["close"]["States"]
     catches = {name: states[name]["Catch"][0]["Next"] for name in [*CLOSE, "MarkLeaked"]}
     assert catches == {
         "Announce": "RestoreExperiments",
@@ -267,5 +249,5 @@ def test_while_closing_no_failure_skips_the_way_to_zero() -> None:
 
 
 def test_without_proof_of_zero_the_pool_is_leaked() -> None:
-    choice = workflows()["close"]["States"]["IsZeroProven"]
+    choice = definitions()["close"]["States"]["IsZeroProven"]
     assert (choice["Choices"][0]["Variable"], choice["Default"]) == ("$.results.ProveZero.zero", "MarkLeaked")

@@ -7,6 +7,7 @@ import pytest
 
 from stacks.constructs.cluster.workload_identity import WORKLOADS
 from tests.infra.conftest import Assembly, Template
+from tests.infra.test_permissions import listed
 
 ARN = {
     "Fn::Join": [
@@ -43,7 +44,6 @@ def test_the_nodes_have_the_document_s_policies_unless_pods_have_them(
 ) -> None:
     assert given_to(cluster, cluster.node_role("gpu-lab-ng-1")) == OF_THE_DOCUMENT
     assert not cluster.of_type("AWS::EKS::PodIdentityAssociation")
-
     assert given_to(pods, pods.node_role("gpu-lab-ng-1")) == set()
 
 
@@ -57,7 +57,7 @@ def test_each_service_account_has_a_role_that_nobody_else_may_take(pods: Templat
         role = pods.resources[name]["Properties"]
         assert given_to(pods, role) == {f"gpu-lab-ap-northeast-2-{workload.policy}"}
         trust = role["AssumeRolePolicyDocument"]["Statement"]
-        assert {action for statement in trust for action in _listed(statement["Action"])} == {
+        assert {action for statement in trust for action in listed(statement["Action"])} == {
             "sts:AssumeRole",
             "sts:TagSession",
         }
@@ -74,7 +74,7 @@ def test_each_service_account_has_a_role_that_nobody_else_may_take(pods: Templat
             if {"Ref": name} in policy["Roles"]
             for statement in policy["PolicyDocument"]["Statement"]
             if statement["Effect"] == "Deny"
-            for action in _listed(statement["Action"])
+            for action in listed(statement["Action"])
         ]
         assert "autoscaling:*" in denied
 
@@ -85,13 +85,5 @@ def test_metadata_ends_at_the_node_and_no_add_on_starts_before_its_rights(pods: 
         for each in pods.properties("AWS::EC2::LaunchTemplate")
     ]
     assert hops == [1, 1]
-    [dns] = [
-        name
-        for name, each in pods.of_type("AWS::EKS::Addon").items()
-        if each["Properties"]["AddonName"] == "external-dns"
-    ]
+    dns = pods.name("AWS::EKS::Addon", AddonName="external-dns")
     assert set(pods.of_type("AWS::EKS::PodIdentityAssociation")) <= pods.needs(dns)
-
-
-def _listed(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value

@@ -79,7 +79,6 @@ def test_everything_that_the_code_imports_at_any_time_is_there_and_every_client_
     unpacked: Unpacked,
 ) -> None:
     used = set(unpacked.run(EVERY_IMPORT, *sorted(called())))
-
     assert {folder for folder in large_folders(unpacked) if folder not in used} == set()
 
 

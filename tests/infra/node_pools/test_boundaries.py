@@ -8,22 +8,11 @@ import pytest
 from moto.iam.aws_managed_policies import aws_managed_policies_data
 
 from tests.infra.conftest import Assembly, Template
+from tests.infra.filled import filled
+from tests.infra.test_permissions import listed
 
 LONGEST = 6_144
 """Characters of a managed policy, white space not counted (IAM user guide, reference_iam-quotas)."""
-
-
-def filled(value: Any) -> Any:
-    """The text of references, as long as AWS makes them."""
-    if isinstance(value, dict):
-        if set(value) == {"Ref"}:
-            return {"AWS::Partition": "aws", "AWS::AccountId": "123456789012"}[value["Ref"]]
-        if set(value) == {"Fn::Join"}:
-            return value["Fn::Join"][0].join(map(filled, value["Fn::Join"][1]))
-        if set(value) == {"Fn::GetAtt"}:
-            return "arn:aws:service:ap-northeast-2:123456789012:" + "x" * 80
-        return {key: filled(inner) for key, inner in value.items()}
-    return [filled(inner) for inner in value] if isinstance(value, list) else value
 
 
 def boundary_of(cluster: Template, role: str) -> Any:
@@ -40,7 +29,7 @@ def test_karpenter_s_boundary_is_all_that_karpenter_may_and_no_function_of_ours_
     cluster, named = karpenter.template("gpu-lab-cluster"), "gpu-lab-ap-northeast-2-karpenter"
     name, document = boundary_of(cluster, named)
     role = cluster.one("AWS::IAM::Role", RoleName=named)
-    [logical] = [key for key, each in cluster.resources.items() if each["Properties"] == role]
+    logical = cluster.name("AWS::IAM::Role", RoleName=named)
 
     assert name == named
     assert role["ManagedPolicyArns"] == [role["PermissionsBoundary"]]
@@ -53,7 +42,6 @@ def test_karpenter_s_boundary_is_all_that_karpenter_may_and_no_function_of_ours_
 
 def test_a_karpenter_that_is_not_the_lab_s_keeps_its_role(adopted: Assembly) -> None:
     controller = adopted.template("gpu-lab-controller")
-
     assert "TheirKarpenter" not in {role.get("RoleName") for role in controller.properties("AWS::IAM::Role")}
 
 
@@ -95,7 +83,3 @@ def test_auto_mode_s_boundary_lets_no_written_policy_rule_the_account(auto_mode:
         "iam:CreateServiceLinkedRole",
         "iam:PassRole",
     }
-
-
-def listed(value: Any) -> list[str]:
-    return value if isinstance(value, list) else [value]

@@ -32,6 +32,5 @@ def test_each_card_that_takes_efa_has_one_interface_for_it_and_no_other_card_has
 
 def test_there_is_a_type_of_which_the_first_card_takes_no_efa() -> None:
     first, *others = cards("p6-b300.48xlarge")
-
     assert first["InterfaceTypes"] == ["interface"]
     assert len(others) == 16

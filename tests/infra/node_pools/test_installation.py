@@ -8,7 +8,7 @@ import pytest
 
 from tests.infra.conftest import Assembly, Template
 from tests.infra.node_pools.conftest import KARPENTER
-from tests.infra.test_permissions import allowed
+from tests.infra.test_permissions import allowed, listed
 
 CHART = "Custom::AWSCDK-EKS-HelmChart"
 
@@ -19,12 +19,8 @@ def cluster(karpenter: Assembly) -> Template:
 
 
 def chart(cluster: Template, release: str) -> tuple[str, dict[str, Any]]:
-    [found] = [
-        (name, each["Properties"])
-        for name, each in cluster.of_type(CHART).items()
-        if each["Properties"]["Release"] == release
-    ]
-    return found
+    name = cluster.name(CHART, Release=release)
+    return name, cluster.resources[name]["Properties"]
 
 
 def test_no_check_finds_anything(
@@ -66,7 +62,6 @@ def test_the_agent_of_pod_identities_is_there_even_if_the_lab_names_other_add_on
 ) -> None:
     lab = {**KARPENTER, "cluster": {"karpenter": {}, "addons": ["vpc-cni", "coredns"]}}
     add_ons = synthesise(**lab).template("gpu-lab-cluster").properties("AWS::EKS::Addon")
-
     assert "eks-pod-identity-agent" in {each["AddonName"] for each in add_ons}
 
 
@@ -87,7 +82,6 @@ def test_its_settings_switch_static_nodepools_on_and_fit_the_system_nodes(cluste
 def test_one_system_node_has_one_pod_of_it(synthesise: Callable[..., Assembly]) -> None:
     lab = {**KARPENTER, "cluster": {"karpenter": {}, "system_nodes": {"nodes": 1}}}
     cluster = synthesise(**lab).template("gpu-lab-cluster")
-
     assert json.loads(chart(cluster, "karpenter")[1]["Values"])["replicas"] == 1
 
 
@@ -136,15 +130,11 @@ def test_its_role_launches_only_with_the_cluster_s_tags_and_changes_no_identity(
         )
         assert "owned" in statement["Condition"]["StringEquals"].values()
     for statement in may["ec2:CreateFleet"]:
-        instances = [one for one in _texts(statement["Resource"]) if "instance/*" in one]
+        instances = [one for one in listed(statement["Resource"]) if "instance/*" in json.dumps(one)]
         assert (
             not instances
             or statement["Condition"]["StringEquals"]["aws:RequestTag/eks:eks-cluster-name"] == "gpu-lab"
         )
-
-
-def _texts(resources: object) -> list[str]:
-    return [json.dumps(one) for one in (resources if isinstance(resources, list) else [resources])]
 
 
 def test_a_karpenter_that_runs_already_stays_as_it_is(synthesise: Callable[..., Assembly]) -> None:

@@ -15,9 +15,7 @@ def cluster(mixed: Assembly) -> Template:
 
 
 def step(cluster: Template, kind: str, pool: str) -> str:
-    found = cluster.of_type(f"Custom::Lamplighter{kind}").items()
-    [name] = [name for name, each in found if each["Properties"].get("Pool") == pool]
-    return name
+    return cluster.name(f"Custom::Lamplighter{kind}", Pool=pool)
 
 
 def test_only_the_end_of_a_lease_takes_a_node(cluster: Template) -> None:
@@ -55,7 +53,6 @@ def test_the_plugin_s_chart_finds_the_nodes_without_a_plugin_of_their_own(cluste
 
 def test_a_deploy_leaves_the_size_as_it_is(cluster: Template) -> None:
     _, found = the(cluster, "NodePool", "gpu-lab-plain")
-
     assert found["spec"]["replicas"] == f"<{step(cluster, 'NodePoolSize', 'plain')}.Replicas>"
 
 
@@ -72,10 +69,7 @@ def test_the_nodes_of_a_pool_are_those_of_a_node_group_in_all_that_a_class_says(
     }
     assert [
         term["id"].partition("<SecurityGroups")[2][:4] for term in spec["securityGroupSelectorTerms"]
-    ] == [
-        "Node",
-        "Auxi",
-    ]
+    ] == ["Node", "Auxi"]
     [disk] = spec["blockDeviceMappings"]
     assert (disk["deviceName"], disk["ebs"]["volumeSize"], disk["ebs"]["encrypted"]) == (
         "/dev/xvda",
@@ -121,16 +115,8 @@ def test_the_gate_comes_before_anything_of_a_pool_changes_and_the_size_right_bef
 def test_karpenter_is_deleted_after_the_nodepools_and_before_the_system_nodes(cluster: Template) -> None:
     """Only the controller takes the finalizers off their objects. What a resource needs is deleted after it."""
     pool, _ = the(cluster, "NodePool", "gpu-lab-plain")
-    [controller] = [
-        name
-        for name, each in cluster.of_type("Custom::AWSCDK-EKS-HelmChart").items()
-        if each["Properties"]["Release"] == "karpenter"
-    ]
-    [system] = [
-        name
-        for name, each in cluster.of_type("AWS::EKS::Nodegroup").items()
-        if each["Properties"]["NodegroupName"] == "gpu-lab-ng-1"
-    ]
+    controller = cluster.name("Custom::AWSCDK-EKS-HelmChart", Release="karpenter")
+    system = cluster.name("AWS::EKS::Nodegroup", NodegroupName="gpu-lab-ng-1")
 
     assert controller in cluster.needs(pool)
     assert system in cluster.needs(controller)
@@ -138,10 +124,7 @@ def test_karpenter_is_deleted_after_the_nodepools_and_before_the_system_nodes(cl
 
 def test_eks_lets_the_nodes_in_before_there_is_a_pool(cluster: Template) -> None:
     pool, _ = the(cluster, "NodePool", "gpu-lab-plain")
-    entries = cluster.of_type("AWS::EKS::AccessEntry")
-    [of_nodes] = [name for name in entries if entries[name]["Properties"].get("Type") == "EC2_LINUX"]
-
-    assert of_nodes in cluster.needs(pool)
+    assert cluster.name("AWS::EKS::AccessEntry", Type="EC2_LINUX") in cluster.needs(pool)
     role = cluster.one("AWS::IAM::Role", RoleName="gpu-lab-ap-northeast-2-karpenter-node")
     assert len(role["ManagedPolicyArns"]) == 4
 
@@ -206,13 +189,7 @@ def test_a_pool_with_efa_has_an_interface_for_it_on_each_card(synthesise: Callab
     interfaces = of_nodes["spec"]["advancedNetworking"]["networkInterfaces"]
     assert [
         (each["networkCardIndex"], each["deviceIndex"], each["interfaceType"]) for each in interfaces
-    ] == [
-        (0, 0, "interface"),
-        (0, 1, "efa-only"),
-        (1, 0, "efa-only"),
-        (2, 0, "efa-only"),
-        (3, 0, "efa-only"),
-    ]
+    ] == [(0, 0, "interface"), (0, 1, "efa-only"), (1, 0, "efa-only"), (2, 0, "efa-only"), (3, 0, "efa-only")]
     # EKS adds no address later: a node without these has none for its pods.
     assert [each.get("secondaryIPv4PrefixCount", 0) for each in interfaces] == [2, 0, 0, 0, 0]
 
@@ -257,11 +234,7 @@ def test_auto_mode_launches_with_the_cluster_s_role_and_its_nodes_come_by_their_
     entry = cluster.one("AWS::EKS::AccessEntry", Type="EC2")
     [policy] = entry["AccessPolicies"]
     assert str(policy["PolicyArn"]["Fn::Join"][1][-1]).endswith("/AmazonEKSAutoNodePolicy")
-    [of_nodes] = [
-        name
-        for name, each in cluster.of_type("AWS::IAM::Role").items()
-        if each["Properties"].get("RoleName") == "gpu-lab-ap-northeast-2-auto-mode-node"
-    ]
+    of_nodes = cluster.name("AWS::IAM::Role", RoleName="gpu-lab-ap-northeast-2-auto-mode-node")
     [of_cluster] = cluster.of_type("AWS::EKS::Cluster")
     assert of_nodes in cluster.needs(of_cluster), (
         "EKS has an instance profile of it until the cluster is gone"

@@ -65,7 +65,6 @@ def test_a_function_of_a_lab_with_nodepools_alone_may_change_no_group(
     karpenter: Assembly, function: str
 ) -> None:
     may = allowed(karpenter.template("gpu-lab-controller"), f"{ROLE}{function}")
-
     assert [action for action in may if action.startswith(OF_GROUPS)] == []
     assert "eks:DescribeCluster" in may
 
@@ -113,7 +112,6 @@ def test_a_lock_on_the_role_of_an_existing_karpenter_goes_with_the_lab(
 
 def test_the_lock_of_an_existing_karpenter_is_on_the_role_that_the_lab_names(adopted: Assembly) -> None:
     may = allowed(adopted.template("gpu-lab-controller"), f"{ROLE}nodegroups")
-
     [statement] = may["iam:DeleteRolePolicy"]
     assert ":role/TheirKarpenter" in json.dumps(statement["Resource"])
 
@@ -180,7 +178,6 @@ def test_the_guard_reads_which_lab_guards_another_node_pool_of_the_cluster(
 
 def test_aws_ends_no_instance_of_auto_mode_for_us_so_nobody_may_try(auto_mode: Assembly) -> None:
     may = allowed(auto_mode.template("gpu-lab-controller"), f"{ROLE}guard")
-
     assert [statement["Condition"] for statement in may["ec2:TerminateInstances"]] == [OUTSIDE]
     [statement] = may["iam:DeleteRolePolicy"]
     assert ":role/gpu-lab-ap-northeast-2-control-plane" in json.dumps(statement["Resource"])
@@ -222,11 +219,7 @@ def test_a_deploy_beside_an_existing_cluster_tries_the_bar_that_its_owner_applie
 
     assert controller.resources[tried]["Properties"]["Pools"] == "gpu"
     assert groups(controller)["deploy"] == ["lamplighter:gpu-lab:gatekeeper"]
-    [entry] = [
-        name
-        for name, each in controller.of_type("AWS::EKS::AccessEntry").items()
-        if each["Properties"]["KubernetesGroups"] == ["lamplighter:gpu-lab:gatekeeper"]
-    ]
+    entry = controller.name("AWS::EKS::AccessEntry", KubernetesGroups=["lamplighter:gpu-lab:gatekeeper"])
     assert entry in controller.needs(tried)
     [last] = controller.of_type("Custom::LamplighterLastClosed")
     assert tried in controller.needs(last)

@@ -130,8 +130,7 @@ def now(synthesise: Callable[..., Assembly]) -> Template:
 
 def _lab(synthesise: Callable[..., Assembly], *, changed: bool) -> Template:
     return synthesise(
-        pools=keys(OF_A_POOL, changed=changed),
-        cluster={"node_groups": keys(OF_A_GROUP, changed=changed)},
+        pools=keys(OF_A_POOL, changed=changed), cluster={"node_groups": keys(OF_A_GROUP, changed=changed)}
     ).template("gpu-lab-cluster")
 
 
@@ -161,19 +160,15 @@ def test_the_reference_says_what_a_change_of_the_system_nodes_does(
     assert happens(cluster, changed, "gpu-lab-ng-1") == said(SystemNodes)[key]
 
 
-@pytest.mark.parametrize(
-    ("lab", "part", "key"),
-    [
-        ({"cluster": {"kubernetes_version": "1.34"}}, Cluster, "kubernetes_version"),
-        ({"cluster": {"workload_identity": "pod"}}, Cluster, "workload_identity"),
-        ({"tags": {"CostCentre": "4711"}}, Lab, "tags"),
-    ],
-)
+@pytest.mark.parametrize(("lab", "part", "key"), [
+    ({"cluster": {"kubernetes_version": "1.34"}}, Cluster, "kubernetes_version"),
+    ({"cluster": {"workload_identity": "pod"}}, Cluster, "workload_identity"),
+    ({"tags": {"CostCentre": "4711"}}, Lab, "tags"),
+])  # fmt: skip
 def test_the_reference_says_what_a_change_of_the_whole_lab_does(
     synthesise: Callable[..., Assembly], cluster: Template, lab: dict[str, object], part: type[Part], key: str
 ) -> None:
     changed = synthesise(**lab).template("gpu-lab-cluster")
-
     for group in ("gpu-lab-ng-1", "gpu-lab-ng-gpu"):
         assert happens(cluster, changed, group) == said(part)[key]
 

@@ -63,7 +63,6 @@ def test_a_group_has_an_image_type_of_eks_or_an_image_of_the_user_s(every_image:
 def test_taints_are_put_on_by_one_of_the_two_and_labels_by_eks(every_image: Template) -> None:
     """EKS would taint a node with an image of the user's after pods have come."""
     of_eks, own = group(every_image, "gpu-lab-rocket"), group(every_image, "gpu-lab-own-rocket")
-
     assert of_eks["Taints"] == [{"Key": "team", "Value": "a", "Effect": "NO_EXECUTE"}]
     assert "Taints" not in own
     assert of_eks["Labels"] == own["Labels"] == {"role": "web"}
@@ -190,9 +189,5 @@ def test_a_group_with_an_image_of_the_user_s_comes_after_the_network_is_known(
     every_image: Template, name: str
 ) -> None:
     [step] = every_image.of_type("Custom::LamplighterServiceCidr")
-    [logical] = [
-        logical
-        for logical, each in every_image.of_type("AWS::EKS::Nodegroup").items()
-        if each["Properties"]["NodegroupName"] == f"gpu-lab-{name}"
-    ]
+    logical = every_image.name("AWS::EKS::Nodegroup", NodegroupName=f"gpu-lab-{name}")
     assert step in every_image.needs(logical)

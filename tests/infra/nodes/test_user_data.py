@@ -33,7 +33,6 @@ def registered(given: dict[str, list[str]], name: str, taints: list[str]) -> Non
 
 def test_eks_merges_a_node_config_with_its_own(every_image: Template) -> None:
     text = user_data(every_image, "al2023")
-
     assert node_config(text) == {"kubelet": {"config": {"maxPods": 40}}}
     assert scripts(text) == ["#!/bin/bash\ndnf install -y htop\n"]
     assert "UserData" not in launch_template(every_image, "gpu-lab-plain")
@@ -124,21 +123,17 @@ def test_windows_calls_its_start_script_only_for_an_image_of_the_user_s(every_im
     assert "UserData" not in launch_template(every_image, "gpu-lab-windows")
 
 
-@pytest.mark.parametrize(
-    ("name", "device"),
-    [
-        ("al2023", "/dev/xvda"),
-        ("al2", "/dev/xvda"),
-        ("rocket", "/dev/xvdb"),
-        ("own-rocket", "/dev/xvdb"),
-        ("windows", "/dev/sda1"),
-        ("own-windows", "/dev/sda1"),
-        ("ng-own-rocket", "/dev/xvdb"),
-    ],
-)
+@pytest.mark.parametrize(("name", "device"), [
+    ("al2023", "/dev/xvda"),
+    ("al2", "/dev/xvda"),
+    ("rocket", "/dev/xvdb"),
+    ("own-rocket", "/dev/xvdb"),
+    ("windows", "/dev/sda1"),
+    ("own-windows", "/dev/sda1"),
+    ("ng-own-rocket", "/dev/xvdb"),
+])  # fmt: skip
 def test_the_disk_is_the_one_with_images_and_pods(every_image: Template, name: str, device: str) -> None:
     [disk] = launch_template(every_image, f"gpu-lab-{name}")["BlockDeviceMappings"]
-
     assert disk["DeviceName"] == device
     assert disk["Ebs"]["Encrypted"] is True
 

@@ -43,7 +43,6 @@ def _texts(resource: object) -> list[str]:
 
 def test_roles_may_reach_the_group_as_it_is_called(controller: Template) -> None:
     found = list(group_resources(controller))
-
     assert len(found) >= 3, "nodegroups, guard and the failsafe"
     assert {tuple(sorted(names)) for names in found} == {(OLD, f"{NEW}*")}
 

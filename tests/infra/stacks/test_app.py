@@ -56,7 +56,6 @@ def test_a_bad_lab_is_told_a_line_a_problem_and_nothing_is_written(tmp_path: Pat
 
 def test_a_lab_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
     done = synthesise("--lab", "nowhere.yaml", cwd=tmp_path)
-
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("nowhere.yaml:1: ")
@@ -76,9 +75,7 @@ def test_the_cdk_names_lab_and_folder_its_own_way(assembly: Assembly, tmp_path: 
     (tmp_path / "other.yaml").write_text("name: other\n")
 
     done = synthesise(
-        cwd=tmp_path,
-        CDK_CONTEXT_JSON=json.dumps({"lab": "other.yaml"}),
-        CDK_OUTDIR=str(tmp_path / "theirs"),
+        cwd=tmp_path, CDK_CONTEXT_JSON=json.dumps({"lab": "other.yaml"}), CDK_OUTDIR=str(tmp_path / "theirs")
     )
 
     assert (done.returncode, done.stderr) == (0, WITHOUT)

@@ -70,7 +70,6 @@ def test_the_last_retry_of_a_rail_comes_before_anybody_may_open_again(controller
 
 def test_a_lab_without_a_curfew_has_no_recurring_schedule(synthesise: SynthesiseLab) -> None:
     controller = synthesise().template("gpu-lab-controller")
-
     assert not controller.properties("AWS::Scheduler::Schedule")
     assert not controller.properties("Custom::LamplighterGroup")
 
@@ -79,5 +78,4 @@ def test_a_pool_that_is_only_watched_has_its_rails_but_they_do_not_fire(synthesi
     adopted = synthesise(
         guard={"curfew": "04:00"}, cluster={"existing": "theirs"}, pools={"gpu": {"existing": "their-gpus"}}
     ).template("gpu-lab-controller")
-
     assert {rail["State"] for rail in rails(adopted).values()} == {"DISABLED"}

@@ -20,9 +20,8 @@ def tags(properties: Resource) -> dict[str, str]:
 
 
 def test_the_vpc_has_the_labs_block_and_name(cluster: Template) -> None:
-    vpc = cluster.one("AWS::EC2::VPC", CidrBlock="192.168.0.0/16")
-    assert vpc["EnableDnsSupport"] is True
-    assert vpc["EnableDnsHostnames"] is True
+    dns = {"EnableDnsSupport": True, "EnableDnsHostnames": True}
+    vpc = cluster.one("AWS::EC2::VPC", CidrBlock="192.168.0.0/16", **dns)
     assert tags(vpc)["Name"] == "gpu-lab-VPC"
     assert tags(cluster.one("AWS::EC2::InternetGateway"))["Name"] == "gpu-lab-IGW"
 
@@ -33,11 +32,9 @@ def test_each_zone_has_a_public_and_a_private_subnet_with_its_role(cluster: Temp
         (PRIVATE, False, "kubernetes.io/role/internal-elb", "gpu-lab-PrivateSubnet"),
     ):
         for zone, block in zip(ZONES, blocks, strict=True):
-            subnet = cluster.one("AWS::EC2::Subnet", CidrBlock=block)
-            assert subnet["AvailabilityZone"] == zone
-            assert subnet["MapPublicIpOnLaunch"] is public
-            assert tags(subnet)[role] == "1"
-            assert tags(subnet)["Name"] == name
+            where = {"CidrBlock": block, "AvailabilityZone": zone, "MapPublicIpOnLaunch": public}
+            subnet = cluster.one("AWS::EC2::Subnet", **where)
+            assert (tags(subnet)[role], tags(subnet)["Name"]) == ("1", name)
     assert len(cluster.properties("AWS::EC2::Subnet")) == 6
 
 
@@ -48,16 +45,13 @@ def test_one_nat_gateway_stands_in_the_first_public_subnet(cluster: Template) ->
 
 
 def test_the_cluster_has_the_labs_version_endpoints_and_logs(cluster: Template) -> None:
-    eks = cluster.one("AWS::EKS::Cluster", Name="gpu-lab")
-    assert eks["Version"] == "1.35"
-    assert eks["ResourcesVpcConfig"]["EndpointPublicAccess"] is True
-    assert eks["ResourcesVpcConfig"]["EndpointPrivateAccess"] is True
+    support = {"UpgradePolicy": {"SupportType": "STANDARD"}, "BootstrapSelfManagedAddons": False}
+    eks = cluster.one("AWS::EKS::Cluster", Name="gpu-lab", Version="1.35", **support)
+    network, access = eks["ResourcesVpcConfig"], eks["AccessConfig"]
+    assert (network["EndpointPublicAccess"], network["EndpointPrivateAccess"]) == (True, True)
     logs = eks["Logging"]["ClusterLogging"]["EnabledTypes"]
     assert [kind["Type"] for kind in logs] == ["api", "scheduler"]
-    assert eks["AccessConfig"]["AuthenticationMode"] == "API"
-    assert eks["AccessConfig"]["BootstrapClusterCreatorAdminPermissions"] is True
-    assert eks["BootstrapSelfManagedAddons"] is False
-    assert eks["UpgradePolicy"] == {"SupportType": "STANDARD"}
+    assert access == {"AuthenticationMode": "API", "BootstrapClusterCreatorAdminPermissions": True}
     subnets = [cluster.resources[s["Ref"]]["Properties"] for s in eks["ResourcesVpcConfig"]["SubnetIds"]]
     assert [subnet["CidrBlock"] for subnet in subnets] == PRIVATE
 
@@ -70,15 +64,10 @@ def test_pods_have_identities_of_their_own_through_irsa(cluster: Template) -> No
 
 def test_all_seven_add_ons_are_there(cluster: Template) -> None:
     add_ons = {add_on["AddonName"]: add_on for add_on in cluster.properties("AWS::EKS::Addon")}
-    assert set(add_ons) == {
-        "coredns",
-        "kube-proxy",
-        "vpc-cni",
-        "metrics-server",
-        "external-dns",
-        "eks-pod-identity-agent",
-        "cert-manager",
-    }
+    assert sorted(add_ons) == [
+        *("cert-manager", "coredns", "eks-pod-identity-agent", "external-dns", "kube-proxy"),
+        *("metrics-server", "vpc-cni"),
+    ]
     # maxPods 50 on a t3.medium needs whole prefixes.
     assert json.loads(add_ons["vpc-cni"]["ConfigurationValues"]) == {
         "env": {"ENABLE_PREFIX_DELEGATION": "true"}
@@ -86,20 +75,21 @@ def test_all_seven_add_ons_are_there(cluster: Template) -> None:
 
 
 def test_the_system_node_group_is_the_labs(cluster: Template) -> None:
-    group = cluster.one("AWS::EKS::Nodegroup", NodegroupName="gpu-lab-ng-1")
-    assert group["AmiType"] == "AL2023_x86_64_STANDARD"
-    assert group["ScalingConfig"] == {"MinSize": 1, "MaxSize": 4, "DesiredSize": 2}
-    assert group["Labels"] == {"tier": "primary"}
+    keys = {
+        "AmiType": "AL2023_x86_64_STANDARD",
+        "ScalingConfig": {"MinSize": 1, "MaxSize": 4, "DesiredSize": 2},
+        "Labels": {"tier": "primary"},
+        "ForceUpdateEnabled": False,
+    }
+    group = cluster.one("AWS::EKS::Nodegroup", NodegroupName="gpu-lab-ng-1", **keys)
     assert "Taints" not in group
-    assert group["ForceUpdateEnabled"] is False
     assert len(group["Subnets"]) == 3
     data = launch_template(cluster, group)
     assert data["InstanceType"] == "t3.medium"
     assert data["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"] == 30
     script = data["UserData"]["Fn::Base64"]
-    assert "maxPods: 50" in script
-    assert "application/node.eks.aws" in script
-    assert "dnf update -y" in script
+    for words in ("maxPods: 50", "application/node.eks.aws", "dnf update -y"):
+        assert words in script
     assert "dnf install -y tree bind-utils tcpdump nvme-cli links sysstat ipset htop\n" in script
 
 
@@ -167,18 +157,14 @@ def test_roles_have_the_labs_names_and_policies(cluster: Template) -> None:
 
 
 def test_the_gpu_operator_is_installed_as_in_the_lab(cluster: Template) -> None:
-    chart = cluster.one("Custom::AWSCDK-EKS-HelmChart")
-    assert chart["Release"] == "gpu-operator"
-    assert chart["Chart"] == "gpu-operator"
-    assert chart["Version"] == "v26.3.1"
-    assert chart["Namespace"] == "gpu-operator"
-    assert chart["CreateNamespace"] is True
-    assert chart["Repository"] == "https://helm.ngc.nvidia.com/nvidia"
-    assert chart["Wait"] is True
+    keys = {
+        "Release": "gpu-operator", "Chart": "gpu-operator", "Version": "v26.3.1", "Wait": True,
+        "Namespace": "gpu-operator", "CreateNamespace": True, "Repository": "https://helm.ngc.nvidia.com/nvidia",
+        # The one deliberate difference: the lab's 900 s is the life of the handler.
+        "Timeout": "600s", "ServiceTimeout": "960",
+    }  # fmt: skip
+    chart = cluster.one("Custom::AWSCDK-EKS-HelmChart", **keys)
     assert "Atomic" not in chart
-    # The one deliberate difference: the lab's 900 s is the life of the handler.
-    assert chart["Timeout"] == "600s"
-    assert chart["ServiceTimeout"] == "960"
     assert json.loads(chart["Values"]) == {
         "driver": {"enabled": False},
         "toolkit": {"enabled": False},
@@ -194,21 +180,11 @@ def test_the_gpu_operator_is_installed_as_in_the_lab(cluster: Template) -> None:
 
 def test_every_output_of_the_lab_is_an_output(cluster: Template) -> None:
     assert set(cluster.outputs) >= {
-        "ConfigureKubectl",
-        "ClusterName",
-        "ClusterEndpoint",
-        "ClusterSecurityGroupId",
-        "NodeSecurityGroupId",
-        "AuxiliaryNodeSgId",
-        "GpuSubnetAz",
-        "GpuSubnetId",
-        "AmiAl2023Standard",
-        "AmiAl2023Nvidia",
+        *("ClusterName", "ClusterEndpoint", "ClusterSecurityGroupId", "NodeSecurityGroupId"),
+        *("AuxiliaryNodeSgId", "GpuSubnetId", "AmiAl2023Standard", "AmiAl2023Nvidia"),
     }
-    assert (
-        cluster.outputs["ConfigureKubectl"]
-        == "aws eks --region ap-northeast-2 update-kubeconfig --name gpu-lab"
-    )
+    configure = "aws eks --region ap-northeast-2 update-kubeconfig --name gpu-lab"
+    assert cluster.outputs["ConfigureKubectl"] == configure
     assert cluster.outputs["GpuSubnetAz"] == "ap-northeast-2a"
 
 

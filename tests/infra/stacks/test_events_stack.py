@@ -1,10 +1,7 @@
 """The events stack: there only where it is asked for, narrow, bounded, and nothing that fails is lost silently."""
 
 import json
-import subprocess
-import sys
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,12 +12,12 @@ from lamplighter.domain.events.lab_event import KINDS
 from local.aws.authorization.judge import Caller, denial
 from local.aws.authorization.requests import Ask
 from local.aws.authorization.statements import Policy
-from stacks.names import Names
+from tests.infra.cfn_lint import NOTHING, complaints
 from tests.infra.conftest import DEFAULT, Assembly, Resource, Synthesis, Template
-from tests.infra.test_checks import NOT_FOLLOWED
-from tests.infra.test_permissions import allowed, listed, statements
+from tests.infra.filled import ACCOUNT, filled
+from tests.infra.test_permissions import allowed, listed
 
-CI, ACCOUNT = "111122223333", "123456789012"
+CI = "111122223333"
 EVENTS = {
     "allow": {
         "training": {
@@ -93,38 +90,17 @@ def _kinds(template: Template) -> list[tuple[str, str]]:
 
 
 def test_cdk_nag_and_cfn_lint_find_nothing_in_a_lab_without_slack_either(lab: Assembly) -> None:
-    checked = subprocess.run(
-        [
-            *(str(Path(sys.executable).parent / "cfn-lint"), "--regions", "ap-northeast-2"),
-            *("--ignore-checks", *NOT_FOLLOWED, "--template"),
-            lab.folder / "gpu-lab-events.template.json",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (checked.stdout, checked.returncode) == ("", 0)
+    assert complaints([lab.folder / "gpu-lab-events.template.json"]) == NOTHING
     assert lab.violations() == []
 
 
-def test_the_stack_comes_after_the_controller_and_is_found_by_the_labs_tag(lab: Assembly) -> None:
-    manifest = json.loads((lab.folder / "manifest.json").read_text("utf-8"))["artifacts"]["gpu-lab-events"]
-
-    assert "gpu-lab-controller" in manifest["dependencies"]
-    assert manifest["properties"]["tags"]["lamplighter:lab"] == "gpu-lab"
+def test_the_stack_comes_after_the_controller(lab: Assembly) -> None:
+    assert "gpu-lab-controller" in lab.artifacts["gpu-lab-events"]["dependencies"]
 
 
 def test_whoever_puts_events_finds_the_bus(stack: Template) -> None:
     assert set(stack.outputs) == {"LabName", "EventBusName"}
     assert stack.one("AWS::Events::EventBus")["Name"] == stack.outputs["EventBusName"] == "gpu-lab"
-
-
-def test_names_stay_legal_however_long_the_labs_is() -> None:
-    names = Names(lab="l" * 40, region="ap-northeast-2", cluster="c")
-
-    assert len(names.event_requests) <= 80
-    assert len(names.events_dead_letters) <= 80
-    assert all(len(names.role(function)) <= 64 for function in FUNCTIONS)
 
 
 # --- the bus and its policy ----------------------------------------------------------------------
@@ -153,18 +129,6 @@ def test_the_statements_come_one_after_the_other_and_the_rule_after_all(stack: T
         "source": ["ci.training", "night.jobs"],
         "detail-type": ["open", "extend", "close"],
     }
-
-
-def filled(value: Any) -> Any:
-    """A template's value in the partition, region and account of the test."""
-    if isinstance(value, Mapping):
-        if "Ref" in value:
-            known = {"AWS::Partition": "aws", "AWS::AccountId": ACCOUNT, "AWS::Region": "ap-northeast-2"}
-            return known.get(value["Ref"], value["Ref"])
-        if "Fn::Join" in value:
-            return value["Fn::Join"][0].join(filled(each) for each in value["Fn::Join"][1])
-        return {key: filled(each) for key, each in value.items()}
-    return [filled(each) for each in value] if isinstance(value, list) else value
 
 
 def test_the_deployed_policy_lets_in_whom_the_lab_names_and_nobody_else(stack: Template) -> None:
@@ -309,13 +273,6 @@ def test_the_functions_touch_nothing_that_runs(stack: Template) -> None:
         assert {action.partition(":")[0] for action in may(stack, function)} <= kept
 
 
-def test_no_action_is_a_wildcard_and_a_star_stands_for_calls_without_a_resource(stack: Template) -> None:
-    for name, statement in statements(stack):
-        assert not [action for action in listed(statement["Action"]) if "*" in action], name
-        if "*" in listed(statement["Resource"]):
-            assert set(listed(statement["Action"])) == {"dynamodb:ListStreams"}
-
-
 # --- telling -------------------------------------------------------------------------------------
 
 
@@ -340,7 +297,6 @@ def test_the_ledgers_stream_wakes_who_tells_for_decisions_and_the_trail(stack: T
 
 def test_who_tells_is_woken_every_five_minutes_as_well(stack: Template) -> None:
     [rule] = [each for each in stack.properties("AWS::Events::Rule") if "ScheduleExpression" in each]
-
     assert rule["ScheduleExpression"] == "rate(5 minutes)"
     assert named(rule["Targets"][0]["Arn"], "Lifecycle")
     assert cursor.OVERLAP.total_seconds() >= 2 * 300
@@ -375,6 +331,5 @@ def test_the_board_hears_of_all_that_is_told(assembly: Assembly) -> None:
 
 def test_a_lab_that_only_tells_has_no_rule_for_requests(synthesise: Callable[..., Assembly]) -> None:
     stack = synthesise(events={}).template("gpu-lab-events")
-
     assert [each for each in stack.properties("AWS::Events::Rule") if "EventPattern" in each] == []
     assert [each["Statement"]["Effect"] for each in policies(stack).values()] == ["Deny", "Deny"]

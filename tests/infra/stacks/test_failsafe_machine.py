@@ -120,7 +120,6 @@ def test_no_function_takes_part() -> None:
 @pytest.mark.parametrize("state", ["Cluster", "Scale", "Claims"])
 def test_any_error_of_the_first_rail_leads_past_kubernetes(state: str) -> None:
     caught = states()[state]["Catch"]
-
     assert caught[-1] == {"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "PastKubernetes"}
     # States.ALL leaves it out.
     assert any(each["ErrorEquals"] == ["States.DataLimitExceeded"] for each in caught)
@@ -189,7 +188,6 @@ def test_its_role_writes_policies_of_the_launching_roles_alone_while_a_boundary_
 def test_of_a_role_that_the_lab_adopts_no_boundary_is_known() -> None:
     theirs = EndedPool("theirs", "their-gpus", "karpenter", CLUSTER, "TheirKarpenter")
     [policy] = properties("AWS::IAM::Policy", (theirs,))
-
     assert writing(policy) == {"TheirKarpenter": {}}
 
 
@@ -215,7 +213,6 @@ def test_no_other_role_writes_a_policy(adopted: Template) -> None:
 
 def test_its_boundary_allows_exactly_what_its_role_may() -> None:
     [role] = properties("AWS::IAM::Role")
-
     assert allowed("AWS::IAM::ManagedPolicy") == allowed()
     assert "Ref" in role["PermissionsBoundary"]
     assert role["RoleName"] == NAMES.role("failsafe-machine")
@@ -223,13 +220,11 @@ def test_its_boundary_allows_exactly_what_its_role_may() -> None:
 
 def test_the_cluster_knows_its_role_by_a_group_of_its_own() -> None:
     [entry] = properties("AWS::EKS::AccessEntry")
-
     assert (entry["KubernetesGroups"], entry["Type"]) == ([Group.FAILSAFE.of(NAMES.lab)], "STANDARD")
 
 
 def test_a_run_that_ends_without_proof_pages() -> None:
     [rule] = properties("AWS::Events::Rule")
-
     assert rule["EventPattern"]["detail"]["status"] == ["FAILED", "TIMED_OUT", "ABORTED"]
     [target] = rule["Targets"]
     assert (target["Arn"]["Ref"][:5], "Arn" in target["DeadLetterConfig"]) == ("Pages", True)
@@ -352,9 +347,7 @@ def test_the_curfew_starts_the_machine_on_both_ways(adopted: Template) -> None:
 
 def test_a_destroy_keeps_the_machine_until_every_pool_is_closed(adopted: Template) -> None:
     [closed] = adopted.of_type("Custom::LamplighterLastClosed")
-    machines = adopted.of_type("AWS::StepFunctions::StateMachine")
-    [machine] = [n for n, m in machines.items() if m["Properties"]["StateMachineName"] == "gpu-lab-failsafe"]
-
+    machine = adopted.name("AWS::StepFunctions::StateMachine", StateMachineName="gpu-lab-failsafe")
     assert machine in adopted.needs(closed)
 
 

@@ -52,11 +52,7 @@ def test_the_lab_of_the_device_plugin_document_installs_what_the_document_instal
     assert (chart["Chart"], chart["Version"], chart["Release"]) == ("nvidia-device-plugin", "0.18.2", "nvdp")
     assert chart["Namespace"] == "nvidia"
     assert json.loads(chart["Values"])["gfd"] == {"enabled": True}
-    [pool] = [
-        group
-        for group in cluster.properties("AWS::EKS::Nodegroup")
-        if group["NodegroupName"] == "training-on-eks-ng-gpu"
-    ]
+    pool = cluster.one("AWS::EKS::Nodegroup", NodegroupName="training-on-eks-ng-gpu")
     assert pool["Taints"] == [{"Key": "nvidia.com/gpu", "Value": "present", "Effect": "NO_SCHEDULE"}]
     assert pool["AmiType"] == "AL2023_x86_64_NVIDIA"
 
@@ -69,11 +65,7 @@ def test_a_node_gets_one_plugin(cluster: Template) -> None:
 
 
 def test_the_monitoring_agent_is_an_add_on_that_needs_nodes(cluster: Template) -> None:
-    [name] = [
-        name
-        for name, found in cluster.of_type("AWS::EKS::Addon").items()
-        if found["Properties"]["AddonName"] == "eks-node-monitoring-agent"
-    ]
+    name = cluster.name("AWS::EKS::Addon", AddonName="eks-node-monitoring-agent")
     kinds = {cluster.resources[needed]["Type"] for needed in cluster.needs(name)}
     assert "AWS::EKS::Nodegroup" in kinds
 

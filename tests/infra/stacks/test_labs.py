@@ -142,9 +142,7 @@ def test_admins_get_every_right_in_the_cluster(synthesise: Callable[..., Assembl
     assert policy["AccessScope"] == {"Type": "cluster"}
 
 
-def test_the_rights_of_our_functions_are_the_manifest_that_people_read(
-    assembly: Assembly,
-) -> None:
+def test_the_rights_of_our_functions_are_the_manifest_that_people_read(assembly: Assembly) -> None:
     cluster = assembly.template("gpu-lab-cluster")
     manifest = json.loads(cluster.one("Custom::AWSCDK-EKS-KubernetesResource")["Manifest"])
     kinds = [document["kind"] for document in manifest]
@@ -167,3 +165,6 @@ def test_role_names_stay_within_what_iam_allows() -> None:
     assert len(names.role("gatekeeper")) <= 64
     assert names.role("gatekeeper") != other.role("gatekeeper")
     assert names.role("gatekeeper").endswith("-gatekeeper")
+    assert all(len(names.role(function)) <= 64 for function in ("events", "lifecycle"))
+    assert len(names.event_requests) <= 80
+    assert len(names.events_dead_letters) <= 80

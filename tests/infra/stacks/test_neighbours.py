@@ -38,11 +38,7 @@ def labs(
 
 KEY = {"pk": {"S": "KEY"}, "sk": {"S": "x"}}
 WRITTEN = {"UpdateExpression": "SET a = :a", "ExpressionAttributeValues": {":a": {"S": "x"}}}
-SCHEDULE = {
-    "ScheduleExpression": "rate(1 hour)",
-    "FlexibleTimeWindow": {"Mode": "OFF"},
-    "State": "DISABLED",
-}
+SCHEDULE = {"ScheduleExpression": "rate(1 hour)", "FlexibleTimeWindow": {"Mode": "OFF"}, "State": "DISABLED"}
 
 
 def items(operation: str, **more: Any) -> Callable[[str], Call]:

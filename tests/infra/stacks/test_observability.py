@@ -8,7 +8,6 @@ from tests.infra.conftest import Assembly, Synthesis
 
 def test_by_default_there_is_neither(synthesise: Callable[..., Assembly]) -> None:
     controller = synthesise().template("gpu-lab-controller")
-
     assert not controller.of_type("AWS::CloudWatch::Dashboard")
     assert all("TracingConfig" not in function for function in controller.properties("AWS::Lambda::Function"))
     assert "xray:" not in json.dumps(dict(controller.of_type("AWS::IAM::Policy")))
@@ -53,5 +52,4 @@ def test_the_dashboard_shows_every_metric_and_every_function(synthesise: Callabl
 
 def test_the_checks_find_nothing_in_a_lab_with_both(synthesis: Synthesis) -> None:
     both = {"tracing": True, "dashboard": True}
-
     assert synthesis({"name": "gpu-lab", "slack": {}, "observability": both}, True).violations() == []

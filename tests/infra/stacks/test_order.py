@@ -17,16 +17,11 @@ LAB = Path(release.__file__).parents[1] / "lab.yaml"
 
 
 def add_on(cluster: Template, name: str) -> str:
-    (found,) = [
-        n for n, r in cluster.of_type("AWS::EKS::Addon").items() if r["Properties"]["AddonName"] == name
-    ]
-    return found
+    return cluster.name("AWS::EKS::Addon", AddonName=name)
 
 
 def node_group(cluster: Template, name: str) -> str:
-    groups = cluster.of_type("AWS::EKS::Nodegroup").items()
-    (found,) = [n for n, r in groups if r["Properties"]["NodegroupName"] == name]
-    return found
+    return cluster.name("AWS::EKS::Nodegroup", NodegroupName=name)
 
 
 def the(template: Template, kind: str) -> str:
@@ -58,8 +53,7 @@ def test_the_chart_comes_after_nodes_dns_and_the_right_to_install(cluster: Templ
 
 
 def test_the_cluster_logs_into_a_group_that_is_declared(cluster: Template) -> None:
-    groups = cluster.of_type("AWS::Logs::LogGroup").items()
-    (found,) = [n for n, r in groups if r["Properties"].get("LogGroupName") == "/aws/eks/gpu-lab/cluster"]
+    found = cluster.name("AWS::Logs::LogGroup", LogGroupName="/aws/eks/gpu-lab/cluster")
     assert found in cluster.needs(the(cluster, "AWS::EKS::Cluster"))
 
 
@@ -181,7 +175,6 @@ def test_the_step_knows_what_each_key_of_a_node_group_does(
 
 def test_a_pools_maximum_goes_with_anything(synthesise: Callable[..., Assembly], cluster: Template) -> None:
     bigger = synthesise(pools={"gpu": {"max_nodes": 1}}).template("gpu-lab-cluster")
-
     assert groups(bigger) == groups(cluster)
 
 
@@ -222,13 +215,11 @@ def test_the_gate_is_asked_only_when_the_pool_changes(synthesise: Callable[..., 
 def test_the_last_close_goes_first_when_the_controller_goes(controller: Template) -> None:
     """What a resource needs stays until the resource is deleted: LastClosed needs all there is."""
     last = the(controller, "Custom::LamplighterLastClosed")
-
     assert controller.needs(last) == set(controller.resources) - {last}
 
 
 def test_the_controller_comes_after_the_cluster_and_refers_to_nothing_in_it(assembly: Assembly) -> None:
-    manifest = json.loads((assembly.folder / "manifest.json").read_text("utf-8"))
-    assert "gpu-lab-cluster" in manifest["artifacts"]["gpu-lab-controller"]["dependencies"]
+    assert "gpu-lab-cluster" in assembly.artifacts["gpu-lab-controller"]["dependencies"]
     text = (assembly.folder / "gpu-lab-controller.template.json").read_text("utf-8")
     assert "Fn::ImportValue" not in text
     assert "Export" not in assembly.template("gpu-lab-cluster").document["Outputs"]["ClusterName"]
@@ -237,7 +228,7 @@ def test_the_controller_comes_after_the_cluster_and_refers_to_nothing_in_it(asse
 def test_the_guards_silence_is_watched_once_cloudwatch_has_counted_a_sweep(controller: Template) -> None:
     """A new alarm takes what is missing before it existed for silence; a sweep ends well once the planner ran."""
     alarms = controller.of_type("AWS::CloudWatch::Alarm")
-    [silent] = [name for name in alarms if alarms[name]["Properties"]["AlarmName"] == "gpu-lab-guard-silent"]
+    silent = controller.name("AWS::CloudWatch::Alarm", AlarmName="gpu-lab-guard-silent")
     swept = the(controller, "Custom::LamplighterSwept")
 
     assert swept in controller.needs(silent)

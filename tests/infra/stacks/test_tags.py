@@ -1,6 +1,5 @@
 """Cost-allocation tags: on all that costs money, and the same from deploy to deploy."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 
 from local.aws.cloudformation.registry import KINDS
@@ -69,9 +68,8 @@ def test_a_labs_own_tags_are_on_whatever_takes_tags(synthesise: Callable[..., As
 
 def test_every_stack_is_tagged_with_its_lab(assembly: Assembly) -> None:
     """CloudFormation puts a stack's tags on what the stack makes."""
-    manifest = json.loads((assembly.folder / "manifest.json").read_text("utf-8"))
     for name in assembly.stacks:
-        assert manifest["artifacts"][name]["properties"]["tags"]["lamplighter:lab"] == "gpu-lab"
+        assert assembly.artifacts[name]["properties"]["tags"]["lamplighter:lab"] == "gpu-lab"
 
 
 def test_other_tags_of_a_lab_replace_nothing(synthesise: Callable[..., Assembly]) -> None:

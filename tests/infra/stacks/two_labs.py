@@ -14,6 +14,7 @@ from local.aws import iam
 from local.aws.embedded import EmbeddedAws
 from local.stack_template import StackTemplate
 from tests.infra.conftest import Template
+from tests.infra.test_permissions import listed
 
 MINE, NEIGHBOUR = "gpu-lab", "other-lab"
 #: What starts by itself, needs a running cluster, or calls functions.
@@ -142,11 +143,7 @@ def granted(aws: EmbeddedAws) -> Iterator[tuple[str, str, str, str]]:
         for document in role.policies.values():
             for statement in json.loads(document)["Statement"]:
                 if statement["Effect"] == "Allow":
-                    for action in _listed(statement["Action"]):
-                        for resource in _listed(statement["Resource"]):
+                    for action in listed(statement["Action"]):
+                        for resource in listed(statement["Resource"]):
                             if resource != "*":
                                 yield role.arn, action, resource, json.dumps(statement.get("Condition", ""))
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]

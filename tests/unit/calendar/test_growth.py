@@ -19,19 +19,16 @@ def test_twice_as_many_more_pools_take_exactly_twice_as_many_more_steps(at: date
     once, twice, four = (
         steps_of(Labs(times * EVEN, at, refused=refused, skipped=refused).decide) for times in (1, 2, 4)
     )
-
     assert four - twice == 2 * (twice - once)
 
 
 def test_windows_no_two_of_which_are_alike_take_steps_in_proportion_too() -> None:
     steps = {pools: float(steps_of(Labs(pools, AT, alike=False).decide)) for pools in (480, 960, 1920)}
-
     assert exponent(steps) == pytest.approx(1, abs=0.02)
 
 
 def test_the_exponent_tells_a_square_from_a_line() -> None:
     sizes = (1, 2, 5, 10)
-
     assert exponent({size: 3.0 * size for size in sizes}) == pytest.approx(1)
     assert exponent({size: 3.0 * size**2 for size in sizes}) == pytest.approx(2)
 

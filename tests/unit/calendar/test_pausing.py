@@ -10,7 +10,7 @@ from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.calendar.pausing import Pausing, pause, resume
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.money import Money
+from tests.builders.leases import lease
 from tests.drawn import drawn
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -19,19 +19,7 @@ FOR_GOOD = "alice paused the lab: nothing opens until somebody resumes it"
 UNTIL_TEN = "alice paused the lab until 22:00 on 2026-11-20 (Etc/UTC)"
 BY_BOB = "bob paused the lab: nothing opens until somebody resumes it"
 RESUMED = "alice resumed the lab, and pools open again"
-LEASE = Lease(
-    id="evening-2026-11-20",
-    pool="gpu",
-    nodes=2,
-    owner="class",
-    source="window",
-    state=LeaseState.PLANNED,
-    opens=NOW + HOUR,
-    closes=NOW + 3 * HOUR,
-    hold=Money.zero("USD"),
-    window="evening",
-    date="2026-11-20",
-)
+LEASE = lease("evening-2026-11-20", 60, 180, state=LeaseState.PLANNED, window="evening", date="2026-11-20")
 
 
 def clock(at: datetime) -> str:
@@ -97,41 +85,28 @@ def test_what_runs_stays_open_until_its_end() -> None:
     assert paused(replace(running, closes=NOW)).reason == FOR_GOOD
 
 
-@pytest.mark.parametrize(
-    ("until", "said"),
-    [
-        (60, ""),
-        (61, "; the evening lease opens late, at 21:01 on 2026-11-20 (Etc/UTC)"),
-        (179, "; the evening lease opens late, at 22:59 on 2026-11-20 (Etc/UTC)"),
-        (
-            180,
-            "; the evening lease of 21:00 on 2026-11-20 (Etc/UTC) does not open unless somebody resumes the lab",
-        ),
-        (
-            None,
-            "; the evening lease of 21:00 on 2026-11-20 (Etc/UTC) does not open unless somebody resumes the lab",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("until", "said"), [
+    (60, ""),
+    (61, "; the evening lease opens late, at 21:01 on 2026-11-20 (Etc/UTC)"),
+    (179, "; the evening lease opens late, at 22:59 on 2026-11-20 (Etc/UTC)"),
+    (180, "; the evening lease of 21:00 on 2026-11-20 (Etc/UTC) does not open unless somebody resumes the lab"),
+    (None, "; the evening lease of 21:00 on 2026-11-20 (Etc/UTC) does not open unless somebody resumes the lab"),
+])  # fmt: skip
 def test_a_window_ahead_is_untouched_late_or_kept_closed(until: int | None, said: str) -> None:
     found = paused(LEASE, closes=None if until is None else NOW + until * MINUTE)
-
     lasts = FOR_GOOD if until is None else f"alice paused the lab until {clock(NOW + until * MINUTE)}"
     assert found.reason == f"{lasts}{said}"
 
 
-@pytest.mark.parametrize(
-    ("changed", "kept"),
-    [
-        ({}, True),
-        ({"state": LeaseState.ADMITTED}, True),
-        ({"state": LeaseState.ADMITTED, "ordered": NOW}, False),
-        ({"state": LeaseState.OPENING}, False),
-        ({"state": LeaseState.REFUSED}, False),
-        ({"opens": NOW - HOUR, "closes": NOW}, False),
-        ({"opens": NOW - HOUR, "closes": NOW + SECOND}, True),
-    ],
-)
+@pytest.mark.parametrize(("changed", "kept"), [
+    ({}, True),
+    ({"state": LeaseState.ADMITTED}, True),
+    ({"state": LeaseState.ADMITTED, "ordered": NOW}, False),
+    ({"state": LeaseState.OPENING}, False),
+    ({"state": LeaseState.REFUSED}, False),
+    ({"opens": NOW - HOUR, "closes": NOW}, False),
+    ({"opens": NOW - HOUR, "closes": NOW + SECOND}, True),
+])  # fmt: skip
 def test_only_what_is_still_to_be_opened_is_kept_closed(changed: dict[str, Any], *, kept: bool) -> None:
     assert ("does not open unless" in str(paused(replace(LEASE, **changed)).reason)) is kept
 
@@ -171,14 +146,9 @@ def test_a_resume_opens_late_what_waited() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("age", "failed", "outcome"),
-    [
-        (2 * HOUR - SECOND, False, "refused"),
-        (2 * HOUR, False, "resumed"),
-        (MINUTE, True, "resumed"),
-    ],
-)
+@pytest.mark.parametrize(("age", "failed", "outcome"), [
+    (2 * HOUR - SECOND, False, "refused"), (2 * HOUR, False, "resumed"), (MINUTE, True, "resumed"),
+])  # fmt: skip
 def test_a_destroy_is_resumed_only_after_it_failed_or_two_hours(
     age: timedelta, outcome: str, *, failed: bool
 ) -> None:

@@ -12,8 +12,8 @@ from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.skipping import Skipping, skip, unskip
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab
+from tests.builders.leases import lease
 from tests.drawn import drawn
 from tests.unit.pool.test_standing import Lectures
 
@@ -30,19 +30,7 @@ EVENING = {
     "end": "23:00",
     "owner": "class",
 }
-LEASE = Lease(
-    id=f"evening-{TODAY}",
-    pool="gpu",
-    nodes=2,
-    owner="class",
-    source="window",
-    state=LeaseState.PLANNED,
-    opens=OPENS,
-    closes=OPENS + 2 * HOUR,
-    hold=Money.zero("USD"),
-    window="evening",
-    date=TODAY,
-)
+LEASE = lease(f"evening-{TODAY}", 60, 180, state=LeaseState.PLANNED, window="evening", date=TODAY)
 
 
 def opening(on: str) -> PlannedWindow:
@@ -58,19 +46,8 @@ def lab(*windows: dict[str, Any]) -> Lab:
 def command(
     verb: Verb, on: str | None = None, because: str | None = None, window: str = "evening"
 ) -> Command:
-    return Command(
-        id="c",
-        verb=verb,
-        pool="*",
-        owner="alice",
-        by="alice",
-        source="cli",
-        issued=NOW,
-        expires=NOW + HOUR,
-        window=window,
-        date=on,
-        because=because,
-    )
+    given = Command("c", verb, "*", "alice", "alice", "cli", NOW, NOW + HOUR)
+    return replace(given, window=window, date=on, because=because)
 
 
 def skipped(
@@ -126,18 +103,15 @@ def test_what_is_skipped_already_stays_as_it_is() -> None:
     assert skipped(TODAY, taken(TODAY)) == Skipping("unchanged", f"bob skipped evening on {TODAY}")
 
 
-@pytest.mark.parametrize(
-    ("on", "now", "reason"),
-    [
-        ("2026-11-22", NOW, f"evening does not open on 2026-11-22; it opens next on {TODAY}"),
-        ("2026-11-22", OPENS, f"evening does not open on 2026-11-22; it opens next on {TOMORROW}"),
-        # At its end an opening is no more ahead.
-        (TODAY, OPENS + 2 * HOUR, f"evening does not open on {TODAY}; it opens next on {TOMORROW}"),
-        ("20261120", NOW, "'20261120' is not a date: write it like 2026-12-01"),
-        ("2026-02-30", NOW, "'2026-02-30' is not a date: write it like 2026-12-01"),
-        ("x" * 81, NOW, f"'{'x' * 80}' is not a date: write it like 2026-12-01"),
-    ],
-)
+@pytest.mark.parametrize(("on", "now", "reason"), [
+    ("2026-11-22", NOW, f"evening does not open on 2026-11-22; it opens next on {TODAY}"),
+    ("2026-11-22", OPENS, f"evening does not open on 2026-11-22; it opens next on {TOMORROW}"),
+    # At its end an opening is no more ahead.
+    (TODAY, OPENS + 2 * HOUR, f"evening does not open on {TODAY}; it opens next on {TOMORROW}"),
+    ("20261120", NOW, "'20261120' is not a date: write it like 2026-12-01"),
+    ("2026-02-30", NOW, "'2026-02-30' is not a date: write it like 2026-12-01"),
+    ("x" * 81, NOW, f"'{'x' * 80}' is not a date: write it like 2026-12-01"),
+])  # fmt: skip
 def test_a_date_on_which_nothing_opens_is_refused(on: str, now: datetime, reason: str) -> None:
     assert skipped(on, now=now) == Skipping("refused", reason)
 
@@ -173,37 +147,21 @@ def test_a_window_that_the_lab_has_not_is_refused_with_those_it_has() -> None:
     assert unknown() == Skipping("refused", "the lab has no window 'night'; it has no windows")
 
 
-@pytest.mark.parametrize(
-    ("state", "because", "outcome", "reason"),
-    [
-        (
-            LeaseState.OPEN,
-            None,
-            "refused",
-            (
-                f"evening on {TODAY} is open until 23:00 on 2026-11-20 (Etc/UTC); to end it, run: "
-                f"lamplighter close evening-{TODAY}"
-            ),
-        ),
-        (LeaseState.REFUSED, None, "unchanged", f"evening on {TODAY} does not open anyway"),
-        (LeaseState.REFUSED, "no money", "unchanged", f"evening on {TODAY} does not open anyway: no money"),
-        (
-            LeaseState.CLOSING,
-            None,
-            "refused",
-            f"evening on {TODAY} is closing: nothing is left to skip",
-        ),
-        (LeaseState.CLOSED, None, "refused", f"evening on {TODAY} is closed: nothing is left to skip"),
-    ],
-)
+@pytest.mark.parametrize(("state", "because", "outcome", "reason"), [
+    (LeaseState.OPEN, None, "refused", (f"evening on {TODAY} is open until 23:00 on 2026-11-20 (Etc/UTC); to end it,"
+      f" run: lamplighter close evening-{TODAY}")),
+    (LeaseState.REFUSED, None, "unchanged", f"evening on {TODAY} does not open anyway"),
+    (LeaseState.REFUSED, "no money", "unchanged", f"evening on {TODAY} does not open anyway: no money"),
+    (LeaseState.CLOSING, None, "refused", f"evening on {TODAY} is closing: nothing is left to skip"),
+    (LeaseState.CLOSED, None, "refused", f"evening on {TODAY} is closed: nothing is left to skip"),
+])  # fmt: skip
 def test_what_was_decided_about_an_opening_is_not_skipped(
     state: LeaseState, because: str | None, outcome: str, reason: str
 ) -> None:
-    lease = replace(LEASE, state=state, because=because)
-
-    assert skipped(leases=(lease,)) == Skipping(outcome, reason)
+    decided = replace(LEASE, state=state, because=because)
+    assert skipped(leases=(decided,)) == Skipping(outcome, reason)
     assert skipped(leases=(LEASE,)).outcome == "skipped"
-    assert skipped(TOMORROW, leases=(lease,)).outcome == "skipped"
+    assert skipped(TOMORROW, leases=(decided,)).outcome == "skipped"
 
 
 def test_where_no_date_is_named_the_first_that_was_skipped_is_put_back() -> None:
@@ -224,8 +182,7 @@ def test_where_no_date_is_named_the_first_that_was_skipped_is_put_back() -> None
 
 
 @pytest.mark.parametrize(
-    ("now", "when"),
-    [(OPENS - SECOND, "at 21:00 on 2026-11-20 (Etc/UTC) after all"), (OPENS, "now, late")],
+    ("now", "when"), [(OPENS - SECOND, "at 21:00 on 2026-11-20 (Etc/UTC) after all"), (OPENS, "now, late")]
 )
 def test_what_is_put_back_after_its_opening_opens_late(now: datetime, when: str) -> None:
     assert put_back(TODAY, taken(TODAY), now=now).reason == (

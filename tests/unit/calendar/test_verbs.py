@@ -66,7 +66,6 @@ def rows(*words: str) -> list[dict[str, Any]]:
 
 def test_windows_says_what_will_not_open_and_why(world: LabOnMoto) -> None:
     night = next(row for row in rows("windows") if row["lease"] == "night-2026-11-20")
-
     assert night["state"] == "planned"
     assert night["reason"].startswith("pool gpu is full at 22:30 on 2026-11-20 (UTC): the evening lease (2)")
     assert "will not open: pool gpu is full" in says("windows")
@@ -74,9 +73,7 @@ def test_windows_says_what_will_not_open_and_why(world: LabOnMoto) -> None:
 
 def test_windows_says_who_skipped_what_and_why(world: LabOnMoto) -> None:
     change(world, "skip", window="evening", because="of the holiday")
-
     skipped = next(row for row in rows("windows", "gpu") if row["state"] == "skipped")
-
     assert (skipped["window"], skipped["date"], skipped["by"]) == ("evening", "2026-11-20", "alice")
     assert "alice skipped evening on 2026-11-20 because of the holiday" in says("windows")
 
@@ -136,18 +133,14 @@ def test_closing_all_of_a_pool_shows_what_would_go_and_wants_a_word(world: LabOn
     assert (done.returncode, done.stderr) == (1, "nothing was closed: say --yes to close all of this\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "wrong"),
-    [
-        (("--to", "2026-11-01T00:00:00Z"), "2026-11-01T00:00:00Z is not after now, Fri 20 Nov 20:00 UTC"),
-        (("--from", "9999-12-31T00:00:00Z"), "9999-12-31T00:00:00Z is not after --from 9999-12-31T00:00:00Z"),
-    ],
-)
+@pytest.mark.parametrize(("words", "wrong"), [
+    (("--to", "2026-11-01T00:00:00Z"), "2026-11-01T00:00:00Z is not after now, Fri 20 Nov 20:00 UTC"),
+    (("--from", "9999-12-31T00:00:00Z"), "9999-12-31T00:00:00Z is not after --from 9999-12-31T00:00:00Z"),
+])  # fmt: skip
 def test_a_live_range_without_an_end_ahead_is_bad_input(
     world: LabOnMoto, words: tuple[str, ...], wrong: str
 ) -> None:
     found = lamplighter("simulate", "--live", *words)
-
     assert (found.returncode, found.stderr) == (2, f"--to: {wrong}, write a later instant\n")
 
 
@@ -166,22 +159,17 @@ def test_windows_stand_in_the_order_of_their_dates_skips_among_them(world: LabOn
     ]
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        ("skip nope", 2, "WINDOW: there is no window 'nope', the lab has evening, night"),
-        ("ack nope for 2h", 2, "POOL: there is no pool 'nope', the lab has gpu"),
-        ("arm gpu", 1, "nothing was changed: say --yes to enforce"),
-        ("windows --json --ics -", 2, "--ics: writes a calendar and --json a document, keep one"),
-        ("windows --ics /nowhere/x.ics", 2, "--ics: /nowhere/x.ics cannot be written"),
-    ],
-)
+@pytest.mark.parametrize(("words", "code", "said"), [
+    ("skip nope", 2, "WINDOW: there is no window 'nope', the lab has evening, night"),
+    ("ack nope for 2h", 2, "POOL: there is no pool 'nope', the lab has gpu"),
+    ("arm gpu", 1, "nothing was changed: say --yes to enforce"),
+    ("windows --json --ics -", 2, "--ics: writes a calendar and --json a document, keep one"),
+    ("windows --ics /nowhere/x.ics", 2, "--ics: /nowhere/x.ics cannot be written"),
+])  # fmt: skip
 def test_what_cannot_be_done_is_one_line(
     world: LabOnMoto, monkeypatch: pytest.MonkeyPatch, words: str, code: int, said: str
 ) -> None:
     monkeypatch.setattr(arm, "would_change", lambda *_: [])
-
     found = lamplighter(*words.split())
-
     assert (found.returncode, len(found.stderr.splitlines())) == (code, 1)
     assert found.stderr.startswith(said)

@@ -34,7 +34,6 @@ def test_the_lab_says_what_follows_and_the_reason_names_check_node_and_rule(
     choice: OnFailure, then: NextStep
 ) -> None:
     said = decided(row(), row("node-b", "passed"), choice=choice)
-
     assert (said.then, said.nodes) == (then, ())
     assert str(said.reason).startswith("nvidia-smi failed on node-a: ECC errors: 3; 0 allowed; the lab ")
     assert f"checks.on_failure: {choice}" in str(said.reason)
@@ -42,7 +41,6 @@ def test_the_lab_says_what_follows_and_the_reason_names_check_node_and_rule(
 
 def test_the_nodes_that_failed_are_replaced_and_no_others() -> None:
     said = decided(row(), row(check="vector-add"), row("node-b", "not-proven"))
-
     assert (said.then, said.nodes) == (NextStep.REPLACE, (FREE,))
     assert str(said.reason).endswith("; node-a is replaced, once")
     assert said.to_json()["replace"] == [{"name": "node-a", "instance": "i-a"}]
@@ -55,14 +53,12 @@ def test_no_more_nodes_are_replaced_than_the_lease_has_itself() -> None:
 
 def test_what_was_replaced_once_and_fails_again_is_kept() -> None:
     said = decided(row(), replaceable=0)
-
     assert (said.then, said.nodes) == (NextStep.KEEP, ())
     assert "replaced once already" in str(said.reason)
 
 
 def test_unless_it_is_said_how_many_may_be_none_is_replaced() -> None:
     said = decide([row()], [FREE], "replace")
-
     assert (said.then, said.nodes) == (NextStep.KEEP, ())
     assert str(said.reason).endswith("; nodes were replaced once already, so it is kept as it is")
 

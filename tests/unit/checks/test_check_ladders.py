@@ -56,16 +56,13 @@ def test_a_check_between_nodes_has_its_turn_its_time_and_its_sizes(
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "level_4", "seconds"),
-    [
-        ("smoke", False, 120),
-        ("standard", False, 480),
-        ("standard", True, 480),
-        ("deep", False, 1800),
-        ("deep", True, 1800 + 8100),
-    ],
-)
+@pytest.mark.parametrize(("name", "level_4", "seconds"), [
+    ("smoke", False, 120),
+    ("standard", False, 480),
+    ("standard", True, 480),
+    ("deep", False, 1800),
+    ("deep", True, 1800 + 8100),
+])  # fmt: skip
 def test_a_ladder_has_its_seconds_and_level_4_its_own_on_top(
     name: str, *, level_4: bool, seconds: int
 ) -> None:
@@ -77,14 +74,12 @@ def test_a_ladder_has_its_seconds_and_level_4_its_own_on_top(
 def test_dcgm_runs_its_level_and_the_third_with_shorter_tests(level: int) -> None:
     (found,) = (each for each in ladder("deep", level_4=True) if each.name == f"dcgm-{level}")
     shortened = ' -p "targeted_stress.test_duration=30;targeted_power.test_duration=30"'
-
     assert found.command[:2] == ("sh", "-c")
     assert found.command[2].endswith(f"; exec dcgmi diag -r {level} -j{shortened if level == 3 else ''}")
 
 
 def test_nvidia_smi_asks_for_its_columns_and_the_sample_s_image_runs_its_own_command() -> None:
     smi, sample = (manifest(check)["spec"]["containers"][0] for check in ladder("smoke"))
-
     assert smi["command"] == ["nvidia-smi", "--query-gpu=name,driver_version,uuid", "--format=csv"]
     assert "command" not in sample
 
@@ -92,7 +87,6 @@ def test_nvidia_smi_asks_for_its_columns_and_the_sample_s_image_runs_its_own_com
 def test_who_only_brings_an_image_is_nobody_and_needs_next_to_nothing() -> None:
     found: Any = checks_manifests.fetch("dcgm", ERRAND, "fetch-1", NODE)
     (container,) = found["spec"]["containers"]
-
     assert (container["command"], container["securityContext"]["runAsNonRoot"]) == (["true"], True)
     assert container["resources"]["limits"] == {"memory": "64Mi"}
 
@@ -110,5 +104,4 @@ def test_a_pair_asks_for_the_resource_that_its_first_node_offers() -> None:
 
 def test_the_page_says_what_every_check_needs_to_pass() -> None:
     names = {check.name for ladder in checks.LADDERS.values() for check in ladder} | {checks.DCGM_4.name}
-
     assert names - set(PASSES) == set()

@@ -11,18 +11,8 @@ from lamplighter.domain.checks.ladder_progress import LadderMoves, LadderProgres
 from lamplighter.domain.checks.placement import GpuNode, Placement, placements
 from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.reasons.reason import reason
-from tests.unit.checks.test_ladder_progress import (
-    ASKED,
-    LEASE,
-    READY,
-    done,
-    look,
-    node,
-    of,
-    pod,
-    started,
-    why,
-)
+from tests.unit.checks.built import ASKED, READY, node
+from tests.unit.checks.test_ladder_progress import LEASE, done, look, of, pod, started, why
 
 PAIR = [node("a"), node("b")]
 
@@ -88,7 +78,6 @@ def test_a_check_that_runs_for_longer_than_an_image_may_come_is_not_stuck() -> N
 def test_a_ladder_with_level_4_is_told_by_its_165_minutes() -> None:
     placement = of([DCGM_1], [node()])["dcgm-1", ("a",)]
     waits = replace(pod(placement, phase="Pending"), began=None, scheduled=None, node="")
-
     over = look([DCGM_1], [node()], {placement.name: [waits]}, after=9900, budget=9900)
     assert why(over, "dcgm-1") == reason("check.over-while-waiting", minutes=165)
 

@@ -43,13 +43,11 @@ def seen(why: str, minutes: int) -> Reason:
 
 def test_a_proof_reads_as_it_was_written() -> None:
     found = proof(0, row("node-a", seconds=2.5), ready=312)
-
     assert GpuProof.from_json(to_document(found)) == found
 
 
 def test_the_last_proof_of_a_node_is_what_is_known_of_it() -> None:
     newer, older = proof(30, row("node-a")), proof(0, row("node-a"), row("node-b"))
-
     assert latest_by_node([newer, older]) == {"node-a": newer, "node-b": older}
 
 
@@ -75,14 +73,12 @@ def test_what_was_not_proven_before_is_no_evidence() -> None:
 
 def test_what_another_node_of_that_name_showed_is_no_evidence() -> None:
     later = {"node-a": EIGHT + timedelta(minutes=5)}
-
     assert carried_over([busy()], [proof(0, row("node-a"))], later, EIGHT) == [busy()]
     assert carried_over([busy()], [proof(0, row("node-a"))], {}, EIGHT) == [busy()]
 
 
 def test_a_check_that_ran_keeps_its_own_verdict() -> None:
     ran = row("node-a", verdict="failed")
-
     assert carried_over([ran], [proof(0, row("node-a"))], BORN, EIGHT) == [ran]
 
 
@@ -96,12 +92,15 @@ def test_the_age_is_that_of_the_first_proof_however_often_it_is_carried_over() -
     assert read(twice["reason"]) == seen("Test PASSED", minutes=60)
 
 
-def test_the_bandwidth_of_a_proof_is_its_slowest_link() -> None:
-    def link(node: str, said: object) -> dict[str, Any]:
-        return row(node, "all-reduce", measurements={"busbw_gb_per_second": said})
+def test_the_bandwidth_of_a_proof_is_its_slowest_link_that_was_measured_now() -> None:
+    def link(node: str, said: object, **more: Any) -> dict[str, Any]:
+        return row(node, "all-reduce", measurements={"busbw_gb_per_second": said}, **more)
 
     assert proof(0, link("node-a", "1.17"), link("node-b", "0.31")).bandwidth == Decimal("0.31")
     assert proof(0, row("node-a"), link("node-b", "n/a"), link("node-c", None)).bandwidth is None
+    assert proof(0, link("node-a", "1.17", busy=True)).bandwidth is None
+    both = proof(0, link("node-a", "0.50", busy=True), link("node-a", "1.17", busy=False))
+    assert both.bandwidth == Decimal("1.17")
 
 
 @pytest.mark.parametrize(("minutes", "carried"), [(-1, True), (0, True), (1, False)])
@@ -136,33 +135,21 @@ def test_what_is_carried_over_says_what_was_seen_and_when() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "outcome"),
-    [
-        ([], "not-proven"),
-        (["passed"], "passed"),
-        (["passed", "passed"], "passed"),
-        (["passed", "not-proven"], "not-proven"),
-        (["not-proven", "failed"], "failed"),
-        (["passed", "failed"], "failed"),
-        ([None], "not-proven"),
-    ],
-)
+@pytest.mark.parametrize(("verdicts", "outcome"), [
+    ([], "not-proven"),
+    (["passed"], "passed"),
+    (["passed", "passed"], "passed"),
+    (["passed", "not-proven"], "not-proven"),
+    (["not-proven", "failed"], "failed"),
+    (["passed", "failed"], "failed"),
+    ([None], "not-proven"),
+])  # fmt: skip
 def test_verdicts_together_pass_only_where_every_one_does(verdicts: list[str | None], outcome: str) -> None:
     assert together([{"verdict": verdict} for verdict in verdicts]) == outcome
 
 
-def test_a_link_that_was_only_measured_earlier_is_no_bandwidth_of_this_proof() -> None:
-    def link(said: str, **more: Any) -> dict[str, Any]:
-        return row("node-a", "all-reduce", measurements={"busbw_gb_per_second": said}, **more)
-
-    assert proof(0, link("1.17", busy=True)).bandwidth is None
-    assert proof(0, link("0.50", busy=True), link("1.17", busy=False)).bandwidth == Decimal("1.17")
-
-
 def test_a_proof_names_its_nodes_once_in_the_ladder_s_order_and_what_it_says_of_each() -> None:
     rows = [row("node-b"), row("node-a"), row("node-b", "dcgm-1")]
-
     assert proof(0, *rows).nodes == ["node-b", "node-a"]
     assert proof(0, *rows).of("node-b") == [rows[0], rows[2]]
 
@@ -170,6 +157,5 @@ def test_a_proof_names_its_nodes_once_in_the_ladder_s_order_and_what_it_says_of_
 def test_a_proof_whose_rows_cannot_be_read_has_none() -> None:
     kept = {**to_document(proof(0)), "verdicts": "odd", "seconds_to_ready": "soon"}
     unread = GpuProof.from_json(kept)
-
     assert (unread.rows, unread.seconds_to_ready) == ((), None)
     assert GpuProof.from_json({**kept, "verdicts": ["odd", row("node-a")]}).rows == (row("node-a"),)

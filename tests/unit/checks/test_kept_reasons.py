@@ -37,7 +37,6 @@ def test_a_verdict_is_kept_as_a_code_and_its_json_has_english() -> None:
 
 def test_a_kept_row_is_shown_in_the_lab_s_language() -> None:
     shown = from_odd_document(VerdictRow, row(json.loads(json.dumps(VERDICT.to_row()["reason"]))))
-
     assert draw(shown.reason, KOREAN, clock) == "GPU 4개 중 3개만 있습니다"
 
 

@@ -2,42 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from lamplighter.domain.checks import ladder as checks
-from lamplighter.domain.checks.free_resources import room
 from lamplighter.domain.checks.ladder import ALL_REDUCE, DCGM_1, DCGM_2, NVIDIA_SMI, VECTOR_ADD, Check
 from lamplighter.domain.checks.ladder_progress import LadderMoves, LadderProgress
 from lamplighter.domain.checks.placement import GpuNode, Placement, fetches, placements
-from lamplighter.domain.checks.time_limit import pulled_in, spent
-from lamplighter.domain.gpu.instance_types import gpu_type
-from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
+from lamplighter.domain.checks.time_limit import pulled_in
+from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.lab.checks import Checks
 from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values.instant import written
+from tests.unit.checks.built import ASKED, node
 
-READY = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
-ASKED = READY + timedelta(seconds=60)
 LEASE = "cli-1"
-
-
-def node(name: str = "a", **labels: str) -> GpuNode:
-    kind = gpu_type("g5.xlarge")
-    assert kind is not None
-    facts = NodeFacts(
-        name=name,
-        instance=f"i-{name}",
-        created=READY - timedelta(seconds=10),
-        ready=True,
-        ready_since=READY,
-        allocatable={"nvidia.com/gpu": 1},
-        labels={key.replace("_", "/", 1): value for key, value in labels.items()},
-    )
-    return GpuNode(facts, kind)
 
 
 def pod(placement: Placement, on: str = "a", phase: str = "Running", **more: Any) -> PodFacts:
@@ -99,231 +81,156 @@ def of(ladder: Sequence[Check], nodes: Sequence[GpuNode]) -> dict[tuple[str, tup
     }
 
 
-class TestLadders:
-    def test_each_ladder_holds_what_it_is_documented_to_hold(self) -> None:
-        def names(**settings: object) -> list[str]:
-            return [check.name for check in checks.ladder(Checks.model_validate(settings))]
+def test_each_ladder_holds_what_it_is_documented_to_hold() -> None:
+    def names(**settings: object) -> list[str]:
+        return [check.name for check in checks.ladder(Checks.model_validate(settings))]
 
-        smoke = ["nvidia-smi", "vectoradd"]
-        standard = [*smoke, "gpu-health", "dcgm-1", "dcgm-2", "all_reduce"]
-        assert names() == names(ladder="smoke") == smoke
-        assert names(ladder="standard") == standard
-        deep = [*standard, "all_gather", "sustained", "dcgm-3"]
-        assert names(ladder="deep") == deep
-        assert names(ladder="deep", dcgm_level_4=True) == [*deep, "dcgm-4"]
-        assert names(ladder="standard", dcgm_level_4=True) == standard
-
-    def test_a_lab_s_own_floor_takes_the_place_of_the_shipped_one(self) -> None:
-        kind = node().kind
-        assert kind.with_floor(None).busbw_floor == Decimal("0.25")
-        assert kind.with_floor(Decimal("1.1")).busbw_floor == Decimal("1.1")
+    smoke = ["nvidia-smi", "vectoradd"]
+    standard = [*smoke, "gpu-health", "dcgm-1", "dcgm-2", "all_reduce"]
+    assert names() == names(ladder="smoke") == smoke
+    assert names(ladder="standard") == standard
+    deep = [*standard, "all_gather", "sustained", "dcgm-3"]
+    assert names(ladder="deep") == deep
+    assert names(ladder="deep", dcgm_level_4=True) == [*deep, "dcgm-4"]
+    assert names(ladder="standard", dcgm_level_4=True) == standard
 
 
-class TestSeats:
-    def test_nodes_meet_in_pairs_side_by_side_and_one_left_over_meets_the_first(self) -> None:
-        due, left_out = placements([ALL_REDUCE], [node(name) for name in "abc"], LEASE)
-        assert [(placement.nodes, placement.judged, placement.turn) for placement in due] == [
-            (("a", "b"), ("a", "b"), 0),
-            (("c", "a"), ("c",), 1),
-        ]
-        assert left_out == []
-
-    def test_one_node_is_not_judged_by_two_aloud(self) -> None:
-        due, left_out = placements([VECTOR_ADD, ALL_REDUCE], [node()], LEASE)
-        assert [placement.check.name for placement in due] == ["vectoradd"]
-        assert [(each.check, each.why) for each in left_out] == [
-            ("all_reduce", reason("check.one-node-ready"))
-        ]
-
-    @pytest.mark.parametrize(("labels", "parts"), [
-        ({"nvidia.com_gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"}, reason("check.offered-in-slices")),
-        ({"nvidia.com_gpu.sharing-strategy": "mps"}, reason("check.offered-by-mps")),
-    ])  # fmt: skip
-    def test_whole_gpus_are_not_tested_where_they_are_handed_out_in_parts(
-        self, labels: dict[str, str], parts: Reason
-    ) -> None:
-        due, left_out = placements(
-            [VECTOR_ADD, DCGM_1, DCGM_2, ALL_REDUCE], [node(**labels), node("b", **labels)], LEASE
-        )
-        assert {placement.check.name for placement in due} == {"vectoradd", "dcgm-1"}
-        assert {(each.check, each.why) for each in left_out} == {
-            (check, parts) for check in ("dcgm-2", "all_reduce")
-        }
-
-    def test_time_slices_are_tested_as_the_gpu_that_they_are(self) -> None:
-        labels = {"nvidia.com_gpu.sharing-strategy": "time-slicing", "nvidia.com_gpu.replicas": "4"}
-        due, left_out = placements([DCGM_2], [node(**labels)], LEASE)
-        assert ([placement.check.name for placement in due], left_out) == (["dcgm-2"], [])
+def test_a_lab_s_own_floor_takes_the_place_of_the_shipped_one() -> None:
+    kind = node().kind
+    assert kind.with_floor(None).busbw_floor == Decimal("0.25")
+    assert kind.with_floor(Decimal("1.1")).busbw_floor == Decimal("1.1")
 
 
-class TestCourse:
-    def test_the_first_checks_are_asked_for_together_and_later_images_come_meanwhile(self) -> None:
-        moves = look([NVIDIA_SMI, VECTOR_ADD, DCGM_1], [node("a"), node("b")], {})
-        assert started(moves) == [(check, (name,)) for check in ("nvidia-smi", "vectoradd") for name in "ab"]
-        assert [(name, image) for name, image, _ in moves.fetch] == [("a", "dcgm"), ("b", "dcgm")]
-
-    def test_a_later_check_waits_for_all_before_it_on_its_node_only(self) -> None:
-        ladder, nodes = [NVIDIA_SMI, DCGM_1], [node("a"), node("b")]
-        known = of(ladder, nodes)
-        pods = {placement.name: done(placement) for placement in (known["nvidia-smi", ("a",)],)}
-        for name in fetches(known.values(), LEASE).values():
-            pods[name] = [pod(replace(known["dcgm-1", ("a",)], name=name), phase="Succeeded")]
-        running = known["nvidia-smi", ("b",)]
-        pods[running.name] = [pod(running, "b")]
-        moves = look(ladder, nodes, pods)
-        assert started(moves) == [("dcgm-1", ("a",))]
-        assert any("nvidia-smi on b" in str(text) for text in moves.waiting)
-
-    def test_a_check_waits_for_its_image(self) -> None:
-        ladder, nodes = [NVIDIA_SMI, DCGM_1], [node()]
-        known = of(ladder, nodes)
-        first = known["nvidia-smi", ("a",)]
-        ((_, name),) = fetches(known.values(), LEASE).items()
-        pulling = pod(replace(first, name=name), phase="Pending", began=None, gpus=0)
-        moves = look(ladder, nodes, {first.name: done(first), name: [pulling]})
-        assert started(moves) == []
-        assert moves.waiting == [reason("check.waits-for-image", check="dcgm-1", node="a")]
-        assert look(ladder, nodes, {first.name: done(first), name: [pulling]}, after=700).start == []
-        late = look(ladder, nodes, {first.name: done(first), name: [pulling]}, after=700)
-        assert "not on the node after 10 minutes" in str(why(late, "dcgm-1"))
-
-    def test_what_failed_on_a_node_bars_what_follows_there_and_nowhere_else(self) -> None:
-        ladder, nodes = [NVIDIA_SMI, DCGM_1], [node("a"), node("b")]
-        known = of(ladder, nodes)
-        pods = {
-            known["nvidia-smi", ("a",)].name: [pod(known["nvidia-smi", ("a",)], phase="Failed")],
-            known["nvidia-smi", ("b",)].name: done(known["nvidia-smi", ("b",)]),
-        }
-        for (where, _), name in fetches(known.values(), LEASE).items():
-            pods[name] = [pod(replace(known["dcgm-1", ("a",)], name=name), where, "Succeeded")]
-        moves = look(ladder, nodes, pods)
-        assert started(moves) == [("dcgm-1", ("b",))]
-        assert why(moves, "dcgm-1") == reason("check.not-tried", earlier="nvidia-smi", nodes=("a",))
-
-    def test_a_path_that_failed_does_not_bar_a_test_of_the_gpu(self) -> None:
-        ladder, nodes = [ALL_REDUCE, checks.ALL_GATHER, checks.DCGM_3], [node("a"), node("b")]
-        known = of(ladder, nodes)
-        reduce = known["all_reduce", ("a", "b")]
-        pods = {reduce.name: [pod(reduce, "a", "Failed")]}
-        for (where, _), name in fetches(known.values(), LEASE).items():
-            pods[name] = [pod(replace(reduce, name=name), where, "Succeeded")]
-        moves = look(ladder, nodes, pods, budget=1800)
-        assert why(moves, "all_gather") == reason("check.not-tried", earlier="all_reduce", nodes=("a", "b"))
-        assert started(moves) == [("dcgm-3", ("a",)), ("dcgm-3", ("b",))]
-
-    def test_one_rank_that_fails_ends_its_pair(self) -> None:
-        nodes = [node("a"), node("b")]
-        placement = of([ALL_REDUCE], nodes)["all_reduce", ("a", "b")]
-        # The Job takes the other rank away.
-        moves = look([ALL_REDUCE], nodes, {placement.name: [pod(placement, "b", "Failed")]})
-        assert [(ending.why, len(ending.pods)) for ending in moves.endings] == [(None, 1)]
-
-    def test_a_pod_that_is_being_removed_is_waited_for(self) -> None:
-        placement = of([VECTOR_ADD], [node()])["vectoradd", ("a",)]
-        moves = look(
-            [VECTOR_ADD], [node()], {placement.name: [pod(placement, phase="Succeeded", leaving=True)]}
-        )
-        assert (moves.start, moves.endings) == ([], [])
-        assert moves.waiting
-
-    @pytest.mark.parametrize(("changes", "said"), [
-        ({"phase": "Failed", "exit_code": None, "waiting": "Evicted: disk pressure"}, "Evicted: disk pressure"),
-        ({"phase": "Failed", "waiting": "DeadlineExceeded: too long", "exit_code": 137}, "DeadlineExceeded"),
-    ])  # fmt: skip
-    def test_what_was_ended_from_outside_proves_nothing(self, changes: dict[str, Any], said: str) -> None:
-        placement = of([VECTOR_ADD], [node()])["vectoradd", ("a",)]
-        moves = look([VECTOR_ADD], [node()], {placement.name: [pod(placement, **changes)]})
-        assert said in str(why(moves, "vectoradd"))
-
-    def test_a_check_that_runs_for_too_long_is_ended(self) -> None:
-        placement = of([DCGM_1], [node()])["dcgm-1", ("a",)]
-        assert look([DCGM_1], [node()], {placement.name: [pod(placement)]}, after=130).endings == []
-        late = look([DCGM_1], [node()], {placement.name: [pod(placement)]}, after=150)
-        assert why(late, "dcgm-1") == reason("check.ran-too-long", seconds=120)
-        # A slow pull is not a slow check.
-        pulled = {f"{placement.name}-a": 138.0}
-        slow = look([DCGM_1], [node()], {placement.name: [pod(placement)]}, after=250, pulled=pulled)
-        assert slow.endings == []
-
-    def test_what_does_not_end_in_the_budget_is_told_so(self) -> None:
-        ladder = [NVIDIA_SMI, DCGM_1]
-        placement = of(ladder, [node()])["nvidia-smi", ("a",)]
-        waits = pod(
-            placement,
-            phase="Pending",
-            began=None,
-            scheduled=None,
-            node="",
-            waiting="Unschedulable: Insufficient",
-        )
-        moves = look(ladder, [node()], {placement.name: [waits]}, budget=120, after=61)
-        late = reason("check.over-while-waiting-for", minutes=2, state="Unschedulable: Insufficient")
-        assert why(moves, "nvidia-smi") == late
-        assert why(moves, "dcgm-1") == reason("check.over-before-turn", minutes=2)
-        assert not look(ladder, [node()], {placement.name: [waits]}, budget=120, after=59).endings
+@pytest.mark.parametrize(("labels", "parts"), [
+    ({"product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"}, reason("check.offered-in-slices")),
+    ({"sharing_strategy": "mps"}, reason("check.offered-by-mps")),
+])  # fmt: skip
+def test_whole_gpus_are_not_tested_where_they_are_handed_out_in_parts(
+    labels: dict[str, str], parts: Reason
+) -> None:
+    due, left_out = placements(
+        [VECTOR_ADD, DCGM_1, DCGM_2, ALL_REDUCE], [node(**labels), node("b", **labels)], LEASE
+    )
+    assert {placement.check.name for placement in due} == {"vectoradd", "dcgm-1"}
+    assert {(each.check, each.why) for each in left_out} == {
+        (check, parts) for check in ("dcgm-2", "all_reduce")
+    }
 
 
-class TestBudget:
-    def seconds(self, *pods: PodFacts, after: float, ready: datetime = READY, **pulled: float) -> float:
-        facts = replace(node().facts, ready_since=ready)
-        by_name = {name.replace("_", "-"): took for name, took in pulled.items()}
-        return spent(facts, pods, by_name, ASKED + timedelta(seconds=after)).total_seconds()
-
-    def placement(self) -> Placement:
-        return Placement(VECTOR_ADD, ("a",), ("a",), "seat")
-
-    def test_it_counts_from_the_node_s_ready(self) -> None:
-        running = pod(self.placement(), scheduled=ASKED, began=ASKED)
-        assert self.seconds(running, after=30) == 90
-
-    def test_a_node_that_was_there_before_is_no_later(self) -> None:
-        running = pod(self.placement(), began=ASKED)
-        assert self.seconds(running, after=30, ready=READY - timedelta(minutes=2)) == 90 + 30
-        # By then its GPUs were set up long ago, for somebody else.
-        assert self.seconds(running, after=30, ready=READY - timedelta(hours=3)) == 30
-        assert self.seconds(after=30) == 0
-
-    def test_waiting_for_an_image_is_not_counted(self) -> None:
-        pulling = pod(self.placement(), phase="Pending", began=None)
-        assert self.seconds(pulling, after=300) == 60
-        pulled = pod(self.placement(), began=ASKED + timedelta(seconds=140))
-        assert self.seconds(pulled, after=150, seat_a=138.0) == 60 + 12
-
-    def test_an_image_that_came_while_another_check_ran_is_no_excuse(self) -> None:
-        ran = pod(self.placement(), phase="Succeeded", began=ASKED, ended=ASKED + timedelta(seconds=100))
-        fetched = replace(pod(self.placement()), name="fetch", gpus=0)
-        assert self.seconds(ran, fetched, after=110, seat_a=0.0, fetch=100.0) == 60 + 100
-
-    @pytest.mark.parametrize(("message", "seconds"), [
-        ('Successfully pulled image "x" in 2m18.049s (2m18.049s including waiting). Image size: 9 bytes.', 138.049),
-        ('Successfully pulled image "x" in 850ms (1.2s including waiting)', 0.85),
-        ('Successfully pulled image "x" in 1h0m3s', 3603),
-        ('Successfully pulled image "nvcr.io/cuda:12.8s" in 1m3s (1m3s including waiting)', 63),
-        ('Container image "x" already present on machine', 0),
-        ("Pulling image", None),
-        ("", None),
-        ('Successfully pulled image "x" in 1.2.3s', None),
-    ])  # fmt: skip
-    def test_a_pull_is_read_as_the_kubelet_tells_it(self, message: str, seconds: float | None) -> None:
-        assert pulled_in(message) == (None if seconds is None else pytest.approx(seconds))
+def test_time_slices_are_tested_as_the_gpu_that_they_are() -> None:
+    labels = {"sharing_strategy": "time-slicing", "replicas": "4"}
+    due, left_out = placements([DCGM_2], [node(**labels)], LEASE)
+    assert ([placement.check.name for placement in due], left_out) == (["dcgm-2"], [])
 
 
-class TestRoom:
-    def validator(self, **changes: Any) -> PodFacts:
-        found = PodFacts("gpu-operator", "nvidia-device-plugin-validator-x", "a", "Running", READY, gpus=1)
-        return replace(found, labels={"app": "nvidia-device-plugin-validator"}, **changes)
+def test_the_first_checks_are_asked_for_together_and_later_images_come_meanwhile() -> None:
+    moves = look([NVIDIA_SMI, VECTOR_ADD, DCGM_1], [node("a"), node("b")], {})
+    assert started(moves) == [(check, (name,)) for check in ("nvidia-smi", "vectoradd") for name in "ab"]
+    assert [(name, image) for name, image, _ in moves.fetch] == [("a", "dcgm"), ("b", "dcgm")]
 
-    def test_the_operator_s_own_workload_goes_first(self) -> None:
-        found = room(VECTOR_ADD, node(), [self.validator()], READY + timedelta(minutes=1))
-        assert found.why is not None
-        assert "the operator's own validation" in str(found.why)
-        assert not found.taken
-        assert room(VECTOR_ADD, node(), [self.validator(phase="Succeeded")], READY).why is None
 
-    def test_a_workload_of_the_operator_that_hangs_is_not_waited_for_for_ever(self) -> None:
-        found = room(VECTOR_ADD, node(), [self.validator()], READY + timedelta(minutes=6))
-        assert found.taken
+def test_a_later_check_waits_for_all_before_it_on_its_node_only() -> None:
+    ladder, nodes = [NVIDIA_SMI, DCGM_1], [node("a"), node("b")]
+    known = of(ladder, nodes)
+    pods = {placement.name: done(placement) for placement in (known["nvidia-smi", ("a",)],)}
+    for name in fetches(known.values(), LEASE).values():
+        pods[name] = [pod(replace(known["dcgm-1", ("a",)], name=name), phase="Succeeded")]
+    running = known["nvidia-smi", ("b",)]
+    pods[running.name] = [pod(running, "b")]
+    moves = look(ladder, nodes, pods)
+    assert started(moves) == [("dcgm-1", ("a",))]
+    assert any("nvidia-smi on b" in str(text) for text in moves.waiting)
 
-    def test_another_lease_s_check_is_queued_behind(self) -> None:
-        check = PodFacts("lamplighter", "vectoradd-1", "a", "Running", READY, gpus=1)
-        assert room(VECTOR_ADD, node(), [check], READY).why is None
+
+def test_a_check_waits_for_its_image() -> None:
+    ladder, nodes = [NVIDIA_SMI, DCGM_1], [node()]
+    known = of(ladder, nodes)
+    first = known["nvidia-smi", ("a",)]
+    ((_, name),) = fetches(known.values(), LEASE).items()
+    pulling = pod(replace(first, name=name), phase="Pending", began=None, gpus=0)
+    moves = look(ladder, nodes, {first.name: done(first), name: [pulling]})
+    assert started(moves) == []
+    assert moves.waiting == [reason("check.waits-for-image", check="dcgm-1", node="a")]
+    assert look(ladder, nodes, {first.name: done(first), name: [pulling]}, after=700).start == []
+    late = look(ladder, nodes, {first.name: done(first), name: [pulling]}, after=700)
+    assert "not on the node after 10 minutes" in str(why(late, "dcgm-1"))
+
+
+def test_what_failed_on_a_node_bars_what_follows_there_and_nowhere_else() -> None:
+    ladder, nodes = [NVIDIA_SMI, DCGM_1], [node("a"), node("b")]
+    known = of(ladder, nodes)
+    pods = {
+        known["nvidia-smi", ("a",)].name: [pod(known["nvidia-smi", ("a",)], phase="Failed")],
+        known["nvidia-smi", ("b",)].name: done(known["nvidia-smi", ("b",)]),
+    }
+    for (where, _), name in fetches(known.values(), LEASE).items():
+        pods[name] = [pod(replace(known["dcgm-1", ("a",)], name=name), where, "Succeeded")]
+    moves = look(ladder, nodes, pods)
+    assert started(moves) == [("dcgm-1", ("b",))]
+    assert why(moves, "dcgm-1") == reason("check.not-tried", earlier="nvidia-smi", nodes=("a",))
+
+
+def test_a_path_that_failed_does_not_bar_a_test_of_the_gpu() -> None:
+    ladder, nodes = [ALL_REDUCE, checks.ALL_GATHER, checks.DCGM_3], [node("a"), node("b")]
+    known = of(ladder, nodes)
+    reduce = known["all_reduce", ("a", "b")]
+    pods = {reduce.name: [pod(reduce, "a", "Failed")]}
+    for (where, _), name in fetches(known.values(), LEASE).items():
+        pods[name] = [pod(replace(reduce, name=name), where, "Succeeded")]
+    moves = look(ladder, nodes, pods, budget=1800)
+    assert why(moves, "all_gather") == reason("check.not-tried", earlier="all_reduce", nodes=("a", "b"))
+    assert started(moves) == [("dcgm-3", ("a",)), ("dcgm-3", ("b",))]
+
+
+def test_one_rank_that_fails_ends_its_pair() -> None:
+    nodes = [node("a"), node("b")]
+    placement = of([ALL_REDUCE], nodes)["all_reduce", ("a", "b")]
+    # The Job takes the other rank away.
+    moves = look([ALL_REDUCE], nodes, {placement.name: [pod(placement, "b", "Failed")]})
+    assert [(ending.why, len(ending.pods)) for ending in moves.endings] == [(None, 1)]
+
+
+def test_a_pod_that_is_being_removed_is_waited_for() -> None:
+    placement = of([VECTOR_ADD], [node()])["vectoradd", ("a",)]
+    moves = look([VECTOR_ADD], [node()], {placement.name: [pod(placement, phase="Succeeded", leaving=True)]})
+    assert (moves.start, moves.endings) == ([], [])
+    assert moves.waiting
+
+
+def test_a_slow_pull_is_not_a_slow_check() -> None:
+    placement = of([DCGM_1], [node()])["dcgm-1", ("a",)]
+    pulled = {f"{placement.name}-a": 138.0}
+    slow = look([DCGM_1], [node()], {placement.name: [pod(placement)]}, after=250, pulled=pulled)
+    assert slow.endings == []
+
+
+def test_what_does_not_end_in_the_budget_is_told_so() -> None:
+    ladder = [NVIDIA_SMI, DCGM_1]
+    placement = of(ladder, [node()])["nvidia-smi", ("a",)]
+    waits = pod(
+        placement,
+        phase="Pending",
+        began=None,
+        scheduled=None,
+        node="",
+        waiting="Unschedulable: Insufficient",
+    )
+    moves = look(ladder, [node()], {placement.name: [waits]}, budget=120, after=61)
+    late = reason("check.over-while-waiting-for", minutes=2, state="Unschedulable: Insufficient")
+    assert why(moves, "nvidia-smi") == late
+    assert why(moves, "dcgm-1") == reason("check.over-before-turn", minutes=2)
+    assert not look(ladder, [node()], {placement.name: [waits]}, budget=120, after=59).endings
+
+
+@pytest.mark.parametrize(("message", "seconds"), [
+    ('Successfully pulled image "x" in 2m18.049s (2m18.049s including waiting). Image size: 9 bytes.', 138.049),
+    ('Successfully pulled image "x" in 850ms (1.2s including waiting)', 0.85),
+    ('Successfully pulled image "x" in 1h0m3s', 3603),
+    ('Successfully pulled image "nvcr.io/cuda:12.8s" in 1m3s (1m3s including waiting)', 63),
+    ('Container image "x" already present on machine', 0),
+    ("Pulling image", None),
+    ("", None),
+    ('Successfully pulled image "x" in 1.2.3s', None),
+])  # fmt: skip
+def test_a_pull_is_read_as_the_kubelet_tells_it(message: str, seconds: float | None) -> None:
+    assert pulled_in(message) == (None if seconds is None else pytest.approx(seconds))

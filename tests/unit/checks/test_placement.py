@@ -32,17 +32,17 @@ def test_the_operator_s_validation_hangs_after_five_minutes(seconds: int, *, han
 
     assert found == FreeResources(stuck if hangs else runs, taken=hangs)
     assert room(VECTOR_ADD, node(), [validator], None) == FreeResources(runs)
+    assert room(VECTOR_ADD, node(), [replace(validator, phase="Succeeded")], READY) == FreeResources()
+    other_lease_s = PodFacts("lamplighter", "vectoradd-1", "a", "Running", READY, gpus=1)
+    assert room(VECTOR_ADD, node(), [other_lease_s], READY).why is None
 
 
-@pytest.mark.parametrize(
-    ("held", "why"),
-    [
-        ([2], None),
-        ([3], reason("check.gpus-in-use", pods=("class/0",))),
-        ([1, 1, 1], reason("check.gpus-in-use", pods=("class/0", "class/1", "class/2"))),
-        ([1, 1, 1, 1], reason("check.gpus-in-use", pods=("class/0", "class/1", "class/2", "class/3"))),
-    ],
-)
+@pytest.mark.parametrize(("held", "why"), [
+    ([2], None),
+    ([3], reason("check.gpus-in-use", pods=("class/0",))),
+    ([1, 1, 1], reason("check.gpus-in-use", pods=("class/0", "class/1", "class/2"))),
+    ([1, 1, 1, 1], reason("check.gpus-in-use", pods=("class/0", "class/1", "class/2", "class/3"))),
+])  # fmt: skip
 def test_people_s_work_leaves_room_for_what_it_does_not_hold(held: list[int], why: Reason | None) -> None:
     work = [
         PodFacts("class", str(number), "a", "Running", READY, gpus=gpus) for number, gpus in enumerate(held)
@@ -70,15 +70,12 @@ def test_checks_that_are_not_judged_say_how_many_nodes_there_are() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("names", "pairs"),
-    [
-        ("ab", [("a", "b", 0)]),
-        ("abc", [("a", "b", 0), ("c", "a", 1)]),
-        ("abcd", [("a", "b", 0), ("c", "d", 0)]),
-        ("abcde", [("a", "b", 0), ("c", "d", 0), ("e", "a", 1)]),
-    ],
-)
+@pytest.mark.parametrize(("names", "pairs"), [
+    ("ab", [("a", "b", 0)]),
+    ("abc", [("a", "b", 0), ("c", "a", 1)]),
+    ("abcd", [("a", "b", 0), ("c", "d", 0)]),
+    ("abcde", [("a", "b", 0), ("c", "d", 0), ("e", "a", 1)]),
+])  # fmt: skip
 def test_every_node_meets_one_neighbour(names: str, pairs: list[tuple[str, str, int]]) -> None:
     due, _ = placements([ALL_REDUCE], [node(name) for name in names], "l")
 
@@ -99,11 +96,6 @@ def test_every_node_meets_one_neighbour(names: str, pairs: list[tuple[str, str, 
 ])  # fmt: skip
 def test_what_can_be_allocated_is_told_with_what_was_expected(found: GpuNode, verdict: Verdict) -> None:
     assert allocatable(found.facts, kind("g5.12xlarge")) == verdict
-
-
-def test_without_a_label_gpus_are_whole_unless_something_else_was_asked_for() -> None:
-    assert allocatable(node(gpus=4).facts, kind("g5.12xlarge")).passed
-    assert allocatable(node(gpus=16).facts, kind("g5.12xlarge"), 2, 2).passed
 
 
 @pytest.mark.parametrize(("labelled", "outcome", "reason"), [

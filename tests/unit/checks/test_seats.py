@@ -11,15 +11,12 @@ LEASE = lease()
 LAB = Lab.model_validate({"name": "lab", "pools": {"gpu": {"instance_type": "g4dn.12xlarge"}}})
 
 
-@pytest.mark.parametrize(
-    ("made", "said"),
-    [
-        (Seats(4, Offer(), seen=True), "4"),
-        (Seats(4, Offer(), seen=False), "expected 4"),
-        (Seats(8, Offer(replicas=2, strategy="mps"), seen=True), "8 (shared by 2 pods (mps))"),
-        (Seats(8, Offer(slices=2, mig="all-3g"), seen=False), "expected 8 (cut into 2 slices (all-3g))"),
-    ],
-)
+@pytest.mark.parametrize(("made", "said"), [
+    (Seats(4, Offer(), seen=True), "4"),
+    (Seats(4, Offer(), seen=False), "expected 4"),
+    (Seats(8, Offer(replicas=2, strategy="mps"), seen=True), "8 (shared by 2 pods (mps))"),
+    (Seats(8, Offer(slices=2, mig="all-3g"), seen=False), "expected 8 (cut into 2 slices (all-3g))"),
+])  # fmt: skip
 def test_seats_say_how_gpus_are_shared_where_more_than_one_pod_has_one(made: Seats, said: str) -> None:
     assert str(made) == said
 

@@ -32,19 +32,17 @@ def only(check: Check) -> Placement:
     return placement
 
 
-@pytest.mark.parametrize(
-    ("written_as", "seconds"),
-    [("1h", 3600), ("1m", 60), ("1s", 1), ("1ms", 1e-3), ("1us", 1e-6), ("1µs", 1e-6), ("1ns", 1e-9)],
-)
+@pytest.mark.parametrize(("written_as", "seconds"), [
+    ("1h", 3600), ("1m", 60), ("1s", 1), ("1ms", 1e-3), ("1us", 1e-6), ("1µs", 1e-6), ("1ns", 1e-9),
+])  # fmt: skip
 def test_every_unit_of_a_pull_is_read(written_as: str, seconds: float) -> None:
     said = f'Successfully pulled image "x" in {written_as} ({written_as} including waiting)'
     assert pulled_in(said) == pytest.approx(seconds, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("ready_before", "charged"),
-    [(0, 0), (89, 89), (90, 90), (91, 90), (299, 90), (300, 0), (301, 0), (-5, 0)],
-)
+@pytest.mark.parametrize(("ready_before", "charged"), [
+    (0, 0), (89, 89), (90, 90), (91, 90), (299, 90), (300, 0), (301, 0), (-5, 0),
+])  # fmt: skip
 def test_setting_gpus_up_is_charged_up_to_90_seconds_and_not_to_a_node_that_was_there_before(
     ready_before: int, charged: int
 ) -> None:
@@ -71,20 +69,13 @@ def test_the_budget_counts_from_the_first_pod_and_takes_waiting_for_images_off_o
 
 def test_a_pod_was_asked_for_by_our_clock_or_else_when_the_cluster_says_it_was_made() -> None:
     ours = pod("one", created=at(100))
-
     assert asked(ours) == ASKED
     assert asked(replace(ours, annotations={})) == at(100)
 
 
-@pytest.mark.parametrize(
-    ("pulled", "began", "scheduled", "seconds"),
-    [
-        ({"one-a": 3.0}, 9, 5, 3),
-        ({"other": 3.0}, 9, 5, 4),
-        ({}, None, 5, 0),
-        ({}, 9, None, 0),
-    ],
-)
+@pytest.mark.parametrize(("pulled", "began", "scheduled", "seconds"), [
+    ({"one-a": 3.0}, 9, 5, 3), ({"other": 3.0}, 9, 5, 4), ({}, None, 5, 0), ({}, 9, None, 0),
+])  # fmt: skip
 def test_an_image_was_pulled_for_as_long_as_the_kubelet_says_or_the_pod_waited(
     pulled: dict[str, float], began: float | None, scheduled: float | None, seconds: float
 ) -> None:
@@ -165,7 +156,6 @@ def test_a_check_that_came_to_its_end_is_read_and_any_other_says_why_not(
     pods: list[PodFacts], why: Reason | None
 ) -> None:
     (ending,) = look([VECTOR_ADD], {only(VECTOR_ADD).name: pods}, 5).endings
-
     assert ending == CheckEnding(only(VECTOR_ADD), tuple(pods), why)
     assert ending.well is (why is None and pods[0].exit_code == 0)
 

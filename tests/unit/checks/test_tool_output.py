@@ -5,16 +5,13 @@ import pytest
 from lamplighter.domain.checks.verdicts.tool_output import OutputLine, decoded, lines
 
 
-@pytest.mark.parametrize(
-    ("raw", "text"),
-    [
-        (b"plain", "plain"),
-        ("\ufeffmarked".encode(), "marked"),
-        ("wide".encode("utf-16"), "wide"),
-        (b"\xfe\xff" + "wide".encode("utf-16-be"), "wide"),
-        (b"a\xffb", "a\ufffdb"),
-    ],
-)
+@pytest.mark.parametrize(("raw", "text"), [
+    (b"plain", "plain"),
+    ("\ufeffmarked".encode(), "marked"),
+    ("wide".encode("utf-16"), "wide"),
+    (b"\xfe\xff" + "wide".encode("utf-16-be"), "wide"),
+    (b"a\xffb", "a\ufffdb"),
+])  # fmt: skip
 def test_a_file_is_text_whatever_shell_wrote_it(raw: bytes, text: str) -> None:
     assert decoded(raw) == text
 

@@ -90,7 +90,6 @@ def test_what_a_diagnostic_lacks_is_named(text: str, reason: Said) -> None:
 
 def test_several_things_that_cannot_be_read_are_named_together_the_first_five() -> None:
     unknown = [on_gpu(0, f"odd-{number}") for number in range(7)]
-
     assert judge(document(memory(*unknown))).reason == several(
         [reason("check.dcgm.unknown-status", test="memory", status=f"odd-{number}") for number in range(7)]
     )
@@ -103,14 +102,11 @@ def test_every_gpu_on_which_all_was_skipped_is_named() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("gpus", "outcome", "reason"),
-    [
-        (3, NOT_PROVEN, reason("check.dcgm.took-part", seen=4, gpus=3)),
-        (4, PASSED, reason("check.dcgm.passed", gpus=4)),
-        (5, NOT_PROVEN, reason("check.too-many-gpus", type="g5.12xlarge", count=4, gpus=5)),
-    ],
-)
+@pytest.mark.parametrize(("gpus", "outcome", "reason"), [
+    (3, NOT_PROVEN, reason("check.dcgm.took-part", seen=4, gpus=3)),
+    (4, PASSED, reason("check.dcgm.passed", gpus=4)),
+    (5, NOT_PROVEN, reason("check.too-many-gpus", type="g5.12xlarge", count=4, gpus=5)),
+])  # fmt: skip
 def test_as_many_gpus_take_part_as_are_judged(gpus: int, outcome: Outcome, reason: Said) -> None:
     found = judge(document(memory(*(on_gpu(number) for number in range(4)))), gpus=gpus)
     assert (found.outcome, found.reason) == (outcome, reason)
@@ -226,6 +222,5 @@ def test_a_failure_is_said_before_an_error_of_dcgm_and_that_before_its_exit_code
 
 def test_settings_are_said_before_the_exit_code_and_that_before_what_cannot_be_read() -> None:
     setting = on_gpu(0, "Fail", warnings=[{"error_severity": 5, "warning": "odd"}])
-
     assert "only settings are wrong" in str(judge(document(memory(setting)), code=1).reason)
     assert judge(document(memory(on_gpu(0, "odd"))), code=1).reason == reason("check.tool-exit-code", code=1)

@@ -90,21 +90,17 @@ def test_a_proven_fault_of_a_gpu_is_named_and_a_doubt_beside_it_is_not(row: str,
     assert (found.outcome, found.reason) == (FAILED, reason)
 
 
-@pytest.mark.parametrize(
-    ("header", "cell", "outcome"),
-    [
-        ("driver_version", "580.159.03", PASSED),
-        ("driver_version", "580.159", NOT_PROVEN),
-        ("clocks_event_reasons.active", "0x0000000000000004", PASSED),
-        ("clocks_event_reasons.active", "0x000000000000004", NOT_PROVEN),
-        ("remapped_rows.pending", "0", PASSED),
-    ],
-)
+@pytest.mark.parametrize(("header", "cell", "outcome"), [
+    ("driver_version", "580.159.03", PASSED),
+    ("driver_version", "580.159", NOT_PROVEN),
+    ("clocks_event_reasons.active", "0x0000000000000004", PASSED),
+    ("clocks_event_reasons.active", "0x000000000000004", NOT_PROVEN),
+    ("remapped_rows.pending", "0", PASSED),
+])  # fmt: skip
 def test_a_last_cell_that_may_be_cut_counts_where_no_more_could_follow(
     header: str, cell: str, outcome: Outcome
 ) -> None:
     cut = f"name,{header}\nA10G,{cell}"
-
     assert nvidia_smi(cut, 0, 1, A10G).outcome is outcome
     assert nvidia_smi(f"{cut}\n", 0, 1, A10G).outcome is PASSED
     assert nvidia_smi(f"name,{header}\nA10G,{cell}\nA10G,{cell}", 0, 2, FOUR).outcome is outcome
@@ -113,7 +109,6 @@ def test_a_last_cell_that_may_be_cut_counts_where_no_more_could_follow(
 def test_the_same_gpu_in_two_rows_is_not_proven_and_cells_that_are_no_uuid_are_no_gpu() -> None:
     twice = said.smi(said.smi_row(), said.smi_row())
     found = nvidia_smi(twice, 0, 2, FOUR)
-
     assert (found.outcome, found.reason) == (NOT_PROVEN, reason("check.smi.gpu-twice"))
 
 
@@ -127,14 +122,11 @@ def test_the_tool_s_own_words_for_a_dead_gpu_are_quoted_as_a_line(before: str) -
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "outcome"),
-    [
-        ("name\nNVIDIA A10G", "g5.xlarge", PASSED),
-        ("name\nNVIDIA L4", "g6.xlarge", NOT_PROVEN),
-        ("name\nNVIDIA L4\n", "g6.xlarge", PASSED),
-    ],
-)
+@pytest.mark.parametrize(("text", "kind", "outcome"), [
+    ("name\nNVIDIA A10G", "g5.xlarge", PASSED),
+    ("name\nNVIDIA L4", "g6.xlarge", NOT_PROVEN),
+    ("name\nNVIDIA L4\n", "g6.xlarge", PASSED),
+])  # fmt: skip
 def test_a_name_at_the_end_counts_unless_it_may_be_the_beginning_of_another_model_s(
     text: str, kind: str, outcome: Outcome
 ) -> None:

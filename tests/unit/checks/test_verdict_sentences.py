@@ -31,27 +31,22 @@ def row(size: int = LARGEST, *, halves: str = "100 1.2 1.17 0 100 1.2 1.16 0") -
     return f"{size} {size // 4} float sum -1 {halves}"
 
 
-@pytest.mark.parametrize(
-    ("code", "why"),
-    [
-        (0, None),
-        (1, reason("check.tool-exit-code", code=1)),
-        (123, reason("check.tool-exit-code", code=123)),
-        (124, reason("check.tool-timed-out", code=124)),
-        (137, reason("check.tool-killed", code=137)),
-        (143, reason("check.tool-terminated", code=143)),
-        (-1, reason("check.tool-exit-code", code=-1)),
-    ],
-)
+@pytest.mark.parametrize(("code", "why"), [
+    (0, None),
+    (1, reason("check.tool-exit-code", code=1)),
+    (123, reason("check.tool-exit-code", code=123)),
+    (124, reason("check.tool-timed-out", code=124)),
+    (137, reason("check.tool-killed", code=137)),
+    (143, reason("check.tool-terminated", code=143)),
+    (-1, reason("check.tool-exit-code", code=-1)),
+])  # fmt: skip
 def test_an_exit_code_says_how_the_tool_ended(code: int, why: Reason | None) -> None:
     assert ended_badly(code) == why
 
 
 def test_a_pair_that_passes_is_told_with_its_figures() -> None:
     assert nccl(said.nccl(), 0, 2, A10G) == Verdict(
-        PASSED,
-        reason("check.nccl.passed", ranks=2, bandwidth="1.16", bytes=268435456, floor="0.25"),
-        FIGURES,
+        PASSED, reason("check.nccl.passed", ranks=2, bandwidth="1.16", bytes=268435456, floor="0.25"), FIGURES
     )
 
 
@@ -104,7 +99,6 @@ AVERAGE = "# Avg bus bandwidth    : 1.165"
 def test_what_nccl_tests_says_of_its_own_bandwidth_is_never_overruled_upwards() -> None:
     # nccl-tests common.cu, with NCCL_TESTS_MIN_BW set: its exit code may have been swallowed by a pipe.
     opinions = {word: nccl(said.nccl().replace(AVERAGE, f"{AVERAGE} {word}"), 0, 2, A10G) for word in WORDS}
-
     assert {word: found.outcome for word, found in opinions.items()} == WORDS
     assert opinions["FAILED"].reason == reason("check.nccl.average-failed")
     assert opinions["FAI"].reason == reason("check.nccl.average-unread", words="FAI")
@@ -140,22 +134,19 @@ def test_one_rank_has_no_bus_and_proves_nothing_of_it() -> None:
     assert nccl(wrong, 0, 1, A10G).outcome is FAILED
 
 
-@pytest.mark.parametrize(
-    ("line", "outcome"),
-    [
-        # nccl-tests common.cu, where a collective does not end.
-        ("nccl-1: Test timeout (60s) common.cu:371", FAILED),
-        (" .. nccl-1 pid 99: Test failure common.cu:590", FAILED),
-        # Open MPI's launcher and torchrun, of a rank that ended badly after the table.
-        ("Primary job  terminated normally, but 1 process returned a non-zero exit code.", NOT_PROVEN),
-        ("MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD", NOT_PROVEN),
-        ("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", NOT_PROVEN),
-        ("srun: error: node-1: task 1: Exited with exit code 3", NOT_PROVEN),
-        ("[nccl-1:00021] *** Process received signal ***", NOT_PROVEN),
-        ("Bus error (core dumped)", NOT_PROVEN),
-        ("nccl-0:1:1 [0] NCCL WARN a figure is odd", PASSED),
-    ],
-)
+@pytest.mark.parametrize(("line", "outcome"), [
+    # nccl-tests common.cu, where a collective does not end.
+    ("nccl-1: Test timeout (60s) common.cu:371", FAILED),
+    (" .. nccl-1 pid 99: Test failure common.cu:590", FAILED),
+    # Open MPI's launcher and torchrun, of a rank that ended badly after the table.
+    ("Primary job  terminated normally, but 1 process returned a non-zero exit code.", NOT_PROVEN),
+    ("MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD", NOT_PROVEN),
+    ("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", NOT_PROVEN),
+    ("srun: error: node-1: task 1: Exited with exit code 3", NOT_PROVEN),
+    ("[nccl-1:00021] *** Process received signal ***", NOT_PROVEN),
+    ("Bus error (core dumped)", NOT_PROVEN),
+    ("nccl-0:1:1 [0] NCCL WARN a figure is odd", PASSED),
+])  # fmt: skip
 def test_a_rank_that_ended_badly_beside_a_whole_table_is_heard(line: str, outcome: Outcome) -> None:
     assert nccl(f"{said.nccl()}{line}\n", 0, 2, A10G).outcome is outcome
 
@@ -168,7 +159,6 @@ def test_only_the_tool_s_own_code_for_bad_data_is_a_failure(code: int) -> None:
 def test_the_fault_of_a_smaller_size_counts_and_its_speed_does_not() -> None:
     slow = said.nccl([row(8, halves="1 1 0.01 0 1 1 0.01 0"), row()])
     wrong = said.nccl([row(8, halves="1 1 0.01 1 1 1 0.01 0"), row()])
-
     assert nccl(slow, 0, 2, A10G).outcome is PASSED
     assert nccl(wrong, 0, 2, A10G).reason == reason("check.nccl.wrong-values", wrong=1, bytes=8)
 
@@ -217,16 +207,29 @@ def test_what_the_table_proves_stands_whatever_torch_says_beside_it() -> None:
     assert torch_collective("CUDA error: none\n", 0, 2, A10G).outcome is NOT_PROVEN
 
 
-@pytest.mark.parametrize(
-    ("before", "line", "quoted"),
-    [
-        ("", "connect() to a timed out", "connect() to a timed out"),
-        ("one\ntwo\n", "  connect() to a timed out  ", "connect() to a timed out"),
-        ("\n", "connect() to b timed out", "connect() to b timed out"),
-        ("one\n", "x" * 30 + "connect() timed out, " + "y" * 139, "connect() timed out, " + "y" * 139),
-        ("one\n", "connect() a timed out" + "y" * 978 + "zq", "y" * 159 + "z"),
-    ],
-)
+@pytest.mark.parametrize(("before", "line", "quoted"), [
+    ("", "connect() to a timed out", "connect() to a timed out"),
+    ("one\ntwo\n", "  connect() to a timed out  ", "connect() to a timed out"),
+    ("\n", "connect() to b timed out", "connect() to b timed out"),
+    ("one\n", "x" * 30 + "connect() timed out, " + "y" * 139, "connect() timed out, " + "y" * 139),
+    ("one\n", "connect() a timed out" + "y" * 978 + "zq", "y" * 159 + "z"),
+])  # fmt: skip
 def test_the_line_by_which_ranks_never_met_is_quoted_by_its_end(before: str, line: str, quoted: str) -> None:
     found = torch_collective(f"{before}{line}\nlast\n", 1, 2, A10G)
     assert (found.outcome, found.reason) == (FAILED, reason("check.torch.never-met", words=quoted))
+
+
+@pytest.mark.parametrize(("rows", "reason"), [
+    ([row(8, halves="1 1 x 0 1 1 1 0"), row(16, halves="1 1 1 0 1 1 1"), row()], reason("check.nccl.row-unread",
+     bytes=8)),
+    ([row(8, halves="1 1 1 N/A 1 1 1 N/A"), row(16, halves="1 1 1 N/A 1 1 1 N/A"), row()],
+     reason("check.nccl.unchecked", bytes=8)),
+])  # fmt: skip
+def test_of_several_rows_that_prove_nothing_the_first_is_named(rows: list[str], reason: Said) -> None:
+    assert nccl(said.nccl(rows), 0, 2, A10G).reason == reason
+
+
+@pytest.mark.parametrize("line", ["7 warnings", "2026-11-20 10:00:01 done", "10.0.1.7 answered"])
+def test_a_line_that_only_begins_with_a_number_is_no_row(line: str) -> None:
+    found = nccl(f"{said.nccl()}{line}\n", 0, 2, A10G)
+    assert (found.outcome, found.measurements["rows"]) == (PASSED, 3)

@@ -51,28 +51,21 @@ def test_what_was_spent_in_the_period_keeps_its_currency(lab: LabOnMoto) -> None
         refuse_another(["gpu"], EUROS)
 
 
-@pytest.mark.parametrize(
-    ("region", "url", "its_own"),
-    [
-        (
-            "ap-northeast-2",
-            f"https://{BUCKET}-apnortheast2.s3.ap-northeast-2.amazonaws.com/arn%3Aaws?X=1",
-            True,
-        ),
-        ("us-east-1", f"https://{BUCKET}-useast1.s3.amazonaws.com/x", True),
-        ("us-east-2", f"https://{BUCKET}-useast2.s3-us-east-2.amazonaws.com/x", True),
-        ("cn-north-1", f"https://{BUCKET}-cnnorth1.s3.cn-north-1.amazonaws.com.cn/x", True),
-        ("us-east-1", f"http://{BUCKET}-useast1.s3.amazonaws.com/x", False),
-        ("us-east-1", f"https://{BUCKET}-useast1.s3.amazonaws.com:8443/x", False),
-        ("us-east-1", f"https://{BUCKET}-useast1.s3.amazonaws.com.evil.example/x", False),
-        ("us-east-1", f"https://{BUCKET}-evil1.s3.amazonaws.com/x", False),
-        ("us-east-1", f"https://{BUCKET}-useast2.s3.us-east-2.amazonaws.com/x", False),
-        ("us-east-1", f"https://evil.example/{BUCKET}-useast1.s3.amazonaws.com", False),
-        ("us-east-1", f"https://me@{BUCKET}-useast1.s3.amazonaws.com/x", False),
-        ("us-east-1", "https://my-bucket.s3.amazonaws.com/x", False),
-        ("us-east-1", "file:///etc/passwd", False),
-    ],
-)
+@pytest.mark.parametrize(("region", "url", "its_own"), [
+    ("ap-northeast-2", f"https://{BUCKET}-apnortheast2.s3.ap-northeast-2.amazonaws.com/arn%3Aaws?X=1", True),
+    ("us-east-1", f"https://{BUCKET}-useast1.s3.amazonaws.com/x", True),
+    ("us-east-2", f"https://{BUCKET}-useast2.s3-us-east-2.amazonaws.com/x", True),
+    ("cn-north-1", f"https://{BUCKET}-cnnorth1.s3.cn-north-1.amazonaws.com.cn/x", True),
+    ("us-east-1", f"http://{BUCKET}-useast1.s3.amazonaws.com/x", False),
+    ("us-east-1", f"https://{BUCKET}-useast1.s3.amazonaws.com:8443/x", False),
+    ("us-east-1", f"https://{BUCKET}-useast1.s3.amazonaws.com.evil.example/x", False),
+    ("us-east-1", f"https://{BUCKET}-evil1.s3.amazonaws.com/x", False),
+    ("us-east-1", f"https://{BUCKET}-useast2.s3.us-east-2.amazonaws.com/x", False),
+    ("us-east-1", f"https://evil.example/{BUCKET}-useast1.s3.amazonaws.com", False),
+    ("us-east-1", f"https://me@{BUCKET}-useast1.s3.amazonaws.com/x", False),
+    ("us-east-1", "https://my-bucket.s3.amazonaws.com/x", False),
+    ("us-east-1", "file:///etc/passwd", False),
+])  # fmt: skip
 def test_answers_go_to_cloudformation_alone(
     region: str, url: str, its_own: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

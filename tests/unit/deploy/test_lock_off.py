@@ -53,7 +53,6 @@ def test_a_destroy_takes_the_lock_off_and_nothing_else() -> None:
 @pytest.mark.parametrize("request_type", ["Create", "Update"])
 def test_a_deploy_leaves_the_lock_of_a_failsafe_that_fired(request_type: str) -> None:
     assert asks(request_type).physical_id == f"lock-of-{NODE_POOL}-on-{ROLE}"
-
     assert set(policies()) == {POLICY, "theirs"}
 
 

@@ -1,6 +1,6 @@
 """Tables of diagnoses: a row is a sentence, a snapshot by its difference from a healthy one, and what it tells."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -29,11 +29,17 @@ evidence, which is an empty text where there is none."""
 Row = tuple[str, Document, Sequence[Told]]
 
 
-def table(*rows: Row) -> pytest.MarkDecorator:
+def table(*rows: Row) -> Callable[[Document, Sequence[Told]], None]:
+    """The test of all rows; a row's sentence goes on from the name of the test."""
     assert len({sentence for sentence, _, _ in rows}) == len(rows)
-    return pytest.mark.parametrize(
+
+    @pytest.mark.parametrize(
         ("document", "told"), [pytest.param(document, told, id=sentence) for sentence, document, told in rows]
     )
+    def test(document: Document, told: Sequence[Told]) -> None:
+        assert seen(document, told) == told
+
+    return test
 
 
 def seen(document: Document, told: Sequence[Told]) -> list[Told]:

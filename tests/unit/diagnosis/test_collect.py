@@ -155,7 +155,6 @@ def test_an_answer_that_is_none_loses_only_itself(server: Server, answer: tuple[
 def test_the_sharing_settings_are_read_by_the_name_that_the_policy_gives(server: Server) -> None:
     path = "/api/v1/namespaces/gpu-operator/configmaps/lamplighter-gpu-sharing"
     server.answers[path] = (200, {"metadata": {"name": "lamplighter-gpu-sharing"}, "data": {}})
-
     assert names(reads(server, Reading(30)).read()["configmaps"]) == ["lamplighter-gpu-sharing"]
     assert not any(each.startswith("/api/v1/configmaps") for each in server.asked)
 
@@ -172,7 +171,6 @@ def test_a_server_that_is_silent_is_not_asked_again_and_again(server: Server) ->
 
 def test_reading_ends_when_its_time_is_over(server: Server) -> None:
     reading = Reading(0)
-
     assert reads(server, reading).read() == {}
     assert reading.not_read["kubernetes.pods"] == reason("finding.unread.time-over", seconds=0)
     assert server.asked == []

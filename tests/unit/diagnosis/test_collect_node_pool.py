@@ -70,7 +70,6 @@ def test_a_node_pool_is_read_with_its_class_the_bar_and_karpenter(server: Server
 
 def test_the_class_of_auto_mode_is_another_kind(server: Server) -> None:
     found = reads(server, Reading(30)).read_node_pool(NODE_CLASSES_OF_EKS, "")
-
     assert names(found["nodeclasses"]) == ["auto"]
     assert found["configmaps"] == []
 

@@ -1,27 +1,15 @@
 """The nodes that a diagnosis expects of a pool, from its leases in force, and since when."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from fractions import Fraction
+from datetime import timedelta
 
 import pytest
 
 from lamplighter.domain.diagnosis.expected import Expected, expected
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.money import Money
+from tests.builders.leases import EIGHT, lease
 
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-LEASE = Lease(
-    id="evening",
-    pool="gpu",
-    nodes=2,
-    owner="alice",
-    source="window",
-    state=LeaseState.OPEN,
-    opens=EIGHT,
-    closes=EIGHT + timedelta(hours=3),
-    hold=Money(Fraction(0), "USD"),
-)
+LEASE = lease("evening", closes=180, owner="alice")
 
 
 def of(*leases: Lease, minutes: float = 10, kind: str = "g5.12xlarge", most: int = 8) -> Expected:
@@ -29,17 +17,14 @@ def of(*leases: Lease, minutes: float = 10, kind: str = "g5.12xlarge", most: int
     return expected("gpu", leases, now, max_nodes=most, instance_type=kind)
 
 
-@pytest.mark.parametrize(
-    ("leases", "nodes"),
-    [
-        ([LEASE], 2),
-        ([LEASE, replace(LEASE, id="b", nodes=3)], 5),
-        ([LEASE, replace(LEASE, id="b", nodes=7)], 8),
-        ([replace(LEASE, missing=1)], 2),
-        ([replace(LEASE, state=LeaseState.CLOSED)], 0),
-        ([replace(LEASE, opens=EIGHT + timedelta(hours=1))], 0),
-    ],
-)
+@pytest.mark.parametrize(("leases", "nodes"), [
+    ([LEASE], 2),
+    ([LEASE, replace(LEASE, id="b", nodes=3)], 5),
+    ([LEASE, replace(LEASE, id="b", nodes=7)], 8),
+    ([replace(LEASE, missing=1)], 2),
+    ([replace(LEASE, state=LeaseState.CLOSED)], 0),
+    ([replace(LEASE, opens=EIGHT + timedelta(hours=1))], 0),
+])  # fmt: skip
 def test_nodes_are_expected_as_granted_also_those_that_a_shortage_keeps_away(
     leases: list[Lease], nodes: int
 ) -> None:

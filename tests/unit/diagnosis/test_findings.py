@@ -41,24 +41,21 @@ def test_events_are_told_by_what_they_are_about_oldest_first_and_old_ones_left_o
     assert [event.message for event in found["Pod", "", "a"]] == ["at", "no time", "series", "late", "made"]
 
 
-@pytest.mark.parametrize(
-    ("line", "counts"),
-    [
-        ("GPU is lost", True),
-        ("2026-11-20T12:00:00Z GPU is lost", True),
-        ("2026-11-20T11:59:59Z GPU is lost", False),
-        ("2026-11-20T11:59:59.999Z GPU is lost", False),
-        ("2026-11-20T21:00:00+09:00 GPU is lost", True),
-        ("2026-11-20T20:59:59+09:00 GPU is lost", False),
-        ("2026-11-20T12:00:00 GPU is lost", True),
-        ("2026-13-20T12:00:00Z GPU is lost", True),
-        ("E1120 12:00:00.000001 1 x.go] GPU is lost", True),
-        ("E1120 11:59:59.000001 1 x.go] GPU is lost", False),
-        ("E1332 11:59:59.000001 1 x.go] GPU is lost", True),
-        ("E1121 13:00:00.000001 1 x.go] GPU is lost", True),
-        ("E1121 13:00:01.000001 1 x.go] GPU is lost", False),
-    ],
-)
+@pytest.mark.parametrize(("line", "counts"), [
+    ("GPU is lost", True),
+    ("2026-11-20T12:00:00Z GPU is lost", True),
+    ("2026-11-20T11:59:59Z GPU is lost", False),
+    ("2026-11-20T11:59:59.999Z GPU is lost", False),
+    ("2026-11-20T21:00:00+09:00 GPU is lost", True),
+    ("2026-11-20T20:59:59+09:00 GPU is lost", False),
+    ("2026-11-20T12:00:00 GPU is lost", True),
+    ("2026-13-20T12:00:00Z GPU is lost", True),
+    ("E1120 12:00:00.000001 1 x.go] GPU is lost", True),
+    ("E1120 11:59:59.000001 1 x.go] GPU is lost", False),
+    ("E1332 11:59:59.000001 1 x.go] GPU is lost", True),
+    ("E1121 13:00:00.000001 1 x.go] GPU is lost", True),
+    ("E1121 13:00:01.000001 1 x.go] GPU is lost", False),
+])  # fmt: skip
 def test_a_line_that_says_when_it_was_written_counts_since_then(line: str, *, counts: bool) -> None:
     now = NOON + timedelta(hours=1)
     found = lost(f"first\n  {line}  \nlast", now, NOON)
@@ -97,10 +94,9 @@ def test_every_xid_of_a_line_is_read() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("count", "about"),
-    [(1, "0"), (5, "0, 1, 2, 3, 4"), (6, "0, 1, 2, 3, 4 and 1 more"), (8, "0, 1, 2, 3, 4 and 3 more")],
-)
+@pytest.mark.parametrize(("count", "about"), [
+    (1, "0"), (5, "0, 1, 2, 3, 4"), (6, "0, 1, 2, 3, 4 and 1 more"), (8, "0, 1, 2, 3, 4 and 3 more"),
+])  # fmt: skip
 def test_a_finding_names_five_objects_and_counts_the_rest(count: int, about: str) -> None:
     cause = CAUSES["xid"]
     found = DiagnosisFinding(cause, tuple(map(str, range(count))), tuple(map(str, range(12))))
@@ -231,21 +227,18 @@ def test_a_diagnosis_in_brief_has_eight_findings_of_three_lines_and_ten_stages()
     }
 
 
-@pytest.mark.parametrize(
-    ("label", "seconds"),
-    [
-        ("instance-launch", 180),
-        ("node-join", 300),
-        ("node-ready", 180),
-        ("gpus-announced", 300),
-        ("validation", 300),
-        ("operator", 300),
-        ("image-pull", 120),
-        ("scheduling", 60),
-        ("container-start", 120),
-        ("rendezvous", 180),
-    ],
-)
+@pytest.mark.parametrize(("label", "seconds"), [
+    ("instance-launch", 180),
+    ("node-join", 300),
+    ("node-ready", 180),
+    ("gpus-announced", 300),
+    ("validation", 300),
+    ("operator", 300),
+    ("image-pull", 120),
+    ("scheduling", 60),
+    ("container-start", 120),
+    ("rendezvous", 180),
+])  # fmt: skip
 def test_each_stage_has_its_normal_time(label: str, seconds: int) -> None:
     (stage,) = (each for each in ProvisioningStage if each.label == label)
     assert stage.normal.total_seconds() == seconds

@@ -15,10 +15,9 @@ def clean(part: Any, key: str = "part") -> Any:
     return redacted({key: part})[key]
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["args", "command", "annotations", "managedFields", "UserData", "userData", "user_data", "httpHeaders"],
-)
+@pytest.mark.parametrize("name", [
+    "args", "command", "annotations", "managedFields", "UserData", "userData", "user_data", "httpHeaders",
+])  # fmt: skip
 def test_what_people_put_anything_into_is_taken_out_whole(name: str) -> None:
     assert clean({name: ["x"], "kept": 1}) == {"kept": 1}
 
@@ -37,18 +36,15 @@ def test_of_a_config_map_the_end_of_the_launch_bar_stays() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("Name", "kept"),
-        ("eks:nodegroup-name", "kept"),
-        ("aws:autoscaling:groupName", "kept"),
-        ("karpenter.sh/nodepool", "kept"),
-        ("alpha.eksctl.io/nodegroup-name", "kept"),
-        ("owner", TAKEN_OUT),
-        ("name", TAKEN_OUT),
-    ],
-)
+@pytest.mark.parametrize(("key", "value"), [
+    ("Name", "kept"),
+    ("eks:nodegroup-name", "kept"),
+    ("aws:autoscaling:groupName", "kept"),
+    ("karpenter.sh/nodepool", "kept"),
+    ("alpha.eksctl.io/nodegroup-name", "kept"),
+    ("owner", TAKEN_OUT),
+    ("name", TAKEN_OUT),
+])  # fmt: skip
 def test_a_tag_is_kept_where_a_rule_reads_it(key: str, value: str) -> None:
     assert clean([{"Key": key, "Value": "kept"}]) == [{"Key": key, "Value": value}]
     assert clean({"tags": {key: "kept"}}) == {"tags": {key: value}}
@@ -72,30 +68,24 @@ def test_the_data_of_a_config_map_is_taken_out_by_its_kind_and_by_its_shape() ->
     }
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        {"data": {"a": "x"}},
-        {"metadata": {}, "data": ["x"]},
-        {"kind": "Deployment", "metadata": {}},
-        {"stringData": "x"},
-        {"binaryData": ["x"]},
-    ],
-)
+@pytest.mark.parametrize("part", [
+    {"data": {"a": "x"}},
+    {"metadata": {}, "data": ["x"]},
+    {"kind": "Deployment", "metadata": {}},
+    {"stringData": "x"},
+    {"binaryData": ["x"]},
+])  # fmt: skip
 def test_what_is_no_config_map_keeps_its_data(part: dict[str, Any]) -> None:
     assert clean(part) == part
 
 
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [
-        ("version: v1\nsharing:\n  timeSlicing: {}\n", True),
-        ("# ours\n  version: v1\nsharing: {}\n", True),
-        ("version: v1\n", False),
-        ("sharing: {}\n", False),
-        ("version: v2\nsharing: {}\n", False),
-    ],
-)
+@pytest.mark.parametrize(("text", "kept"), [
+    ("version: v1\nsharing:\n  timeSlicing: {}\n", True),
+    ("# ours\n  version: v1\nsharing: {}\n", True),
+    ("version: v1\n", False),
+    ("sharing: {}\n", False),
+    ("version: v2\nsharing: {}\n", False),
+])  # fmt: skip
 def test_the_sharing_of_a_device_plugin_is_no_secret(text: str, *, kept: bool) -> None:
     found = clean({"kind": "ConfigMap", "data": {"whole": text, "number": 1}})
     assert found["data"] == {"whole": text if kept else TAKEN_OUT, "number": TAKEN_OUT}
@@ -113,19 +103,16 @@ def test_of_an_environment_the_names_stay_and_the_values_go(name: str) -> None:
     assert clean({"spec": [{"name": "A", "value": "x"}]}) == {"spec": [{"name": "A", "value": "x"}]}
 
 
-@pytest.mark.parametrize(
-    ("name", "taken"),
-    [
-        ("password", True),
-        ("sessionToken", True),
-        ("tls.key", True),
-        ("key", False),
-        ("Key", False),
-        ("secretName", False),
-        ("secretRef", False),
-        ("phase", False),
-    ],
-)
+@pytest.mark.parametrize(("name", "taken"), [
+    ("password", True),
+    ("sessionToken", True),
+    ("tls.key", True),
+    ("key", False),
+    ("Key", False),
+    ("secretName", False),
+    ("secretRef", False),
+    ("phase", False),
+])  # fmt: skip
 def test_a_value_is_taken_out_by_its_name_unless_it_only_refers_to_one(name: str, *, taken: bool) -> None:
     assert clean({name: "word"}) == {name: TAKEN_OUT if taken else "word"}
     assert clean({name: 7}) == {name: 7}
@@ -136,18 +123,14 @@ def test_objects_of_kind_secret_are_left_out_of_a_list_and_nothing_else_is() -> 
     assert clean([{"kind": "Secret"}, *kept]) == kept
 
 
-@pytest.mark.parametrize(
-    "where",
-    [
-        {"arn": f"arn:aws:iam::{ACCOUNT}:role/nodes"},
-        {"image": f"{ACCOUNT}.dkr.ecr.ap-northeast-2.amazonaws.com/x"},
-        {"OwnerId": ACCOUNT},
-        {"RequesterId": ACCOUNT},
-    ],
-)
+@pytest.mark.parametrize("where", [
+    {"arn": f"arn:aws:iam::{ACCOUNT}:role/nodes"},
+    {"image": f"{ACCOUNT}.dkr.ecr.ap-northeast-2.amazonaws.com/x"},
+    {"OwnerId": ACCOUNT},
+    {"RequesterId": ACCOUNT},
+])  # fmt: skip
 def test_an_account_that_is_named_anywhere_is_masked_everywhere(where: dict[str, str]) -> None:
     saved = redacted({"aws": where, "logs": {ACCOUNT: f"of {ACCOUNT}, not {ACCOUNT}3"}})
-
     assert ACCOUNT not in str(saved["aws"])
     assert saved["logs"] == {NO_ACCOUNT: f"of {NO_ACCOUNT}, not {ACCOUNT}3"}
 
@@ -157,21 +140,17 @@ def test_twelve_digits_that_nobody_calls_an_account_are_none(where: dict[str, st
     assert redacted({"aws": where, "logs": {"a": ACCOUNT}})["logs"] == {"a": ACCOUNT}
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "taken"),
-    [
-        ("DB_PASSWORD", "sesame", True),
-        ("DB_PASSWORD", "seven", False),
-        ("PLAIN", "sesame", False),
-        ("PLAIN", RANDOM, True),
-        ("PLAIN", RANDOM[:15], False),
-        ("PLAIN", RANDOM.lower(), False),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "taken"), [
+    ("DB_PASSWORD", "sesame", True),
+    ("DB_PASSWORD", "seven", False),
+    ("PLAIN", "sesame", False),
+    ("PLAIN", RANDOM, True),
+    ("PLAIN", RANDOM[:15], False),
+    ("PLAIN", RANDOM.lower(), False),
+])  # fmt: skip
 def test_a_secret_of_an_environment_is_taken_out_of_every_text(name: str, value: str, *, taken: bool) -> None:
     container = {"env": [{"name": name, "value": value}, "odd", {"name": "EMPTY"}]}
     saved = redacted({"spec": {"containers": [container]}, "logs": {"a": f"with {value} in it"}})
-
     assert saved["logs"]["a"] == f"with {TAKEN_OUT if taken else value} in it"
 
 
@@ -196,38 +175,32 @@ def test_what_is_no_text_stays_and_a_tuple_becomes_a_list() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("nothing here", "nothing here"),
-        ("token=abc", f"token={TAKEN_OUT}"),
-        ("token: 'abc def'", f"token: '{TAKEN_OUT}'"),
-        ('{"apiKey": "abc"}', f'{{"apiKey": "{TAKEN_OUT}"}}'),
-        ("--token abc", f"--token {TAKEN_OUT}"),
-        ("--token --other", "--token --other"),
-        ("token=(taken out)", "token=(taken out)"),
-        ("Authorization: Bearer abcdef1", f"Authorization: {TAKEN_OUT} {TAKEN_OUT}"),
-        ("https://user:word@host/x", f"https://{TAKEN_OUT}@host/x"),
-        ("AKIA" + "A" * 12, TAKEN_OUT),
-        ("AKIA" + "A" * 11, "AKIA" + "A" * 11),
-    ],
-)
+@pytest.mark.parametrize(("text", "left"), [
+    ("nothing here", "nothing here"),
+    ("token=abc", f"token={TAKEN_OUT}"),
+    ("token: 'abc def'", f"token: '{TAKEN_OUT}'"),
+    ('{"apiKey": "abc"}', f'{{"apiKey": "{TAKEN_OUT}"}}'),
+    ("--token abc", f"--token {TAKEN_OUT}"),
+    ("--token --other", "--token --other"),
+    ("token=(taken out)", "token=(taken out)"),
+    ("Authorization: Bearer abcdef1", f"Authorization: {TAKEN_OUT} {TAKEN_OUT}"),
+    ("https://user:word@host/x", f"https://{TAKEN_OUT}@host/x"),
+    ("AKIA" + "A" * 12, TAKEN_OUT),
+    ("AKIA" + "A" * 11, "AKIA" + "A" * 11),
+])  # fmt: skip
 def test_what_looks_like_a_secret_is_taken_out_of_a_text(text: str, left: str) -> None:
     assert scrubbed(text) == left
 
 
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ('--passphrase "correct horse battery" next', f'--passphrase "{TAKEN_OUT}" next'),
-        ("--passphrase 'correct horse battery' next", f"--passphrase '{TAKEN_OUT}' next"),
-        (r'--token "a \" b" next', f'--token "{TAKEN_OUT}" next'),
-        ('--token "open next', f'--token "{TAKEN_OUT}" next'),
-        ("--token it's next", f"--token {TAKEN_OUT} next"),
-        ("--token abc'", f"--token {TAKEN_OUT}"),
-        ('password="correct horse"', f'password="{TAKEN_OUT}"'),
-    ],
-)
+@pytest.mark.parametrize(("text", "left"), [
+    ('--passphrase "correct horse battery" next', f'--passphrase "{TAKEN_OUT}" next'),
+    ("--passphrase 'correct horse battery' next", f"--passphrase '{TAKEN_OUT}' next"),
+    (r'--token "a \" b" next', f'--token "{TAKEN_OUT}" next'),
+    ('--token "open next', f'--token "{TAKEN_OUT}" next'),
+    ("--token it's next", f"--token {TAKEN_OUT} next"),
+    ("--token abc'", f"--token {TAKEN_OUT}"),
+    ('password="correct horse"', f'password="{TAKEN_OUT}"'),
+])  # fmt: skip
 def test_a_secret_is_taken_out_whole_with_whatever_quotes_it_has(text: str, left: str) -> None:
     assert scrubbed(text) == left
 

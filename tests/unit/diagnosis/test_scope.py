@@ -23,10 +23,9 @@ def read(*pods: Document, kind: str = "g5.xlarge", **kubernetes: Any) -> Snapsho
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "node", "mine"),
-    [("nvidia-dcgm-1", None, True), ("train", 0, True), ("train", None, False), ("web", 0, False)],
-)
+@pytest.mark.parametrize(("name", "node", "mine"), [
+    ("nvidia-dcgm-1", None, True), ("train", 0, True), ("train", None, False), ("web", 0, False),
+])  # fmt: skip
 def test_a_selector_for_another_pool_counts_only_for_a_workload_that_waits(
     name: str, node: int | None, *, mine: bool
 ) -> None:

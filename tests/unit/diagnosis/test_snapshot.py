@@ -29,25 +29,22 @@ def snapshot(group: str = POOL, pool: str = POOL, **kubernetes: Any) -> Snapshot
     )
 
 
-@pytest.mark.parametrize(
-    ("named", "pool", "labels", "mine"),
-    [
-        (POOL, POOL, {GROUP: POOL}, True),
-        ("group", "pool", {GROUP: "group"}, True),
-        ("group", "pool", {GROUP: "pool"}, True),
-        ("group", "pool", {"karpenter.sh/nodepool": "pool"}, True),
-        ("group", "pool", {"alpha.eksctl.io/nodegroup-name": "pool"}, True),
-        ("group", "pool", {GROUP: "other", KIND: "g5.xlarge"}, False),
-        ("group", "pool", {GROUP: "lab-ng-pool", KIND: "g5.xlarge"}, False),
-        ("", "pool", {GROUP: "lab-ng-pool"}, True),
-        ("", "pool", {GROUP: "pool-2"}, False),
-        ("", "pool", {GROUP: "other", KIND: "g5.xlarge"}, True),
-        ("", "", {GROUP: "lab-"}, False),
-        ("group", "pool", {KIND: "g5.xlarge"}, True),
-        ("group", "pool", {KIND: "t3.medium"}, False),
-        ("group", "pool", {}, True),
-    ],
-)
+@pytest.mark.parametrize(("named", "pool", "labels", "mine"), [
+    (POOL, POOL, {GROUP: POOL}, True),
+    ("group", "pool", {GROUP: "group"}, True),
+    ("group", "pool", {GROUP: "pool"}, True),
+    ("group", "pool", {"karpenter.sh/nodepool": "pool"}, True),
+    ("group", "pool", {"alpha.eksctl.io/nodegroup-name": "pool"}, True),
+    ("group", "pool", {GROUP: "other", KIND: "g5.xlarge"}, False),
+    ("group", "pool", {GROUP: "lab-ng-pool", KIND: "g5.xlarge"}, False),
+    ("", "pool", {GROUP: "lab-ng-pool"}, True),
+    ("", "pool", {GROUP: "pool-2"}, False),
+    ("", "pool", {GROUP: "other", KIND: "g5.xlarge"}, True),
+    ("", "", {GROUP: "lab-"}, False),
+    ("group", "pool", {KIND: "g5.xlarge"}, True),
+    ("group", "pool", {KIND: "t3.medium"}, False),
+    ("group", "pool", {}, True),
+])  # fmt: skip
 def test_a_node_is_the_pool_s_by_its_group_or_else_by_its_type(
     named: str, pool: str, labels: dict[str, str], *, mine: bool
 ) -> None:
@@ -87,21 +84,18 @@ def test_an_instance_is_the_pool_s_by_its_tag_or_else_by_its_type_while_it_lives
     assert Snapshot.read(document).instances == ([item, item] if mine else [])
 
 
-@pytest.mark.parametrize(
-    ("named", "selector", "mine"),
-    [
-        (POOL, {}, True),
-        (POOL, {"zone": "a"}, True),
-        (POOL, {KIND: "g5.xlarge"}, True),
-        (POOL, {KIND: "t3.medium"}, False),
-        (POOL, {GROUP: POOL}, True),
-        (POOL, {GROUP: "other"}, False),
-        (POOL, {"karpenter.sh/nodepool": "other"}, False),
-        (POOL, {GROUP: f"lab-{POOL}"}, False),
-        ("", {GROUP: f"lab-{POOL}"}, True),
-        ("", {GROUP: "lab-other"}, False),
-    ],
-)
+@pytest.mark.parametrize(("named", "selector", "mine"), [
+    (POOL, {}, True),
+    (POOL, {"zone": "a"}, True),
+    (POOL, {KIND: "g5.xlarge"}, True),
+    (POOL, {KIND: "t3.medium"}, False),
+    (POOL, {GROUP: POOL}, True),
+    (POOL, {GROUP: "other"}, False),
+    (POOL, {"karpenter.sh/nodepool": "other"}, False),
+    (POOL, {GROUP: f"lab-{POOL}"}, False),
+    ("", {GROUP: f"lab-{POOL}"}, True),
+    ("", {GROUP: "lab-other"}, False),
+])  # fmt: skip
 def test_a_pod_asks_here_unless_its_selector_sends_it_to_another_pool(
     named: str, selector: dict[str, str], *, mine: bool
 ) -> None:
@@ -147,34 +141,28 @@ def test_logs_are_found_by_pod_by_container_and_by_whatever_stands_below_the_pod
     assert read.logs(next(each for each in read.pods if each.name == "train-waits")) == ""
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"now": "soon"}, "now: it is no instant"),
-        ({"expected": {"since": "soon"}}, "expected.since: it is no instant"),
-        ({"expected": {"since": minute(0), "nodes": -1}}, "expected.nodes: it is no number of nodes"),
-        ({"expected": {"since": minute(0), "nodes": True}}, "expected.nodes: it is no number of nodes"),
-        ({"expected": None}, "expected: it is missing"),
-        ({"aws": []}, "aws: it is no JSON object, write one with lists such as scaling_activities"),
-        ({"kubernetes": {"nodes": "x"}}, "kubernetes.nodes: it is no list"),
-        ({"logs": []}, "logs: it is no JSON object"),
-        ({"logs_previous": "x"}, "logs_previous: it is no JSON object"),
-    ],
-)
+@pytest.mark.parametrize(("change", "said"), [
+    ({"now": "soon"}, "now: it is no instant"),
+    ({"expected": {"since": "soon"}}, "expected.since: it is no instant"),
+    ({"expected": {"since": minute(0), "nodes": -1}}, "expected.nodes: it is no number of nodes"),
+    ({"expected": {"since": minute(0), "nodes": True}}, "expected.nodes: it is no number of nodes"),
+    ({"expected": None}, "expected: it is missing"),
+    ({"aws": []}, "aws: it is no JSON object, write one with lists such as scaling_activities"),
+    ({"kubernetes": {"nodes": "x"}}, "kubernetes.nodes: it is no list"),
+    ({"logs": []}, "logs: it is no JSON object"),
+    ({"logs_previous": "x"}, "logs_previous: it is no JSON object"),
+])  # fmt: skip
 def test_a_snapshot_whose_frame_is_not_ours_names_the_key(change: Document, said: str) -> None:
     with pytest.raises(BadInput, match=said.replace(".", r"\.")):
         Snapshot.read({**healthy(), **change})
 
 
-@pytest.mark.parametrize(
-    ("expected", "gpus"),
-    [
-        ({"instance_type": "g5.12xlarge"}, 4),
-        ({"instance_type": "odd"}, 1),
-        ({"instance_type": "g5.12xlarge", "gpus_per_node": 2}, 2),
-        ({"instance_type": "g5.12xlarge", "gpus_per_node": 0}, 0),
-    ],
-)
+@pytest.mark.parametrize(("expected", "gpus"), [
+    ({"instance_type": "g5.12xlarge"}, 4),
+    ({"instance_type": "odd"}, 1),
+    ({"instance_type": "g5.12xlarge", "gpus_per_node": 2}, 2),
+    ({"instance_type": "g5.12xlarge", "gpus_per_node": 0}, 0),
+])  # fmt: skip
 def test_gpus_are_expected_as_said_or_as_the_type_has_them(expected: Document, gpus: int) -> None:
     document = healthy()
     document["expected"] = {"since": minute(0), "nodes": 0, **expected}
@@ -190,41 +178,35 @@ def test_a_pool_is_called_by_its_group_by_its_name_or_by_neither() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("found", "whole"),
-    [
-        (7, 7),
-        (-7, -7),
-        ("12", 12),
-        ("9" * 12, 10**12 - 1),
-        ("9" * 13, None),
-        (8.9, 8),
-        (float("inf"), None),
-        (True, None),
-        ("-1", None),
-        ("٣", None),
-        ("", None),
-        (None, None),
-    ],
-)
+@pytest.mark.parametrize(("found", "whole"), [
+    (7, 7),
+    (-7, -7),
+    ("12", 12),
+    ("9" * 12, 10**12 - 1),
+    ("9" * 13, None),
+    (8.9, 8),
+    (float("inf"), None),
+    (True, None),
+    ("-1", None),
+    ("٣", None),
+    ("", None),
+    (None, None),
+])  # fmt: skip
 def test_a_number_is_read_as_one_or_as_text(found: object, whole: int | None) -> None:
     assert number({"a": found}, "a") == whole
 
 
-@pytest.mark.parametrize(
-    ("found", "read"),
-    [
-        ("2026-11-20T12:00:00Z", NOON),
-        ("2026-11-20T12:00:00", NOON),
-        ("2026-11-20T21:00:00+09:00", NOON),
-        (NOON.timestamp(), NOON),
-        (int(NOON.timestamp()), NOON),
-        (True, None),
-        ("noon", None),
-        (1e300, None),
-        ([], None),
-    ],
-)
+@pytest.mark.parametrize(("found", "read"), [
+    ("2026-11-20T12:00:00Z", NOON),
+    ("2026-11-20T12:00:00", NOON),
+    ("2026-11-20T21:00:00+09:00", NOON),
+    (NOON.timestamp(), NOON),
+    (int(NOON.timestamp()), NOON),
+    (True, None),
+    ("noon", None),
+    (1e300, None),
+    ([], None),
+])  # fmt: skip
 def test_an_instant_is_read_as_text_or_as_seconds(found: object, read: datetime | None) -> None:
     assert instant({"a": found}, "a") == read
 

@@ -31,16 +31,13 @@ def test_of_all_xids_those_are_fatal_after_which_the_gpu_cannot_be_used() -> Non
     assert {number for number in range(170) if fatal(number)} == FATAL
 
 
-@pytest.mark.parametrize(
-    ("code", "status", "other"),
-    [
-        ("NvidiaFabricError", "False", True),
-        ("NvidiaFabricError", "True", False),
-        ("NvidiaXID13Error", "False", False),
-        ("NvidiaDoubleBitError", "False", False),
-        ("NvidiaDeviceCountMismatch", "False", False),
-    ],
-)
+@pytest.mark.parametrize(("code", "status", "other"), [
+    ("NvidiaFabricError", "False", True),
+    ("NvidiaFabricError", "True", False),
+    ("NvidiaXID13Error", "False", False),
+    ("NvidiaDoubleBitError", "False", False),
+    ("NvidiaDeviceCountMismatch", "False", False),
+])  # fmt: skip
 def test_a_fault_of_the_hardware_is_another_where_no_rule_knows_it(
     code: str, status: str, *, other: bool
 ) -> None:
@@ -57,18 +54,15 @@ def test_a_fault_of_the_hardware_is_another_where_no_rule_knows_it(
     assert fault == (quoted if other else None)
 
 
-@pytest.mark.parametrize(
-    ("line", "now", "counts"),
-    [
-        ("E1231 23:30:00.000001 1 x.go] ", datetime(2027, 1, 1, 0, 30, tzinfo=UTC), True),
-        ("E1231 22:30:00.000001 1 x.go] ", datetime(2027, 1, 1, 0, 30, tzinfo=UTC), False),
-        ("E0101 00:20:00.000001 1 x.go] ", datetime(2027, 1, 1, 0, 30, tzinfo=UTC), True),
-        ("E0229 12:00:00.000001 1 x.go] ", datetime(2028, 1, 10, tzinfo=UTC), True),
-        ("E0229 12:00:00.000001 1 x.go] ", datetime(2028, 3, 1, tzinfo=UTC), False),
-        ("0001-01-01T00:00:00+09:00 ", NOON, True),
-        ("9999-12-31T23:59:59-09:00 ", NOON, True),
-    ],
-)
+@pytest.mark.parametrize(("line", "now", "counts"), [
+    ("E1231 23:30:00.000001 1 x.go] ", datetime(2027, 1, 1, 0, 30, tzinfo=UTC), True),
+    ("E1231 22:30:00.000001 1 x.go] ", datetime(2027, 1, 1, 0, 30, tzinfo=UTC), False),
+    ("E0101 00:20:00.000001 1 x.go] ", datetime(2027, 1, 1, 0, 30, tzinfo=UTC), True),
+    ("E0229 12:00:00.000001 1 x.go] ", datetime(2028, 1, 10, tzinfo=UTC), True),
+    ("E0229 12:00:00.000001 1 x.go] ", datetime(2028, 3, 1, tzinfo=UTC), False),
+    ("0001-01-01T00:00:00+09:00 ", NOON, True),
+    ("9999-12-31T23:59:59-09:00 ", NOON, True),
+])  # fmt: skip
 def test_a_line_is_of_the_year_that_it_can_be_of(line: str, now: datetime, *, counts: bool) -> None:
     assert lost(f"{line}{LOST}", now, now - timedelta(hours=1)) == (f"{line}{LOST}" if counts else None)
 

@@ -1,7 +1,7 @@
 """The facts of an account that is ok, and of accounts with one fact wrong or not read."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -23,9 +23,7 @@ from tests.unit.doctor.told import ToldLine
 
 NOW = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 REFUSED = Unread("eks:DescribeCluster on lab failed: AccessDenied")
-WINDOWS = [
-    {"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00", "until": "2027-03-01"},
-]
+WINDOWS = [{"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00", "until": "2027-03-01"}]
 DOCUMENT: dict[str, Any] = {
     "name": "lab",
     "slack": {"secret_arn": "arn:aws:secretsmanager:ap-northeast-2:123456789012:secret:lab-slack-AbCdEf"},
@@ -80,6 +78,16 @@ BEFORE = replace(
 )
 
 
+ADOPTS: dict[str, Any] = {
+    "cluster": {"existing": "theirs"},
+    "pools": {"gpu": {"existing": "gpus", "instance_type": "g5.xlarge"}},
+}
+
+
+def on(day: date) -> datetime:
+    return datetime.combine(day, datetime.min.time(), UTC)
+
+
 def lab(**more: object) -> Lab:
     return Lab.model_validate({**DOCUMENT, **more})
 
@@ -107,161 +115,67 @@ WRONG: list[tuple[str, Facts, str, str]] = [
     ("region", replace(FACTS, region="us-east-1"), "name us-east-1", "AWS_REGION=ap-northeast-2"),
     ("bootstrap", replace(FACTS, bootstrap=None), "not bootstrapped", "bootstrap aws://123456789012/ap-nor"),
     ("bootstrap", replace(FACTS, bootstrap=5), "version 5, and the templates need 6", "bootstrap aws://"),
-    (
-        "quota-g-vt",
-        replace(FACTS, quotas={"g_and_vt_vcpus": 4.0, "p_vcpus": 0.0}),
-        "2 nodes g5.xlarge of pool gpu need 8 vCPUs, and the quota of G and VT instances in ap-northeast-2 is 4",
-        "--quota-code L-DB2E81BA --desired-value 8",
-    ),
-    (
-        "concurrency",
-        replace(FACTS, concurrency=5.0),
-        "Lambda runs 5 functions at once in this account and ap-northeast-2: the lab needs 10",
-        "--service-code lambda --quota-code L-B99A9384 --desired-value 1000 --region ap-northeast-2",
-    ),
-    (
-        "offering",
-        replace(FACTS, offered={"g5.xlarge": frozenset({"ap-northeast-2c"})}),
-        "g5.xlarge of pool gpu is not offered in ap-northeast-2a",
-        "zone_index: 2 for the pool, which is ap-northeast-2c",
-    ),
-    (
-        "offering",
-        replace(FACTS, offered={"g5.xlarge": frozenset({"ap-northeast-2d"})}),
-        "not offered in ap-northeast-2a",
-        "name one of ap-northeast-2d in cluster.zones",
-    ),
+    ("quota-g-vt", replace(FACTS, quotas={"g_and_vt_vcpus": 4.0, "p_vcpus": 0.0}),
+     "2 nodes g5.xlarge of pool gpu need 8 vCPUs, and the quota of G and VT instances in ap-northeast-2 is 4",
+     "--quota-code L-DB2E81BA --desired-value 8"),
+    ("concurrency", replace(FACTS, concurrency=5.0),
+     "Lambda runs 5 functions at once in this account and ap-northeast-2: the lab needs 10",
+     "--service-code lambda --quota-code L-B99A9384 --desired-value 1000 --region ap-northeast-2"),
+    ("offering", replace(FACTS, offered={"g5.xlarge": frozenset({"ap-northeast-2c"})}),
+     "g5.xlarge of pool gpu is not offered in ap-northeast-2a", "zone_index: 2 for the pool, which is ap-northeast-2c"),
+    ("offering", replace(FACTS, offered={"g5.xlarge": frozenset({"ap-northeast-2d"})}),
+     "not offered in ap-northeast-2a", "name one of ap-northeast-2d in cluster.zones"),
     ("offering", replace(FACTS, offered={}), "not offered in", "EC2 offers no g5.xlarge in ap-northeast-2"),
-    (
-        "cluster",
-        replace(FACTS, cluster=replace(CLUSTER, status="FAILED")),
-        "cluster lab is FAILED",
-        "EKS console",
-    ),
-    (
-        "authentication",
-        replace(FACTS, cluster=replace(CLUSTER, authentication="CONFIG_MAP")),
-        "authentication mode CONFIG_MAP",
-        "authenticationMode=API_AND_CONFIG_MAP",
-    ),
-    (
-        "endpoint",
-        replace(FACTS, cluster=replace(CLUSTER, public_endpoint=False)),
-        "is private",
-        "switch public access on",
-    ),
-    (
-        "endpoint",
-        replace(FACTS, cluster=replace(CLUSTER, public_cidrs=("203.0.113.0/24",))),
-        "lets in only 203.0.113.0/24",
-        "let in 0.0.0.0/0",
-    ),
+    ("cluster", replace(FACTS, cluster=replace(CLUSTER, status="FAILED")), "cluster lab is FAILED", "EKS console"),
+    ("authentication", replace(FACTS, cluster=replace(CLUSTER, authentication="CONFIG_MAP")),
+     "authentication mode CONFIG_MAP", "authenticationMode=API_AND_CONFIG_MAP"),
+    ("endpoint", replace(FACTS, cluster=replace(CLUSTER, public_endpoint=False)), "is private",
+     "switch public access on"),
+    ("endpoint", replace(FACTS, cluster=replace(CLUSTER, public_cidrs=("203.0.113.0/24",))),
+     "lets in only 203.0.113.0/24", "let in 0.0.0.0/0"),
     ("minimum", replace(FACTS, groups=group(minimum=1)), "has minimum 1", "set the minimum to 0"),
     ("claim", replace(FACTS, claims={"lab-ng-gpu": "rival"}), "lab rival guards", "out of lab rival"),
-    (
-        "unguarded",
-        replace(
-            FACTS,
-            others=(SYSTEM, OtherNodes("windows", ("m5.large", "g4dn.xlarge", "g5.xlarge"), 2, managed=True)),
-        ),
-        "node group windows may start g4dn.xlarge and g5.xlarge, has 2 nodes ordered, and is no pool of this lab",
-        "lamplighter adopt lab windows",
-    ),
-    (
-        "unguarded",
-        replace(FACTS, others=(SYSTEM, OtherNodes("volta", ("p3.2xlarge",), 1, managed=True))),
-        "node group volta may start p3.2xlarge, has 1 node ordered, and is no pool of this lab",
-        "lamplighter adopt lab volta",
-    ),
-    (
-        "unguarded",
-        replace(FACTS, others=(OtherNodes("eksctl-nodes", ("g5.xlarge",), 1, managed=False),)),
-        "Auto Scaling group eksctl-nodes may start g5.xlarge, has 1 node ordered, and EKS does not manage it",
-        "replace it by a managed node group",
-    ),
-    (
-        "autoscalers",
-        replace(FACTS, inside=ClusterFacts(AUTOSCALER, "v26.3.1")),
-        "deployment kube-system/cluster-autoscaler may open node group lab-ng-gpu",
-        "remove the tag k8s.io/cluster-autoscaler/enabled from",
-    ),
-    (
-        "autoscalers",
-        replace(FACTS, inside=ClusterFacts(KARPENTER, "v26.3.1")),
-        "NodePool default may start GPU nodes",
-        "instance-gpu-count with operator DoesNotExist",
-    ),
+    ("unguarded",
+     replace(FACTS, others=(SYSTEM, OtherNodes("windows", ("m5.large", "g4dn.xlarge", "g5.xlarge"), 2, managed=True))),
+     "node group windows may start g4dn.xlarge and g5.xlarge, has 2 nodes ordered, and is no pool of this lab",
+     "lamplighter adopt lab windows"),
+    ("unguarded", replace(FACTS, others=(SYSTEM, OtherNodes("volta", ("p3.2xlarge",), 1, managed=True))),
+     "node group volta may start p3.2xlarge, has 1 node ordered, and is no pool of this lab",
+     "lamplighter adopt lab volta"),
+    ("unguarded", replace(FACTS, others=(OtherNodes("eksctl-nodes", ("g5.xlarge",), 1, managed=False),)),
+     "Auto Scaling group eksctl-nodes may start g5.xlarge, has 1 node ordered, and EKS does not manage it",
+     "replace it by a managed node group"),
+    ("autoscalers", replace(FACTS, inside=ClusterFacts(AUTOSCALER, "v26.3.1")),
+     "deployment kube-system/cluster-autoscaler may open node group lab-ng-gpu",
+     "remove the tag k8s.io/cluster-autoscaler/enabled from"),
+    ("autoscalers", replace(FACTS, inside=ClusterFacts(KARPENTER, "v26.3.1")), "NodePool default may start GPU nodes",
+     "instance-gpu-count with operator DoesNotExist"),
     ("trail", replace(FACTS, trails=()), "no CloudTrail trail records ap-northeast-2", "create-trail"),
-    (
-        "trail",
-        replace(FACTS, trails=(Trail("all", logging=False, changes=True),)),
-        "trail all is switched off",
-        "start-logging --name all",
-    ),
-    (
-        "trail",
-        replace(FACTS, trails=(Trail("reads", logging=True, changes=False),)),
-        "trail reads records no changes",
-        "management events",
-    ),
-    (
-        "slack",
-        replace(FACTS, slack=SlackSecret("lab-slack", ("bot_token",))),
-        "bot_token of the Slack app are not in secret lab-slack",
-        "lamplighter slack secret",
-    ),
-    (
-        "slack",
-        replace(BEFORE, slack=SlackSecret("lab-slack", ("signing_secret", "bot_token"))),
-        "signing_secret and bot_token of the Slack app are not in secret lab-slack",
-        "put-secret-value --secret-id lab-slack",
-    ),
-    (
-        "kubernetes-version",
-        replace(FACTS, cluster=replace(CLUSTER, version="1.34")),
-        (
-            "standard support of Kubernetes 1.34 ends on 2026-12-02: then the cluster costs 0.50 USD an hour more,"
-            " about 365 USD a month"
-        ),
-        "upgrade to Kubernetes 1.35",
-    ),
-    (
-        "kubernetes-version",
-        replace(FACTS, cluster=replace(CLUSTER, version="1.33")),
-        "standard support of Kubernetes 1.33 ended on 2026-07-29",
-        "upgrade to",
-    ),
-    (
-        "kubernetes-version",
-        replace(FACTS, cluster=replace(CLUSTER, version="1.34", support="STANDARD")),
-        "then EKS upgrades the cluster by itself",
-        "upgrade to",
-    ),
-    (
-        "operator",
-        replace(FACTS, inside=ClusterFacts(Autoscalers(asked=True), "v25.10.0")),
-        "GPU Operator v25.10.0 supports Kubernetes 1.29 to 1.34, and the cluster has 1.35",
-        "take GPU Operator v26.3.x",
-    ),
-    (
-        "operator",
-        replace(FACTS, inside=ClusterFacts(Autoscalers(asked=True), None)),
-        "no GPU Operator runs in cluster lab",
-        "gpu_operator: {enabled: false}",
-    ),
-    (
-        "image",
-        replace(FACTS, groups=group(release="1.35.1-20260101")),
-        "release 1.35.1-20260101, is 334 days old",
-        "update-nodegroup-version --cluster-name lab --nodegroup-name lab-ng-gpu",
-    ),
-    (
-        "price",
-        replace(FACTS, prices={"gpu": Price(Decimal(2), "USD", Source.PRICE_LIST, NOW - timedelta(days=8))}),
-        "from AWS's price list 8 days ago: since then the price list has not answered",
-        "pricing:GetProducts",
-    ),
-]
+    ("trail", replace(FACTS, trails=(Trail("all", logging=False, changes=True),)), "trail all is switched off",
+     "start-logging --name all"),
+    ("trail", replace(FACTS, trails=(Trail("reads", logging=True, changes=False),)), "trail reads records no changes",
+     "management events"),
+    ("slack", replace(FACTS, slack=SlackSecret("lab-slack", ("bot_token",))),
+     "bot_token of the Slack app are not in secret lab-slack", "lamplighter slack secret"),
+    ("slack", replace(BEFORE, slack=SlackSecret("lab-slack", ("signing_secret", "bot_token"))),
+     "signing_secret and bot_token of the Slack app are not in secret lab-slack",
+     "put-secret-value --secret-id lab-slack"),
+    ("kubernetes-version", replace(FACTS, cluster=replace(CLUSTER, version="1.34")),
+     ("standard support of Kubernetes 1.34 ends on 2026-12-02: then the cluster costs 0.50 USD an hour more, about 365"
+      " USD a month"), "upgrade to Kubernetes 1.35"),
+    ("kubernetes-version", replace(FACTS, cluster=replace(CLUSTER, version="1.33")),
+     "standard support of Kubernetes 1.33 ended on 2026-07-29", "upgrade to"),
+    ("kubernetes-version", replace(FACTS, cluster=replace(CLUSTER, version="1.34", support="STANDARD")),
+     "then EKS upgrades the cluster by itself", "upgrade to"),
+    ("operator", replace(FACTS, inside=ClusterFacts(Autoscalers(asked=True), "v25.10.0")),
+     "GPU Operator v25.10.0 supports Kubernetes 1.29 to 1.34, and the cluster has 1.35", "take GPU Operator v26.3.x"),
+    ("operator", replace(FACTS, inside=ClusterFacts(Autoscalers(asked=True), None)),
+     "no GPU Operator runs in cluster lab", "gpu_operator: {enabled: false}"),
+    ("image", replace(FACTS, groups=group(release="1.35.1-20260101")), "release 1.35.1-20260101, is 334 days old",
+     "update-nodegroup-version --cluster-name lab --nodegroup-name lab-ng-gpu"),
+    ("price", replace(FACTS, prices={"gpu": Price(Decimal(2), "USD", Source.PRICE_LIST, NOW - timedelta(days=8))}),
+     "from AWS's price list 8 days ago: since then the price list has not answered", "pricing:GetProducts"),
+]  # fmt: skip
 
 
 UNKNOWN: list[tuple[Facts, set[str]]] = [

@@ -2,20 +2,18 @@
 
 import json
 from dataclasses import replace
-from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from cli.look_after import doctor as verb
 from docs.doctor import DESCRIPTIONS
-from lamplighter.data import lifecycle, prices
+from lamplighter.data import lifecycle
 from lamplighter.data.texts import Texts
 from lamplighter.domain.doctor.checks import CHECKS, examine
 from lamplighter.domain.doctor.examination_notice import of_examination
 from lamplighter.domain.doctor.facts import ClusterFacts, Facts, NoAccess
 from lamplighter.domain.doctor.line import LineOutcome
-from lamplighter.domain.pool.adoption import Autoscalers
 from lamplighter.reasons.fields import SHOWN, to_document
 from tests.unit.doctor.cases import (
     AUTOSCALER,
@@ -24,20 +22,17 @@ from tests.unit.doctor.cases import (
     FACTS,
     NOW,
     REFUSED,
-    SILENT,
     UNKNOWN,
     WRONG,
     group,
     lab,
     said,
 )
-from tests.unit.doctor.told import ToldLine
 
 
 @pytest.mark.parametrize("facts", [FACTS, BEFORE])
 def test_an_account_in_order_is_all_ok(facts: Facts) -> None:
     found = said(facts)
-
     assert list(found) == [check.name for check in CHECKS], "each check has a line, in their order"
     assert {line.outcome for line in found.values()} == {LineOutcome.OK}
     assert not any(line.advice for line in found.values())
@@ -57,7 +52,6 @@ def test_what_is_wrong_is_said_by_its_own_line_alone_with_what_to_do(
 
 def test_no_check_is_without_a_case_in_which_it_is_not_ok() -> None:
     by_tests_of_their_own = {"credentials", "quota-p", "runtime", "last-window"}
-
     assert {case[0] for case in WRONG} | by_tests_of_their_own == {check.name for check in CHECKS}
 
 
@@ -87,99 +81,19 @@ def test_what_could_not_be_read_is_not_known_and_never_ok(facts: Facts, checks: 
 
 def test_a_calendar_that_cannot_be_read_is_not_known() -> None:
     follows = lab(windows=[{"name": "course", "calendar": "https://example.com/course.ics"}])
-
     assert said(replace(FACTS, courses=REFUSED), follows)["last-window"].outcome is LineOutcome.NOT_KNOWN
 
 
 def test_an_authority_without_key_identifiers_is_well_and_is_said() -> None:
     old = replace(FACTS, cluster=replace(CLUSTER, names_its_key=False))
-
     line = said(old)["endpoint"]
-
     assert line.outcome is LineOutcome.OK
     assert "first created on Kubernetes 1.16 or older; the functions accept it" in line.said
 
 
-def test_a_cluster_that_does_not_answer_is_the_endpoints_line_and_the_autoscalers_are_not_known() -> None:
-    found = said(replace(FACTS, inside=ClusterFacts(SILENT)))
-
-    assert found["endpoint"].outcome is LineOutcome.NOT_OK
-    assert "does not answer: no answer" in found["endpoint"].said
-    assert found["autoscalers"].outcome is LineOutcome.NOT_KNOWN
-
-
-def test_an_operator_that_was_seen_counts_though_nodepools_could_not_be_listed() -> None:
-    facts = replace(FACTS, inside=ClusterFacts(Autoscalers(asked=False, why_not="403"), "v25.10.0"))
-
-    assert said(facts)["operator"].outcome is LineOutcome.NOT_OK
-
-
-def test_what_a_lab_adopts_must_be_there() -> None:
-    adopts = lab(
-        cluster={"existing": "theirs"}, pools={"gpu": {"existing": "gpus", "instance_type": "g5.xlarge"}}
-    )
-
-    found = said(BEFORE, adopts)
-
-    assert "there is no cluster theirs" in found["cluster"].said
-    assert "node group gpus of pool gpu does not exist" in found["minimum"].said
-    assert found["authentication"].outcome is LineOutcome.NOT_KNOWN
-
-
 def test_an_autoscaler_that_cannot_find_the_group_is_ok_and_said() -> None:
     facts = replace(FACTS, inside=ClusterFacts(AUTOSCALER, "v26.3.1"), groups=group(group_tags={}))
-
-    line = said(facts)["autoscalers"]
-
-    assert line.outcome is LineOutcome.OK
-    assert "lacks the tag by which it finds groups" in line.said
-
-
-def test_what_the_lab_leaves_to_aws_is_taken_from_the_node_group() -> None:
-    adopts = lab(cluster={"existing": "lab"}, pools={"gpu": {"existing": "lab-ng-gpu"}})
-
-    line = said(FACTS, adopts)["quota-g-vt"]
-
-    assert "2 nodes g5.xlarge of pool gpu need 8 vCPUs" in line.said
-
-
-def test_a_p_instance_counts_against_its_own_quota() -> None:
-    big = lab(pools={"gpu": {"instance_type": "p5.48xlarge", "max_nodes": 1, "price_per_hour": "98.32"}})
-    facts = replace(BEFORE, offered={"p5.48xlarge": frozenset({"ap-northeast-2a"})})
-
-    found = said(facts, big)
-
-    assert found["quota-g-vt"].outcome is LineOutcome.OK
-    assert "need 192 vCPUs, and the quota of P instances in ap-northeast-2 is 0" in found["quota-p"].said
-
-
-def test_a_price_that_nobody_knows_and_an_old_table_are_not_ok() -> None:
-    strange = lab(pools={"gpu": {"instance_type": "g99.xlarge"}})
-    later = datetime.combine(prices.read_on(), NOW.timetz()) + timedelta(days=181)
-
-    assert "no price of g99.xlarge" in said(BEFORE, strange)["price"].said
-    assert said(BEFORE, now=later)["price"].outcome is LineOutcome.NOT_OK
-
-
-def test_the_runtime_is_said_half_a_year_before_lambda_deprecates_it() -> None:
-    ends = lifecycle.runtime(lifecycle.RUNTIME)
-    assert ends is not None
-    day = datetime.combine(ends, NOW.timetz())
-
-    assert said(now=day - timedelta(days=200))["runtime"].outcome is LineOutcome.OK
-    assert "Lambda deprecates python3.13" in said(now=day - timedelta(days=100))["runtime"].said
-    assert "Lambda deprecated python3.13" in said(now=day + timedelta(days=1))["runtime"].said
-
-
-def test_the_end_of_the_calendar_is_said_before_it_comes() -> None:
-    def line(at: date) -> ToldLine:
-        return said(now=datetime.combine(at, NOW.timetz()))["last-window"]
-
-    assert line(date(2026, 12, 1)).said == "the last planned window, evening, ends on 2027-02-23"
-    assert "and nothing is planned after it" in line(date(2027, 2, 1)).said
-    assert line(date(2027, 3, 1)).said == "the last planned window has ended"
-    for_ever = [{"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00"}]
-    assert said(the_lab=lab(windows=for_ever))["last-window"].outcome is LineOutcome.OK
+    assert "lacks the tag by which it finds groups" in said(facts)["autoscalers"].said
 
 
 def test_a_visit_says_what_to_do_first_and_one_line_when_all_is_well() -> None:
@@ -228,7 +142,7 @@ def test_the_dates_of_support_are_in_order_and_the_file_says_where_they_are_from
         assert support is not None
         assert support.standard < support.extended
     assert set(document["sources"]) == {
-        *("kubernetes", "runtimes", "extended_support_hour", "amazon_linux_2"),
+        *("kubernetes", "runtimes", "extended_support_hour", "amazon_linux_2")
     }
     assert lifecycle.newest_kubernetes() == "1.35"
     assert lifecycle.runtime("python3.6") is None

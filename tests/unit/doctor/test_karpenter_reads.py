@@ -179,9 +179,7 @@ def test_of_a_starved_karpenter_the_scheduler_s_own_words_are_read() -> None:
 def test_of_one_whose_pods_say_nothing_or_may_not_be_read_its_deployment_speaks(pods: Any) -> None:
     cluster: Any = starved()
     cluster.pods = pods
-
     [found] = controllers_of(cluster)
-
     assert found.why_not == "no minimum availability; exceeded quota"
 
 
@@ -238,9 +236,7 @@ def test_the_role_of_the_lab_s_own_nodes_is_known_by_its_name() -> None:
     """Their NodeClass names the lab's instance profile."""
     cluster = Cluster()
     cluster.objects[NODE_CLASS] = node_class(instanceProfile="gpu-lab-ap-northeast-2-karpenter-node")
-
     found = pool(cluster, LAB, **{"gpu-lab-ap-northeast-2-karpenter-node": "EC2_LINUX"})
-
     assert (found.role, found.access) == ("gpu-lab-ap-northeast-2-karpenter-node", "EC2_LINUX")
 
 

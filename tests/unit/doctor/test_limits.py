@@ -1,7 +1,7 @@
 """The doctor's limits for the cluster, to the day, and its lines where two facts combine."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from lamplighter.domain.doctor.line import Judgement, LineOutcome, Unread, unkno
 from lamplighter.domain.pool.adoption import Autoscalers
 from tests.unit.calendar.courses.test_calendar import calendar
 from tests.unit.doctor.cases import (
+    ADOPTS,
     AUTOSCALER,
     BEFORE,
     CLUSTER,
@@ -25,30 +26,19 @@ from tests.unit.doctor.cases import (
     SILENT,
     group,
     lab,
+    on,
 )
 from tests.unit.doctor.told import account, cluster, deployed_lab
 
 OK, NOT_OK, NOT_KNOWN = LineOutcome.OK, LineOutcome.NOT_OK, LineOutcome.NOT_KNOWN
 
-ADOPTS: dict[str, Any] = {
-    "cluster": {"existing": "theirs"},
-    "pools": {"gpu": {"existing": "gpus", "instance_type": "g5.xlarge"}},
-}
 
-
-def on(day: date) -> datetime:
-    return datetime.combine(day, datetime.min.time(), UTC)
-
-
-@pytest.mark.parametrize(
-    ("days", "outcome", "said"),
-    [
-        (-91, OK, "standard support of Kubernetes 1.34 ends on {}; then the cluster costs {}"),
-        (-90, NOT_OK, "standard support of Kubernetes 1.34 ends on {}: then the cluster costs {}"),
-        (0, NOT_OK, "standard support of Kubernetes 1.34 ends on {}: then the cluster costs {}"),
-        (1, NOT_OK, "standard support of Kubernetes 1.34 ended on {}: since then the cluster costs {}"),
-    ],
-)
+@pytest.mark.parametrize(("days", "outcome", "said"), [
+    (-91, OK, "standard support of Kubernetes 1.34 ends on {}; then the cluster costs {}"),
+    (-90, NOT_OK, "standard support of Kubernetes 1.34 ends on {}: then the cluster costs {}"),
+    (0, NOT_OK, "standard support of Kubernetes 1.34 ends on {}: then the cluster costs {}"),
+    (1, NOT_OK, "standard support of Kubernetes 1.34 ended on {}: since then the cluster costs {}"),
+])  # fmt: skip
 def test_the_end_of_standard_support_is_said_90_days_before(
     days: int, outcome: LineOutcome, said: str
 ) -> None:
@@ -77,14 +67,11 @@ def test_the_last_day_of_extended_support_is_supported(days: int, *, over: bool)
     assert found.advice.endswith("check what your GPU stack supports")
 
 
-@pytest.mark.parametrize(
-    ("held", "said"),
-    [
-        (10, ", which other functions of the account share; new accounts have 10"),
-        (999, ", which other functions of the account share; new accounts have 10"),
-        (1000, ""),
-    ],
-)
+@pytest.mark.parametrize(("held", "said"), [
+    (10, ", which other functions of the account share; new accounts have 10"),
+    (999, ", which other functions of the account share; new accounts have 10"),
+    (1000, ""),
+])  # fmt: skip
 def test_a_new_accounts_concurrency_is_enough_and_is_said(held: float, said: str) -> None:
     (found,) = account.concurrency(replace(FACTS, concurrency=held), lab(), NOW)
     assert found == well(f"Lambda runs {held} functions at once in this account and ap-northeast-2{said}")
@@ -99,15 +86,12 @@ def test_a_version_that_is_not_in_the_table_says_how_to_ask() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("days", "outcome", "said"),
-    [
-        (-181, OK, "Lambda supports python3.13, the functions' runtime, until {}"),
-        (-180, NOT_OK, "Lambda deprecates python3.13, the functions' runtime, on {}"),
-        (0, NOT_OK, "Lambda deprecates python3.13, the functions' runtime, on {}"),
-        (1, NOT_OK, "Lambda deprecated python3.13, the functions' runtime, on {}"),
-    ],
-)
+@pytest.mark.parametrize(("days", "outcome", "said"), [
+    (-181, OK, "Lambda supports python3.13, the functions' runtime, until {}"),
+    (-180, NOT_OK, "Lambda deprecates python3.13, the functions' runtime, on {}"),
+    (0, NOT_OK, "Lambda deprecates python3.13, the functions' runtime, on {}"),
+    (1, NOT_OK, "Lambda deprecated python3.13, the functions' runtime, on {}"),
+])  # fmt: skip
 def test_the_end_of_the_runtime_is_said_180_days_before(days: int, outcome: LineOutcome, said: str) -> None:
     ends = lifecycle.runtime("python3.13")
     assert ends is not None
@@ -115,16 +99,13 @@ def test_the_end_of_the_runtime_is_said_180_days_before(days: int, outcome: Line
     assert (found.outcome, found.said) == (outcome, said.format(ends))
 
 
-@pytest.mark.parametrize(
-    ("day", "said"),
-    [
-        ("2028-01-05", "the last planned window, once, ends on 2028-01-05"),
-        ("2028-01-06", "the last planned window, once, ends on 2028-01-06"),
-        ("2034-07-01", "the last planned window, once, ends on 2034-07-01"),
-        ("9998-12-30", "the lab's windows go on for years"),
-        ("2026-11-01", "the last planned window has ended"),
-    ],
-)
+@pytest.mark.parametrize(("day", "said"), [
+    ("2028-01-05", "the last planned window, once, ends on 2028-01-05"),
+    ("2028-01-06", "the last planned window, once, ends on 2028-01-06"),
+    ("2034-07-01", "the last planned window, once, ends on 2034-07-01"),
+    ("9998-12-30", "the lab's windows go on for years"),
+    ("2026-11-01", "the last planned window has ended"),
+])  # fmt: skip
 def test_the_last_window_is_found_however_far_ahead_it_lies(day: str, said: str) -> None:
     days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
     once = {"name": "once", "days": days, "start": "20:00", "end": "23:00", "from": day, "until": day}
@@ -132,14 +113,11 @@ def test_the_last_window_is_found_however_far_ahead_it_lies(day: str, said: str)
     assert found.said == said
 
 
-@pytest.mark.parametrize(
-    ("event", "said"),
-    [
-        ("DTSTART:20280601T100000Z|DURATION:PT1H", "the last planned window, course, ends on 2028-06-01"),
-        ("DTSTART:20280601T100000Z|DURATION:PT1H|RRULE:FREQ=WEEKLY", "the lab's windows go on for years"),
-        ("DTSTART:20260601T100000Z|DURATION:PT1H", "the last planned window has ended"),
-    ],
-)
+@pytest.mark.parametrize(("event", "said"), [
+    ("DTSTART:20280601T100000Z|DURATION:PT1H", "the last planned window, course, ends on 2028-06-01"),
+    ("DTSTART:20280601T100000Z|DURATION:PT1H|RRULE:FREQ=WEEKLY", "the lab's windows go on for years"),
+    ("DTSTART:20260601T100000Z|DURATION:PT1H", "the last planned window has ended"),
+])  # fmt: skip
 def test_the_last_event_of_a_course_is_found_however_far_ahead_it_lies(event: str, said: str) -> None:
     course = CourseCalendar(read(calendar(event)).text)
     follows = lab(windows=[{"name": "course", "calendar": "https://example.com/course.ics"}])

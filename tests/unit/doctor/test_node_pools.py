@@ -10,12 +10,7 @@ from docs.doctor import DESCRIPTIONS
 from lamplighter.domain.capacity.node_pool.controller import Controller
 from lamplighter.domain.doctor.checks import CHECKS, OF_NODE_POOLS
 from lamplighter.domain.doctor.facts import ClusterFacts, Facts
-from lamplighter.domain.doctor.karpenter_facts import (
-    BarState,
-    KarpenterFacts,
-    LaunchingRole,
-    NodePoolFacts,
-)
+from lamplighter.domain.doctor.karpenter_facts import BarState, KarpenterFacts, LaunchingRole, NodePoolFacts
 from lamplighter.domain.doctor.line import LineOutcome
 from lamplighter.domain.pool.adoption import Autoscalers
 from lamplighter.domain.pool.node_pool_adoption import ExistingNodeClass, ExistingNodePool
@@ -95,20 +90,17 @@ def test_a_lab_of_node_groups_is_asked_nothing_of_it() -> None:
 def test_before_a_deploy_the_deploy_decides_them() -> None:
     before = replace(WELL, deployed=False, cluster=None, karpenter=None, inside=None, claims={})
     lines = said(before, of_karpenter(slack=None))
-
     assert {line.outcome for line in lines.values()} == {LineOutcome.OK}
     assert "the deploy creates NodePool lab-gpu" in lines["node-pool"].said
 
 
-@pytest.mark.parametrize(
-    ("more", "then"),
-    [({}, "ends such nodes in its second sweep"), ({"guard": {"mode": "watch"}}, "only reports such nodes")],
-)
+@pytest.mark.parametrize(("more", "then"), [
+    ({}, "ends such nodes in its second sweep"), ({"guard": {"mode": "watch"}}, "only reports such nodes"),
+])  # fmt: skip
 def test_another_node_pool_is_told_with_what_the_guard_does_about_its_nodes(
     more: dict[str, Any], then: str
 ) -> None:
     line = said(replace(WELL, inside=OTHER), of_karpenter(**more))["autoscalers"]
-
     assert line.said.startswith("NodePool other may start GPU nodes")
     assert line.said.endswith(f"the guard of this lab {then}")
 
@@ -121,11 +113,8 @@ OTHER = ClusterFacts(Autoscalers(asked=True, nodepools=("lab-gpu", "other")), "v
 WRONG = [
     ("karpenter", facts(controllers=()), "no Karpenter runs in cluster lab"),
     ("karpenter", controller(wanted=0, available=0), "kube-system/karpenter has 0 replicas"),
-    (
-        "karpenter",
-        controller(available=0, why_not="Deployment does not have minimum availability."),
-        "0 of 2 pods available, so no node starts, and only EC2 ends one: Deployment does not have minimum",
-    ),
+    ("karpenter", controller(available=0, why_not="Deployment does not have minimum availability."),
+     "0 of 2 pods available, so no node starts, and only EC2 ends one: Deployment does not have minimum"),
     ("karpenter", controller(available=0), "Kubernetes gives no reason"),
     ("karpenter", facts(absent_kinds=("nodepools.karpenter.sh",)), "no CustomResourceDefinition nodepools."),
     ("karpenter-version", controller(version="1.8.3"), "Kubernetes 1.26 to 1.34, and the cluster has 1.35"),
@@ -186,13 +175,11 @@ UNKNOWN = [
 @pytest.mark.parametrize(("facts_", "checks"), UNKNOWN)
 def test_what_could_not_be_read_is_not_known_and_never_ok(facts_: Facts, checks: set[str]) -> None:
     lines = said(facts_, of_karpenter())
-
     assert {line.check for line in lines.values() if line.outcome is LineOutcome.NOT_KNOWN} == checks
 
 
 def test_what_its_owner_chose_is_ok_and_said() -> None:
     lines = said(found(capacity_types=("spot",)), of_karpenter())
-
     assert {line.outcome for line in lines.values()} == {LineOutcome.OK}
 
 
@@ -218,7 +205,6 @@ def test_auto_mode_that_a_failsafe_switched_off_is_not_ok() -> None:
 
 def test_a_bar_that_must_refuse_nothing_now_is_ok() -> None:
     watched = of_karpenter(guard={"mode": "watch"})
-
     assert "is only watched" in said(pool(bar=BarState.ACCEPTS), watched)["launch-bar"].said
     assert "open for a lease" in said(pool(bar=BarState.OPEN), of_karpenter())["launch-bar"].said
 

@@ -12,33 +12,14 @@ from lamplighter.data import prices
 from lamplighter.domain.doctor.facts import Facts, PoolGroup, Trail
 from lamplighter.domain.doctor.line import Judgement, LineOutcome, Unread, unknown, unwell, well
 from lamplighter.domain.money.price import Price, Source
-from lamplighter.domain.pool.adoption import ExistingCluster
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
-from tests.unit.doctor.cases import (
-    BEFORE,
-    CLUSTER,
-    FACTS,
-    GROUP,
-    NOW,
-    REFUSED,
-    group,
-    lab,
-)
-from tests.unit.doctor.told import account, cluster, deployed_lab, instance_capacity, pools
+from tests.unit.doctor.cases import ADOPTS, BEFORE, FACTS, GROUP, NOW, REFUSED, group, lab, on
+from tests.unit.doctor.told import account, deployed_lab, instance_capacity, pools
 
 OK, NOT_OK, NOT_KNOWN = LineOutcome.OK, LineOutcome.NOT_OK, LineOutcome.NOT_KNOWN
 
 STATED = "state it in the lab: pools.gpu.price_per_hour, in USD"
-
-ADOPTS: dict[str, Any] = {
-    "cluster": {"existing": "theirs"},
-    "pools": {"gpu": {"existing": "gpus", "instance_type": "g5.xlarge"}},
-}
-
-
-def on(day: date) -> datetime:
-    return datetime.combine(day, datetime.min.time(), UTC)
 
 
 def outcomes(found: Iterator[Judgement]) -> list[LineOutcome]:
@@ -92,7 +73,6 @@ def test_what_an_adopted_image_cannot_tell_is_not_known_and_what_a_lab_states_is
 
 def test_an_image_that_differs_is_ok_and_says_how() -> None:
     arm, age = images(ami_type="AL2023_ARM_64_NVIDIA", instance_types=("g5g.xlarge",))
-
     assert (arm.outcome, age.outcome) == (OK, OK)
     assert "are arm64" in str(arm.said)
     assert "is 140 days old" in str(age.said)
@@ -122,10 +102,7 @@ def test_a_price_that_the_lab_states_needs_no_list() -> None:
     assert outcomes(pools.price(replace(FACTS, prices=REFUSED), stated, NOW)) == [OK]
     strange = lab(pools={"gpu": {"instance_type": "g99.xlarge"}})
     assert list(pools.price(BEFORE, strange, NOW)) == [
-        unwell(
-            "no price of g99.xlarge in ap-northeast-2 is known: the lab grants no lease on it",
-            STATED,
-        )
+        unwell("no price of g99.xlarge in ap-northeast-2 is known: the lab grants no lease on it", STATED)
     ]
 
 
@@ -185,7 +162,8 @@ def test_a_quota_is_counted_over_every_pool_of_its_family() -> None:
         "2 nodes g5.xlarge of pool gpu and 1 node g5.12xlarge of pool big need 56 vCPUs,"
     )
     assert large.said.startswith("1 node p5.48xlarge of pool huge need 192 vCPUs,")
-    assert (small.outcome, large.outcome) == (OK, OK)
+    (short,) = instance_capacity.quota_p(replace(facts, quotas={"p_vcpus": 191.0}), both, NOW)
+    assert (small.outcome, large.outcome, short.outcome) == (OK, OK, NOT_OK)
     assert list(instance_capacity.quota_p(facts, lab(), NOW)) == [
         well("no pool of the lab is of P instances")
     ]
@@ -268,14 +246,9 @@ def windows(**more: object) -> Lab:
     return lab(windows=[{"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00", **more}])
 
 
-@pytest.mark.parametrize(
-    ("before", "outcome"),
-    [
-        (timedelta(days=28, seconds=1), OK),
-        (timedelta(days=28), NOT_OK),
-        (timedelta(seconds=1), NOT_OK),
-    ],
-)
+@pytest.mark.parametrize(("before", "outcome"), [
+    (timedelta(days=28, seconds=1), OK), (timedelta(days=28), NOT_OK), (timedelta(seconds=1), NOT_OK),
+])  # fmt: skip
 def test_the_last_window_is_near_from_28_days_before_it_ends(before: timedelta, outcome: LineOutcome) -> None:
     closes = datetime(2027, 2, 23, 14, 0, tzinfo=UTC)
     (found,) = deployed_lab.last_window(FACTS, windows(until="2027-03-01"), closes - before)
@@ -288,7 +261,6 @@ def test_the_last_window_is_near_from_28_days_before_it_ends(before: timedelta, 
 
 def test_a_lab_without_windows_or_with_some_for_ever_has_no_last_one() -> None:
     refused = replace(FACTS, courses=REFUSED)
-
     assert list(deployed_lab.last_window(refused, lab(windows=[]), NOW)) == [well("the lab plans no windows")]
     assert list(deployed_lab.last_window(refused, windows(), NOW)) == [well("the lab's windows go on")]
     assert list(deployed_lab.last_window(refused, windows(until="2027-03-01"), NOW)) == [unknown(REFUSED)]
@@ -305,9 +277,3 @@ def test_the_secret_of_the_slack_app_is_there_once_its_stack_is(
     facts = replace(FACTS, slack=slack, deployed=deployed)
     assert list(deployed_lab.slack(facts, lab(), NOW)) == [found]
     assert list(deployed_lab.slack(facts, lab(slack=None), NOW)) == [well("the lab has no Slack app")]
-
-
-def test_a_cluster_that_upgrades_itself_costs_no_more() -> None:
-    standard: ExistingCluster = replace(CLUSTER, version="1.34", support="STANDARD")
-    (found,) = cluster.kubernetes_version(replace(FACTS, cluster=standard), lab(), NOW)
-    assert found.said.endswith(": then EKS upgrades the cluster by itself")

@@ -33,7 +33,6 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_who_asks_is_told_with_the_time_at_aws() -> None:
     found = caller.who()
-
     assert isinstance(found, AwsIdentity)
     assert found.account == "123456789012"
     assert found.at is not None
@@ -42,7 +41,6 @@ def test_who_asks_is_told_with_the_time_at_aws() -> None:
 def test_no_region_of_a_profile_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caller.configured_region() == REGION
     monkeypatch.setenv("AWS_PROFILE", "nobody")
-
     assert caller.configured_region() is None
 
 
@@ -145,19 +143,16 @@ def advanced(**fields: str) -> dict[str, Any]:
     return {"AdvancedEventSelectors": [{"FieldSelectors": selectors}]}
 
 
-@pytest.mark.parametrize(
-    ("selectors", "changes"),
-    [
-        ({}, True),
-        (plain("All"), True),
-        (plain("WriteOnly"), True),
-        (plain("ReadOnly"), False),
-        (plain("All", management=False), False),
-        (advanced(eventCategory="Management"), True),
-        (advanced(eventCategory="Management", readOnly="true"), False),
-        (advanced(eventCategory="Data"), False),
-    ],
-)
+@pytest.mark.parametrize(("selectors", "changes"), [
+    ({}, True),
+    (plain("All"), True),
+    (plain("WriteOnly"), True),
+    (plain("ReadOnly"), False),
+    (plain("All", management=False), False),
+    (advanced(eventCategory="Management"), True),
+    (advanced(eventCategory="Management", readOnly="true"), False),
+    (advanced(eventCategory="Data"), False),
+])  # fmt: skip
 def test_a_trail_records_changes_by_what_it_selects(selectors: dict[str, Any], changes: bool) -> None:
     cloudtrail = boto3.client("cloudtrail")
     with Stubber(cloudtrail) as stub:
@@ -170,27 +165,21 @@ def test_a_trail_records_changes_by_what_it_selects(selectors: dict[str, Any], c
         assert Trails(cloudtrail).recording(REGION) == (Trail("one", logging=True, changes=changes),)
 
 
-@pytest.mark.parametrize(
-    ("value", "missing"),
-    [
-        ('{"signing_secret": "a", "bot_token": "b"}', ()),
-        ('{"signing_secret": "", "bot_token": "b"}', ("signing_secret",)),
-        ('{"signing_secret": "a", "bot_token": " "}', ("bot_token",)),
-        ("[]", ("signing_secret", "bot_token")),
-        ("a", ("signing_secret", "bot_token")),
-    ],
-)
+@pytest.mark.parametrize(("value", "missing"), [
+    ('{"signing_secret": "a", "bot_token": "b"}', ()),
+    ('{"signing_secret": "", "bot_token": "b"}', ("signing_secret",)),
+    ('{"signing_secret": "a", "bot_token": " "}', ("bot_token",)),
+    ("[]", ("signing_secret", "bot_token")),
+    ("a", ("signing_secret", "bot_token")),
+])  # fmt: skip
 def test_a_secret_tells_what_is_missing_and_nothing_else(value: str, missing: tuple[str, ...]) -> None:
     boto3.client("secretsmanager").create_secret(Name="lab-slack", SecretString=value)
-
     found = SlackSecrets().read("lab-slack")
-
     assert (found.name, found.missing) == ("lab-slack", missing)
 
 
 def test_a_secret_that_is_not_there_or_has_no_value_misses_everything() -> None:
     boto3.client("secretsmanager").create_secret(Name="empty")
-
     assert SlackSecrets().read("empty").missing == ("signing_secret", "bot_token")
     assert SlackSecrets().read("nowhere").missing == ("signing_secret", "bot_token")
 
@@ -225,38 +214,31 @@ def nodepool(*requirements: dict[str, Any]) -> dict[str, Any]:
     return {"metadata": {"name": "default"}, "spec": spec}
 
 
-@pytest.mark.parametrize(
-    ("requirement", "may"),
-    [
-        ({}, True),
-        ({"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}, True),
-        ({"key": "karpenter.k8s.aws/instance-gpu-count", "operator": "DoesNotExist"}, False),
-        ({"key": "karpenter.k8s.aws/instance-gpu-count", "operator": "Lt", "values": ["1"]}, False),
-        ({"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c", "m"]}, False),
-        ({"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c", "g"]}, True),
-        ({"key": "karpenter.k8s.aws/instance-family", "operator": "NotIn", "values": ["m5"]}, True),
-        ({"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["t3.medium"]}, False),
-    ],
-)
+@pytest.mark.parametrize(("requirement", "may"), [
+    ({}, True),
+    ({"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}, True),
+    ({"key": "karpenter.k8s.aws/instance-gpu-count", "operator": "DoesNotExist"}, False),
+    ({"key": "karpenter.k8s.aws/instance-gpu-count", "operator": "Lt", "values": ["1"]}, False),
+    ({"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c", "m"]}, False),
+    ({"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c", "g"]}, True),
+    ({"key": "karpenter.k8s.aws/instance-family", "operator": "NotIn", "values": ["m5"]}, True),
+    ({"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["t3.medium"]}, False),
+])  # fmt: skip
 def test_a_nodepool_may_start_gpus_unless_a_requirement_keeps_them_out(
     requirement: dict[str, Any], may: bool
 ) -> None:
     cluster: Any = Answers([nodepool(requirement)], KARPENTER)
-
     assert seen(cluster).autoscalers.nodepools == (("default",) if may else ())
 
 
 def test_nodepools_that_may_not_be_listed_leave_the_operator_known() -> None:
     cluster: Any = Answers(None, KARPENTER, "nvcr.io/nvidia/gpu-operator:v26.3.1")
-
     found = seen(cluster)
-
     assert not found.autoscalers.asked
     assert found.operator == "v26.3.1"
 
 
 def test_a_cluster_without_karpenter_is_not_asked_for_nodepools() -> None:
     cluster: Any = Answers(None, "registry.k8s.io/coredns:v1.12")
-
     assert seen(cluster).autoscalers.asked
     assert seen(cluster).operator is None

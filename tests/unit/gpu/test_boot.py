@@ -77,13 +77,11 @@ def test_a_validator_of_an_earlier_node_of_that_name_or_one_that_leaves_proves_n
 
 def test_a_validation_that_has_not_ended_hides_those_after_it() -> None:
     pod = replace(validator(1), prepared={"driver-validation": at(90), "cuda-validation": at(99)})
-
     assert boot(ONE, [node(1, 40, 55)], [pod], 1)[TOOLKIT] == Noted(0, 1, at(90), at(90))
 
 
 def test_of_nodes_that_two_leases_share_the_first_are_counted() -> None:
     found = boot(BOTH, [node(1, 40, 55), node(2, 50, 70)], None, 1)
-
     assert found[READY] == Noted(1, 1, at(40), at(55))
 
 

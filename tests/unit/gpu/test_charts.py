@@ -1,8 +1,5 @@
 """The charts' values for shared GPUs, and the part of an offer that the ledger keeps."""
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
-
 import pytest
 from pydantic import JsonValue
 
@@ -10,21 +7,10 @@ from lamplighter.domain.gpu import dcgm_exporter, device_plugin
 from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.domain.gpu.offer import Offer, in_receipt, kept
 from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
-from lamplighter.lab.model import Lab
 from lamplighter.reasons.document import document
 from lamplighter.reasons.fields import to_document
 from lamplighter.reasons.reason import reason
-
-NIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-
-
-def lab(gpu: Mapping[str, object], **more: object) -> Lab:
-    pools = {"gpu": {"instance_type": "p4d.24xlarge", "price_per_hour": "30"}}
-    return Lab.model_validate({"name": "lab", "gpu": gpu, "pools": pools, **more})
-
-
-def node(labels: Mapping[str, str], allocatable: Mapping[str, int] | None = None) -> NodeFacts:
-    return NodeFacts("a", "i-1", NIGHT, ready=True, labels=labels, allocatable=allocatable or {})
+from tests.unit.gpu.test_sharing import NIGHT, lab, node
 
 
 def test_the_plugin_is_told_every_sharing_by_its_key() -> None:
@@ -69,7 +55,6 @@ def test_the_chart_of_the_operator_hears_of_sharing_where_the_lab_shares() -> No
 
 def test_a_window_without_settings_of_its_own_changes_nothing() -> None:
     windows = [{"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00"}]
-
     assert gpu_sharing.sharings(lab({}, windows=windows)) == []
     assert not gpu_sharing.slices(lab({}, windows=windows))
     assert gpu_sharing.slices(lab({"mig": "1g.5gb"}, windows=windows))
@@ -150,16 +135,13 @@ def test_seats_are_counted_from_what_the_nodes_show_and_kept_for_people() -> Non
     assert kept(applied, {})["seats"] == 0
 
 
-@pytest.mark.parametrize(
-    ("given_back", "after"),
-    [
-        ({"state": "given-back", "after": {"a": 1}}, {"a": 1}),
-        ({"state": "gone", "after": {"a": 1}}, None),
-        ({"state": "nothing-borrowed"}, {"b": 2}),
-        ({"state": "held"}, {"d": 4}),
-        ({}, {"d": 4}),
-    ],
-)
+@pytest.mark.parametrize(("given_back", "after"), [
+    ({"state": "given-back", "after": {"a": 1}}, {"a": 1}),
+    ({"state": "gone", "after": {"a": 1}}, None),
+    ({"state": "nothing-borrowed"}, {"b": 2}),
+    ({"state": "held"}, {"d": 4}),
+    ({}, {"d": 4}),
+])  # fmt: skip
 def test_a_receipt_says_what_stood_there_after_the_lease(
     given_back: dict[str, object], after: object
 ) -> None:
@@ -178,7 +160,6 @@ def test_a_receipt_says_what_stood_there_after_the_lease(
 
 def test_a_node_counts_every_unit_that_can_be_allocated_and_knows_its_slices() -> None:
     slices = node({}, {"nvidia.com/mig-1g.5gb": 2, "nvidia.com/gpu": 1})
-
     assert (slices.gpus, slices.sliced) == (3, True)
     assert not node({}, {"nvidia.com/mig-1g.5gb": 0, "nvidia.com/gpu": 1}).sliced
     assert node({"nvidia.com/gpu.product": "NVIDIA-A100-MIG-1g.5gb"}).sliced
@@ -191,13 +172,11 @@ def test_a_taint_is_written_as_kubectl_writes_it(value: str, text: str) -> None:
     assert str(NodeTaint("nvidia.com/gpu", value, "NoSchedule")) == text
 
 
-@pytest.mark.parametrize(
-    ("phase", "finished"),
-    [("Pending", False), ("Running", False), ("Succeeded", True), ("Failed", True), ("Unknown", False)],
-)
+@pytest.mark.parametrize(("phase", "finished"), [
+    ("Pending", False), ("Running", False), ("Succeeded", True), ("Failed", True), ("Unknown", False),
+])  # fmt: skip
 def test_a_pod_is_finished_once_it_succeeded_or_failed(phase: str, *, finished: bool) -> None:
     pod = PodFacts("lab", "train", "a", phase, NIGHT)
-
     assert pod.finished is finished
     flags = (pod.ready, pod.daemon, pod.mirror, pod.leaving, pod.accelerated)
     assert (flags, pod.gpus) == ((False,) * 5, 0)

@@ -210,13 +210,11 @@ def test_a_cluster_whose_authority_has_no_key_identifiers_is_spoken_to(
 
 def test_a_server_of_another_authority_is_refused(hear: Hear, serve: Serve, old: Path) -> None:
     stranger = Authority.made(named=False)
-
     assert "certificate verify failed" in hear(serve(stranger.server(LOOPBACK)), old)
 
 
 def test_a_server_with_another_host_name_is_refused(hear: Hear, serve: Serve, old: Path) -> None:
     elsewhere = OLD.server(x509.DNSName("other.example"))
-
     assert "certificate is not valid for '127.0.0.1'" in hear(serve(elsewhere), old)
 
 
@@ -241,5 +239,4 @@ def test_an_authority_is_told_by_its_key_identifier(named: bool) -> None:
 
 def test_of_several_authorities_one_without_is_told() -> None:
     both = Authority.made(named=True).pem + OLD.pem
-
     assert not names_its_key(both)

@@ -18,7 +18,6 @@ from lamplighter.domain.gpu.sharing import offer
 from lamplighter.domain.notices.opening import of_opening
 from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.lab.model import Lab
-from lamplighter.reasons.document import read
 from lamplighter.reasons.fields import to_document
 from lamplighter.reasons.reason import reason
 from tests.unit.cli.shown.test_status import pool_at
@@ -84,30 +83,6 @@ def test_what_is_not_as_asked_is_said_and_written_down(lab: LabOnMoto) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("given_back", "after"),
-    [
-        ({"state": "given-back", "after": {"dcgm.enabled": False}}, {"dcgm.enabled": False}),
-        ({"state": "nothing-borrowed"}, {"dcgm.enabled": False}),
-        ({"state": "kept", "holders": ["b"]}, {"dcgm.enabled": True}),
-        # The step failed: it is as it was changed, and the guard is at it.
-        ({}, {"dcgm.enabled": True}),
-        ({"state": "gone"}, None),
-    ],
-)
-def test_the_receipt_has_the_settings_before_during_and_after(
-    given_back: dict[str, object], after: object
-) -> None:
-    before = {"cluster_policy": {"dcgm.enabled": False}}
-    during = {"cluster_policy": {"dcgm.enabled": True}}
-    kept = gpu_offer.kept(applied(state="as-window", before=before, during=during), AWAITED)
-    found = gpu_offer.in_receipt(kept, given_back)
-    assert found is not None
-    assert (found["before"], found["during"], found["after"]) == (before, during, {"cluster_policy": after})
-    assert (str(read(found["asked"])), found["seats"]) == ("shared by 4 pods (time-slicing)", 4)
-    assert gpu_offer.in_receipt({}, given_back) is None
-
-
 def test_status_counts_seats_expected_at_first_then_as_the_nodes_showed_them(lab: LabOnMoto) -> None:
     lease = lab.lease(nodes=2)
     view = pool_at(1)
@@ -116,15 +91,6 @@ def test_status_counts_seats_expected_at_first_then_as_the_nodes_showed_them(lab
     lab.capacity.ledger.keep_settings(lease, gpu_offer.kept(applied(), both))
     view = pool_at(1)
     assert str(view.seats) == "8 (shared by 4 pods (time-slicing))"
-    assert view.seats is not None
-    assert view.seats.to_json() == {
-        "count": 8,
-        "per_gpu": 4,
-        "replicas": 4,
-        "strategy": "time-slicing",
-        "slices": 1,
-        "seen": True,
-    }
 
 
 def loan(lab: LabOnMoto, lease: str) -> Override:
@@ -174,33 +140,16 @@ def pod(name: str, generation: str, *, ready: bool = True, waiting: str = "") ->
     return PodFacts("gpu-operator", name, "n", "Running", EIGHT, ready=ready, labels=labels, waiting=waiting)
 
 
-@pytest.mark.parametrize(
-    ("policy", "pods", "operator", "said"),
-    [
-        ({"metadata": {}}, [pod("a", "1")], OperatorStatus.WORKS, ""),
-        ({}, [], OperatorStatus.ABSENT, "is not installed"),
-        ({}, [pod("a", "1")], OperatorStatus.UPGRADING, "its pod is there, and its ClusterPolicy is not"),
-        (
-            {"metadata": {"deletionTimestamp": "x"}},
-            [pod("a", "1")],
-            OperatorStatus.UPGRADING,
-            "is being removed",
-        ),
-        (
-            {"metadata": {}},
-            [pod("a", "1"), pod("b", "2")],
-            OperatorStatus.UPGRADING,
-            "pods of two versions run",
-        ),
-        ({"metadata": {}}, [], OperatorStatus.STOPPED, "is switched off"),
-        (
-            {"metadata": {}},
-            [pod("a", "1", ready=False, waiting="CrashLoopBackOff")],
-            OperatorStatus.STOPPED,
-            "does not run (CrashLoopBackOff)",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("policy", "pods", "operator", "said"), [
+    ({"metadata": {}}, [pod("a", "1")], OperatorStatus.WORKS, ""),
+    ({}, [], OperatorStatus.ABSENT, "is not installed"),
+    ({}, [pod("a", "1")], OperatorStatus.UPGRADING, "its pod is there, and its ClusterPolicy is not"),
+    ({"metadata": {"deletionTimestamp": "x"}}, [pod("a", "1")], OperatorStatus.UPGRADING, "is being removed"),
+    ({"metadata": {}}, [pod("a", "1"), pod("b", "2")], OperatorStatus.UPGRADING, "pods of two versions run"),
+    ({"metadata": {}}, [], OperatorStatus.STOPPED, "is switched off"),
+    ({"metadata": {}}, [pod("a", "1", ready=False, waiting="CrashLoopBackOff")], OperatorStatus.STOPPED,
+     "does not run (CrashLoopBackOff)"),
+])  # fmt: skip
 def test_how_the_operator_is_shows_in_its_policy_and_its_pods(
     policy: dict[str, object], pods: list[PodFacts], operator: OperatorStatus, said: str
 ) -> None:

@@ -33,26 +33,19 @@ def entry(manager: str, operation: str = "Apply", fields: JsonValue = DCGM, **mo
 def live(*entries: JsonValue) -> Object:
     return {
         "metadata": {"name": "cluster-policy", "managedFields": [*entries]},
-        "spec": {
-            "dcgm": {"enabled": False, "version": "4"},
-            "driver": {},
-            "tolerations": [{"key": "gpu"}],
-        },
+        "spec": {"dcgm": {"enabled": False, "version": "4"}, "driver": {}, "tolerations": [{"key": "gpu"}]},
     }
 
 
-@pytest.mark.parametrize(
-    ("managers", "owner"),
-    [
-        ([], None),
-        ([US], None),
-        ([US, "kubectl"], "kubectl"),
-        (["kubectl", "argocd"], "kubectl"),
-        (["kubectl", "helm"], "helm"),
-        (["helm", "kubectl"], "helm"),
-        ([US, "kubectl", "argocd", "helm"], "helm"),
-    ],
-)
+@pytest.mark.parametrize(("managers", "owner"), [
+    ([], None),
+    ([US], None),
+    ([US, "kubectl"], "kubectl"),
+    (["kubectl", "argocd"], "kubectl"),
+    (["kubectl", "helm"], "helm"),
+    (["helm", "kubectl"], "helm"),
+    ([US, "kubectl", "argocd", "helm"], "helm"),
+])  # fmt: skip
 def test_a_field_is_helm_s_before_any_other_owner_s_and_never_our_own(
     managers: list[str], owner: str | None
 ) -> None:
@@ -95,10 +88,9 @@ def test_what_stands_in_each_field_is_told_from_a_field_that_is_not_there() -> N
     }
 
 
-@pytest.mark.parametrize(
-    ("path", "called"),
-    [(("spec", "a", "b"), "a.b"), (("metadata", "labels"), "metadata.labels"), (("a", "spec"), "a.spec")],
-)
+@pytest.mark.parametrize(("path", "called"), [
+    (("spec", "a", "b"), "a.b"), (("metadata", "labels"), "metadata.labels"), (("a", "spec"), "a.spec"),
+])  # fmt: skip
 def test_a_field_is_called_by_its_path_without_the_spec_around_it(path: tuple[str, ...], called: str) -> None:
     assert FieldBefore(path, there=False).called == called
 
@@ -134,8 +126,7 @@ def test_owners_are_those_whose_entry_names_the_whole_path() -> None:
 
 
 @pytest.mark.parametrize(
-    "thing",
-    [{}, {"metadata": "odd"}, {"metadata": {}}, {"metadata": {"managedFields": {"manager": "helm"}}}],
+    "thing", [{}, {"metadata": "odd"}, {"metadata": {}}, {"metadata": {"managedFields": {"manager": "helm"}}}]
 )
 def test_an_object_that_names_no_managers_has_no_owner(thing: Object) -> None:
     assert owners(thing, ENABLED) == []
@@ -186,19 +177,16 @@ def test_a_manager_s_fields_below_a_plain_value_are_not_there_and_nor_are_those_
     assert [(field.there, field.value) for field in found.fields] == [(False, None)]
 
 
-@pytest.mark.parametrize(
-    ("under", "top", "result"),
-    [
-        ({"a": {"b": 1}}, {"a": {"c": 2}}, {"a": {"b": 1, "c": 2}}),
-        ({"a": {"b": 1}}, {"a": {}}, {"a": {}}),
-        ({"a": {"b": 1}}, {"a": 2}, {"a": 2}),
-        ({"a": 1}, {"a": {"b": 2}}, {"a": {"b": 2}}),
-        ({"a": [1]}, {"a": [2]}, {"a": [2]}),
-        ({"a": 1}, {"b": 2}, {"a": 1, "b": 2}),
-        ({"a": 1}, None, {"a": 1}),
-        (None, {"a": 1}, {"a": 1}),
-    ],
-)
+@pytest.mark.parametrize(("under", "top", "result"), [
+    ({"a": {"b": 1}}, {"a": {"c": 2}}, {"a": {"b": 1, "c": 2}}),
+    ({"a": {"b": 1}}, {"a": {}}, {"a": {}}),
+    ({"a": {"b": 1}}, {"a": 2}, {"a": 2}),
+    ({"a": 1}, {"a": {"b": 2}}, {"a": {"b": 2}}),
+    ({"a": [1]}, {"a": [2]}, {"a": [2]}),
+    ({"a": 1}, {"b": 2}, {"a": 1, "b": 2}),
+    ({"a": 1}, None, {"a": 1}),
+    (None, {"a": 1}, {"a": 1}),
+])  # fmt: skip
 def test_one_part_over_another_keeps_what_it_does_not_name(
     under: JsonValue, top: JsonValue, result: JsonValue
 ) -> None:
@@ -238,7 +226,6 @@ def loan() -> Override:
 
 def test_a_loan_reads_as_the_ledger_keeps_it() -> None:
     found = Override.from_item("cluster-policy", loan().to_item())
-
     assert found == loan()
     assert found.called() == "dcgm.enabled, mig"
 
@@ -260,13 +247,11 @@ def test_a_loan_is_written_alike_in_whatever_order_it_came() -> None:
 
 def test_a_loan_that_was_given_back_says_when() -> None:
     ended = str(int(NIGHT.timestamp() * 1000))
-
     assert Override.from_item("cluster-policy", {**loan().to_item(), "ended": ended}).ended == NIGHT
     assert Override.from_item("cluster-policy", {**loan().to_item(), "ended": ""}).ended is None
 
 
 def test_a_lease_more_holds_the_same_loan() -> None:
     both = loan().held_by("night", "big")
-
     assert both.holders == {"evening": "gpu", "night": "big"}
     assert (both.before, both.since) == (loan().before, NIGHT)

@@ -35,32 +35,19 @@ def node(labels: Mapping[str, str], allocatable: Mapping[str, int] | None = None
     return NodeFacts("a", "i-1", NIGHT, ready=True, labels=labels, allocatable=allocatable or {})
 
 
-@pytest.mark.parametrize(
-    ("gpu", "wanted"),
-    [
-        ({}, Offer()),
-        ({"share": 1}, Offer()),
-        ({"share": 4}, Offer(4, "time-slicing", labels={CONFIG: "shared-4"})),
-        (
-            {"sharing": {"strategy": "mps", "replicas": 2, "rename": True}},
-            Offer(2, "mps", renamed=True, labels={CONFIG: "mps-2-renamed"}),
-        ),
-        ({"mig": "1g.5gb"}, Offer(mig="all-1g.5gb", slices=7, labels={MIG: "all-1g.5gb"})),
-        ({"mig": "balanced"}, Offer(mig="all-balanced", slices=4, labels={MIG: "all-balanced"})),
-        ({"mig": "disabled"}, Offer(mig="all-disabled", labels={MIG: "all-disabled"})),
-        ({"mig": "6g.99gb"}, Offer(mig="all-6g.99gb", slices=1, labels={MIG: "all-6g.99gb"})),
-        (
-            {"share": 3, "mig": "2g.10gb"},
-            Offer(
-                3,
-                "time-slicing",
-                mig="all-2g.10gb",
-                slices=3,
-                labels={CONFIG: "shared-3", MIG: "all-2g.10gb"},
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("gpu", "wanted"), [
+    ({}, Offer()),
+    ({"share": 1}, Offer()),
+    ({"share": 4}, Offer(4, "time-slicing", labels={CONFIG: "shared-4"})),
+    ({"sharing": {"strategy": "mps", "replicas": 2, "rename": True}},
+     Offer(2, "mps", renamed=True, labels={CONFIG: "mps-2-renamed"})),
+    ({"mig": "1g.5gb"}, Offer(mig="all-1g.5gb", slices=7, labels={MIG: "all-1g.5gb"})),
+    ({"mig": "balanced"}, Offer(mig="all-balanced", slices=4, labels={MIG: "all-balanced"})),
+    ({"mig": "disabled"}, Offer(mig="all-disabled", labels={MIG: "all-disabled"})),
+    ({"mig": "6g.99gb"}, Offer(mig="all-6g.99gb", slices=1, labels={MIG: "all-6g.99gb"})),
+    ({"share": 3, "mig": "2g.10gb"},
+     Offer(3, "time-slicing", mig="all-2g.10gb", slices=3, labels={CONFIG: "shared-3", MIG: "all-2g.10gb"})),
+])  # fmt: skip
 def test_a_pool_offers_what_the_lab_asks_for(gpu: dict[str, object], wanted: Offer) -> None:
     assert offer(lab(gpu), "gpu", None) == wanted
     assert from_odd_document(Offer, to_document(wanted)) == wanted
@@ -69,29 +56,19 @@ def test_a_pool_offers_what_the_lab_asks_for(gpu: dict[str, object], wanted: Off
 def test_a_window_that_shares_labels_the_nodes_of_every_other_one_as_whole() -> None:
     window = {"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00"}
     one = lab({}, windows=[{**window, "gpu": {"share": 4, "mig": "1g.5gb"}}])
-
     assert offer(one, "gpu", "evening").labels == {CONFIG: "shared-4", MIG: "all-1g.5gb"}
     assert offer(one, "gpu", None).labels == {CONFIG: "whole", MIG: "all-disabled"}
 
 
-@pytest.mark.parametrize(
-    ("found", "called", "seats"),
-    [
-        (Offer(), reason("gpu.offer.whole"), 8),
-        (Offer(replicas=2, strategy="mps"), reason("gpu.offer.shared", replicas=2, strategy="mps"), 16),
-        (Offer(slices=2, mig="all-3g.20gb"), reason("gpu.offer.sliced", slices=2, mig="all-3g.20gb"), 16),
-        (Offer(slices=1, mig="all-7g.40gb"), reason("gpu.offer.whole"), 8),
-        (
-            Offer(replicas=3, strategy="time-slicing", slices=2, mig="all-3g.20gb"),
-            reason(
-                "gpu.offer.sliced-and-shared",
-                sliced=reason("gpu.offer.sliced", slices=2, mig="all-3g.20gb"),
-                shared=reason("gpu.offer.shared", replicas=3, strategy="time-slicing"),
-            ),
-            48,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("found", "called", "seats"), [
+    (Offer(), reason("gpu.offer.whole"), 8),
+    (Offer(replicas=2, strategy="mps"), reason("gpu.offer.shared", replicas=2, strategy="mps"), 16),
+    (Offer(slices=2, mig="all-3g.20gb"), reason("gpu.offer.sliced", slices=2, mig="all-3g.20gb"), 16),
+    (Offer(slices=1, mig="all-7g.40gb"), reason("gpu.offer.whole"), 8),
+    (Offer(replicas=3, strategy="time-slicing", slices=2, mig="all-3g.20gb"),
+     reason("gpu.offer.sliced-and-shared", sliced=reason("gpu.offer.sliced", slices=2, mig="all-3g.20gb"),
+     shared=reason("gpu.offer.shared", replicas=3, strategy="time-slicing")), 48),
+])  # fmt: skip
 def test_an_offer_is_called_and_counted_by_its_parts(found: Offer, called: Reason, seats: int) -> None:
     assert (found.called, found.seats(8)) == (called, seats)
 
@@ -104,71 +81,25 @@ def test_where_nothing_is_written_gpus_are_whole() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("labels", "allocatable", "lacking"),
-    [
-        (SAID, {}, []),
-        (
-            {**SAID, CONFIG: "whole"},
-            {},
-            [
-                reason(
-                    "gpu.label-differs",
-                    label="nvidia.com/device-plugin.config",
-                    value="whole",
-                    wanted="shared-4",
-                )
-            ],
-        ),
-        (
-            {key: value for key, value in SAID.items() if key != CONFIG},
-            {},
-            [reason("gpu.label-missing", label="nvidia.com/device-plugin.config", wanted="shared-4")],
-        ),
-        ({CONFIG: "shared-4"}, {}, [reason("gpu.sharing-unknown")]),
-        (
-            {CONFIG: "shared-4", "nvidia.com/gpu.replicas": "4"},
-            {},
-            [reason("gpu.sharing-unknown")],
-        ),
-        (
-            {**SAID, "nvidia.com/gpu.replicas": "2"},
-            {},
-            [
-                reason(
-                    "gpu.shared-otherwise",
-                    replicas="2",
-                    strategy="time-slicing",
-                    wanted_replicas=4,
-                    wanted_strategy="time-slicing",
-                )
-            ],
-        ),
-        (
-            {**SAID, "nvidia.com/gpu.sharing-strategy": "mps"},
-            {},
-            [
-                reason(
-                    "gpu.shared-otherwise",
-                    replicas="4",
-                    strategy="mps",
-                    wanted_replicas=4,
-                    wanted_strategy="time-slicing",
-                )
-            ],
-        ),
-        (
-            {**SAID, "nvidia.com/gpu.product": "NVIDIA-A10G"},
-            {},
-            [reason("gpu.product-not-shared", product="NVIDIA-A10G")],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("labels", "allocatable", "lacking"), [
+    (SAID, {}, []),
+    ({**SAID, CONFIG: "whole"}, {},
+     [reason("gpu.label-differs", label="nvidia.com/device-plugin.config", value="whole", wanted="shared-4")]),
+    ({key: value for key, value in SAID.items() if key != CONFIG}, {},
+     [reason("gpu.label-missing", label="nvidia.com/device-plugin.config", wanted="shared-4")]),
+    ({CONFIG: "shared-4"}, {}, [reason("gpu.sharing-unknown")]),
+    ({CONFIG: "shared-4", "nvidia.com/gpu.replicas": "4"}, {}, [reason("gpu.sharing-unknown")]),
+    ({**SAID, "nvidia.com/gpu.replicas": "2"}, {},
+     [reason("gpu.shared-otherwise", replicas="2", strategy="time-slicing", wanted_replicas=4,
+     wanted_strategy="time-slicing")]),
+    ({**SAID, "nvidia.com/gpu.sharing-strategy": "mps"}, {},
+     [reason("gpu.shared-otherwise", replicas="4", strategy="mps", wanted_replicas=4, wanted_strategy="time-slicing")]),
+    ({**SAID, "nvidia.com/gpu.product": "NVIDIA-A10G"}, {}, [reason("gpu.product-not-shared", product="NVIDIA-A10G")]),
+])  # fmt: skip
 def test_a_node_that_does_not_share_as_asked_says_what_it_lacks(
     labels: dict[str, str], allocatable: dict[str, int], lacking: list[Reason]
 ) -> None:
     wanted = Offer(4, "time-slicing", labels={CONFIG: "shared-4"})
-
     assert unmet_offer(node(labels, allocatable), wanted) == lacking
     labelled_otherwise = [why for why in lacking if why.code in {"gpu.label-differs", "gpu.label-missing"}]
     assert unmet_offer(node(labels, allocatable), wanted, discovery=False) == labelled_otherwise
@@ -205,18 +136,15 @@ def test_a_node_of_whole_gpus_need_not_say_that_they_are_shared() -> None:
     assert unmet_offer(node({}), replace(wanted, labels=None)) == []
 
 
-@pytest.mark.parametrize(
-    ("slices", "state", "lacking"),
-    [
-        (7, "success", []),
-        (7, "pending", [reason("gpu.not-sliced", label="nvidia.com/mig.config.state", state="pending")]),
-        (7, None, [reason("gpu.not-sliced-yet", label="nvidia.com/mig.config.state")]),
-        (2, None, [reason("gpu.not-sliced-yet", label="nvidia.com/mig.config.state")]),
-        (1, None, []),
-        (1, "success", []),
-        (1, "failed", [reason("gpu.not-sliced", label="nvidia.com/mig.config.state", state="failed")]),
-    ],
-)
+@pytest.mark.parametrize(("slices", "state", "lacking"), [
+    (7, "success", []),
+    (7, "pending", [reason("gpu.not-sliced", label="nvidia.com/mig.config.state", state="pending")]),
+    (7, None, [reason("gpu.not-sliced-yet", label="nvidia.com/mig.config.state")]),
+    (2, None, [reason("gpu.not-sliced-yet", label="nvidia.com/mig.config.state")]),
+    (1, None, []),
+    (1, "success", []),
+    (1, "failed", [reason("gpu.not-sliced", label="nvidia.com/mig.config.state", state="failed")]),
+])  # fmt: skip
 def test_slices_are_there_once_the_mig_manager_says_so(
     slices: int, state: str | None, lacking: list[Reason]
 ) -> None:
@@ -229,15 +157,12 @@ def test_a_state_of_slices_says_nothing_where_none_were_asked_for() -> None:
     assert unmet_offer(node(labels), Offer(4, "time-slicing", labels={CONFIG: "shared-4"})) == []
 
 
-@pytest.mark.parametrize(
-    ("values", "gpu", "strategy"),
-    [
-        ({}, {}, "single"),
-        ({"mig": {}}, {}, "single"),
-        ({"mig": {"strategy": "mixed"}}, {}, "mixed"),
-        ({"mig": {"strategy": "mixed"}}, {"cluster_policy": {"mig": {"strategy": "none"}}}, "none"),
-    ],
-)
+@pytest.mark.parametrize(("values", "gpu", "strategy"), [
+    ({}, {}, "single"),
+    ({"mig": {}}, {}, "single"),
+    ({"mig": {"strategy": "mixed"}}, {}, "mixed"),
+    ({"mig": {"strategy": "mixed"}}, {"cluster_policy": {"mig": {"strategy": "none"}}}, "none"),
+])  # fmt: skip
 def test_slices_bear_the_names_of_the_strategy_that_is_set_last(
     values: dict[str, JsonValue], gpu: dict[str, object], strategy: str
 ) -> None:

@@ -42,7 +42,6 @@ def test_for_ten_minutes_from_the_curfew_on_nobody_has_a_lease() -> None:
 def test_a_curfew_that_autumn_repeats_is_kept_free_both_times() -> None:
     new_york = Curfew(90, ZoneInfo("America/New_York"))
     first = datetime(2026, 11, 1, 5, 30, tzinfo=UTC)
-
     assert new_york.ends(first - HOUR, first + 3 * HOUR) == first
     assert new_york.ends(first + 10 * MINUTE, first + 3 * HOUR) == first + HOUR
 
@@ -114,7 +113,6 @@ def test_an_extension_ends_at_the_curfew_and_there_is_none_past_it() -> None:
 def test_a_pool_may_have_a_curfew_of_its_own() -> None:
     lab = {**LAB, "pools": {"gpu": {"curfew": "05:30"}, "other": {}}}
     both = Lab.from_json(Lab.model_validate(lab).to_json())
-
     assert (both.curfew("gpu"), both.curfew("other")) == (330, 240)
     assert Lab.model_validate({"name": "x"}).curfew("gpu") is None
 
@@ -131,28 +129,22 @@ def window(times: str, lab: str = "guard: {curfew: 04:00}") -> list[str]:
     return refusals(f"{lab}\nwindows: [{{name: w, days: mon, {times}}}]\n")
 
 
-@pytest.mark.parametrize(
-    "times",
-    [
-        "start: 22:00, end: 04:00",
-        "start: 04:10, end: 06:00",
-        "start: 20:00, end: 23:00",
-        "start: 00:00, end: 04:00",
-    ],
-)
+@pytest.mark.parametrize("times", [
+    "start: 22:00, end: 04:00",
+    "start: 04:10, end: 06:00",
+    "start: 20:00, end: 23:00",
+    "start: 00:00, end: 04:00",
+])  # fmt: skip
 def test_a_window_may_touch_the_curfew(times: str) -> None:
     assert window(times) == []
 
 
-@pytest.mark.parametrize(
-    "times",
-    [
-        "start: 22:00, end: 04:01",
-        "start: 04:09, end: 06:00",
-        "start: 04:00, end: 06:00",
-        "start: 03:00, end: 05:00",
-    ],
-)
+@pytest.mark.parametrize("times", [
+    "start: 22:00, end: 04:01",
+    "start: 04:09, end: 06:00",
+    "start: 04:00, end: 06:00",
+    "start: 03:00, end: 05:00",
+])  # fmt: skip
 def test_a_window_across_the_curfew_is_refused(times: str) -> None:
     (found,) = window(times)
     assert found == (

@@ -23,13 +23,7 @@ def lab(*windows: dict[str, Any], zone: str = "Etc/UTC", excepted: Sequence[str]
     made = [{"name": "evening", "start": "20:00", "end": "22:00", **each} for each in windows]
     pool = {"instance_type": "g4dn.xlarge", "max_nodes": 3, "price_per_hour": "1"}
     return Lab.model_validate(
-        {
-            "name": "lab",
-            "time_zone": zone,
-            "pools": {"gpu": pool},
-            "windows": made,
-            "except": list(excepted),
-        }
+        {"name": "lab", "time_zone": zone, "pools": {"gpu": pool}, "windows": made, "except": list(excepted)}
     )
 
 
@@ -45,31 +39,25 @@ def planned(day: date, opens: datetime, closes: datetime, *notes: str) -> Planne
 # --- the edges of a range ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "inside"),
-    [
-        (EIGHT - DAY / 2, EIGHT, False),
-        (EIGHT - DAY / 2, EIGHT + timedelta(microseconds=1), True),
-        (TEN - timedelta(microseconds=1), TEN + MINUTE, True),
-        (TEN, TEN + MINUTE, False),
-        (EIGHT + MINUTE, TEN - MINUTE, True),
-    ],
-)
+@pytest.mark.parametrize(("start", "end", "inside"), [
+    (EIGHT - DAY / 2, EIGHT, False),
+    (EIGHT - DAY / 2, EIGHT + timedelta(microseconds=1), True),
+    (TEN - timedelta(microseconds=1), TEN + MINUTE, True),
+    (TEN, TEN + MINUTE, False),
+    (EIGHT + MINUTE, TEN - MINUTE, True),
+])  # fmt: skip
 def test_what_is_open_at_an_instant_of_a_range_belongs_to_it(
     start: datetime, end: datetime, inside: bool
 ) -> None:
     assert expand(DAILY, start, end).windows == ([planned(EIGHT.date(), EIGHT, TEN)] if inside else [])
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "inside"),
-    [
-        (AUTUMN - DAY / 2, AUTUMN + 30 * MINUTE, False),
-        (AUTUMN - DAY / 2, AUTUMN + 30 * MINUTE + SECOND, True),
-        (AUTUMN + 90 * MINUTE - SECOND, AUTUMN + DAY / 2, True),
-        (AUTUMN + 90 * MINUTE, AUTUMN + DAY / 2, False),
-    ],
-)
+@pytest.mark.parametrize(("start", "end", "inside"), [
+    (AUTUMN - DAY / 2, AUTUMN + 30 * MINUTE, False),
+    (AUTUMN - DAY / 2, AUTUMN + 30 * MINUTE + SECOND, True),
+    (AUTUMN + 90 * MINUTE - SECOND, AUTUMN + DAY / 2, True),
+    (AUTUMN + 90 * MINUTE, AUTUMN + DAY / 2, False),
+])  # fmt: skip
 def test_so_does_what_is_open_in_a_night_in_which_clocks_change(
     start: datetime, end: datetime, inside: bool
 ) -> None:
@@ -83,22 +71,18 @@ def test_so_does_what_is_open_in_a_night_in_which_clocks_change(
 
 def test_days_before_a_change_of_the_clocks_are_passed_over_and_its_own_is_not() -> None:
     nights = lab({"days": "daily", "start": "01:30", "end": "02:30"}, zone="America/New_York")
-
     assert [str(each.date) for each in expand(nights, AUTUMN + HOUR, AUTUMN + 25 * HOUR).windows] == [
         "2026-11-01", "2026-11-02"
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "inside"),
-    [
-        (SPRING - DAY / 2, SPRING, False),
-        (SPRING - DAY / 2, SPRING + SECOND, True),
-        (SPRING, SPRING + DAY / 2, True),
-        (SPRING - SECOND / 2, SPRING + DAY / 2, True),
-        (SPRING + SECOND / 2, SPRING + DAY / 2, False),
-    ],
-)
+@pytest.mark.parametrize(("start", "end", "inside"), [
+    (SPRING - DAY / 2, SPRING, False),
+    (SPRING - DAY / 2, SPRING + SECOND, True),
+    (SPRING, SPRING + DAY / 2, True),
+    (SPRING - SECOND / 2, SPRING + DAY / 2, True),
+    (SPRING + SECOND / 2, SPRING + DAY / 2, False),
+])  # fmt: skip
 def test_a_window_of_which_nothing_is_left_is_skipped_in_the_range_of_its_instant(
     start: datetime, end: datetime, inside: bool
 ) -> None:
@@ -113,6 +97,5 @@ def test_a_window_of_which_nothing_is_left_is_skipped_in_the_range_of_its_instan
     why = reason("calendar.clocks.vanishes", asked=timedelta(hours=1), change=forward)
 
     assert expand(night, start, end) == Expansion(
-        [],
-        [SkippedWindow("evening", "gpu", date(2026, 3, 8), Code.VANISHES, why, 0)] if inside else [],
+        [], [SkippedWindow("evening", "gpu", date(2026, 3, 8), Code.VANISHES, why, 0)] if inside else []
     )

@@ -22,10 +22,9 @@ def lab(idle_after: str = "45m") -> Lab:
     return Lab.model_validate({"name": "lab", "guard": {"idle_after": idle_after}, "windows": windows})
 
 
-@pytest.mark.parametrize(
-    ("window", "minutes"),
-    [(None, 45), ("patient", None), ("strict", 20), ("strictest", 10), ("never", None), ("gone", None)],
-)
+@pytest.mark.parametrize(("window", "minutes"), [
+    (None, 45), ("patient", None), ("strict", 20), ("strictest", 10), ("never", None), ("gone", None),
+])  # fmt: skip
 def test_a_lease_may_be_idle_as_its_window_or_the_lab_says(window: str | None, minutes: int | None) -> None:
     found = allowed(replace(lease(), window=window), lab())
     assert found == (None if minutes is None else timedelta(minutes=minutes))

@@ -30,8 +30,13 @@ def window(rest: str) -> str:
 # --- what is read --------------------------------------------------------------------------------
 
 
-def test_a_name_alone_is_the_default_lab() -> None:
-    assert lab("name: x") == Lab(name="x")
+@pytest.mark.parametrize("text", [
+    "name: x",
+    "name: x\npools: null\nguard: {budget: {amount: null}}\nwindows: ~\nslack:\ntime_zone:\nexcept: null\n",
+    "name: x\npools:\n  gpu:\n",
+])  # fmt: skip
+def test_what_is_left_out_null_or_only_named_is_the_default_lab_s(text: str) -> None:
+    assert lab(text) == Lab(name="x")
 
 
 @pytest.mark.parametrize(
@@ -39,15 +44,6 @@ def test_a_name_alone_is_the_default_lab() -> None:
 )
 def test_byte_order_marks_and_line_ends_do_not_matter(text: str) -> None:
     assert lab(text).name == "x"
-
-
-def test_null_is_the_same_as_left_out() -> None:
-    text = "name: x\npools: null\nguard: {budget: {amount: null}}\nwindows: ~\nslack:\ntime_zone:\nexcept: null\n"
-    assert lab(text) == Lab(name="x")
-
-
-def test_a_pool_that_is_only_named_has_the_default_pools_values() -> None:
-    assert lab("name: x\npools:\n  gpu:\n") == Lab(name="x")
 
 
 def test_times_dates_and_durations_need_no_quotes() -> None:
@@ -115,38 +111,25 @@ def test_an_adopted_pool_takes_nothing_from_the_default_lab() -> None:
 # --- the file itself -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "f:1: name: is missing, write name: gpu-lab"),
-        ("# nothing\n", "f:1: name: is missing, write name: gpu-lab"),
-        ("- a\n", "f:1: lab: is a list, write a mapping of keys such as name and pools"),
-        ("x\n", 'f:1: lab: is "x", write a mapping of keys such as name and pools'),
-        ("name: x\n---\nname: y\n", "f:2: lab: begins a second document, keep one in a file"),
-        ("name: x\n---\n", "f:2: lab: begins a second document, keep one in a file"),
-        (
-            "name: x\nregion: a: b\n",
-            "f:2: lab: is not YAML at column 10: mapping values are not allowed here",
-        ),
-        (
-            "name: x\npools:\n\tgpu: {}\n",
-            "f:3: lab: is not YAML at column 1: found a tab, indent with spaces",
-        ),
-        (
-            'a: 1\nname: "x\nb: 1\n',
-            "f:2: lab: is not YAML at column 7: the bracket or quote that opens here is never closed, close it",
-        ),
-        ("name: x\nowner: a\x07b\n", "f:2: lab: has the character U+0007, which YAML does not allow"),
-        ("name: !!str x\n", 'f:1: name: has the tag "tag:yaml.org,2002:str", write the value without a tag'),
-        ("name: x\nname: y\n", "f:2: name: is written twice, first in line 1; keep one"),
-        ("name: *x\n", "f:1: name: is the alias *x, but nothing before it has that anchor"),
-        ("name: x\n? [a]\n: b\n", "f:2: lab: has a key that is not a word, write a word before the colon"),
-        (
-            "name: x\n<<: {region: us-east-1}\n",
-            'f:2: "<<": is a merge key, which YAML 1.2 does not have; write its keys out',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    ("", "f:1: name: is missing, write name: gpu-lab"),
+    ("# nothing\n", "f:1: name: is missing, write name: gpu-lab"),
+    ("- a\n", "f:1: lab: is a list, write a mapping of keys such as name and pools"),
+    ("x\n", 'f:1: lab: is "x", write a mapping of keys such as name and pools'),
+    ("name: x\n---\nname: y\n", "f:2: lab: begins a second document, keep one in a file"),
+    ("name: x\n---\n", "f:2: lab: begins a second document, keep one in a file"),
+    ("name: x\nregion: a: b\n", "f:2: lab: is not YAML at column 10: mapping values are not allowed here"),
+    ("name: x\npools:\n\tgpu: {}\n", "f:3: lab: is not YAML at column 1: found a tab, indent with spaces"),
+    ('a: 1\nname: "x\nb: 1\n',
+     "f:2: lab: is not YAML at column 7: the bracket or quote that opens here is never closed, close it"),
+    ("name: x\nowner: a\x07b\n", "f:2: lab: has the character U+0007, which YAML does not allow"),
+    ("name: !!str x\n", 'f:1: name: has the tag "tag:yaml.org,2002:str", write the value without a tag'),
+    ("name: x\nname: y\n", "f:2: name: is written twice, first in line 1; keep one"),
+    ("name: *x\n", "f:1: name: is the alias *x, but nothing before it has that anchor"),
+    ("name: x\n? [a]\n: b\n", "f:2: lab: has a key that is not a word, write a word before the colon"),
+    ("name: x\n<<: {region: us-east-1}\n",
+     'f:2: "<<": is a merge key, which YAML 1.2 does not have; write its keys out'),
+])  # fmt: skip
 def test_what_is_no_lab_file(text: str, said: str) -> None:
     assert said in problems(text)
 
@@ -197,35 +180,31 @@ def test_load_says_all_problems_in_one_error(tmp_path: Path) -> None:
 # --- keys and values -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("name: X\n", 'f:1: name: is "X", begin with a letter a to z, then at most 39 of a to z, 0 to 9 and -'),
-        ("name: x\nregoin: a\n", "f:2: regoin: is no known key, the nearest known one is region"),
-        ("name: x\nbudget: {amount: 1}\n", "f:2: budget: is no known key, the nearest known one is guard.budget"),
-        ("name: x\npools: {gpu: {max_nods: 1}}\n",
-         "f:2: pools.gpu.max_nods: is no known key, the nearest known one is max_nodes"),
-        ("name: x\npools: {gpu: {max_nodes: true}}\n",
-         "f:2: pools.gpu.max_nodes: is true, write a whole number from 1 to 100"),
-        ('name: x\npools: {gpu: {max_nodes: "2"}}\n',
-         'f:2: pools.gpu.max_nodes: is "2", write a whole number from 1 to 100 without quotes'),
-        ("name: x\npools: {gpu: {max_nodes: 0}}\n",
-         "f:2: pools.gpu.max_nodes: is 0, write a whole number from 1 to 100"),
-        ("name: x\npools: {gpu: {max_nodes: 2.0}}\n",
-         "f:2: pools.gpu.max_nodes: is 2.0, write a whole number from 1 to 100"),
-        ("name: x\npools: {}\n", "f:2: pools: is empty, write at least one"),
-        ("name: x\nguard: {budget: {amount: true}}\n",
-         "f:2: guard.budget.amount: is true, write an amount from 0 to 1000000000 such as 120 or 1.237"),
-        ("name: x\nguard: {longest_lease: 8}\n",
-         "f:2: guard.longest_lease: is 8, write a duration such as 8h, 90m or 1h30m"),
-        ("name: x\nowner: 5\n", 'f:2: owner: is 5, write text, in quotes: "5"'),
-        ("name: x\nwindows: {}\n", "f:2: windows: is a mapping, write a list of mappings"),
-        ("name: x\nsecurity_groups: {aux_vpc_allow: yes}\n",
-         'f:2: security_groups.aux_vpc_allow: is "yes", write true or false'),
-        ("name: x\nguard: {mode: watching}\n",
-         'f:2: guard.mode: is "watching", write one of watch, enforce; the nearest is watch'),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "said"), [
+    ("name: X\n", 'f:1: name: is "X", begin with a letter a to z, then at most 39 of a to z, 0 to 9 and -'),
+    ("name: x\nregoin: a\n", "f:2: regoin: is no known key, the nearest known one is region"),
+    ("name: x\nbudget: {amount: 1}\n", "f:2: budget: is no known key, the nearest known one is guard.budget"),
+    ("name: x\npools: {gpu: {max_nods: 1}}\n",
+     "f:2: pools.gpu.max_nods: is no known key, the nearest known one is max_nodes"),
+    ("name: x\npools: {gpu: {max_nodes: true}}\n",
+     "f:2: pools.gpu.max_nodes: is true, write a whole number from 1 to 100"),
+    ('name: x\npools: {gpu: {max_nodes: "2"}}\n',
+     'f:2: pools.gpu.max_nodes: is "2", write a whole number from 1 to 100 without quotes'),
+    ("name: x\npools: {gpu: {max_nodes: 0}}\n", "f:2: pools.gpu.max_nodes: is 0, write a whole number from 1 to 100"),
+    ("name: x\npools: {gpu: {max_nodes: 2.0}}\n",
+     "f:2: pools.gpu.max_nodes: is 2.0, write a whole number from 1 to 100"),
+    ("name: x\npools: {}\n", "f:2: pools: is empty, write at least one"),
+    ("name: x\nguard: {budget: {amount: true}}\n",
+     "f:2: guard.budget.amount: is true, write an amount from 0 to 1000000000 such as 120 or 1.237"),
+    ("name: x\nguard: {longest_lease: 8}\n",
+     "f:2: guard.longest_lease: is 8, write a duration such as 8h, 90m or 1h30m"),
+    ("name: x\nowner: 5\n", 'f:2: owner: is 5, write text, in quotes: "5"'),
+    ("name: x\nwindows: {}\n", "f:2: windows: is a mapping, write a list of mappings"),
+    ("name: x\nsecurity_groups: {aux_vpc_allow: yes}\n",
+     'f:2: security_groups.aux_vpc_allow: is "yes", write true or false'),
+    ("name: x\nguard: {mode: watching}\n",
+     'f:2: guard.mode: is "watching", write one of watch, enforce; the nearest is watch'),
+])  # fmt: skip
 def test_a_wrong_value_is_said_with_what_would_be_right(text: str, said: str) -> None:
     assert problems(text) == [said]
 

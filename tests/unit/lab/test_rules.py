@@ -39,43 +39,27 @@ def test_a_problem_of_a_window_names_it() -> None:
     assert all("evening" in problem.text for problem in wrong)
 
 
-def test_a_window_names_days_or_dates() -> None:
-    assert windows("start: 10:00, end: 11:00") == [
-        "windows.0: has neither days nor dates nor a calendar, write one of them"
-    ]
-    (both,) = windows("days: mon, dates: 2026-01-01, start: 10:00, end: 11:00")
-    assert both == "windows.0.dates: is given beside days, keep one of the two"
+MONDAYS = "days: mon, start: 10:00, end: 11:00"
 
 
-def test_a_window_has_a_beginning_and_an_end() -> None:
-    assert windows("days: mon, start: 10:00, end: 10:00")[0].startswith("windows.0.end: is 10:00, like start")
-    assert windows("days: mon, start: 00:00, end: 24:00", lab="guard: {longest_lease: 24h}") == []
-
-
-def test_no_window_is_longer_than_longest_lease_by_the_wall() -> None:
-    assert windows("days: mon, start: 20:00, end: 04:00") == []
-    assert windows("days: mon, start: 20:00, end: 04:01") == [
-        "windows.0.end: window w0 lasts 8h1m; longest_lease allows 8h"
-    ]
-
-
-def test_a_window_that_would_never_open_is_a_problem() -> None:
-    [problem] = windows("days: mon, start: 10:00, end: 11:00, from: 2026-12-01, until: 2026-11-30")
-    assert problem.startswith("windows.0.until: is 2026-11-30, before from (2026-12-01), so window ")
-    assert problem.endswith("would never open; write a later day")
-    assert windows("days: mon, start: 10:00, end: 11:00, from: 2026-12-01, until: 2026-12-01") == []
-
-
-def test_a_window_opens_a_pool_of_the_lab_with_no_more_nodes_than_it_has() -> None:
-    assert windows("days: mon, start: 10:00, end: 11:00, pool: gup") == [
-        'windows.0.pool: is "gup", which is no pool of this lab; the nearest is gpu'
-    ]
-    assert windows("days: mon, start: 10:00, end: 11:00, nodes: 3") == [
-        "windows.0.nodes: is 3, more than pool gpu may have; write at most 2"
-    ]
-    assert windows("days: mon, start: 10:00, end: 11:00", lab="pools: {a: {}, b: {}}") == [
-        "windows.0.pool: is left out, but the lab has 2 pools; write one of a, b"
-    ]
+@pytest.mark.parametrize(("rest", "lab", "problems"), [
+    ("start: 10:00, end: 11:00", "", ["windows.0: has neither days nor dates nor a calendar, write one of them"]),
+    ("days: mon, dates: 2026-01-01, start: 10:00, end: 11:00", "",
+     ["windows.0.dates: is given beside days, keep one of the two"]),
+    ("days: mon, start: 10:00, end: 10:00", "", ["windows.0.end: is 10:00, like start"]),
+    ("days: mon, start: 00:00, end: 24:00", "guard: {longest_lease: 24h}", []),
+    ("days: mon, start: 20:00, end: 04:00", "", []),
+    ("days: mon, start: 20:00, end: 04:01", "", ["windows.0.end: window w0 lasts 8h1m; longest_lease allows 8h"]),
+    (f"{MONDAYS}, from: 2026-12-01, until: 2026-11-30", "",
+     [("windows.0.until: is 2026-11-30, before from (2026-12-01), so window w0 would never open; write a later day")]),
+    (f"{MONDAYS}, from: 2026-12-01, until: 2026-12-01", "", []),
+    (f"{MONDAYS}, pool: gup", "", ['windows.0.pool: is "gup", which is no pool of this lab; the nearest is gpu']),
+    (f"{MONDAYS}, nodes: 3", "", ["windows.0.nodes: is 3, more than pool gpu may have; write at most 2"]),
+    (MONDAYS, "pools: {a: {}, b: {}}", ["windows.0.pool: is left out, but the lab has 2 pools; write one of a, b"]),
+])  # fmt: skip
+def test_a_window_opens_some_time_on_a_pool_of_the_lab(rest: str, lab: str, problems: list[str]) -> None:
+    found = windows(rest, lab=lab)
+    assert [one[: len(problem)] for one, problem in zip(found, problems, strict=True)] == problems
 
 
 def test_window_names_are_unique() -> None:
@@ -111,61 +95,57 @@ def test_the_default_lease_is_within_the_longest() -> None:
 # --- the cluster ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "key"),
-    [
-        ("region: ap-northeast-9", "region"),
-        ("cluster: {zones: [us-east-1a, ap-northeast-2b, ap-northeast-2c]}", "cluster.zones.0"),
-        ("cluster: {zones: [ap-northeast-2a, ap-northeast-2a, ap-northeast-2c]}", "cluster.zones.1"),
-        ("cluster: {vpc: {cidr: 192.168.0.0}}", "cluster.vpc.cidr"),
-        ("cluster: {vpc: {cidr: 192.168.0.1/16}}", "cluster.vpc.cidr"),
-        ("cluster: {vpc: {cidr: 192.0.0.0/8}}", "cluster.vpc.cidr"),
-        ("cluster: {vpc: {public_subnets: [10.0.0.0/22, 192.168.4.0/22, 192.168.8.0/22]}}",
-         "cluster.vpc.public_subnets.0"),
-        ("cluster: {vpc: {public_subnets: [192.168.4.0/22, 192.168.5.0/24, 192.168.8.0/22]}}",
-         "cluster.vpc.public_subnets.1"),
-        ("cluster: {vpc: {private_subnets: [192.168.0.0/22, 192.168.16.0/22, 192.168.20.0/22]}}",
-         "cluster.vpc.private_subnets.0"),
-        ("cluster: {vpc: {private_subnets: [192.168.12.0/22]}}", "cluster.vpc.private_subnets"),
-        ("cluster: {system_nodes: {nodes: 5}}", "cluster.system_nodes.nodes"),
-        ("cluster: {system_nodes: {instance_type: t4g.medium}}", "cluster.system_nodes.ami_type"),
-        ("cluster: {kubernetes_version: 1.36}", "gpu_operator.version"),
-        ("gpu_operator: {version: v25.10.1}", "gpu_operator.version"),
-        ("pools: {gpu: {zone_index: 3}}", "pools.gpu.zone_index"),
-        ("pools: {gpu: {instance_type: g5g.xlarge}}", "pools.gpu.ami_type"),
-        ("pools: {gpu: {ami_type: AL2_x86_64_GPU}}", "pools.gpu.ami_type"),
-        ("pools: {gpu: {ami_type: AL2023_x86_64_NVIDA}}", "pools.gpu.ami_type"),
-        ("pools: {gpu: {ami_type: AL2023_x86_64_STANDARD}}", "pools.gpu.ami_type"),
-        ("pools: {gpu: {instance_type: t3.medium}}", "pools.gpu.instance_type"),
-        ("pools: {gpu: {taints: [{key: dedicated, value: gpu}]}}", "pools.gpu.taints.0"),
-        ("pools: {gpu: {taints: [{key: nvidia.com/gpu, effect: NoExecute}]}}", "pools.gpu.taints.0"),
-        ("pools: {gpu: {max_nodes: 3}}\nquotas: {g_and_vt_vcpus: 8}", "pools.gpu.max_nodes"),
-        ("pools: {gpu: {existing: ng}}", "pools.gpu.existing"),
-        ("pools: {gpu: {auto_scaling_group: eks-1}}", "pools.gpu.auto_scaling_group"),
-        ("cluster: {existing: c}", "pools.gpu"),
-        ("slack: {roles: {a: {members: [U1], may: [open], pools: [b]}}}", "slack.roles.a.pools.0"),
-        ("cluster: {zones: [ap-northeast-2a, ap-northeast-2b, ap-northeast-2zz]}", "cluster.zones.2"),
-        ("cluster: {endpoint: {public: false}}", "cluster.endpoint.public"),
-        ("quotas: {g_and_vt_vcpus: 0}", "pools.gpu.max_nodes"),
-        ('pools: {"1": {}}', "pools.1"),
-        ("pools: {gpu: {}, GPU: {}}", "pools.GPU"),
-        ("pools: {a-b: {}, a_b: {}}", "pools.a_b"),
-        ("cluster: {addons: [vpc-cni, kube-proxy, vpc-cni]}", "cluster.addons.2"),
-        ("cluster: {addons: [vpc-cni, kube-proxy, core dns]}", "cluster.addons.2"),
-        ("cluster: {addons: [coredns, kube-proxy]}", "cluster.addons"),
-        ("cluster: {workload_identity: pod, addons: [vpc-cni, kube-proxy]}", "cluster.addons"),
-        ("gpu_operator: {values: {a: 1e400}}", "gpu_operator.values.a"),
-        ("cluster: {logs: [api, api]}", "cluster.logs.1"),
-        ("cluster: {existing: c}\npools: {a: {existing: ng}, b: {existing: ng}}", "pools.b.existing"),
-        ('tags: {"aws:x": y}', 'tags."aws:x"'),
-        ('tags: {"a,b": y}', 'tags."a,b"'),
-        ("tags: {team: '" + 257 * "x" + "'}", "tags.team"),
-        ("tags: {" + ", ".join(f"k{number}: v" for number in range(38)) + "}", "tags"),
-        ("pools: {gpu: {labels: {team a: b}}}", 'pools.gpu.labels."team a"'),
-        ("pools: {gpu: {labels: {team: a b}}}", "pools.gpu.labels.team"),
-        ("cluster: {system_nodes: {taints: [{key: a b}]}}", "cluster.system_nodes.taints.0"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "key"), [
+    ("region: ap-northeast-9", "region"),
+    ("cluster: {zones: [us-east-1a, ap-northeast-2b, ap-northeast-2c]}", "cluster.zones.0"),
+    ("cluster: {zones: [ap-northeast-2a, ap-northeast-2a, ap-northeast-2c]}", "cluster.zones.1"),
+    ("cluster: {vpc: {cidr: 192.168.0.0}}", "cluster.vpc.cidr"),
+    ("cluster: {vpc: {cidr: 192.168.0.1/16}}", "cluster.vpc.cidr"),
+    ("cluster: {vpc: {cidr: 192.0.0.0/8}}", "cluster.vpc.cidr"),
+    ("cluster: {vpc: {public_subnets: [10.0.0.0/22, 192.168.4.0/22, 192.168.8.0/22]}}", "cluster.vpc.public_subnets.0"),
+    ("cluster: {vpc: {public_subnets: [192.168.4.0/22, 192.168.5.0/24, 192.168.8.0/22]}}",
+     "cluster.vpc.public_subnets.1"),
+    ("cluster: {vpc: {private_subnets: [192.168.0.0/22, 192.168.16.0/22, 192.168.20.0/22]}}",
+     "cluster.vpc.private_subnets.0"),
+    ("cluster: {vpc: {private_subnets: [192.168.12.0/22]}}", "cluster.vpc.private_subnets"),
+    ("cluster: {system_nodes: {nodes: 5}}", "cluster.system_nodes.nodes"),
+    ("cluster: {system_nodes: {instance_type: t4g.medium}}", "cluster.system_nodes.ami_type"),
+    ("cluster: {kubernetes_version: 1.36}", "gpu_operator.version"),
+    ("gpu_operator: {version: v25.10.1}", "gpu_operator.version"),
+    ("pools: {gpu: {zone_index: 3}}", "pools.gpu.zone_index"),
+    ("pools: {gpu: {instance_type: g5g.xlarge}}", "pools.gpu.ami_type"),
+    ("pools: {gpu: {ami_type: AL2_x86_64_GPU}}", "pools.gpu.ami_type"),
+    ("pools: {gpu: {ami_type: AL2023_x86_64_NVIDA}}", "pools.gpu.ami_type"),
+    ("pools: {gpu: {ami_type: AL2023_x86_64_STANDARD}}", "pools.gpu.ami_type"),
+    ("pools: {gpu: {instance_type: t3.medium}}", "pools.gpu.instance_type"),
+    ("pools: {gpu: {taints: [{key: dedicated, value: gpu}]}}", "pools.gpu.taints.0"),
+    ("pools: {gpu: {taints: [{key: nvidia.com/gpu, effect: NoExecute}]}}", "pools.gpu.taints.0"),
+    ("pools: {gpu: {max_nodes: 3}}\nquotas: {g_and_vt_vcpus: 8}", "pools.gpu.max_nodes"),
+    ("pools: {gpu: {existing: ng}}", "pools.gpu.existing"),
+    ("pools: {gpu: {auto_scaling_group: eks-1}}", "pools.gpu.auto_scaling_group"),
+    ("cluster: {existing: c}", "pools.gpu"),
+    ("slack: {roles: {a: {members: [U1], may: [open], pools: [b]}}}", "slack.roles.a.pools.0"),
+    ("cluster: {zones: [ap-northeast-2a, ap-northeast-2b, ap-northeast-2zz]}", "cluster.zones.2"),
+    ("cluster: {endpoint: {public: false}}", "cluster.endpoint.public"),
+    ("quotas: {g_and_vt_vcpus: 0}", "pools.gpu.max_nodes"),
+    ('pools: {"1": {}}', "pools.1"),
+    ("pools: {gpu: {}, GPU: {}}", "pools.GPU"),
+    ("pools: {a-b: {}, a_b: {}}", "pools.a_b"),
+    ("cluster: {addons: [vpc-cni, kube-proxy, vpc-cni]}", "cluster.addons.2"),
+    ("cluster: {addons: [vpc-cni, kube-proxy, core dns]}", "cluster.addons.2"),
+    ("cluster: {addons: [coredns, kube-proxy]}", "cluster.addons"),
+    ("cluster: {workload_identity: pod, addons: [vpc-cni, kube-proxy]}", "cluster.addons"),
+    ("gpu_operator: {values: {a: 1e400}}", "gpu_operator.values.a"),
+    ("cluster: {logs: [api, api]}", "cluster.logs.1"),
+    ("cluster: {existing: c}\npools: {a: {existing: ng}, b: {existing: ng}}", "pools.b.existing"),
+    ('tags: {"aws:x": y}', 'tags."aws:x"'),
+    ('tags: {"a,b": y}', 'tags."a,b"'),
+    ("tags: {team: '" + 257 * "x" + "'}", "tags.team"),
+    ("tags: {" + ", ".join(f"k{number}: v" for number in range(38)) + "}", "tags"),
+    ("pools: {gpu: {labels: {team a: b}}}", 'pools.gpu.labels."team a"'),
+    ("pools: {gpu: {labels: {team: a b}}}", "pools.gpu.labels.team"),
+    ("cluster: {system_nodes: {taints: [{key: a b}]}}", "cluster.system_nodes.taints.0"),
+])  # fmt: skip
 def test_what_would_fail_later_on_aws_is_refused_now(text: str, key: str) -> None:
     assert [refusal.split(": ")[0] for refusal in refusals(text)] == [key]
 

@@ -7,51 +7,30 @@ import pytest
 
 from lamplighter.data import instance_types, prices
 from lamplighter.domain.planner.simulation import simulate
-from tests.unit.lab.read_labs import (
-    AUTO,
-    lab,
-    of_auto_mode,
-    of_karpenter,
-    problems,
-)
+from tests.unit.lab.read_labs import AUTO, lab, of_auto_mode, of_karpenter, problems
 
 
-@pytest.mark.parametrize(
-    ("more", "problem"),
-    [
-        ("gpu: {share: 4}", "gpu.share: shares the GPUs of pool gpu, but EKS Auto Mode announces them whole"),
-        (
-            "gpu: {sharing: {strategy: mps, replicas: 2}}",
-            "gpu.sharing: shares the GPUs of pool gpu, but EKS Auto Mode announces them whole",
-        ),
-        (
-            "guard: {longest_lease: 502h}",
-            "its start and its last grace included; write at most 501h50m",
-        ),
-        (
-            "device_plugin: {enabled: true}",
-            "device_plugin.enabled: is true, but the image of every pool has its own",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("more", "problem"), [
+    ("gpu: {share: 4}", "gpu.share: shares the GPUs of pool gpu, but EKS Auto Mode announces them whole"),
+    ("gpu: {sharing: {strategy: mps, replicas: 2}}",
+     "gpu.sharing: shares the GPUs of pool gpu, but EKS Auto Mode announces them whole"),
+    ("guard: {longest_lease: 502h}", "its start and its last grace included; write at most 501h50m"),
+    ("device_plugin: {enabled: true}", "device_plugin.enabled: is true, but the image of every pool has its own"),
+])  # fmt: skip
 def test_what_auto_mode_does_not_do_is_refused_by_name(more: str, problem: str) -> None:
     [one] = problems(f"{of_auto_mode()}\n{more}")
-
     assert problem in one
 
 
 def test_the_longest_grace_of_a_pool_decides_how_long_a_lease_may_be() -> None:
     pools = "pools: {a: {kind: auto-mode}, b: {kind: auto-mode, drain: 25m}}"
-
     [problem] = problems(f"{AUTO}{pools}\nguard: {{longest_lease: 501h45m}}")
-
     assert problem.startswith("guard.longest_lease: is 501h45m")
     assert problem.endswith("write at most 501h35m")
 
 
 def test_slices_are_refused_on_auto_mode() -> None:
     text = of_auto_mode("instance_type: p4d.24xlarge, price_per_hour: 30")
-
     assert problems(f"{text}\ngpu: {{mig: 1g.5gb}}") == [
         "gpu.mig: cuts the GPUs of pool gpu, but EKS Auto Mode has no setting for it; leave it out"
     ]
@@ -80,38 +59,19 @@ def test_a_pool_of_auto_mode_needs_no_toleration_of_the_operator() -> None:
     assert "which the operator's pods do not tolerate" in problem
 
 
-@pytest.mark.parametrize(
-    ("cluster", "pools", "problem"),
-    [
-        (
-            "auto_mode: {}",
-            "gpu: {kind: auto-mode}, b: {}",
-            "is true, but pool b is of kind node-group: the cluster",
-        ),
-        (
-            "auto_mode: {}",
-            "gpu: {kind: auto-mode}, b: {kind: auto-mode}",
-            "is true, but it would end the leased nodes of every pool, and the lab has 2; leave it out, or write one",
-        ),
-        (
-            "auto_mode: {}, node_groups: {one: {}}",
-            "gpu: {kind: auto-mode}",
-            "is true, but cluster.node_groups are for other work",
-        ),
-        (
-            "existing: c, auto_mode: {}",
-            "gpu: {kind: auto-mode, existing: gpu}",
-            "in a cluster that is not the lab's own",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("cluster", "pools", "problem"), [
+    ("auto_mode: {}", "gpu: {kind: auto-mode}, b: {}", "is true, but pool b is of kind node-group: the cluster"),
+    ("auto_mode: {}", "gpu: {kind: auto-mode}, b: {kind: auto-mode}",
+     "is true, but it would end the leased nodes of every pool, and the lab has 2; leave it out, or write one"),
+    ("auto_mode: {}, node_groups: {one: {}}", "gpu: {kind: auto-mode}",
+     "is true, but cluster.node_groups are for other work"),
+    ("existing: c, auto_mode: {}", "gpu: {kind: auto-mode, existing: gpu}", "in a cluster that is not the lab's own"),
+])  # fmt: skip
 def test_auto_mode_may_be_switched_off_only_in_a_cluster_that_is_nothing_but_the_lab(
     cluster: str, pools: str, problem: str
 ) -> None:
     off = cluster.replace("auto_mode: {}", "auto_mode: {switch_off: true}")
-
     [one] = problems(f"cluster: {{{off}}}\ngpu_operator: {{enabled: false}}\npools: {{{pools}}}")
-
     assert one.startswith("cluster.auto_mode.switch_off: ")
     assert problem in one
 
@@ -139,9 +99,7 @@ def test_a_node_of_auto_mode_costs_its_instance_and_the_fee() -> None:
 def test_a_simulation_counts_the_fee(text: str, amount: str) -> None:
     window = "windows: [{name: evening, days: daily, start: 20:00, end: 23:00}]"
     begins = datetime(2026, 3, 1, tzinfo=UTC)
-
     [cost] = simulate(lab(f"{text}\n{window}"), begins, begins + timedelta(days=1)).costs
-
     assert format(cost.cost.rounded(), "f") == amount
 
 

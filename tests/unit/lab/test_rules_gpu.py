@@ -19,118 +19,44 @@ WINDOW = "{name: evening, days: daily, start: 20:00, end: 23:00, gpu: %s}"
 P5 = "pools: {gpu: {instance_type: p5.48xlarge, max_nodes: 1, price_per_hour: 60}}\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("gpu: {share: 49}", "gpu.share: is 49, write a whole number from 1 to 48"),
-        ("gpu: {sharing: {replicas: 1}}", "gpu.sharing.replicas: is 1, write a whole number from 2 to 48"),
-        (
-            "gpu: {share: 4, sharing: {replicas: 4}}",
-            "gpu.share: is given beside sharing, keep one of the two",
-        ),
-        (
-            "gpu: {sharing: {strategy: msp, replicas: 4}}",
-            'gpu.sharing.strategy: is "msp", write one of time-slicing, mps; the nearest is mps',
-        ),
-        (
-            "gpu: {mig: 1g.10gb}",
-            (
-                "gpu.mig: is 1g.10gb, but g5.xlarge of pool gpu has A10G GPUs, which cannot be cut into slices;"
-                " leave it out, or take a type of p4d, p4de, p5"
-            ),
-        ),
-        (
-            "gpu: {mig: halves}",
-            'gpu.mig: is "halves", write a MIG profile such as 1g.10gb, balanced or disabled',
-        ),
-        (
-            P5 + "gpu: {mig: 1g.5gb}",
-            "gpu.mig: is 1g.5gb, no profile of H100 80 GB; the nearest is 1g.10gb",
-        ),
-        (
-            P5 + "gpu: {mig: balanced}",
-            (
-                "gpu.mig: is balanced, which makes slices of several sizes, but mig.strategy single wants all alike;"
-                " write cluster_policy: {mig: {strategy: mixed}}"
-            ),
-        ),
-        (
-            P5 + "gpu: {mig: 1g.10gb, sharing: {strategy: mps, replicas: 2}}",
-            "gpu.sharing: shares slices by MPS, which works on whole GPUs only; write time-slicing",
-        ),
-        (
-            P5 + "gpu: {mig: 1g.10gb, share: 2, cluster_policy: {mig: {strategy: mixed}}}",
-            "gpu.share: shares slices, whose names under mig.strategy mixed it does not know; write single",
-        ),
-        (
-            P5 + "gpu: {mig: 1g.10gb, cluster_policy: {mig: {strategy: none}}}",
-            "gpu.mig: cuts GPUs into slices, but mig.strategy is none: nobody would be offered one",
-        ),
-        (
-            "pools: {gpu: {ami_type: BOTTLEROCKET_x86_64_NVIDIA}}\ngpu: {share: 4}",
-            (
-                "gpu.share: shares the GPUs of pool gpu, but Bottlerocket's own plugin shares only by the node setting"
-                " settings.kubelet-device-plugins.nvidia, which no window can change; take an AL2023 image, or leave"
-                " it out"
-            ),
-        ),
-        (
-            "gpu: {cluster_policy: {dcgmExporter: {enable: false}}}",
-            (
-                "gpu.cluster_policy.dcgmExporter.enable: is no field of the ClusterPolicy that a lab may set,"
-                " the nearest is dcgmExporter.enabled"
-            ),
-        ),
-        (
-            "gpu: {cluster_policy: {dcgmexporter: {}}}",
-            (
-                "gpu.cluster_policy.dcgmexporter: is no field of the ClusterPolicy that a lab may set,"
-                " the nearest is dcgmExporter"
-            ),
-        ),
-        (
-            'gpu: {cluster_policy: {dcgm: {enabled: "yes"}}}',
-            'gpu.cluster_policy.dcgm.enabled: is "yes", write true or false',
-        ),
-        (
-            "gpu: {cluster_policy: {daemonsets: {rollingUpdate: {maxUnavailable: 2}}}}",
-            'gpu.cluster_policy.daemonsets.rollingUpdate.maxUnavailable: is 2, write text: "2"',
-        ),
-        (
-            "gpu: {cluster_policy: {mig: {strategy: mix}}}",
-            'gpu.cluster_policy.mig.strategy: is "mix", write one of none, single, mixed; the nearest is mixed',
-        ),
-        (
-            "gpu: {cluster_policy: {validator: {plugin: {env: [{value: x}]}}}}",
-            "gpu.cluster_policy.validator.plugin.env.0.name: is missing, write it",
-        ),
-        (
-            "gpu: {share: 4, cluster_policy: {devicePlugin: {config: {name: mine}}}}",
-            "gpu.cluster_policy.devicePlugin.config: is where share and sharing are kept; keep one of the two",
-        ),
-        (
-            "gpu_operator: {enabled: false}\ngpu: {cluster_policy: {dcgm: {enabled: true}}}",
-            (
-                "gpu.cluster_policy: changes the GPU Operator, but gpu_operator.enabled is false;"
-                " enable it or leave this out"
-            ),
-        ),
-        (
-            f"windows: [{WINDOW % '{cluster_policy: {devicePlugin: {enabled: false}}}'}]",
-            (
-                "windows.0.gpu.cluster_policy.devicePlugin.enabled: is false, which would leave the window without"
-                " GPUs that can be proven; leave it out (window evening)"
-            ),
-        ),
-        (
-            f"windows: [{WINDOW % '{mig: 1g.5gb}'}]",
-            (
-                "windows.0.gpu.mig: is 1g.5gb, but g5.xlarge of pool gpu has A10G GPUs, which cannot be cut into"
-                " slices; leave it out, or take a type of p4d, p4de, p5 (window evening)"
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "problem"), [
+    ("gpu: {share: 49}", "gpu.share: is 49, write a whole number from 1 to 48"),
+    ("gpu: {sharing: {replicas: 1}}", "gpu.sharing.replicas: is 1, write a whole number from 2 to 48"),
+    ("gpu: {share: 4, sharing: {replicas: 4}}", "gpu.share: is given beside sharing, keep one of the two"),
+    ("gpu: {sharing: {strategy: msp, replicas: 4}}",
+     'gpu.sharing.strategy: is "msp", write one of time-slicing, mps; the nearest is mps'),
+    ("gpu: {mig: 1g.10gb}", ("gpu.mig: is 1g.10gb, but g5.xlarge of pool gpu has A10G GPUs, which cannot be cut into"
+      " slices; leave it out, or take a type of p4d, p4de, p5")),
+    ("gpu: {mig: halves}", 'gpu.mig: is "halves", write a MIG profile such as 1g.10gb, balanced or disabled'),
+    (P5 + "gpu: {mig: 1g.5gb}", "gpu.mig: is 1g.5gb, no profile of H100 80 GB; the nearest is 1g.10gb"),
+    (P5 + "gpu: {mig: balanced}", ("gpu.mig: is balanced, which makes slices of several sizes, but mig.strategy single"
+      " wants all alike; write cluster_policy: {mig: {strategy: mixed}}")),
+    (P5 + "gpu: {mig: 1g.10gb, sharing: {strategy: mps, replicas: 2}}",
+     "gpu.sharing: shares slices by MPS, which works on whole GPUs only; write time-slicing"),
+    (P5 + "gpu: {mig: 1g.10gb, share: 2, cluster_policy: {mig: {strategy: mixed}}}",
+     "gpu.share: shares slices, whose names under mig.strategy mixed it does not know; write single"),
+    (P5 + "gpu: {mig: 1g.10gb, cluster_policy: {mig: {strategy: none}}}",
+     "gpu.mig: cuts GPUs into slices, but mig.strategy is none: nobody would be offered one"),
+    ("gpu: {cluster_policy: {dcgmExporter: {enable: false}}}", ("gpu.cluster_policy.dcgmExporter.enable: is no field of"
+      " the ClusterPolicy that a lab may set, the nearest is dcgmExporter.enabled")),
+    ("gpu: {cluster_policy: {dcgmexporter: {}}}", ("gpu.cluster_policy.dcgmexporter: is no field of the ClusterPolicy"
+      " that a lab may set, the nearest is dcgmExporter")),
+    ('gpu: {cluster_policy: {dcgm: {enabled: "yes"}}}',
+     'gpu.cluster_policy.dcgm.enabled: is "yes", write true or false'),
+    ("gpu: {cluster_policy: {daemonsets: {rollingUpdate: {maxUnavailable: 2}}}}",
+     'gpu.cluster_policy.daemonsets.rollingUpdate.maxUnavailable: is 2, write text: "2"'),
+    ("gpu: {cluster_policy: {mig: {strategy: mix}}}",
+     'gpu.cluster_policy.mig.strategy: is "mix", write one of none, single, mixed; the nearest is mixed'),
+    ("gpu: {cluster_policy: {validator: {plugin: {env: [{value: x}]}}}}",
+     "gpu.cluster_policy.validator.plugin.env.0.name: is missing, write it"),
+    ("gpu: {share: 4, cluster_policy: {devicePlugin: {config: {name: mine}}}}",
+     "gpu.cluster_policy.devicePlugin.config: is where share and sharing are kept; keep one of the two"),
+    (f"windows: [{WINDOW % '{cluster_policy: {devicePlugin: {enabled: false}}}'}]",
+     ("windows.0.gpu.cluster_policy.devicePlugin.enabled: is false, which would leave the window without GPUs that can"
+      " be proven; leave it out (window evening)")),
+    (f"windows: [{WINDOW % '{mig: 1g.5gb}'}]", ("windows.0.gpu.mig: is 1g.5gb, but g5.xlarge of pool gpu has A10G GPUs,"
+      " which cannot be cut into slices; leave it out, or take a type of p4d, p4de, p5 (window evening)")),
+])  # fmt: skip
 def test_what_cannot_be_is_refused_in_one_line(text: str, problem: str) -> None:
     assert problems(text) == [problem]
 
@@ -143,19 +69,16 @@ def test_no_small_gpu_can_be_cut_into_slices(kind: str) -> None:
     assert "cannot be cut into slices" in problem
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "gpu: {share: 4}",
-        "gpu: {sharing: {strategy: mps, replicas: 48, rename: true}}",
-        P5 + "gpu: {mig: all-1g.10gb, share: 4}",
-        P5 + "gpu: {mig: balanced, cluster_policy: {mig: {strategy: mixed}}}",
-        f"gpu: {{share: 8}}\nwindows: [{WINDOW % '{share: 1}'}]",
-        "gpu: {cluster_policy: {dcgmExporter: {serviceMonitor: {enabled: true, interval: 30s}}}}",
-        "gpu: {cluster_policy: {daemonsets: {tolerations: [{operator: Exists}]}, cdi: {enabled: true}}}",
-        "pools: {gpu: {instance_type: x9.xlarge, price_per_hour: 1}}\ngpu: {mig: 1g.5gb}",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "gpu: {share: 4}",
+    "gpu: {sharing: {strategy: mps, replicas: 48, rename: true}}",
+    P5 + "gpu: {mig: all-1g.10gb, share: 4}",
+    P5 + "gpu: {mig: balanced, cluster_policy: {mig: {strategy: mixed}}}",
+    f"gpu: {{share: 8}}\nwindows: [{WINDOW % '{share: 1}'}]",
+    "gpu: {cluster_policy: {dcgmExporter: {serviceMonitor: {enabled: true, interval: 30s}}}}",
+    "gpu: {cluster_policy: {daemonsets: {tolerations: [{operator: Exists}]}, cdi: {enabled: true}}}",
+    "pools: {gpu: {instance_type: x9.xlarge, price_per_hour: 1}}\ngpu: {mig: 1g.5gb}",
+])  # fmt: skip
 def test_what_can_be_is_good(text: str) -> None:
     assert problems(text) == []
 
@@ -189,29 +112,6 @@ def test_nothing_of_the_chart_changes_where_nothing_is_shared() -> None:
     plain = lab("")
     assert gpu_sharing.chart_values(plain) == plain.gpu_operator.values
     assert gpu_sharing.offer(plain, "gpu", None).labels is None
-
-
-def test_the_chart_gets_every_sharing_that_anybody_names_and_the_lab_s_as_default() -> None:
-    found = lab(
-        f"gpu: {{share: 8}}\nwindows: [{WINDOW % '{sharing: {strategy: mps, replicas: 2, rename: true}}'}]"
-    )
-    plugin = gpu_sharing.chart_values(found)["devicePlugin"]
-    assert isinstance(plugin, dict)
-    config = plugin["config"]
-    assert plugin["enabled"] is True
-    assert isinstance(config, dict)
-    assert (config["name"], config["default"]) == ("lamplighter-gpu-sharing", "shared-8")
-    assert config["data"] == {
-        "whole": "version: v1\n",
-        "shared-8": (
-            "version: v1\nsharing:\n  timeSlicing:\n    renameByDefault: false\n"
-            "    failRequestsGreaterThanOne: true\n    resources:\n      - name: nvidia.com/gpu\n        replicas: 8\n"
-        ),
-        "mps-2-renamed": (
-            "version: v1\nsharing:\n  mps:\n    renameByDefault: true\n"
-            "    failRequestsGreaterThanOne: true\n    resources:\n      - name: nvidia.com/gpu\n        replicas: 2\n"
-        ),
-    }
 
 
 def test_seats_are_gpus_by_slices_by_shares() -> None:

@@ -17,17 +17,14 @@ BOTH = "pools: {gpu: {}, rocket: {ami_type: BOTTLEROCKET_x86_64_NVIDIA}}\n"
 WINDOW = "windows: [{name: evening, pool: %s, days: daily, start: 20:00, end: 23:00, gpu: %s}]\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "stack", "discovers"),
-    [
-        ("", "operator", True),
-        (CHART, "device-plugin", False),
-        (CHART.replace("true}", "true, values: {gfd: {enabled: true}}}"), "device-plugin", True),
-        (ROCKET, "built-in", False),
-        (CHART + BOTH, "device-plugin", False),
-        ("gpu_operator: {enabled: false}", "built-in", False),
-    ],
-)
+@pytest.mark.parametrize(("text", "stack", "discovers"), [
+    ("", "operator", True),
+    (CHART, "device-plugin", False),
+    (CHART.replace("true}", "true, values: {gfd: {enabled: true}}}"), "device-plugin", True),
+    (ROCKET, "built-in", False),
+    (CHART + BOTH, "device-plugin", False),
+    ("gpu_operator: {enabled: false}", "built-in", False),
+])  # fmt: skip
 def test_what_announces_a_pool_s_gpus(text: str, stack: GpuStack, discovers: bool) -> None:
     found = lab(text)
     assert (found.gpu_stack("gpu"), found.discovers("gpu")) == (stack, discovers)
@@ -35,138 +32,57 @@ def test_what_announces_a_pool_s_gpus(text: str, stack: GpuStack, discovers: boo
         assert found.gpu_stack("rocket") == "built-in"
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (
-            "device_plugin: {enabled: true}",
-            (
-                "device_plugin.enabled: is true, but the GPU Operator installs a device plugin too, and a node"
-                " can have only one; write gpu_operator: {enabled: false}, or leave this out"
-            ),
-        ),
-        (
-            CHART + ROCKET,
-            (
-                "device_plugin.enabled: is true, but the image of every pool has its own device plugin;"
-                " leave it out"
-            ),
-        ),
-        (
-            "dcgm_exporter: {enabled: true}",
-            (
-                "dcgm_exporter.enabled: is true, but the GPU Operator has an exporter of its own (dcgmExporter in"
-                " gpu_operator.values); leave this out"
-            ),
-        ),
-        (
-            "gpu_operator: {enabled: false}\ndcgm_exporter: {enabled: true}",
-            (
-                "dcgm_exporter.enabled: is true, but it runs only on pools whose GPUs the device-plugin chart"
-                " announces; write device_plugin: {enabled: true}, or leave this out"
-            ),
-        ),
-        (
-            CHART
-            + "cluster: {existing: theirs}\npools: {gpu: {existing: gpus}}\ndcgm_exporter: {enabled: true}",
-            (
-                "dcgm_exporter.enabled: is true, but nothing is installed in an existing cluster; install the chart"
-                " there yourself and leave this out"
-            ),
-        ),
-        (
-            "device_plugin: {version: v0.18.2}",
-            'device_plugin.version: is "v0.18.2", write a version such as 0.18.2',
-        ),
-        (
-            CHART + "gpu: {cluster_policy: {dcgm: {enabled: true}}}",
-            (
-                "gpu.cluster_policy: changes the GPU Operator, but gpu_operator.enabled is false;"
-                " enable it or leave this out"
-            ),
-        ),
-        (
-            CHART + "pools: {gpu: {instance_type: p5.48xlarge, price_per_hour: 60}}\ngpu: {mig: 1g.10gb}",
-            "gpu.mig: cuts the GPUs of pool gpu, which only the GPU Operator can; leave it out",
-        ),
-        (
-            CHART + "gpu: {sharing: {strategy: mps, replicas: 2}}",
-            (
-                "gpu.sharing.strategy: is mps, whose daemon the device-plugin chart starts only where GPU feature"
-                " discovery has labelled the node; write time-slicing, or device_plugin:"
-                " {values: {gfd: {enabled: true}}}"
-            ),
-        ),
-        (
-            CHART.replace("true}", "true, values: {config: {name: mine}}}") + "gpu: {share: 4}",
-            "device_plugin.values.config: is set as well as share or sharing, which use it; keep one of the two",
-        ),
-        (
-            BOTH + WINDOW % ("rocket", "{cluster_policy: {dcgm: {enabled: true}}}"),
-            (
-                "windows.0.gpu.cluster_policy: changes the GPU Operator, but the GPUs of pool rocket come from the"
-                " plugin in its image, which does not read it; leave it out (window evening)"
-            ),
-        ),
-        (
-            BOTH + WINDOW % ("rocket", "{share: 4}"),
-            (
-                "windows.0.gpu.share: shares the GPUs of pool rocket, but Bottlerocket's own plugin shares only by the"
-                " node setting settings.kubelet-device-plugins.nvidia, which no window can change; take an AL2023"
-                " image, or leave it out (window evening)"
-            ),
-        ),
-        (
-            "gpu_operator: {enabled: false}\ngpu: {share: 4}",
-            (
-                "gpu.share: shares the GPUs of pool gpu, but neither the GPU Operator nor the device-plugin chart is"
-                " enabled, and what nodes bring along announces them whole; enable one, or leave it out"
-            ),
-        ),
-        (
-            "cluster: {existing: c, node_monitoring: true}\npools: {gpu: {existing: n, instance_type: g5.xlarge}}",
-            (
-                "cluster.node_monitoring: is true, but nothing is installed in an existing cluster; add"
-                " eks-node-monitoring-agent there yourself and leave this out: the checks read it where it runs"
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "problem"), [
+    ("device_plugin: {enabled: true}", ("device_plugin.enabled: is true, but the GPU Operator installs a device plugin"
+      " too, and a node can have only one; write gpu_operator: {enabled: false}, or leave this out")),
+    (CHART + ROCKET,
+     "device_plugin.enabled: is true, but the image of every pool has its own device plugin; leave it out"),
+    ("dcgm_exporter: {enabled: true}", ("dcgm_exporter.enabled: is true, but the GPU Operator has an exporter of its"
+      " own (dcgmExporter in gpu_operator.values); leave this out")),
+    ("gpu_operator: {enabled: false}\ndcgm_exporter: {enabled: true}", ("dcgm_exporter.enabled: is true, but it runs"
+      " only on pools whose GPUs the device-plugin chart announces; write device_plugin: {enabled: true}, or leave"
+      " this out")),
+    (CHART + "cluster: {existing: theirs}\npools: {gpu: {existing: gpus}}\ndcgm_exporter: {enabled: true}",
+     ("dcgm_exporter.enabled: is true, but nothing is installed in an existing cluster; install the chart there"
+      " yourself and leave this out")),
+    ("device_plugin: {version: v0.18.2}", 'device_plugin.version: is "v0.18.2", write a version such as 0.18.2'),
+    (CHART + "gpu: {cluster_policy: {dcgm: {enabled: true}}}",
+     "gpu.cluster_policy: changes the GPU Operator, but gpu_operator.enabled is false; enable it or leave this out"),
+    (CHART + "pools: {gpu: {instance_type: p5.48xlarge, price_per_hour: 60}}\ngpu: {mig: 1g.10gb}",
+     "gpu.mig: cuts the GPUs of pool gpu, which only the GPU Operator can; leave it out"),
+    (CHART + "gpu: {sharing: {strategy: mps, replicas: 2}}", ("gpu.sharing.strategy: is mps, whose daemon the"
+      " device-plugin chart starts only where GPU feature discovery has labelled the node; write time-slicing, or"
+      " device_plugin: {values: {gfd: {enabled: true}}}")),
+    (CHART.replace("true}", "true, values: {config: {name: mine}}}") + "gpu: {share: 4}",
+     "device_plugin.values.config: is set as well as share or sharing, which use it; keep one of the two"),
+    (BOTH + WINDOW % ("rocket", "{cluster_policy: {dcgm: {enabled: true}}}"),
+     ("windows.0.gpu.cluster_policy: changes the GPU Operator, but the GPUs of pool rocket come from the plugin in its"
+      " image, which does not read it; leave it out (window evening)")),
+    (BOTH + WINDOW % ("rocket", "{share: 4}"), ("windows.0.gpu.share: shares the GPUs of pool rocket, but"
+      " Bottlerocket's own plugin shares only by the node setting settings.kubelet-device-plugins.nvidia, which no"
+      " window can change; take an AL2023 image, or leave it out (window evening)")),
+    ("gpu_operator: {enabled: false}\ngpu: {share: 4}", ("gpu.share: shares the GPUs of pool gpu, but neither the GPU"
+      " Operator nor the device-plugin chart is enabled, and what nodes bring along announces them whole; enable"
+      " one, or leave it out")),
+    ("cluster: {existing: c, node_monitoring: true}\npools: {gpu: {existing: n, instance_type: g5.xlarge}}",
+     ("cluster.node_monitoring: is true, but nothing is installed in an existing cluster; add eks-node-monitoring-agent"
+      " there yourself and leave this out: the checks read it where it runs")),
+])  # fmt: skip
 def test_what_does_not_fit_is_refused_in_one_line(text: str, problem: str) -> None:
     assert problems(text) == [problem]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        CHART,
-        CHART + BOTH,
-        CHART + "gpu: {share: 4}",
-        CHART + WINDOW % ("gpu", "{sharing: {replicas: 4, rename: true}}"),
-        CHART + "pools: {gpu: {taints: [{key: team, value: a, effect: NoExecute}]}}",
-        BOTH + WINDOW % ("gpu", "{share: 4}"),
-        "cluster: {node_monitoring: true}",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    CHART,
+    CHART + BOTH,
+    CHART + "gpu: {share: 4}",
+    CHART + WINDOW % ("gpu", "{sharing: {replicas: 4, rename: true}}"),
+    CHART + "pools: {gpu: {taints: [{key: team, value: a, effect: NoExecute}]}}",
+    BOTH + WINDOW % ("gpu", "{share: 4}"),
+    "cluster: {node_monitoring: true}",
+])  # fmt: skip
 def test_what_fits_is_good(text: str) -> None:
     assert problems(text) == []
-
-
-def test_the_chart_runs_on_its_pools_nodes_and_tolerates_their_taints() -> None:
-    taints = "[{key: nvidia.com/gpu, value: 'true'}, {key: team, value: a, effect: NoExecute}]"
-    values = device_plugin.chart_values(lab(CHART + BOTH.replace("gpu: {}", f"gpu: {{taints: {taints}}}")))
-
-    named = [
-        {"key": "CriticalAddonsOnly", "operator": "Exists"},
-        {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
-        {"key": "team", "operator": "Exists", "effect": "NoExecute"},
-    ]
-    assert values["tolerations"] == named
-    assert values["nfd"] == {"worker": {"tolerations": named}}
-    assert values["gfd"] == {"enabled": False}
-    assert "config" not in values
-    assert "x-ng-gpu" in json.dumps(values["affinity"])
-    assert "x-ng-rocket" not in json.dumps(values["affinity"])
 
 
 def test_the_chart_shares_by_a_map_of_its_own_and_nodes_pick_from_it() -> None:

@@ -13,21 +13,17 @@ from tests.builders.leases import EIGHT, MINUTE
 HOUR = 60 * MINUTE
 
 
-@pytest.mark.parametrize(
-    ("state", "runs"),
-    [
-        (LeaseState.PLANNED, False),
-        (LeaseState.ADMITTED, True),
-        (LeaseState.OPENING, True),
-        (LeaseState.OPEN, True),
-        (LeaseState.CLOSING, True),
-        (LeaseState.CLOSED, False),
-        (LeaseState.REFUSED, False),
-    ],
-)
+@pytest.mark.parametrize(("state", "runs"), [
+    (LeaseState.PLANNED, False),
+    (LeaseState.ADMITTED, True),
+    (LeaseState.OPENING, True),
+    (LeaseState.OPEN, True),
+    (LeaseState.CLOSING, True),
+    (LeaseState.CLOSED, False),
+    (LeaseState.REFUSED, False),
+])  # fmt: skip
 def test_a_granted_lease_and_one_that_is_being_closed_run(state: LeaseState, runs: bool) -> None:
     at = failsafe_instant([lease(closes=30, state=state)], EIGHT)
-
     assert at == (EIGHT + 40 * MINUTE if runs else None)
 
 
@@ -44,5 +40,4 @@ def test_it_follows_the_last_end_of_leases_that_have_begun_one_that_is_over_incl
 
 def test_it_is_a_whole_second() -> None:
     odd = replace(lease(), closes=EIGHT + timedelta(seconds=5, microseconds=7))
-
     assert failsafe_instant([odd], EIGHT) == EIGHT + timedelta(minutes=10, seconds=5)

@@ -11,7 +11,6 @@ import pytest
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.of_leases import (
     firing,
     held_back,
@@ -30,24 +29,14 @@ from lamplighter.domain.schedules.schedule import (
 )
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
+from tests.builders.leases import lease as any_lease
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 DOORS = WorkflowArns("open-arn", "close-arn", "notices-arn")
 THREE = (30 * MINUTE, 15 * MINUTE, 5 * MINUTE)
-LEASE = Lease(
-    id="evening-2026-11-20",
-    pool="gpu",
-    nodes=2,
-    owner="class",
-    source="window",
-    state=LeaseState.PLANNED,
-    opens=OPENS,
-    closes=OPENS + 2 * HOUR,
-    hold=Money.of(4, "USD"),
-    window="evening",
-    date="2026-11-20",
-    because="the lab",
+LEASE = any_lease(
+    "evening-2026-11-20", state=LeaseState.PLANNED, window="evening", date="2026-11-20", because="the lab"
 )
 OPEN = Command(
     id="open-evening-2026-11-20-20261120T200000Z",
@@ -66,19 +55,14 @@ OPEN = Command(
     date="2026-11-20",
     because="the lab",
 )
-CLOSE = Command(
+CLOSE = replace(
+    OPEN,
     id="close-evening-2026-11-20-2026-11-20T22:00:00Z",
     verb=Verb.CLOSE,
-    pool="gpu",
-    owner="class",
-    by="window evening",
-    source="window",
     issued=OPENS + 2 * HOUR,
     expires=OPENS + 26 * HOUR,
-    lease="evening-2026-11-20",
-    closes=OPENS + 2 * HOUR,
-    window="evening",
-    date="2026-11-20",
+    nodes=None,
+    opens=None,
     because=reason("lease.ended-at", lease=reason("lease.of-window", window="evening"), at=OPENS + 2 * HOUR),
 )
 
@@ -141,7 +125,6 @@ def test_a_close_is_good_for_a_day_and_an_opening_until_the_end() -> None:
 
 def test_the_name_of_a_start_is_no_longer_than_step_functions_takes() -> None:
     long = replace(LEASE, id="x" * 80)
-
     assert open_command(long).id == f"open-{'x' * 75}"
     assert opening_now(long, DOORS, OPENS + 6 * MINUTE).name == f"open-{'x' * 75}"
 
@@ -155,20 +138,17 @@ def test_an_opening_is_retried_until_the_end_of_its_lease_or_an_hour(
     assert wanted_schedules(lasting(minutes), DOORS, OPENS - HOUR)[0].retried == retried
 
 
-@pytest.mark.parametrize(
-    ("minutes", "warned"),
-    [
-        (60, [(15, 45, 5), (5, 55, 5)]),
-        (30, [(15, 15, 5), (5, 25, 5)]),
-        # Half-way through a lease of twenty minutes: ten minutes before its end.
-        (20, [(15, 10, 5), (5, 15, 5)]),
-        (11, [(15, 5.5, 5), (5, 6, 5)]),
-        # Both warnings would come half-way: one is enough.
-        (10, [(15, 5, 5)]),
-        (8, [(15, 4, 4)]),
-        (1, [(15, 0.5, 1)]),
-    ],
-)
+@pytest.mark.parametrize(("minutes", "warned"), [
+    (60, [(15, 45, 5), (5, 55, 5)]),
+    (30, [(15, 15, 5), (5, 25, 5)]),
+    # Half-way through a lease of twenty minutes: ten minutes before its end.
+    (20, [(15, 10, 5), (5, 15, 5)]),
+    (11, [(15, 5.5, 5), (5, 6, 5)]),
+    # Both warnings would come half-way: one is enough.
+    (10, [(15, 5, 5)]),
+    (8, [(15, 4, 4)]),
+    (1, [(15, 0.5, 1)]),
+])  # fmt: skip
 def test_warnings_come_before_the_end_and_never_before_half_of_the_lease(
     minutes: float, warned: list[tuple[int, float, int]]
 ) -> None:
@@ -206,46 +186,38 @@ def test_a_schedule_is_wanted_until_the_instant_it_fires() -> None:
 @pytest.mark.parametrize(("seconds", "fires"), [(-1, False), (0, True), (89, True), (90, False)])
 def test_a_schedule_that_is_due_has_ninety_seconds_to_fire(seconds: int, *, fires: bool) -> None:
     due = firing(LEASE, DOORS, OPENS + timedelta(seconds=seconds))
-
     assert due == (["open-evening-2026-11-20"] if fires else [])
 
 
-@pytest.mark.parametrize(
-    ("state", "ordered", "names"),
-    [
-        (LeaseState.PLANNED, None, ["open", "warn-15", "warn-5", "close"]),
-        (LeaseState.ADMITTED, None, ["open", "warn-15", "warn-5", "close"]),
-        (LeaseState.ADMITTED, OPENS, ["warn-15", "warn-5", "close"]),
-        (LeaseState.OPENING, OPENS, ["warn-15", "warn-5", "close"]),
-        (LeaseState.OPEN, OPENS, ["warn-15", "warn-5", "close"]),
-        (LeaseState.CLOSING, OPENS, []),
-        (LeaseState.CLOSED, OPENS, []),
-        (LeaseState.REFUSED, None, []),
-    ],
-)
+@pytest.mark.parametrize(("state", "ordered", "names"), [
+    (LeaseState.PLANNED, None, ["open", "warn-15", "warn-5", "close"]),
+    (LeaseState.ADMITTED, None, ["open", "warn-15", "warn-5", "close"]),
+    (LeaseState.ADMITTED, OPENS, ["warn-15", "warn-5", "close"]),
+    (LeaseState.OPENING, OPENS, ["warn-15", "warn-5", "close"]),
+    (LeaseState.OPEN, OPENS, ["warn-15", "warn-5", "close"]),
+    (LeaseState.CLOSING, OPENS, []),
+    (LeaseState.CLOSED, OPENS, []),
+    (LeaseState.REFUSED, None, []),
+])  # fmt: skip
 def test_only_what_is_still_to_be_opened_has_an_opening_and_what_is_closed_has_none(
     state: LeaseState, ordered: datetime | None, names: Sequence[str]
 ) -> None:
     lease = replace(LEASE, state=state, ordered=ordered)
-
     found = [name for name, _ in planned(lease, OPENS - HOUR)]
     assert found == [f"{name}-evening-2026-11-20" for name in names]
 
 
-@pytest.mark.parametrize(
-    ("pauses", "opens"),
-    [
-        ([], 0),
-        ([-5], 0),
-        ([0], 0),
-        ([10], 10),
-        ([119], 119),
-        ([120], None),
-        ([None], None),
-        # One pause follows the other: the later end counts.
-        ([10, 30], 30),
-    ],
-)
+@pytest.mark.parametrize(("pauses", "opens"), [
+    ([], 0),
+    ([-5], 0),
+    ([0], 0),
+    ([10], 10),
+    ([119], 119),
+    ([120], None),
+    ([None], None),
+    # One pause follows the other: the later end counts.
+    ([10, 30], 30),
+])  # fmt: skip
 def test_a_lease_opens_when_the_last_pause_ends_if_anything_of_it_is_left(
     pauses: list[int | None], opens: int | None
 ) -> None:
@@ -274,46 +246,37 @@ def test_a_pause_moves_the_opening_and_gives_its_start_another_name() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "name"),
-    [
-        (-60, OPEN.id),
-        (0, OPEN.id),
-        (300, OPEN.id),
-        # All sweeps within a quarter of an hour share one start.
-        (301, "open-evening-2026-11-20-20261120T2000Z"),
-        (899, "open-evening-2026-11-20-20261120T2000Z"),
-        (900, "open-evening-2026-11-20-20261120T2015Z"),
-        (3540, "open-evening-2026-11-20-20261120T2045Z"),
-    ],
-)
+@pytest.mark.parametrize(("seconds", "name"), [
+    (-60, OPEN.id),
+    (0, OPEN.id),
+    (300, OPEN.id),
+    # All sweeps within a quarter of an hour share one start.
+    (301, "open-evening-2026-11-20-20261120T2000Z"),
+    (899, "open-evening-2026-11-20-20261120T2000Z"),
+    (900, "open-evening-2026-11-20-20261120T2015Z"),
+    (3540, "open-evening-2026-11-20-20261120T2045Z"),
+])  # fmt: skip
 def test_an_opening_that_was_missed_is_started_under_a_name_of_its_quarter_hour(
     seconds: int, name: str
 ) -> None:
     start = opening_now(LEASE, DOORS, OPENS + timedelta(seconds=seconds))
-
     assert (start.workflow, start.name, start.command.id) == ("open-arn", name, name)
 
 
-@pytest.mark.parametrize(
-    ("paused_at", "until", "state", "ordered", "held"),
-    [
-        (-1, 60, LeaseState.ADMITTED, None, True),
-        (0, 60, LeaseState.ADMITTED, None, True),
-        (1, 60, LeaseState.ADMITTED, None, False),
-        (-1, 60, LeaseState.ADMITTED, OPENS, False),
-        (-1, 60, LeaseState.OPENING, None, False),
-        (-1, 5, LeaseState.ADMITTED, None, False),
-    ],
-)
+@pytest.mark.parametrize(("paused_at", "until", "state", "ordered", "held"), [
+    (-1, 60, LeaseState.ADMITTED, None, True),
+    (0, 60, LeaseState.ADMITTED, None, True),
+    (1, 60, LeaseState.ADMITTED, None, False),
+    (-1, 60, LeaseState.ADMITTED, OPENS, False),
+    (-1, 60, LeaseState.OPENING, None, False),
+    (-1, 5, LeaseState.ADMITTED, None, False),
+])  # fmt: skip
 def test_a_pause_holds_back_what_was_granted_and_not_ordered_before_it(
     paused_at: int, until: int, state: LeaseState, ordered: datetime | None, *, held: bool
 ) -> None:
     lease = replace(LEASE, state=state, ordered=ordered)
     pause = Pause("alice", OPENS + paused_at * MINUTE, OPENS + until * MINUTE)
-
     found = held_back([lease], [pause], OPENS + 5 * MINUTE)
-
     assert found == (frozenset({lease.id}) if held else frozenset())
 
 

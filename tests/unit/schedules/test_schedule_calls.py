@@ -54,7 +54,6 @@ def schedules(scheduler: Stubber) -> Schedules:
 
 def test_a_new_schedule_is_created_with_every_field(scheduler: Stubber) -> None:
     scheduler.add_response("create_schedule", ARN, ASKED)
-
     schedules(scheduler).put(SHOT)
 
 
@@ -83,7 +82,6 @@ def test_any_other_refusal_to_put_a_schedule_is_said(scheduler: Stubber) -> None
 
 def test_a_schedule_reads_as_it_was_put(scheduler: Stubber) -> None:
     scheduler.add_response("get_schedule", ASKED, NAMED)
-
     assert schedules(scheduler).read("open-evening") == SHOT
 
 
@@ -98,21 +96,17 @@ def test_a_time_in_another_zone_is_the_same_instant(scheduler: Stubber) -> None:
     assert [schedules(scheduler).read("open-evening") for _ in range(2)] == [default, default]
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"State": "DISABLED"},
-        {"FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 5}},
-        {"Target": {**ASKED["Target"], "RoleArn": ROLE + "-other"}},
-        {"ScheduleExpression": "rate(1 hour)"},
-        {"ScheduleExpression": "at(9999-12-31T23:59:59)", "ScheduleExpressionTimezone": "America/New_York"},
-    ],
-)
+@pytest.mark.parametrize("changed", [
+    {"State": "DISABLED"},
+    {"FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 5}},
+    {"Target": {**ASKED["Target"], "RoleArn": ROLE + "-other"}},
+    {"ScheduleExpression": "rate(1 hour)"},
+    {"ScheduleExpression": "at(9999-12-31T23:59:59)", "ScheduleExpressionTimezone": "America/New_York"},
+])  # fmt: skip
 def test_a_schedule_that_would_not_fire_as_it_should_counts_as_none(
     scheduler: Stubber, changed: dict[str, Any]
 ) -> None:
     scheduler.add_response("get_schedule", {**ASKED, **changed})
-
     assert schedules(scheduler).read("open-evening") is None
 
 
@@ -157,7 +151,6 @@ def test_a_listing_tells_which_schedules_are_on_and_when_each_was_written(schedu
 def test_a_switch_leaves_all_else_as_it_is(scheduler: Stubber, state: str, *, on: bool) -> None:
     scheduler.add_response("get_schedule", {**ASKED, "Arn": ARN["ScheduleArn"], "CreationDate": AT}, NAMED)
     scheduler.add_response("update_schedule", ARN, {**ASKED, "State": state})
-
     schedules(scheduler).switch("open-evening", on=on)
 
 

@@ -36,10 +36,9 @@ def told(before: CourseCopy | None, after: CourseCopy, change: Change = SAME) ->
     return english(news("course", before, after, change)) or None
 
 
-@pytest.mark.parametrize(
-    ("address", "after", "due"),
-    [(HERE, 50 * MINUTE - SECOND, False), (HERE, 50 * MINUTE, True), (THERE, SECOND, True)],
-)
+@pytest.mark.parametrize(("address", "after", "due"), [
+    (HERE, 50 * MINUTE - SECOND, False), (HERE, 50 * MINUTE, True), (THERE, SECOND, True),
+])  # fmt: skip
 def test_an_address_is_read_again_after_fifty_minutes_and_another_one_at_once(
     address: str, after: timedelta, due: bool
 ) -> None:
@@ -60,26 +59,23 @@ def test_a_failed_reading_leaves_the_last_good_copy_of_the_same_address() -> Non
     assert not LOST.is_due(HERE, NINE + HOUR + 49 * MINUTE)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [
-        (None, NEVER, "the calendar of window course cannot be read, so the window opens nothing: it answers 404"),
-        (NEVER, NEVER, None),
-        (GOOD, LOST,
-         ("the calendar of window course cannot be read: it answers 503; the plan keeps its events as they were at "
-          "09:00 on 2026-11-20 (Etc/UTC)")),
-        (LOST, LOST, None),
-        (GOOD, unseen(GOOD, THERE, "it answers 404", NINE),
-         "the calendar of window course cannot be read, so the window opens nothing: it answers 404"),
-        (LOST, unseen(LOST, THERE, "it answers 404", NINE),
-         "the calendar of window course cannot be read, so the window opens nothing: it answers 404"),
-        (GOOD, GOOD, None),
-        (LOST, GOOD, "the calendar of window course can be read again; its events have not changed"),
-        (None, GOOD, "window course follows its calendar: 0 events in the next 60 days"),
-        (NEVER, GOOD, "window course follows its calendar: 0 events in the next 60 days"),
-        (GOOD, seen(THERE, "text", NINE), "window course follows its calendar: 0 events in the next 60 days"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "after", "said"), [
+    (None, NEVER, "the calendar of window course cannot be read, so the window opens nothing: it answers 404"),
+    (NEVER, NEVER, None),
+    (GOOD, LOST,
+     ("the calendar of window course cannot be read: it answers 503; the plan keeps its events as they were at "
+      "09:00 on 2026-11-20 (Etc/UTC)")),
+    (LOST, LOST, None),
+    (GOOD, unseen(GOOD, THERE, "it answers 404", NINE),
+     "the calendar of window course cannot be read, so the window opens nothing: it answers 404"),
+    (LOST, unseen(LOST, THERE, "it answers 404", NINE),
+     "the calendar of window course cannot be read, so the window opens nothing: it answers 404"),
+    (GOOD, GOOD, None),
+    (LOST, GOOD, "the calendar of window course can be read again; its events have not changed"),
+    (None, GOOD, "window course follows its calendar: 0 events in the next 60 days"),
+    (NEVER, GOOD, "window course follows its calendar: 0 events in the next 60 days"),
+    (GOOD, seen(THERE, "text", NINE), "window course follows its calendar: 0 events in the next 60 days"),
+])  # fmt: skip
 def test_what_is_new_of_a_reading_is_said_once(
     before: CourseCopy | None, after: CourseCopy, said: str | None
 ) -> None:
@@ -111,14 +107,12 @@ def test_what_has_changed_is_told_event_by_event() -> None:
 )
 def test_five_changes_are_named_and_the_rest_is_counted(number: int, more: str) -> None:
     five = "; ".join(f"Class {each} at 09:00 on 2026-11-20 (Etc/UTC) is new" for each in range(5))
-
     assert told(GOOD, GOOD, added(number)) == f"the calendar of window course has changed: {five}{more}"
 
 
 def test_the_news_of_thousands_of_changes_fits_an_item_of_the_ledger() -> None:
     """DynamoDB takes 400 KiB; a timetable that moves by an hour changes every event."""
     moved = Change((), tuple((event(each), event(each, hours=1)) for each in range(2000)), ())
-
     assert len(json.dumps(document(news("course", GOOD, GOOD, moved) or ""))) < 2000
 
 
@@ -126,8 +120,6 @@ def test_the_ledger_keeps_a_problem_as_a_code_and_reads_the_sentence_of_an_older
     ledger: Ledger,
 ) -> None:
     coded = replace(LOST, problem=reason("calendar.web.status", host="school.example", status="503"))
-
     ledger.keep_course_copy("coded", coded)
     ledger.keep_course_copy("old", LOST)
-
     assert ledger.course_copies() == {"coded": coded, "old": LOST}

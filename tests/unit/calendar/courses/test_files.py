@@ -63,15 +63,6 @@ def test_the_windows_own_bounds_and_exceptions_hold_for_events_too(beside: Path)
     ]
 
 
-def test_an_event_longer_than_any_lease_is_skipped_aloud(beside: Path) -> None:
-    text = LAB.replace("8h", "2h")
-    document = simulated(load(lab(beside, text)), "2026-03-01T00:00:00Z", "2026-03-05T00:00:00Z")
-    assert [each["date"] for each in document["windows"]] == ["2026-03-02"]
-    assert [(each["code"], each["reason"]) for each in document["skipped"]] == [
-        ("too-long", '"Class 0" is longer than 2h, the longest that a lease may be (guard.longest_lease)')
-    ]
-
-
 def test_the_normalised_lab_carries_the_calendar_and_reads_as_itself(beside: Path) -> None:
     found = load(lab(beside))
     assert Lab.from_json(found.to_json()) == found

@@ -135,23 +135,13 @@ def test_what_changes_is_said_once(hours: Hours) -> None:
     assert [entry.kind for entry in audit] == ["course-calendar", "course-calendar"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        (OutsideFailed("school.example answers 503"), "school.example answers 503"),
-        (
-            b"<html>log in",
-            (
-                "school.example gives no usable calendar: "
-                "it is not an iCalendar file (RFC 5545), export it as .ics"
-            ),
-        ),
-        (
-            b"x" * 2_000_000,
-            "school.example gives no usable calendar: it is larger than 1024 KiB, export a smaller calendar",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("answer", "why"), [
+    (OutsideFailed("school.example answers 503"), "school.example answers 503"),
+    (b"<html>log in",
+     "school.example gives no usable calendar: it is not an iCalendar file (RFC 5545), export it as .ics"),
+    (b"x" * 2_000_000,
+     "school.example gives no usable calendar: it is larger than 1024 KiB, export a smaller calendar"),
+])  # fmt: skip
 def test_while_it_cannot_be_read_the_last_good_copy_holds_and_that_is_said_once(
     hours: Hours, answer: bytes | Exception, why: str
 ) -> None:

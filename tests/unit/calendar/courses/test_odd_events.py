@@ -22,15 +22,12 @@ ALL_DAY = fault("Class 0", "calendar.event.all-day")
 # --- no window -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        f"DTSTART;TZID={SEOUL};VALUE=DATE:20260302|DTEND;TZID={SEOUL};VALUE=DATE:20260303",
-        f"DTSTART;TZID={SEOUL}:20260302",
-        f'DTSTART;VALUE=DATE;TZID="{SEOUL}":20260302|RRULE:FREQ=MONTHLY;COUNT=2',
-        f"DTSTART;TZID={SEOUL}:20260302T000000|DURATION:P1D|X-MICROSOFT-CDO-ALLDAYEVENT:TRUE",
-    ],
-)
+@pytest.mark.parametrize("event", [
+    f"DTSTART;TZID={SEOUL};VALUE=DATE:20260302|DTEND;TZID={SEOUL};VALUE=DATE:20260303",
+    f"DTSTART;TZID={SEOUL}:20260302",
+    f'DTSTART;VALUE=DATE;TZID="{SEOUL}":20260302|RRULE:FREQ=MONTHLY;COUNT=2',
+    f"DTSTART;TZID={SEOUL}:20260302T000000|DURATION:P1D|X-MICROSOFT-CDO-ALLDAYEVENT:TRUE",
+])  # fmt: skip
 def test_an_event_that_lasts_all_day_opens_nothing_however_it_is_written(event: str) -> None:
     found = read(calendar(event))
     assert (found.events, found.faults) == (0, (ALL_DAY,))
@@ -53,18 +50,15 @@ def test_a_series_that_leaves_out_a_time_in_an_unknown_zone_is_left_out_and_said
     assert (found.events, found.faults) == (1, (unknown_zone("Class 0", "Nowhere"),))
 
 
-@pytest.mark.parametrize(
-    ("more", "code"),
-    [
-        ("RDATE;VALUE=TIME:100000", "rdate"),
-        ("RDATE;VALUE=DATE:20260304", "rdate"),
-        ("RDATE;VALUE=PERIOD:20260304T110000Z/20260304T100000Z", "period"),
-        ("RDATE;VALUE=PERIOD:20260304T110000Z/-PT1H", "period"),
-        ("EXDATE;VALUE=TIME:110000", "exdate"),
-        ("EXDATE;VALUE=PERIOD:20260303T110000Z/PT1H", "exdate"),
-        ("EXRULE:FREQ=DAILY;INTERVAL=2", "exrule"),
-    ],
-)
+@pytest.mark.parametrize(("more", "code"), [
+    ("RDATE;VALUE=TIME:100000", "rdate"),
+    ("RDATE;VALUE=DATE:20260304", "rdate"),
+    ("RDATE;VALUE=PERIOD:20260304T110000Z/20260304T100000Z", "period"),
+    ("RDATE;VALUE=PERIOD:20260304T110000Z/-PT1H", "period"),
+    ("EXDATE;VALUE=TIME:110000", "exdate"),
+    ("EXDATE;VALUE=PERIOD:20260303T110000Z/PT1H", "exdate"),
+    ("EXRULE:FREQ=DAILY;INTERVAL=2", "exrule"),
+])  # fmt: skip
 def test_a_series_with_a_date_that_is_none_is_left_out_and_said(more: str, code: str) -> None:
     found = read(calendar(f"{DAILY}|{more}", "DTSTART:20260302T200000Z|DURATION:PT1H"))
     assert (found.events, found.faults) == (1, (fault("Class 0", f"calendar.event.{code}"),))
@@ -88,14 +82,11 @@ def test_a_rule_may_repeat_the_time_of_its_begin() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        "FREQ=WEEKLY; COUNT=2; BYDAY=MO, TU",
-        "FREQ=WEEKLY;COUNT=2;BYDAY=MO,TU;",
-        "freq=weekly;count=2;byday=mo,tu",
-    ],
-)
+@pytest.mark.parametrize("rule", [
+    "FREQ=WEEKLY; COUNT=2; BYDAY=MO, TU",
+    "FREQ=WEEKLY;COUNT=2;BYDAY=MO,TU;",
+    "freq=weekly;count=2;byday=mo,tu",
+])  # fmt: skip
 def test_a_rule_is_read_whatever_spaces_and_letters_it_is_written_with(rule: str) -> None:
     assert hours(events(calendar(f"{EVENING}|RRULE:{rule}"))) == ["03-02 11:00-14:00", "03-03 11:00-14:00"]
 
@@ -121,15 +112,12 @@ def test_a_cancellation_opens_nothing() -> None:
 # --- backwards -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "end",
-    [
-        f"DTEND;TZID={SEOUL}:20260302T193000",
-        "DTEND:20260302T193000",
-        "DTEND:20260302T103000Z",
-        "DURATION:-PT30M",
-    ],
-)
+@pytest.mark.parametrize("end", [
+    f"DTEND;TZID={SEOUL}:20260302T193000",
+    "DTEND:20260302T193000",
+    "DTEND:20260302T103000Z",
+    "DURATION:-PT30M",
+])  # fmt: skip
 def test_an_event_that_ends_before_it_begins_is_skipped_aloud(tmp_path: Path, end: str) -> None:
     series = f"DTSTART;TZID={SEOUL}:20260302T200000|{end}|RRULE:FREQ=WEEKLY;COUNT=2"
     (tmp_path / "course.ics").write_bytes(calendar(series))

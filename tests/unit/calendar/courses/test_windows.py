@@ -80,20 +80,16 @@ def test_only_events_that_meet_the_range_become_windows() -> None:
     assert days(found(event(), event("cd34", 21), end=NINE + HOUR)) == [20]
 
 
-@pytest.mark.parametrize(
-    ("bounds", "kept"),
-    [
-        ({}, [20, 21, 22]),
-        ({"from": "2026-11-21"}, [21, 22]),
-        ({"until": "2026-11-21"}, [20, 21]),
-        ({"from": "2026-11-21", "until": "2026-11-21"}, [21]),
-    ],
-)
+@pytest.mark.parametrize(("bounds", "kept"), [
+    ({}, [20, 21, 22]),
+    ({"from": "2026-11-21"}, [21, 22]),
+    ({"until": "2026-11-21"}, [20, 21]),
+    ({"from": "2026-11-21", "until": "2026-11-21"}, [21]),
+])  # fmt: skip
 def test_events_outside_the_window_s_own_dates_are_left_out_without_a_word(
     bounds: dict[str, Any], kept: list[int]
 ) -> None:
     made = found(event(), event("cd34", 21), event("ef56", 22), **bounds)
-
     assert days(made) == kept
     assert made.skipped == []
 
@@ -135,17 +131,14 @@ def test_an_event_is_as_long_by_the_wall_as_the_longest_lease_and_no_longer() ->
 # --- what changed --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "changed"),
-    [
-        ([event()], [event()], Change((), (), ())),
-        ([], [event()], Change((event(),), (), ())),
-        ([event()], [], Change((), (), (event(),))),
-        ([event()], [event(hours=3)], Change((), ((event(), event(hours=3)),), ())),
-        # Another date of the same series is another event.
-        ([event()], [event(day=21)], Change((event(day=21),), (), (event(),))),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "changed"), [
+    ([event()], [event()], Change((), (), ())),
+    ([], [event()], Change((event(),), (), ())),
+    ([event()], [], Change((), (), (event(),))),
+    ([event()], [event(hours=3)], Change((), ((event(), event(hours=3)),), ())),
+    # Another date of the same series is another event.
+    ([event()], [event(day=21)], Change((event(day=21),), (), (event(),))),
+])  # fmt: skip
 def test_what_is_new_moved_or_gone_is_told_apart(
     before: list[CourseEvent], after: list[CourseEvent], changed: Change
 ) -> None:
@@ -155,6 +148,5 @@ def test_what_is_new_moved_or_gone_is_told_apart(
 
 def test_an_event_that_begins_later_and_ends_as_before_has_moved() -> None:
     late = event()._replace(opening=event().opening + 60)
-
     assert change([event()], [late]).moved == ((event(), late),)
     assert change([event()], [event()._replace(date=date(2026, 11, 20), wall=1)]).nothing

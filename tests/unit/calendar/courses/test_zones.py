@@ -75,14 +75,11 @@ def test_a_zone_defined_twice_is_known_where_both_mean_the_same() -> None:
     assert found.events == 1
 
 
-@pytest.mark.parametrize(
-    "definition",
-    [
-        "BEGIN:VTIMEZONE\nTZID:Campus\nEND:VTIMEZONE\n",
-        NEW_YORK.replace("TZOFFSETFROM:-0400\n", ""),
-        NEW_YORK.replace("-0400", "soon"),
-    ],
-)
+@pytest.mark.parametrize("definition", [
+    "BEGIN:VTIMEZONE\nTZID:Campus\nEND:VTIMEZONE\n",
+    NEW_YORK.replace("TZOFFSETFROM:-0400\n", ""),
+    NEW_YORK.replace("-0400", "soon"),
+])  # fmt: skip
 def test_a_definition_that_cannot_be_read_takes_its_own_events_only(definition: str) -> None:
     found = read(calendar(CAMPUS, EVENING, head=definition))
     assert found.faults == (unknown_zone("Class 0", "Campus", "unreadable"),)
@@ -127,16 +124,13 @@ def test_a_zone_of_a_vendor_is_read_without_a_warning(recwarn: pytest.WarningsRe
 # --- times without a zone ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("head", "expected"),
-    [
-        ("", "03-02 11:00-12:00"),
-        (own("Europe/Berlin"), "03-02 19:00-20:00"),
-        (own("W. Europe Standard Time"), "03-02 19:00-20:00"),
-        (own("Campus") + NEW_YORK, "03-03 01:00-02:00"),
-        (own("Nowhere"), "03-02 11:00-12:00"),
-    ],
-)
+@pytest.mark.parametrize(("head", "expected"), [
+    ("", "03-02 11:00-12:00"),
+    (own("Europe/Berlin"), "03-02 19:00-20:00"),
+    (own("W. Europe Standard Time"), "03-02 19:00-20:00"),
+    (own("Campus") + NEW_YORK, "03-03 01:00-02:00"),
+    (own("Nowhere"), "03-02 11:00-12:00"),
+])  # fmt: skip
 def test_a_time_without_a_zone_is_in_the_calendars_own_or_else_in_the_windows(
     head: str, expected: str
 ) -> None:
@@ -185,17 +179,14 @@ def test_a_series_in_utc_whose_days_are_those_of_utc_recurs_in_utc() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("more", "expected"),
-    [
-        ("EXDATE:20260303T080000Z", ["03-02 11:00-12:00", "03-03 11:00-12:00", "03-04 11:00-12:00"]),
-        ("EXDATE:20260303T110000Z", ["03-02 11:00-12:00", "03-04 11:00-12:00"]),
-        ("EXDATE:20260303T200000", ["03-02 11:00-12:00", "03-04 11:00-12:00"]),
-        ("EXDATE;VALUE=DATE:20260303", ["03-02 11:00-12:00", "03-04 11:00-12:00"]),
-        ("RDATE:20260306T110000Z", [*(f"03-0{day} 11:00-12:00" for day in (2, 3, 4, 6))]),
-        ("DTEND:20260302T120000Z", [*(f"03-0{day} 11:00-12:00" for day in (2, 3, 4))]),
-    ],
-)
+@pytest.mark.parametrize(("more", "expected"), [
+    ("EXDATE:20260303T080000Z", ["03-02 11:00-12:00", "03-03 11:00-12:00", "03-04 11:00-12:00"]),
+    ("EXDATE:20260303T110000Z", ["03-02 11:00-12:00", "03-04 11:00-12:00"]),
+    ("EXDATE:20260303T200000", ["03-02 11:00-12:00", "03-04 11:00-12:00"]),
+    ("EXDATE;VALUE=DATE:20260303", ["03-02 11:00-12:00", "03-04 11:00-12:00"]),
+    ("RDATE:20260306T110000Z", [*(f"03-0{day} 11:00-12:00" for day in (2, 3, 4, 6))]),
+    ("DTEND:20260302T120000Z", [*(f"03-0{day} 11:00-12:00" for day in (2, 3, 4))]),
+])  # fmt: skip
 def test_a_series_without_a_zone_stays_in_the_windows_whatever_else_has_one(
     more: str, expected: list[str]
 ) -> None:

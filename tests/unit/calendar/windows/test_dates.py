@@ -15,7 +15,6 @@ def days(found: Expansion) -> list[str]:
 
 def test_a_window_starts_on_its_weekdays_from_its_first_date_to_its_last() -> None:
     found = lab({"days": ["mon", "sun"], "from": "2026-11-16", "until": "2026-11-29"})
-
     assert days(expand(found, EIGHT - 9 * DAY, EIGHT + 30 * DAY)) == [
         "evening 11-16", "evening 11-22", "evening 11-23", "evening 11-29"
     ]  # fmt: skip
@@ -32,23 +31,18 @@ def test_a_window_starts_on_its_dates_within_the_range() -> None:
 
 def test_the_file_s_order_is_kept() -> None:
     found = expand(lab({"days": "fri"}, {"name": "late", "days": "fri"}), EIGHT, TEN)
-
     assert [(each.window, each.order) for each in found.windows] == [("evening", 0), ("late", 1)]
 
 
-@pytest.mark.parametrize(
-    ("zone", "times", "inside", "outside"),
-    [
-        # As far behind and ahead of UTC as clocks are, and as long as a window may be.
-        ("Pacific/Pago_Pago", ("23:59", "23:58"), datetime(2026, 11, 22, 10, 57, 59, tzinfo=UTC), SECOND),
-        ("Pacific/Kiritimati", ("00:00", "01:00"), datetime(2026, 11, 19, 10, 0, tzinfo=UTC), -SECOND),
-    ],
-)
+@pytest.mark.parametrize(("zone", "times", "inside", "outside"), [
+    # As far behind and ahead of UTC as clocks are, and as long as a window may be.
+    ("Pacific/Pago_Pago", ("23:59", "23:58"), datetime(2026, 11, 22, 10, 57, 59, tzinfo=UTC), SECOND),
+    ("Pacific/Kiritimati", ("00:00", "01:00"), datetime(2026, 11, 19, 10, 0, tzinfo=UTC), -SECOND),
+])  # fmt: skip
 def test_dates_are_found_wherever_the_zone_is(
     zone: str, times: tuple[str, str], inside: datetime, outside: timedelta
 ) -> None:
     found = lab({"dates": "2026-11-20", "start": times[0], "end": times[1]}, zone=zone)
-
     assert days(expand(found, inside, inside + SECOND)) == ["evening 11-20"]
     assert days(expand(found, inside + outside, inside + outside + SECOND)) == []
 
@@ -70,10 +64,7 @@ def test_years_are_planned_as_far_as_every_zone_can_name_them() -> None:
 
 
 def test_an_exception_is_skipped_and_says_whose_it_is() -> None:
-    found = lab(
-        {"days": ["thu", "fri"], "except": ["2026-11-19"]},
-        excepted=["2026-11-19", "2026-11-20"],
-    )
+    found = lab({"days": ["thu", "fri"], "except": ["2026-11-19"]}, excepted=["2026-11-19", "2026-11-20"])
 
     assert expand(found, EIGHT - 2 * DAY, EIGHT + 7 * DAY) == Expansion(
         [planned(date(2026, 11, 26), EIGHT + 6 * DAY, TEN + 6 * DAY)],
@@ -89,9 +80,7 @@ def test_an_exception_is_skipped_and_says_whose_it_is() -> None:
 
 def test_an_exception_counts_before_a_clock_that_leaves_nothing() -> None:
     night = lab(
-        {"days": "sun", "start": "02:00", "end": "03:00"},
-        zone="America/New_York",
-        excepted=["2026-03-08"],
+        {"days": "sun", "start": "02:00", "end": "03:00"}, zone="America/New_York", excepted=["2026-03-08"]
     )
 
     [skipped] = expand(night, SPRING, SPRING + SECOND).skipped

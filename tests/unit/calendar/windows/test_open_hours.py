@@ -29,10 +29,9 @@ def dates(at: datetime, **changed: Any) -> list[str]:
     return [window.date.isoformat() for window in found.of("gpu")]
 
 
-@pytest.mark.parametrize(
-    ("after", "is_open"),
-    [(-SECOND, False), (0 * SECOND, True), (3 * HOUR - SECOND, True), (3 * HOUR, False), (24 * HOUR, False)],
-)
+@pytest.mark.parametrize(("after", "is_open"), [
+    (-SECOND, False), (0 * SECOND, True), (3 * HOUR - SECOND, True), (3 * HOUR, False), (24 * HOUR, False),
+])  # fmt: skip
 def test_a_window_is_open_from_the_second_of_its_start_until_before_its_end(
     after: timedelta, *, is_open: bool
 ) -> None:
@@ -42,18 +41,15 @@ def test_a_window_is_open_from_the_second_of_its_start_until_before_its_end(
 
 def test_what_is_open_says_when_it_opened_and_will_close() -> None:
     (window,) = Timetable(lab(EVENING)).open_at(OPENS)["gpu"]
-
     assert (window.opens, window.closes, window.lease) == (OPENS, OPENS + 3 * HOUR, "evening-2026-12-01")
 
 
-@pytest.mark.parametrize(
-    ("minutes", "open_of"),
-    [(-1, ["2026-12-01"]), (0, []), (119, []), (120, ["2026-12-02"]), (24 * 60 - 1, ["2026-12-02"])],
-)
+@pytest.mark.parametrize(("minutes", "open_of"), [
+    (-1, ["2026-12-01"]), (0, []), (119, []), (120, ["2026-12-02"]), (24 * 60 - 1, ["2026-12-02"]),
+])  # fmt: skip
 def test_a_window_over_midnight_is_of_the_date_on_which_it_began(minutes: int, open_of: list[str]) -> None:
     # 20:00 in Seoul on 2 December.
     at = OPENS + 24 * HOUR + minutes * timedelta(minutes=1)
-
     assert dates(at, days="daily", start="22:00", end="20:00") == open_of
 
 
@@ -73,41 +69,32 @@ def test_west_of_greenwich_and_where_clocks_go_back_a_window_is_open_by_the_wall
     assert bool(dates(forward + after, **{**berlin, "start": "04:00", "end": "07:00"})) is is_open
 
 
-@pytest.mark.parametrize(
-    ("bounds", "open_of"),
-    [
-        ({"from": "2026-12-01"}, ["2026-12-01"]),
-        ({"from": "2026-12-02"}, []),
-        ({"until": "2026-12-01"}, ["2026-12-01"]),
-        ({"until": "2026-11-30"}, []),
-        ({"except": ["2026-12-01"]}, []),
-        ({"except": ["2026-12-08"]}, ["2026-12-01"]),
-        ({"days": None, "dates": ["2026-12-01"]}, ["2026-12-01"]),
-        ({"days": None, "dates": ["2026-12-08"]}, []),
-        ({"days": "mon"}, []),
-        ({"days": "daily"}, ["2026-12-01"]),
-    ],
-)
+@pytest.mark.parametrize(("bounds", "open_of"), [
+    ({"from": "2026-12-01"}, ["2026-12-01"]),
+    ({"from": "2026-12-02"}, []),
+    ({"until": "2026-12-01"}, ["2026-12-01"]),
+    ({"until": "2026-11-30"}, []),
+    ({"except": ["2026-12-01"]}, []),
+    ({"except": ["2026-12-08"]}, ["2026-12-01"]),
+    ({"days": None, "dates": ["2026-12-01"]}, ["2026-12-01"]),
+    ({"days": None, "dates": ["2026-12-08"]}, []),
+    ({"days": "mon"}, []),
+    ({"days": "daily"}, ["2026-12-01"]),
+])  # fmt: skip
 def test_a_window_is_open_on_its_own_dates_alone(bounds: dict[str, Any], open_of: list[str]) -> None:
     window = {key: value for key, value in {**EVENING, **bounds}.items() if value is not None}
-
     found = Timetable(lab(window)).open_at(OPENS)
-
     assert [one.date.isoformat() for one in found.of("gpu")] == open_of
 
 
-@pytest.mark.parametrize(
-    ("day", "is_open"),
-    [
-        (FIRST_DATE - timedelta(days=1), False),
-        (FIRST_DATE, True),
-        (LAST_DATE, True),
-        (LAST_DATE + timedelta(days=1), False),
-    ],
-)
+@pytest.mark.parametrize(("day", "is_open"), [
+    (FIRST_DATE - timedelta(days=1), False),
+    (FIRST_DATE, True),
+    (LAST_DATE, True),
+    (LAST_DATE + timedelta(days=1), False),
+])  # fmt: skip
 def test_windows_are_known_between_the_first_and_the_last_date(day: date, *, is_open: bool) -> None:
     noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
-
     assert bool(dates(noon, days="daily", start="11:00", end="13:00", time_zone="UTC")) is is_open
 
 
@@ -137,10 +124,7 @@ def test_windows_of_a_pool_come_in_the_file_s_order_those_that_follow_a_course_a
     assert [window.event for window in later["gpu"]] == ["", "bb22", ""]
     assert [
         window.window for window in Timetable(lab(*windows), {"other": lectures}).open_at(OPENS)["gpu"]
-    ] == [
-        "before",
-        "after",
-    ]
+    ] == ["before", "after"]
 
 
 def test_an_event_is_open_from_its_first_second() -> None:

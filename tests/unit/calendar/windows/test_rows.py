@@ -38,18 +38,15 @@ def rows(*leases: Lease, calendar: Calendar = NOTHING, skips: tuple[Skip, ...] =
     return [*windows(LAB, calendar, by_pool, skips, EIGHT, EIGHT + 48 * HOUR)]
 
 
-@pytest.mark.parametrize(
-    ("more", "shown"),
-    [
-        ({}, True),
-        ({"state": LeaseState.CLOSED}, False),
-        ({"closes": EIGHT}, False),
-        ({"closes": EIGHT + SECOND}, True),
-        ({"closes": EIGHT - HOUR, "state": LeaseState.CLOSING}, True),
-        ({"opens": EIGHT + 48 * HOUR, "closes": EIGHT + 50 * HOUR}, False),
-        ({"opens": EIGHT + 48 * HOUR - SECOND, "closes": EIGHT + 50 * HOUR}, True),
-    ],
-)
+@pytest.mark.parametrize(("more", "shown"), [
+    ({}, True),
+    ({"state": LeaseState.CLOSED}, False),
+    ({"closes": EIGHT}, False),
+    ({"closes": EIGHT + SECOND}, True),
+    ({"closes": EIGHT - HOUR, "state": LeaseState.CLOSING}, True),
+    ({"opens": EIGHT + 48 * HOUR, "closes": EIGHT + 50 * HOUR}, False),
+    ({"opens": EIGHT + 48 * HOUR - SECOND, "closes": EIGHT + 50 * HOUR}, True),
+])  # fmt: skip
 def test_a_lease_is_shown_while_it_runs_is_closed_or_comes_in_time(more: dict[str, Any], shown: bool) -> None:
     assert bool(rows(replace(lease(opens=-120), **more))) is shown
 
@@ -60,37 +57,30 @@ def test_a_lease_is_shown_while_it_runs_is_closed_or_comes_in_time(more: dict[st
 def test_what_the_calendar_alone_knows_is_shown_where_it_opens_in_time(later: timedelta, shown: bool) -> None:
     ahead = lease(state=LeaseState.PLANNED, opens=0, closes=600)
     ahead = replace(ahead, opens=EIGHT + later, closes=EIGHT + later + HOUR)
-
     assert bool(rows(calendar=Calendar((ahead,), (), {}))) is shown
 
 
 def test_what_the_ledger_has_counts_over_what_the_calendar_would_make_of_it() -> None:
     ahead = lease(nodes=9)
-
     assert [row.nodes for row in rows(lease(), calendar=Calendar((ahead,), (), {}))] == [2]
     assert rows(lease(state=LeaseState.CLOSED), calendar=Calendar((ahead,), (), {})) == []
 
 
-@pytest.mark.parametrize(
-    ("more", "state", "because"),
-    [
-        ({"state": LeaseState.PLANNED}, WindowState.PLANNED, "a note"),
-        ({"state": LeaseState.ADMITTED}, WindowState.PLANNED, "a note"),
-        ({"state": LeaseState.OPENING}, WindowState.OPEN, "a note"),
-        ({"state": LeaseState.CLOSING}, WindowState.OPEN, "a note"),
-        ({"state": LeaseState.PLANNED, "refusal": "it is full"}, WindowState.REFUSED, "it is full"),
-        ({"state": LeaseState.REFUSED, "because": "no money"}, WindowState.REFUSED, "no money"),
-        ({"state": LeaseState.REFUSED, "refusal": "it is full", "because": "no money"},
-         WindowState.REFUSED, "it is full"),
-        ({"state": LeaseState.REFUSED}, WindowState.REFUSED, ""),
-        ({"because": "the exam"}, WindowState.OPEN, "a note"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("more", "state", "because"), [
+    ({"state": LeaseState.PLANNED}, WindowState.PLANNED, "a note"),
+    ({"state": LeaseState.ADMITTED}, WindowState.PLANNED, "a note"),
+    ({"state": LeaseState.OPENING}, WindowState.OPEN, "a note"),
+    ({"state": LeaseState.CLOSING}, WindowState.OPEN, "a note"),
+    ({"state": LeaseState.PLANNED, "refusal": "it is full"}, WindowState.REFUSED, "it is full"),
+    ({"state": LeaseState.REFUSED, "because": "no money"}, WindowState.REFUSED, "no money"),
+    ({"state": LeaseState.REFUSED, "refusal": "it is full", "because": "no money"}, WindowState.REFUSED, "it is full"),
+    ({"state": LeaseState.REFUSED}, WindowState.REFUSED, ""),
+    ({"because": "the exam"}, WindowState.OPEN, "a note"),
+])  # fmt: skip
 def test_a_row_says_what_becomes_of_it_and_why(
     more: dict[str, Any], state: WindowState, because: str
 ) -> None:
     [row] = rows(replace(lease(), **more), calendar=Calendar((), (), {"evening-1": "a note"}))
-
     assert row == WindowView(
         "evening", "2026-11-21", "gpu", 2, "class", state, EIGHT, EIGHT + 2 * HOUR, because, "evening-1"
     )
@@ -100,10 +90,9 @@ def test_a_lease_keeps_the_date_that_it_has() -> None:
     assert [row.date for row in rows(lease(date="2026-11-20"))] == ["2026-11-20"]
 
 
-@pytest.mark.parametrize(
-    ("day", "shown"),
-    [("2026-11-20", False), ("2026-11-21", True), ("2026-11-23", True), ("2026-11-24", False)],
-)
+@pytest.mark.parametrize(("day", "shown"), [
+    ("2026-11-20", False), ("2026-11-21", True), ("2026-11-23", True), ("2026-11-24", False),
+])  # fmt: skip
 def test_what_is_left_out_is_shown_on_the_days_that_are_asked_for(day: str, shown: bool) -> None:
     skip = Skip("evening", day, "alice", EIGHT, "of snow")
     left_out = SkippedWindow("night", "gpu", date.fromisoformat(day), Code.EXCEPTED, "the lab says so", 1)

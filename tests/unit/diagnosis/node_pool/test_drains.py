@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.node_pool_snapshots import NODE_POOL, claim, condition, karpenter, node_pool, pool_of
 from tests.snapshots import NODES, Document, at, event, pod
-from tests.unit.diagnosis.table import SECOND, Told, given, seen, table
+from tests.unit.diagnosis.table import SECOND, given, table
 
 ENDLESS = (
     f"NodeClaim {NODE_POOL}-abc11 has no terminationGracePeriod: Karpenter waits for these pods without end, and the"
@@ -76,7 +76,7 @@ AT_25 = {"karpenter.sh/nodeclaim-termination-timestamp": at(25)}
 ON_NODE = "pods with the annotation karpenter.sh/do-not-disrupt are on the node: lab/{}"
 
 
-@table(
+test_a_node_that_leaves = table(
     ("for two minutes it may drain", leaving(12, DRAINS), ["node-drain"]),
     ("and then it is held", leaving(12 + SECOND, DRAINS), ["pods-not-evicted"]),
     ("by a budget", budgeted(), [(*HELD, NO_EVICTION)]),
@@ -94,5 +94,3 @@ ON_NODE = "pods with the annotation karpenter.sh/do-not-disrupt are on the node:
     ("by nothing while it is shutting down", leaving(20, DRAINED, condition("VolumesDetached", minute=11)), []),
     ("by no pod where Karpenter does not run", without_karpenter(), ["karpenter-not-ready"]),
 )  # fmt: skip
-def test_a_node_that_leaves(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told

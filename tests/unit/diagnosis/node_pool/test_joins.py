@@ -6,7 +6,7 @@ from typing import Any
 from tests.karpenter_recording.recording import moments
 from tests.node_pool_snapshots import NODE_POOL, claim, condition, empty, node_class, node_pool, pool_of
 from tests.snapshots import INSTANCES, SINCE, Document, instance
-from tests.unit.diagnosis.table import Told, given, seen, table
+from tests.unit.diagnosis.table import given, table
 
 DLAMI = "Deep Learning OSS Nvidia Driver AMI GPU PyTorch 2.8 (Amazon Linux 2023) 20251101"
 UNREGISTERED = condition("Registered", "Unknown", "NodeNotFound", "Node not registered with cluster", 0.1)
@@ -81,7 +81,7 @@ NEVER = (
 LEARNING = own(DLAMI, id="ami-0aaa")
 
 
-@table(
+test_an_instance_does_not_register = table(
     ("for a while", waiting(4), ["node-join"]),
     ("in the words of its claim, and its image by alias is no matter", waiting(10), [runs(9, IN_WORDS)]),
     ("not while it is young", waiting(40, began=38), ["node-join"]),
@@ -104,5 +104,3 @@ LEARNING = own(DLAMI, id="ami-0aaa")
      [runs(9, OWN, IN_WORDS)]),
     ("not while its claim is being deleted", leaving(), ["unknown"]),
 )  # fmt: skip
-def test_an_instance_does_not_register(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told

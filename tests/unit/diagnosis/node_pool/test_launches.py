@@ -16,7 +16,7 @@ from tests.node_pool_snapshots import (
     pool_of,
 )
 from tests.snapshots import Document, at, event
-from tests.unit.diagnosis.table import UNREAD, Told, given, seen, table
+from tests.unit.diagnosis.table import UNREAD, given, table
 
 CODES = (
     (SHORTAGE, "no-capacity"),
@@ -67,7 +67,7 @@ SIZE_0 = f"0 of 1 expected instances are there; the desired size of {NODE_POOL} 
 ANY = node_pool(replicas=None)
 
 
-@table(
+test_a_launch_is_refused = table(
     *((f"{cause} by {inner[:20]}, also as the later ones", told_by(capacity_error(inner, 15), *LATER),
        [(cause, NODE_POOL, refused(capacity_error(inner, 15)), refused(LATER[-1]))]) for inner, cause in CODES),
     ("by a code from just before the order, while Karpenter does not ask again",
@@ -89,8 +89,6 @@ ANY = node_pool(replicas=None)
      [("unknown", NODE_POOL, SIZE_0, "not read: aws.nodegroup, aws.scaling_activities")]),
     *((f"not as a healthy pool, of Auto Mode: {auto}", pool_of(auto=auto), []) for auto in (False, True)),
 )  # fmt: skip
-def test_a_launch_is_refused(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def claimed(*conditions: Document, now: float = 20, **parts: Any) -> Document:
@@ -109,7 +107,7 @@ LOCKED = (
 REGISTERS = condition("Registered", "Unknown", "NodeNotFound")
 
 
-@table(
+test_a_claim = table(
     ("is denied", denied(), [OF_CLAIM]),
     ("is denied by the lock of the failsafe", denied({"PolicyNames": ["lamplighter-lock-gpu-lab-gpu", "other"]}),
      [(*OF_CLAIM, LOCKED)]),
@@ -118,5 +116,3 @@ REGISTERS = condition("Registered", "Unknown", "NodeNotFound")
     ("is on its way", claimed(condition("Launched", "Unknown", "Launched"), now=0.5), ["instance-launch"]),
     ("boots", claimed(condition("Launched", minute=0.1), REGISTERS, now=0.5), ["node-join"]),
 )  # fmt: skip
-def test_a_claim(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told

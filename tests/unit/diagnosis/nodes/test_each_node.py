@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.diagnosis_cases import conditions, node_of
 from tests.snapshots import NODES, Document, at, at_work, event, healthy, no_gpus, node, pod, policy, waiting
-from tests.unit.diagnosis.table import DEAD, UNREAD, Told, given, seen, table
+from tests.unit.diagnosis.table import DEAD, UNREAD, Told, given, table
 
 FIRST, SECOND = NODES
 PLUGIN = "nvidia-device-plugin-daemonset"
@@ -66,7 +66,7 @@ STATES: tuple[tuple[str, list[Told], list[Told]], ...] = (
 )
 
 
-@table(
+test_the_second_node = table(
     *((f"is short beside one that is {first}", two(first, short=1), [*found, ("gpu-count-short", SECOND), *stage])
       for first, found, stage in STATES),
     *((f"has a stuck validator beside one that is {first}", two(first, crashes(VALIDATOR, 1)),
@@ -82,11 +82,9 @@ STATES: tuple[tuple[str, list[Told], list[Told]], ...] = (
     ("has a taint of its own: the first node's is named", tainted("team", "class"),
      [("untolerated-taint", "lab/more", "lab/more has no toleration for the taint {team: team-a}")]),
 )  # fmt: skip
-def test_the_second_node(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
-@table(
+test_this_is_not_blamed = table(
     ("a plugin that crashes where the node starts", two("starts", crashes(PLUGIN, 0)), [STARTS]),
     ("a validator that crashes where the node starts", two("starts", crashes(VALIDATOR, 0)), [STARTS]),
     ("a validator that crashes while its node's GPUs are still to come",
@@ -99,8 +97,6 @@ def test_the_second_node(document: Document, told: list[Told]) -> None:
     ("another condition of the node there",
      given(at_work(), conditions=[{"type": "KernelReady", "status": "False", "reason": "SoftLockup"}, DEAD]), ["xid"]),
 )  # fmt: skip
-def test_this_is_not_blamed(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 LOST = "GPU is lost"
@@ -125,7 +121,7 @@ def lost(**parts: Any) -> Document:
 SAYS = ("gpu-lost", "lab/train-0", f"lab/train-0 on {FIRST}: {NVML}")
 
 
-@table(
+test_a_pod_loses_its_gpu = table(
     ("while the node still offers some", lost(), [SAYS]),
     ("beside the short count where it does not", lost(node={"status allocatable nvidia.com/gpu": "0"}),
      [SAYS, ("gpu-count-short", FIRST, f"{FIRST} offers 0 of its 1 GPUs")]),
@@ -141,5 +137,3 @@ SAYS = ("gpu-lost", "lab/train-0", f"lab/train-0 on {FIRST}: {NVML}")
     ("nor a pod of which nobody knows the node", given(healthy(), pods=UNREAD, logs={"lab/train-9": LOST},
      events=[event("Pod", "train-9", "Odd", "x", namespace="lab")]), []),
 )  # fmt: skip
-def test_a_pod_loses_its_gpu(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told

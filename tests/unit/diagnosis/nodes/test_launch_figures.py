@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.diagnosis_cases import leave, one_missing
 from tests.snapshots import POOL, Document, activity, at, event, healthy
-from tests.unit.diagnosis.table import UNREAD, Told, given, seen, table
+from tests.unit.diagnosis.table import UNREAD, Told, given, table
 
 DENIED = "UnauthorizedOperation: denied"
 MISSING = "1 of 2 expected instances are there"
@@ -51,18 +51,15 @@ OF_CLAIM = [("launch-denied", "gpu-a", f"LaunchFailed: {DENIED}")]
 FLEET = "NodeClaim gpu-x7k2p event: creating instance, insufficient capacity, with fleet error(s), {}"
 CODES = (
     ("InsufficientInstanceCapacity: We currently do not have sufficient g5.xlarge capacity", "no-capacity"),
-    (
-        "VcpuLimitExceeded: You have requested more vCPU capacity than your current vCPU limit of 0",
-        "vcpu-quota",
-    ),
+    ("VcpuLimitExceeded: You have requested more vCPU capacity than your current vCPU limit of 0", "vcpu-quota"),
     ("UnauthorizedOperation: You are not authorized to perform this operation", "launch-denied"),
     ("InsufficientFreeAddressesInSubnet: not enough free addresses in subnet", "no-addresses"),
     ("MaxSpotInstanceCountExceeded: Max spot instance count exceeded", "vcpu-quota"),
-)
+)  # fmt: skip
 NO_TYPE = "getting launch templates, no instance types satisfy requirements of amis ami-1"
 
 
-@table(
+test_karpenter_s_refusals_are_told_by_what_they_are_about = table(
     ("a claim since the expectation began", by_karpenter(claim(minute=0)), OF_CLAIM),
     ("a claim after it", by_karpenter(claim()), OF_CLAIM),
     ("not a claim before it", by_karpenter(claim(minute=-1)), ALONE),
@@ -97,8 +94,6 @@ NO_TYPE = "getting launch templates, no instance types satisfy requirements of a
      name="gpu-x7k2p")], more={"events": [of_claim("creating instance, insufficient capacity",
      "InsufficientCapacityError", "gpu-x7k2p", 1)]}), []),
 )  # fmt: skip
-def test_karpenter_s_refusals_are_told_by_what_they_are_about(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def quota(*values: float | None, **parts: Any) -> Document:
@@ -115,7 +110,7 @@ def subnet(name: str, free: int, mine: list[str] | None) -> Document:
     return given(one_missing(), subnets=figures, group={"subnets": mine})
 
 
-@table(
+test_what_is_too_small_for_the_missing_nodes_is_blamed = table(
     *((f"a quota of {value} vCPUs", quota(float(value)), short_of(value)) for value in (3, 4, 7)),
     ("not one of 8, which two nodes need", quota(8.0), ALONE),
     ("not one without a value", quota(None, 7.0), short_of(7)),
@@ -132,5 +127,3 @@ def subnet(name: str, free: int, mine: list[str] | None) -> Document:
     ("one without a name is the pool's", subnet("", 0, None), [("no-addresses", POOL,
      f"{POOL} has 0 available addresses")]),
 )  # fmt: skip
-def test_what_is_too_small_for_the_missing_nodes_is_blamed(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told

@@ -18,37 +18,31 @@ from lamplighter.domain.diagnosis.rules.pod import (
 from tests.snapshots import NODES, Document, at, causes, event, healthy, node, pod, told
 
 
-@pytest.mark.parametrize(
-    ("name", "kinds"),
-    [
-        ("nvidia-device-plugin-daemonset-x", "plugin operand"),
-        ("nvidia-gpu-device-plugin-x", "plugin"),
-        ("nvidia-device-plugin-validator-x", "operand"),
-        ("nvdp-nvidia-device-plugin-gpu-feature-discovery-x", "operand"),
-        ("nvidia-device-plugin-node-feature-discovery-worker-x", "operand"),
-        ("dcgm-exporter-x", "operand"),
-        ("nvidia-device-plugin-mps-control-daemon-x", "operand"),
-        ("nvidia-operator-validator-x", "validator operand"),
-        ("gpu-operator-5d9-x", "operator operand"),
-        ("gpu-operator-node-feature-discovery-worker-x", "operand"),
-        ("gpu-operator-node-feature-discovery-master-x", "operator operand"),
-        ("train-0", ""),
-    ],
-)
+@pytest.mark.parametrize(("name", "kinds"), [
+    ("nvidia-device-plugin-daemonset-x", "plugin operand"),
+    ("nvidia-gpu-device-plugin-x", "plugin"),
+    ("nvidia-device-plugin-validator-x", "operand"),
+    ("nvdp-nvidia-device-plugin-gpu-feature-discovery-x", "operand"),
+    ("nvidia-device-plugin-node-feature-discovery-worker-x", "operand"),
+    ("dcgm-exporter-x", "operand"),
+    ("nvidia-device-plugin-mps-control-daemon-x", "operand"),
+    ("nvidia-operator-validator-x", "validator operand"),
+    ("gpu-operator-5d9-x", "operator operand"),
+    ("gpu-operator-node-feature-discovery-worker-x", "operand"),
+    ("gpu-operator-node-feature-discovery-master-x", "operator operand"),
+    ("train-0", ""),
+])  # fmt: skip
 def test_a_pod_is_what_its_name_says(name: str, kinds: str) -> None:
     judges = {"plugin": is_plugin, "validator": is_validator, "operator": is_operator, "operand": is_operand}
     assert {kind for kind, judge in judges.items() if judge(name)} == set(kinds.split())
 
 
-@pytest.mark.parametrize(
-    ("label", "plugin", "validator", "operand"),
-    [
-        ("nvidia-device-plugin-daemonset", True, False, True),
-        ("nvidia-operator-validator", False, True, True),
-        ("nvidia-dcgm", False, False, True),
-        ("web", False, False, False),
-    ],
-)
+@pytest.mark.parametrize(("label", "plugin", "validator", "operand"), [
+    ("nvidia-device-plugin-daemonset", True, False, True),
+    ("nvidia-operator-validator", False, True, True),
+    ("nvidia-dcgm", False, False, True),
+    ("web", False, False, False),
+])  # fmt: skip
 def test_a_pod_of_any_name_is_what_its_label_says(
     label: str, *, plugin: bool, validator: bool, operand: bool
 ) -> None:
@@ -58,36 +52,30 @@ def test_a_pod_of_any_name_is_what_its_label_says(
     assert (named.plugin, named.validator, named.operand) == (plugin, validator, operand)
 
 
-@pytest.mark.parametrize(
-    ("containers", "gpus"),
-    [
-        ([{"limits": {"nvidia.com/gpu": "2"}}, {"limits": {"nvidia.com/gpu": 1}}], 3),
-        ([{"requests": {"nvidia.com/gpu.shared": "1"}}], 1),
-        ([{"limits": {"nvidia.com/mig-1g.5gb": "2", "cpu": "4"}}], 2),
-        ([{"limits": {"cpu": "4"}, "requests": {"nvidia.com/gpu": "1"}}], 0),
-        ([{"limits": {"nvidia.com/gpu": "x"}}], 0),
-        ([{}], 0),
-    ],
-)
+@pytest.mark.parametrize(("containers", "gpus"), [
+    ([{"limits": {"nvidia.com/gpu": "2"}}, {"limits": {"nvidia.com/gpu": 1}}], 3),
+    ([{"requests": {"nvidia.com/gpu.shared": "1"}}], 1),
+    ([{"limits": {"nvidia.com/mig-1g.5gb": "2", "cpu": "4"}}], 2),
+    ([{"limits": {"cpu": "4"}, "requests": {"nvidia.com/gpu": "1"}}], 0),
+    ([{"limits": {"nvidia.com/gpu": "x"}}], 0),
+    ([{}], 0),
+])  # fmt: skip
 def test_a_pod_asks_for_what_its_containers_are_limited_to(containers: list[Document], gpus: int) -> None:
     spec = [{"resources": each} for each in containers]
     assert Pod({"spec": {"containers": spec}}).gpus == gpus
     assert Pod({"spec": {"initContainers": spec}}).gpus == gpus
 
 
-@pytest.mark.parametrize(
-    ("phase", "ready", "container", "healthy_"),
-    [
-        ("Succeeded", None, None, True),
-        ("Failed", "True", None, False),
-        ("Pending", "True", None, False),
-        ("Running", "True", False, True),
-        ("Running", "False", True, False),
-        ("Running", None, True, True),
-        ("Running", None, False, False),
-        ("Running", None, None, True),
-    ],
-)
+@pytest.mark.parametrize(("phase", "ready", "container", "healthy_"), [
+    ("Succeeded", None, None, True),
+    ("Failed", "True", None, False),
+    ("Pending", "True", None, False),
+    ("Running", "True", False, True),
+    ("Running", "False", True, False),
+    ("Running", None, True, True),
+    ("Running", None, False, False),
+    ("Running", None, None, True),
+])  # fmt: skip
 def test_a_pod_is_healthy_while_it_is_ready_or_once_it_succeeded(
     phase: str, ready: str | None, container: bool | None, *, healthy_: bool
 ) -> None:

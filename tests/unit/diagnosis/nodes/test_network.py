@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.snapshots import NODES, Document, at, event, healthy
 from tests.unit.diagnosis.ranks import BLOCKED, JOB, ranks
-from tests.unit.diagnosis.table import SECOND, Told, given, seen, table
+from tests.unit.diagnosis.table import SECOND, given, table
 
 CLOSED = "no rule of {} lets a node reach another on port 29500/tcp"
 SILENT = "2 pods run and print no result"
@@ -21,7 +21,7 @@ def let_in(rule: Document) -> Document:
     return document
 
 
-@table(
+test_ranks_meet_where_a_rule_covers_their_port_and_their_nodes = table(
     *((f"by {rule['IpProtocol']} {rule['FromPort']} to {rule['ToPort']} {[*rule][3:]}", let_in(rule), []) for rule in (
         tcp(29500, 29500), tcp(29500, 29501), tcp(29499, 29500), tcp(0, 65535, "6"), tcp(None, None, "-1"),
         tcp(0, 65535, IpRanges=[{"CidrIp": "10.0.0.0/8"}]), tcp(0, 65535, PrefixListIds=[{"PrefixListId": "pl-1"}]))),
@@ -31,10 +31,6 @@ def let_in(rule: Document) -> Document:
         tcp(29501, 65535), tcp(0, 29499), tcp(None, 65535), tcp(0, None), tcp(0, 65535, "udp"),
         tcp(0, 65535, UserIdGroupPairs=[{"GroupId": "sg-other"}]), tcp(0, 65535, UserIdGroupPairs=[]))),
 )  # fmt: skip
-def test_ranks_meet_where_a_rule_covers_their_port_and_their_nodes(
-    document: Document, told: list[Told]
-) -> None:
-    assert seen(document, told) == told
 
 
 def groups(names: list[str], attached: list[str]) -> Document:
@@ -46,7 +42,7 @@ def groups(names: list[str], attached: list[str]) -> Document:
     return document
 
 
-@table(
+test_the_groups_of_the_instances_count_and_all_where_those_are_not_named = table(
     *((f"{names} of {attached}", groups(names, attached), [(*JOB, SILENT, CLOSED.format(blamed))])
       for names, attached, blamed in (
         (["sg-b", "sg-a"], ["sg-b", "sg-a"], "sg-a, sg-b"),
@@ -55,10 +51,6 @@ def groups(names: list[str], attached: list[str]) -> Document:
     ("none where that of the instances was not read", groups(["sg-other"], ["sg-a"]), []),
     ("none where none was read", groups([], ["sg-a"]), []),
 )  # fmt: skip
-def test_the_groups_of_the_instances_count_and_all_where_those_are_not_named(
-    document: Document, told: list[Told]
-) -> None:
-    assert seen(document, told) == told
 
 
 LATE = 13 + SECOND
@@ -78,14 +70,12 @@ def late() -> Document:
     return document
 
 
-@table(
+test_ranks_may_take_to_meet = table(
     ("three minutes", ranks("", "", closed=True, now=13), []),
     ("and not a second more", ranks("", "", closed=True, now=LATE), CLOSED_HERE),
     ("since the last one was created", late(), []),
     ("and not from before the expectation", early(), [BLOCKED]),
 )  # fmt: skip
-def test_ranks_may_take_to_meet(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def held_down(*reasons: str, minute: float = 5) -> Document:
@@ -93,11 +83,9 @@ def held_down(*reasons: str, minute: float = 5) -> Document:
     return given(healthy(), more={"events": events})
 
 
-@table(
+test_bandwidth_is_held_down = table(
     ("the last word is said", held_down("BandwidthInExceeded", "BandwidthOutExceeded", "Starting"),
      [("bandwidth-throttled", NODES[0], f"{NODES[0]}: BandwidthOutExceeded: of BandwidthOutExceeded")]),
     ("of incoming packets too", held_down("BandwidthInExceeded"), ["bandwidth-throttled"]),
     ("not from before the expectation", held_down("BandwidthInExceeded", minute=-5), []),
 )  # fmt: skip
-def test_bandwidth_is_held_down(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told

@@ -17,7 +17,7 @@ from tests.snapshots import (
     without_gpus,
     without_plugin,
 )
-from tests.unit.diagnosis.table import DEAD, UNREAD, Told, given, seen, table
+from tests.unit.diagnosis.table import DEAD, UNREAD, given, table
 
 NODE = NODES[0]
 PLUGIN = "nvidia-device-plugin-daemonset"
@@ -60,7 +60,7 @@ ROCKET = "Bottlerocket OS 1.50.0 (aws-k8s-1.35-nvidia)"
 MAIN = f"gpu-operator/{PLUGIN}-0: container main: back-off"
 
 
-@table(
+test_a_node_without_gpus = table(
     ("it is waited for since its plugin was made and not since any other pod",
      given(without_gpus(8), pod("gpu-feature-discovery-0", minute=6)), [("gpus-announced", NODE, "11:03:00")]),
     *((f"no label switches off a plugin that the node brings: {image or 'EKS Auto Mode'}", by_itself(image),
@@ -99,8 +99,6 @@ MAIN = f"gpu-operator/{PLUGIN}-0: container main: back-off"
     ("with its restarts where the node offers none", given(without_gpus(), of_two_containers()),
      [("device-plugin-missing", NODE, f"{MAIN}, 1 restart")]),
 )  # fmt: skip
-def test_a_node_without_gpus(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 NVML = waiting(pod("train-0", "lab", gpus=1), "RunContainerError", "libnvidia-ml.so.1 is missing")
@@ -134,7 +132,7 @@ LOGS = (
 )  # fmt: skip
 
 
-@table(
+test_a_plugin_that_sees_no_gpu_says_why = table(
     *((f"its log: {log[:60]!r}", printed(log, crashes=crashes), [cause]) for log, crashes, cause in LOGS),
     ("not what it printed before it registered", given(at_work(), logs={f"gpu-operator/{PLUGIN}-0":
      "Failed to initialize NVML: Unknown Error\nRegistered device plugin for 'nvidia.com/gpu' with Kubelet"}), []),
@@ -153,8 +151,6 @@ LOGS = (
        node={"status nodeInfo osImage": f"Bottlerocket OS 1.50.0 {image}"}), [cause])
       for image, cause in (("(aws-k8s-1.35-nvidia)", "runtime-missing"), ("(aws-k8s-1.35)", "wrong-ami"))),
 )  # fmt: skip
-def test_a_plugin_that_sees_no_gpu_says_why(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def kinds(kind: str, status: str) -> Document:
@@ -173,7 +169,7 @@ def unready(said: str) -> Document:
     return document
 
 
-@table(
+test_another_condition_of_a_node_is_told = table(
     *((f"{kind}={status}", kinds(kind, status), [("unknown", POOL, f"{NODE} {kind}={status}, Odd: see there")])
       for kind, status in (
         # eks-node-monitoring-agent, beside AcceleratedHardwareReady; then the kubelet.
@@ -187,5 +183,3 @@ def unready(said: str) -> Document:
      "/usr/bin/nvidia-container-runtime: no such file or directory"), [("runtime-missing", NODE)]),
     ("but one that fails by itself", unready("plugin type aws-cni failed"), ["node-not-ready"]),
 )  # fmt: skip
-def test_another_condition_of_a_node_is_told(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told

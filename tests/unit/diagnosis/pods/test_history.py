@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.snapshots import Document, at, at_work, event, healthy, pod, train, waiting
-from tests.unit.diagnosis.table import Told, given, seen, table
+from tests.unit.diagnosis.table import given, table
 
 REFUSED = {"reason": "UnexpectedAdmissionError", "message": "no"}
 
@@ -27,7 +27,7 @@ OVER = ((2, 2, "False"), (None, 1, "False"), (2, 0, "True"))
 UNDER_WAY = ((2, 1, "False"), (None, 0, "False"), (2, None, "False"))
 
 
-@table(
+test_a_job_that_is_done_makes_its_failed_pods_history = table(
     *((f"{succeeded} of {completions} succeeded, complete: {complete}, namespace: {namespace or 'none'}",
        counted(completions, succeeded, complete, namespace), told)
       for cases, told in ((OVER, []), (UNDER_WAY, ["image-pull-failed"])) for completions, succeeded, complete in cases
@@ -35,8 +35,6 @@ UNDER_WAY = ((2, 1, "False"), (None, 0, "False"), (2, None, "False"))
     ("complete and nothing else", of_job(COMPLETE), []),
     ("of another kind with its name", of_job(COMPLETE, "ReplicaSet/train"), ["image-pull-failed"]),
 )  # fmt: skip
-def test_a_job_that_is_done_makes_its_failed_pods_history(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def ended(minute: float | None, created: float) -> Document:
@@ -47,7 +45,7 @@ def ended(minute: float | None, created: float) -> Document:
     return at_work(work)
 
 
-@table(
+test_what_was_before_the_expectation_is_history = table(
     ("it ended before", ended(-1, 3), []),
     ("not if it ended at that instant", ended(0, -3), ["admission-refused"]),
     ("it was created before, and nobody says when it ended", ended(None, -1), []),
@@ -55,8 +53,6 @@ def ended(minute: float | None, created: float) -> Document:
     ("what failed an hour before", given(healthy(), more={"events": [
      event("Pod", "train-0", "Failed", "Error: unsatisfied condition: cuda>=13.0", -60, namespace="lab")]}), []),
 )  # fmt: skip
-def test_what_was_before_the_expectation_is_history(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def followed(namespace: str = "lab", owner: str = "ReplicaSet/a", minute: float | None = 4, phase: str = "Running",
@@ -84,7 +80,7 @@ def failed(*pods: Document) -> Document:
 STAYS = [("admission-refused", "lab/first")]
 
 
-@table(
+test_another_pod_does_the_work = table(
     ("a later one of its owner", followed(), []),
     ("one of the same time", followed(minute=3), []),
     ("not one of before", followed(minute=2), STAYS),
@@ -98,5 +94,3 @@ STAYS = [("admission-refused", "lab/first")]
      minute=12)),
      []),
 )  # fmt: skip
-def test_another_pod_does_the_work(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told

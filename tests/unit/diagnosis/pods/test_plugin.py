@@ -6,7 +6,6 @@ from tests.diagnosis_cases import node_of
 from tests.snapshots import (
     NODES,
     POOL,
-    TAINT,
     Document,
     daemonset,
     healthy,
@@ -17,7 +16,7 @@ from tests.snapshots import (
     without_gpus,
     without_plugin,
 )
-from tests.unit.diagnosis.table import SECOND, UNREAD, Told, given, seen, table
+from tests.unit.diagnosis.table import SECOND, UNREAD, Told, given, table
 
 NODE = NODES[0]
 PLUGIN = "nvidia-device-plugin-daemonset"
@@ -39,7 +38,7 @@ OFF = ("device-plugin-disabled", "cluster-policy")
 OLD = "driver/library version mismatch"
 
 
-@table(
+test_a_plugin_is_switched_off = table(
     *((f"by {label}", off(label), [("device-plugin-disabled", NODE, f"{NODE} has the label {label}=false")])
       for label in ("nvidia.com/gpu.deploy.device-plugin", "nvidia.com/gpu.deploy.operands")),
     ("by the policy", off(clusterpolicies=[POLICY_OFF]), [(*OFF, f"{DISABLED}, its state is ready")]),
@@ -52,8 +51,6 @@ OLD = "driver/library version mismatch"
      pod("nvidia-operator-validator-0"), logs={"gpu-operator/nvidia-operator-validator-0": OLD}),
      [("driver-mismatch", NODE), OFF]),
 )  # fmt: skip
-def test_a_plugin_is_switched_off(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def crashing(now: float, restarts: int) -> Document:
@@ -82,7 +79,7 @@ NOT_READ = "kubernetes.daemonsets, kubernetes.pods, kubernetes.clusterpolicies, 
 NO_DAEMONSET = ("device-plugin-missing", NODE, MISSING, "there is no DaemonSet of the device plugin")
 
 
-@table(
+test_a_plugin_is_missing = table(
     ("not at once after two crashes", crashing(8, 2), [("gpus-announced", NODE, "11:03:00")]),
     ("after two in the end", crashing(8 + SECOND, 2), crashed(2)),
     ("at once after three", crashing(8, 3), crashed(3)),
@@ -104,8 +101,6 @@ NO_DAEMONSET = ("device-plugin-missing", NODE, MISSING, "there is no DaemonSet o
      given(nodes_alone(), nodegroup=UNREAD, logs=UNREAD, expected={"pool": POOL}),
      [("unknown", POOL, f"{NODE} offers 0 of its 1 GPUs", f"not read: {NOT_READ}")]),
 )  # fmt: skip
-def test_a_plugin_is_missing(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def refused(*daemonsets: Document, state: str = "notReady", **parts: Any) -> Document:
@@ -167,12 +162,11 @@ def blamed(name: str, *lines: str) -> list[Told]:
 
 OF_POLICY = f"ClusterPolicy daemonsets.tolerations do not tolerate nvidia.com/gpu=true:NoSchedule of {NODE}"
 WAITS = ("gpus-announced", NODE)
-NOT_READY = ("operator", "cluster-policy", "11:05:00")
 TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists"}
 WORKER = "gpu-operator-node-feature-discovery-worker"
 
 
-@table(
+test_a_taint_keeps_away = table(
     ("the plugin, and the policy says that all is well", refused(intolerant(PLUGIN), state="ready"),
      blamed(PLUGIN, f"DaemonSet gpu-operator/{PLUGIN} {REFUSES} {NODE}, desired pods: 0", READY)),
     ("the toolkit, with pods elsewhere", refused(intolerant("nvidia-container-toolkit", 5)),
@@ -200,31 +194,3 @@ WORKER = "gpu-operator-node-feature-discovery-worker"
     *((f"feature discovery that tolerates another value, beside {'waiting ones' if others else 'none'}",
        without_features(others=others), blamed(WORKER)) for others in (True, False)),
 )  # fmt: skip
-def test_a_taint_keeps_away(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
-
-
-def tolerating(toleration: Document, taint: Document) -> Document:
-    refuses = daemonset(PLUGIN, 0)
-    refuses["spec"]["template"]["spec"]["tolerations"] = [toleration]
-    return given(without_plugin(6), gone="train", daemonsets=[refuses], node={"spec taints": [taint]})
-
-
-NO_EXECUTE = {"key": "x", "effect": "NoExecute"}
-
-
-@table(
-    *((f"{toleration} tolerates {taint['key']} {taint['effect']}", tolerating(toleration, taint), [WAITS])
-      for toleration, taint in (
-        ({"operator": "Exists"}, TAINT), (TOLERATION, TAINT), ({"key": "nvidia.com/gpu", "value": "true"}, TAINT),
-        ({"key": "x"}, NO_EXECUTE), ({}, {"key": "x", "effect": "PreferNoSchedule"}),
-        ({}, {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}))),
-    *((f"{toleration} does not tolerate {taint['key']} {taint['effect']}", tolerating(toleration, taint),
-     blamed(PLUGIN))
-      for toleration, taint in (
-        ({**TOLERATION, "effect": "NoExecute"}, TAINT), ({"key": "other", "operator": "Exists"}, TAINT),
-        ({"key": "nvidia.com/gpu", "value": "false"}, TAINT), ({"key": "nvidia.com/gpu"}, TAINT),
-        ({"value": "true"}, TAINT), ({}, NO_EXECUTE))),
-)  # fmt: skip
-def test_taints_are_compared_as_the_scheduler_does(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told

@@ -3,7 +3,7 @@
 from tests.diagnosis_cases import aws, conditions
 from tests.snapshots import NODES, Document, event, healthy, node, pod, replace, waiting
 from tests.unit.diagnosis.ranks import BLOCKED, JOB, RESULT, STORE, alone, labelled, rank, ranks
-from tests.unit.diagnosis.table import DEAD, UNREAD, Told, given, seen, table
+from tests.unit.diagnosis.table import DEAD, UNREAD, given, table
 
 TO_NCCL_0 = f"{STORE} while trying to connect to (nccl-0.nccl, 29500)."
 TIMED_OUT = (
@@ -20,7 +20,7 @@ def both(log: str, phase: str = "Running") -> Document:
     return ranks(log, log, phase=phase)
 
 
-@table(
+test_ranks_say_that_they_were_kept_apart = table(
     *((f"both print {log[:70]}", both(log, phase), [JOB]) for log, phase in (
         (TO_NCCL_0, "Running"), (TIMED_OUT, "Running"),
         ("torch.distributed.DistStoreError: Timed out after 121 seconds waiting for clients. 1/2 clients joined.",
@@ -56,8 +56,6 @@ def both(log: str, phase: str = "Running") -> Document:
     ("unless it printed something since",
      ranks("starts again", "", with_={"logs_previous": {"lab/nccl-0": STORE}}), []),
 )  # fmt: skip
-def test_ranks_say_that_they_were_kept_apart(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def together() -> Document:
@@ -93,7 +91,7 @@ DONE = {
 }
 
 
-@table(
+test_ranks_are_judged = table(
     ("not one that is alone", ranks("", closed=True), []),
     ("not two on one node", together(), []),
     ("not those that succeeded in the end", ranks(STORE, STORE, phase="Succeeded"), []),
@@ -104,8 +102,6 @@ DONE = {
     ("not NVIDIA's own pods with a GPU", by_nvidia(), []),
     ("not while one waits for a node", given(ranks(STORE, ""), unplaced("nccl-2")), []),
 )  # fmt: skip
-def test_ranks_are_judged(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def beside(number: int, said: str, log: str = STORE, *, owner: str = "Job/nccl", closed: bool = False,
@@ -169,7 +165,7 @@ NEVER_PULLED = ["image-pull-failed"]
 HOLDERS = (pod("holds", "lab", 0, gpus=1), pod("holds-too", "lab", 1, gpus=1))
 
 
-@table(
+test_what_broke_the_other_rank = table(
     *((f"an image that was never pulled, {sentence}", document, NEVER_PULLED) for sentence, document in (
         *((f"of {owner or 'pods of their own'}, closed: {closed}",
            beside(0, "not found: manifest unknown", owner=owner, closed=closed))
@@ -193,8 +189,6 @@ HOLDERS = (pod("holds", "lab", 0, gpus=1), pod("holds-too", "lab", 1, gpus=1))
     ("nothing that it says", of_the_other("RuntimeError: the other rank is gone"), ["unknown"]),
     ("its dead GPU", of_the_other("RuntimeError: the other rank is gone", dead=True), [("xid", NODES[1])]),
 )  # fmt: skip
-def test_what_broke_the_other_rank(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def later(minute: float, phase: str, log: str, *, apart: bool = True) -> Document:
@@ -231,7 +225,7 @@ def once_more(index: str = "") -> Document:
     return document
 
 
-@table(
+test_later_ranks_make_a_failure_history = table(
     ("ranks that succeeded on two nodes", later(11, "Succeeded", ""), []),
     ("not those of the same minute", later(10, "Succeeded", ""), [BLOCKED]),
     ("not those that run", later(11, "Running", ""), [BLOCKED]),
@@ -243,8 +237,6 @@ def once_more(index: str = "") -> Document:
     ("a new pod of the same rank", once_more("1"), []),
     ("not one of another rank", once_more("0"), ["xid"]),
 )  # fmt: skip
-def test_later_ranks_make_a_failure_history(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def pulls(namespace: str = "lab", number: int = 1, owner: str = "") -> Document:
@@ -256,7 +248,7 @@ JOB_DONE = {"metadata": {"name": "rank", "namespace": "lab"}, "status": COMPLETE
 OF_JOB = "Job/rank"
 
 
-@table(
+test_a_rank_that_is_a_pod_of_its_own = table(
     ("alone it was kept apart", alone(), [(BLOCKED, "lab/rank-0", f"lab/rank-0: {STORE}")]),
     ("it waits for one beside it", alone(pulls()), NEVER_PULLED),
     ("not for one of another namespace", alone(pulls("other")), [BLOCKED, "image-pull-failed"]),
@@ -265,5 +257,3 @@ OF_JOB = "Job/rank"
     ("for one of a job", alone(pulls(owner=OF_JOB)), NEVER_PULLED),
     ("not for one whose job is done", alone(pulls(owner=OF_JOB), jobs=[JOB_DONE]), [BLOCKED]),
 )  # fmt: skip
-def test_a_rank_that_is_a_pod_of_its_own(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.diagnosis_cases import node_of
 from tests.snapshots import NODES, POOL, TAINT, Document, at, at_work, event, healthy, no_gpus, pod, train
-from tests.unit.diagnosis.table import SECOND, UNREAD, Told, given, seen, table
+from tests.unit.diagnosis.table import SECOND, UNREAD, Told, given, table
 
 NODE = NODES[0]
 FREE = "lab/more has no node although a GPU is free: "
@@ -84,7 +84,7 @@ LATE = 11 + SECOND
 MORE = asking(minute=10)
 
 
-@table(
+test_a_pod_waits = table(
     ("for a minute beside a free GPU", beside(MORE, now=11), [("scheduling", "lab/more", "11:10:00")]),
     ("and not a second more", beside(MORE, now=LATE), unknown(NO_REASON)),
     ("with the scheduler's reason", beside(MORE, NO_CPU, now=LATE), unknown(f"{FREE}0/3: 2 Insufficient cpu")),
@@ -116,8 +116,6 @@ MORE = asking(minute=10)
      tolerates=False) | {"spec": {"nodeSelector": {"eks.amazonaws.com/nodegroup": "other-pool"},
      "containers": train()["spec"]["containers"]}}), []),
 )  # fmt: skip
-def test_a_pod_waits(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def unplaced(said: str, *pods: Document, full: bool = False) -> Document:
@@ -155,7 +153,7 @@ SILENT = (
 UNBOUND = f"{NODES_OF}pod has unbound immediate PersistentVolumeClaims."
 
 
-@table(
+test_a_pod_that_waits_for_more_than_a_gpu_is_told_in_the_scheduler_s_words = table(
     *((said, unplaced(NODES_OF + said), unknown(f"lab/train-0 has no node although a GPU is free: {NODES_OF}{said}"))
       for said in WORDS),
     *((said, unplaced(said), []) for said in SILENT),
@@ -164,10 +162,6 @@ UNBOUND = f"{NODES_OF}pod has unbound immediate PersistentVolumeClaims."
      unknown(f"lab/more has no node: {UNBOUND}")),
     ("not for the used GPU", unplaced(f"{NODES_OF}3 Insufficient nvidia.com/gpu.", full=True), []),
 )  # fmt: skip
-def test_a_pod_that_waits_for_more_than_a_gpu_is_told_in_the_scheduler_s_words(
-    document: Document, told: list[Told]
-) -> None:
-    assert seen(document, told) == told
 
 
 def kept_away(message: str, *tainted: int) -> Document:
@@ -192,7 +186,7 @@ AWAY = ("untolerated-taint", "lab/late", "lab/late has no toleration for the tai
 UNREACHABLE = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
 
 
-@table(
+test_a_taint_keeps_a_pod_off_every_node = table(
     ("as the snapshot shows", kept_away("no", 0, 1), [(*AWAY, "no")]),
     ("as the scheduler says", kept_away(BY_TAINT), [(*AWAY, BY_TAINT)]),
     ("not where one node is open", kept_away(BY_TAINT, 0), []),
@@ -204,8 +198,6 @@ UNREACHABLE = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
     ("not one of a start", given(healthy(), node={"spec taints": [TAINT, UNREACHABLE]}), []),
     ("by the group where no node was read", NO_NODES, [("untolerated-taint", "lab/late"), "unknown"]),
 )  # fmt: skip
-def test_a_taint_keeps_a_pod_off_every_node(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def refused(minute: float = 10, phase: str = "Failed", reason: str = "UnexpectedAdmissionError",
@@ -235,7 +227,7 @@ PLUGIN_SAYS = "Allocate failed due to device plugin GetPreferredAllocation rpc f
 MINE = f"lab/train-0 on {NODE}: "
 
 
-@table(
+test_the_kubelet_refuses_a_pod = table(
     ("by its reason", refused(), of_kubelet(f"{MINE}UnexpectedAdmissionError no")),
     ("by that of a resource", refused(reason="OutOfnvidia.com/gpu"), of_kubelet(f"{MINE}OutOfnvidia.com/gpu no")),
     ("by its message", refused(reason="x", message="UnexpectedAdmissionError"),
@@ -253,5 +245,3 @@ MINE = f"lab/train-0 on {NODE}: "
     ("and does not also wait", beside(without_status(), admission("no", "more")),
      of_kubelet("lab/more: UnexpectedAdmissionError: no", "more")),
 )  # fmt: skip
-def test_the_kubelet_refuses_a_pod(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told

@@ -2,19 +2,8 @@
 
 from typing import Any
 
-from tests.snapshots import (
-    NODES,
-    POOL,
-    Document,
-    at_work,
-    event,
-    healthy,
-    pod,
-    policy,
-    waiting,
-    without_gpus,
-)
-from tests.unit.diagnosis.table import SECOND, Told, given, seen, table
+from tests.snapshots import NODES, POOL, Document, at_work, event, healthy, pod, policy, waiting, without_gpus
+from tests.unit.diagnosis.table import SECOND, given, table
 
 NODE = NODES[0]
 VALIDATOR = "nvidia-operator-validator-0"
@@ -61,7 +50,7 @@ SUPPORTS_NOT = (
 CUDA = pod("nvidia-cuda-validator-x", phase="Failed", minute=18)
 
 
-@table(
+test_a_validator = table(
     ("may take five minutes", validating(9), SETTLES),
     ("and not a second more", validating(9 + SECOND),
      [("validator-stuck", NODE, f"{CALLED}: container cuda-validation: PodInitializing odd, 0 restarts", "last")]),
@@ -99,8 +88,6 @@ CUDA = pod("nvidia-cuda-validator-x", phase="Failed", minute=18)
      "gpu-operator/nvidia-cuda-validator-x": SUPPORTS_NOT}, more={"pods": [CUDA]}),
      [("driver-too-old", NODE, f"gpu-operator/nvidia-cuda-validator-x: {SUPPORTS_NOT}")]),
 )  # fmt: skip
-def test_a_validator(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
 
 
 def plugin_crashes(log: str = "", *, ready: bool = True) -> Document:
@@ -136,7 +123,7 @@ BOTTLEROCKET = "Bottlerocket OS 1.50 (aws-k8s-1.35)"
 DISCOVERY = "gpu-operator/gpu-feature-discovery-0"
 
 
-@table(
+test_a_node_is_explained_by = table(
     ("a plugin that crashes while its node offers all", plugin_crashes(),
      [("device-plugin-missing", NODE, f"gpu-operator/{PLUGIN}: container main: back-off")]),
     ("not on a node that is not Ready", plugin_crashes(ready=False), ["node-not-ready"]),
@@ -173,5 +160,3 @@ DISCOVERY = "gpu-operator/gpu-feature-discovery-0"
      'Failed to create pod sandbox: rpc error: code = Unknown '
      'desc = failed to get sandbox runtime: no runtime for "nvidia" is configured')]}), ["runtime-missing"]),
 )  # fmt: skip
-def test_a_node_is_explained_by(document: Document, told: list[Told]) -> None:
-    assert seen(document, told) == told
