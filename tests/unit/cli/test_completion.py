@@ -33,11 +33,7 @@ def settings(tmp_path: Path) -> dict[str, str]:
 def completed(line: str, settings: dict[str, str]) -> list[str]:
     """The completions that bash gets after this line."""
     words = line.split(" ")
-    asked = {
-        "_LAMPLIGHTER_COMPLETE": "complete_bash",
-        "COMP_WORDS": line,
-        "COMP_CWORD": str(len(words) - 1),
-    }
+    asked = {"_LAMPLIGHTER_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
     done = lamplighter(env=settings | asked)
     assert done.stderr == ""
     return done.stdout.split()

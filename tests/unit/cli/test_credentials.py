@@ -135,10 +135,7 @@ def test_credentials_that_cannot_be_had_are_bad_input(
     ("profile", "words"),
     [
         ("credential_process = /bin/false", "no AWS credentials were found"),
-        (
-            SIGN_ON,
-            "aws sso login",
-        ),
+        (SIGN_ON, "aws sso login"),
         ("role_arn = arn:aws:iam::1:role/lab\nsource_profile = nobody", "nobody"),
     ],
     ids=["a process that fails", "a sign-on that has ended", "a source that is not there"],

@@ -159,12 +159,6 @@ def test_what_is_sent_for_a_command_is_what_it_says_and_reads_back() -> None:
 
     body = document(said, "t-1")
 
-    assert body == OPEN | {
-        "nodes": 1,
-        "for_seconds": 3600,
-        "because": "exams",
-        "add": True,
-        "owner": "alice",
-    }
+    assert body == OPEN | {"nodes": 1, "for_seconds": 3600, "because": "exams", "add": True, "owner": "alice"}
     assert sent(**body) == said
     assert document(sent(), "t-1") == OPEN | {"owner": "alice"}

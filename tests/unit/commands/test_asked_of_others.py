@@ -45,11 +45,7 @@ def test_a_close_says_who_closed_what() -> None:
 @pytest.mark.parametrize(
     ("path", "body", "said"),
     [
-        (
-            "own/open",
-            {"verb": "open", "owner": "alice"},
-            "owner: you may open for yourself only;",
-        ),
+        ("own/open", {"verb": "open", "owner": "alice"}, "owner: you may open for yourself only;"),
         ("own/close", {"verb": "close"}, "you may not close all of pool gpu: name your own lease"),
         ("own/change", {"verb": "pause", "pool": "*"}, "pause concerns everybody in the lab: ask somebody"),
         ("own/change", {"verb": "arm"}, "arm concerns everybody in the lab: ask somebody who runs it"),

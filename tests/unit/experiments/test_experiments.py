@@ -56,11 +56,7 @@ def ground(*leases: Lease, **more: object) -> ExperimentFacts:
     for each in leases:
         by_pool[each.pool].append(each)
     made = ExperimentFacts(
-        lab="gpu-lab",
-        ours=True,
-        stack="operator",
-        taints=("nvidia.com/gpu=true:NoSchedule",),
-        leases=by_pool,
+        lab="gpu-lab", ours=True, stack="operator", taints=("nvidia.com/gpu=true:NoSchedule",), leases=by_pool
     )
     return replace(made, **more)  # type: ignore[arg-type]
 

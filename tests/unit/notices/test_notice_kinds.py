@@ -2,16 +2,7 @@
 
 import pytest
 
-from lamplighter.lab.notice_kinds import (
-    IN_CHANNEL,
-    KINDS,
-    NAMES,
-    NOTICES,
-    PAGES,
-    ROUTED,
-    NoticeKind,
-    pings,
-)
+from lamplighter.lab.notice_kinds import IN_CHANNEL, KINDS, NAMES, NOTICES, PAGES, ROUTED, NoticeKind, pings
 
 
 def test_only_what_needs_a_person_goes_to_the_pages_place() -> None:

@@ -243,11 +243,7 @@ def signed(body: bytes, at: datetime | None = None, secret: str = SECRET) -> dic
     """The event of a request that Slack signed just now."""
     stamp = str(int((at or clock.now()).timestamp()))
     return event(
-        body,
-        {
-            "x-slack-request-timestamp": stamp,
-            "x-slack-signature": signature.signed(secret, stamp, body),
-        },
+        body, {"x-slack-request-timestamp": stamp, "x-slack-signature": signature.signed(secret, stamp, body)}
     )
 
 

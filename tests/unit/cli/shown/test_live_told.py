@@ -109,8 +109,5 @@ def test_a_date_of_a_course_that_somebody_took_out_is_told() -> None:
 
     found = played(lab=course, skips=(skip,), beside=CalendarInputs(courses={"course": lectures}))
 
-    assert (found.windows, [one.reason for one in found.skipped]) == (
-        [],
-        [skip.reason()],
-    )
+    assert (found.windows, [one.reason for one in found.skipped]) == ([], [skip.reason()])
     assert len(played(lab=course, beside=CalendarInputs(courses={"course": lectures})).windows) == 1

@@ -9,14 +9,7 @@ from lamplighter.adapters.aws.ledger.items import audit_entry, audit_item
 from lamplighter.data.texts import Texts
 from lamplighter.domain.audit import findings as findings_told
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.audit.findings import (
-    FindingText,
-    entries,
-    findings,
-    of_receipt,
-    sentences,
-    standing,
-)
+from lamplighter.domain.audit.findings import FindingText, entries, findings, of_receipt, sentences, standing
 from lamplighter.domain.checks.after_verdict import CheckDecision, JudgedNode, NextStep, decide
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.views.told import FindingView

@@ -121,12 +121,7 @@ def test_each_turn_is_told_once(said: tuple[str, ...], refusal: str | None, key:
 
 @pytest.mark.parametrize(
     "more",
-    [
-        {"window": None},
-        {"state": LeaseState.ADMITTED},
-        {"opens": LOOK.now},
-        {"opens": LOOK.now - MINUTE},
-    ],
+    [{"window": None}, {"state": LeaseState.ADMITTED}, {"opens": LOOK.now}, {"opens": LOOK.now - MINUTE}],
 )
 def test_what_is_no_window_to_come_is_not_told_of(more: dict[str, Any]) -> None:
     assert outlook(replace(SOON, **more), (), PEOPLE, LOOK) is None

@@ -24,8 +24,7 @@ def test_what_is_kept_is_good_for_so_long() -> None:
 
 
 @pytest.mark.parametrize(
-    ("later", "on_offer"),
-    [(timedelta(), True), (10 * MINUTE - SECOND, True), (10 * MINUTE, False)],
+    ("later", "on_offer"), [(timedelta(), True), (10 * MINUTE - SECOND, True), (10 * MINUTE, False)]
 )
 def test_an_offer_can_be_taken_for_ten_minutes(later: timedelta, on_offer: bool) -> None:
     offered = wish(offered=EIGHT)

@@ -105,10 +105,7 @@ def test_a_message_has_its_versions_and_nobody_writes_over_one_that_was_not_read
         ledger.show(first)
 
 
-@pytest.mark.parametrize(
-    "person",
-    [Person("U1"), Person("U1", "Jun", frozenset({"S2", "S1"}), "Asia/Seoul")],
-)
+@pytest.mark.parametrize("person", [Person("U1"), Person("U1", "Jun", frozenset({"S2", "S1"}), "Asia/Seoul")])
 def test_who_somebody_is_is_kept_for_a_week(ledger: Ledger, person: Person) -> None:
     assert ledger.known("U1") is None
     ledger.know(person, EIGHT)

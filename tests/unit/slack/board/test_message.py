@@ -136,12 +136,7 @@ def test_its_buttons_extend_close_after_a_question_and_explain() -> None:
                 "deny": plain("Leave it open"),
             },
         },
-        {
-            "type": "button",
-            "action_id": "why",
-            "text": plain("Why"),
-            "value": '{"p":"gpu","l":"evening-1"}',
-        },
+        {"type": "button", "action_id": "why", "text": plain("Why"), "value": '{"p":"gpu","l":"evening-1"}'},
     ]
 
 

@@ -11,13 +11,7 @@ import pytest
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.slack.answers import (
-    SlackAnswer,
-    Speech,
-    decided,
-    follows,
-    plainly,
-)
+from lamplighter.domain.slack.answers import SlackAnswer, Speech, decided, follows, plainly
 from lamplighter.domain.slack.blocks import Marked
 from lamplighter.domain.slack.times import Times
 from tests.unit.slack.recording import EIGHT, MINUTE, evening
