@@ -87,19 +87,13 @@ def test_the_id_is_the_caller_s_own_and_follows_from_the_token_alone() -> None:
         ({"for_seconds": 1}, None),
         ({"for_seconds": 31_622_400}, None),
         ({"for_seconds": 0}, "for_seconds: must be a whole number from 1 to 31622400, not '0'"),
-        (
-            {"for_seconds": 31_622_401},
-            "for_seconds: must be a whole number from 1 to 31622400, not '31622401'",
-        ),
+        ({"for_seconds": 31_622_401}, "for_seconds: must be a whole number from 1 to 31622400, not '31622401'"),
         ({"add": False}, None),
         ({"add": 1}, "add: must be true or false, not '1'"),
         ({"add": None}, "add: must be true or false, not 'None'"),
         ({"because": "x" * 500}, None),
         ({"because": None}, None),
-        (
-            {"because": "x" * 501},
-            f"because: must be text of 1 to 500 characters in one line, not '{'x' * 80}'",
-        ),
+        ({"because": "x" * 501}, f"because: must be text of 1 to 500 characters in one line, not '{'x' * 80}'"),
         ({"because": ""}, "because: must be text of 1 to 500 characters in one line, not ''"),
         ({"because": " "}, "because: must be text of 1 to 500 characters in one line, not ' '"),
         ({"because": "a\nb"}, "because: must be text of 1 to 500 characters in one line, not 'a\\nb'"),
@@ -108,19 +102,10 @@ def test_the_id_is_the_caller_s_own_and_follows_from_the_token_alone() -> None:
         ({"owner": "x" * 101}, f"owner: must be text of 1 to 100 characters in one line, not '{'x' * 80}'"),
         ({"opens": "1970-01-01T00:00:00Z"}, None),
         ({"opens": "2199-12-31T23:59:59Z"}, None),
-        (
-            {"opens": "1969-12-31T23:59:59Z"},
-            "opens: must lie between the years 1970 and 2200, not be '1969-12-31T23:59:59Z'",
-        ),
-        (
-            {"closes": "2200-01-01T00:00:00Z"},
-            "closes: must lie between the years 1970 and 2200, not be '2200-01-01T00:00:00Z'",
-        ),
+        ({"opens": "1969-12-31T23:59:59Z"}, "opens: must lie between the years 1970 and 2200, not be '1969-"),
+        ({"closes": "2200-01-01T00:00:00Z"}, "closes: must lie between the years 1970 and 2200, not be '2200-"),
         ({"opens": "soon"}, "opens: must be an instant like 2026-11-20T20:00:00Z, not 'soon'"),
-        (
-            {"closes": "0001-01-01T00:00:00+09:00"},
-            "closes: must be an instant like 2026-11-20T20:00:00Z, not '0001-01-01T00:00:00+09:00'",
-        ),
+        ({"closes": "0001-01-01T00:00:00+09:00"}, "closes: must be an instant like 2026-11-20T20:00:00Z, not '0"),
         ({"source": "guard"}, "source: open takes verb, pool, token, nodes, opens, closes, for_seconds, "),
         ({"source": "guard", "window": "evening"}, "source: open takes verb, pool, token, "),
         ({"window": "evening"}, "window: open takes verb, pool, token, nodes, opens, closes, for_seconds, "),
@@ -131,7 +116,7 @@ def test_the_id_is_the_caller_s_own_and_follows_from_the_token_alone() -> None:
         ({"verb": "close"}, "verb: 'close' is none of open"),
         ({"verb": ["open"]}, "verb: \"['open']\" is none of open"),
     ],
-)
+)  # fmt: skip
 def test_each_key_is_held_to_its_limits(body: dict[str, object], said: str | None) -> None:
     if said is None:
         assert sent(**body).verb is Verb.OPEN
