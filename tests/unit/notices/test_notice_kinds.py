@@ -29,3 +29,43 @@ def test_a_kind_that_says_no_more_is_routed_and_neither_pages_nor_pings() -> Non
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
 def test_a_notice_that_says_nothing_of_itself_pings_only_if_its_kind_always_does(kind: str) -> None:
     assert pings(kind) is (kind in {"degraded", "failed", "leaked"})
+
+
+def test_every_kind_has_one_row_and_a_sentence() -> None:
+    assert len(set(NAMES)) == len(KINDS)
+    assert all(kind.when.endswith(".") for kind in KINDS)
+    assert set(ROUTED) < set(NOTICES)
+
+
+@pytest.mark.parametrize(
+    ("kind", "about", "pinged"),
+    [
+        ("refused", {"planned": True}, True),
+        ("refused", {}, False),
+        ("missed", {"planned": True}, True),
+        ("foreseen", {"planned": True, "not_opening": True}, True),
+        ("foreseen", {"planned": True}, False),
+        ("open", {}, False),
+        ("open", {"late": True}, True),
+        ("degraded", {}, True),
+        ("failed", {}, True),
+        ("warned", {}, False),
+        ("warned", {"in_use": True}, True),
+        ("ends-early", {"in_use": True}, True),
+        ("leaked", {}, True),
+        ("closing", {"in_use": True, "planned": True, "late": True}, False),
+        ("guard", {"in_use": True}, False),
+        ("nobody-knows", {"planned": True, "late": True, "in_use": True}, False),
+    ],
+)
+def test_slack_pings_for_what_cannot_wait_and_nothing_else(
+    kind: str, about: dict[str, bool], pinged: bool
+) -> None:
+    assert pings(kind, **about) is pinged
+
+
+def test_nothing_but_these_ever_pings() -> None:
+    everything = {"planned": True, "not_opening": True, "late": True, "in_use": True}
+    pinged = "degraded ends-early failed foreseen leaked missed open refused warned"
+
+    assert " ".join(sorted(kind for kind in NAMES if pings(kind, **everything))) == pinged

@@ -61,13 +61,5 @@ def test_an_instant_has_its_date_only_on_another_day() -> None:
     assert today(LATE + timedelta(days=1)) == "01:05 on 2026-12-02 (Asia/Seoul)"
 
 
-def test_a_reason_that_nobody_gave_is_no_sentence() -> None:
-    assert not phrases.reason_sentence("").sentences
-    assert not phrases.decision_sentence("").sentences
-    assert (
-        draw(phrases.reason_sentence("the pool is full"), KOREAN, today_in_seoul) == "이유: the pool is full."
-    )
-
-
 def today_in_seoul(at: datetime) -> str:
     return phrases.clock(KOREAN, SEOUL)(at)
