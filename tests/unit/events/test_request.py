@@ -78,48 +78,29 @@ def test_a_key_of_another_verb_is_refused(verb: str, key: str) -> None:
 
 
 TEXT, NUMBER, INSTANT = "command.text-needed", "command.number-needed", "command.instant-needed"
+OUT_OF_RANGE, NAN = "command.instant-out-of-range", float("nan")
 
 
 @pytest.mark.parametrize(
     ("detail", "code"),
     [
-        ({"pool": 7}, TEXT),
-        ({"pool": True}, TEXT),
-        ({"pool": ["gpu"]}, TEXT),
-        ({"pool": {"name": "gpu"}}, TEXT),
-        ({"pool": ""}, TEXT),
-        ({"pool": "gpu\n"}, TEXT),
-        ({"pool": "\ud800"}, TEXT),
-        ({"pool": "g" * 101}, TEXT),
-        ({"token": " "}, TEXT),
-        ({"token": 1}, TEXT),
-        ({"token": "t" * 101}, TEXT),
-        ({"token": "\udfff"}, TEXT),
-        ({"because": "w" * 501}, TEXT),
-        ({"because": "one\ntwo"}, TEXT),
-        ({"because": False}, TEXT),
-        ({"nodes": True}, NUMBER),
-        ({"nodes": "2"}, NUMBER),
-        ({"nodes": 1.0}, NUMBER),
-        ({"nodes": float("nan")}, NUMBER),
-        ({"nodes": float("inf")}, NUMBER),
-        ({"nodes": 0}, NUMBER),
-        ({"nodes": -1}, NUMBER),
-        ({"nodes": 101}, NUMBER),
-        ({"nodes": 10**400}, NUMBER),
-        ({"nodes": [1]}, NUMBER),
-        ({"for_seconds": True}, NUMBER),
-        ({"for_seconds": 0}, NUMBER),
-        ({"for_seconds": 10**18}, NUMBER),
-        ({"for_seconds": 3600.5}, NUMBER),
-        ({"for_seconds": "1h"}, NUMBER),
-        ({"until": 1795200000}, TEXT),
-        ({"until": True}, TEXT),
-        ({"until": "22:00"}, INSTANT),
-        ({"until": "2026-11-20T22:00:00"}, INSTANT),
-        ({"until": "0001-01-01T00:00:00+14:00"}, INSTANT),
-        ({"until": "9999-12-31T23:59:59Z"}, "command.instant-out-of-range"),
-        ({"until": "1969-12-31T23:59:59Z"}, "command.instant-out-of-range"),
+        *(
+            ({"pool": value}, TEXT)
+            for value in (7, True, ["gpu"], {"name": "gpu"}, "", "gpu\n", "\ud800", "g" * 101)
+        ),
+        *(({"token": value}, TEXT) for value in (" ", 1, "t" * 101, "\udfff")),
+        *(({"because": value}, TEXT) for value in ("w" * 501, "one\ntwo", False)),
+        *(
+            ({"nodes": value}, NUMBER)
+            for value in (True, "2", 1.0, NAN, float("inf"), 0, -1, 101, 10**400, [1])
+        ),
+        *(({"for_seconds": value}, NUMBER) for value in (True, 0, 10**18, 3600.5, "1h")),
+        *(({"until": value}, TEXT) for value in (1795200000, True)),
+        *(
+            ({"until": value}, INSTANT)
+            for value in ("22:00", "2026-11-20T22:00:00", "0001-01-01T00:00:00+14:00")
+        ),
+        *(({"until": value}, OUT_OF_RANGE) for value in ("9999-12-31T23:59:59Z", "1969-12-31T23:59:59Z")),
         ({"until": "2026-11-20T22:00:00Z", "for_seconds": 60}, "command.event.for-and-until"),
     ],
 )
@@ -158,21 +139,21 @@ def test_a_verb_that_the_entry_may_not_is_refused() -> None:
     assert refusal({"pool": "gpu"}, **asked) == (Refused, "command.event.verb-not-allowed")
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "ci.other",
-        "CI.training",
-        "ci.training ",
-        "lamplighter.gpu-lab",
-        "aws.events",
-        "one\ntwo",
-        "",
-        None,
-        7,
-        {},
-    ],
+SOURCES = (
+    "ci.other",
+    "CI.training",
+    "ci.training ",
+    "lamplighter.gpu-lab",
+    "aws.events",
+    "one\ntwo",
+    "",
+    None,
+    7,
+    {},
 )
+
+
+@pytest.mark.parametrize("source", SOURCES)
 def test_a_source_without_an_entry_is_refused(source: object) -> None:
     assert refusal({}, source=source) == (Refused, "command.event.source-unknown")
 

@@ -141,12 +141,8 @@ def test_a_decided_request_is_answered_once_and_what_follows_names_it(bus: LabWi
     bus.at(2)
 
     assert tell("gpu", bus.services) == ["lease-granted", "pool-open"]
-    for _, detail in bus.eventbridge.told:
-        assert (detail["in_reply_to"], detail["owner"], detail["lease"]) == (
-            EVENT,
-            "ci-training",
-            command.lease_id,
-        )
+    names = {"in_reply_to": EVENT, "owner": "ci-training", "lease": command.lease_id}
+    assert all(names.items() <= detail.items() for _, detail in bus.eventbridge.told)
     assert tell("gpu", bus.services) == []
     assert bus.services.ledger.asked("gpu") == []
 
