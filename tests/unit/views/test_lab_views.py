@@ -57,7 +57,9 @@ def test_what_was_seen_counts_from_the_opening_of_the_first_lease(later: timedel
     view = pool(looked, LATER, EVENING)
 
     assert view.seen == (looked if seen else None)
-    assert (view.gpus_in_use, view.gpus_free) == ((1, 3) if seen else (None, None))
+    shown = (view.gpus_in_use, view.gpus_free, view.seen_at)
+    assert shown == ((1, 3, looked.at) if seen else (None, None, None))
+    assert pool(looked).gpus_free is None
 
 
 def test_a_pool_is_open_until_the_last_of_its_leases_ends_and_each_owner_is_named_once() -> None:

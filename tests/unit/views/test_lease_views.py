@@ -102,7 +102,8 @@ def test_why_a_lease_is_refused_is_its_refusal_or_of_a_refused_one_its_reason() 
     planned = replace(LEASE, state=LeaseState.PLANNED, because="the exam")
 
     assert view(planned).refused_because is None
-    assert view(replace(planned, refusal="it is full")).refused_because == "it is full"
+    will_not_open = view(replace(planned, refusal="it is full"))
+    assert (will_not_open.refused_because, will_not_open.gpus_expected) == ("it is full", None)
     assert view(replace(planned, state=LeaseState.REFUSED)).refused_because == "the exam"
 
 

@@ -20,34 +20,18 @@ from lamplighter.application.pages.drawing import PageServices, draw
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
+from lamplighter.values import instant
+from tests import page_views
 from tests.unit.cli.shown.test_status import Stopped
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, REGION, LabOnMoto, lab_on_moto
 
 BUCKET = "lab-pages"
 CLOSED = EIGHT + timedelta(hours=1)
 KEY = "receipts/gpu/evening-2026-11-20.html"
-RECEIPT: dict[str, Any] = {
-    "lease": "evening-2026-11-20",
-    "pool": "gpu",
-    "owner": "evening-class",
-    "source": "window",
-    "window": "evening",
-    "opened": "2026-11-20T20:00:00Z",
-    "closed": "2026-11-20T21:00:00Z",
-    "nodes": 1,
-    "node_seconds": 3600,
-    "minutes_to_ready": 6.5,
-    "verdicts": [
-        {"check": "nvidia-smi", "node": "ip-1", "verdict": "passed", "reason": "1 of 1 GPUs are there"}
-    ],
-    "findings": [],
-    "cost": {"amount": "1.2370", "currency": "USD"},
-    "overrun": None,
-    "replaced": [],
-    "proof_of_zero": {"at": "2026-11-20T21:00:00Z", "desired": 0, "instances": [], "kubernetes_nodes": []},
-    "by": "window evening",
-    "because": None,
-}
+RECEIPT = page_views.receipt_document(
+    lease="evening-2026-11-20", opened=instant.written(EIGHT), closed=instant.written(CLOSED), nodes=1,
+    cost={"amount": "1.2370", "currency": "USD"}, overrun=None, node_lives=[],
+)  # fmt: skip
 
 
 @pytest.fixture
