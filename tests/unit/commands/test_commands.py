@@ -76,7 +76,7 @@ def test_the_same_token_is_the_same_command_and_another_person_s_is_not(lab: Lab
     assert len(started(lab)) == 2
 
 
-#: Each rule of a body is held in test_asked.py and test_asked_of_others.py.
+#: Each rule of a body is held in test_asked.py.
 CRAFTED: list[tuple[str, dict[str, object], int]] = [
     ("own/open", {**OPEN, "by": "boss"}, 400),
     ("own/open", {**OPEN, "owner": "boss"}, 403),

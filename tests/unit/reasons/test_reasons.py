@@ -26,6 +26,7 @@ from lamplighter.reasons.reason import (
     paragraph,
     reason,
 )
+from lamplighter.reasons.shortened import shortened
 from lamplighter.values.json_value import JsonValue
 
 AT = datetime(2026, 11, 20, 11, tzinfo=UTC)
@@ -170,3 +171,23 @@ def test_names_that_were_counted_before_are_drawn_like_all_names() -> None:
 def test_english_needs_no_more_than_the_reason() -> None:
     assert in_english(reason("words.reason", reason=AT)) == "11:00 UTC on 2026-11-20"
     assert "words.reason" in catalogue("en")
+
+
+@pytest.mark.parametrize(
+    ("said", "short"),
+    [
+        (" a\n  b ", "a b"),
+        ("abcdef", "abcd…"),
+        ("abcde", "abcde"),
+        ("", ""),
+        (
+            reason("x.y", words="abcdef", count=1234567, at=AT, names=("abcdef", "b")),
+            reason("x.y", words="abcd…", count=1234567, at=AT, names=("abcd…", "b")),
+        ),
+        (reason("x.y", why=reason("x.z", words="abcdef")), reason("x.y", why=reason("x.z", words="abcd…"))),
+        (Sentences(("abcdef", reason("x.y"))), Sentences(("abcd…", reason("x.y")))),
+        (Sentences(("abcdef",), whole=True), Sentences(("abcd…",), whole=True)),
+    ],
+)
+def test_only_the_words_of_others_are_cut(said: Said, short: Said) -> None:
+    assert shortened(said, 5) == short

@@ -65,7 +65,6 @@ def test_an_ask_is_for_nodes_or_for_time(verb: str | None, asks: Word, add: bool
         ("why gpu", Understood(Word.WHY, what="gpu")),
         ("why evening", Understood(Word.WHY)),
         ("why", Understood(Word.WHY)),
-        ("extend gpu", Understood(Word.EXTEND, what="gpu")),
         ("keep gpu because I am back", Understood(Word.KEEP, OpenWords(because="I am back"), "gpu")),
         ("keep because I am back", Understood(Word.KEEP, OpenWords(because="I am back"))),
         ("close yes", Understood(Word.CLOSE, confirmed=True)),
