@@ -43,6 +43,13 @@ def told(kind: str, of: Known | None = None, **more: Any) -> dict[str, Any] | No
     return None if not only.events else {"type": only.events[0].TYPE, **only.events[0].detail()}
 
 
+def detail(kind: str, of: Known | None = None, **more: Any) -> dict[str, Any]:
+    """What is told of an entry that is told."""
+    found = told(kind, of, **more)
+    assert found is not None
+    return found
+
+
 COMMON = {
     "version": "1",
     "lab": "gpu-lab",
@@ -73,9 +80,7 @@ ENDS, OPENS = "2026-11-20T21:00:00Z", "2026-11-20T19:59:00Z"
     ],
 )
 def test_each_kind_is_told_as_its_event(kind: str, details: dict[str, str], expected: dict[str, Any]) -> None:
-    event = told(kind, details=details)
-
-    assert event is not None
+    event = detail(kind, details=details)
     assert event.pop("reason") == {
         "text": "alice closed it",
         "code": "lease.closed-by",
@@ -111,8 +116,7 @@ def test_what_follows_a_request_is_told_whoever_it_names(kind: str) -> None:
 
 def test_what_a_lease_is_not_known_for_is_told_without_it() -> None:
     for kind in ("announced", "warned", "extended", "closing", "closed", "receipt", "refused"):
-        event = told(kind, known(lease("other")), details={"notice": "open"})
-        assert event is not None
+        event = detail(kind, known(lease("other")), details={"notice": "open"})
         assert (event["lease"], event["owner"]) == (LEASE.id, None)
 
 
@@ -127,14 +131,12 @@ def test_a_pool_is_closed_with_the_nodes_that_granted_leases_still_have() -> Non
     )
 
     for leases, nodes in (((ended,), 0), ((ended, *others), 1)):
-        event = told("closed", known(*leases))
-        assert event is not None
+        event = detail("closed", known(*leases))
         assert (event["type"], event["nodes"]) == ("pool-closed", nodes)
 
 
 def test_a_proof_of_zero_of_a_whole_pool_is_told_and_one_of_a_lease_by_its_close() -> None:
-    event = told("zero-proven", lease=None, nodes=0)
-    assert event is not None
+    event = detail("zero-proven", lease=None, nodes=0)
     assert (event["type"], event["nodes"], event["lease"]) == ("pool-closed", 0, None)
     assert told("zero-proven", nodes=0) is None
 
@@ -142,16 +144,13 @@ def test_a_proof_of_zero_of_a_whole_pool_is_told_and_one_of_a_lease_by_its_close
 def test_the_receipt_says_what_the_lease_cost() -> None:
     cost = {"amount": "2.474", "currency": "USD"}
     receipt = {"node_seconds": 7200, "cost": cost, "closed": "2026-11-20T21:05:00Z"}
-    event = told("receipt", known(receipt=lambda _: receipt))
-
-    assert event is not None
+    event = detail("receipt", known(receipt=lambda _: receipt))
     assert {key: event[key] for key in ("type", "nodes", *receipt)} == {
         "type": "receipt",
         "nodes": 2,
         **receipt,
     }
-    without = told("receipt")
-    assert without is not None
+    without = detail("receipt")
     assert (without["node_seconds"], without["cost"], without["closed"]) == (0, None, None)
 
 
@@ -174,13 +173,13 @@ def test_the_verdicts_of_one_run_are_one_event() -> None:
 
     assert only.keys == ("a", "b", "c", "d")
     [event] = only.events
-    detail = event.detail()
-    assert (event.TYPE, detail["reason"]["text"]) == ("verdict", "checks: 2, not passed: 2")  # type: ignore[index,call-overload]
-    assert detail["checks"] == [
+    said = event.detail()
+    assert (event.TYPE, said["reason"]["text"]) == ("verdict", "checks: 2, not passed: 2")  # type: ignore[index,call-overload]
+    assert said["checks"] == [
         {"check": "vectoradd", "passed": 1, "failed": 1, "not_proven": 0},
         {"check": "dcgm", "passed": 1, "failed": 0, "not_proven": 1},
     ]
-    failed: Any = detail["failed"]
+    failed: Any = said["failed"]
     assert [(each["check"], each["node"], each["verdict"], each["reason"]["text"]) for each in failed] == [
         ("vectoradd", "n2", "failed", "no output"),
         ("dcgm", "n2", "not-proven", "alice closed it"),
@@ -219,15 +218,13 @@ def test_a_reason_is_drawn_by_the_labs_clock_and_has_its_values_for_programs() -
 
 
 def test_several_reasons_are_parts_and_words_of_people_have_no_code() -> None:
-    several = told("refused", why=Sentences((WHY, "words")))
-    assert several is not None
+    several = detail("refused", why=Sentences((WHY, "words")))
     assert (several["reason"]["code"], several["reason"]["text"]) == (None, "alice closed it; words")
     assert [part if isinstance(part, str) else part["code"] for part in several["reason"]["parts"]] == [
         "lease.closed-by",
         "words",
     ]
-    words = told("refused", why="x" * 5000)
-    assert words is not None
+    words = detail("refused", why="x" * 5000)
     assert (words["reason"]["code"], len(words["reason"]["text"])) == (None, lab_event.LONGEST_TEXT)
 
 
@@ -240,9 +237,9 @@ def answer(outcome: str, **more: Any) -> dict[str, Any]:
     decision = Decision("command-1", outcome, WHY, EIGHT, **more)
     event = telling.of_answer(ASKED, decision, LEASE, known(), EIGHT + MINUTE)
     assert event is not None
-    detail = {"type": event.TYPE, **event.detail()}
-    detail.pop("reason")
-    return detail
+    answered = {"type": event.TYPE, **event.detail()}
+    answered.pop("reason")
+    return answered
 
 
 @pytest.mark.parametrize(
@@ -301,8 +298,6 @@ def test_a_close_of_a_whole_pool_is_told_of_each_of_its_leases() -> None:
 
 def test_time_without_a_lease_has_a_receipt_too() -> None:
     details = {"node_seconds": "25", "amount": "0.0086", "currency": "USD", "closed": ENDS}
-    detail = told("receipt", lease=None, details=details)
-
-    assert detail is not None
-    assert (detail["lease"], detail["node_seconds"], detail["closed"]) == (None, 25, ENDS)
-    assert detail["cost"] == {"amount": "0.0086", "currency": "USD"}
+    receipt = detail("receipt", lease=None, details=details)
+    assert (receipt["lease"], receipt["node_seconds"], receipt["closed"]) == (None, 25, ENDS)
+    assert receipt["cost"] == {"amount": "0.0086", "currency": "USD"}

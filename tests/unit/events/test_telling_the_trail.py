@@ -37,27 +37,6 @@ def test_what_happened_before_the_bus_was_there_is_not_told(bus: LabWithBus) -> 
     assert tell("gpu", bus.services) == []
 
 
-def test_an_entry_that_reaches_the_ledger_late_is_told(bus: LabWithBus) -> None:
-    tell("gpu", bus.services)
-    bus.at(14)
-    bus.happens("breach", 13)
-    assert tell("gpu", bus.services) == ["breach"]
-    bus.happens("leaked", 0)
-
-    assert tell("gpu", bus.services) == ["leaked"]
-    assert tell("gpu", bus.services) == []
-
-
-def test_one_pool_is_told_and_another_is_left(bus: LabWithBus) -> None:
-    for pool in ("gpu", "big"):
-        tell(pool, bus.services)
-        bus.happens("breach", 1, pool=pool)
-    bus.at(2)
-
-    assert tell("big", bus.services) == ["breach"]
-    assert [detail["pool"] for _, detail in bus.eventbridge.told] == ["big"]
-
-
 def test_what_the_bus_does_not_take_is_told_by_the_next_run_and_the_rest_once(bus: LabWithBus) -> None:
     tell("gpu", bus.services)
     for kind in ("breach", "leaked", "breach"):

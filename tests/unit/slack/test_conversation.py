@@ -31,11 +31,6 @@ HOUR = timedelta(hours=1)
 JIN, MINJI = f"jin ({INSTRUCTOR})", f"minji ({STUDENT})"
 
 
-@pytest.fixture
-def door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
-    return knocks(monkeypatch, tmp_path)
-
-
 def small_print(said: Mapping[str, Any]) -> str:
     return str(said["blocks"][-1]["elements"][0]["text"])
 

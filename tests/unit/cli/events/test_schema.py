@@ -24,6 +24,7 @@ from tests.unit.cli.events.given import ALLOW, about
 from tests.unit.lab_on_moto import EIGHT
 
 FOLDER = ROOT / event_schemas.FOLDER
+FAILED = events.FailedCheck(check="dcgm", node="n", verdict="failed", reason=events.EventReason(text="no"))
 SAID: dict[type[events.LabEvent], dict[str, Any]] = {
     events.LeaseGranted: {"nodes": 1, "opens": EIGHT, "closes": EIGHT},
     events.LeaseRefused: {"earliest": EIGHT},
@@ -35,14 +36,7 @@ SAID: dict[type[events.LabEvent], dict[str, Any]] = {
     events.PoolClosed: {"nodes": 0},
     events.Breach: {"rule": "no-lease", "action": "close"},
     events.Leaked: {"rule": "leaked"},
-    events.Verdict: {
-        "checks": (events.CheckCount(check="nvidia-smi", passed=1),),
-        "failed": (
-            events.FailedCheck(
-                check="dcgm", node="n", verdict="failed", reason=events.EventReason(text="no")
-            ),
-        ),
-    },
+    events.Verdict: {"checks": (events.CheckCount(check="nvidia-smi", passed=1),), "failed": (FAILED,)},
     events.Receipt: {
         "nodes": 1,
         "node_seconds": 3600,
@@ -66,9 +60,7 @@ def test_every_event_has_its_schema_in_the_reference_and_fits_it(kind: type[even
 
 @pytest.mark.parametrize("kind", events.KINDS, ids=lambda kind: kind.TYPE)
 def test_every_key_says_what_it_is(kind: type[events.LabEvent]) -> None:
-    schema = event_schemas.of_event(kind)
-
-    properties: Any = schema["properties"]
+    properties: Any = event_schemas.of_event(kind)["properties"]
     assert all(rule["description"] for rule in properties.values())
 
 
@@ -161,12 +153,9 @@ def test_the_reason_of_the_page_is_one_of_the_lab() -> None:
     assert shown == events.PoolClosing(**about(reason=made)).detail()["reason"]
 
 
-@pytest.mark.parametrize("name", event_schemas.names())
-def test_the_command_line_prints_each(name: str) -> None:
-    said = lamplighter("events", "schema", name)
-
-    assert said.returncode == 0
-    Draft202012Validator.check_schema(json.loads(said.stdout))
+def test_the_command_line_prints_one_by_its_name() -> None:
+    said = lamplighter("events", "schema", "pool-open")
+    assert json.loads(said.stdout) == json.loads(json.dumps(event_schemas.of_event(events.PoolOpen)))
 
 
 def test_the_command_line_prints_one_schema_for_all_that_a_lab_tells() -> None:

@@ -1,7 +1,6 @@
 """Late answers reach the asker, once; a request can be approved, and its message shows who approved it."""
 
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -9,15 +8,10 @@ from lamplighter.adapters.slack.reply import NoLonger
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.slack.kept import ApprovalRequest, Reply
 from lamplighter.errors import OutsideFailed
-from tests.unit.slack.recording import CHANNEL, EIGHT, MINUTE, STUDENT, LabInSlack, evening, lab_in_slack
+from tests.unit.slack.recording import CHANNEL, EIGHT, MINUTE, STUDENT, LabInSlack, evening
 
 URL = "https://hooks.slack.com/commands/T0/1/abc"
 COMMAND = ("POOL#gpu", "COMMAND#slack-open-1")
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LabInSlack:
-    return lab_in_slack(monkeypatch, tmp_path)
 
 
 def owe(lab: LabInSlack, url: str | None = URL) -> None:

@@ -14,11 +14,6 @@ from tests.unit.slack.recording import EIGHT, INSTRUCTOR, MINUTE, LabInSlack, ev
 ID = "evening-2026-11-20"
 
 
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LabInSlack:
-    return lab_in_slack(monkeypatch, tmp_path)
-
-
 def opened(lab: LabInSlack) -> None:
     lab.put(evening(LeaseState.OPEN, ordered=EIGHT, ready=EIGHT + 6 * MINUTE))
     for stage in Stage:

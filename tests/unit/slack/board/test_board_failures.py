@@ -1,7 +1,5 @@
 """Slack fails, functions stop, events come twice, late or never: nothing is lost, and few posts are made twice."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -28,11 +26,6 @@ from tests.unit.slack.recording import (
 
 ID = "evening-2026-11-20"
 LEASE = ("POOL#gpu", f"LEASE#{ID}")
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LabInSlack:
-    return lab_in_slack(monkeypatch, tmp_path)
 
 
 def running(lab: LabInSlack) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,15 +11,10 @@ from lamplighter.domain.slack.kept import WaitingPlace
 from lamplighter.domain.slack.waiting import offer_message
 from tests.unit.slack.board.test_waiting import wish
 from tests.unit.slack.recording import EIGHT, INSTRUCTOR, MINUTE, STUDENT
-from tests.unit.slack.requests import Knocks, agreeing, buttons, full, knocks, running, silent
+from tests.unit.slack.requests import Knocks, agreeing, buttons, full, running, silent
 
 HOUR = timedelta(hours=1)
 JIN = f"jin ({INSTRUCTOR})"
-
-
-@pytest.fixture
-def door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
-    return knocks(monkeypatch, tmp_path)
 
 
 def standing(user: str, minutes: float = -60, because: str | None = None) -> WaitingPlace:

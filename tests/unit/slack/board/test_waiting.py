@@ -76,11 +76,6 @@ def test_nobody_is_served_before_somebody_who_asked_earlier(
 # --- as the board does it --------------------------------------------------------------------------
 
 
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LabInSlack:
-    return lab_in_slack(monkeypatch, tmp_path)
-
-
 def test_a_full_pool_offers_nothing_and_a_place_that_comes_free_is_offered_once(lab: LabInSlack) -> None:
     lab.put(evening(LeaseState.OPEN, ordered=EIGHT, ready=EIGHT + MINUTE))
     lab.conversation.wish(wish(5))

@@ -15,11 +15,6 @@ from tests.unit.slack.requests import Knocks, knocks, running
 HOUR = timedelta(hours=1)
 
 
-@pytest.fixture
-def door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
-    return knocks(monkeypatch, tmp_path)
-
-
 def test_status_says_until_when_which_gpus_are_free_and_what_is_next(door: Knocks) -> None:
     door.lab.put(running(f"jin ({INSTRUCTOR})", EIGHT + HOUR))
     tomorrow = EIGHT + 24 * HOUR
