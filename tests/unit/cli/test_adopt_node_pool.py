@@ -44,42 +44,33 @@ POOL = ExistingNodePool(
 )
 NONE = Autoscalers(asked=True)
 
-DOCUMENT_001: dict[str, Any] = {
-    "metadata": {"name": "gpu-pool"},
-    "spec": {
-        "template": {
-            "spec": {
-                "requirements": [
-                    {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
-                    {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-                    {"key": "eks.amazonaws.com/instance-category", "operator": "In", "values": ["g", "p"]},
-                ],
-                "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
-                "taints": [{"key": "gpu-workload", "effect": "NoSchedule"}],
-            }
-        },
-        "limits": {"cpu": 1000},
-        "disruption": {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "1m"},
-    },
-}
+
+def document(requirements: dict[str, list[str]], group: str, kind: str, **more: Any) -> dict[str, Any]:
+    """A NodePool whose template asks for these values, with a node class called default."""
+    rows = [{"key": key, "operator": "In", "values": values} for key, values in requirements.items()]
+    taints = [{"key": "gpu-workload", "effect": "NoSchedule"}]
+    reference = {"group": group, "kind": kind, "name": "default"}
+    template = {"requirements": rows, "nodeClassRef": reference, "taints": taints}
+    return {"metadata": {"name": "gpu-pool"}, "spec": {"template": {"spec": template}, **more}}
+
+
+ARCH, CAPACITY, CATEGORY = (
+    "kubernetes.io/arch",
+    "karpenter.sh/capacity-type",
+    "eks.amazonaws.com/instance-category",
+)
+DOCUMENT_001 = document(
+    {ARCH: ["amd64"], CAPACITY: ["on-demand"], CATEGORY: ["g", "p"]},
+    "karpenter.k8s.aws",
+    "EC2NodeClass",
+    limits={"cpu": 1000},
+    disruption={"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "1m"},
+)
 CLASS_001 = {
     "metadata": {"name": "default"},
     "spec": {"role": "nodes", "amiSelectorTerms": [{"id": "ami-00ae"}]},
 }
-DOCUMENT_000: dict[str, Any] = {
-    "metadata": {"name": "gpu-pool"},
-    "spec": {
-        "template": {
-            "spec": {
-                "requirements": [
-                    {"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64", "amd64"]},
-                    {"key": "eks.amazonaws.com/instance-category", "operator": "In", "values": ["g", "p"]},
-                ],
-                "nodeClassRef": {"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default"},
-            }
-        }
-    },
-}
+DOCUMENT_000 = document({ARCH: ["arm64", "amd64"], CATEGORY: ["g", "p"]}, "eks.amazonaws.com", "NodeClass")
 
 
 def said(pool: ExistingNodePool, autoscalers: Autoscalers = NONE) -> list[tuple[bool, str]]:

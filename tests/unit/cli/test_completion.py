@@ -63,13 +63,9 @@ def test_bash_itself_asks_the_program(settings: dict[str, str]) -> None:
         f'_lamplighter_completion {program}\nprintf "%s\\n" "${{COMPREPLY[@]}}"'
     )
 
+    bash = ["/bin/bash", "-c", asks]
     done = subprocess.run(
-        ["/bin/bash", "-c", asks],
-        env=settings,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=HANG_SECONDS,
+        bash, env=settings, capture_output=True, text=True, check=False, timeout=HANG_SECONDS
     )
 
     assert (done.stdout.split(), done.stderr) == (["gpu", "big", "cli-1a2b3c4d"], "")

@@ -108,27 +108,14 @@ def test_why_a_lease_is_refused_is_its_refusal_or_of_a_refused_one_its_reason() 
 
 
 def test_what_programs_read_of_a_lease_is_this() -> None:
-    found = replace(
-        view(), stages=(StageView(Stage.NODES, StageState.GOING, 1, 3, EIGHT),), bar=0.12345,
-        verdict=Outcome.PASSED, findings=(FindingView(EIGHT, "gpu", None, "xid", "one fell off", "replace it", "gpu"),),
-    )  # fmt: skip
+    stage = StageView(Stage.NODES, StageState.GOING, 1, 3, EIGHT)
+    finding = FindingView(EIGHT, "gpu", None, "xid", "one fell off", "replace it", "gpu")
+    found = replace(view(), stages=(stage,), bar=0.12345, verdict=Outcome.PASSED, findings=(finding,))
 
     assert found.to_json() == {
         "standing": "open",
         "missing": 0,
-        "stages": [
-            {
-                "stage": "nodes",
-                "state": "going",
-                "done": 1,
-                "of": 3,
-                "since": "2026-11-20T20:00:00Z",
-                "at": None,
-                "said": "",
-                "usual_seconds": None,
-                "usual_is_measured": None,
-            }
-        ],
+        "stages": [stage.to_json()],
         "boot": [],
         "progress": 0.123,
         "gpus_expected": "2026-11-20T20:10:00Z",
@@ -136,16 +123,11 @@ def test_what_programs_read_of_a_lease_is_this() -> None:
         "verdict": "passed",
         "degraded": None,
         "failed": None,
-        "findings": [
-            {
-                "at": "2026-11-20T20:00:00Z",
-                "cause": "xid",
-                "layer": "gpu",
-                "summary": "one fell off",
-                "advice": "replace it",
-            }
-        ],
+        "findings": [finding.to_json()],
     }
+    assert finding.to_json() == {
+        "at": "2026-11-20T20:00:00Z", "cause": "xid", "layer": "gpu", "summary": "one fell off", "advice": "replace it"
+    }  # fmt: skip
     bare = replace(found, gpus_expected=None, cost_so_far=None, verdict=None).to_json()
     assert (bare["gpus_expected"], bare["cost_so_far"], bare["verdict"]) == (None, None, None)
 

@@ -32,20 +32,10 @@ MINUTE = timedelta(minutes=1)
 PRICE = Decimal("1.237")
 POOL = PoolState("gpu")
 EVENING = Lease(
-    id="evening-2026-11-20",
-    pool="gpu",
-    nodes=2,
-    owner="evening-class",
-    source="window",
-    state=LeaseState.OPENING,
-    opens=EIGHT,
-    closes=EIGHT + 180 * MINUTE,
-    hold=Money.of("7.422", "USD"),
-    window="evening",
-    date="2026-11-20",
-    ordered=EIGHT,
-    price_per_hour=PRICE,
-)
+    id="evening-2026-11-20", pool="gpu", nodes=2, owner="evening-class", source="window", state=LeaseState.OPENING,
+    opens=EIGHT, closes=EIGHT + 180 * MINUTE, hold=Money.of("7.422", "USD"), window="evening", date="2026-11-20",
+    ordered=EIGHT, price_per_hour=PRICE,
+)  # fmt: skip
 PASSED = {"check": "nvidia-smi", "node": "a", "verdict": "passed", "reason": "one GPU is there"}
 
 
@@ -217,18 +207,8 @@ def test_warnings_of_its_end_stand_with_it() -> None:
 
 def pool(seen: SeenGpus | None, *leases: Lease) -> PoolView:
     views = tuple(shown(lease, 60) for lease in leases)
-    return PoolView(
-        name="gpu",
-        instance_type="g5.xlarge",
-        max_nodes=2,
-        gpus_per_node=1,
-        mode="enforce",
-        state=replace(POOL, seen_gpus=seen),
-        target=Target(sum(lease.nodes for lease in leases), leases),
-        leases=views,
-        closing=(),
-        next=None,
-    )
+    state, target = replace(POOL, seen_gpus=seen), Target(sum(lease.nodes for lease in leases), leases)
+    return PoolView("gpu", "g5.xlarge", 2, 1, "enforce", state, target, leases=views, closing=(), next=None)
 
 
 def test_a_lease_granted_for_later_does_not_open_the_pool_now() -> None:
