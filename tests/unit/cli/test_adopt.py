@@ -67,14 +67,12 @@ RUNS = Autoscalers(asked=True, found=("deployment kube-system/autoscaler",))
 )  # fmt: skip
 def test_what_is_in_the_way_and_what_is_only_said(about: dict[str, Any], blocks: bool, words: str) -> None:
     [(found, text)] = said(**about)
-
     assert found is blocks
     assert words in text
 
 
 def test_a_group_that_may_start_nodes_without_gpus_beside_others_is_in_the_way() -> None:
     found = said(group=replace(GROUP, instance_types=("g5.xlarge", "inf2.xlarge", "t3.large")))
-
     [text] = [text for blocks, text in found if blocks]
     assert text.startswith("node group gpus may start inf2.xlarge and t3.large, without an NVIDIA GPU")
     assert text.endswith("name a node group whose instances have GPUs")
@@ -101,7 +99,6 @@ def test_a_group_that_may_start_nodes_without_gpus_beside_others_is_in_the_way()
 )  # fmt: skip
 def test_what_follows_from_an_image_is_said_and_is_not_in_the_way(more: dict[str, Any], words: str) -> None:
     [(blocks, text)] = said(group=replace(GROUP, **more))
-
     assert not blocks
     assert words in text
 
@@ -126,9 +123,7 @@ def test_an_image_may_have_several_consequences() -> None:
 @pytest.mark.parametrize("instance_type", ["g4dn.xlarge", "m5.large"])
 def test_a_windows_group_is_refused_by_name_whatever_its_instances(instance_type: str) -> None:
     windows = replace(GROUP, ami_type="WINDOWS_FULL_2022_x86_64", instance_types=(instance_type,))
-
     [(blocks, text)] = said(group=windows)
-
     assert blocks
     assert text.startswith("node group gpus is WINDOWS_FULL_2022_x86_64: no pool can be Windows")
     assert "name a node group with a Linux image, such as AL2023_x86_64_NVIDIA" in text
@@ -138,9 +133,7 @@ def test_each_image_type_of_eks_is_judged() -> None:
     """Only images with the NVIDIA driver that AWS still publishes for x86_64 need no word."""
     model = botocore.session.get_session().get_service_model("eks")
     known: list[str] = model.shape_for("AMITypes").enum  # type: ignore[attr-defined]
-
     silent = {ami_type for ami_type in known if not said(group=replace(GROUP, ami_type=ami_type))}
-
     assert silent == {"AL2023_x86_64_NVIDIA"}
 
 
@@ -152,9 +145,7 @@ def written(folder: Path, group: ExistingPool) -> Path:
 
 def test_what_is_printed_is_a_lab_file(tmp_path: Path) -> None:
     file = written(tmp_path, GROUP)
-
     lab = labfile.load(file)
-
     assert (lab.name, lab.region, lab.cluster_name) == ("team-a", "eu-central-1", "Team_A")
     assert lab.nodegroup_name("gpu") == "gpus"
     assert (lab.pools["gpu"].max_nodes, lab.mode("gpu")) == (3, "watch")
@@ -175,7 +166,6 @@ def test_an_old_group_is_named_and_a_new_one_is_not(tmp_path: Path) -> None:
 
 def test_an_image_with_its_own_plugin_is_written_so_that_check_knows(tmp_path: Path) -> None:
     rocket = written(tmp_path, replace(GROUP, ami_type="BOTTLEROCKET_x86_64_NVIDIA"))
-
     assert labfile.load(rocket).gpu_stack("gpu") == "built-in"
     rocket.write_text(f"{rocket.read_text('utf-8')}\ngpu: {{share: 4}}\n", "utf-8")
     with pytest.raises(BadInput, match=r"gpu\.share: "):
@@ -185,7 +175,6 @@ def test_an_image_with_its_own_plugin_is_written_so_that_check_knows(tmp_path: P
 def test_of_an_image_of_its_own_the_lab_file_asks_what_it_is(tmp_path: Path) -> None:
     custom = written(tmp_path, replace(GROUP, ami_type="CUSTOM", release="ami-0c0c53d11a3f898ea"))
     text = custom.read_text("utf-8")
-
     assert labfile.load(custom).gpu_stack("gpu") == "operator"
     custom.write_text(text.replace("# ami_type", "ami_type"), "utf-8")
     assert labfile.load(custom).gpu_stack("gpu") == "built-in"
@@ -241,7 +230,6 @@ def test_no_region_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-
     with pytest.raises(BadInput, match="no AWS region is set"):
         Adoption()
 

@@ -32,16 +32,10 @@ CLUSTER = ExistingCluster(
 )
 CLASS = ExistingNodeClass("gpu", aliases=("al2023@v20260724",), role="nodes")
 POOL = ExistingNodePool(
-    name="gpu-pool",
-    kind="karpenter",
-    replicas=0,
-    most=2,
-    instance_types=("g5.xlarge",),
-    architectures=("amd64",),
-    capacity_types=("on-demand",),
-    grace=timedelta(minutes=10),
+    name="gpu-pool", kind="karpenter", replicas=0, most=2, instance_types=("g5.xlarge",),
+    architectures=("amd64",), capacity_types=("on-demand",), grace=timedelta(minutes=10),
     node_class=CLASS,
-)
+)  # fmt: skip
 NONE = Autoscalers(asked=True)
 
 
@@ -108,7 +102,6 @@ def test_a_pool_that_is_ready_has_nothing_in_its_way() -> None:
 )  # fmt: skip
 def test_what_is_wrong_with_a_pool_is_said(more: dict[str, Any], blocks: bool, words: str) -> None:
     found = said(replace(POOL, **more))
-
     assert [words in text for _, text in found].count(True) == 1
     assert [found_blocks for found_blocks, text in found if words in text] == [blocks]
     assert len(found) <= 2
@@ -120,7 +113,6 @@ def test_a_grace_as_long_as_one_of_a_pool_of_the_lab_is_fine() -> None:
 
 def test_on_auto_mode_the_advice_says_what_the_failsafe_cannot_do() -> None:
     theirs = replace(POOL, kind="auto-mode", grace=None)
-
     for pool in (theirs, replace(theirs, grace=timedelta(hours=1))):
         [found] = node_pool_obstacles(CLUSTER, pool, NONE)
         assert "the failsafe cannot do it alone" in str(found.advice)
@@ -132,7 +124,6 @@ def test_a_static_pool_is_never_consolidated() -> None:
 
 def test_another_node_pool_with_gpus_is_in_the_way_and_the_adopted_one_is_not() -> None:
     [(blocks, text)] = said(POOL, Autoscalers(asked=True, nodepools=("gpu-pool", "other")))
-
     assert blocks
     assert text.startswith("NodePool other may start GPU nodes that no lease justifies")
 
@@ -158,7 +149,6 @@ def test_the_pool_of_document_001_is_read_with_everything_that_misleads_in_it() 
 
 def test_the_pool_of_document_000_knows_its_own_keys_and_may_start_arm64() -> None:
     found = as_read(DOCUMENT_000, {})
-
     assert (found.kind, found.unknown_keys, found.node_class) == ("auto-mode", (), None)
     assert found.architectures == ("arm64", "amd64")
 

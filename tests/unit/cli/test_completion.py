@@ -89,7 +89,6 @@ def test_other_shells_are_answered_too(shell: str, settings: dict[str, str]) -> 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_its_program(shell: str, settings: dict[str, str]) -> None:
     done = lamplighter("completion", shell, env=settings)
-
     assert done.returncode == 0
     assert f"complete_{shell}" in done.stdout
 
@@ -97,7 +96,6 @@ def test_each_shell_gets_its_program(shell: str, settings: dict[str, str]) -> No
 @pytest.mark.parametrize("kept", ["{", "[]", '{"- ap-northeast-2 - -": {"pools": [1]}}'])
 def test_names_that_cannot_be_read_are_none(kept: str, settings: dict[str, str]) -> None:
     Path(settings["LAMPLIGHTER_NAMES"]).write_text(kept, "utf-8")
-
     assert completed("lamplighter close ", settings) == []
 
 
@@ -113,7 +111,5 @@ def test_names_are_kept_by_region(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 def test_where_nothing_can_be_kept_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAMPLIGHTER_NAMES", "/proc/none/names.json")
-
     known_names.note("pools", ["gpu"])
-
     assert known_names.pools("") == []

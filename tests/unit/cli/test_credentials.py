@@ -86,7 +86,6 @@ def test_what_aws_refuses_is_told_with_what_to_do(
     code: str, exit_code: int, words: str, refusing: str, tmp_path: Path
 ) -> None:
     found, said, seconds = run(["status"], environment(tmp_path, f"{refusing}/{code}"))
-
     assert (found, len(said)) == (exit_code, 1), said
     assert words in said[0]
     assert seconds < 10
@@ -120,7 +119,6 @@ def test_credentials_that_cannot_be_had_are_bad_input(
     settings: dict[str, str], words: str, tmp_path: Path
 ) -> None:
     code, said, seconds = run(["status"], without_keys(tmp_path) | settings)
-
     assert (code, len(said)) == (2, 1), said
     assert words in said[0]
     assert seconds < 10
@@ -172,7 +170,6 @@ def test_a_region_that_is_none_is_told_apart_from_one_that_does_not_answer(
 
 def test_a_fault_of_our_own_is_one_line_too() -> None:
     said, code = endings.ending(KeyError("lease\nof nobody"))
-
     assert code == 3
     assert said.startswith("lamplighter itself has a bug (KeyError:")
     assert "\n" not in said

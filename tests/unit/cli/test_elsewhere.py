@@ -42,7 +42,6 @@ def test_a_lab_in_another_region_is_named_with_the_account_that_was_asked(
 
 def test_a_lab_that_is_named_is_looked_for_in_the_other_regions(lab_far_away: str, tmp_path: Path) -> None:
     code, said, _ = run(["status", "--lab-name", "evening"], environment(tmp_path, lab_far_away))
-
     assert (code, len(said)) == (2, 1), said
     assert f"no lab 'evening' is deployed in {REGION}" in said[0]
     assert f"AWS_REGION={FAR}" in said[0]
@@ -50,6 +49,5 @@ def test_a_lab_that_is_named_is_looked_for_in_the_other_regions(lab_far_away: st
 
 def test_a_region_that_no_setting_names_is_not_asked(lab_far_away: str, tmp_path: Path) -> None:
     _, said, _ = run(["status"], plain_environment(tmp_path, lab_far_away))
-
     assert FAR not in said[0]
     assert "AWS_REGION" in said[0]

@@ -97,7 +97,6 @@ def test_a_person_sees_what_would_happen_and_may_say_no_or_yes_also_beforehand(
 @pytest.mark.parametrize("words", ["skip evening", "pause", "close"])
 def test_a_script_is_not_held_up(given: list[Command], monkeypatch: pytest.MonkeyPatch, words: str) -> None:
     say(monkeypatch, words, None)
-
     assert len(given) == 1
 
 
@@ -106,7 +105,6 @@ def test_what_takes_away_much_wants_a_word_from_a_script(
     given: list[Command], monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
     said = say(monkeypatch, words, None)
-
     assert said.returncode == 1
     assert "say --yes" in said.stderr
     assert given == []
@@ -117,6 +115,5 @@ def test_a_plan_does_not_spoil_the_document(
     given: list[Command], monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
     said = say(monkeypatch, f"{words} --json", "y")
-
     document = json.loads(said.stdout)
     assert (document[0] if isinstance(document, list) else document)["reason"] == "as asked"

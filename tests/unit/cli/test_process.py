@@ -37,14 +37,9 @@ def test_a_process_says_and_ends_as_a_run_in_this_interpreter(
     settings = environment(tmp_path, UNREACHED)
 
     done = subprocess.run(
-        [*STARTS[start], *words.split()],
-        cwd=tmp_path,
-        env=settings,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=HANG_SECONDS,
-    )
+        [*STARTS[start], *words.split()], cwd=tmp_path, env=settings, capture_output=True, text=True,
+        check=False, timeout=HANG_SECONDS,
+    )  # fmt: skip
 
     here = lamplighter(*words.split(), cwd=tmp_path, env=settings)
     assert (done.returncode, done.stdout, done.stderr) == (code, here.stdout, here.stderr)

@@ -60,7 +60,6 @@ def of_file(folder: Path, text: str, url: str = URL) -> CompletedProcess[str]:
 
 def test_a_manifest_of_a_file_needs_no_account(tmp_path: Path) -> None:
     said = of_file(tmp_path, "slack: {command: tiny}\n")
-
     assert said.returncode == 0
     assert YAML(typ="safe").load(said.stdout)["features"]["slash_commands"][0]["command"] == "/tiny"
 
@@ -68,13 +67,11 @@ def test_a_manifest_of_a_file_needs_no_account(tmp_path: Path) -> None:
 @pytest.mark.parametrize("url", ["http://example.com/slack", "ftp://x", "https://a b", "slack"])
 def test_an_address_that_slack_does_not_post_to_is_refused(tmp_path: Path, url: str) -> None:
     said = of_file(tmp_path, "slack: {}\n", url)
-
     assert (said.returncode, said.stdout, len(said.stderr.splitlines())) == (2, "", 1)
 
 
 def test_a_lab_without_slack_has_no_manifest(tmp_path: Path) -> None:
     said = of_file(tmp_path, "")
-
     assert said.returncode == 2
     assert "has no slack key" in said.stderr
 
@@ -109,7 +106,6 @@ def test_both_secrets_are_read_from_two_lines_and_shown_nowhere(put: list[str]) 
 )
 def test_what_is_no_secret_is_refused_without_being_repeated(put: list[str], given: str) -> None:
     refusal = run("secret", stdin=given)
-
     assert refusal.returncode == 2
     assert put == []
     for word in given.split():

@@ -20,19 +20,12 @@ from tests.unit import aws_over_http
 REGION, ELSEWHERE = "ap-northeast-2", "eu-central-1"
 NAMES = [
     *(
-        "status",
-        "open",
-        "close",
-        "extend 30m",
-        "leases",
-        "windows",
-        "simulate --live",
-        "skip evening",
+        "status", "open", "close", "extend 30m", "leases", "windows", "simulate --live", "skip evening",
         "pause",
     ),
     *("resume", "why", "diagnose", "cost", "arm gpu", "ack", "keep", "experiment list", "receipt", "page"),
     *("doctor --deployed", "status --watch", "windows --ics -", "adopt team gpus"),
-]
+]  # fmt: skip
 VERBS = [name.split() for name in NAMES]
 # All other verbs begin like status: they look for the lab.
 FIRST_CALLS = pytest.mark.parametrize(
@@ -89,7 +82,6 @@ def test_a_closed_endpoint_is_told_with_the_call(verb: list[str], tmp_path: Path
 
 def test_an_endpoint_that_never_answers_is_told_within_ten_seconds(silence: str, tmp_path: Path) -> None:
     code, said, seconds = run(["status"], environment(tmp_path, silence))
-
     assert (code, len(said)) == (3, 1), said
     assert "got no answer in 2 attempts" in said[0]
     assert 0 < seconds < 10
@@ -129,7 +121,6 @@ def test_settings_that_cannot_be_meant_are_bad_input(
     name: str, value: str, words: str, empty_account: str, tmp_path: Path
 ) -> None:
     code, said, _ = run(["status"], environment(tmp_path, empty_account) | {name: value})
-
     assert (code, len(said)) == (2, 1), said
     assert words in said[0]
 
@@ -137,7 +128,6 @@ def test_settings_that_cannot_be_meant_are_bad_input(
 @pytest.mark.parametrize("verb", VERBS[:-1], ids=NAMES[:-1])
 def test_no_lab_in_the_region_is_bad_input(verb: list[str], empty_account: str, tmp_path: Path) -> None:
     code, said, _ = run(verb, environment(tmp_path, empty_account))
-
     assert (code, len(said)) == (2, 1), said
     assert said[0].startswith("no lab is deployed in ap-northeast-2")
 
@@ -162,7 +152,6 @@ def test_words_that_cannot_be_meant_are_one_line_and_exit_2(
     words: str, empty_account: str, tmp_path: Path
 ) -> None:
     code, said, _ = run(words.split(), environment(tmp_path, empty_account))
-
     assert (code, len(said)) == (2, 1), said
 
 
@@ -170,9 +159,7 @@ def test_without_karpenters_program_its_act_is_not_played_and_says_why(
     empty_account: str, tmp_path: Path
 ) -> None:
     given = environment(tmp_path, empty_account) | {"XDG_CACHE_HOME": str(tmp_path / "empty")}
-
     code, said, _ = run(["local", "demo", "--act", "karpenter"], given)
-
     assert (code, len(said)) == (3, 1), said
     assert "no Karpenter" in said[0]
 
@@ -229,7 +216,6 @@ def crowded(empty_account: str) -> str:
 
 def test_of_several_labs_one_must_be_named(crowded: str, tmp_path: Path) -> None:
     code, said, _ = run(["status"], environment(tmp_path, crowded) | {"AWS_REGION": ELSEWHERE})
-
     assert (code, len(said)) == (2, 1), said
     assert said[0] == f"--lab-name: several labs are deployed in {ELSEWHERE}, name one of lab-a, lab-b"
 
@@ -238,7 +224,6 @@ def test_a_lab_whose_ledger_is_not_there_is_told_with_the_call(crowded: str, tmp
     code, said, _ = run(
         ["leases", "--lab-name", "lab-a"], environment(tmp_path, crowded) | {"AWS_REGION": ELSEWHERE}
     )
-
     assert (code, len(said)) == (3, 1), said
     assert said[0].startswith("dynamodb:GetItem on ledger")
 

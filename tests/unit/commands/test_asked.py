@@ -34,17 +34,10 @@ def test_each_way_leads_to_one_s_own_or_to_the_lab_and_a_body_has_16_kib() -> No
 
 def test_what_the_body_leaves_out_is_left_open_and_nothing_else_is_set() -> None:
     said = sent("own/open")
-
     assert said == Command(
-        id=said.id,
-        verb=Verb.OPEN,
-        pool="gpu",
-        owner="alice",
-        by="alice",
-        source="cli",
-        issued=NOW,
+        id=said.id, verb=Verb.OPEN, pool="gpu", owner="alice", by="alice", source="cli", issued=NOW,
         expires=NOW + timedelta(minutes=15),
-    )
+    )  # fmt: skip
 
 
 def test_every_key_of_the_body_is_read() -> None:
@@ -69,7 +62,6 @@ def test_every_key_of_the_body_is_read() -> None:
 
 def test_the_id_is_the_caller_s_own_and_follows_from_the_token_alone() -> None:
     one = sent(nodes=1).id
-
     assert one.startswith("cli-open-")
     assert len(one) == len("cli-open-") + 16
     assert sent(nodes=2).id == one
@@ -143,9 +135,7 @@ def test_what_is_no_object_is_refused_with_an_example() -> None:
 
 def test_what_is_sent_for_a_command_is_what_it_says_and_reads_back() -> None:
     said = sent(nodes=1, for_seconds=3600, because="exams", add=True)
-
     body = document(said, "t-1")
-
     assert body == OPEN | {"nodes": 1, "for_seconds": 3600, "because": "exams", "add": True, "owner": "alice"}
     assert sent(**body) == said
     assert document(sent(), "t-1") == OPEN | {"owner": "alice"}
@@ -217,7 +207,6 @@ def test_a_lease_is_touched_by_its_owner_or_by_who_runs_the_lab_and_stays_its_ow
 def test_a_command_that_names_no_lease_of_its_own_stays_as_it_is() -> None:
     whole = ask("lab/close", verb="close")
     tried = ask("own/experiment", verb="experiment", experiment="nccl-blocked", lease="evening")
-
     assert about(whole, LEASE) == about(whole, None) == whole
     assert about(tried, LEASE) == tried
 

@@ -70,7 +70,6 @@ def test_a_command_is_started_in_the_name_that_aws_gives(lab: LabOnMoto) -> None
 def test_the_same_token_is_the_same_command_and_another_person_s_is_not(lab: LabOnMoto) -> None:
     first, again = ask("own/open", OPEN), ask("own/open", OPEN)
     other = ask("own/open", OPEN, MALLORY)
-
     assert first == again
     assert other[1]["id"] != first[1]["id"]
     assert len(started(lab)) == 2
@@ -97,7 +96,6 @@ def test_what_is_crafted_starts_nothing_and_gets_one_clear_line(
     lab: LabOnMoto, path: str, body: dict[str, object], code: int
 ) -> None:
     got, said = ask(path, body, MALLORY)
-
     assert got == code
     assert len(said["problem"].splitlines()) == 1
     assert not started(lab)
@@ -106,7 +104,6 @@ def test_what_is_crafted_starts_nothing_and_gets_one_clear_line(
 @pytest.mark.parametrize("body", ["", "{", "[]", "null", '"open"', "[" * 20_000, "x" * 20_000, "\ud800"])
 def test_a_body_that_is_no_command_is_named_as_such(lab: LabOnMoto, body: str) -> None:
     code, said = ask("own/open", body)
-
     assert code == 400
     assert said["problem"].startswith("body: ")
     assert not started(lab)
@@ -114,7 +111,6 @@ def test_a_body_that_is_no_command_is_named_as_such(lab: LabOnMoto, body: str) -
 
 def test_a_request_of_which_aws_does_not_say_who_made_it_does_nothing(lab: LabOnMoto) -> None:
     code, said = ask("own/open", OPEN, None)
-
     assert code == 403
     assert "AWS did not say who calls" in said["problem"]
     assert not started(lab)
@@ -153,8 +149,6 @@ def test_who_runs_the_lab_may_end_what_is_another_s_and_is_named(lab: LabOnMoto)
 
 def test_a_failure_of_the_outside_says_which_call(lab: LabOnMoto) -> None:
     boto3.client("stepfunctions").delete_state_machine(stateMachineArn=lab.close_lab)
-
     code, said = ask("own/open", OPEN)
-
     assert code == 502
     assert said["problem"].startswith("states:StartExecution on ")

@@ -149,7 +149,6 @@ def test_so_many_nodes_may_not_be_asked_for(text: str) -> None:
 )
 def test_a_day_and_a_time_are_the_first_such_instant_ahead(text: str, day: int, hour: int) -> None:
     found = read(f"at {text}").opens
-
     assert found is not None
     assert (found.astimezone(SEOUL).day, found.astimezone(SEOUL).hour) == (day, hour)
 

@@ -67,16 +67,10 @@ Json = dict[str, Any]
 def event(detail: object = None, /, **more: object) -> Json:
     """An event as EventBridge delivers it: the entry `training` asks to open."""
     return {
-        "version": "0",
-        "id": EVENT,
-        "detail-type": "open",
-        "source": TRAINING,
-        "account": CI,
-        "time": instant.written(EIGHT),
-        "region": "ap-northeast-2",
-        "resources": [],
+        "version": "0", "id": EVENT, "detail-type": "open", "source": TRAINING, "account": CI,
+        "time": instant.written(EIGHT), "region": "ap-northeast-2", "resources": [],
         "detail": {} if detail is None else detail,
-    } | more
+    } | more  # fmt: skip
 
 
 @dataclass
@@ -208,16 +202,10 @@ class LabWithBus:
 def lease(name: str = "event-1", **more: Any) -> Lease:
     """An open lease of the owner of the entry `training`."""
     said: dict[str, Any] = {
-        "pool": "gpu",
-        "nodes": 1,
-        "owner": "ci-training",
-        "source": "event",
-        "by": "training (event)",
-        "state": LeaseState.OPEN,
-        "opens": EIGHT - MINUTE,
-        "closes": EIGHT + 60 * MINUTE,
+        "pool": "gpu", "nodes": 1, "owner": "ci-training", "source": "event", "by": "training (event)",
+        "state": LeaseState.OPEN, "opens": EIGHT - MINUTE, "closes": EIGHT + 60 * MINUTE,
         "hold": Money.of(1, "USD"),
-    }
+    }  # fmt: skip
     return Lease(id=name, **(said | more))
 
 

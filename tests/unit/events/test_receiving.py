@@ -39,7 +39,6 @@ def test_a_request_starts_the_workflow_once_and_waits_for_its_answer(bus: LabWit
 def test_a_repeated_request_that_is_decided_wakes_who_answers(bus: LabWithBus) -> None:
     bus.workflows.decide = bus.grants
     receive(json.dumps(event()), bus.services)
-
     assert bus.woken == ["gpu"]
 
 
@@ -79,13 +78,11 @@ def test_a_refused_request_is_answered_once_and_the_ledger_stays_as_it_is(bus: L
 
 def test_a_detail_of_256_kilobytes_is_refused(bus: LabWithBus) -> None:
     answer = refused(bus, json.dumps(event({"because": "x" * 256 * 1024})))
-
     assert answer["reason"]["code"] == "command.event.too-large"
 
 
 def test_json_that_python_cannot_read_is_answered_where_its_id_can_be(bus: LabWithBus) -> None:
     nested = json.dumps(event({"pool": "?"})).replace('"?"', "[" * 100_000)
-
     assert refused(bus, nested)["in_reply_to"] == EVENT
     assert refused(bus, nested)["reason"]["code"] == "command.event.no-json"
 
@@ -107,7 +104,6 @@ SURROGATE = "\ud800"
 def test_half_a_character_is_refused_and_the_answer_is_utf_8(bus: LabWithBus, sent: dict[str, Any]) -> None:
     """JSON may name one half of a pair of UTF-16, which no UTF-8 has."""
     answer = refused(bus, json.dumps(sent))
-
     assert answer["in_reply_to"] == EVENT
 
 
@@ -119,7 +115,6 @@ def test_what_nobody_could_hear_an_answer_to_gets_a_line_in_the_log_and_no_answe
 ) -> None:
     with caplog.at_level(logging.INFO):
         receive(body, bus.services)
-
     assert [each.message for each in caplog.records][-1:] == ["turned away"]
     assert bus.eventbridge.put == []
     assert bus.kept() == {}
@@ -130,7 +125,6 @@ def test_an_answer_that_the_bus_does_not_take_lets_the_request_come_again(bus: L
     with pytest.raises(OutsideFailed, match="ThrottlingException"):
         receive(json.dumps(event({"pool": "big"})), bus.services)
     bus.eventbridge.refuses = lambda _: None
-
     assert refused(bus, json.dumps(event({"pool": "big"})))["in_reply_to"] == EVENT
 
 
@@ -165,7 +159,6 @@ def refusals(bus: LabWithBus) -> list[str]:
 def test_a_close_before_its_open_is_refused_and_the_open_opens_nothing(bus: LabWithBus) -> None:
     receive(close({"token": "run-7"}), bus.services)
     receive(open_("run-7"), bus.services)
-
     assert bus.workflows.started == []
     assert [detail["in_reply_to"] for _, detail in bus.eventbridge.told] == ["close-1", EVENT]
     assert refusals(bus) == ["command.event.nothing-opened", "command.event.closed-before"]
@@ -175,7 +168,6 @@ def test_a_close_before_its_open_leaves_other_work_of_the_owner_alone(bus: LabWi
     bus.keep(lease("event-other"))
     for verb in ("close", "extend"):
         receive(json.dumps(event({"token": "run-7"}, **{"id": verb, "detail-type": verb})), bus.services)
-
     assert bus.workflows.started == []
     assert refusals(bus) == ["command.event.nothing-opened"] * 2
 
@@ -330,7 +322,6 @@ def receive_and_die(bus: LabWithBus, body: str, at: int) -> None:
 
 def test_a_note_of_a_close_is_gone_once_no_open_command_is_good_any_more(bus: LabWithBus) -> None:
     receive(close({"token": "run-7"}), bus.services)
-
     [note] = bus.kept().values()
     assert int(note["ttl"]["N"]) == (EIGHT + 60 * MINUTE).timestamp()
 
@@ -342,7 +333,6 @@ def test_without_a_token_several_leases_are_refused_with_advice(bus: LabWithBus)
     bus.keep(lease())
     bus.keep(lease("event-2"))
     answer = refused(bus, close())
-
     assert "event-1 (ci-training), event-2 (ci-training)" in answer["reason"]["text"]
     assert "the token of the open" in answer["reason"]["text"]
 

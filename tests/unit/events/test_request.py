@@ -29,19 +29,10 @@ def refusal(detail: object = None, /, **more: object) -> tuple[type[LamplighterE
 
 def test_a_request_says_what_for_and_never_who_asks() -> None:
     said = read({"pool": "gpu", "nodes": 2, "for_seconds": 3600, "because": "run 7", "token": "run-7"})
-
     assert said == EventRequest(
-        event=EVENT,
-        entry="training",
-        source=TRAINING,
-        verb=Verb.OPEN,
-        pool="gpu",
-        issued=EIGHT,
-        token="run-7",
-        nodes=2,
-        lasting=timedelta(hours=1),
-        because="run 7",
-    )
+        event=EVENT, entry="training", source=TRAINING, verb=Verb.OPEN, pool="gpu", issued=EIGHT,
+        token="run-7", nodes=2, lasting=timedelta(hours=1), because="run 7",
+    )  # fmt: skip
 
 
 def test_an_empty_detail_means_the_only_pool_of_the_entry() -> None:
@@ -51,18 +42,8 @@ def test_an_empty_detail_means_the_only_pool_of_the_entry() -> None:
 
 
 OTHERS_KEYS = (
-    "owner",
-    "by",
-    "lease",
-    "opens",
-    "issued",
-    "expires",
-    "generation",
-    "for_lab",
-    "source",
-    "id",
-    "",
-)
+    "owner", "by", "lease", "opens", "issued", "expires", "generation", "for_lab", "source", "id", "",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("key", OTHERS_KEYS)
@@ -122,7 +103,6 @@ def test_a_pool_of_another_entry_is_refused_and_so_is_one_that_nobody_has() -> N
 
 def test_an_entry_with_several_pools_names_one() -> None:
     jobs = {"source": OTHER, "account": "123456789012"}
-
     assert read({"pool": "big"}, **jobs).pool == "big"
     assert refusal({}, **jobs) == (BadInput, "command.name-a-pool")
 
@@ -140,17 +120,9 @@ def test_a_verb_that_the_entry_may_not_is_refused() -> None:
 
 
 SOURCES = (
-    "ci.other",
-    "CI.training",
-    "ci.training ",
-    "lamplighter.gpu-lab",
-    "aws.events",
-    "one\ntwo",
-    "",
-    None,
-    7,
-    {},
-)
+    "ci.other", "CI.training", "ci.training ", "lamplighter.gpu-lab", "aws.events", "one\ntwo", "",
+    None, 7, {},
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -175,7 +147,6 @@ def test_an_event_without_a_time_is_refused(time: object) -> None:
 
 def test_an_event_is_good_for_a_quarter_of_an_hour() -> None:
     late = EIGHT - 15 * MINUTE
-
     assert read({}, time=instant.written(late)).issued == late
     old = instant.written(late - timedelta(seconds=1))
     assert refusal({}, time=old) == (Refused, "command.event.too-old")
@@ -183,7 +154,6 @@ def test_an_event_is_good_for_a_quarter_of_an_hour() -> None:
 
 def test_a_clock_that_is_a_little_ahead_counts_as_ours() -> None:
     ahead = EIGHT + 5 * MINUTE
-
     assert read({}, time=instant.written(ahead)).issued == EIGHT
     later = instant.written(ahead + timedelta(seconds=1))
     assert refusal({}, time=later) == (Refused, "command.event.ahead")
@@ -200,7 +170,6 @@ def test_without_a_token_the_command_has_the_events_id() -> None:
 
 def test_with_a_token_the_same_piece_of_work_gives_the_same_command() -> None:
     first, again = read({"token": "run-7"}), read({"token": "run-7", "nodes": 2}, id="another")
-
     assert first.command_id() == again.command_id() != EVENT
     assert first.command_id() != read({"token": "run-8"}).command_id()
     closing = read({"token": "run-7"}, **{"detail-type": "close"})
@@ -209,5 +178,4 @@ def test_with_a_token_the_same_piece_of_work_gives_the_same_command() -> None:
 
 def test_the_same_token_of_another_source_is_another_piece_of_work() -> None:
     theirs = read({"token": "run-7", "pool": "gpu"}, source=OTHER, account="123456789012")
-
     assert theirs.command_id() != read({"token": "run-7"}).command_id()

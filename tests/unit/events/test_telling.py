@@ -51,14 +51,9 @@ def detail(kind: str, of: Known | None = None, **more: Any) -> dict[str, Any]:
 
 
 COMMON = {
-    "version": "1",
-    "lab": "gpu-lab",
-    "pool": "gpu",
-    "at": "2026-11-20T20:00:00Z",
-    "lease": LEASE.id,
-    "owner": "ci-training",
-    "in_reply_to": EVENT,
-}
+    "version": "1", "lab": "gpu-lab", "pool": "gpu", "at": "2026-11-20T20:00:00Z", "lease": LEASE.id,
+    "owner": "ci-training", "in_reply_to": EVENT,
+}  # fmt: skip
 ENDS, OPENS = "2026-11-20T21:00:00Z", "2026-11-20T19:59:00Z"
 
 
@@ -270,14 +265,12 @@ def test_what_is_not_decided_is_not_answered_until_no_decision_can_come() -> Non
     last = ASKED.expires + DECIDED_WITHIN
     assert telling.of_answer(ASKED, None, None, known(), last) is None
     event = telling.of_answer(ASKED, None, None, known(), last + timedelta(seconds=1))
-
     assert event is not None
     assert (event.TYPE, event.reason.code, event.lease) == ("lease-refused", "command.event.undecided", None)
 
 
 def test_every_class_of_an_event_has_a_type_of_its_own() -> None:
     types = [kind.TYPE for kind in lab_event.KINDS]
-
     assert " ".join(sorted(types)) == (
         "breach extended leaked lease-granted lease-refused pool-closed pool-closing pool-degraded pool-open"
         " receipt verdict warned"

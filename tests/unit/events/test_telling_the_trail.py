@@ -103,7 +103,6 @@ def test_verdicts_without_a_notice_are_told_all_the_same(bus: LabWithBus) -> Non
     tell("gpu", bus.services)
     bus.happens("verdict", 1, lease="event-1")
     bus.at(3)
-
     assert tell("gpu", bus.services) == ["verdict"]
 
 

@@ -92,7 +92,6 @@ def test_a_run_that_changed_nothing_yet_reports_no_more_than_that() -> None:
 )  # fmt: skip
 def test_what_was_there_before_is_told(before: dict[str, Any], said: str) -> None:
     text = markdown(replace(WHOLE, before=before), clock)
-
     assert part(text, "Change")[-1] == f"Changed at 20:01. Before it: {said}."
 
 
@@ -180,7 +179,6 @@ def test_a_run_that_an_older_release_kept_is_shown_as_it_was_written() -> None:
 
 def test_a_report_is_whole_in_korean() -> None:
     text = markdown(WHOLE, clock, Texts("ko"))
-
     assert "## 가설" in text
     assert part(text, "복구")[0] == "모두 원래대로이며, 같은 검사를 다시 통과했습니다."
 
@@ -191,7 +189,6 @@ def test_a_report_is_whole_in_korean() -> None:
 )  # fmt: skip
 def test_each_experiment_takes_so_long_and_so_many_nodes(name: str, minutes: int, nodes: int) -> None:
     experiment = CATALOGUE[name]
-
     assert (experiment.lasts, experiment.needs_nodes) == (timedelta(minutes=minutes), nodes)
     assert experiment.changes_cluster is (name != "driver-image-too-new")
 
@@ -222,7 +219,6 @@ def test_a_plan_is_read_line_for_line() -> None:
 
 def test_a_plan_that_is_refused_says_why_by_the_readers_clock() -> None:
     plan = ExperimentPlan(NCCL_BLOCKED, decide(order(), ground(lease(minutes=21)), NOW))
-
     assert plan.lines(clock)[-1].endswith("ends at at 20:21: lamplighter extend gpu 1m")
     assert not [line for line in plan.lines(clock) if "felt by" in line or "restored by" in line]
     assert (plan.to_json()["lease"], plan.to_json()["undone_by"]) == (None, None)

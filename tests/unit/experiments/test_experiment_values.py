@@ -17,8 +17,6 @@ from tests.unit.experiments.test_experiments import MINUTE, NODE, NOW, VPC, WORK
 
 SECOND = timedelta(seconds=1)
 
-# --- a run and its instants ----------------------------------------------------------------------
-
 
 def test_a_run_is_due_at_its_end_or_ten_minutes_ahead_of_its_leases_end_as_that_is_now() -> None:
     run = replace(running(), ends=NOW + 12 * MINUTE, closes=NOW + 60 * MINUTE)
@@ -70,9 +68,6 @@ def test_a_restore_says_who_starts_it_and_is_good_for_a_day(called: str, by: str
     assert start.name == f"restore-{running().id}-{called}"
 
 
-# --- rules of security groups --------------------------------------------------------------------
-
-
 def test_a_rule_is_written_in_ec2s_words_and_in_ours() -> None:
     bare = replace(VPC, description="")
 
@@ -106,9 +101,6 @@ def test_the_high_ports_of_the_nodes_are_exactly_these(other: dict[str, Any]) ->
 
 def test_what_lets_in_the_vpc_lets_in_everything() -> None:
     assert vpc_wide([replace(VPC, protocol="tcp")], "sg-aux", "192.168.0.0/16") is None
-
-
-# --- what was seen -------------------------------------------------------------------------------
 
 
 def test_what_was_seen_is_kept_with_the_cause_that_was_expected_or_the_first() -> None:

@@ -51,16 +51,9 @@ def ground(*leases: Lease, **more: object) -> ExperimentFacts:
 
 def order(experiment: str = NCCL_BLOCKED.name, by: str = "alice", **more: object) -> Command:
     made = Command(
-        id="cli-experiment-1",
-        verb=Verb.EXPERIMENT,
-        pool="gpu",
-        owner=by,
-        by=by,
-        source="cli",
-        issued=NOW,
-        expires=NOW + 15 * MINUTE,
-        experiment=experiment,
-    )
+        id="cli-experiment-1", verb=Verb.EXPERIMENT, pool="gpu", owner=by, by=by, source="cli",
+        issued=NOW, expires=NOW + 15 * MINUTE, experiment=experiment,
+    )  # fmt: skip
     return replace(made, **more)  # type: ignore[arg-type]
 
 
@@ -175,7 +168,6 @@ def test_the_two_rules_are_the_documents_own_and_no_other() -> None:
 def test_the_toleration_of_taint_mismatch_fits_no_taint_of_the_pool(value: str, tolerated: str) -> None:
     taint = Taint(key="nvidia.com/gpu", value=value, effect="NoSchedule")
     toleration = {"key": "nvidia.com/gpu", "operator": "Equal", "value": tolerated, "effect": "NoSchedule"}
-
     assert policy.changes("taint-mismatch", [taint]) == {"daemonsets": {"tolerations": [toleration]}}
 
 

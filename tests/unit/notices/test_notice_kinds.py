@@ -12,7 +12,6 @@ def test_only_what_needs_a_person_goes_to_the_pages_place() -> None:
 
 def test_a_route_that_names_no_kinds_is_spared_what_only_its_asker_wants_to_know() -> None:
     asked_for = ("already-open", "arm", "watch", "ack", "keep", "doctor")
-
     assert tuple(name for name in NOTICES if name not in asked_for) == ROUTED
 
 
@@ -22,7 +21,6 @@ def test_the_channel_is_told_what_no_lease_s_message_shows() -> None:
 
 def test_a_kind_that_says_no_more_is_routed_and_neither_pages_nor_pings() -> None:
     kind = NoticeKind("new", "Something new.")
-
     assert (kind.ping, kind.routed, kind.page, kind.in_channel) == ("never", True, False, False)
 
 
@@ -67,5 +65,4 @@ def test_slack_pings_for_what_cannot_wait_and_nothing_else(
 def test_nothing_but_these_ever_pings() -> None:
     everything = {"planned": True, "not_opening": True, "late": True, "in_use": True}
     pinged = "degraded ends-early failed foreseen leaked missed open refused warned"
-
     assert " ".join(sorted(kind for kind in NAMES if pings(kind, **everything))) == pinged

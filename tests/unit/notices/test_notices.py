@@ -48,9 +48,6 @@ class Mailbox:
         return [json.loads(each["Body"]) for each in found]
 
 
-# --- what a message carries ----------------------------------------------------------------------
-
-
 def test_a_korean_notice_has_its_kind_and_pool_for_subscriptions_and_an_english_subject(
     lab: LabOnMoto,
 ) -> None:
@@ -82,9 +79,6 @@ def test_the_lab_warns_in_its_language_and_its_trail_keeps_the_codes(lab: LabOnM
     (entry,) = [each for each in lab.capacity.ledger.audit("gpu", EIGHT) if each.kind == "warned"]
     assert entry.what == reason("notice.warned.subject", pool="gpu", minutes=15)
     assert draw(entry.why, Texts("ko"), clock_time).startswith("alice 님의 대여가")
-
-
-# --- a topic that refuses ------------------------------------------------------------------------
 
 
 def test_what_a_topic_refuses_is_handed_over_and_said_once_it_takes_it(lab: LabOnMoto) -> None:

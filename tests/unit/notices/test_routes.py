@@ -32,14 +32,12 @@ def test_a_lab_of_before_reads_as_it_did() -> None:
 
 def test_a_route_without_kinds_gets_the_usual_ones_of_every_pool() -> None:
     (route,) = read('{notices: [{to: "https://example.com/in"}]}').notify.notices
-
     assert route.kinds == list(ROUTED)
     assert route.pools is None
 
 
 def test_functions_read_the_routes_as_they_were_written() -> None:
     lab = read("{language: ko, pages: [a@example.com], notices: [{to: b@example.com, kinds: [open]}]}")
-
     assert Lab.from_json(lab.to_json()) == lab
 
 
@@ -74,7 +72,6 @@ def test_each_mistake_is_one_line(notify: str, line: str) -> None:
 
 def test_a_language_that_nobody_wrote_is_refused_with_those_there_are() -> None:
     (line,) = said("{language: kr}")
-
     assert line.startswith(f'notify.language: is "kr", write one of {", ".join(languages())}')
 
 

@@ -82,9 +82,6 @@ def test_every_key_is_in_the_file_of_its_area(language: str) -> None:
     assert wrong == set()
 
 
-# --- what the code says --------------------------------------------------------------------------
-
-
 @cache
 def trees() -> tuple[ast.Module, ...]:
     folders = [ROOT / "lambdas", ROOT / "cli", ROOT / "stacks", ROOT / "local"]
@@ -133,7 +130,6 @@ def asked() -> Iterator[str]:
 
 def test_every_key_that_is_asked_for_is_in_the_catalogue() -> None:
     keys = {key for key in asked() if KEY.fullmatch(key)}
-
     assert len(keys) > 50
     assert {key for key in keys if not ({key, f"slack.{key}", f"page.{key}"} & set(catalogue("en")))} == set()
 
@@ -153,9 +149,6 @@ def test_every_text_is_used() -> None:
     # What Slack and pages say is asked for without its area.
     unused = {key for key in catalogue("en") if not used(key) and not used(key.partition(".")[2])}
     assert unused == set()
-
-
-# --- what is said --------------------------------------------------------------------------------
 
 
 def test_a_number_chooses_its_form() -> None:
@@ -194,8 +187,6 @@ def _torn(language: str, name: str) -> Mapping[str, CatalogueEntry]:
 def test_a_value_with_braces_is_said_as_it_is() -> None:
     assert ENGLISH.say("notice.closing.subject", pool="{pool}") == "Pool {pool} is closing"
 
-
-# --- Korean --------------------------------------------------------------------------------------
 
 # 은/는, 이/가, 을/를, 과/와, 으로/로 hang on the last sound of a word that we do not know here; after a bracket or
 # before an ending such as 이다 they do not.

@@ -93,14 +93,12 @@ def test_a_warning_says_what_to_do() -> None:
 def test_a_warning_names_the_slash_command_that_the_lab_has() -> None:
     one = lease()
     said = drawn(of_warning(one, one.closes - 15 * MINUTE, word="lab"), SEOUL)
-
     assert said.text == f"{ENDS} Save your work, or extend it: lamplighter extend gpu 1h, or /lab extend 1h."
 
 
 def test_nobody_is_told_to_extend_what_cannot_be_extended() -> None:
     one = lease()
     said = drawn(of_warning(one, one.closes - MINUTE, furthest=one.closes), SEOUL)
-
     assert said.subject == "Pool gpu closes in 1 minute"
     assert said.text == f"{ENDS} Save your work. The lab's rules allow no further extension."
 
@@ -122,7 +120,6 @@ def test_at_a_partial_shrink_it_says_which_node_goes_and_whose_work_is_on_it() -
 
 def test_a_pool_that_closes_whole_keeps_the_first_of_much_work_only() -> None:
     pods = tuple(f"class/pod-{number}" for number in range(7000))
-
     assert text_of(AtStake(("a", "b"), pods).said()).endswith("class/pod-4 and 6995 more.")
     assert len(str(document(AtStake(("a", "b"), pods).said()))) < 300  # a whole item may have 400 KiB
     assert AtStake(("a",), (), staying=1).said() == reason("notice.warned.nodes", nodes=("a",), count=1)
@@ -172,7 +169,6 @@ def test_a_lease_granted_ahead_is_announced_with_its_date() -> None:
     said = drawn(
         of_opening("gpu", lease(), {"Admit": {"outcome": "granted", "later": True}}), SEOUL, now=EIGHT - DAY
     )
-
     assert said.subject == "Pool gpu opens at 05:00 on 2026-11-21 (Asia/Seoul)"
 
 

@@ -40,7 +40,6 @@ def seoul(at: datetime) -> str:
 
 def test_a_reason_is_drawn_in_the_readers_language_and_time_zone() -> None:
     moved = reason("words.clock", time="20:00", zone=reason("lease.of-window", window="evening"))
-
     assert draw(moved, Texts("en"), seoul) == "20:00 (the evening lease)"
     assert draw(moved, Texts("ko"), seoul) == "20:00 (evening 일정의 대여)"
 
@@ -61,7 +60,6 @@ def test_values_are_written_by_their_kind() -> None:
 
 def test_a_paragraph_is_made_of_whole_sentences() -> None:
     said = paragraph(reason("lease.of-owner", owner="민지"), "", None, "it is full", "Is it?")
-
     assert draw(said, Texts("en"), seoul) == "민지's lease. It is full. Is it?"
     assert draw(said, Texts("ko"), seoul) == "민지 님의 대여. it is full. Is it?"
 
@@ -73,7 +71,6 @@ def test_words_of_a_person_stay_as_they_are() -> None:
 
 def test_an_error_carries_its_reason_and_says_it_in_english() -> None:
     error = Refused(reason("lease.of-owner", owner="alice"))
-
     assert str(error) == "alice's lease"
     assert error.said == reason("lease.of-owner", owner="alice")
 
@@ -115,7 +112,6 @@ def test_a_reason_on_one_line_is_read_again(kept: Said) -> None:
 def test_a_persons_words_are_never_read_as_a_reason(words: str) -> None:
     command = replace(ASKED, because=words)
     item = items.audit_item(Entry(AT, "gpu", "refused", "alice", words, words))
-
     assert read(document(words)) == words
     assert Command.from_json(json.loads(json.dumps(command.to_json()))).because == (words or None)
     assert read(items.audit_entry("gpu", item).why) == words

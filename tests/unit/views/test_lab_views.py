@@ -47,7 +47,6 @@ def test_a_pool_is_as_well_proven_as_its_worst_lease(
     verdicts: list[Outcome | None], outcome: Outcome | None
 ) -> None:
     leases = tuple(replace(pool(None, EVENING).leases[0], verdict=each) for each in verdicts)
-
     assert replace(pool(None), leases=leases).verdict is outcome
 
 
@@ -64,7 +63,6 @@ def test_what_was_seen_counts_from_the_opening_of_the_first_lease(later: timedel
 
 def test_a_pool_is_open_until_the_last_of_its_leases_ends_and_each_owner_is_named_once() -> None:
     view = pool(None, LATER, EVENING, replace(EVENING, owner="alice"))
-
     assert view.until == EIGHT + 240 * MINUTE
     assert view.owners == ("evening-class", "alice")
     assert (pool(None).until, pool(None).owners) == (None, ())
@@ -77,7 +75,6 @@ def test_every_phase_but_opening_is_shown_as_it_is_kept(phase: Phase) -> None:
 
 def test_a_pool_opens_while_one_of_its_leases_does() -> None:
     view = pool(None, EVENING, replace(EVENING, state=LeaseState.OPEN))
-
     assert replace(view, state=PoolState("gpu", phase=Phase.OPENING)).phase is Phase.OPENING
 
 
@@ -87,7 +84,6 @@ def lab(*pools: PoolView) -> LabView:
 
 def test_a_pool_is_found_by_its_name() -> None:
     first, second = pool(None), replace(pool(None), name="big")
-
     assert lab(first, second).pool("big") == second
     assert lab(first, second).pool("gpu") == first
     assert lab(first).pool("big") is None

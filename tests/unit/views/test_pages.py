@@ -93,14 +93,9 @@ def test_bus_bandwidth_stands_against_its_floor() -> None:
 
 def test_a_degraded_receipt_names_findings_what_to_do_and_what_others_kept() -> None:
     stands_in(
-        said(receipt(views.degraded())),
-        "GPU checks failed",
-        "no-capacity",
-        "What to do: Wait",
-        "1 node replaced",
-        "What is left belongs to other",
-        views.INSTANCES[1],
-    )
+        said(receipt(views.degraded())), "GPU checks failed", "no-capacity", "What to do: Wait",
+        "1 node replaced", "What is left belongs to other", views.INSTANCES[1],
+    )  # fmt: skip
 
 
 def test_what_ran_without_a_lease_has_a_receipt_too() -> None:
@@ -112,9 +107,7 @@ def test_what_ran_without_a_lease_has_a_receipt_too() -> None:
 
 def test_a_receipt_without_a_proof_of_zero_says_so_and_shows_no_badge_of_zero() -> None:
     unproven = replace(views.unleased(), proof_of_zero=ZeroProof())
-
     text = said(receipt(unproven))
-
     assert "Zero not proven" in text
     assert "It was not proven." in text
     assert "Zero nodes proven" not in text

@@ -164,9 +164,7 @@ def test_a_bandwidth_is_held_against_the_floor_it_was_judged_by_the_labs_or_the_
     measured: dict[str, object], beside: ReceiptExtras, floor: Decimal | None
 ) -> None:
     row = {"check": "c", "node": "n", "measurements": {"busbw_gb_per_second": "7.25", **measured}}
-
     found = receipt_view.of({**RECEIPT, "verdicts": [row]}, beside).bandwidth
-
     assert found == (Bandwidth("c", "n", Decimal("7.25"), floor),)
 
 
@@ -175,7 +173,6 @@ def test_a_bandwidth_is_held_against_the_floor_it_was_judged_by_the_labs_or_the_
 )
 def test_what_is_no_bandwidth_is_left_out(said: object) -> None:
     row = {"check": "c", "node": "n", "measurements": said}
-
     assert receipt_view.of({**RECEIPT, "verdicts": [row, 7]}, ReceiptExtras()).bandwidth == ()
 
 

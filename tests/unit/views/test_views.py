@@ -66,9 +66,7 @@ def of_stages(progress: Progress, minutes: float = 1, lease: Lease = EVENING) ->
 
 def test_a_planned_lease_waits_for_everything_and_says_when_its_gpus_are_expected() -> None:
     planned = replace(EVENING, state=LeaseState.PLANNED, ordered=None)
-
     view = shown(planned, minutes=-60)
-
     assert (view.standing, view.bar, view.cost_so_far) == (LeaseStanding.PLANNED, 0, Money.zero("USD"))
     assert {each.state for each in view.stages} == {StageState.WAITING}
     assert view.gpus_expected == EIGHT + 10 * MINUTE
@@ -112,7 +110,6 @@ def test_what_is_normal_is_what_the_diagnosis_calls_normal() -> None:
 
 def test_checks_have_the_time_that_their_ladder_has() -> None:
     known = Known(POOL, progress={**WHOLE, Stage.CHECKS: noted(1, 9)}, checks_normal=30 * MINUTE)
-
     assert shown(minutes=20, known=known).stages[-1].state is StageState.GOING
     assert shown(minutes=31, known=known).stages[-1].state is StageState.LATE
 
@@ -158,9 +155,7 @@ def test_gpus_that_are_not_proven_leave_the_lease_degraded_until_a_notice_says_i
 
 def test_an_open_lease_is_done_whoever_noted_its_stages_and_knows_what_it_has_cost() -> None:
     opened = replace(EVENING, state=LeaseState.OPEN, ready=EIGHT + 7 * MINUTE)
-
     view = shown(opened, minutes=60, known=Known(POOL, verdicts=[PASSED]))
-
     assert (view.standing, view.bar, view.gpus_expected) == (LeaseStanding.OPEN, 1, EIGHT + 7 * MINUTE)
     assert view.cost_so_far == Money.of(2 * PRICE, "USD")
     assert [row.check for row in view.verdict_rows] == ["nvidia-smi"]
@@ -168,7 +163,6 @@ def test_an_open_lease_is_done_whoever_noted_its_stages_and_knows_what_it_has_co
 
 def test_a_failed_check_is_the_stage_that_failed() -> None:
     known = Known(POOL, progress=WHOLE, verdicts=[{**PASSED, "verdict": "failed"}])
-
     assert shown(minutes=9, known=known).stages[-1].state is StageState.FAILED
 
 
@@ -201,7 +195,6 @@ def test_a_closed_lease_costs_what_was_settled_and_keeps_what_was_found() -> Non
 
 def test_warnings_of_its_end_stand_with_it() -> None:
     warned = entry("warned", "Save your work.", minutes=170)
-
     assert shown(minutes=171, known=Known(POOL, audit=[warned])).warnings == (warned,)
 
 
@@ -214,7 +207,6 @@ def pool(seen: SeenGpus | None, *leases: Lease) -> PoolView:
 def test_a_lease_granted_for_later_does_not_open_the_pool_now() -> None:
     granted = replace(pool(None), state=replace(POOL, phase=Phase.OPENING))
     assert granted.phase is Phase.CLOSED
-
     beside = pool(None, replace(EVENING, state=LeaseState.OPEN))
     assert replace(beside, state=granted.state).phase is Phase.OPEN
     assert replace(pool(None, EVENING), state=granted.state).phase is Phase.OPENING

@@ -49,7 +49,6 @@ def test_an_open_is_put_as_the_entry_says_with_what_was_asked(bus: Bus) -> None:
 
 def test_what_is_left_out_is_left_to_the_lab(bus: Bus) -> None:
     said = run("extend")
-
     assert said.returncode == 0
     assert entry(bus)["Detail"] == {}
     assert "extend is on the bus lab, as ci.training" in said.stdout
@@ -61,15 +60,12 @@ def test_what_is_left_out_is_left_to_the_lab(bus: Bus) -> None:
 )
 def test_an_end_is_by_the_labs_clock_or_with_its_offset(bus: Bus, until: str, put_until: str) -> None:
     run("open", "--until", until)
-
     assert entry(bus)["Detail"] == {"until": put_until}
 
 
 def test_the_entry_of_the_caller_is_the_one_that_has_the_caller(bus: Bus) -> None:
     bus.deploy({**ALLOW, "operations": OTHER})
-
     run("open")
-
     assert entry(bus)["Source"] == "ci.training"
 
 
@@ -137,9 +133,7 @@ def test_a_principal_whose_own_policy_lacks_the_action_reads_that(
     bus: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deny(monkeypatch, whole=True)
-
     said = run("open")
-
     assert said.returncode == 1
     assert "allow the action in the caller's own policy" in said.stderr
 
@@ -148,9 +142,7 @@ def test_another_failure_of_eventbridge_is_the_outside_worlds(
     bus: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deny(monkeypatch, whole=False, code="InternalFailure")
-
     said = run("open")
-
     assert said.returncode == 3
     assert "InternalFailure" in said.stderr
 
@@ -189,9 +181,7 @@ def test_waiting_ends_with_the_answer_to_this_very_request(
 
 def test_without_an_answer_it_says_where_a_later_one_is(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orders, "waiting", lambda *_: iter([None]))
-
     said = run("open", "--wait")
-
     assert said.returncode == 3
     assert "lamplighter events tail" in said.stderr
 
@@ -239,7 +229,6 @@ def test_a_close_of_nothing_says_so(
     bus: Bus, monkeypatch: pytest.MonkeyPatch, words: list[str], plan: str
 ) -> None:
     said = close(monkeypatch, *words, answer="y")
-
     assert plan in said.stdout
     assert entry(bus)["DetailType"] == "close"
 
@@ -249,5 +238,4 @@ def test_a_script_is_not_held_up(
     bus: Bus, monkeypatch: pytest.MonkeyPatch, words: list[str], answer: str | None
 ) -> None:
     close(monkeypatch, *words, answer=answer)
-
     assert entry(bus)["DetailType"] == "close"

@@ -67,7 +67,6 @@ def test_every_key_says_what_it_is(kind: type[events.LabEvent]) -> None:
 def test_a_later_release_may_tell_more_and_never_less() -> None:
     validator = Draft202012Validator(event_schemas.of_event(events.PoolClosed))
     detail = json.loads(json.dumps(events.PoolClosed(**about(), nodes=0).detail()))
-
     assert validator.is_valid({**detail, "new": 1})
     assert not validator.is_valid({key: value for key, value in detail.items() if key != "nodes"})
     assert not validator.is_valid({**detail, "nodes": "0"})
@@ -77,16 +76,13 @@ def test_a_reason_has_values_and_parts_of_any_form() -> None:
     validator = Draft202012Validator(event_schemas.of_event(events.PoolClosing))
     parts = ("as asked", {"code": "lease.closed-by", "values": {"by": "alice"}})
     said = events.EventReason(text="as asked", values={"pool": "gpu", "at": {"at": "x"}, "n": 1}, parts=parts)
-
     detail = events.PoolClosing(**about(reason=said)).detail()
-
     validator.validate(json.loads(json.dumps(detail)))
 
 
 def test_a_request_has_the_keys_that_the_lab_reads_and_no_others() -> None:
     schema = json.loads((FOLDER / "requests.schema.json").read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
-
     assert {name: (*rule["properties"],) for name, rule in schema["$defs"].items()} == {
         verb.value: keys for verb, keys in KEYS.items()
     }
@@ -111,7 +107,6 @@ def test_the_schema_of_requests_takes_what_the_lab_takes(
     detail_type: str, detail: dict[str, object], good: bool
 ) -> None:
     event = {"detail-type": detail_type, "detail": detail}
-
     assert Draft202012Validator(event_schemas.requests()).is_valid(event) == good
     assert good == _lab_reads(detail_type, detail)
 
@@ -138,7 +133,6 @@ def _lab_reads(detail_type: str, detail: dict[str, object]) -> bool:
 
 def test_the_page_has_every_detail_type_with_its_schema() -> None:
     page = (ROOT / EVENTS).read_text("utf-8")
-
     rows = re.findall(r"^\| \[`([a-z-]+)`\]\(([a-z.-]+)\)", page, re.MULTILINE)
     assert rows == [(kind.TYPE, f"{kind.TYPE}.schema.json") for kind in events.KINDS]
 
@@ -173,6 +167,5 @@ def test_the_command_line_prints_one_schema_for_all_that_a_lab_tells() -> None:
 
 def test_a_mistyped_type_is_answered_with_the_nearest() -> None:
     said = lamplighter("events", "schema", "pool-opn")
-
     assert said.returncode == 2
     assert "did you mean pool-open?" in said.stderr

@@ -79,7 +79,6 @@ def test_a_window_that_was_refused_stays_so_with_its_reason(
     because: Said | None, code: Code, reason: Said
 ) -> None:
     refused = replace(EVENING, state=LeaseState.REFUSED, because=because)
-
     assert played(refused).skipped == [SkippedWindow("evening", "gpu", date(2026, 11, 20), code, reason, 3)]
     assert seen(played(replace(refused, window=None))) == 0
 

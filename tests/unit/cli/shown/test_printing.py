@@ -53,7 +53,6 @@ def test_a_reason_in_a_document_is_english_by_the_labs_clock(
     kept: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printing.as_json([{"reason": kept, "nodes": 2}])
-
     [row] = json.loads(capsys.readouterr().out)
     assert row == {"reason": printing.drawn(ENDS, ZoneInfo("Asia/Seoul")), "nodes": 2}
     assert "05:00 on 2026-11-21 (Asia/Seoul)" in row["reason"]

@@ -93,7 +93,6 @@ def test_a_look_that_fails_is_said_and_made_again(
     lab: LabOnMoto, found: Deployment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     watched(found, OutsideFailed("dynamodb:Query did not answer"), lambda: None)
-
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "this read failed: dynamodb:Query did not answer"
     assert said[1].endswith("pool gpu is closed: 0 of 0 nodes")
@@ -133,7 +132,6 @@ def test_a_terminal_sees_stages_a_bar_nodes_the_end_and_the_cost(lab: LabOnMoto,
 
 def test_a_terminal_sees_that_a_kind_is_experimental(found: Deployment) -> None:
     [view] = status.views_of(found, None)
-
     assert drawn(found, view, replace(view, experimental=True)).count("experimental") == 1
 
 

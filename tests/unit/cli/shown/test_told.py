@@ -52,7 +52,6 @@ def told(number: int, already: str | None = None) -> list[str]:
 
 def test_three_findings_are_told_and_the_rest_is_counted() -> None:
     three = [f"The cause is cause-{number}: Summary {number}. Do {number}!" for number in (1, 2, 3)]
-
     assert told(3) == three
     assert told(4) == [*three, "`lamplighter why` tells 1 more."]
     assert told(5) == [*three, "`lamplighter why` tells 2 more."]
@@ -184,7 +183,6 @@ def test_work_that_goes_is_named_up_to_five_pods(stake: AtStake, said: str) -> N
 
 def test_what_is_at_stake_is_written_and_read_back() -> None:
     made = AtStake(("n1",), FIVE, 2)
-
     assert to_document(made) == {"nodes": ["n1"], "pods": [*FIVE], "staying": 2}
     assert from_odd_document(AtStake, to_document(made)) == made
     assert from_odd_document(AtStake, {"nodes": "n1"}) == AtStake()
@@ -231,7 +229,6 @@ def test_what_follows_is_the_labs_choice_and_names_its_reason(  # noqa: PLR0917
     nodes: tuple[JudgedNode, ...],
 ) -> None:
     decided = decide(rows, (A, B, C), choice, replaceable=replaceable)
-
     assert (decided.then, str(decided.reason), decided.nodes) == (then, reason, nodes)
 
 

@@ -17,15 +17,10 @@ COMMAND = ("POOL#gpu", "COMMAND#slack-open-1")
 def owe(lab: LabInSlack, url: str | None = URL) -> None:
     lab.conversation.owe(
         Reply(
-            command="slack-open-1",
-            pool="gpu",
-            user=STUDENT,
-            url=url,
-            channel=CHANNEL,
-            understood="open 2 nodes on pool gpu",
-            until=EIGHT + 30 * MINUTE,
+            command="slack-open-1", pool="gpu", user=STUDENT, url=url, channel=CHANNEL,
+            understood="open 2 nodes on pool gpu", until=EIGHT + 30 * MINUTE,
         )
-    )
+    )  # fmt: skip
 
 
 def decide(lab: LabInSlack) -> None:
@@ -80,9 +75,6 @@ def test_half_an_hour_later_nobody_is_told(lab: LabInSlack) -> None:
     lab.at(31)
     lab.tell()
     assert not lab.slack.replies
-
-
-# --- asks -----------------------------------------------------------------------------------------
 
 
 def ask(**more: object) -> ApprovalRequest:

@@ -125,7 +125,6 @@ def test_a_role_lets_somebody_have_what_is_within_its_bounds(
 
 def test_of_several_roles_one_that_allows_it_is_enough_and_else_the_nearest_gives_the_reason() -> None:
     sees, small, short = role(may=[]), role(max_nodes=1), role(longest=HOUR)
-
     assert refusal(Wanted(Word.OPEN, "gpu", 2, HOUR), sees=sees, small=small, short=short) is None
     assert refusal(Wanted(Word.OPEN, "gpu", 2, 2 * HOUR), sees=sees, small=small, short=short) == Reason(
         "slack.role.length", {"role": "short", "longest": HOUR, "length": 2 * HOUR}
@@ -161,7 +160,6 @@ def test_who_may_open_extends_their_own_within_the_same_length(
     word: Word, may: list[str], no: str | None
 ) -> None:
     found = refusal(Wanted(word, "gpu", 1, 2 * HOUR, MINE), r=role(may=may, longest=HOUR))
-
     assert (found.code if found else None) == no
 
 

@@ -123,5 +123,4 @@ def test_the_signature_and_the_token_are_of_one_fetching(fetched: list[str]) -> 
     assert slack.request_handler().keys.get().signing_secret == "s"
     # Nobody answers where Slack is, but the token is asked for on the way.
     assert not slack_context.slack_services().people.person("U0MINJI", "minji", frozenset(), 0.5).known
-
     assert len(fetched) == 1

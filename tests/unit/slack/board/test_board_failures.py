@@ -196,15 +196,9 @@ def test_a_message_that_is_updated_while_a_post_is_made_costs_no_second_post(lab
 # --- any order of events --------------------------------------------------------------------------
 
 DAY = (
-    ("granted", -1.0),
-    ("armed", 0.0),
-    ("nodes", 2.0),
-    ("open", 6.0),
-    ("finding", 60.0),
-    ("warned", 165.0),
-    ("closing", 180.0),
-    ("closed", 185.0),
-)
+    ("granted", -1.0), ("armed", 0.0), ("nodes", 2.0), ("open", 6.0), ("finding", 60.0),
+    ("warned", 165.0), ("closing", 180.0), ("closed", 185.0),
+)  # fmt: skip
 
 
 def happens(lab: LabInSlack, what: str, minutes: float) -> None:

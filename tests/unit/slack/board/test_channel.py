@@ -78,9 +78,6 @@ def town(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Town]:
         yield made
 
 
-# --- what people change ----------------------------------------------------------------------------
-
-
 def test_a_skip_and_its_end_are_told_once_each_and_ping_nobody(town: Town) -> None:
     town.change("skip", window="evening", because="of the holiday")
     town.tell()
@@ -128,7 +125,6 @@ def test_what_changes_nothing_is_not_told(town: Town) -> None:
     assert town.change("resume")["outcome"] == "unchanged"
     assert town.change("skip", window="evening", date="2026-11-21")["outcome"] == "refused"
     town.tell()
-
     assert not town.said
 
 
@@ -152,9 +148,6 @@ def test_a_window_that_the_lab_leaves_out_is_told_of_in_its_language(town: Town)
     [said] = town.said
     assert f"*evening 일정이 {TODAY}에는 열리지 않습니다*" in said
     assert not town.slack.pings
-
-
-# --- what will be refused --------------------------------------------------------------------------
 
 
 def test_a_window_that_will_be_refused_pings_once_when_it_is_planned(town: Town) -> None:

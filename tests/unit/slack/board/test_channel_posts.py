@@ -33,7 +33,6 @@ def test_as_old_as_an_event_of_the_stream_may_get_is_told_back() -> None:
 
 def test_a_window_that_went_by_is_told_once_and_pings() -> None:
     [post] = pool_posts(PoolState("gpu"), [MISSED, replace(MISSED, kind="scaled")], PEOPLE, LOOK)
-
     said = "*evening &lt;went by&gt;*\nThe lab was paused."
     assert told(post) == (said, f"<@U0JIN> {said}")
     assert (post.key, post.at, post.aloud_key) == (key_of(MISSED), EIGHT, f"ping-{key_of(MISSED)}")
@@ -67,7 +66,6 @@ def test_a_leaked_pool_is_told_however_late() -> None:
 )
 def test_what_no_message_of_a_lease_shows_is_news(kind: str, details: dict[str, str], news: bool) -> None:
     entry = replace(SKIPPED, kind=kind, details=details)
-
     assert is_news(entry) is news
     told_of = kind not in {"missed", "foreseen"} and news
     assert len(calendar_posts([entry], LOOK)) == told_of
@@ -82,8 +80,6 @@ def test_what_people_skip_and_what_the_lab_leaves_out_are_told_apart_and_ping_no
     assert by_hand.aloud is not None
     assert (by_hand.aloud.text, by_hand.at) == (by_hand.message.text, EIGHT)
 
-
-# --- a window to come ------------------------------------------------------------------------------
 
 SOON = evening(LeaseState.PLANNED, opens=LOOK.now + MINUTE, refusal="it is full")
 FORESEEN = "The evening lease *will not open* at 20:31 (Asia/Seoul), as things stand. It is full."
@@ -115,7 +111,6 @@ def test_a_window_that_will_be_refused_pings_and_one_that_opens_after_all_does_n
 )
 def test_each_turn_is_told_once(said: tuple[str, ...], refusal: str | None, key: str | None) -> None:
     post = outlook(replace(SOON, refusal=refusal), said, PEOPLE, LOOK)
-
     assert (post.key if post else None) == key
 
 

@@ -32,9 +32,6 @@ def offered(door: Knocks, user: str = INSTRUCTOR, because: str | None = None) ->
     return buttons(said)["take"]
 
 
-# --- when a pool is full -----------------------------------------------------------------------------
-
-
 def test_a_pool_that_is_open_and_full_says_from_when_on_more_would_be_granted(door: Knocks) -> None:
     door.lab.put(running("evening-class", EIGHT + 3 * HOUR, nodes=2, window="evening"))
     said = door.type("open 1 for 30m because of the exam")
@@ -69,9 +66,6 @@ def test_what_would_run_into_the_next_window_is_full_as_well(door: Knocks) -> No
 def test_what_no_waiting_would_change_is_left_to_the_lab_to_refuse(door: Knocks) -> None:
     door.lab.put(running("evening-class", EIGHT + 3 * HOUR, nodes=2))
     assert list(buttons(door.type("open 9"))) == ["keep-until", "add"]
-
-
-# --- what is offered ---------------------------------------------------------------------------------
 
 
 def test_an_offer_is_one_command_however_often_it_is_pressed(door: Knocks) -> None:
@@ -117,9 +111,6 @@ def test_whoever_may_open_no_more_takes_nothing(door: Knocks) -> None:
     take = offered(door, STUDENT)
     assert "Not allowed" in door.press(take, STUDENT)["text"]
     assert not door.workflows.starts
-
-
-# --- and then ----------------------------------------------------------------------------------------
 
 
 def test_whoever_asks_while_a_place_is_theirs_to_take_hears_until_when(door: Knocks) -> None:

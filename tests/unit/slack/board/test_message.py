@@ -154,7 +154,6 @@ def test_what_a_lease_shows_and_can_be_asked_follows_from_how_it_stands(
     standing: LeaseStanding, progress: bool, use: bool, buttons: int
 ) -> None:
     made = shown(replace(OPEN, standing=standing), MessageExtras("Ask jin."))
-
     assert any("%" in text for text in texts(made)) is progress
     assert ("Ask jin." in texts(made)) is use
     rows: list[Any] = [block["elements"] for block in made.blocks if block["type"] == "actions"]
@@ -207,7 +206,6 @@ def test_small_print_says_whose_it_is_by_whom_and_what_it_costs(
     more: dict[str, Any], in_use: int | None, small: list[str]
 ) -> None:
     made = shown(replace(OPEN, **more), MessageExtras(seen=SeenGpus(in_use, 4, EIGHT) if in_use else None))
-
     [context] = [block for block in made.blocks if block["type"] == "context"]
     elements: Any = context["elements"]
     assert [element["text"] for element in elements] == small
@@ -266,13 +264,11 @@ def test_what_the_clock_alone_moves_is_news_every_five_minutes() -> None:
 
 def test_the_cost_of_what_is_being_closed_moves_nothing() -> None:
     closing = replace(OPEN, standing=LeaseStanding.CLOSING)
-
     assert later(9 * MINUTE, standing=LeaseStanding.CLOSING) == shown(closing).digest
 
 
 def test_a_link_that_is_signed_anew_is_no_news_and_the_first_one_is() -> None:
     one, other = (shown(beside=MessageExtras(page=f"https://example.com/{name}")).digest for name in "ab")
-
     assert one == other != shown().digest
 
 

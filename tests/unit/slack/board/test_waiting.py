@@ -73,9 +73,6 @@ def test_nobody_is_served_before_somebody_who_asked_earlier(
     assert not {*found.offer} & {*found.drop}
 
 
-# --- as the board does it --------------------------------------------------------------------------
-
-
 def test_a_full_pool_offers_nothing_and_a_place_that_comes_free_is_offered_once(lab: LabInSlack) -> None:
     lab.put(evening(LeaseState.OPEN, ordered=EIGHT, ready=EIGHT + MINUTE))
     lab.conversation.wish(wish(5))

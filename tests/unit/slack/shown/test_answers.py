@@ -93,9 +93,7 @@ def test_a_decision_that_takes_longer_says_where_it_is_told() -> None:
 )
 def test_what_opens_in_more_than_two_minutes_is_granted_ahead(opens: datetime, ahead: bool) -> None:
     decision = Decision("c1", "granted", "", EIGHT)
-
     said = decided(decision, OPEN, replace(LEASE, opens=opens), "open it", VOICE)
-
     assert said.understood == UNDERSTOOD
     assert ("from 20:02 until" in said.text) is ahead
     assert ("shows their progress" in said.text) is not ahead
@@ -124,7 +122,6 @@ def test_every_other_outcome_is_told_with_its_reason(
     outcome: str, command: Command, lease: Lease | None, said: str
 ) -> None:
     decision = Decision("c1", outcome, "until 12:00 UTC on 2026-11-20.", EIGHT)
-
     assert decided(decision, command, lease, "", VOICE) == plainly(said)
 
 
@@ -154,7 +151,6 @@ def test_a_full_pool_comes_with_a_place_in_its_waiting_list() -> None:
 )
 def test_a_wish_lasts_as_long_as_what_was_asked_for(more: dict[str, Any], lasting: int) -> None:
     [(_, wish)] = carried(decided(FULL, replace(OPEN, **more), None, "", VOICE))
-
     assert wish["s"] == lasting * 3600
 
 
@@ -184,13 +180,11 @@ def test_where_no_place_comes_free_nobody_waits(decision: Decision, command: Com
 )  # fmt: skip
 def test_an_open_pool_is_to_be_used(states: Sequence[LeaseState], free: int | None, said: str) -> None:
     running = [replace(LEASE, state=state) for state in states]
-
     assert just_use_it(running, free, OPEN, "", VOICE).text == said
 
 
 def test_a_pool_that_waits_for_pods_is_to_be_used_though_nothing_is_proven() -> None:
     opening = replace(LEASE, state=LeaseState.OPENING)
-
     assert just_use_it([opening], None, OPEN, "", VOICE, no_node_yet=True).text == (
         "gpu is open until 23:00 (Asia/Seoul) (minji). No node runs yet: nodes start when pods ask for GPUs."
     )
@@ -243,7 +237,6 @@ REASON = "Not allowed: you have no role in this lab, so you may look but not ope
 )
 def test_who_may_not_may_ask_for_nodes_and_for_time(command: Command | None, verb: str | None) -> None:
     said = may_not(NO, command, "open it", VOICE)
-
     assert (said.text, said.understood) == (REASON, UNDERSTOOD)
     asked = {"p": "gpu", "n": 2, "s": 3600, "b": "the exam", "v": verb}
     assert carried(said) == ([("ask", asked)] if verb else [])
@@ -265,7 +258,6 @@ def test_before_anothers_lease_is_closed_its_owner_is_named() -> None:
 
 def test_help_shows_every_word_and_what_was_meant_before_it() -> None:
     plain = help_text("lab", "U0MINJI", "", VOICE).text.splitlines()
-
     assert [line.split("`")[1] for line in plain[1:-1]] == [f"/lab {example}" for _, example in HELP]
     assert "U0MINJI" in plain[-1]
     assert help_text("lab", "U0MINJI", "a < b", VOICE).text.splitlines() == ["a &lt; b", *plain]

@@ -147,14 +147,12 @@ def test_of_more_than_ten_pieces_of_small_print_the_rest_is_in_the_tenth() -> No
 )
 def test_buttons_stand_in_rows_of_twenty_five(number: int, rows: list[int]) -> None:
     made: Any = blocks.actions(*[Button("why", "Why", "{}")] * number)
-
     assert [len(row["elements"]) for row in made] == rows
     assert all(row["type"] == "actions" for row in made)
 
 
 def test_of_more_than_fifty_blocks_the_last_says_that_more_was_said() -> None:
     fifty = [blocks.section(Marked(str(number))) for number in range(50)]
-
     assert blocks.whole(fifty) == fifty
     assert blocks.whole([*fifty, blocks.divider()]) == [*fifty[:49], blocks.context(Marked("…"))]
 

@@ -43,9 +43,7 @@ def test_a_pool_of_auto_mode_is_called_experimental_where_it_is_shown_and_where_
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, more: dict[str, Any], experimental: bool
 ) -> None:
     door = knocks(monkeypatch, tmp_path, **more)
-
     shown, granted = door.type("status")["text"], door.type("open for 1h")["text"]
-
     assert granted.startswith("Granted")
     assert ["This pool is experimental" in said for said in (shown, granted)] == [experimental] * 2
 

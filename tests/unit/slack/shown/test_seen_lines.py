@@ -72,7 +72,6 @@ def test_status_says_that_a_kind_of_pool_is_experimental() -> None:
 @pytest.mark.parametrize(("in_use", "free"), [(1, 3), (0, 4)])
 def test_gpus_are_counted_once_somebody_looked(in_use: int, free: int) -> None:
     seen = PoolState("gpu", seen_gpus=SeenGpus(in_use, 4, EIGHT))
-
     assert status(replace(POOL, leases=(OPEN,), state=seen))[1] == (
         f"GPUs: {free} free, {in_use} in use (seen at 20:00)."
     )
@@ -101,8 +100,6 @@ def test_a_pause_stands_before_all_pools() -> None:
         NO_NEXT,
     ]
 
-
-# --- windows and leases ----------------------------------------------------------------------------
 
 BUDGET = BudgetView(
     "2026-11", "month", EIGHT, EIGHT + HOUR, usd(100), usd(30), usd(20), usd(0), usd(0), usd(5)
