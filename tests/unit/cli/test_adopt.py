@@ -211,7 +211,6 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_a_cluster_is_read_as_eks_tells_it(cluster: str) -> None:
     found, group = Adoption().cluster(cluster), Adoption().group(cluster, "gpus")
-
     assert (found.name, found.version, found.region) == ("team", "1.34", "eu-central-1")
     assert (group.minimum, group.maximum, group.desired) == (1, 3, 2)
     assert group.instance_types == ("g5.2xlarge",)

@@ -191,7 +191,6 @@ def lab_of(folder: Path, pool: ExistingNodePool, role: str | None = None) -> Any
 
 def test_what_is_printed_is_a_lab_file(tmp_path: Path) -> None:
     lab = lab_of(tmp_path, POOL, "KarpenterController")
-
     assert (lab.name, lab.cluster_name) == ("team", "team")
     assert (lab.pools["gpu"].kind, lab.node_pool_name("gpu")) == ("karpenter", "gpu-pool")
     assert (lab.pools["gpu"].instance_type, lab.pools["gpu"].max_nodes) == ("g5.xlarge", 2)

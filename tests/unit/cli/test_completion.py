@@ -103,7 +103,6 @@ def test_names_are_kept_by_region(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("LAMPLIGHTER_NAMES", str(tmp_path / "deep" / "names.json"))
     monkeypatch.setenv("AWS_REGION", "eu-central-1")
     known_names.note("pools", ["gpu"])
-
     assert known_names.pools("") == ["gpu"]
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     assert known_names.pools("") == []

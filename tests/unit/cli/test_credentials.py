@@ -91,9 +91,7 @@ def test_what_aws_refuses_is_told_with_what_to_do(
     assert seconds < 10
 
 
-def test_no_credentials_and_a_silent_metadata_service_are_told_within_seconds(
-    silence: str, tmp_path: Path
-) -> None:
+def test_a_silent_metadata_service_is_told_within_seconds(silence: str, tmp_path: Path) -> None:
     settings = without_keys(tmp_path) | {
         "AWS_EC2_METADATA_DISABLED": "false",
         "AWS_EC2_METADATA_SERVICE_ENDPOINT": silence,
@@ -115,9 +113,7 @@ def test_no_credentials_and_a_silent_metadata_service_are_told_within_seconds(
     ],
     ids=["half of a key", "a container without its service", "a token file that is not there"],
 )
-def test_credentials_that_cannot_be_had_are_bad_input(
-    settings: dict[str, str], words: str, tmp_path: Path
-) -> None:
+def test_missing_credentials_are_bad_input(settings: dict[str, str], words: str, tmp_path: Path) -> None:
     code, said, seconds = run(["status"], without_keys(tmp_path) | settings)
     assert (code, len(said)) == (2, 1), said
     assert words in said[0]
@@ -161,9 +157,7 @@ def test_a_region_that_is_none_is_told_apart_from_one_that_does_not_answer(
     monkeypatch.setenv("AWS_REGION", region)
     error = OutsideFailed("cloudformation:DescribeStacks on all stacks got no answer")
     error.__cause__ = EndpointConnectionError(endpoint_url=f"https://cloudformation.{region}.amazonaws.com/")
-
     told, ended = endings.ending(error)
-
     assert ended == code
     assert told.startswith(said)
 

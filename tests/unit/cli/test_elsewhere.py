@@ -27,9 +27,7 @@ def environment(home: Path, endpoint: str) -> dict[str, str]:
     return plain_environment(home, endpoint) | {"AWS_CONFIG_FILE": str(config)}
 
 
-def test_a_lab_in_another_region_is_named_with_the_account_that_was_asked(
-    lab_far_away: str, tmp_path: Path
-) -> None:
+def test_a_lab_in_another_region_and_the_account_are_named(lab_far_away: str, tmp_path: Path) -> None:
     code, said, seconds = run(["status"], environment(tmp_path, lab_far_away))
 
     assert (code, len(said)) == (2, 1), said

@@ -111,9 +111,7 @@ def test_what_takes_away_much_wants_a_word_from_a_script(
 
 
 @pytest.mark.parametrize("words", ["skip evening", "pause", "close"])
-def test_a_plan_does_not_spoil_the_document(
-    given: list[Command], monkeypatch: pytest.MonkeyPatch, words: str
-) -> None:
+def test_a_plan_spoils_no_document(given: list[Command], monkeypatch: pytest.MonkeyPatch, words: str) -> None:
     said = say(monkeypatch, f"{words} --json", "y")
     document = json.loads(said.stdout)
     assert (document[0] if isinstance(document, list) else document)["reason"] == "as asked"

@@ -93,7 +93,6 @@ def put(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_both_secrets_are_read_from_two_lines_and_shown_nowhere(put: list[str]) -> None:
     said = run("secret", stdin=f"{SIGNING_SECRET}\n{BOT_TOKEN}\n")
-
     assert said.returncode == 0
     assert put[0] == "arn:secret"
     assert json.loads(put[1]) == {"signing_secret": SIGNING_SECRET, "bot_token": BOT_TOKEN}

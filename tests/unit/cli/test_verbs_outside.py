@@ -101,9 +101,7 @@ def test_missing_credentials_or_a_missing_region_are_told_in_one_line(
     settings = environment(tmp_path, empty_account)
     for name in missing:
         del settings[name]
-
     code, said, _ = run(verb, settings)
-
     assert (code, len(said)) == (2, 1), said
     assert said[0].startswith(words)
 
@@ -148,9 +146,7 @@ def test_no_lab_in_the_region_is_bad_input(verb: list[str], empty_account: str, 
         *("local demo --act karpenter --rate 2", "local demo --act karpenter --fast"),
     ],
 )
-def test_words_that_cannot_be_meant_are_one_line_and_exit_2(
-    words: str, empty_account: str, tmp_path: Path
-) -> None:
+def test_words_that_cannot_be_meant_end_with_one_line(words: str, empty_account: str, tmp_path: Path) -> None:
     code, said, _ = run(words.split(), environment(tmp_path, empty_account))
     assert (code, len(said)) == (2, 1), said
 
@@ -181,7 +177,6 @@ def test_an_endpoint_that_is_not_aws_is_told(verb: list[str], tmp_path: Path) ->
         Thread(target=server.serve_forever, daemon=True).start()
         code, said, _ = run(verb, environment(tmp_path, f"http://127.0.0.1:{server.server_port}"))
         server.shutdown()
-
     assert (code, len(said)) == (3, 1), said
     assert "was answered, but not by AWS" in said[0]
 

@@ -39,7 +39,6 @@ def test_what_a_command_leaves_out_or_empty_it_does_not_say() -> None:
         key: PLAIN.to_json()[key]
         for key in ("id", "verb", "pool", "owner", "by", "source", "issued", "expires")
     }
-
     assert Command.from_json(needed) == PLAIN
     assert Command.from_json({**needed, "lease": "", "because": ""}) == PLAIN
 

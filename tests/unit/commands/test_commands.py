@@ -119,7 +119,6 @@ def test_a_request_of_which_aws_does_not_say_who_made_it_does_nothing(lab: LabOn
 def test_one_s_own_lease_is_closed_and_extended_and_nobody_else_s_name_is_on_it(lab: LabOnMoto) -> None:
     closing = {"verb": "close", "pool": "gpu", "lease": "cli-1", "token": "t-1"}
     extending = {"verb": "extend", "pool": "gpu", "lease": "cli-1", "for_seconds": 600, "token": "t-2"}
-
     assert ask("own/close", closing)[0] == ask("own/extend", extending)[0] == 202
     assert [(each["by"], each["owner"], each["lease"]) for each in started(lab)] == [
         ("alice", "alice", "cli-1")

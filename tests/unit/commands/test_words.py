@@ -64,9 +64,7 @@ def test_what_is_no_duration_is_refused_with_an_example(text: str) -> None:
         ("at fri 22:00 until 01:00", 4, 16, 0),
     ],
 )
-def test_until_is_the_next_such_time_on_the_askers_clock_after_the_opening(
-    text: str, day: int, hour: int, minute: int
-) -> None:
+def test_until_is_the_next_such_time_after_the_opening(text: str, day: int, hour: int, minute: int) -> None:
     assert read(text).closes == datetime(2026, 12, day, hour, minute, tzinfo=UTC)
 
 

@@ -42,12 +42,8 @@ LAB = Lab.model_validate(
         "events": {
             "allow": {
                 "training": {
-                    "source": TRAINING,
-                    "principals": [f"arn:aws:iam::{CI}:role/ci"],
-                    "pools": ["gpu"],
-                    "max_nodes": 2,
-                    "longest": "3h",
-                    "owner": "ci-training",
+                    "source": TRAINING, "principals": [f"arn:aws:iam::{CI}:role/ci"], "pools": ["gpu"],
+                    "max_nodes": 2, "longest": "3h", "owner": "ci-training",
                 },
                 "jobs": {
                     "source": OTHER,
@@ -57,7 +53,7 @@ LAB = Lab.model_validate(
             }
         },
     }
-)
+)  # fmt: skip
 MOST_ENTRIES, MOST_BYTES = 10, 256 * 1024
 """https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html"""
 ARNS = {name: f"arn:{name}" for name in ("OpenLab", "CloseLab", "ExtendLease")}
@@ -144,13 +140,9 @@ class LabWithBus:
         self.ledger = Ledger("ledger", self.dynamodb)
         bus: Any = self.eventbridge
         self.services = EventServices(
-            self.lab,
-            LedgerEvents("ledger", self.dynamodb),
-            EventBus(self.lab.name, bus),
-            self.workflows,
-            ARNS,
-            self.woken.append,
-        )
+            self.lab, LedgerEvents("ledger", self.dynamodb), EventBus(self.lab.name, bus),
+            self.workflows, ARNS, self.woken.append,
+        )  # fmt: skip
         self.at(0)
 
     def at(self, minutes: float) -> datetime:

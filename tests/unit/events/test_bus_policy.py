@@ -67,7 +67,6 @@ def test_who_may_put_needs_a_permission_of_their_own_as_well() -> None:
 def test_each_entry_lets_in_the_accounts_of_its_principals_and_no_other() -> None:
     """AWS keeps the id of a role that a statement names; a role that is made again would be nobody."""
     allows = [each for each in bus_policy.statements(LAB, BUS, TELLERS) if each["Effect"] == "Allow"]
-
     assert [each["Principal"] for each in allows] == [
         {"AWS": [f"arn:aws:iam::{CI}:root"]},
         {"AWS": [f"arn:aws:iam::{ACCOUNT}:root"]},

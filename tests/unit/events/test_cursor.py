@@ -48,7 +48,6 @@ def test_an_entry_that_is_not_taken_for_a_day_is_given_up() -> None:
     rows = [("a", EIGHT), ("b", EIGHT + MINUTE)]
     within = after(Cursor(EIGHT), rows, {"a"}, EIGHT + GIVEN_UP_AFTER - MINUTE)
     gone = after(Cursor(EIGHT), rows, {"a"}, EIGHT + GIVEN_UP_AFTER)
-
     assert within.until == EIGHT
     assert gone.until == EIGHT + GIVEN_UP_AFTER
     assert gone.since > EIGHT

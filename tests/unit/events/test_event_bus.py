@@ -80,9 +80,7 @@ def refused(code: str) -> ClientError:
         (ReadTimeoutError(endpoint_url="https://events"), OutsideFailed),
     ],
 )
-def test_a_call_that_fails_as_a_whole_is_an_error_with_its_name(
-    fails: Exception, error: type[LamplighterError]
-) -> None:
+def test_a_call_that_fails_is_an_error_with_its_name(fails: Exception, error: type[LamplighterError]) -> None:
     eventbridge = EventBridge(fails=[fails])
     with pytest.raises(error, match="PutEvents"):
         bus_on(eventbridge).put([replace(closing(1))])

@@ -228,7 +228,6 @@ def test_a_close_of_an_open_that_was_refused_has_nothing_to_close(bus: LabWithBu
     receive(open_("run-7"), bus.services)
     bus.decides(bus.workflows.commands[0], "refused")
     receive(close({"token": "run-7"}), bus.services)
-
     assert len(bus.workflows.started) == 1
     assert refusals(bus) == ["command.event.opened-nothing"]
 
@@ -252,9 +251,7 @@ def test_a_close_that_comes_while_its_open_is_being_read_keeps_the_open_from_ope
     assert bus.services.ledger.asked("gpu") == []
 
 
-def test_a_close_just_after_its_open_looked_for_it_waits_for_the_open(
-    bus: LabWithBus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_close_while_its_open_looks_waits_for_it(bus: LabWithBus, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = bus.services.ledger.close_noted
 
     def meanwhile(pool: str, opening: str, now: datetime) -> bool:
@@ -275,7 +272,6 @@ def test_an_open_that_died_on_its_way_still_heeds_the_close_before_it(bus: LabWi
     receive(close({"token": "run-7"}), bus.services)
     receive_and_die(bus, open_("run-7"), at)
     receive(open_("run-7"), bus.services)
-
     assert bus.workflows.started == []
     assert bus.services.ledger.asked("gpu") == []
     assert "command.event.closed-before" in refusals(bus)

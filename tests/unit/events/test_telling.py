@@ -193,7 +193,6 @@ def test_verdicts_of_another_lease_or_another_run_are_another_event() -> None:
 def test_a_verdict_names_twenty_that_failed_and_counts_all() -> None:
     rows = [(f"{number}", verdict("dcgm", f"n{number}", "failed")) for number in range(50)]
     [only] = telling.of_trail(rows, known())
-
     [event] = only.events
     assert isinstance(event, lab_event.Verdict)
     assert len(event.failed) == telling.MOST_FAILED

@@ -130,7 +130,6 @@ def test_an_undecided_request_waits_and_is_refused_at_last(bus: LabWithBus) -> N
     bus.at(25)
     assert tell("gpu", bus.services) == []
     bus.at((15 * MINUTE + DECIDED_WITHIN) / MINUTE + 1)
-
     assert tell("gpu", bus.services) == ["lease-refused"]
     assert tell("gpu", bus.services) == []
 
@@ -139,7 +138,6 @@ def test_every_event_with_the_same_token_gets_its_answer(bus: LabWithBus) -> Non
     bus.workflows.decide = bus.grants
     for name in ("first", "again"):
         receive(json.dumps(event({"token": "run-7"}, id=name)), bus.services)
-
     assert tell("gpu", bus.services) == ["lease-granted", "lease-granted"]
     assert {detail["in_reply_to"] for _, detail in bus.eventbridge.told} == {"first", "again"}
     assert len(bus.workflows.started) == 1
@@ -289,9 +287,7 @@ def test_each_entry_is_told_however_late_it_came_and_whatever_failed(
 
 
 @given(st.lists(st.tuples(st.sampled_from(TOLD_KINDS), st.integers(0, 14), st.floats(0.1, 10)), max_size=20))
-def test_where_nothing_fails_each_entry_is_told_once(
-    folder: Path, rows: list[tuple[str, int, float]]
-) -> None:
+def test_without_failures_each_entry_is_told_once(folder: Path, rows: list[tuple[str, int, float]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         runs = Runs(lab_with_bus(patch, folder))
         runs.runs(0)

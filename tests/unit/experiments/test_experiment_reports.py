@@ -67,7 +67,6 @@ def test_a_whole_report_is_this() -> None:
 
 def test_a_run_that_changed_nothing_yet_reports_no_more_than_that() -> None:
     text = markdown(running(), clock)
-
     assert "Asked for" not in text
     assert part(text, "Change") == [f"- {change}" for change in NCCL_BLOCKED.changes]
     assert part(text, "Evidence") == ["Nothing was recorded."]
@@ -115,9 +114,7 @@ def test_what_was_there_before_is_told(before: dict[str, Any], said: str) -> Non
          "everything is restored; verdict of the checks: not-proven (no time)"),
     ],
 )  # fmt: skip
-def test_a_conclusion_says_what_was_seen_and_whether_it_is_undone(
-    more: dict[str, Any], seen: str, undone: str
-) -> None:
+def test_a_conclusion_says_what_was_seen_and_undone(more: dict[str, Any], seen: str, undone: str) -> None:
     assert str(conclusion(replace(WHOLE, **more))) == f"{seen}; {undone}"
 
 
@@ -153,14 +150,9 @@ def test_what_programs_read_of_a_report_is_this() -> None:
 
 def test_a_run_is_read_as_far_as_it_was_kept() -> None:
     odd = {
-        **to_document(running()),
-        "before": 7,
-        "affected": "cli-2",
-        "change": None,
-        "seen": "x",
+        **to_document(running()), "before": 7, "affected": "cli-2", "change": None, "seen": "x",
         "proof": [],
-    }
-
+    }  # fmt: skip
     assert from_odd_document(ExperimentRun, odd) == replace(running(), before={})
     assert from_odd_document(ExperimentRun, to_document(WHOLE)) == WHOLE
 
@@ -231,8 +223,6 @@ def test_an_experiment_is_for_the_pool_as_it_is(generation: int) -> None:
 
 @pytest.mark.parametrize("language", languages())
 @pytest.mark.parametrize("experiment", CATALOGUE.values(), ids=CATALOGUE)
-def test_every_text_of_an_experiment_is_in_the_catalogue_of_texts(
-    experiment: Experiment, language: str
-) -> None:
+def test_every_text_of_an_experiment_is_in_the_catalogue(experiment: Experiment, language: str) -> None:
     for text in (experiment.hypothesis, *experiment.changes, experiment.symptom, *experiment.breaks):
         assert text.code in catalogue(language)

@@ -130,9 +130,7 @@ def test_what_was_seen_is_kept_with_the_cause_that_was_expected_or_the_first() -
         (["failed", "not-proven"], "no time", "failed"),
     ],
 )
-def test_a_proof_is_as_good_as_its_worst_check(
-    verdicts: list[str], why_not: str | None, verdict: str
-) -> None:
+def test_a_proof_is_its_worst_check(verdicts: list[str], why_not: str | None, verdict: str) -> None:
     made = [{"verdict": each} for each in verdicts]
 
     assert proof(made, NOW, why_not) == {

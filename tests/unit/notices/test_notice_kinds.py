@@ -56,9 +56,7 @@ def test_every_kind_has_one_row_and_a_sentence() -> None:
         ("nobody-knows", {"planned": True, "late": True, "in_use": True}, False),
     ],
 )
-def test_slack_pings_for_what_cannot_wait_and_nothing_else(
-    kind: str, about: dict[str, bool], pinged: bool
-) -> None:
+def test_slack_pings_for_what_cannot_wait_only(kind: str, about: dict[str, bool], pinged: bool) -> None:
     assert pings(kind, **about) is pinged
 
 

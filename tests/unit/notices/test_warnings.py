@@ -83,7 +83,6 @@ ENDS = "The evening lease ends at 07:00 (Asia/Seoul)."
 def test_a_warning_says_what_to_do() -> None:
     one = lease()
     said = drawn(of_warning(one, one.closes - 15 * MINUTE, furthest=one.closes + 60 * MINUTE), SEOUL)
-
     assert said.subject == "Pool gpu closes in 15 minutes"
     assert said.text == (
         f"{ENDS} Save your work, or extend it until 08:00 (Asia/Seoul) at most: lamplighter extend gpu 1h."

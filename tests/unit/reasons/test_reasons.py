@@ -122,7 +122,6 @@ def test_the_reasons_in_a_document_are_drawn() -> None:
         "at": "2026",
         "rows": [{"why": document(reason("words.reason", reason=AT))}, 7],
     }
-
     assert drawn(kept, Texts("en"), seoul) == {"at": "2026", "rows": [{"why": "20:00"}, 7]}
     assert drawn({"why": document(paragraph("it is full"))}, Texts("en"), seoul) == {"why": "It is full."}
 

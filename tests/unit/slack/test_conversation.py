@@ -162,9 +162,7 @@ def test_a_declined_ask_opens_nothing(door: Knocks) -> None:
     assert not door.workflows.starts
 
 
-def test_a_full_pool_names_when_there_is_room_and_holds_a_place(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_full_pool_says_when_and_holds_a_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     door = knocks(monkeypatch, tmp_path, full)
     said = door.type("open 2")
     assert "it would be granted at 23:00 (Asia/Seoul)" in said["text"]
@@ -272,9 +270,7 @@ def test_the_calendar_is_changed_by_who_may(monkeypatch: pytest.MonkeyPatch, tmp
     ]
 
 
-def test_what_was_decided_meanwhile_is_the_same_to_a_second_delivery(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_second_delivery_of_a_decided_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     door = knocks(monkeypatch, tmp_path, silent)
     request = signed(typed("open 1", INSTRUCTOR))
     door.door.answer_event(request)

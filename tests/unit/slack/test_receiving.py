@@ -121,7 +121,7 @@ def test_without_its_secret_the_door_says_so_and_does_nothing(door: Knocks) -> N
     assert nothing_happened(door)
 
 
-def test_whatever_breaks_inside_is_one_clear_line(door: Knocks, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_breaks_inside_is_one_clear_line(door: Knocks, caplog: pytest.LogCaptureFixture) -> None:
     door.workflows.fails = ValueError("the text of open for the exam")
     assert door.type("open gpu 1 because of the exam")["text"]
     door.workflows.fails = OutsideFailed(
@@ -176,9 +176,7 @@ def test_what_was_given_up_begins_nothing(door: Knocks) -> None:
 
 
 @pytest.mark.once_flaky("real seconds of an answer were compared with a limit")
-def test_a_decision_that_takes_longer_is_left_to_the_board(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_slow_decision_is_left_to_the_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     slow = knocks(monkeypatch, tmp_path, silent)
     said = slow.type("open 1 for 90m")
     assert 1 < slow.time.seconds <= SLACK_WAITS - ON_THE_WAY

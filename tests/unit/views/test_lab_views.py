@@ -22,14 +22,10 @@ LATER = replace(EVENING, id="later", opens=EIGHT + 30 * MINUTE, closes=EIGHT + 2
 def test_what_is_left_is_neither_spent_nor_held_and_what_is_planned_comes_to_it() -> None:
     assert (BUDGET.left, BUDGET.forecast) == (usd(50), usd(55))
     assert BUDGET.to_json() == {
-        "period": "2026-11",
-        "amount": usd(100).to_json(),
-        "spent": usd(30).to_json(),
-        "overrun": usd(2).to_json(),
-        "unleased": usd(1).to_json(),
-        "held": usd(20).to_json(),
+        "period": "2026-11", "amount": usd(100).to_json(), "spent": usd(30).to_json(),
+        "overrun": usd(2).to_json(), "unleased": usd(1).to_json(), "held": usd(20).to_json(),
         "left": usd(50).to_json(),
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -43,9 +39,7 @@ def test_what_is_left_is_neither_spent_nor_held_and_what_is_planned_comes_to_it(
         ([Outcome.NOT_PROVEN, Outcome.FAILED, Outcome.PASSED], Outcome.FAILED),
     ],
 )
-def test_a_pool_is_as_well_proven_as_its_worst_lease(
-    verdicts: list[Outcome | None], outcome: Outcome | None
-) -> None:
+def test_a_pool_is_proven_as_its_worst_lease(verdicts: list[Outcome | None], outcome: Outcome | None) -> None:
     leases = tuple(replace(pool(None, EVENING).leases[0], verdict=each) for each in verdicts)
     assert replace(pool(None), leases=leases).verdict is outcome
 
@@ -54,7 +48,6 @@ def test_a_pool_is_as_well_proven_as_its_worst_lease(
 def test_what_was_seen_counts_from_the_opening_of_the_first_lease(later: timedelta, seen: bool) -> None:
     looked = SeenGpus(1, 4, EIGHT + later)
     view = pool(looked, LATER, EVENING)
-
     assert view.seen == (looked if seen else None)
     shown = (view.gpus_in_use, view.gpus_free, view.seen_at)
     assert shown == ((1, 3, looked.at) if seen else (None, None, None))

@@ -83,9 +83,7 @@ def test_a_lease_that_waits_for_pods_promises_no_gpus_and_says_why() -> None:
         ("failed", LeaseState.PLANNED, True),
     ],
 )
-def test_gpus_that_a_check_refuted_are_expected_no_more(
-    verdict: str, state: LeaseState, expected: bool
-) -> None:
+def test_gpus_that_a_check_refuted_are_not_expected(verdict: str, state: LeaseState, expected: bool) -> None:
     ready = replace(LEASE, ready=EIGHT + 9 * MINUTE, state=state)
     found = view(ready, verdicts=[{"check": "smi", "verdict": verdict}])
     assert found.gpus_expected == (EIGHT + 9 * MINUTE if expected else None)
@@ -208,7 +206,6 @@ def test_why_nodes_are_missing_is_what_the_notices_said_last_without_what_comes_
     free = reason("capacity.hold-free", money="3.00 USD")
     first = entry("degraded", Sentences(("no capacity in a; b is asked", free)), who="nodegroups")
     asked = entry("degraded", "asked again", who="leases")
-
     assert told.short_because([first, asked, entry("scaled")]) == "no capacity in a; b is asked"
     assert told.short_because([first, entry("degraded", "a quota", who="nodegroups")]) == "a quota"
     assert told.short_because([asked]) is None

@@ -27,7 +27,6 @@ def thrice(age: timedelta) -> list[tuple[timedelta, bool]]:
 
 def test_what_was_not_said_for_more_than_sixty_five_minutes_is_new() -> None:
     quiet, second = 65 * MINUTE, timedelta(seconds=1)
-
     assert pages(EIGHT)
     assert not pages(EIGHT, *thrice(quiet))
     assert pages(EIGHT, *thrice(quiet + second))

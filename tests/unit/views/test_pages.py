@@ -163,7 +163,6 @@ def test_the_lab_says_who_has_what_and_how_far_it_is() -> None:
 def test_a_kind_that_is_experimental_is_called_so_by_both_pages() -> None:
     lab = views.new_lab()
     pools = tuple(replace(pool, experimental=True) for pool in lab.pools)
-
     assert "experimental" in said(receipt(replace(views.evening(), experimental=True)))
     assert "experimental" not in said(receipt(views.evening()))
     assert "on a real account" in said(lab_page.page(replace(lab, pools=pools), views.words()))

@@ -156,9 +156,7 @@ def test_a_lease_that_was_ready_has_behind_it_what_nobody_noted() -> None:
     ("missing", "because", "said"),
     [(1, None, "1 node missing"), (2, None, "2 nodes missing"), (1, "no capacity", "no capacity")],
 )
-def test_missing_nodes_make_nodes_and_gpus_short_unless_they_are_done(
-    missing: int, because: str | None, said: str
-) -> None:
+def test_missing_nodes_make_undone_stages_short(missing: int, because: str | None, said: str) -> None:
     short = replace(EVENING, missing=missing)
     found = shown({Stage.NODES: noted(2, 2)}, lease=short, short_because=because)
     assert found == [(WAITING, ""), (DONE, ""), (WAITING, ""), (SHORT, said), (WAITING, "")]

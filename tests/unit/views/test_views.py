@@ -226,7 +226,6 @@ def test_the_bar_never_leaves_its_frame_and_is_full_only_when_all_is_done(
 ) -> None:
     progress: Progress = {stage: noted(done, of) for stage, (done, of) in counts.items()}
     views = stages(replace(EVENING, state=state), progress, EIGHT + minutes * MINUTE, verdict=verdict)
-
     assert [view.stage for view in views] == [*Stage]
     assert 0 <= bar(views) <= 1
     done = [*takewhile(lambda view: view.state is StageState.DONE, views)]

@@ -51,9 +51,7 @@ def test_every_event_has_its_schema_in_the_reference_and_fits_it(kind: type[even
     schema = json.loads((FOLDER / f"{kind.TYPE}.schema.json").read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
     detail = kind(**about(), **SAID[kind]).detail()
-
     Draft202012Validator(schema).validate(json.loads(json.dumps(detail)))
-
     assert {*schema["properties"]} == {*detail}
     assert schema["$id"] == f"urn:lamplighter:event:{kind.TYPE}:{events.VERSION}"
 
@@ -103,9 +101,7 @@ def test_a_request_has_the_keys_that_the_lab_reads_and_no_others() -> None:
         ("destroy", {}, False),
     ],
 )
-def test_the_schema_of_requests_takes_what_the_lab_takes(
-    detail_type: str, detail: dict[str, object], good: bool
-) -> None:
+def test_the_schema_takes_what_the_lab_takes(detail_type: str, detail: dict[str, object], good: bool) -> None:
     event = {"detail-type": detail_type, "detail": detail}
     assert Draft202012Validator(event_schemas.requests()).is_valid(event) == good
     assert good == _lab_reads(detail_type, detail)
@@ -117,13 +113,9 @@ def _lab_reads(detail_type: str, detail: dict[str, object]) -> bool:
 
     lab = Lab.model_validate({"name": "lab", "events": {"allow": ALLOW}})
     event = {
-        "id": "1",
-        "source": "ci.training",
-        "account": "111122223333",
-        "time": "2026-11-20T20:00:00Z",
-        "detail-type": detail_type,
-        "detail": detail,
-    }
+        "id": "1", "source": "ci.training", "account": "111122223333", "time": "2026-11-20T20:00:00Z",
+        "detail-type": detail_type, "detail": detail,
+    }  # fmt: skip
     try:
         request.read(event, lab, EIGHT)
     except LamplighterError:
@@ -143,7 +135,6 @@ def test_the_reason_of_the_page_is_one_of_the_lab() -> None:
     put, came = datetime(2026, 12, 1, 11, tzinfo=UTC), datetime(2026, 12, 1, 11, 20, tzinfo=UTC)
     why = reason("command.event.too-old", put=put, came=came, within=EXPIRES_AFTER)
     made = events.EventReason.of(why, ENGLISH, clock_and_date(ENGLISH, ZoneInfo("Asia/Seoul")))
-
     assert shown == events.PoolClosing(**about(reason=made)).detail()["reason"]
 
 

@@ -142,13 +142,9 @@ def test_what_stands_is_what_the_last_diagnosis_found_until_all_is_well() -> Non
 
 def test_a_receipt_keeps_each_cause_once_as_it_was_found_first() -> None:
     trail = [
-        found(1),
-        found(2),
-        found(2, 2),
-        found(3, one="other"),
-        found(4, kind="scaled"),
+        found(1), found(2), found(2, 2), found(3, one="other"), found(4, kind="scaled"),
         found(5, details={}),
-    ]
+    ]  # fmt: skip
 
     assert of_receipt(trail, "evening-1") == [
         {"at": "2026-11-20T20:01:00Z", "cause": "cause-1", "summary": "summary 1"},

@@ -156,9 +156,7 @@ def test_whose_groups_are_not_known_is_told_so_where_groups_count() -> None:
         (Word.CLOSE, ["open"], None),
     ],
 )
-def test_who_may_open_extends_their_own_within_the_same_length(
-    word: Word, may: list[str], no: str | None
-) -> None:
+def test_who_may_open_extends_their_own_within_its_length(word: Word, may: list[str], no: str | None) -> None:
     found = refusal(Wanted(word, "gpu", 1, 2 * HOUR, MINE), r=role(may=may, longest=HOUR))
     assert (found.code if found else None) == no
 

@@ -73,7 +73,6 @@ def test_what_no_message_of_a_lease_shows_is_news(kind: str, details: dict[str, 
 
 def test_what_people_skip_and_what_the_lab_leaves_out_are_told_apart_and_ping_nobody() -> None:
     by_lab, by_hand = calendar_posts([SKIPPED, replace(SKIPPED, details={})], LOOK)
-
     assert by_hand.message.text == "*A window is skipped*\nOf snow."
     assert by_lab.message.text.splitlines()[0] != by_hand.message.text.splitlines()[0]
     assert "2026-11-20" in by_lab.message.text
@@ -89,7 +88,6 @@ AFTER_ALL = "The evening lease *opens* at 20:31 (Asia/Seoul) after all."
 def test_a_window_that_will_be_refused_pings_and_one_that_opens_after_all_does_not() -> None:
     foreseen = outlook(SOON, (), PEOPLE, LOOK)
     after_all = outlook(replace(SOON, refusal=None), ("outlook-0", "refused"), PEOPLE, LOOK)
-
     assert foreseen is not None
     assert after_all is not None
     assert (foreseen.key, *told(foreseen)) == ("outlook-0", FORESEEN, f"<@U0JIN> {FORESEEN}")

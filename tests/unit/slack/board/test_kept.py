@@ -58,9 +58,7 @@ def test_somebody_is_known_unless_slack_did_not_answer() -> None:
         ("(U0A) (U0B)", "U0B", "<@U0B>"),
     ],
 )
-def test_an_owner_is_mentioned_by_the_id_at_their_end(
-    written: str, found: str | None, mentioned: str
-) -> None:
+def test_an_owner_is_mentioned_by_their_id(written: str, found: str | None, mentioned: str) -> None:
     assert (id_in(written), mention(written)) == (found, mentioned)
     assert id_in(None) is None
 

@@ -88,17 +88,13 @@ def test_what_everybody_on_the_pool_is_told_is_told_while_a_lease_runs(
         (None, False),
     ],
 )
-def test_an_end_is_told_aloud_while_gpus_were_in_use_in_the_last_quarter_of_an_hour(
-    pool: PoolState | None, aloud: bool
-) -> None:
+def test_an_end_is_told_aloud_while_gpus_were_in_use_lately(pool: PoolState | None, aloud: bool) -> None:
     said = (SAID, ALOUD, "end-2026-11-20T13:00:00Z") if aloud else (SAID, "", "")
     assert told(entry("warned", "warned"), pool=pool) == [said]
 
 
 @pytest.mark.parametrize(("standing", "row"), [(LeaseStanding.OPEN, 1), (LeaseStanding.CLOSING, 0)])
-def test_a_warning_has_the_button_that_extends_while_that_is_possible(
-    standing: LeaseStanding, row: int
-) -> None:
+def test_a_warning_has_the_extend_button_while_that_is_possible(standing: LeaseStanding, row: int) -> None:
     [post] = posts(
         replace(OPEN, standing=standing), ThreadFacts([entry("warned", "warned")]), MessageExtras(), LOOK
     )

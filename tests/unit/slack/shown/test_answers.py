@@ -68,7 +68,6 @@ def test_an_answer_is_for_its_asker_alone_and_shows_how_it_was_understood() -> N
 
 def test_whose_zone_is_not_known_reads_that_times_are_the_labs() -> None:
     unknown = replace(VOICE, zone_known=False)
-
     assert VOICE.understood("open it") == UNDERSTOOD
     assert unknown.understood("open it") == (
         f"{UNDERSTOOD} Slack did not say your time zone in time, so times are in the lab's time zone."
@@ -101,12 +100,10 @@ def test_what_opens_in_more_than_two_minutes_is_granted_ahead(opens: datetime, a
 
 def test_a_grant_on_an_experimental_kind_of_pool_says_so() -> None:
     decision = Decision("c1", "granted", "", EIGHT)
-
     [granted, plain_grant] = [
         decided(decision, OPEN, replace(LEASE, opens=EIGHT), "open it", VOICE, experimental=kind).text
         for kind in (True, False)
     ]
-
     assert granted == f"{plain_grant}\n{EXPERIMENTAL}"
 
 
@@ -211,7 +208,6 @@ def test_the_lease_that_ends_last_may_be_kept_longer_and_nodes_may_be_added() ->
 
 def test_to_a_pool_that_is_full_nothing_is_added() -> None:
     said = just_use_it([LEASE], 0, ASKED, "open it", VOICE, full_until=EIGHT + HOUR)
-
     assert said.text.splitlines()[1:] == [
         "There is no room for this now. As things stand now, it would be granted at 21:00 (Asia/Seoul)."
     ]

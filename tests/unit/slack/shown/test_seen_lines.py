@@ -93,7 +93,6 @@ def test_what_opens_next_is_said_by_its_window_or_its_owner(more: dict[str, Any]
 
 def test_a_pause_stands_before_all_pools() -> None:
     pause = Pause("alice", EIGHT, EIGHT + HOUR, "of <exams>")
-
     assert status(POOL, pause) == [
         "Alice paused the lab until 21:00 (Asia/Seoul) because of &lt;exams&gt;.",
         "*gpu* is closed.",
@@ -160,7 +159,6 @@ FORECAST = "With what is planned, it will be 55.00 USD by 21:00 (Asia/Seoul)."
 @pytest.mark.parametrize(("overrun", "unleased", "beside"), [(2, 1, 3), (2, 0, 2), (0, 1, 1)])
 def test_money_beside_the_leases_is_said_where_there_is_any(overrun: int, unleased: int, beside: int) -> None:
     spent = replace(BUDGET, overrun=usd(overrun), unleased=usd(unleased))
-
     assert seeing.cost(replace(LAB, budget=spent), VOICE).text.splitlines() == [
         PERIOD,
         FORECAST,
