@@ -31,74 +31,51 @@ def said(
     return [(found.blocks, str(found.text)) for found in obstacles(cluster, group, autoscalers)]
 
 
-def test_a_group_that_is_ready_has_nothing_in_its_way() -> None:
-    assert said() == []
+@pytest.mark.parametrize("ami_type", ["AL2023_x86_64_NVIDIA", ""])
+def test_a_group_that_is_ready_has_nothing_in_its_way(ami_type: str) -> None:
+    assert said(group=replace(GROUP, ami_type=ami_type)) == []
+
+
+RUNS = Autoscalers(asked=True, found=("deployment kube-system/autoscaler",))
 
 
 @pytest.mark.parametrize(
-    ("cluster", "words"),
+    ("about", "blocks", "words"),
     [
-        (replace(CLUSTER, authentication="CONFIG_MAP"), "has authentication mode CONFIG_MAP"),
-        (replace(CLUSTER, public_endpoint=False), "is private: the functions run outside its VPC"),
-        (replace(CLUSTER, public_cidrs=("203.0.113.0/24",)), "lets in only 203.0.113.0/24"),
+        ({"cluster": replace(CLUSTER, authentication="CONFIG_MAP")}, True, "has authentication mode CONFIG_MAP"),
+        ({"cluster": replace(CLUSTER, public_endpoint=False)}, True, "is private: the functions run outside its VPC"),
+        ({"cluster": replace(CLUSTER, public_cidrs=("203.0.113.0/24",))}, True, "lets in only 203.0.113.0/24"),
+        ({"cluster": replace(CLUSTER, names_its_key=False)}, False,
+         "the certificate authority of cluster Team_A has no key identifiers"),
+        ({"cluster": replace(CLUSTER, names_its_key=False)}, False, "; the functions accept it"),
+        ({"group": replace(GROUP, minimum=1)}, True, "node group gpus has minimum 1: it would never be at zero"),
+        ({"group": replace(GROUP, instance_types=("m5.large",), ami_type="AL2023_x86_64_STANDARD")}, True,
+         "node group gpus may start m5.large, without an NVIDIA GPU: no lease on it could be proven"),
+        ({"group": replace(GROUP, instance_types=("g99.huge",))}, False,
+         "it is not known here whether g99.huge of node group gpus have an NVIDIA GPU"),
+        ({"group": replace(GROUP, instance_types=())}, False,
+         "it is not known here whether the instances of node group gpus have an NVIDIA GPU"),
+        ({"group": replace(GROUP, desired=2)}, False, "2 nodes are ordered in gpus now: they stay and are reported"),
+        ({"group": TAGGED, "autoscalers": RUNS}, True,
+         "deployment kube-system/autoscaler may open node group gpus without a lease"),
+        ({"autoscalers": RUNS}, False, "runs, and node group gpus lacks the tag by which it finds groups"),
+        ({"autoscalers": Autoscalers(asked=True, nodepools=("default",))}, True,
+         "NodePool default may start GPU nodes that no lease justifies"),
+        ({"group": TAGGED, "autoscalers": Autoscalers(asked=False, why_not="no answer")}, False,
+         "the group has an autoscaler's tag: no answer"),
     ],
-)
-def test_a_cluster_that_the_functions_cannot_enter_is_in_the_way(
-    cluster: ExistingCluster, words: str
-) -> None:
-    [(blocks, text)] = said(cluster)
-
-    assert blocks
+)  # fmt: skip
+def test_what_is_in_the_way_and_what_is_only_said(about: dict[str, Any], blocks: bool, words: str) -> None:
+    [(found, text)] = said(**about)
+    assert found is blocks
     assert words in text
-
-
-def test_an_authority_without_key_identifiers_is_no_obstacle_and_is_said() -> None:
-    [(blocks, text)] = said(replace(CLUSTER, names_its_key=False))
-
-    assert not blocks
-    assert text.startswith("the certificate authority of cluster Team_A has no key identifiers")
-    assert "; the functions accept it" in text
-
-
-def test_a_minimum_above_zero_is_in_the_way() -> None:
-    [(blocks, text)] = said(group=replace(GROUP, minimum=1))
-
-    assert blocks
-    assert text.startswith("node group gpus has minimum 1: it would never be at zero")
-
-
-def test_a_group_without_gpus_is_in_the_way() -> None:
-    [(blocks, text)] = said(
-        group=replace(GROUP, instance_types=("m5.large",), ami_type="AL2023_x86_64_STANDARD")
-    )
-
-    assert blocks
-    assert text.startswith(
-        "node group gpus may start m5.large, without an NVIDIA GPU: no lease on it could be proven"
-    )
 
 
 def test_a_group_that_may_start_nodes_without_gpus_beside_others_is_in_the_way() -> None:
     found = said(group=replace(GROUP, instance_types=("g5.xlarge", "inf2.xlarge", "t3.large")))
-
     [text] = [text for blocks, text in found if blocks]
     assert text.startswith("node group gpus may start inf2.xlarge and t3.large, without an NVIDIA GPU")
     assert text.endswith("name a node group whose instances have GPUs")
-
-
-@pytest.mark.parametrize(("kinds", "named"), [(("g99.huge",), "g99.huge"), ((), "the instances")])
-def test_instances_of_which_nobody_here_knows_whether_they_have_gpus_are_said(
-    kinds: tuple[str, ...], named: str
-) -> None:
-    [(blocks, text)] = said(group=replace(GROUP, instance_types=kinds))
-
-    assert not blocks
-    assert text.startswith(f"it is not known here whether {named} of node group gpus have an NVIDIA GPU")
-
-
-@pytest.mark.parametrize("ami_type", ["AL2023_x86_64_NVIDIA", ""])
-def test_an_image_of_which_nothing_follows_is_not_said(ami_type: str) -> None:
-    assert said(group=replace(GROUP, ami_type=ami_type)) == []
 
 
 @pytest.mark.parametrize(
@@ -107,32 +84,21 @@ def test_an_image_of_which_nothing_follows_is_not_said(ami_type: str) -> None:
         ({"ami_type": "AL2023_x86_64_STANDARD"}, "is AL2023_x86_64_STANDARD, which has no NVIDIA driver"),
         ({"ami_type": "AL2023_x86_64_NEURON"}, "is AL2023_x86_64_NEURON, which has no NVIDIA driver"),
         ({"ami_type": "BOTTLEROCKET_x86_64_FIPS"}, "is BOTTLEROCKET_x86_64_FIPS, which has no NVIDIA driver"),
-        (
-            {"ami_type": "AL2_x86_64_GPU"},
-            (
-                "is AL2_x86_64_GPU, and Amazon Linux 2 ended: EKS publishes no new image of it since 2025-11-26; make a"
-                " node group with AL2023_x86_64_NVIDIA and adopt that one before the cluster leaves Kubernetes 1.32"
-            ),
-        ),
-        (
-            {"ami_type": "BOTTLEROCKET_x86_64_NVIDIA", "release": "1.62.0-5d9ac849"},
-            "has its own device plugin: no window can share its GPUs",
-        ),
+        ({"ami_type": "AL2_x86_64_GPU"},
+         ("is AL2_x86_64_GPU, and Amazon Linux 2 ended: EKS publishes no new image of it since 2025-11-26; make a"
+          " node group with AL2023_x86_64_NVIDIA and adopt that one before the cluster leaves Kubernetes 1.32")),
+        ({"ami_type": "BOTTLEROCKET_x86_64_NVIDIA", "release": "1.62.0-5d9ac849"},
+         "has its own device plugin: no window can share its GPUs"),
         ({"ami_type": "BOTTLEROCKET_x86_64_NVIDIA_FIPS"}, "has its own device plugin"),
-        (
-            {"ami_type": "AL2023_ARM_64_NVIDIA", "instance_types": ("g5g.xlarge",)},
-            "are arm64: a container image for x86_64 alone fails there with 'exec format error'",
-        ),
-        (
-            {"ami_type": "CUSTOM", "release": "ami-0c0c53d11a3f898ea"},
-            "has an image of its own, ami-0c0c53d11a3f898ea: it is not known here whether it has the NVIDIA driver",
-        ),
+        ({"ami_type": "AL2023_ARM_64_NVIDIA", "instance_types": ("g5g.xlarge",)},
+         "are arm64: a container image for x86_64 alone fails there with 'exec format error'"),
+        ({"ami_type": "CUSTOM", "release": "ami-0c0c53d11a3f898ea"},
+         "has an image of its own, ami-0c0c53d11a3f898ea: it is not known here whether it has the NVIDIA driver"),
         ({"ami_type": "CUSTOM"}, "has an image of its own, which EKS does not name"),
     ],
-)
+)  # fmt: skip
 def test_what_follows_from_an_image_is_said_and_is_not_in_the_way(more: dict[str, Any], words: str) -> None:
     [(blocks, text)] = said(group=replace(GROUP, **more))
-
     assert not blocks
     assert words in text
 
@@ -157,9 +123,7 @@ def test_an_image_may_have_several_consequences() -> None:
 @pytest.mark.parametrize("instance_type", ["g4dn.xlarge", "m5.large"])
 def test_a_windows_group_is_refused_by_name_whatever_its_instances(instance_type: str) -> None:
     windows = replace(GROUP, ami_type="WINDOWS_FULL_2022_x86_64", instance_types=(instance_type,))
-
     [(blocks, text)] = said(group=windows)
-
     assert blocks
     assert text.startswith("node group gpus is WINDOWS_FULL_2022_x86_64: no pool can be Windows")
     assert "name a node group with a Linux image, such as AL2023_x86_64_NVIDIA" in text
@@ -169,47 +133,8 @@ def test_each_image_type_of_eks_is_judged() -> None:
     """Only images with the NVIDIA driver that AWS still publishes for x86_64 need no word."""
     model = botocore.session.get_session().get_service_model("eks")
     known: list[str] = model.shape_for("AMITypes").enum  # type: ignore[attr-defined]
-
     silent = {ami_type for ami_type in known if not said(group=replace(GROUP, ami_type=ami_type))}
-
     assert silent == {"AL2023_x86_64_NVIDIA"}
-
-
-def test_an_autoscaler_is_in_the_way() -> None:
-    running = Autoscalers(asked=True, found=("deployment kube-system/autoscaler",))
-
-    [(blocks, text)] = said(group=TAGGED, autoscalers=running)
-
-    assert blocks
-    assert text.startswith("deployment kube-system/autoscaler may open node group gpus without a lease")
-
-
-def test_an_autoscaler_that_does_not_find_the_group_is_no_obstacle_and_is_said() -> None:
-    [(blocks, text)] = said(autoscalers=Autoscalers(asked=True, found=("deployment kube-system/autoscaler",)))
-
-    assert not blocks
-    assert "runs, and node group gpus lacks the tag by which it finds groups" in text
-
-
-def test_a_nodepool_of_karpenter_that_may_start_gpus_is_in_the_way() -> None:
-    [(blocks, text)] = said(autoscalers=Autoscalers(asked=True, nodepools=("default",)))
-
-    assert blocks
-    assert text.startswith("NodePool default may start GPU nodes that no lease justifies")
-
-
-def test_an_autoscaler_that_could_not_be_looked_for_is_said() -> None:
-    [(blocks, text)] = said(group=TAGGED, autoscalers=Autoscalers(asked=False, why_not="no answer"))
-
-    assert not blocks
-    assert "the group has an autoscaler's tag: no answer" in text
-
-
-def test_running_nodes_are_no_obstacle_and_are_said() -> None:
-    [(blocks, text)] = said(group=replace(GROUP, desired=2))
-
-    assert not blocks
-    assert text.startswith("2 nodes are ordered in gpus now: they stay and are reported")
 
 
 def written(folder: Path, group: ExistingPool) -> Path:
@@ -220,9 +145,7 @@ def written(folder: Path, group: ExistingPool) -> Path:
 
 def test_what_is_printed_is_a_lab_file(tmp_path: Path) -> None:
     file = written(tmp_path, GROUP)
-
     lab = labfile.load(file)
-
     assert (lab.name, lab.region, lab.cluster_name) == ("team-a", "eu-central-1", "Team_A")
     assert lab.nodegroup_name("gpu") == "gpus"
     assert (lab.pools["gpu"].max_nodes, lab.mode("gpu")) == (3, "watch")
@@ -243,7 +166,6 @@ def test_an_old_group_is_named_and_a_new_one_is_not(tmp_path: Path) -> None:
 
 def test_an_image_with_its_own_plugin_is_written_so_that_check_knows(tmp_path: Path) -> None:
     rocket = written(tmp_path, replace(GROUP, ami_type="BOTTLEROCKET_x86_64_NVIDIA"))
-
     assert labfile.load(rocket).gpu_stack("gpu") == "built-in"
     rocket.write_text(f"{rocket.read_text('utf-8')}\ngpu: {{share: 4}}\n", "utf-8")
     with pytest.raises(BadInput, match=r"gpu\.share: "):
@@ -253,7 +175,6 @@ def test_an_image_with_its_own_plugin_is_written_so_that_check_knows(tmp_path: P
 def test_of_an_image_of_its_own_the_lab_file_asks_what_it_is(tmp_path: Path) -> None:
     custom = written(tmp_path, replace(GROUP, ami_type="CUSTOM", release="ami-0c0c53d11a3f898ea"))
     text = custom.read_text("utf-8")
-
     assert labfile.load(custom).gpu_stack("gpu") == "operator"
     custom.write_text(text.replace("# ami_type", "ami_type"), "utf-8")
     assert labfile.load(custom).gpu_stack("gpu") == "built-in"
@@ -290,7 +211,6 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_a_cluster_is_read_as_eks_tells_it(cluster: str) -> None:
     found, group = Adoption().cluster(cluster), Adoption().group(cluster, "gpus")
-
     assert (found.name, found.version, found.region) == ("team", "1.34", "eu-central-1")
     assert (group.minimum, group.maximum, group.desired) == (1, 3, 2)
     assert group.instance_types == ("g5.2xlarge",)
@@ -309,7 +229,6 @@ def test_no_region_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-
     with pytest.raises(BadInput, match="no AWS region is set"):
         Adoption()
 

@@ -33,11 +33,7 @@ def settings(tmp_path: Path) -> dict[str, str]:
 def completed(line: str, settings: dict[str, str]) -> list[str]:
     """The completions that bash gets after this line."""
     words = line.split(" ")
-    asked = {
-        "_LAMPLIGHTER_COMPLETE": "complete_bash",
-        "COMP_WORDS": line,
-        "COMP_CWORD": str(len(words) - 1),
-    }
+    asked = {"_LAMPLIGHTER_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
     done = lamplighter(env=settings | asked)
     assert done.stderr == ""
     return done.stdout.split()
@@ -67,13 +63,9 @@ def test_bash_itself_asks_the_program(settings: dict[str, str]) -> None:
         f'_lamplighter_completion {program}\nprintf "%s\\n" "${{COMPREPLY[@]}}"'
     )
 
+    bash = ["/bin/bash", "-c", asks]
     done = subprocess.run(
-        ["/bin/bash", "-c", asks],
-        env=settings,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=HANG_SECONDS,
+        bash, env=settings, capture_output=True, text=True, check=False, timeout=HANG_SECONDS
     )
 
     assert (done.stdout.split(), done.stderr) == (["gpu", "big", "cli-1a2b3c4d"], "")
@@ -97,7 +89,6 @@ def test_other_shells_are_answered_too(shell: str, settings: dict[str, str]) -> 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_its_program(shell: str, settings: dict[str, str]) -> None:
     done = lamplighter("completion", shell, env=settings)
-
     assert done.returncode == 0
     assert f"complete_{shell}" in done.stdout
 
@@ -105,7 +96,6 @@ def test_each_shell_gets_its_program(shell: str, settings: dict[str, str]) -> No
 @pytest.mark.parametrize("kept", ["{", "[]", '{"- ap-northeast-2 - -": {"pools": [1]}}'])
 def test_names_that_cannot_be_read_are_none(kept: str, settings: dict[str, str]) -> None:
     Path(settings["LAMPLIGHTER_NAMES"]).write_text(kept, "utf-8")
-
     assert completed("lamplighter close ", settings) == []
 
 
@@ -113,7 +103,6 @@ def test_names_are_kept_by_region(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("LAMPLIGHTER_NAMES", str(tmp_path / "deep" / "names.json"))
     monkeypatch.setenv("AWS_REGION", "eu-central-1")
     known_names.note("pools", ["gpu"])
-
     assert known_names.pools("") == ["gpu"]
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     assert known_names.pools("") == []
@@ -121,7 +110,5 @@ def test_names_are_kept_by_region(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 def test_where_nothing_can_be_kept_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAMPLIGHTER_NAMES", "/proc/none/names.json")
-
     known_names.note("pools", ["gpu"])
-
     assert known_names.pools("") == []

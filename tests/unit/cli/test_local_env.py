@@ -37,13 +37,10 @@ def test_a_shell_takes_what_it_prints(tmp_path: Path) -> None:
 
 def test_a_cloud_that_does_not_run_is_told(tmp_path: Path) -> None:
     said = lamplighter("local", "env", "--cloud", tmp_path / "none.json")
-
     assert "name the file of `lamplighter local up --json FILE`" in said.stderr
 
 
 def test_a_file_of_something_else_is_told(tmp_path: Path) -> None:
     (tmp_path / "cloud.json").write_text("[]", "utf-8")
-
     said = lamplighter("local", "env", "--cloud", tmp_path / "cloud.json")
-
     assert "is not what `lamplighter local up --json FILE` writes" in said.stderr

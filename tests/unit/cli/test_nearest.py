@@ -55,7 +55,6 @@ NAMES = [
 @pytest.mark.parametrize(("words", "nearest"), WORDS, ids=[words for words, _ in WORDS])
 def test_a_mistyped_word_is_answered_with_the_nearest(words: str, nearest: str) -> None:
     said = lamplighter(*words.split())
-
     assert (said.returncode, said.stdout, len(said.stderr.splitlines())) == (2, "", 1), said.stderr
     assert "did you mean" in said.stderr.lower()
     assert nearest in said.stderr.lower().partition("did you mean")[2]
@@ -65,7 +64,6 @@ def test_a_mistyped_word_is_answered_with_the_nearest(words: str, nearest: str) 
 @pytest.mark.parametrize(("words", "nearest"), NAMES, ids=[words for words, _ in NAMES])
 def test_a_mistyped_name_is_answered_with_the_nearest(words: str, nearest: str) -> None:
     said = lamplighter(*words.split())
-
     assert (said.returncode, said.stdout, len(said.stderr.splitlines())) == (2, "", 1), said.stderr
     assert said.stderr.endswith(f"; did you mean {nearest}?\n")
 
@@ -73,7 +71,6 @@ def test_a_mistyped_name_is_answered_with_the_nearest(words: str, nearest: str) 
 @pytest.mark.usefixtures("deployed")
 def test_a_name_that_is_like_no_other_is_answered_with_all_there_are() -> None:
     said = lamplighter("status", "x")
-
     assert said.returncode == 2
     assert said.stderr == "POOL: there is no pool 'x', the lab has training, inference\n"
 
@@ -81,14 +78,12 @@ def test_a_name_that_is_like_no_other_is_answered_with_all_there_are() -> None:
 @pytest.mark.parametrize("words", ["", "events", "experiment"])
 def test_without_a_verb_the_help_is_all_that_is_said(words: str) -> None:
     done = lamplighter(*words.split())
-
     assert (done.returncode, done.stderr) == (2, "")
     assert "Usage:" in done.stdout
 
 
 def test_an_odd_option_is_told_in_one_line() -> None:
     done = lamplighter("check", "--x\ny")
-
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
 
 
@@ -101,5 +96,4 @@ def test_an_odd_option_is_told_in_one_line() -> None:
 )
 def test_an_option_with_too_few_or_too_many_values_is_not_called_unknown(words: str, said: str) -> None:
     done = lamplighter(*words.split())
-
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)

@@ -76,41 +76,27 @@ NAMES = [words for words, _, _ in PLANS]
 
 
 @pytest.mark.parametrize(("words", "shown", "otherwise"), PLANS, ids=NAMES)
-def test_a_person_sees_what_would_happen_and_may_say_no(
+def test_a_person_sees_what_would_happen_and_may_say_no_or_yes_also_beforehand(
     given: list[Command], monkeypatch: pytest.MonkeyPatch, words: str, shown: str, otherwise: str
 ) -> None:
-    said = say(monkeypatch, words, "n")
-
-    assert shown in said.stdout
-    assert said.returncode == 1
-    assert said.stderr.endswith(f"{otherwise}\n")
+    declined = say(monkeypatch, words, "n")
+    assert shown in declined.stdout
+    assert declined.returncode == 1
+    assert declined.stderr.endswith(f"{otherwise}\n")
     assert given == []
 
-
-@pytest.mark.parametrize(("words", "shown", "_otherwise"), PLANS, ids=NAMES)
-def test_a_person_who_agrees_gets_it(
-    given: list[Command], monkeypatch: pytest.MonkeyPatch, words: str, shown: str, _otherwise: str
-) -> None:
-    said = say(monkeypatch, words, "y")
-
-    assert shown in said.stdout
+    agreed_to = say(monkeypatch, words, "y")
+    assert shown in agreed_to.stdout
     assert len(given) == 1
 
-
-@pytest.mark.parametrize(("words", "shown", "_otherwise"), PLANS, ids=NAMES)
-def test_who_says_yes_beforehand_is_asked_nothing(
-    given: list[Command], monkeypatch: pytest.MonkeyPatch, words: str, shown: str, _otherwise: str
-) -> None:
-    said = say(monkeypatch, f"{words} --yes", "n")
-
-    assert shown not in said.stdout
-    assert len(given) == 1
+    beforehand = say(monkeypatch, f"{words} --yes", "n")
+    assert shown not in beforehand.stdout
+    assert len(given) == 2
 
 
 @pytest.mark.parametrize("words", ["skip evening", "pause", "close"])
 def test_a_script_is_not_held_up(given: list[Command], monkeypatch: pytest.MonkeyPatch, words: str) -> None:
     say(monkeypatch, words, None)
-
     assert len(given) == 1
 
 
@@ -119,17 +105,13 @@ def test_what_takes_away_much_wants_a_word_from_a_script(
     given: list[Command], monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
     said = say(monkeypatch, words, None)
-
     assert said.returncode == 1
     assert "say --yes" in said.stderr
     assert given == []
 
 
 @pytest.mark.parametrize("words", ["skip evening", "pause", "close"])
-def test_a_plan_does_not_spoil_the_document(
-    given: list[Command], monkeypatch: pytest.MonkeyPatch, words: str
-) -> None:
+def test_a_plan_spoils_no_document(given: list[Command], monkeypatch: pytest.MonkeyPatch, words: str) -> None:
     said = say(monkeypatch, f"{words} --json", "y")
-
     document = json.loads(said.stdout)
     assert (document[0] if isinstance(document, list) else document)["reason"] == "as asked"

@@ -20,35 +20,28 @@ STARTS = {
 UNREACHED = "http://127.0.0.1:1"
 
 
-@pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
 @pytest.mark.parametrize(
-    ("words", "code"),
+    ("start", "words", "code"),
     [
-        (["check", "--lab", "lab.yaml"], 0),
-        (["check", "--lab", "bad.yaml"], 2),
-        (["status"], 3),
-        (["opne"], 2),
+        ("as installed", "check --lab lab.yaml", 0),
+        ("as installed", "check --lab bad.yaml", 2),
+        ("as installed", "status", 3),
+        ("as a module", "opne", 2),
     ],
-    ids=lambda found: " ".join(found) if isinstance(found, list) else "",
 )
 def test_a_process_says_and_ends_as_a_run_in_this_interpreter(
-    start: list[str], words: list[str], code: int, tmp_path: Path
+    start: str, words: str, code: int, tmp_path: Path
 ) -> None:
     (tmp_path / "lab.yaml").write_text("name: x\n", "utf-8")
     (tmp_path / "bad.yaml").write_text("name: x\nregoin: a\n", "utf-8")
     settings = environment(tmp_path, UNREACHED)
 
     done = subprocess.run(
-        [*start, *words],
-        cwd=tmp_path,
-        env=settings,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=HANG_SECONDS,
-    )
+        [*STARTS[start], *words.split()], cwd=tmp_path, env=settings, capture_output=True, text=True,
+        check=False, timeout=HANG_SECONDS,
+    )  # fmt: skip
 
-    here = lamplighter(*words, cwd=tmp_path, env=settings)
+    here = lamplighter(*words.split(), cwd=tmp_path, env=settings)
     assert (done.returncode, done.stdout, done.stderr) == (code, here.stdout, here.stderr)
     assert len(done.stderr.splitlines()) == (code != 0)
 

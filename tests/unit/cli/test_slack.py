@@ -52,32 +52,26 @@ def test_the_manifest_keeps_to_slacks_lengths_whatever_the_lab_is_called() -> No
     assert len(command["description"]) <= 2000
 
 
+def of_file(folder: Path, text: str, url: str = URL) -> CompletedProcess[str]:
+    """The manifest of a lab file."""
+    (folder / "lab.yaml").write_text(f"name: tiny\n{text}", "utf-8")
+    return run("manifest", "--lab", str(folder / "lab.yaml"), "--url", url)
+
+
 def test_a_manifest_of_a_file_needs_no_account(tmp_path: Path) -> None:
-    lab = tmp_path / "lab.yaml"
-    lab.write_text("name: tiny\nslack: {command: tiny}\n", "utf-8")
-
-    said = run("manifest", "--lab", str(lab), "--url", URL)
-
+    said = of_file(tmp_path, "slack: {command: tiny}\n")
     assert said.returncode == 0
     assert YAML(typ="safe").load(said.stdout)["features"]["slash_commands"][0]["command"] == "/tiny"
 
 
 @pytest.mark.parametrize("url", ["http://example.com/slack", "ftp://x", "https://a b", "slack"])
 def test_an_address_that_slack_does_not_post_to_is_refused(tmp_path: Path, url: str) -> None:
-    lab = tmp_path / "lab.yaml"
-    lab.write_text("name: tiny\nslack: {}\n", "utf-8")
-
-    said = run("manifest", "--lab", str(lab), "--url", url)
-
+    said = of_file(tmp_path, "slack: {}\n", url)
     assert (said.returncode, said.stdout, len(said.stderr.splitlines())) == (2, "", 1)
 
 
 def test_a_lab_without_slack_has_no_manifest(tmp_path: Path) -> None:
-    lab = tmp_path / "lab.yaml"
-    lab.write_text("name: tiny\n", "utf-8")
-
-    said = run("manifest", "--lab", str(lab), "--url", URL)
-
+    said = of_file(tmp_path, "")
     assert said.returncode == 2
     assert "has no slack key" in said.stderr
 
@@ -99,7 +93,6 @@ def put(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_both_secrets_are_read_from_two_lines_and_shown_nowhere(put: list[str]) -> None:
     said = run("secret", stdin=f"{SIGNING_SECRET}\n{BOT_TOKEN}\n")
-
     assert said.returncode == 0
     assert put[0] == "arn:secret"
     assert json.loads(put[1]) == {"signing_secret": SIGNING_SECRET, "bot_token": BOT_TOKEN}
@@ -112,7 +105,6 @@ def test_both_secrets_are_read_from_two_lines_and_shown_nowhere(put: list[str]) 
 )
 def test_what_is_no_secret_is_refused_without_being_repeated(put: list[str], given: str) -> None:
     refusal = run("secret", stdin=given)
-
     assert refusal.returncode == 2
     assert put == []
     for word in given.split():

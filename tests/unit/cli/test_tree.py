@@ -42,7 +42,6 @@ def examples(node: TyperGroup | TyperCommand) -> list[str]:
 @pytest.mark.parametrize("called", NODES)
 def test_help_shows_examples(called: str) -> None:
     shown = examples(NODES[called])
-
     assert any(line.startswith(called) for line in shown), f"{called} --help shows no example"
 
 
@@ -76,12 +75,10 @@ def parsed(words: list[str]) -> None:
 @pytest.mark.parametrize("called", [called for called in VERBS if called not in NO_JSON])
 def test_answers_can_be_had_as_json(called: str) -> None:
     options = [name for parameter in VERBS[called].params for name in parameter.opts]
-
     assert "--json" in options, f"{called} has no --json"
 
 
 @pytest.mark.parametrize("name", [*main.MODULES])
 def test_help_without_imports_says_the_same(name: str) -> None:
     module = main.MODULES[name]
-
     assert summary(module) == " ".join((NODES[f"lamplighter {name}"].help or "").split("\n\n")[0].split())

@@ -13,51 +13,23 @@ from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND
 
 PLAIN = Command("c1", Verb.OPEN, "gpu", "alice", "tom", "cli", EIGHT, EIGHT + HOUR)
 FULL = replace(
-    PLAIN,
-    lease="evening-1",
-    nodes=1,
-    opens=EIGHT + MINUTE,
-    closes=EIGHT + 2 * MINUTE,
-    lasting=90 * MINUTE,
-    window="evening",
-    date="2026-11-20",
-    because="the exam",
-    generation=0,
-    add=True,
-    opened_by="c0",
-    experiment="nccl",
-    for_lab=True,
-    allowance=Allowance(2, HOUR),
-)
+    PLAIN, lease="evening-1", nodes=1, opens=EIGHT + MINUTE, closes=EIGHT + 2 * MINUTE,
+    lasting=90 * MINUTE, window="evening", date="2026-11-20", because="the exam", generation=0,
+    add=True, opened_by="c0", experiment="nccl", for_lab=True, allowance=Allowance(2, HOUR),
+)  # fmt: skip
 
 
 def test_a_command_is_written_whole_and_read_back() -> None:
     written = FULL.to_json()
 
     assert written == {
-        "id": "c1",
-        "verb": "open",
-        "pool": "gpu",
-        "lease": "evening-1",
-        "nodes": 1,
-        "opens": "2026-11-20T20:01:00Z",
-        "closes": "2026-11-20T20:02:00Z",
-        "for_seconds": 5400,
-        "owner": "alice",
-        "by": "tom",
-        "source": "cli",
-        "window": "evening",
-        "date": "2026-11-20",
-        "because": "the exam",
-        "issued": "2026-11-20T20:00:00Z",
-        "expires": "2026-11-20T21:00:00Z",
-        "generation": 0,
-        "add": True,
-        "opened_by": "c0",
-        "experiment": "nccl",
-        "for_lab": True,
+        "id": "c1", "verb": "open", "pool": "gpu", "lease": "evening-1", "nodes": 1,
+        "opens": "2026-11-20T20:01:00Z", "closes": "2026-11-20T20:02:00Z", "for_seconds": 5400,
+        "owner": "alice", "by": "tom", "source": "cli", "window": "evening", "date": "2026-11-20",
+        "because": "the exam", "issued": "2026-11-20T20:00:00Z", "expires": "2026-11-20T21:00:00Z",
+        "generation": 0, "add": True, "opened_by": "c0", "experiment": "nccl", "for_lab": True,
         "allowance": {"nodes": 2, "seconds": 3600},
-    }
+    }  # fmt: skip
     assert Command.from_json(written) == FULL
     assert Command.from_json(PLAIN.to_json()) == PLAIN
 
@@ -67,7 +39,6 @@ def test_what_a_command_leaves_out_or_empty_it_does_not_say() -> None:
         key: PLAIN.to_json()[key]
         for key in ("id", "verb", "pool", "owner", "by", "source", "issued", "expires")
     }
-
     assert Command.from_json(needed) == PLAIN
     assert Command.from_json({**needed, "lease": "", "because": ""}) == PLAIN
 
@@ -91,13 +62,11 @@ def test_what_a_command_leaves_out_or_empty_it_does_not_say() -> None:
 def test_what_is_wrong_with_a_command_is_named(wrong: dict[str, Any], problem: str) -> None:
     with pytest.raises(BadInput) as refused:
         Command.from_json({**FULL.to_json(), **wrong})
-
     assert str(refused.value) == problem
 
 
 def test_only_true_adds_nodes_or_speaks_for_the_lab() -> None:
     read = Command.from_json({**FULL.to_json(), "add": 1, "for_lab": "true", "allowance": 2})
-
     assert (read.add, read.for_lab, read.allowance) == (False, False, None)
 
 
@@ -132,14 +101,9 @@ def test_a_decision_is_written_and_read_back_and_only_a_grant_has_granted() -> N
     bare = Decision("c1", "refused", "there is none", EIGHT)
 
     assert made.to_json() == {
-        "command": "c1",
-        "outcome": "granted",
-        "reason": "there is room",
-        "at": "2026-11-20T20:00:00Z",
-        "lease": "cli-1",
-        "earliest": "2026-11-20T21:00:00Z",
-        "about": "cli-0",
-    }
+        "command": "c1", "outcome": "granted", "reason": "there is room", "at": "2026-11-20T20:00:00Z",
+        "lease": "cli-1", "earliest": "2026-11-20T21:00:00Z", "about": "cli-0",
+    }  # fmt: skip
     for each in (made, bare):
         assert Decision.from_json(each.to_json()) == each
     assert (made.granted, replace(made, outcome="already-open").granted) == ("cli-1", None)

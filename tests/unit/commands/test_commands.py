@@ -70,44 +70,21 @@ def test_a_command_is_started_in_the_name_that_aws_gives(lab: LabOnMoto) -> None
 def test_the_same_token_is_the_same_command_and_another_person_s_is_not(lab: LabOnMoto) -> None:
     first, again = ask("own/open", OPEN), ask("own/open", OPEN)
     other = ask("own/open", OPEN, MALLORY)
-
     assert first == again
     assert other[1]["id"] != first[1]["id"]
     assert len(started(lab)) == 2
 
 
+#: Each rule of a body is held in test_asked.py.
 CRAFTED: list[tuple[str, dict[str, object], int]] = [
     ("own/open", {**OPEN, "by": "boss"}, 400),
-    ("own/open", {**OPEN, "source": "window"}, 400),
-    ("own/open", {**OPEN, "window": "evening", "date": "2026-11-20"}, 400),
-    ("own/open", {**OPEN, "id": "cli-open-0123456789abcdef"}, 400),
-    ("own/open", {**OPEN, "lease": "cli-1"}, 400),
-    ("own/open", {**OPEN, "expires": "2030-01-01T00:00:00Z"}, 400),
-    ("own/open", {**OPEN, "for_lab": True}, 400),
-    ("own/open", {**OPEN, "opened_by": "cli-open-1"}, 400),
     ("own/open", {**OPEN, "owner": "boss"}, 403),
-    ("own/open", {**OPEN, "pool": "*"}, 400),
     ("own/open", {**OPEN, "pool": "other"}, 400),
-    ("own/open", {**OPEN, "nodes": 0}, 400),
-    ("own/open", {**OPEN, "nodes": True}, 400),
-    ("own/open", {**OPEN, "nodes": 10**30}, 400),
-    ("own/open", {**OPEN, "for_seconds": 10**12}, 400),
-    ("own/open", {**OPEN, "closes": "9999-12-31T23:59:59-14:00"}, 400),
-    ("own/open", {**OPEN, "opens": "tomorrow"}, 400),
-    ("own/open", {**OPEN, "because": "x\nlevel=ERROR"}, 400),
-    ("own/open", {**OPEN, "because": "x" * 501}, 400),
-    ("own/open", {"verb": "open", "pool": "gpu"}, 400),
-    ("own/open", {**OPEN, "verb": "close"}, 400),
     ("own/close", {**OPEN, "verb": "open"}, 400),
     ("own/close", {"verb": "close", "pool": "gpu", "lease": "cli-1", "token": "t"}, 403),
-    ("own/close", {"verb": "close", "pool": "gpu", "token": "t"}, 403),
     ("own/extend", {"verb": "extend", "pool": "gpu", "lease": "cli-1", "for_seconds": 60, "token": "t"}, 403),
     ("own/extend", {"verb": "extend", "pool": "gpu", "lease": "cli-9", "for_seconds": 60, "token": "t"}, 400),
-    ("own/extend", {"verb": "extend", "pool": "gpu", "for_seconds": 60, "token": "t"}, 400),
     ("own/change", {"verb": "keep", "pool": "gpu", "lease": "cli-1", "token": "t"}, 403),
-    ("own/change", {"verb": "pause", "pool": "*", "token": "t"}, 403),
-    ("own/change", {"verb": "watch", "pool": "gpu", "token": "t"}, 403),
-    ("own/change", {"verb": "skip", "pool": "*", "window": "evening", "token": "t"}, 403),
     ("own/experiment", {"verb": "restore", "pool": "gpu", "experiment": "nccl-1", "token": "t"}, 400),
     ("own/last-close", {"verb": "close", "pool": "gpu", "token": "t"}, 400),
     ("../lab/close", {"verb": "close", "pool": "gpu", "token": "t"}, 400),
@@ -119,7 +96,6 @@ def test_what_is_crafted_starts_nothing_and_gets_one_clear_line(
     lab: LabOnMoto, path: str, body: dict[str, object], code: int
 ) -> None:
     got, said = ask(path, body, MALLORY)
-
     assert got == code
     assert len(said["problem"].splitlines()) == 1
     assert not started(lab)
@@ -128,7 +104,6 @@ def test_what_is_crafted_starts_nothing_and_gets_one_clear_line(
 @pytest.mark.parametrize("body", ["", "{", "[]", "null", '"open"', "[" * 20_000, "x" * 20_000, "\ud800"])
 def test_a_body_that_is_no_command_is_named_as_such(lab: LabOnMoto, body: str) -> None:
     code, said = ask("own/open", body)
-
     assert code == 400
     assert said["problem"].startswith("body: ")
     assert not started(lab)
@@ -136,7 +111,6 @@ def test_a_body_that_is_no_command_is_named_as_such(lab: LabOnMoto, body: str) -
 
 def test_a_request_of_which_aws_does_not_say_who_made_it_does_nothing(lab: LabOnMoto) -> None:
     code, said = ask("own/open", OPEN, None)
-
     assert code == 403
     assert "AWS did not say who calls" in said["problem"]
     assert not started(lab)
@@ -145,7 +119,6 @@ def test_a_request_of_which_aws_does_not_say_who_made_it_does_nothing(lab: LabOn
 def test_one_s_own_lease_is_closed_and_extended_and_nobody_else_s_name_is_on_it(lab: LabOnMoto) -> None:
     closing = {"verb": "close", "pool": "gpu", "lease": "cli-1", "token": "t-1"}
     extending = {"verb": "extend", "pool": "gpu", "lease": "cli-1", "for_seconds": 600, "token": "t-2"}
-
     assert ask("own/close", closing)[0] == ask("own/extend", extending)[0] == 202
     assert [(each["by"], each["owner"], each["lease"]) for each in started(lab)] == [
         ("alice", "alice", "cli-1")
@@ -175,8 +148,6 @@ def test_who_runs_the_lab_may_end_what_is_another_s_and_is_named(lab: LabOnMoto)
 
 def test_a_failure_of_the_outside_says_which_call(lab: LabOnMoto) -> None:
     boto3.client("stepfunctions").delete_state_machine(stateMachineArn=lab.close_lab)
-
     code, said = ask("own/open", OPEN)
-
     assert code == 502
     assert said["problem"].startswith("states:StartExecution on ")

@@ -23,16 +23,9 @@ from lamplighter.values.clock_time import clock_time
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 LEASE = Lease(
-    id="cli-1",
-    pool="gpu",
-    nodes=2,
-    owner="alice",
-    source="cli",
-    state=LeaseState.OPEN,
-    opens=NOW,
-    closes=NOW + 2 * HOUR,
-    hold=Money.zero("USD"),
-)
+    id="cli-1", pool="gpu", nodes=2, owner="alice", source="cli", state=LeaseState.OPEN, opens=NOW,
+    closes=NOW + 2 * HOUR, hold=Money.zero("USD"),
+)  # fmt: skip
 GIVEN = Command("c-1", Verb.OPEN, "gpu", "bob", "bob", "slack", NOW, NOW + 15 * MINUTE)
 
 
@@ -69,14 +62,12 @@ def test_what_is_left_unsaid_is_one_node_now_for_the_usual_length() -> None:
 @pytest.mark.parametrize(("seconds", "later"), [(-60, False), (120, False), (121, True)])
 def test_an_opening_within_two_minutes_is_now(seconds: int, *, later: bool) -> None:
     opens = NOW + seconds * SECOND
-
     assert opening(GIVEN, OpenWords(opens=opens), HOUR).opens == (opens if later else None)
 
 
 def test_an_extension_and_a_close_are_on_the_owners_account() -> None:
     more = OpenWords(duration=HOUR, because="slow")
     owned = replace(GIVEN, owner="alice", lease="cli-1")
-
     assert extending(GIVEN, LEASE, more) == replace(owned, lasting=HOUR, because="slow")
     assert extending(GIVEN, LEASE, OpenWords(closes=NOW)) == replace(owned, closes=NOW)
     assert closing(GIVEN, LEASE) == replace(owned, because=reason("lease.closed-by", by="bob"))
@@ -194,15 +185,10 @@ def test_an_explanation_is_written_whole() -> None:
         "nodes": 2,
         "reason": "alice's lease justifies 2 until 22:00 UTC on 2026-11-20",
         "decision": {
-            "at": "2026-11-20T20:00:00Z",
-            "kind": "lease-granted",
-            "who": "alice",
-            "what": "at 0",
-            "why": "why",
-            "lease": "cli-1",
-            "nodes": 2,
+            "at": "2026-11-20T20:00:00Z", "kind": "lease-granted", "who": "alice", "what": "at 0",
+            "why": "why", "lease": "cli-1", "nodes": 2,
         },
         "trail": [document(explain([LEASE], [granted], NOW, 2), clock_time)["decision"]],
         "without_lease": [],
         "findings": [],
-    }
+    }  # fmt: skip

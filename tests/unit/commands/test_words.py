@@ -54,26 +54,31 @@ def test_what_is_no_duration_is_refused_with_an_example(text: str) -> None:
         duration(text)
 
 
-def test_until_is_the_next_such_time_on_the_askers_clock() -> None:
-    assert read("until 22:30").closes == datetime(2026, 12, 1, 13, 30, tzinfo=UTC)
-    assert read("until 08:00").closes == datetime(2026, 12, 1, 23, 0, tzinfo=UTC)
-    assert read("until 24:00").closes == datetime(2026, 12, 1, 15, 0, tzinfo=UTC)
-    assert read("until 2026-12-01T22:30:00+09:00").closes == datetime(2026, 12, 1, 13, 30, tzinfo=UTC)
+@pytest.mark.parametrize(
+    ("text", "day", "hour", "minute"),
+    [
+        ("until 22:30", 1, 13, 30),
+        ("until 08:00", 1, 23, 0),
+        ("until 24:00", 1, 15, 0),
+        ("until 2026-12-01T22:30:00+09:00", 1, 13, 30),
+        ("at fri 22:00 until 01:00", 4, 16, 0),
+    ],
+)
+def test_until_is_the_next_such_time_after_the_opening(text: str, day: int, hour: int, minute: int) -> None:
+    assert read(text).closes == datetime(2026, 12, day, hour, minute, tzinfo=UTC)
 
 
-def test_until_counts_from_the_opening_when_one_is_named() -> None:
-    assert read("at fri 22:00 until 01:00").closes == datetime(2026, 12, 4, 16, 0, tzinfo=UTC)
-
-
-def test_todays_weekday_names_today_while_its_time_is_ahead_and_next_week_after() -> None:
-    assert read("at tue 20:00").opens == datetime(2026, 12, 1, 11, 0, tzinfo=UTC)
-    assert read("at tue 18:00").opens == datetime(2026, 12, 8, 9, 0, tzinfo=UTC)
-
-
-def test_a_time_in_a_spring_gap_moves_to_the_end_of_the_gap() -> None:
+@pytest.mark.parametrize("minute", ["00", "01", "10", "30", "50", "59"])
+def test_every_time_in_a_spring_gap_moves_to_its_end(minute: str) -> None:
     evening_before = datetime(2026, 3, 8, 3, 0, tzinfo=UTC)
-    said = read("until 02:30", zone=ZoneInfo("America/New_York"), now=evening_before)
+    said = read(f"until 02:{minute}", zone=ZoneInfo("America/New_York"), now=evening_before)
     assert said.closes == datetime(2026, 3, 8, 7, 0, tzinfo=UTC)
+
+
+def test_a_spring_gap_of_a_zone_without_an_offset_in_winter_ends_as_well() -> None:
+    evening_before = datetime(2026, 3, 28, 20, 0, tzinfo=UTC)
+    said = read("until 01:20", zone=ZoneInfo("Europe/London"), now=evening_before)
+    assert said.closes == datetime(2026, 3, 29, 1, 0, tzinfo=UTC)
 
 
 def test_an_ambiguous_time_is_the_first_of_the_two() -> None:
@@ -87,8 +92,6 @@ def test_an_ambiguous_time_is_the_first_of_the_two() -> None:
     [
         ("gpx 2", "gpx"),
         ("2 3", "'3'"),
-        ("0", "'0'"),
-        ("101", "'101'"),
         pytest.param("9" * 5000, "nodes cannot be opened", id="more digits than a number may have"),
         ("for", "nothing follows 'for'"),
         ("for 1h for 2h", "said twice"),
@@ -104,22 +107,6 @@ def test_an_ambiguous_time_is_the_first_of_the_two() -> None:
 def test_what_cannot_be_read_is_named(text: str, named: str) -> None:
     with pytest.raises(BadInput, match=named):
         read(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "what", "minutes"),
-    [
-        ("30m", None, 30),
-        ("1 h", None, 60),
-        ("gpu 1 h 30 min", "gpu", 90),
-        ("4gpu 1h", "4gpu", 60),
-        ("2026-physics-2026-12-01 for 30m because slow", "2026-physics-2026-12-01", 30),
-    ],
-)
-def test_what_is_extended_may_begin_with_a_digit(text: str, what: str | None, minutes: int) -> None:
-    named, said = extend_words(text.split(), NOW, SEOUL)
-
-    assert (named, said.duration) == (what, timedelta(minutes=minutes))
 
 
 @pytest.mark.parametrize("text", ["30x", "30x because slow", "1:30"])
@@ -150,7 +137,9 @@ def test_so_many_nodes_may_not_be_asked_for(text: str) -> None:
         ("tomorrow 09:00", 2, 9),
         ("mon 09:00", 7, 9),
         ("monday 09:00", 7, 9),
+        ("tue 18:00", 8, 18),
         ("tue 19:00", 8, 19),
+        ("tue 20:00", 1, 20),
         ("wed 19:00", 2, 19),
         ("sunday 9:00", 6, 9),
         ("2026-12-03 09:00", 3, 9),
@@ -158,7 +147,6 @@ def test_so_many_nodes_may_not_be_asked_for(text: str) -> None:
 )
 def test_a_day_and_a_time_are_the_first_such_instant_ahead(text: str, day: int, hour: int) -> None:
     found = read(f"at {text}").opens
-
     assert found is not None
     assert (found.astimezone(SEOUL).day, found.astimezone(SEOUL).hour) == (day, hour)
 
@@ -205,19 +193,6 @@ def test_a_pause_begins_now_and_says_how_long_and_why() -> None:
         pause("for 2h at 20:00")
 
 
-@pytest.mark.parametrize("minute", ["00", "01", "10", "30", "50", "59"])
-def test_every_time_in_a_spring_gap_moves_to_the_same_end(minute: str) -> None:
-    evening_before = datetime(2026, 3, 8, 3, 0, tzinfo=UTC)
-    said = read(f"until 02:{minute}", zone=ZoneInfo("America/New_York"), now=evening_before)
-    assert said.closes == datetime(2026, 3, 8, 7, 0, tzinfo=UTC)
-
-
-def test_a_spring_gap_of_a_zone_without_an_offset_in_winter_ends_as_well() -> None:
-    evening_before = datetime(2026, 3, 28, 20, 0, tzinfo=UTC)
-    said = read("until 01:20", zone=ZoneInfo("Europe/London"), now=evening_before)
-    assert said.closes == datetime(2026, 3, 29, 1, 0, tzinfo=UTC)
-
-
 def test_a_reason_may_have_every_word_in_it() -> None:
     said = read("for 1h because it is for the exam at noon, not until then because of that")
     assert said == OpenWords(
@@ -242,6 +217,14 @@ def test_some_text_reads_like_a_duration(text: str, *, reads: bool) -> None:
     ("text", "what", "said"),
     [
         ("1h 30m", None, OpenWords(duration=timedelta(minutes=90))),
+        ("1 h", None, OpenWords(duration=timedelta(minutes=60))),
+        ("gpu 1 h 30 min", "gpu", OpenWords(duration=timedelta(minutes=90))),
+        ("4gpu 1h", "4gpu", OpenWords(duration=timedelta(minutes=60))),
+        (
+            "2026-physics-2026-12-01 for 30m",
+            "2026-physics-2026-12-01",
+            OpenWords(duration=timedelta(minutes=30)),
+        ),
         ("For 30m", None, OpenWords(duration=timedelta(minutes=30))),
         ("Until 23:00", None, OpenWords(closes=datetime(2026, 12, 1, 14, 0, tzinfo=UTC))),
         ("gpu until 23:00", "gpu", OpenWords(closes=datetime(2026, 12, 1, 14, 0, tzinfo=UTC))),

@@ -42,12 +42,8 @@ LAB = Lab.model_validate(
         "events": {
             "allow": {
                 "training": {
-                    "source": TRAINING,
-                    "principals": [f"arn:aws:iam::{CI}:role/ci"],
-                    "pools": ["gpu"],
-                    "max_nodes": 2,
-                    "longest": "3h",
-                    "owner": "ci-training",
+                    "source": TRAINING, "principals": [f"arn:aws:iam::{CI}:role/ci"], "pools": ["gpu"],
+                    "max_nodes": 2, "longest": "3h", "owner": "ci-training",
                 },
                 "jobs": {
                     "source": OTHER,
@@ -57,7 +53,7 @@ LAB = Lab.model_validate(
             }
         },
     }
-)
+)  # fmt: skip
 MOST_ENTRIES, MOST_BYTES = 10, 256 * 1024
 """https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html"""
 ARNS = {name: f"arn:{name}" for name in ("OpenLab", "CloseLab", "ExtendLease")}
@@ -67,16 +63,10 @@ Json = dict[str, Any]
 def event(detail: object = None, /, **more: object) -> Json:
     """An event as EventBridge delivers it: the entry `training` asks to open."""
     return {
-        "version": "0",
-        "id": EVENT,
-        "detail-type": "open",
-        "source": TRAINING,
-        "account": CI,
-        "time": instant.written(EIGHT),
-        "region": "ap-northeast-2",
-        "resources": [],
+        "version": "0", "id": EVENT, "detail-type": "open", "source": TRAINING, "account": CI,
+        "time": instant.written(EIGHT), "region": "ap-northeast-2", "resources": [],
         "detail": {} if detail is None else detail,
-    } | more
+    } | more  # fmt: skip
 
 
 @dataclass
@@ -150,13 +140,9 @@ class LabWithBus:
         self.ledger = Ledger("ledger", self.dynamodb)
         bus: Any = self.eventbridge
         self.services = EventServices(
-            self.lab,
-            LedgerEvents("ledger", self.dynamodb),
-            EventBus(self.lab.name, bus),
-            self.workflows,
-            ARNS,
-            self.woken.append,
-        )
+            self.lab, LedgerEvents("ledger", self.dynamodb), EventBus(self.lab.name, bus),
+            self.workflows, ARNS, self.woken.append,
+        )  # fmt: skip
         self.at(0)
 
     def at(self, minutes: float) -> datetime:
@@ -208,16 +194,10 @@ class LabWithBus:
 def lease(name: str = "event-1", **more: Any) -> Lease:
     """An open lease of the owner of the entry `training`."""
     said: dict[str, Any] = {
-        "pool": "gpu",
-        "nodes": 1,
-        "owner": "ci-training",
-        "source": "event",
-        "by": "training (event)",
-        "state": LeaseState.OPEN,
-        "opens": EIGHT - MINUTE,
-        "closes": EIGHT + 60 * MINUTE,
+        "pool": "gpu", "nodes": 1, "owner": "ci-training", "source": "event", "by": "training (event)",
+        "state": LeaseState.OPEN, "opens": EIGHT - MINUTE, "closes": EIGHT + 60 * MINUTE,
         "hold": Money.of(1, "USD"),
-    }
+    }  # fmt: skip
     return Lease(id=name, **(said | more))
 
 

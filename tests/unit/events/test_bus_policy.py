@@ -67,7 +67,6 @@ def test_who_may_put_needs_a_permission_of_their_own_as_well() -> None:
 def test_each_entry_lets_in_the_accounts_of_its_principals_and_no_other() -> None:
     """AWS keeps the id of a role that a statement names; a role that is made again would be nobody."""
     allows = [each for each in bus_policy.statements(LAB, BUS, TELLERS) if each["Effect"] == "Allow"]
-
     assert [each["Principal"] for each in allows] == [
         {"AWS": [f"arn:aws:iam::{CI}:root"]},
         {"AWS": [f"arn:aws:iam::{ACCOUNT}:root"]},
@@ -77,7 +76,6 @@ def test_each_entry_lets_in_the_accounts_of_its_principals_and_no_other() -> Non
 def test_a_source_is_known_to_the_bus_after_all_others_are_kept_from_it() -> None:
     effects = [(each["Sid"], each["Effect"]) for each in bus_policy.statements(LAB, BUS, TELLERS)]
     known = effects.index(("KnownSources", "Deny"))
-
     assert {effect for _, effect in effects[:known]} == {"Deny"}
     assert {effect for _, effect in effects[known + 1 :]} == {"Allow"}
 
@@ -134,7 +132,6 @@ def test_the_labs_two_functions_tell_and_ask_for_nothing() -> None:
 
 def test_a_lab_without_entries_is_told_of_and_asked_nothing() -> None:
     lab = Lab.model_validate({"name": "gpu-lab", "events": {}})
-
     assert may(role(TELLERS[0]), OWN, "pool-open", lab)
     for caller in (CI_ROLE, ADMIN):
         assert not may(caller, OWN, "pool-open", lab)
@@ -157,5 +154,4 @@ def test_the_length_of_the_policy_is_counted_with_every_entry() -> None:
     entries = {f"e{number}": {**entry, "source": f"ci.e{number}"} for number in range(MOST_ENTRIES)}
     lab = Lab.model_validate({"name": "gpu-lab", "events": {"allow": entries}})
     document = {"Version": "2012-10-17", "Statement": bus_policy.statements(lab, BUS, TELLERS)}
-
     assert bus_policy.characters(lab) == len(json.dumps(document, separators=(",", ":")))

@@ -44,7 +44,6 @@ def test_nothing_to_tell_is_no_call() -> None:
 def test_ten_go_in_a_call() -> None:
     eventbridge = EventBridge()
     bus_on(eventbridge).put([closing(number) for number in range(25)])
-
     assert eventbridge.calls == [AT_ONCE, AT_ONCE, 5]
     assert [detail["pool"] for _, detail in eventbridge.told] == [f"gpu{number}" for number in range(25)]
 
@@ -54,7 +53,6 @@ def test_no_call_has_more_than_eventbridge_takes() -> None:
     eventbridge = EventBridge()
     long = "끝" * (MOST_BYTES // 3 // 3)
     bus_on(eventbridge).put([closing(number, long) for number in range(7)])
-
     assert eventbridge.calls == [2, 2, 2, 1]
 
 
@@ -82,9 +80,7 @@ def refused(code: str) -> ClientError:
         (ReadTimeoutError(endpoint_url="https://events"), OutsideFailed),
     ],
 )
-def test_a_call_that_fails_as_a_whole_is_an_error_with_its_name(
-    fails: Exception, error: type[LamplighterError]
-) -> None:
+def test_a_call_that_fails_is_an_error_with_its_name(fails: Exception, error: type[LamplighterError]) -> None:
     eventbridge = EventBridge(fails=[fails])
     with pytest.raises(error, match="PutEvents"):
         bus_on(eventbridge).put([replace(closing(1))])

@@ -43,9 +43,7 @@ def test_what_fails_comes_again_and_the_rest_is_done(functions: LabWithBus) -> N
 
 def test_a_workflow_that_does_not_start_fails_its_own_message(functions: LabWithBus) -> None:
     functions.workflows.fails = TryLater("throttled")
-
     answer = events.handler(messages(json.dumps(event()), json.dumps(event({"pool": "big"}, id="x"))), None)
-
     assert answer == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
     assert len(functions.eventbridge.put) == 1
 

@@ -49,7 +49,6 @@ def test_every_verb_carries_the_allowance() -> None:
 
 def test_an_entry_without_limits_has_those_of_the_pool_and_the_guard_only() -> None:
     jobs = asked({"pool": "big"}, source=OTHER, account="123456789012")
-
     command = orders.opening(jobs, LAB)
     assert (command.allowance, command.owner) == (Allowance(), "jobs")
 
@@ -76,7 +75,6 @@ def test_until_is_the_end_and_no_length_is_added() -> None:
 def test_the_clock_of_who_asks_only_shortens_for_how_long_a_command_is_good() -> None:
     early = orders.opening(asked(time="2026-11-20T19:50:00Z"), LAB)
     ahead = orders.opening(asked(time="2026-11-20T20:05:00Z"), LAB)
-
     assert early.expires == EIGHT + 5 * MINUTE
     assert ahead.expires == EIGHT + 15 * MINUTE
 
@@ -86,8 +84,6 @@ def test_two_opens_by_one_token_are_one_lease_and_without_one_they_are_two() -> 
     assert orders.opening(first, LAB).lease_id == orders.opening(again, LAB).lease_id
     assert orders.opening(asked(), LAB).lease_id != orders.opening(asked(id="another"), LAB).lease_id
 
-
-# --- which lease ---------------------------------------------------------------------------------
 
 OPENED = Decision("c", "granted", "for a reason", EIGHT, lease="event-2")
 MINE, MY_OTHER, ANOTHERS = lease(), lease("event-2"), lease("cli-1", owner="alice", source="cli", by="alice")
@@ -118,13 +114,11 @@ def test_with_a_token_no_other_lease_is_meant(opened: Decision | None, code: str
 def test_without_a_token_the_owners_only_running_lease_is_meant() -> None:
     ahead = lease("event-3", opens=EIGHT + HOUR, closes=EIGHT + 2 * HOUR)
     over = lease("event-4", state=LeaseState.CLOSED)
-
     assert orders.lease_of(asked(verb="close"), [ANOTHERS, ahead, over, MINE], None, EIGHT) == MINE
 
 
 def test_a_close_again_means_the_lease_that_is_closing() -> None:
     closing = lease(state=LeaseState.CLOSING)
-
     assert orders.lease_of(asked(verb="close"), [closing], None, EIGHT) == closing
     with pytest.raises(Refused):
         orders.lease_of(asked(verb="extend"), [closing], None, EIGHT)

@@ -29,19 +29,10 @@ def refusal(detail: object = None, /, **more: object) -> tuple[type[LamplighterE
 
 def test_a_request_says_what_for_and_never_who_asks() -> None:
     said = read({"pool": "gpu", "nodes": 2, "for_seconds": 3600, "because": "run 7", "token": "run-7"})
-
     assert said == EventRequest(
-        event=EVENT,
-        entry="training",
-        source=TRAINING,
-        verb=Verb.OPEN,
-        pool="gpu",
-        issued=EIGHT,
-        token="run-7",
-        nodes=2,
-        lasting=timedelta(hours=1),
-        because="run 7",
-    )
+        event=EVENT, entry="training", source=TRAINING, verb=Verb.OPEN, pool="gpu", issued=EIGHT,
+        token="run-7", nodes=2, lasting=timedelta(hours=1), because="run 7",
+    )  # fmt: skip
 
 
 def test_an_empty_detail_means_the_only_pool_of_the_entry() -> None:
@@ -51,18 +42,8 @@ def test_an_empty_detail_means_the_only_pool_of_the_entry() -> None:
 
 
 OTHERS_KEYS = (
-    "owner",
-    "by",
-    "lease",
-    "opens",
-    "issued",
-    "expires",
-    "generation",
-    "for_lab",
-    "source",
-    "id",
-    "",
-)
+    "owner", "by", "lease", "opens", "issued", "expires", "generation", "for_lab", "source", "id", "",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("key", OTHERS_KEYS)
@@ -78,48 +59,29 @@ def test_a_key_of_another_verb_is_refused(verb: str, key: str) -> None:
 
 
 TEXT, NUMBER, INSTANT = "command.text-needed", "command.number-needed", "command.instant-needed"
+OUT_OF_RANGE, NAN = "command.instant-out-of-range", float("nan")
 
 
 @pytest.mark.parametrize(
     ("detail", "code"),
     [
-        ({"pool": 7}, TEXT),
-        ({"pool": True}, TEXT),
-        ({"pool": ["gpu"]}, TEXT),
-        ({"pool": {"name": "gpu"}}, TEXT),
-        ({"pool": ""}, TEXT),
-        ({"pool": "gpu\n"}, TEXT),
-        ({"pool": "\ud800"}, TEXT),
-        ({"pool": "g" * 101}, TEXT),
-        ({"token": " "}, TEXT),
-        ({"token": 1}, TEXT),
-        ({"token": "t" * 101}, TEXT),
-        ({"token": "\udfff"}, TEXT),
-        ({"because": "w" * 501}, TEXT),
-        ({"because": "one\ntwo"}, TEXT),
-        ({"because": False}, TEXT),
-        ({"nodes": True}, NUMBER),
-        ({"nodes": "2"}, NUMBER),
-        ({"nodes": 1.0}, NUMBER),
-        ({"nodes": float("nan")}, NUMBER),
-        ({"nodes": float("inf")}, NUMBER),
-        ({"nodes": 0}, NUMBER),
-        ({"nodes": -1}, NUMBER),
-        ({"nodes": 101}, NUMBER),
-        ({"nodes": 10**400}, NUMBER),
-        ({"nodes": [1]}, NUMBER),
-        ({"for_seconds": True}, NUMBER),
-        ({"for_seconds": 0}, NUMBER),
-        ({"for_seconds": 10**18}, NUMBER),
-        ({"for_seconds": 3600.5}, NUMBER),
-        ({"for_seconds": "1h"}, NUMBER),
-        ({"until": 1795200000}, TEXT),
-        ({"until": True}, TEXT),
-        ({"until": "22:00"}, INSTANT),
-        ({"until": "2026-11-20T22:00:00"}, INSTANT),
-        ({"until": "0001-01-01T00:00:00+14:00"}, INSTANT),
-        ({"until": "9999-12-31T23:59:59Z"}, "command.instant-out-of-range"),
-        ({"until": "1969-12-31T23:59:59Z"}, "command.instant-out-of-range"),
+        *(
+            ({"pool": value}, TEXT)
+            for value in (7, True, ["gpu"], {"name": "gpu"}, "", "gpu\n", "\ud800", "g" * 101)
+        ),
+        *(({"token": value}, TEXT) for value in (" ", 1, "t" * 101, "\udfff")),
+        *(({"because": value}, TEXT) for value in ("w" * 501, "one\ntwo", False)),
+        *(
+            ({"nodes": value}, NUMBER)
+            for value in (True, "2", 1.0, NAN, float("inf"), 0, -1, 101, 10**400, [1])
+        ),
+        *(({"for_seconds": value}, NUMBER) for value in (True, 0, 10**18, 3600.5, "1h")),
+        *(({"until": value}, TEXT) for value in (1795200000, True)),
+        *(
+            ({"until": value}, INSTANT)
+            for value in ("22:00", "2026-11-20T22:00:00", "0001-01-01T00:00:00+14:00")
+        ),
+        *(({"until": value}, OUT_OF_RANGE) for value in ("9999-12-31T23:59:59Z", "1969-12-31T23:59:59Z")),
         ({"until": "2026-11-20T22:00:00Z", "for_seconds": 60}, "command.event.for-and-until"),
     ],
 )
@@ -141,7 +103,6 @@ def test_a_pool_of_another_entry_is_refused_and_so_is_one_that_nobody_has() -> N
 
 def test_an_entry_with_several_pools_names_one() -> None:
     jobs = {"source": OTHER, "account": "123456789012"}
-
     assert read({"pool": "big"}, **jobs).pool == "big"
     assert refusal({}, **jobs) == (BadInput, "command.name-a-pool")
 
@@ -158,21 +119,13 @@ def test_a_verb_that_the_entry_may_not_is_refused() -> None:
     assert refusal({"pool": "gpu"}, **asked) == (Refused, "command.event.verb-not-allowed")
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "ci.other",
-        "CI.training",
-        "ci.training ",
-        "lamplighter.gpu-lab",
-        "aws.events",
-        "one\ntwo",
-        "",
-        None,
-        7,
-        {},
-    ],
-)
+SOURCES = (
+    "ci.other", "CI.training", "ci.training ", "lamplighter.gpu-lab", "aws.events", "one\ntwo", "",
+    None, 7, {},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("source", SOURCES)
 def test_a_source_without_an_entry_is_refused(source: object) -> None:
     assert refusal({}, source=source) == (Refused, "command.event.source-unknown")
 
@@ -194,7 +147,6 @@ def test_an_event_without_a_time_is_refused(time: object) -> None:
 
 def test_an_event_is_good_for_a_quarter_of_an_hour() -> None:
     late = EIGHT - 15 * MINUTE
-
     assert read({}, time=instant.written(late)).issued == late
     old = instant.written(late - timedelta(seconds=1))
     assert refusal({}, time=old) == (Refused, "command.event.too-old")
@@ -202,7 +154,6 @@ def test_an_event_is_good_for_a_quarter_of_an_hour() -> None:
 
 def test_a_clock_that_is_a_little_ahead_counts_as_ours() -> None:
     ahead = EIGHT + 5 * MINUTE
-
     assert read({}, time=instant.written(ahead)).issued == EIGHT
     later = instant.written(ahead + timedelta(seconds=1))
     assert refusal({}, time=later) == (Refused, "command.event.ahead")
@@ -219,7 +170,6 @@ def test_without_a_token_the_command_has_the_events_id() -> None:
 
 def test_with_a_token_the_same_piece_of_work_gives_the_same_command() -> None:
     first, again = read({"token": "run-7"}), read({"token": "run-7", "nodes": 2}, id="another")
-
     assert first.command_id() == again.command_id() != EVENT
     assert first.command_id() != read({"token": "run-8"}).command_id()
     closing = read({"token": "run-7"}, **{"detail-type": "close"})
@@ -228,5 +178,4 @@ def test_with_a_token_the_same_piece_of_work_gives_the_same_command() -> None:
 
 def test_the_same_token_of_another_source_is_another_piece_of_work() -> None:
     theirs = read({"token": "run-7", "pool": "gpu"}, source=OTHER, account="123456789012")
-
     assert theirs.command_id() != read({"token": "run-7"}).command_id()

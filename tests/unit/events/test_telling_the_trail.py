@@ -37,27 +37,6 @@ def test_what_happened_before_the_bus_was_there_is_not_told(bus: LabWithBus) -> 
     assert tell("gpu", bus.services) == []
 
 
-def test_an_entry_that_reaches_the_ledger_late_is_told(bus: LabWithBus) -> None:
-    tell("gpu", bus.services)
-    bus.at(14)
-    bus.happens("breach", 13)
-    assert tell("gpu", bus.services) == ["breach"]
-    bus.happens("leaked", 0)
-
-    assert tell("gpu", bus.services) == ["leaked"]
-    assert tell("gpu", bus.services) == []
-
-
-def test_one_pool_is_told_and_another_is_left(bus: LabWithBus) -> None:
-    for pool in ("gpu", "big"):
-        tell(pool, bus.services)
-        bus.happens("breach", 1, pool=pool)
-    bus.at(2)
-
-    assert tell("big", bus.services) == ["breach"]
-    assert [detail["pool"] for _, detail in bus.eventbridge.told] == ["big"]
-
-
 def test_what_the_bus_does_not_take_is_told_by_the_next_run_and_the_rest_once(bus: LabWithBus) -> None:
     tell("gpu", bus.services)
     for kind in ("breach", "leaked", "breach"):
@@ -124,7 +103,6 @@ def test_verdicts_without_a_notice_are_told_all_the_same(bus: LabWithBus) -> Non
     tell("gpu", bus.services)
     bus.happens("verdict", 1, lease="event-1")
     bus.at(3)
-
     assert tell("gpu", bus.services) == ["verdict"]
 
 
@@ -141,12 +119,8 @@ def test_a_decided_request_is_answered_once_and_what_follows_names_it(bus: LabWi
     bus.at(2)
 
     assert tell("gpu", bus.services) == ["lease-granted", "pool-open"]
-    for _, detail in bus.eventbridge.told:
-        assert (detail["in_reply_to"], detail["owner"], detail["lease"]) == (
-            EVENT,
-            "ci-training",
-            command.lease_id,
-        )
+    names = {"in_reply_to": EVENT, "owner": "ci-training", "lease": command.lease_id}
+    assert all(names.items() <= detail.items() for _, detail in bus.eventbridge.told)
     assert tell("gpu", bus.services) == []
     assert bus.services.ledger.asked("gpu") == []
 
@@ -156,7 +130,6 @@ def test_an_undecided_request_waits_and_is_refused_at_last(bus: LabWithBus) -> N
     bus.at(25)
     assert tell("gpu", bus.services) == []
     bus.at((15 * MINUTE + DECIDED_WITHIN) / MINUTE + 1)
-
     assert tell("gpu", bus.services) == ["lease-refused"]
     assert tell("gpu", bus.services) == []
 
@@ -165,7 +138,6 @@ def test_every_event_with_the_same_token_gets_its_answer(bus: LabWithBus) -> Non
     bus.workflows.decide = bus.grants
     for name in ("first", "again"):
         receive(json.dumps(event({"token": "run-7"}, id=name)), bus.services)
-
     assert tell("gpu", bus.services) == ["lease-granted", "lease-granted"]
     assert {detail["in_reply_to"] for _, detail in bus.eventbridge.told} == {"first", "again"}
     assert len(bus.workflows.started) == 1
@@ -315,9 +287,7 @@ def test_each_entry_is_told_however_late_it_came_and_whatever_failed(
 
 
 @given(st.lists(st.tuples(st.sampled_from(TOLD_KINDS), st.integers(0, 14), st.floats(0.1, 10)), max_size=20))
-def test_where_nothing_fails_each_entry_is_told_once(
-    folder: Path, rows: list[tuple[str, int, float]]
-) -> None:
+def test_without_failures_each_entry_is_told_once(folder: Path, rows: list[tuple[str, int, float]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         runs = Runs(lab_with_bus(patch, folder))
         runs.runs(0)

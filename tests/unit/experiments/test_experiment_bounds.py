@@ -35,9 +35,6 @@ def refused(command: Any, where: ExperimentFacts) -> str:
     return str(answer.reason)
 
 
-# --- what is granted and refused -----------------------------------------------------------------
-
-
 def test_what_is_granted_is_this_run() -> None:
     other = lease("alice", name="cli-2", pool="big")
 
@@ -47,19 +44,12 @@ def test_what_is_granted_is_this_run() -> None:
         "granted",
         "nccl-blocked runs on pool gpu until 20:12 UTC on 2026-11-20 at the latest, inside alice's lease",
         ExperimentRun(
-            id=run_id(order()),
-            name="nccl-blocked",
-            pool="gpu",
-            lease="cli-1",
-            by="alice",
-            begun=NOW + timedelta(microseconds=5),
-            ends=NOW + NCCL_BLOCKED.lasts,
-            closes=NOW + 60 * MINUTE,
-            phase=ExperimentPhase.PREPARED,
-            because="the course",
+            id=run_id(order()), name="nccl-blocked", pool="gpu", lease="cli-1", by="alice",
+            begun=NOW + timedelta(microseconds=5), ends=NOW + NCCL_BLOCKED.lasts,
+            closes=NOW + 60 * MINUTE, phase=ExperimentPhase.PREPARED, because="the course",
             affected=("cli-2",),
         ),
-    )
+    )  # fmt: skip
 
 
 def test_an_experiment_begins_until_its_length_and_the_margin_are_left_of_the_lease() -> None:
@@ -82,7 +72,6 @@ def test_a_lease_that_is_too_short_is_told_with_all_that_is_needed() -> None:
 
 def test_only_nodes_that_are_there_count() -> None:
     three = replace(lease(), nodes=3)
-
     assert decide(order(), here(replace(three, missing=1)), NOW).outcome == "granted"
     assert refused(order(), here(replace(three, missing=3))) == (
         "nccl-blocked needs 2 nodes, and alice's lease has 0: lamplighter open gpu 2 --add"

@@ -83,7 +83,6 @@ def test_every_experiment_of_a_lease_that_ends_is_undone_though_one_cannot_be(la
 def test_where_no_lease_ends_no_experiment_is_asked_for(lab: LabOnMoto) -> None:
     asked: list[dict[str, Any]] = []
     ran(lab, named("a"))
-
     assert undone_before_the_end([], close(lab), [], lease_services(lab, asked)) == []
     assert asked == []
 
@@ -108,8 +107,6 @@ def test_the_schedules_of_an_experiment_follow_its_own_lease(
 
 def test_schedules_that_cannot_follow_are_said(lab: LabOnMoto) -> None:
     ran(lab, named("a"))
-
     experiment_follows(lab.lease(nodes=1), close(lab), lease_services(lab, [], "a"))
-
     [(_, why, _)] = told(lab)
     assert why.startswith("its schedules could not be moved with its lease: ec2:Authorize")

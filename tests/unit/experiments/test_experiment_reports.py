@@ -1,17 +1,19 @@
-"""The whole report of an experiment, and the state before it."""
+"""The whole plan of an experiment, its whole report, and the state before it."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from lamplighter.data.texts import Texts
-from lamplighter.domain.experiments.catalogue import NCCL_BLOCKED
+from lamplighter.data.texts import Texts, catalogue, languages
+from lamplighter.domain.experiments.admission import decide
+from lamplighter.domain.experiments.catalogue import CATALOGUE, NCCL_BLOCKED, Experiment
+from lamplighter.domain.experiments.plan import ExperimentPlan
 from lamplighter.domain.experiments.report import LONGEST_EVIDENCE, as_json, conclusion, markdown
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.reasons.fields import from_odd_document, to_document
-from tests.unit.experiments.test_experiments import MINUTE, NODE, NOW, VPC, running
+from tests.unit.experiments.test_experiments import MINUTE, NODE, NOW, VPC, ground, lease, order, running
 
 CAUSE = NCCL_BLOCKED.cause
 ROW = {"check": "all_reduce", "node": "a", "verdict": "failed", "reason": "the ranks never met"}
@@ -65,7 +67,6 @@ def test_a_whole_report_is_this() -> None:
 
 def test_a_run_that_changed_nothing_yet_reports_no_more_than_that() -> None:
     text = markdown(running(), clock)
-
     assert "Asked for" not in text
     assert part(text, "Change") == [f"- {change}" for change in NCCL_BLOCKED.changes]
     assert part(text, "Evidence") == ["Nothing was recorded."]
@@ -90,7 +91,6 @@ def test_a_run_that_changed_nothing_yet_reports_no_more_than_that() -> None:
 )  # fmt: skip
 def test_what_was_there_before_is_told(before: dict[str, Any], said: str) -> None:
     text = markdown(replace(WHOLE, before=before), clock)
-
     assert part(text, "Change")[-1] == f"Changed at 20:01. Before it: {said}."
 
 
@@ -114,9 +114,7 @@ def test_what_was_there_before_is_told(before: dict[str, Any], said: str) -> Non
          "everything is restored; verdict of the checks: not-proven (no time)"),
     ],
 )  # fmt: skip
-def test_a_conclusion_says_what_was_seen_and_whether_it_is_undone(
-    more: dict[str, Any], seen: str, undone: str
-) -> None:
+def test_a_conclusion_says_what_was_seen_and_undone(more: dict[str, Any], seen: str, undone: str) -> None:
     assert str(conclusion(replace(WHOLE, **more))) == f"{seen}; {undone}"
 
 
@@ -152,14 +150,9 @@ def test_what_programs_read_of_a_report_is_this() -> None:
 
 def test_a_run_is_read_as_far_as_it_was_kept() -> None:
     odd = {
-        **to_document(running()),
-        "before": 7,
-        "affected": "cli-2",
-        "change": None,
-        "seen": "x",
+        **to_document(running()), "before": 7, "affected": "cli-2", "change": None, "seen": "x",
         "proof": [],
-    }
-
+    }  # fmt: skip
     assert from_odd_document(ExperimentRun, odd) == replace(running(), before={})
     assert from_odd_document(ExperimentRun, to_document(WHOLE)) == WHOLE
 
@@ -178,6 +171,58 @@ def test_a_run_that_an_older_release_kept_is_shown_as_it_was_written() -> None:
 
 def test_a_report_is_whole_in_korean() -> None:
     text = markdown(WHOLE, clock, Texts("ko"))
-
     assert "## 가설" in text
     assert part(text, "복구")[0] == "모두 원래대로이며, 같은 검사를 다시 통과했습니다."
+
+
+@pytest.mark.parametrize(
+    ("name", "minutes", "nodes"),
+    [("nccl-blocked", 12, 2), ("device-plugin-off", 5, 1), ("taint-mismatch", 6, 1), ("driver-image-too-new", 5, 1)],
+)  # fmt: skip
+def test_each_experiment_takes_so_long_and_so_many_nodes(name: str, minutes: int, nodes: int) -> None:
+    experiment = CATALOGUE[name]
+    assert (experiment.lasts, experiment.needs_nodes) == (timedelta(minutes=minutes), nodes)
+    assert experiment.changes_cluster is (name != "driver-image-too-new")
+
+
+def test_a_plan_is_read_line_for_line() -> None:
+    others = [lease("bob", name="cli-2", pool="big"), lease("eve", name="cli-3", pool="big")]
+    plan = ExperimentPlan(NCCL_BLOCKED, decide(order(), ground(lease()), NOW), others)
+
+    assert plan.lines(clock) == [
+        "nccl-blocked",
+        f"  hypothesis  {NCCL_BLOCKED.hypothesis}",
+        f"  changes     {NCCL_BLOCKED.changes[0]}",
+        f"              {NCCL_BLOCKED.changes[1]}",
+        f"  expected    {NCCL_BLOCKED.symptom}",
+        f"              Cause: {CAUSE}.",
+        f"  breaks      {NCCL_BLOCKED.breaks[0]}",
+        *(f"              {each}" for each in NCCL_BLOCKED.breaks[1:]),
+        "  felt by     bob's lease on pool big and eve's lease on pool big",
+        "  lasts       at most 12m, restored 10m before the lease ends",
+        "  restored by at 20:12, inside lease cli-1",
+    ]
+    said = plan.to_json()
+    assert (said["possible"], said["seconds"], said["nodes"], said["affected"]) == (
+        True, 720, 2, ["cli-2", "cli-3"]
+    )  # fmt: skip
+    assert (said["lease"], said["undone_by"]) == ("cli-1", "2026-11-20T20:12:00Z")
+
+
+def test_a_plan_that_is_refused_says_why_by_the_readers_clock() -> None:
+    plan = ExperimentPlan(NCCL_BLOCKED, decide(order(), ground(lease(minutes=21)), NOW))
+    assert plan.lines(clock)[-1].endswith("ends at at 20:21: lamplighter extend gpu 1m")
+    assert not [line for line in plan.lines(clock) if "felt by" in line or "restored by" in line]
+    assert (plan.to_json()["lease"], plan.to_json()["undone_by"]) == (None, None)
+
+
+@pytest.mark.parametrize("generation", [0, 5])
+def test_an_experiment_is_for_the_pool_as_it_is(generation: int) -> None:
+    assert decide(order(generation=generation), ground(lease()), NOW).outcome == "granted"
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("experiment", CATALOGUE.values(), ids=CATALOGUE)
+def test_every_text_of_an_experiment_is_in_the_catalogue(experiment: Experiment, language: str) -> None:
+    for text in (experiment.hypothesis, *experiment.changes, experiment.symptom, *experiment.breaks):
+        assert text.code in catalogue(language)

@@ -1,5 +1,6 @@
 """What nobody says of a node, a pod or a pool is not so."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,51 +14,17 @@ SECOND = timedelta(seconds=1)
 
 def test_a_node_of_which_only_the_name_is_known_is_not_ready_and_has_nothing() -> None:
     bare = NodeFacts("a", "i-1", NOW)
-
-    assert (
-        NodeFacts(
-            name="a",
-            instance="i-1",
-            created=NOW,
-            ready=False,
-            ready_message="",
-            cordoned=False,
-            taints=(),
-            labels={},
-            capacity={},
-            allocatable={},
-            annotations={},
-            protected=False,
-            ready_since=None,
-            hardware_fault="",
-            monitored=False,
-        )
-        == bare
-    )
+    assert bare == NodeFacts("a", "i-1", NOW, ready=False, cordoned=False, protected=False, monitored=False)
+    assert bare == replace(bare, ready_message="", taints=(), ready_since=None, hardware_fault="")
+    assert bare == replace(bare, labels={}, capacity={}, allocatable={}, annotations={})
     assert (bare.instance_type, bare.zone, bare.sliced, bare.gpus) == ("", "", False, 0)
 
 
 def test_a_pod_of_which_only_the_phase_is_known_holds_nothing() -> None:
-    assert PodFacts(
-        namespace="lab",
-        name="train",
-        node="a",
-        phase="Pending",
-        created=NOW,
-        ready=False,
-        daemon=False,
-        mirror=False,
-        leaving=False,
-        gpus=0,
-        accelerated=False,
-        labels={},
-        annotations={},
-        exit_code=None,
-        waiting="",
-        scheduled=None,
-        began=None,
-        ended=None,
-    ) == PodFacts("lab", "train", "a", "Pending", NOW)
+    bare = PodFacts("lab", "train", "a", "Pending", NOW)
+    assert bare == replace(bare, ready=False, daemon=False, mirror=False, leaving=False, accelerated=False)
+    assert bare == replace(bare, gpus=0, labels={}, annotations={}, waiting="")
+    assert bare == replace(bare, exit_code=None, scheduled=None, began=None, ended=None)
 
 
 def test_a_pool_that_nobody_touched_is_closed_and_nobody_holds_it() -> None:
@@ -79,7 +46,6 @@ def test_gpus_are_sliced_by_a_slice_that_can_be_had_or_by_the_product_s_name(
     allocatable: dict[str, int], product: str, *, sliced: bool
 ) -> None:
     node = NodeFacts("a", "i-1", NOW, labels={"nvidia.com/gpu.product": product}, allocatable=allocatable)
-
     assert node.sliced is sliced
 
 
@@ -95,6 +61,5 @@ def test_a_pod_is_finished_however_it_ended(phase: str, *, finished: bool) -> No
 
 def test_a_deploy_s_mark_stands_until_its_end_and_says_itself_that_the_pool_is_empty() -> None:
     mark = DeployMark(NOW)
-
     assert [mark.stands(NOW + after) for after in (-SECOND, 0 * SECOND, SECOND)] == [True, False, False]
     assert not mark.empty

@@ -16,9 +16,7 @@ from lamplighter.domain.notices import notification
 from lamplighter.domain.notices.announcement import Announcement
 from lamplighter.domain.schedules.schedule import close_command
 from lamplighter.errors import OutsideFailed
-from lamplighter.lab import notice_kinds
 from lamplighter.lab.model import Lab
-from lamplighter.lab.notice_kinds import KINDS, NOTICES, pings
 from lamplighter.reasons.reason import draw, reason
 from lamplighter.values.clock_time import clock_time
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
@@ -50,28 +48,17 @@ class Mailbox:
         return [json.loads(each["Body"]) for each in found]
 
 
-# --- what a message carries ----------------------------------------------------------------------
-
-
-def test_a_notice_says_its_kind_and_pool_where_subscriptions_look(lab: LabOnMoto) -> None:
+def test_a_korean_notice_has_its_kind_and_pool_for_subscriptions_and_an_english_subject(
+    lab: LabOnMoto,
+) -> None:
+    """SNS takes ASCII subjects only."""
     mailbox = Mailbox()
 
     assert Notices(mailbox.topic).say(notification.of("gpu-lab", "gpu", HELLO)) == "yes"
 
     (found,) = mailbox.letters()
-    assert {name: each["Value"] for name, each in found["MessageAttributes"].items()} == {
-        "kind": "open",
-        "pool": "gpu",
-    }
-
-
-def test_a_korean_notice_has_an_english_subject_and_says_all_of_it_in_korean_inside(lab: LabOnMoto) -> None:
-    """SNS takes ASCII subjects only."""
-    mailbox = Mailbox()
-
-    Notices(mailbox.topic).say(notification.of("gpu-lab", "gpu", HELLO))
-
-    (found,) = mailbox.letters()
+    attributes = {name: each["Value"] for name, each in found["MessageAttributes"].items()}
+    assert attributes == {"kind": "open", "pool": "gpu"}
     assert found["Subject"] == "gpu-lab: Pool gpu is open"
     assert found["Message"] == "gpu 풀이 열렸습니다\n\n노드가 준비되었습니다."
 
@@ -92,9 +79,6 @@ def test_the_lab_warns_in_its_language_and_its_trail_keeps_the_codes(lab: LabOnM
     (entry,) = [each for each in lab.capacity.ledger.audit("gpu", EIGHT) if each.kind == "warned"]
     assert entry.what == reason("notice.warned.subject", pool="gpu", minutes=15)
     assert draw(entry.why, Texts("ko"), clock_time).startswith("alice 님의 대여가")
-
-
-# --- a topic that refuses ------------------------------------------------------------------------
 
 
 def test_what_a_topic_refuses_is_handed_over_and_said_once_it_takes_it(lab: LabOnMoto) -> None:
@@ -119,12 +103,8 @@ def test_where_nobody_takes_it_either_the_caller_goes_on(lab: LabOnMoto) -> None
     def refuses(_run: Mapping[str, object]) -> None:
         raise OutsideFailed("lambda:Invoke on notices failed")
 
-    assert (
-        Notices("arn:aws:sns:ap-northeast-2:123456789012:x", again=refuses).say(
-            notification.of("gpu-lab", "gpu", HELLO)
-        )
-        == "no"
-    )
+    topic = Notices("arn:aws:sns:ap-northeast-2:123456789012:x", again=refuses)
+    assert topic.say(notification.of("gpu-lab", "gpu", HELLO)) == "no"
 
 
 def test_a_window_opens_and_closes_though_its_topic_refuses_and_people_are_told_afterwards() -> None:
@@ -179,56 +159,3 @@ def raise_refused() -> None:
     from tests.world.outside import refused  # noqa: PLC0415
 
     raise refused("InternalErrorException", "it is not well", "Publish", 500)
-
-
-# --- kinds ---------------------------------------------------------------------------------------
-
-
-def test_every_kind_has_one_row_and_a_sentence() -> None:
-    assert len(set(notice_kinds.NAMES)) == len(KINDS)
-    assert all(kind.when.endswith(".") for kind in KINDS)
-    assert set(notice_kinds.ROUTED) < set(NOTICES)
-    assert not set(NOTICES) & set(notice_kinds.PAGES)
-
-
-@pytest.mark.parametrize(
-    ("kind", "about", "pinged"),
-    [
-        ("refused", {"planned": True}, True),
-        ("refused", {}, False),
-        ("missed", {"planned": True}, True),
-        ("foreseen", {"planned": True, "not_opening": True}, True),
-        ("foreseen", {"planned": True}, False),
-        ("open", {}, False),
-        ("open", {"late": True}, True),
-        ("degraded", {}, True),
-        ("failed", {}, True),
-        ("warned", {}, False),
-        ("warned", {"in_use": True}, True),
-        ("ends-early", {"in_use": True}, True),
-        ("leaked", {}, True),
-        ("closing", {"in_use": True, "planned": True, "late": True}, False),
-        ("guard", {"in_use": True}, False),
-        ("nobody-knows", {"planned": True, "late": True, "in_use": True}, False),
-    ],
-)
-def test_slack_pings_for_what_cannot_wait_and_nothing_else(
-    kind: str, about: dict[str, bool], pinged: bool
-) -> None:
-    assert pings(kind, **about) is pinged
-
-
-def test_nothing_but_these_ever_pings() -> None:
-    everything = {"planned": True, "not_opening": True, "late": True, "in_use": True}
-
-    assert {kind for kind in notice_kinds.NAMES if pings(kind, **everything)} == {
-        "refused",
-        "foreseen",
-        "missed",
-        "open",
-        "degraded",
-        "failed",
-        "warned",
-        "ends-early",
-        "leaked",
-    }

@@ -40,7 +40,6 @@ def test_a_lease_is_called_by_its_window_or_its_owner() -> None:
 )
 def test_a_reason_is_a_sentence_of_its_own_where_there_is_one(said: str, english: str, korean: str) -> None:
     why, decision = phrases.reason_sentence(said), phrases.decision_sentence(said)
-
     assert as_sentence(said, ENGLISH) == english
     assert draw(why, ENGLISH, today_in_seoul) == draw(decision, ENGLISH, today_in_seoul) == english
     assert draw(why, KOREAN, today_in_seoul) == (f"이유: {korean}" if korean else "")
@@ -56,17 +55,8 @@ def test_only_english_begins_a_sentence_with_a_capital() -> None:
 
 def test_an_instant_has_its_date_only_on_another_day() -> None:
     today = phrases.clock_of_day(ENGLISH, SEOUL, LATE)
-
     assert today(LATE) == "01:05 (Asia/Seoul)"
     assert today(LATE + timedelta(days=1)) == "01:05 on 2026-12-02 (Asia/Seoul)"
-
-
-def test_a_reason_that_nobody_gave_is_no_sentence() -> None:
-    assert not phrases.reason_sentence("").sentences
-    assert not phrases.decision_sentence("").sentences
-    assert (
-        draw(phrases.reason_sentence("the pool is full"), KOREAN, today_in_seoul) == "이유: the pool is full."
-    )
 
 
 def today_in_seoul(at: datetime) -> str:

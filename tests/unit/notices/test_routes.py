@@ -32,75 +32,46 @@ def test_a_lab_of_before_reads_as_it_did() -> None:
 
 def test_a_route_without_kinds_gets_the_usual_ones_of_every_pool() -> None:
     (route,) = read('{notices: [{to: "https://example.com/in"}]}').notify.notices
-
     assert route.kinds == list(ROUTED)
     assert route.pools is None
 
 
 def test_functions_read_the_routes_as_they_were_written() -> None:
     lab = read("{language: ko, pages: [a@example.com], notices: [{to: b@example.com, kinds: [open]}]}")
-
     assert Lab.from_json(lab.to_json()) == lab
 
 
 @pytest.mark.parametrize(
     ("notify", "line"),
     [
-        (
-            "{notices: [{to: a@example.com, kinds: [opened]}]}",
-            'notify.notices.0.kinds.0: is "opened", which is no kind of notice; the nearest is open',
-        ),
-        (
-            "{notices: [{to: a@example.com, kinds: [leaked]}]}",
-            (
-                'notify.notices.0.kinds.0: is "leaked", which is a page: '
-                "it goes to notify.email and notify.pages; leave it out"
-            ),
-        ),
-        (
-            "{notices: [{to: a@example.com, pools: [gup]}]}",
-            'notify.notices.0.pools.0: is "gup", which is no pool of this lab; the nearest is gpu',
-        ),
-        (
-            "{notices: [{to: a@example.com}, {to: a@example.com}]}",
-            'notify.notices.1.to: is "a@example.com", like a route before it; write all kinds in one route',
-        ),
-        (
-            "{pages: [a@example.com, a@example.com]}",
-            'notify.pages.1: is "a@example.com", like an address before it; leave it out',
-        ),
-        (
-            "{email: a@example.com, pages: [a@example.com]}",
-            'notify.pages.0: is "a@example.com", like notify.email; leave one of the two out',
-        ),
-        (
-            '{pages: ["http://example.com/in"]}',
-            'notify.pages.0: is "http://example.com/in", write an e-mail address, or one that begins with https://',
-        ),
-        (
-            '{notices: [{to: "https://user:secret@example.com/"}]}',
-            (
-                'notify.notices.0.to: is "https://user:secret@example.com/", '
-                "write an e-mail address, or one that begins with https://"
-            ),
-        ),
-        (
-            "{notices: [{kinds: [open]}]}",
-            "notify.notices.0.to: is missing, write to: instructors@example.com",
-        ),
-        (
-            "{notices: [{to: a@example.com, kinds: []}]}",
-            "notify.notices.0.kinds: is empty, write at least one",
-        ),
+        ("{notices: [{to: a@example.com, kinds: [opened]}]}",
+         'notify.notices.0.kinds.0: is "opened", which is no kind of notice; the nearest is open'),
+        ("{notices: [{to: a@example.com, kinds: [leaked]}]}",
+         ('notify.notices.0.kinds.0: is "leaked", which is a page: '
+          "it goes to notify.email and notify.pages; leave it out")),
+        ("{notices: [{to: a@example.com, pools: [gup]}]}",
+         'notify.notices.0.pools.0: is "gup", which is no pool of this lab; the nearest is gpu'),
+        ("{notices: [{to: a@example.com}, {to: a@example.com}]}",
+         'notify.notices.1.to: is "a@example.com", like a route before it; write all kinds in one route'),
+        ("{pages: [a@example.com, a@example.com]}",
+         'notify.pages.1: is "a@example.com", like an address before it; leave it out'),
+        ("{email: a@example.com, pages: [a@example.com]}",
+         'notify.pages.0: is "a@example.com", like notify.email; leave one of the two out'),
+        ('{pages: ["http://example.com/in"]}',
+         'notify.pages.0: is "http://example.com/in", write an e-mail address, or one that begins with https://'),
+        ('{notices: [{to: "https://user:secret@example.com/"}]}',
+         ('notify.notices.0.to: is "https://user:secret@example.com/", '
+          "write an e-mail address, or one that begins with https://")),
+        ("{notices: [{kinds: [open]}]}", "notify.notices.0.to: is missing, write to: instructors@example.com"),
+        ("{notices: [{to: a@example.com, kinds: []}]}", "notify.notices.0.kinds: is empty, write at least one"),
     ],
-)
+)  # fmt: skip
 def test_each_mistake_is_one_line(notify: str, line: str) -> None:
     assert said(notify) == [line]
 
 
 def test_a_language_that_nobody_wrote_is_refused_with_those_there_are() -> None:
     (line,) = said("{language: kr}")
-
     assert line.startswith(f'notify.language: is "kr", write one of {", ".join(languages())}')
 
 

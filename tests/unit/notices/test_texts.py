@@ -42,12 +42,11 @@ def test_every_language_has_every_text_and_no_other(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", OTHERS)
-@pytest.mark.parametrize("key", catalogue("en"))
-def test_every_text_names_what_the_english_one_names(language: str, key: str) -> None:
-    entry, english = catalogue(language)[key], catalogue("en")[key]
-
-    assert given(entry) <= given(english)
-    assert named(entry) >= {name for name in named(english) if name != counts(english)}
+def test_every_text_names_what_the_english_one_names(language: str) -> None:
+    for key, english in catalogue("en").items():
+        entry = catalogue(language)[key]
+        assert given(entry) <= given(english), key
+        assert named(entry) >= {name for name in named(english) if name != counts(english)}, key
 
 
 def counts(entry: CatalogueEntry) -> str | None:
@@ -81,9 +80,6 @@ def test_every_key_is_in_the_file_of_its_area(language: str) -> None:
         key for name in texts.areas() for key in texts.area(language, name) if key.partition(".")[0] != name
     }
     assert wrong == set()
-
-
-# --- what the code says --------------------------------------------------------------------------
 
 
 @cache
@@ -134,7 +130,6 @@ def asked() -> Iterator[str]:
 
 def test_every_key_that_is_asked_for_is_in_the_catalogue() -> None:
     keys = {key for key in asked() if KEY.fullmatch(key)}
-
     assert len(keys) > 50
     assert {key for key in keys if not ({key, f"slack.{key}", f"page.{key}"} & set(catalogue("en")))} == set()
 
@@ -154,9 +149,6 @@ def test_every_text_is_used() -> None:
     # What Slack and pages say is asked for without its area.
     unused = {key for key in catalogue("en") if not used(key) and not used(key.partition(".")[2])}
     assert unused == set()
-
-
-# --- what is said --------------------------------------------------------------------------------
 
 
 def test_a_number_chooses_its_form() -> None:
@@ -195,8 +187,6 @@ def _torn(language: str, name: str) -> Mapping[str, CatalogueEntry]:
 def test_a_value_with_braces_is_said_as_it_is() -> None:
     assert ENGLISH.say("notice.closing.subject", pool="{pool}") == "Pool {pool} is closing"
 
-
-# --- Korean --------------------------------------------------------------------------------------
 
 # 은/는, 이/가, 을/를, 과/와, 으로/로 hang on the last sound of a word that we do not know here; after a bracket or
 # before an ending such as 이다 they do not.

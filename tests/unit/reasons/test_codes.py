@@ -86,5 +86,4 @@ def test_every_code_and_every_key_of_english_is_drawn_in_every_language(language
 
 def test_a_reason_names_an_instant_by_the_readers_clock() -> None:
     at = datetime(2026, 11, 20, 11, tzinfo=UTC)
-
     assert draw(Reason("words.detail", {"detail": at}), Texts("en"), lambda at: f"{at:%H:%M}") == "11:00"

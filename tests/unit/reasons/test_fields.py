@@ -44,28 +44,16 @@ class Record:
 
 
 RECORD = Record(
-    name="a",
-    colour=Colour.RED,
-    at=AT,
-    day=AT.date(),
-    length=timedelta(minutes=90),
-    price=Decimal("1.50"),
-    cost=Money.of(2, "USD"),
-    inner=Inner(3),
-    why=reason("lease.of-owner", owner="alice"),
-    needed=None,
-)
+    name="a", colour=Colour.RED, at=AT, day=AT.date(), length=timedelta(minutes=90),
+    price=Decimal("1.50"), cost=Money.of(2, "USD"), inner=Inner(3),
+    why=reason("lease.of-owner", owner="alice"), needed=None,
+)  # fmt: skip
 FULL = Record(
     **{
-        **vars(RECORD),
-        "needed": "yes",
-        "flag": True,
-        "words": "because",
-        "names": ("x", "y"),
-        "pairs": ((AT, 1),),
-        "document": {"a": [1]},
+        **vars(RECORD), "needed": "yes", "flag": True, "words": "because", "names": ("x", "y"),
+        "pairs": ((AT, 1),), "document": {"a": [1]},
     }
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("record", [RECORD, FULL])
@@ -95,7 +83,6 @@ def test_the_document_has_a_key_for_each_field_and_null_for_nothing() -> None:
 
 def test_fields_that_are_left_out_have_their_default_and_unknown_keys_are_ignored() -> None:
     kept = {name: value for name, value in to_document(RECORD).items() if value is not None}
-
     assert from_document(Record, kept | {"later": 1}) == RECORD
 
 
@@ -127,14 +114,12 @@ class Renamed:
 
 def test_a_field_may_have_another_key_in_the_document() -> None:
     kept = to_document(Renamed("a", timedelta(minutes=1)))
-
     assert (kept["seconds"], "length" in kept) == (60, False)
     assert from_document(Renamed, kept | {"more": {}}) == Renamed("a", timedelta(minutes=1))
 
 
 def test_what_is_shown_has_reasons_in_english_and_lists() -> None:
     shown = to_document(Renamed("a", why=reason("lease.of-owner", owner="alice")), SHOWN)
-
     assert (shown["why"], shown["names"]) == (str(reason("lease.of-owner", owner="alice")), [])
 
 

@@ -26,6 +26,7 @@ from lamplighter.reasons.reason import (
     paragraph,
     reason,
 )
+from lamplighter.reasons.shortened import shortened
 from lamplighter.values.json_value import JsonValue
 
 AT = datetime(2026, 11, 20, 11, tzinfo=UTC)
@@ -39,7 +40,6 @@ def seoul(at: datetime) -> str:
 
 def test_a_reason_is_drawn_in_the_readers_language_and_time_zone() -> None:
     moved = reason("words.clock", time="20:00", zone=reason("lease.of-window", window="evening"))
-
     assert draw(moved, Texts("en"), seoul) == "20:00 (the evening lease)"
     assert draw(moved, Texts("ko"), seoul) == "20:00 (evening 일정의 대여)"
 
@@ -60,7 +60,6 @@ def test_values_are_written_by_their_kind() -> None:
 
 def test_a_paragraph_is_made_of_whole_sentences() -> None:
     said = paragraph(reason("lease.of-owner", owner="민지"), "", None, "it is full", "Is it?")
-
     assert draw(said, Texts("en"), seoul) == "민지's lease. It is full. Is it?"
     assert draw(said, Texts("ko"), seoul) == "민지 님의 대여. it is full. Is it?"
 
@@ -72,7 +71,6 @@ def test_words_of_a_person_stay_as_they_are() -> None:
 
 def test_an_error_carries_its_reason_and_says_it_in_english() -> None:
     error = Refused(reason("lease.of-owner", owner="alice"))
-
     assert str(error) == "alice's lease"
     assert error.said == reason("lease.of-owner", owner="alice")
 
@@ -114,7 +112,6 @@ def test_a_reason_on_one_line_is_read_again(kept: Said) -> None:
 def test_a_persons_words_are_never_read_as_a_reason(words: str) -> None:
     command = replace(ASKED, because=words)
     item = items.audit_item(Entry(AT, "gpu", "refused", "alice", words, words))
-
     assert read(document(words)) == words
     assert Command.from_json(json.loads(json.dumps(command.to_json()))).because == (words or None)
     assert read(items.audit_entry("gpu", item).why) == words
@@ -125,7 +122,6 @@ def test_the_reasons_in_a_document_are_drawn() -> None:
         "at": "2026",
         "rows": [{"why": document(reason("words.reason", reason=AT))}, 7],
     }
-
     assert drawn(kept, Texts("en"), seoul) == {"at": "2026", "rows": [{"why": "20:00"}, 7]}
     assert drawn({"why": document(paragraph("it is full"))}, Texts("en"), seoul) == {"why": "It is full."}
 
@@ -170,3 +166,23 @@ def test_names_that_were_counted_before_are_drawn_like_all_names() -> None:
 def test_english_needs_no_more_than_the_reason() -> None:
     assert in_english(reason("words.reason", reason=AT)) == "11:00 UTC on 2026-11-20"
     assert "words.reason" in catalogue("en")
+
+
+@pytest.mark.parametrize(
+    ("said", "short"),
+    [
+        (" a\n  b ", "a b"),
+        ("abcdef", "abcd…"),
+        ("abcde", "abcde"),
+        ("", ""),
+        (
+            reason("x.y", words="abcdef", count=1234567, at=AT, names=("abcdef", "b")),
+            reason("x.y", words="abcd…", count=1234567, at=AT, names=("abcd…", "b")),
+        ),
+        (reason("x.y", why=reason("x.z", words="abcdef")), reason("x.y", why=reason("x.z", words="abcd…"))),
+        (Sentences(("abcdef", reason("x.y"))), Sentences(("abcd…", reason("x.y")))),
+        (Sentences(("abcdef",), whole=True), Sentences(("abcd…",), whole=True)),
+    ],
+)
+def test_only_the_words_of_others_are_cut(said: Said, short: Said) -> None:
+    assert shortened(said, 5) == short

@@ -200,21 +200,11 @@ def buttons(said: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def typed(text: str, user: str, trigger: str = "1.trigger", **more: str) -> bytes:
     """A slash command's body, as Slack sends it."""
     form = {
-        "token": "gIkuvaNzQIHg97ATvDxqgjtO",
-        "team_id": TEAM,
-        "team_domain": "example",
-        "channel_id": CHANNEL,
-        "channel_name": "gpu",
-        "user_id": user,
-        "user_name": "somebody",
-        "command": "/gpu",
-        "text": text,
-        "api_app_id": "A123456",
-        "is_enterprise_install": "false",
-        "response_url": HOOK,
-        "trigger_id": trigger,
-        **more,
-    }
+        "token": "gIkuvaNzQIHg97ATvDxqgjtO", "team_id": TEAM, "team_domain": "example",
+        "channel_id": CHANNEL, "channel_name": "gpu", "user_id": user, "user_name": "somebody",
+        "command": "/gpu", "text": text, "api_app_id": "A123456", "is_enterprise_install": "false",
+        "response_url": HOOK, "trigger_id": trigger, **more,
+    }  # fmt: skip
     return urlencode(form).encode()
 
 
@@ -243,11 +233,7 @@ def signed(body: bytes, at: datetime | None = None, secret: str = SECRET) -> dic
     """The event of a request that Slack signed just now."""
     stamp = str(int((at or clock.now()).timestamp()))
     return event(
-        body,
-        {
-            "x-slack-request-timestamp": stamp,
-            "x-slack-signature": signature.signed(secret, stamp, body),
-        },
+        body, {"x-slack-request-timestamp": stamp, "x-slack-signature": signature.signed(secret, stamp, body)}
     )
 
 

@@ -24,7 +24,6 @@ def door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
 @pytest.mark.parametrize("text", ["pause for 2h", "resume"])
 def test_a_role_for_one_pool_does_not_pause_the_others(door: Knocks, text: str) -> None:
     said = door.type(text, STUDENT)["text"]
-
     assert "the role here may pause on gpu, not on big" in said
     assert not door.workflows.starts
 
@@ -32,11 +31,9 @@ def test_a_role_for_one_pool_does_not_pause_the_others(door: Knocks, text: str) 
 @pytest.mark.parametrize("text", ["pause for 2h", "resume"])
 def test_whoever_may_on_every_pool_pauses_the_lab(door: Knocks, text: str) -> None:
     door.type(text)
-
     assert len(door.workflows.starts) == 1
 
 
 def test_a_window_is_of_its_own_pool(door: Knocks) -> None:
     door.type("skip evening", STUDENT)
-
     assert len(door.workflows.starts) == 1

@@ -22,14 +22,10 @@ LATER = replace(EVENING, id="later", opens=EIGHT + 30 * MINUTE, closes=EIGHT + 2
 def test_what_is_left_is_neither_spent_nor_held_and_what_is_planned_comes_to_it() -> None:
     assert (BUDGET.left, BUDGET.forecast) == (usd(50), usd(55))
     assert BUDGET.to_json() == {
-        "period": "2026-11",
-        "amount": usd(100).to_json(),
-        "spent": usd(30).to_json(),
-        "overrun": usd(2).to_json(),
-        "unleased": usd(1).to_json(),
-        "held": usd(20).to_json(),
+        "period": "2026-11", "amount": usd(100).to_json(), "spent": usd(30).to_json(),
+        "overrun": usd(2).to_json(), "unleased": usd(1).to_json(), "held": usd(20).to_json(),
         "left": usd(50).to_json(),
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -43,11 +39,8 @@ def test_what_is_left_is_neither_spent_nor_held_and_what_is_planned_comes_to_it(
         ([Outcome.NOT_PROVEN, Outcome.FAILED, Outcome.PASSED], Outcome.FAILED),
     ],
 )
-def test_a_pool_is_as_well_proven_as_its_worst_lease(
-    verdicts: list[Outcome | None], outcome: Outcome | None
-) -> None:
+def test_a_pool_is_proven_as_its_worst_lease(verdicts: list[Outcome | None], outcome: Outcome | None) -> None:
     leases = tuple(replace(pool(None, EVENING).leases[0], verdict=each) for each in verdicts)
-
     assert replace(pool(None), leases=leases).verdict is outcome
 
 
@@ -55,14 +48,14 @@ def test_a_pool_is_as_well_proven_as_its_worst_lease(
 def test_what_was_seen_counts_from_the_opening_of_the_first_lease(later: timedelta, seen: bool) -> None:
     looked = SeenGpus(1, 4, EIGHT + later)
     view = pool(looked, LATER, EVENING)
-
     assert view.seen == (looked if seen else None)
-    assert (view.gpus_in_use, view.gpus_free) == ((1, 3) if seen else (None, None))
+    shown = (view.gpus_in_use, view.gpus_free, view.seen_at)
+    assert shown == ((1, 3, looked.at) if seen else (None, None, None))
+    assert pool(looked).gpus_free is None
 
 
 def test_a_pool_is_open_until_the_last_of_its_leases_ends_and_each_owner_is_named_once() -> None:
     view = pool(None, LATER, EVENING, replace(EVENING, owner="alice"))
-
     assert view.until == EIGHT + 240 * MINUTE
     assert view.owners == ("evening-class", "alice")
     assert (pool(None).until, pool(None).owners) == (None, ())
@@ -75,7 +68,6 @@ def test_every_phase_but_opening_is_shown_as_it_is_kept(phase: Phase) -> None:
 
 def test_a_pool_opens_while_one_of_its_leases_does() -> None:
     view = pool(None, EVENING, replace(EVENING, state=LeaseState.OPEN))
-
     assert replace(view, state=PoolState("gpu", phase=Phase.OPENING)).phase is Phase.OPENING
 
 
@@ -85,7 +77,6 @@ def lab(*pools: PoolView) -> LabView:
 
 def test_a_pool_is_found_by_its_name() -> None:
     first, second = pool(None), replace(pool(None), name="big")
-
     assert lab(first, second).pool("big") == second
     assert lab(first, second).pool("gpu") == first
     assert lab(first).pool("big") is None

@@ -33,9 +33,6 @@ def view(one: Any = LEASE, minutes: float = 60, **known: Any) -> LeaseView:
     )
 
 
-# --- how it stands -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("state", "missing", "minutes", "standing"),
     [
@@ -56,7 +53,6 @@ def test_a_lease_stands_as_its_state_and_the_clock_say(
     state: LeaseState, missing: int, minutes: float, standing: LeaseStanding
 ) -> None:
     found = view(replace(LEASE, state=state, missing=missing), minutes)
-
     assert found.standing is standing
     assert found.in_force is (standing in {LeaseStanding.OPENING, LeaseStanding.OPEN, LeaseStanding.DEGRADED})
     assert found.usable == 2 - missing
@@ -87,47 +83,30 @@ def test_a_lease_that_waits_for_pods_promises_no_gpus_and_says_why() -> None:
         ("failed", LeaseState.PLANNED, True),
     ],
 )
-def test_gpus_that_a_check_refuted_are_expected_no_more(
-    verdict: str, state: LeaseState, expected: bool
-) -> None:
+def test_gpus_that_a_check_refuted_are_not_expected(verdict: str, state: LeaseState, expected: bool) -> None:
     ready = replace(LEASE, ready=EIGHT + 9 * MINUTE, state=state)
-
     found = view(ready, verdicts=[{"check": "smi", "verdict": verdict}])
-
     assert found.gpus_expected == (EIGHT + 9 * MINUTE if expected else None)
     assert found.verdict_rows == (VerdictRow("smi", "", verdict, "", {}),)
 
 
 def test_why_a_lease_is_refused_is_its_refusal_or_of_a_refused_one_its_reason() -> None:
     planned = replace(LEASE, state=LeaseState.PLANNED, because="the exam")
-
     assert view(planned).refused_because is None
-    assert view(replace(planned, refusal="it is full")).refused_because == "it is full"
+    will_not_open = view(replace(planned, refusal="it is full"))
+    assert (will_not_open.refused_because, will_not_open.gpus_expected) == ("it is full", None)
     assert view(replace(planned, state=LeaseState.REFUSED)).refused_because == "the exam"
 
 
 def test_what_programs_read_of_a_lease_is_this() -> None:
-    found = replace(
-        view(), stages=(StageView(Stage.NODES, StageState.GOING, 1, 3, EIGHT),), bar=0.12345,
-        verdict=Outcome.PASSED, findings=(FindingView(EIGHT, "gpu", None, "xid", "one fell off", "replace it", "gpu"),),
-    )  # fmt: skip
+    stage = StageView(Stage.NODES, StageState.GOING, 1, 3, EIGHT)
+    finding = FindingView(EIGHT, "gpu", None, "xid", "one fell off", "replace it", "gpu")
+    found = replace(view(), stages=(stage,), bar=0.12345, verdict=Outcome.PASSED, findings=(finding,))
 
     assert found.to_json() == {
         "standing": "open",
         "missing": 0,
-        "stages": [
-            {
-                "stage": "nodes",
-                "state": "going",
-                "done": 1,
-                "of": 3,
-                "since": "2026-11-20T20:00:00Z",
-                "at": None,
-                "said": "",
-                "usual_seconds": None,
-                "usual_is_measured": None,
-            }
-        ],
+        "stages": [stage.to_json()],
         "boot": [],
         "progress": 0.123,
         "gpus_expected": "2026-11-20T20:10:00Z",
@@ -135,21 +114,14 @@ def test_what_programs_read_of_a_lease_is_this() -> None:
         "verdict": "passed",
         "degraded": None,
         "failed": None,
-        "findings": [
-            {
-                "at": "2026-11-20T20:00:00Z",
-                "cause": "xid",
-                "layer": "gpu",
-                "summary": "one fell off",
-                "advice": "replace it",
-            }
-        ],
+        "findings": [finding.to_json()],
     }
+    assert finding.to_json() == {
+        "at": "2026-11-20T20:00:00Z", "cause": "xid", "layer": "gpu", "summary": "one fell off", "advice": "replace it"
+    }  # fmt: skip
     bare = replace(found, gpus_expected=None, cost_so_far=None, verdict=None).to_json()
     assert (bare["gpus_expected"], bare["cost_so_far"], bare["verdict"]) == (None, None, None)
 
-
-# --- what it has cost ----------------------------------------------------------------------------
 
 ORDERED = replace(LEASE, ordered=EIGHT + 30 * MINUTE, hold=usd(6), price_per_hour=Decimal(2))
 
@@ -176,15 +148,11 @@ def test_a_lease_costs_its_nodes_by_the_clock_up_to_its_hold_and_what_ran_past_i
     more: dict[str, Any], minutes: int, cost: int
 ) -> None:
     one = replace(ORDERED, **{"hold": usd(7) if "price_per_hour" in more else usd(6), **more})
-
     assert cost_so_far(one, Decimal(7), EIGHT + minutes * MINUTE) == usd(cost)
 
 
 def test_where_nobody_knows_a_price_no_cost_is_told() -> None:
     assert cost_so_far(replace(ORDERED, price_per_hour=None), None, EIGHT + HOUR) is None
-
-
-# --- what is told of it --------------------------------------------------------------------------
 
 
 def test_a_row_of_the_checks_says_nothing_that_was_not_kept() -> None:
@@ -204,7 +172,6 @@ def test_a_row_of_the_checks_says_nothing_that_was_not_kept() -> None:
 
 def test_a_finding_is_read_from_the_trail() -> None:
     said = entry("finding", cause="xid", summary="one fell off", advice="replace it", layer="gpu")
-
     assert FindingView.read(said) == FindingView(
         EIGHT, "gpu", "evening-1", "xid", "one fell off", "replace it", "gpu"
     )
@@ -215,9 +182,7 @@ def test_of_a_lease_that_is_over_each_cause_is_told_once_as_it_was_found_first()
     first = entry("finding", cause="xid", summary="one", advice="first")
     again = entry("finding", cause="xid", summary="one", advice="again", minutes=5)
     other = entry("finding", cause="xid", summary="two", minutes=6)
-
     found = told.findings([first, entry("scaled"), again, other], LEASE, EIGHT + 9 * HOUR)
-
     assert [(each.summary, each.advice) for each in found] == [("one", "first"), ("two", "")]
 
 
@@ -241,7 +206,6 @@ def test_why_nodes_are_missing_is_what_the_notices_said_last_without_what_comes_
     free = reason("capacity.hold-free", money="3.00 USD")
     first = entry("degraded", Sentences(("no capacity in a; b is asked", free)), who="nodegroups")
     asked = entry("degraded", "asked again", who="leases")
-
     assert told.short_because([first, asked, entry("scaled")]) == "no capacity in a; b is asked"
     assert told.short_because([first, entry("degraded", "a quota", who="nodegroups")]) == "a quota"
     assert told.short_because([asked]) is None
@@ -249,7 +213,6 @@ def test_why_nodes_are_missing_is_what_the_notices_said_last_without_what_comes_
 
 def test_an_opening_was_given_up_where_its_own_run_closed_it_last() -> None:
     given_up = entry("closing", "no GPU came", who="OpenLab")
-
     assert told.failed_because([given_up, entry("scaled")]) == "no GPU came"
     assert told.failed_because([given_up, entry("closing", who="alice")]) is None
     assert told.failed_because([]) is None

@@ -27,7 +27,6 @@ def thrice(age: timedelta) -> list[tuple[timedelta, bool]]:
 
 def test_what_was_not_said_for_more_than_sixty_five_minutes_is_new() -> None:
     quiet, second = 65 * MINUTE, timedelta(seconds=1)
-
     assert pages(EIGHT)
     assert not pages(EIGHT, *thrice(quiet))
     assert pages(EIGHT, *thrice(quiet + second))
@@ -39,7 +38,6 @@ def test_what_was_not_said_for_more_than_sixty_five_minutes_is_new() -> None:
 def test_what_goes_on_for_a_day_pages_a_day_after_it_paged_last(age: timedelta, again: bool) -> None:
     """It paged four times at the beginning, which leaves the fifth page to the hour 28, and was said ever since."""
     since = [(age - number * 30 * MINUTE, False) for number in range(1, 48)]
-
     assert pages(EIGHT, *[(age, True)] * 4, *since) is again
     assert not pages(EIGHT, *[(age, True)] * 4, *since[:-1], (MINUTE, True))
 
@@ -67,14 +65,12 @@ def test_the_next_page_comes_after_the_last_one(paged_after: timedelta, pages: i
 def test_what_paged_twice_within_the_day_does_not_page_again_as_the_day_is_over() -> None:
     since = [(23 * HOUR - number * 30 * MINUTE, False) for number in range(46)]
     twice = [(24 * HOUR, True), (24 * HOUR - 30 * MINUTE, True)]
-
     assert not pages(EIGHT, *twice, *since)
     assert pages(EIGHT, twice[0], (twice[1][0], False), *since)
 
 
 def test_an_incident_begins_without_closes_and_pages_and_its_first_page_is_due_at_once() -> None:
     begun = Incident(EIGHT)
-
     assert (begun.tries, begun.pages, next_page(begun)) == (0, 0, EIGHT)
     assert not begun.silenced(EIGHT)
     assert retry_after(begun.tries) == 5 * MINUTE

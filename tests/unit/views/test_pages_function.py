@@ -20,34 +20,18 @@ from lamplighter.application.pages.drawing import PageServices, draw
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
+from lamplighter.values import instant
+from tests import page_views
 from tests.unit.cli.shown.test_status import Stopped
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, REGION, LabOnMoto, lab_on_moto
 
 BUCKET = "lab-pages"
 CLOSED = EIGHT + timedelta(hours=1)
 KEY = "receipts/gpu/evening-2026-11-20.html"
-RECEIPT: dict[str, Any] = {
-    "lease": "evening-2026-11-20",
-    "pool": "gpu",
-    "owner": "evening-class",
-    "source": "window",
-    "window": "evening",
-    "opened": "2026-11-20T20:00:00Z",
-    "closed": "2026-11-20T21:00:00Z",
-    "nodes": 1,
-    "node_seconds": 3600,
-    "minutes_to_ready": 6.5,
-    "verdicts": [
-        {"check": "nvidia-smi", "node": "ip-1", "verdict": "passed", "reason": "1 of 1 GPUs are there"}
-    ],
-    "findings": [],
-    "cost": {"amount": "1.2370", "currency": "USD"},
-    "overrun": None,
-    "replaced": [],
-    "proof_of_zero": {"at": "2026-11-20T21:00:00Z", "desired": 0, "instances": [], "kubernetes_nodes": []},
-    "by": "window evening",
-    "because": None,
-}
+RECEIPT = page_views.receipt_document(
+    lease="evening-2026-11-20", opened=instant.written(EIGHT), closed=instant.written(CLOSED), nodes=1,
+    cost={"amount": "1.2370", "currency": "USD"}, overrun=None, node_lives=[],
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -95,14 +79,12 @@ def test_a_receipt_that_came_is_drawn_and_the_lab_with_it(lab: LabOnMoto) -> Non
 def test_the_same_event_again_writes_nothing(lab: LabOnMoto) -> None:
     keep(lab)
     draw(CLOSE, page_services(lab))
-
     assert draw(CLOSE, page_services(lab)) == []
 
 
 def test_time_that_passes_is_no_change(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
     draw({}, page_services(lab))
     monkeypatch.setattr(clock, "now", lambda: CLOSED + timedelta(minutes=40))
-
     assert draw(moved(("LAB", "COMMAND#1")), page_services(lab)) == []
 
 
@@ -119,7 +101,6 @@ def test_what_is_added_to_the_trail_of_a_receipt_is_drawn_too(lab: LabOnMoto) ->
 
 def test_what_moved_elsewhere_draws_no_receipt(lab: LabOnMoto) -> None:
     keep(lab)
-
     assert draw(moved(("PROGRESS#gpu", "evening"), ("POOL#gone", "RECEIPT#x")), page_services(lab)) == [
         LAB_PAGE
     ]
@@ -133,7 +114,6 @@ def test_what_ran_without_a_lease_has_its_own_page() -> None:
 def test_a_link_opens_one_page_for_an_hour_at_most(lab: LabOnMoto) -> None:
     link = urllib.parse.urlsplit(PageStore(BUCKET).link(KEY, timedelta(days=7)))
     asked = urllib.parse.parse_qs(link.query)
-
     assert link.path.endswith(KEY)
     assert int(asked.get("X-Amz-Expires", ["3600"])[0]) <= 3600
 
@@ -160,7 +140,6 @@ def test_a_receipt_is_a_page_and_a_document(
 ) -> None:
     keep(deployed)
     receipt.command("evening-2026-11-20", tmp_path / "receipt.html", as_json=True)
-
     assert json.loads(capsys.readouterr().out)["cost"] == {"amount": "1.2370", "currency": "USD"}
     assert (tmp_path / "receipt.html").read_text("utf-8").startswith("<!doctype html>")
 
@@ -181,6 +160,5 @@ def test_the_labs_page_is_written(
     deployed: LabOnMoto, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page.command(tmp_path / "lab.html", as_json=True)
-
     assert json.loads(capsys.readouterr().out)["page"] == str(tmp_path / "lab.html")
     assert "All closed" in (tmp_path / "lab.html").read_text("utf-8")

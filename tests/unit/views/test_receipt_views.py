@@ -1,6 +1,5 @@
 """A receipt as it is shown, whole, and what an old or odd one leaves out."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -122,34 +121,16 @@ def test_all_that_a_receipt_has_is_shown() -> None:
 
 
 def test_a_receipt_of_an_early_release_leaves_out_what_it_does_not_know() -> None:
-    view = receipt_view.of(BARE, ReceiptExtras(audit=(entry(500, "other"),)))
+    # Of what ran without a lease everything is told.
+    audit = (entry(500, "other"),)
+    view = receipt_view.of(BARE, ReceiptExtras(audit=audit))
 
     assert view == ReceiptView(
-        lease=None,
-        pool="gpu",
-        owner=None,
-        by=None,
-        because=None,
-        source="",
-        window=None,
-        opened=None,
-        closed=TEN,
-        nodes=0,
-        node_seconds=0,
-        gpu_minutes=None,
-        minutes_to_ready=None,
-        cost=Money.zero("USD"),
-        overrun=None,
-        verdict=None,
-        verdict_rows=(),
-        bandwidth=(),
-        findings=(),
-        replaced=(),
-        proof_of_zero=ZeroProof(),
-        bars=(),
-        # Of what ran without a lease everything is told.
-        audit=(entry(500, "other"),),
-    )
+        lease=None, pool="gpu", owner=None, by=None, because=None, source="", window=None, opened=None, closed=TEN,
+        nodes=0, node_seconds=0, gpu_minutes=None, minutes_to_ready=None, cost=Money.zero("USD"), overrun=None,
+        verdict=None, verdict_rows=(), bandwidth=(), findings=(), replaced=(), proof_of_zero=ZeroProof(), bars=(),
+        audit=audit,
+    )  # fmt: skip
     assert (view.begins, view.ends) == (TEN, TEN)
 
 
@@ -183,9 +164,7 @@ def test_a_bandwidth_is_held_against_the_floor_it_was_judged_by_the_labs_or_the_
     measured: dict[str, object], beside: ReceiptExtras, floor: Decimal | None
 ) -> None:
     row = {"check": "c", "node": "n", "measurements": {"busbw_gb_per_second": "7.25", **measured}}
-
     found = receipt_view.of({**RECEIPT, "verdicts": [row]}, beside).bandwidth
-
     assert found == (Bandwidth("c", "n", Decimal("7.25"), floor),)
 
 
@@ -194,41 +173,18 @@ def test_a_bandwidth_is_held_against_the_floor_it_was_judged_by_the_labs_or_the_
 )
 def test_what_is_no_bandwidth_is_left_out(said: object) -> None:
     row = {"check": "c", "node": "n", "measurements": said}
-
     assert receipt_view.of({**RECEIPT, "verdicts": [row, 7]}, ReceiptExtras()).bandwidth == ()
 
 
 def test_past_leases_are_rows_the_newest_first() -> None:
-    old, new = past(
-        [
-            {**BARE, "verdicts": "none", "minutes_to_ready": "soon"},
-            {**RECEIPT, "closed": "2026-11-21T00:00:00Z"},
-        ]
-    )[::-1]
+    odd = {**BARE, "verdicts": "none", "minutes_to_ready": "soon"}
+    new, old = past([odd, {**RECEIPT, "closed": "2026-11-21T00:00:00Z"}])
 
     assert old == PastLease(
-        lease=None,
-        pool="gpu",
-        owner=None,
-        window=None,
-        opened=None,
-        closed=TEN,
-        nodes=0,
-        node_seconds=0,
-        minutes_to_ready=None,
-        verdict=None,
-        cost=Money.zero("USD"),
-    )
-    assert new == replace(
-        old,
-        lease="evening-1",
-        owner="alice",
-        window="evening",
-        opened=EIGHT,
-        closed=TEN + 120 * MINUTE,
-        nodes=2,
-        node_seconds=14000,
-        minutes_to_ready=8.0,
-        verdict=Outcome.FAILED,
-        cost=Money.of(4, "USD"),
-    )
+        lease=None, pool="gpu", owner=None, window=None, opened=None, closed=TEN, nodes=0, node_seconds=0,
+        minutes_to_ready=None, verdict=None, cost=Money.zero("USD"),
+    )  # fmt: skip
+    assert new == PastLease(
+        lease="evening-1", pool="gpu", owner="alice", window="evening", opened=EIGHT, closed=TEN + 120 * MINUTE,
+        nodes=2, node_seconds=14000, minutes_to_ready=8.0, verdict=Outcome.FAILED, cost=Money.of(4, "USD"),
+    )  # fmt: skip

@@ -27,7 +27,6 @@ def shown(progress: Progress, minutes: float = 1, **more: Any) -> list[tuple[Sta
 
 def test_a_stage_of_nodes_that_no_pod_has_asked_for_is_never_late() -> None:
     nothing_yet: Progress = {Stage.NODES: Noted(0, 0, EIGHT, EIGHT)}
-
     assert set(shown(nothing_yet, minutes=60)) == {(WAITING, "")}
 
 
@@ -49,13 +48,11 @@ def test_a_stage_counts_where_there_is_more_than_one_and_is_full_when_it_is_done
     state: StageState, done: int | None, of: int | None, count: str, fraction: float
 ) -> None:
     view = StageView(Stage.NODES, state, done, of)
-
     assert (view.count, view.fraction) == (count, fraction)
 
 
 def test_the_bar_is_filled_by_the_weight_of_each_stage() -> None:
     half = [StageView(Stage.ARMED, DONE), StageView(Stage.NODES, GOING, 1, 2), StageView(Stage.GPUS, WAITING)]
-
     assert bar(half) == pytest.approx((5 + 12.5) / 100)
 
 
@@ -63,16 +60,9 @@ def test_what_programs_read_of_a_stage_is_this() -> None:
     at = EIGHT + MINUTE
 
     assert StageView(Stage.NODES, LATE, 1, 2, EIGHT, at, "slow").to_json() == {
-        "stage": "nodes",
-        "state": "late",
-        "done": 1,
-        "of": 2,
-        "since": "2026-11-20T11:00:00Z",
-        "at": "2026-11-20T11:01:00Z",
-        "said": "slow",
-        "usual_seconds": None,
-        "usual_is_measured": None,
-    }
+        "stage": "nodes", "state": "late", "done": 1, "of": 2, "since": "2026-11-20T11:00:00Z",
+        "at": "2026-11-20T11:01:00Z", "said": "slow", "usual_seconds": None, "usual_is_measured": None,
+    }  # fmt: skip
     bare = StageView(Stage.NODES, WAITING).to_json()
     assert (bare["since"], bare["at"], bare["said"]) == (None, None, "")
     usually = StageView(Stage.NODES, WAITING, usual=Usual(95 * SECOND, measured=True)).to_json()
@@ -126,9 +116,7 @@ def test_the_boot_of_nodes_is_shown_as_far_as_it_has_begun_and_is_no_part_of_the
 
 def test_a_boot_that_takes_longer_than_normal_is_late() -> None:
     progress: Progress = {BootStage.DRIVER: Noted(0, 2, EIGHT, EIGHT)}
-
     (found,) = boot_stages(EVENING, progress, EIGHT + 6 * MINUTE)
-
     assert found.state is LATE
 
 
@@ -148,7 +136,6 @@ def test_beside_each_stage_stands_what_earlier_openings_took_or_else_what_is_nor
 
 def test_a_lease_that_is_not_in_force_waits_whatever_was_noted() -> None:
     planned = replace(EVENING, state=LeaseState.PLANNED)
-
     assert shown({Stage.NODES: noted(1, 2)}, 60, lease=planned)[1] == (WAITING, "")
     assert shown({Stage.NODES: noted(2, 2)}, 60, lease=planned)[1] == (DONE, "")
 
@@ -169,11 +156,8 @@ def test_a_lease_that_was_ready_has_behind_it_what_nobody_noted() -> None:
     ("missing", "because", "said"),
     [(1, None, "1 node missing"), (2, None, "2 nodes missing"), (1, "no capacity", "no capacity")],
 )
-def test_missing_nodes_make_nodes_and_gpus_short_unless_they_are_done(
-    missing: int, because: str | None, said: str
-) -> None:
+def test_missing_nodes_make_undone_stages_short(missing: int, because: str | None, said: str) -> None:
     short = replace(EVENING, missing=missing)
-
     found = shown({Stage.NODES: noted(2, 2)}, lease=short, short_because=because)
     assert found == [(WAITING, ""), (DONE, ""), (WAITING, ""), (SHORT, said), (WAITING, "")]
 
@@ -183,7 +167,6 @@ def test_missing_nodes_make_nodes_and_gpus_short_unless_they_are_done(
 )
 def test_only_checks_that_failed_fail_their_stage(verdict: Outcome, state: StageState) -> None:
     found = shown(WHOLE, verdict=verdict)
-
     assert found == [(DONE, "")] * 4 + [(state, "a GPU check failed" if state is FAILED else "")]
 
 
@@ -200,7 +183,6 @@ def test_an_opening_that_was_given_up_failed_at_one_stage(
     progress: Progress, minutes: int, failed: int | None
 ) -> None:
     found = shown(progress, minutes, failed_because="no GPU came")
-
     assert [at for at, each in enumerate(found) if each == (FAILED, "no GPU came")] == (
         [] if failed is None else [failed]
     )
@@ -208,5 +190,4 @@ def test_an_opening_that_was_given_up_failed_at_one_stage(
 
 def test_an_opening_that_is_short_and_given_up_fails_behind_its_nodes() -> None:
     found = shown({Stage.ARMED: noted(1, 1)}, lease=replace(EVENING, missing=1), failed_because="gone")
-
     assert [state for state, _ in found] == [DONE, SHORT, FAILED, SHORT, WAITING]

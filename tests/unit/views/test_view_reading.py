@@ -199,7 +199,6 @@ def test_a_receipt_is_read_with_its_times_bandwidth_and_proof(world: LabOnMoto, 
 
 def test_a_lab_that_was_never_used_can_be_shown(world: LabOnMoto, lab: Lab) -> None:
     view = shown(world, lab, minutes=-60)
-
     assert (view.past, view.proofs) == ((), ())
     assert view.budget.spent == Money.zero("USD")
     [pool] = view.pools
@@ -227,8 +226,6 @@ def test_skips_and_pauses_are_read_together_and_nothing_that_lies_between_them(w
 def test_what_everybody_asks_for_takes_three_reads(lab: Lab) -> None:
     dynamodb, asked = boto3.client("dynamodb"), list[str]()
     dynamodb.meta.events.register("before-call.dynamodb", lambda model, **_: asked.append(model.name))
-
     reading = ViewReading(Ledger(LEDGER, dynamodb), lab, EIGHT + MINUTE)
-
     assert (len(reading.pools), reading.pause) == (1, None)
     assert sorted(asked) == ["GetItem", "Query", "Query"]

@@ -17,7 +17,6 @@ from lamplighter.domain.diagnosis.stages import ProvisioningStage as Normal
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Noted, Progress, Stage
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from lamplighter.domain.pool.target import Target
 from lamplighter.domain.views import lease_view
@@ -33,20 +32,10 @@ MINUTE = timedelta(minutes=1)
 PRICE = Decimal("1.237")
 POOL = PoolState("gpu")
 EVENING = Lease(
-    id="evening-2026-11-20",
-    pool="gpu",
-    nodes=2,
-    owner="evening-class",
-    source="window",
-    state=LeaseState.OPENING,
-    opens=EIGHT,
-    closes=EIGHT + 180 * MINUTE,
-    hold=Money.of("7.422", "USD"),
-    window="evening",
-    date="2026-11-20",
-    ordered=EIGHT,
-    price_per_hour=PRICE,
-)
+    id="evening-2026-11-20", pool="gpu", nodes=2, owner="evening-class", source="window", state=LeaseState.OPENING,
+    opens=EIGHT, closes=EIGHT + 180 * MINUTE, hold=Money.of("7.422", "USD"), window="evening", date="2026-11-20",
+    ordered=EIGHT, price_per_hour=PRICE,
+)  # fmt: skip
 PASSED = {"check": "nvidia-smi", "node": "a", "verdict": "passed", "reason": "one GPU is there"}
 
 
@@ -77,66 +66,27 @@ def of_stages(progress: Progress, minutes: float = 1, lease: Lease = EVENING) ->
 
 def test_a_planned_lease_waits_for_everything_and_says_when_its_gpus_are_expected() -> None:
     planned = replace(EVENING, state=LeaseState.PLANNED, ordered=None)
-
     view = shown(planned, minutes=-60)
-
     assert (view.standing, view.bar, view.cost_so_far) == (LeaseStanding.PLANNED, 0, Money.zero("USD"))
     assert {each.state for each in view.stages} == {StageState.WAITING}
     assert view.gpus_expected == EIGHT + 10 * MINUTE
-
-
-def test_a_planned_window_that_will_not_open_says_why() -> None:
-    view = shown(replace(EVENING, state=LeaseState.PLANNED, refusal="the pool is full"), minutes=-60)
-
-    assert (view.refused_because, view.gpus_expected) == ("the pool is full", None)
 
 
 @pytest.mark.parametrize(
     ("progress", "said"),
     [
         ({}, "armed waiting nodes waiting settings waiting gpus waiting checks waiting"),
-        (
-            {Stage.ARMED: noted(0, 1)},
-            "armed going nodes waiting settings waiting gpus waiting checks waiting",
-        ),
-        (
-            {Stage.ARMED: noted(1, 1), Stage.NODES: noted(1, 2)},
-            "armed done nodes going 1/2 settings waiting gpus waiting checks waiting",
-        ),
-        (
-            {**WHOLE, Stage.GPUS: noted(1, 2), Stage.CHECKS: None},
-            "armed done nodes done settings done gpus going 1/2 checks waiting",
-        ),
-        (
-            {**WHOLE, Stage.NODES: noted(2, 2), Stage.CHECKS: noted(5, 6)},
-            "armed done nodes done 2/2 settings done gpus done checks going 5/6",
-        ),
+        ({Stage.ARMED: noted(0, 1)}, "armed going nodes waiting settings waiting gpus waiting checks waiting"),
+        ({Stage.ARMED: noted(1, 1), Stage.NODES: noted(1, 2)},
+         "armed done nodes going 1/2 settings waiting gpus waiting checks waiting"),
+        ({**WHOLE, Stage.GPUS: noted(1, 2), Stage.CHECKS: None},
+         "armed done nodes done settings done gpus going 1/2 checks waiting"),
+        ({**WHOLE, Stage.NODES: noted(2, 2), Stage.CHECKS: noted(5, 6)},
+         "armed done nodes done 2/2 settings done gpus done checks going 5/6"),
     ],
-)
+)  # fmt: skip
 def test_an_opening_is_told_stage_by_stage(progress: dict[Stage, Noted | None], said: str) -> None:
     assert of_stages({stage: each for stage, each in progress.items() if each}) == said
-
-
-@pytest.mark.parametrize(
-    ("stage", "minutes", "state"),
-    [
-        (Stage.ARMED, 1, "going"),
-        (Stage.ARMED, 2, "late"),
-        (Stage.NODES, 3, "going"),
-        (Stage.NODES, 4, "late"),
-        (Stage.GPUS, 8, "going"),
-        (Stage.GPUS, 9, "late"),
-    ],
-)
-def test_a_stage_that_takes_longer_than_is_normal_is_late(stage: Stage, minutes: int, state: str) -> None:
-    [found] = [
-        each
-        for each in shown(minutes=minutes, known=Known(POOL, progress={stage: noted(0, 2)})).stages
-        if each.stage is stage
-    ]
-
-    assert found.state == state
-    assert str(found.said).endswith("are normal") is (state == "late")
 
 
 def test_the_reference_says_what_is_normal_and_what_each_stage_is_of_the_bar() -> None:
@@ -160,7 +110,6 @@ def test_what_is_normal_is_what_the_diagnosis_calls_normal() -> None:
 
 def test_checks_have_the_time_that_their_ladder_has() -> None:
     known = Known(POOL, progress={**WHOLE, Stage.CHECKS: noted(1, 9)}, checks_normal=30 * MINUTE)
-
     assert shown(minutes=20, known=known).stages[-1].state is StageState.GOING
     assert shown(minutes=31, known=known).stages[-1].state is StageState.LATE
 
@@ -206,9 +155,7 @@ def test_gpus_that_are_not_proven_leave_the_lease_degraded_until_a_notice_says_i
 
 def test_an_open_lease_is_done_whoever_noted_its_stages_and_knows_what_it_has_cost() -> None:
     opened = replace(EVENING, state=LeaseState.OPEN, ready=EIGHT + 7 * MINUTE)
-
     view = shown(opened, minutes=60, known=Known(POOL, verdicts=[PASSED]))
-
     assert (view.standing, view.bar, view.gpus_expected) == (LeaseStanding.OPEN, 1, EIGHT + 7 * MINUTE)
     assert view.cost_so_far == Money.of(2 * PRICE, "USD")
     assert [row.check for row in view.verdict_rows] == ["nvidia-smi"]
@@ -216,7 +163,6 @@ def test_an_open_lease_is_done_whoever_noted_its_stages_and_knows_what_it_has_co
 
 def test_a_failed_check_is_the_stage_that_failed() -> None:
     known = Known(POOL, progress=WHOLE, verdicts=[{**PASSED, "verdict": "failed"}])
-
     assert shown(minutes=9, known=known).stages[-1].state is StageState.FAILED
 
 
@@ -233,26 +179,6 @@ def test_an_opening_that_was_given_up_failed_at_the_stage_it_had_come_to() -> No
     assert [each.state for each in view.stages] == ["done", "failed", "waiting", "waiting", "waiting"]
 
 
-def test_a_lease_that_a_person_closed_early_has_not_failed() -> None:
-    ended = replace(EVENING, state=LeaseState.CLOSING, closes=EIGHT + 2 * MINUTE)
-    by_hand = entry("closing", "alice closed it", who="alice", minutes=2)
-
-    view = shown(
-        ended, 3, Known(POOL, progress={Stage.ARMED: noted(1, 1), Stage.NODES: noted(0, 2)}, audit=[by_hand])
-    )
-
-    assert view.failed_because is None
-    assert [each.state for each in view.stages] == ["done", "waiting", "waiting", "waiting", "waiting"]
-
-
-def test_a_lease_that_closes_on_a_leaked_pool_says_so() -> None:
-    leaked = PoolState("gpu", phase=Phase.LEAKED, leaked_since=EIGHT, leaked_because="i-1 still runs")
-
-    view = shown(replace(EVENING, state=LeaseState.CLOSING), 200, Known(leaked))
-
-    assert (view.standing, view.leaked_because) == (LeaseStanding.CLOSING, "i-1 still runs")
-
-
 def test_a_closed_lease_costs_what_was_settled_and_keeps_what_was_found() -> None:
     settled = Money.of("7.10", "USD")
     closed = replace(
@@ -267,62 +193,20 @@ def test_a_closed_lease_costs_what_was_settled_and_keeps_what_was_found() -> Non
     assert [(each.cause, each.advice) for each in view.findings] == [("vcpu-quota", "ask for more")]
 
 
-def test_a_refused_lease_says_why() -> None:
-    refused = replace(EVENING, state=LeaseState.REFUSED, because="it would cost 9.00 USD", ordered=None)
-
-    view = shown(refused, 5)
-
-    assert (view.standing, view.refused_because) == (LeaseStanding.REFUSED, "it would cost 9.00 USD")
-
-
 def test_warnings_of_its_end_stand_with_it() -> None:
     warned = entry("warned", "Save your work.", minutes=170)
-
     assert shown(minutes=171, known=Known(POOL, audit=[warned])).warnings == (warned,)
-
-
-def test_what_ran_past_the_end_is_in_the_cost() -> None:
-    over = replace(EVENING, overrun=NodeTime.at(60 * MINUTE, PRICE, "USD"), state=LeaseState.CLOSING)
-
-    assert shown(over, 240).cost_so_far == Money.of(7 * PRICE, "USD")
 
 
 def pool(seen: SeenGpus | None, *leases: Lease) -> PoolView:
     views = tuple(shown(lease, 60) for lease in leases)
-    return PoolView(
-        name="gpu",
-        instance_type="g5.xlarge",
-        max_nodes=2,
-        gpus_per_node=1,
-        mode="enforce",
-        state=replace(POOL, seen_gpus=seen),
-        target=Target(sum(lease.nodes for lease in leases), leases),
-        leases=views,
-        closing=(),
-        next=None,
-    )
-
-
-def test_a_pool_says_how_many_gpus_are_free_and_when_that_was_seen() -> None:
-    at = EIGHT + 55 * MINUTE
-
-    view = pool(SeenGpus(1, 2, at), EVENING)
-
-    assert (view.gpus_in_use, view.gpus_free, view.seen_at) == (1, 1, at)
-    assert (view.until, view.owners) == (EVENING.closes, ("evening-class",))
-
-
-def test_what_was_seen_before_a_lease_opened_says_nothing_of_it() -> None:
-    view = pool(SeenGpus(2, 2, EIGHT - MINUTE), EVENING)
-
-    assert (view.gpus_in_use, view.gpus_free, view.seen_at) == (None, None, None)
-    assert pool(SeenGpus(2, 2, EIGHT)).gpus_free is None
+    state, target = replace(POOL, seen_gpus=seen), Target(sum(lease.nodes for lease in leases), leases)
+    return PoolView("gpu", "g5.xlarge", 2, 1, "enforce", state, target, leases=views, closing=(), next=None)
 
 
 def test_a_lease_granted_for_later_does_not_open_the_pool_now() -> None:
     granted = replace(pool(None), state=replace(POOL, phase=Phase.OPENING))
     assert granted.phase is Phase.CLOSED
-
     beside = pool(None, replace(EVENING, state=LeaseState.OPEN))
     assert replace(beside, state=granted.state).phase is Phase.OPEN
     assert replace(pool(None, EVENING), state=granted.state).phase is Phase.OPENING
@@ -342,7 +226,6 @@ def test_the_bar_never_leaves_its_frame_and_is_full_only_when_all_is_done(
 ) -> None:
     progress: Progress = {stage: noted(done, of) for stage, (done, of) in counts.items()}
     views = stages(replace(EVENING, state=state), progress, EIGHT + minutes * MINUTE, verdict=verdict)
-
     assert [view.stage for view in views] == [*Stage]
     assert 0 <= bar(views) <= 1
     done = [*takewhile(lambda view: view.state is StageState.DONE, views)]

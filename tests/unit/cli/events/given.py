@@ -84,13 +84,9 @@ class Bus:
 def about(**more: Any) -> dict[str, Any]:
     """What every event says."""
     said = {
-        "lab": "lab",
-        "pool": "gpu",
-        "at": EIGHT,
-        "reason": WHY,
-        "lease": "event-1",
+        "lab": "lab", "pool": "gpu", "at": EIGHT, "reason": WHY, "lease": "event-1",
         "owner": "ci-training",
-    }
+    }  # fmt: skip
     return {**said, **more}
 
 

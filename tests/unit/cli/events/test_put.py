@@ -13,7 +13,7 @@ from lamplighter.adapters.aws import event_bus
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.events.lab_event import Extended, LabEvent, LeaseGranted, LeaseRefused, PoolClosing
 from tests.programs import lamplighter
-from tests.unit.cli.events.given import ALLOW, CI, Bus, about
+from tests.unit.cli.events.given import ALLOW, Bus, about
 from tests.unit.lab_on_moto import EIGHT
 
 OTHER = {"source": "ops", "principals": ["arn:aws:iam::111122223333:user/people/ann"]}
@@ -33,33 +33,22 @@ def entry(bus: Bus) -> dict[str, Any]:
 
 
 def test_an_open_is_put_as_the_entry_says_with_what_was_asked(bus: Bus) -> None:
-    said = run(
-        *("open", "--pool", "gpu", "--nodes", "2", "--for", "1h30m", "--because", "the exam"),
-        *("--token", "run-17", "--json"),
-    )
+    asked = ("--pool", "gpu", "--nodes", "2", "--for", "1h30m", "--because", "the exam", "--token", "run-17")
+    said = run("open", *asked, "--json")
 
     assert said.returncode == 0
     put_entry = entry(bus)
-    assert (put_entry["EventBusName"], put_entry["Source"], put_entry["DetailType"]) == (
-        "lab",
-        "ci.training",
-        "open",
-    )
-    assert put_entry["Detail"] == {
-        "pool": "gpu",
-        "nodes": 2,
-        "for_seconds": 5400,
-        "because": "the exam",
-        "token": "run-17",
-    }
+    named = {"EventBusName": "lab", "Source": "ci.training", "DetailType": "open"}
+    assert named.items() <= put_entry.items()
+    detail = {"pool": "gpu", "nodes": 2, "for_seconds": 5400, "because": "the exam", "token": "run-17"}
+    assert put_entry["Detail"] == detail
     document = json.loads(said.stdout)
     assert document["event"]
-    assert document["detail"] == put_entry["Detail"]
+    assert document["detail"] == detail
 
 
 def test_what_is_left_out_is_left_to_the_lab(bus: Bus) -> None:
     said = run("extend")
-
     assert said.returncode == 0
     assert entry(bus)["Detail"] == {}
     assert "extend is on the bus lab, as ci.training" in said.stdout
@@ -71,58 +60,45 @@ def test_what_is_left_out_is_left_to_the_lab(bus: Bus) -> None:
 )
 def test_an_end_is_by_the_labs_clock_or_with_its_offset(bus: Bus, until: str, put_until: str) -> None:
     run("open", "--until", until)
-
     assert entry(bus)["Detail"] == {"until": put_until}
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["open", "--pool", "cpu"], "cpu"),
-        (["open", "--nodes", "0"], "nodes"),
-        (["open", "--for", "soon"], "soon"),
-        (["open", "--until", "2026-13-40T99:00:00Z"], "--until"),
-        (["open", "--for", "1h", "--until", "22:30"], "for_seconds"),
-        (["open", "--token", " "], "token"),
-        (["open", "--entry", "trainin"], "did you mean training?"),
-    ],
-)
-def test_what_the_lab_would_not_understand_is_not_put(bus: Bus, words: list[str], named: str) -> None:
-    said = run(*words)
-
-    assert said.returncode == 2
-    assert named in said.stderr
-    assert len(said.stderr.splitlines()) == 1
-    assert bus.put == []
 
 
 def test_the_entry_of_the_caller_is_the_one_that_has_the_caller(bus: Bus) -> None:
     bus.deploy({**ALLOW, "operations": OTHER})
-
     run("open")
-
     assert entry(bus)["Source"] == "ci.training"
 
 
-def test_a_caller_of_no_entry_has_to_name_one(bus: Bus) -> None:
-    bus.deploy({"one": OTHER, "two": {**OTHER, "source": "ops.two"}})
-
-    said = run("open")
-
-    assert said.returncode == 2
-    assert "is in no entry, name one of one, two" in said.stderr
-
-
-@pytest.mark.parametrize(("allow", "said"), [(None, "has no event bus"), ({}, "events.allow")])
-def test_a_lab_whose_bus_takes_nothing_says_what_to_add(
-    bus: Bus, allow: dict[str, object] | None, said: str
+@pytest.mark.parametrize(
+    ("allow", "words", "code", "said"),
+    [
+        (
+            {"one": OTHER, "two": {**OTHER, "source": "ops.two"}},
+            "open",
+            2,
+            "is in no entry, name one of one, two",
+        ),
+        (None, "open", 2, "has no event bus"),
+        ({}, "open", 2, "events.allow"),
+        ({"training": {**ALLOW["training"], "may": ["open"]}}, "extend", 1, "may not extend"),
+        (ALLOW, "open --pool cpu", 2, "cpu"),
+        (ALLOW, "open --nodes 0", 2, "nodes"),
+        (ALLOW, "open --for soon", 2, "soon"),
+        (ALLOW, "open --until 2026-13-40T99:00:00Z", 2, "--until"),
+        (ALLOW, "open --for 1h --until 22:30", 2, "for_seconds"),
+        (ALLOW, "open --entry trainin", 2, "did you mean training?"),
+    ],
+)
+def test_what_the_lab_would_not_take_is_not_put_and_says_why(
+    bus: Bus, allow: dict[str, object] | None, words: str, code: int, said: str
 ) -> None:
     bus.deploy(allow)
+    refusal = run(*words.split())
 
-    refusal = run("open")
-
-    assert refusal.returncode == 2
+    assert refusal.returncode == code
     assert said in refusal.stderr
+    assert len(refusal.stderr.splitlines()) == 1
+    assert bus.put == []
 
 
 def deny(monkeypatch: pytest.MonkeyPatch, *, whole: bool, code: str = "AccessDeniedException") -> None:
@@ -157,29 +133,16 @@ def test_a_principal_whose_own_policy_lacks_the_action_reads_that(
     bus: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deny(monkeypatch, whole=True)
-
     said = run("open")
-
     assert said.returncode == 1
     assert "allow the action in the caller's own policy" in said.stderr
-
-
-def test_a_verb_that_the_entry_may_not_is_refused_before_it_is_put(bus: Bus) -> None:
-    bus.deploy({"training": {"source": "ci.training", "principals": [CI], "may": ["open"]}})
-
-    said = run("extend")
-
-    assert said.returncode == 1
-    assert bus.put == []
 
 
 def test_another_failure_of_eventbridge_is_the_outside_worlds(
     bus: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deny(monkeypatch, whole=False, code="InternalFailure")
-
     said = run("open")
-
     assert said.returncode == 3
     assert "InternalFailure" in said.stderr
 
@@ -218,9 +181,7 @@ def test_waiting_ends_with_the_answer_to_this_very_request(
 
 def test_without_an_answer_it_says_where_a_later_one_is(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orders, "waiting", lambda *_: iter([None]))
-
     said = run("open", "--wait")
-
     assert said.returncode == 3
     assert "lamplighter events tail" in said.stderr
 
@@ -268,7 +229,6 @@ def test_a_close_of_nothing_says_so(
     bus: Bus, monkeypatch: pytest.MonkeyPatch, words: list[str], plan: str
 ) -> None:
     said = close(monkeypatch, *words, answer="y")
-
     assert plan in said.stdout
     assert entry(bus)["DetailType"] == "close"
 
@@ -278,5 +238,4 @@ def test_a_script_is_not_held_up(
     bus: Bus, monkeypatch: pytest.MonkeyPatch, words: list[str], answer: str | None
 ) -> None:
     close(monkeypatch, *words, answer=answer)
-
     assert entry(bus)["DetailType"] == "close"

@@ -24,6 +24,7 @@ from tests.unit.cli.events.given import ALLOW, about
 from tests.unit.lab_on_moto import EIGHT
 
 FOLDER = ROOT / event_schemas.FOLDER
+FAILED = events.FailedCheck(check="dcgm", node="n", verdict="failed", reason=events.EventReason(text="no"))
 SAID: dict[type[events.LabEvent], dict[str, Any]] = {
     events.LeaseGranted: {"nodes": 1, "opens": EIGHT, "closes": EIGHT},
     events.LeaseRefused: {"earliest": EIGHT},
@@ -35,14 +36,7 @@ SAID: dict[type[events.LabEvent], dict[str, Any]] = {
     events.PoolClosed: {"nodes": 0},
     events.Breach: {"rule": "no-lease", "action": "close"},
     events.Leaked: {"rule": "leaked"},
-    events.Verdict: {
-        "checks": (events.CheckCount(check="nvidia-smi", passed=1),),
-        "failed": (
-            events.FailedCheck(
-                check="dcgm", node="n", verdict="failed", reason=events.EventReason(text="no")
-            ),
-        ),
-    },
+    events.Verdict: {"checks": (events.CheckCount(check="nvidia-smi", passed=1),), "failed": (FAILED,)},
     events.Receipt: {
         "nodes": 1,
         "node_seconds": 3600,
@@ -57,25 +51,20 @@ def test_every_event_has_its_schema_in_the_reference_and_fits_it(kind: type[even
     schema = json.loads((FOLDER / f"{kind.TYPE}.schema.json").read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
     detail = kind(**about(), **SAID[kind]).detail()
-
     Draft202012Validator(schema).validate(json.loads(json.dumps(detail)))
-
     assert {*schema["properties"]} == {*detail}
     assert schema["$id"] == f"urn:lamplighter:event:{kind.TYPE}:{events.VERSION}"
 
 
 @pytest.mark.parametrize("kind", events.KINDS, ids=lambda kind: kind.TYPE)
 def test_every_key_says_what_it_is(kind: type[events.LabEvent]) -> None:
-    schema = event_schemas.of_event(kind)
-
-    properties: Any = schema["properties"]
+    properties: Any = event_schemas.of_event(kind)["properties"]
     assert all(rule["description"] for rule in properties.values())
 
 
 def test_a_later_release_may_tell_more_and_never_less() -> None:
     validator = Draft202012Validator(event_schemas.of_event(events.PoolClosed))
     detail = json.loads(json.dumps(events.PoolClosed(**about(), nodes=0).detail()))
-
     assert validator.is_valid({**detail, "new": 1})
     assert not validator.is_valid({key: value for key, value in detail.items() if key != "nodes"})
     assert not validator.is_valid({**detail, "nodes": "0"})
@@ -85,16 +74,13 @@ def test_a_reason_has_values_and_parts_of_any_form() -> None:
     validator = Draft202012Validator(event_schemas.of_event(events.PoolClosing))
     parts = ("as asked", {"code": "lease.closed-by", "values": {"by": "alice"}})
     said = events.EventReason(text="as asked", values={"pool": "gpu", "at": {"at": "x"}, "n": 1}, parts=parts)
-
     detail = events.PoolClosing(**about(reason=said)).detail()
-
     validator.validate(json.loads(json.dumps(detail)))
 
 
 def test_a_request_has_the_keys_that_the_lab_reads_and_no_others() -> None:
     schema = json.loads((FOLDER / "requests.schema.json").read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
-
     assert {name: (*rule["properties"],) for name, rule in schema["$defs"].items()} == {
         verb.value: keys for verb, keys in KEYS.items()
     }
@@ -115,11 +101,8 @@ def test_a_request_has_the_keys_that_the_lab_reads_and_no_others() -> None:
         ("destroy", {}, False),
     ],
 )
-def test_the_schema_of_requests_takes_what_the_lab_takes(
-    detail_type: str, detail: dict[str, object], good: bool
-) -> None:
+def test_the_schema_takes_what_the_lab_takes(detail_type: str, detail: dict[str, object], good: bool) -> None:
     event = {"detail-type": detail_type, "detail": detail}
-
     assert Draft202012Validator(event_schemas.requests()).is_valid(event) == good
     assert good == _lab_reads(detail_type, detail)
 
@@ -130,13 +113,9 @@ def _lab_reads(detail_type: str, detail: dict[str, object]) -> bool:
 
     lab = Lab.model_validate({"name": "lab", "events": {"allow": ALLOW}})
     event = {
-        "id": "1",
-        "source": "ci.training",
-        "account": "111122223333",
-        "time": "2026-11-20T20:00:00Z",
-        "detail-type": detail_type,
-        "detail": detail,
-    }
+        "id": "1", "source": "ci.training", "account": "111122223333", "time": "2026-11-20T20:00:00Z",
+        "detail-type": detail_type, "detail": detail,
+    }  # fmt: skip
     try:
         request.read(event, lab, EIGHT)
     except LamplighterError:
@@ -146,7 +125,6 @@ def _lab_reads(detail_type: str, detail: dict[str, object]) -> bool:
 
 def test_the_page_has_every_detail_type_with_its_schema() -> None:
     page = (ROOT / EVENTS).read_text("utf-8")
-
     rows = re.findall(r"^\| \[`([a-z-]+)`\]\(([a-z.-]+)\)", page, re.MULTILINE)
     assert rows == [(kind.TYPE, f"{kind.TYPE}.schema.json") for kind in events.KINDS]
 
@@ -157,16 +135,12 @@ def test_the_reason_of_the_page_is_one_of_the_lab() -> None:
     put, came = datetime(2026, 12, 1, 11, tzinfo=UTC), datetime(2026, 12, 1, 11, 20, tzinfo=UTC)
     why = reason("command.event.too-old", put=put, came=came, within=EXPIRES_AFTER)
     made = events.EventReason.of(why, ENGLISH, clock_and_date(ENGLISH, ZoneInfo("Asia/Seoul")))
-
     assert shown == events.PoolClosing(**about(reason=made)).detail()["reason"]
 
 
-@pytest.mark.parametrize("name", event_schemas.names())
-def test_the_command_line_prints_each(name: str) -> None:
-    said = lamplighter("events", "schema", name)
-
-    assert said.returncode == 0
-    Draft202012Validator.check_schema(json.loads(said.stdout))
+def test_the_command_line_prints_one_by_its_name() -> None:
+    said = lamplighter("events", "schema", "pool-open")
+    assert json.loads(said.stdout) == json.loads(json.dumps(event_schemas.of_event(events.PoolOpen)))
 
 
 def test_the_command_line_prints_one_schema_for_all_that_a_lab_tells() -> None:
@@ -184,6 +158,5 @@ def test_the_command_line_prints_one_schema_for_all_that_a_lab_tells() -> None:
 
 def test_a_mistyped_type_is_answered_with_the_nearest() -> None:
     said = lamplighter("events", "schema", "pool-opn")
-
     assert said.returncode == 2
     assert "did you mean pool-open?" in said.stderr

@@ -46,7 +46,6 @@ def test_a_person_reads_them_by_the_labs_clock(told: Bus) -> None:
 
 def test_a_program_reads_one_event_a_line_as_eventbridge_has_them(told: Bus) -> None:
     asked, opened, *_ = [json.loads(line) for line in run("--json").stdout.splitlines()]
-
     assert (asked["id"], asked["source"], asked["detail-type"]) == ("11-22", "ci.training", "open")
     assert (opened["source"], opened["detail-type"]) == ("lamplighter.lab", "pool-open")
     assert opened["detail"]["in_reply_to"] == "11-22"
@@ -64,7 +63,6 @@ def test_a_program_reads_one_event_a_line_as_eventbridge_has_them(told: Bus) -> 
 )
 def test_only_what_was_asked_for_is_shown(told: Bus, words: list[str], types: list[str]) -> None:
     shown = [json.loads(line)["detail-type"] for line in run("--json", *words).stdout.splitlines()]
-
     assert shown == types
 
 
@@ -95,15 +93,12 @@ def test_following_shows_each_event_once_as_it_comes(told: Bus, monkeypatch: pyt
 )
 def test_a_mistyped_word_is_answered_with_what_is_known(told: Bus, words: list[str], named: str) -> None:
     said = run(*words)
-
     assert said.returncode == 2
     assert named in said.stderr
 
 
 def test_a_lab_without_a_bus_has_no_events(bus: Bus) -> None:
     bus.deploy(None)
-
     said = run()
-
     assert said.returncode == 2
     assert "has no event bus" in said.stderr

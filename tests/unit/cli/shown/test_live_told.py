@@ -75,11 +75,8 @@ FULL = made("lease.pool-full", pool="gpu", at="21:00", leases="the b lease (2)",
         (None, Code.OVER_BUDGET, made("calendar.refused")),
     ],
 )
-def test_a_window_that_was_refused_stays_so_with_its_reason(
-    because: Said | None, code: Code, reason: Said
-) -> None:
+def test_a_refused_window_stays_so_with_its_reason(because: Said | None, code: Code, reason: Said) -> None:
     refused = replace(EVENING, state=LeaseState.REFUSED, because=because)
-
     assert played(refused).skipped == [SkippedWindow("evening", "gpu", date(2026, 11, 20), code, reason, 3)]
     assert seen(played(replace(refused, window=None))) == 0
 
@@ -109,8 +106,5 @@ def test_a_date_of_a_course_that_somebody_took_out_is_told() -> None:
 
     found = played(lab=course, skips=(skip,), beside=CalendarInputs(courses={"course": lectures}))
 
-    assert (found.windows, [one.reason for one in found.skipped]) == (
-        [],
-        [skip.reason()],
-    )
+    assert (found.windows, [one.reason for one in found.skipped]) == ([], [skip.reason()])
     assert len(played(lab=course, beside=CalendarInputs(courses={"course": lectures})).windows) == 1

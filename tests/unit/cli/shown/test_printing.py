@@ -16,13 +16,9 @@ from tests.unit.lab_on_moto import EIGHT
 def test_a_table_in_a_pipe_is_as_wide_as_it_must_be(capsys: pytest.CaptureFixture[str]) -> None:
     printing.table(("owner", "why"), [("[bold]alice[/]", "x" * 300), ("야간반", "")], "Leases")
     assert capsys.readouterr().out.splitlines() == [
-        "Leases",
-        "owner           why",
-        "──────────────  " + "─" * 300,
-        "[bold]alice[/]  " + "x" * 300,
-        "야간반",
-        "",
-    ]
+        "Leases", "owner           why", "──────────────  " + "─" * 300, "[bold]alice[/]  " + "x" * 300,
+        "야간반", "",
+    ]  # fmt: skip
 
 
 def test_what_people_wrote_is_no_markup_on_a_terminal(
@@ -53,7 +49,6 @@ def test_a_reason_in_a_document_is_english_by_the_labs_clock(
     kept: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printing.as_json([{"reason": kept, "nodes": 2}])
-
     [row] = json.loads(capsys.readouterr().out)
     assert row == {"reason": printing.drawn(ENDS, ZoneInfo("Asia/Seoul")), "nodes": 2}
     assert "05:00 on 2026-11-21 (Asia/Seoul)" in row["reason"]

@@ -47,7 +47,6 @@ def pool_at(minutes: int) -> PoolView:
 
 def test_a_window_that_is_open_by_the_calendar_and_has_no_lease_is_said(lab: LabOnMoto) -> None:
     view = pool_at(30)
-
     assert view.target.nodes == 0
     (unmet,) = view.unmet
     assert unmet.window.lease == "evening-2026-11-20"
@@ -67,7 +66,6 @@ def test_outside_windows_a_lease_is_all_there_is_to_say(lab: LabOnMoto) -> None:
 
 def test_the_budget_stands_in_a_line(lab: LabOnMoto) -> None:
     found = Deployment(LAB, {"LedgerTable": LEDGER}, Stopped(EIGHT))
-
     assert summary(ViewReading(found.ledger, found.lab, EIGHT).spending, found.zone) == (
         "2026-11: 120.00 USD budget, 0.00 USD spent, 0.00 USD held, 120.00 USD left until Tue 1 Dec 00:00 KST"
     )

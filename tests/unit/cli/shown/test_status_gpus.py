@@ -115,13 +115,11 @@ def test_people_read_the_verdicts_by_the_labs_clock_and_numbers_where_nothing_ca
 
 def test_a_pool_that_was_never_proven_says_so(lab: LabOnMoto, capsys: pytest.CaptureFixture[str]) -> None:
     status_gpus.show(deployed(0), None, as_json=False)
-
     assert capsys.readouterr().out == "pool gpu: no GPU check has run yet\n"
 
 
 def test_types_are_told_apart() -> None:
     found = status_gpus.trends([proof(30, row("b"), kind="g6.xlarge"), proof(0, row("a"), kind="g5.xlarge")])
-
     assert [each.instance_type for each in found] == ["g5.xlarge", "g6.xlarge"]
 
 

@@ -35,7 +35,6 @@ def test_the_newest_word_about_each_is_shown() -> None:
     said("theirs", GuardAction.END_CLAIMS, 5)
     said("i-1", GuardAction.SAY, 23 * 60)
     said("", GuardAction.CLOSE, 1, Rule.NODE_WITHOUT_LEASE)
-
     assert set(shown()) == {"end-claims theirs", "say i-1"}
 
 
@@ -43,11 +42,9 @@ def test_the_newest_word_about_each_is_shown() -> None:
 def test_one_that_was_ended_is_no_longer_shown_after_an_hour() -> None:
     said("theirs", GuardAction.END_CLAIMS, 61)
     said("i-1", GuardAction.SAY, 25 * 60)
-
     assert shown() == []
 
 
 def test_a_lab_without_node_pools_has_none(lab: LabOnMoto) -> None:
     said("theirs", GuardAction.PAGE, 1)
-
     assert shown(lab.lab) == []

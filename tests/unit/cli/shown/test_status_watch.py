@@ -93,7 +93,6 @@ def test_a_look_that_fails_is_said_and_made_again(
     lab: LabOnMoto, found: Deployment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     watched(found, OutsideFailed("dynamodb:Query did not answer"), lambda: None)
-
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "this read failed: dynamodb:Query did not answer"
     assert said[1].endswith("pool gpu is closed: 0 of 0 nodes")
@@ -112,29 +111,28 @@ def test_looking_without_a_pause_is_refused(lab: LabOnMoto, found: Deployment) -
         status_watch.watch(found, list, 0.1)
 
 
+def drawn(found: Deployment, *views: PoolView) -> str:
+    """What a terminal shows of these pools a minute after eight."""
+    console = Console(width=160, force_terminal=False)
+    with console.capture() as captured:
+        for view in views:
+            console.print(pool_panel(view, EIGHT + MINUTE, found.zone))
+    return captured.get()
+
+
 def test_a_terminal_sees_stages_a_bar_nodes_the_end_and_the_cost(lab: LabOnMoto, found: Deployment) -> None:
     lab.lease(nodes=2)
     for stage, done in ((Stage.ARMED, 1), (Stage.NODES, 1)):
         found.ledger.note_progress("gpu", "cli-1", stage, done, done + (stage is Stage.NODES), EIGHT)
-    console = Console(width=100, force_terminal=False)
-
     [view] = status.views_of(found, None)
-    with console.capture() as captured:
-        console.print(pool_panel(view, EIGHT + MINUTE, found.zone))
-
-    drawn = captured.get()
+    shown = drawn(found, view)
     for words in ("opening", "✓ armed", "◐ nodes 1/2", "· GPUs", "18%", "alice", "07:00 KST", "so far"):
-        assert words in drawn, drawn
+        assert words in shown, shown
 
 
 def test_a_terminal_sees_that_a_kind_is_experimental(found: Deployment) -> None:
     [view] = status.views_of(found, None)
-    console = Console(width=160, force_terminal=False)
-    with console.capture() as captured:
-        for shown in (view, replace(view, experimental=True)):
-            console.print(pool_panel(shown, EIGHT, found.zone))
-
-    assert captured.get().count("experimental") == 1
+    assert drawn(found, view, replace(view, experimental=True)).count("experimental") == 1
 
 
 def test_a_terminal_sees_the_boot_of_the_nodes_beside_what_is_usual(
@@ -152,20 +150,15 @@ def test_a_terminal_sees_the_boot_of_the_nodes_beside_what_is_usual(
     for number in range(3):
         receipt = {"lease": f"x-{number}", "stages": {"joined": 50 + number}}
         found.ledger.put_receipt("gpu", EIGHT - (number + 1) * MINUTE, f"x-{number}", receipt)
-    console = Console(width=160, force_terminal=False)
-
     [view] = status.views_of(found, None)
-    with console.capture() as captured:
-        console.print(pool_panel(view, EIGHT + MINUTE, found.zone))
-
-    drawn = captured.get()
+    shown = drawn(found, view)
     for words in (
         "✓ claims launched 2/2 3s (up to 3m is normal)",
         "✓ nodes joined 2/2 1m (usually 51s)",
         "◐ nodes ready 1/2 (up to 3m is normal)",
         "GPUs 0/2 (up to 8m is normal)",
     ):
-        assert words in drawn, drawn
+        assert words in shown, shown
     [lease] = view.leases
     assert [stage.to_json()["stage"] for stage in lease.boot] == ["claim-launched", "joined", "node-ready"]
     assert "nodes joined 2/2 done 1m (usually 51s), nodes ready 1/2 going (up to 3m is normal)" in lease_line(

@@ -9,14 +9,7 @@ from lamplighter.adapters.aws.ledger.items import audit_entry, audit_item
 from lamplighter.data.texts import Texts
 from lamplighter.domain.audit import findings as findings_told
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.audit.findings import (
-    FindingText,
-    entries,
-    findings,
-    of_receipt,
-    sentences,
-    standing,
-)
+from lamplighter.domain.audit.findings import FindingText, entries, findings, of_receipt, sentences, standing
 from lamplighter.domain.checks.after_verdict import CheckDecision, JudgedNode, NextStep, decide
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.views.told import FindingView
@@ -59,7 +52,6 @@ def told(number: int, already: str | None = None) -> list[str]:
 
 def test_three_findings_are_told_and_the_rest_is_counted() -> None:
     three = [f"The cause is cause-{number}: Summary {number}. Do {number}!" for number in (1, 2, 3)]
-
     assert told(3) == three
     assert told(4) == [*three, "`lamplighter why` tells 1 more."]
     assert told(5) == [*three, "`lamplighter why` tells 2 more."]
@@ -150,13 +142,9 @@ def test_what_stands_is_what_the_last_diagnosis_found_until_all_is_well() -> Non
 
 def test_a_receipt_keeps_each_cause_once_as_it_was_found_first() -> None:
     trail = [
-        found(1),
-        found(2),
-        found(2, 2),
-        found(3, one="other"),
-        found(4, kind="scaled"),
+        found(1), found(2), found(2, 2), found(3, one="other"), found(4, kind="scaled"),
         found(5, details={}),
-    ]
+    ]  # fmt: skip
 
     assert of_receipt(trail, "evening-1") == [
         {"at": "2026-11-20T20:01:00Z", "cause": "cause-1", "summary": "summary 1"},
@@ -191,7 +179,6 @@ def test_work_that_goes_is_named_up_to_five_pods(stake: AtStake, said: str) -> N
 
 def test_what_is_at_stake_is_written_and_read_back() -> None:
     made = AtStake(("n1",), FIVE, 2)
-
     assert to_document(made) == {"nodes": ["n1"], "pods": [*FIVE], "staying": 2}
     assert from_odd_document(AtStake, to_document(made)) == made
     assert from_odd_document(AtStake, {"nodes": "n1"}) == AtStake()
@@ -238,7 +225,6 @@ def test_what_follows_is_the_labs_choice_and_names_its_reason(  # noqa: PLR0917
     nodes: tuple[JudgedNode, ...],
 ) -> None:
     decided = decide(rows, (A, B, C), choice, replaceable=replaceable)
-
     assert (decided.then, str(decided.reason), decided.nodes) == (then, reason, nodes)
 
 

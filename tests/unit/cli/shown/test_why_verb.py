@@ -56,7 +56,6 @@ def test_all_of_the_answer_is_by_the_labs_own_clock(world: LabOnMoto) -> None:
 )
 def test_an_instant_that_nobody_can_tell_about_is_bad_input(world: LabOnMoto, at: str, wrong: str) -> None:
     found = asked("--at", at)
-
     assert (found.returncode, len(found.stderr.splitlines())) == (2, 1)
     assert found.stderr.startswith("--at: ")
     assert wrong in found.stderr

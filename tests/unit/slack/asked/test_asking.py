@@ -1,7 +1,6 @@
 """Late answers reach the asker, once; a request can be approved, and its message shows who approved it."""
 
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -9,29 +8,19 @@ from lamplighter.adapters.slack.reply import NoLonger
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.slack.kept import ApprovalRequest, Reply
 from lamplighter.errors import OutsideFailed
-from tests.unit.slack.recording import CHANNEL, EIGHT, MINUTE, STUDENT, LabInSlack, evening, lab_in_slack
+from tests.unit.slack.recording import CHANNEL, EIGHT, MINUTE, STUDENT, LabInSlack, evening
 
 URL = "https://hooks.slack.com/commands/T0/1/abc"
 COMMAND = ("POOL#gpu", "COMMAND#slack-open-1")
 
 
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LabInSlack:
-    return lab_in_slack(monkeypatch, tmp_path)
-
-
 def owe(lab: LabInSlack, url: str | None = URL) -> None:
     lab.conversation.owe(
         Reply(
-            command="slack-open-1",
-            pool="gpu",
-            user=STUDENT,
-            url=url,
-            channel=CHANNEL,
-            understood="open 2 nodes on pool gpu",
-            until=EIGHT + 30 * MINUTE,
+            command="slack-open-1", pool="gpu", user=STUDENT, url=url, channel=CHANNEL,
+            understood="open 2 nodes on pool gpu", until=EIGHT + 30 * MINUTE,
         )
-    )
+    )  # fmt: skip
 
 
 def decide(lab: LabInSlack) -> None:
@@ -86,9 +75,6 @@ def test_half_an_hour_later_nobody_is_told(lab: LabInSlack) -> None:
     lab.at(31)
     lab.tell()
     assert not lab.slack.replies
-
-
-# --- asks -----------------------------------------------------------------------------------------
 
 
 def ask(**more: object) -> ApprovalRequest:

@@ -55,7 +55,6 @@ def test_close_is_confirmed_where_its_own_dialog_named_the_owner() -> None:
 )  # fmt: skip
 def test_an_ask_is_for_nodes_or_for_time(verb: str | None, asks: Word, add: bool) -> None:
     found = pressed(ButtonAction.ASK, Carried("gpu", verb=verb))
-
     assert (found.word, found.asks, found.add) == (Word.ASK, asks, add)
 
 
@@ -65,7 +64,6 @@ def test_an_ask_is_for_nodes_or_for_time(verb: str | None, asks: Word, add: bool
         ("why gpu", Understood(Word.WHY, what="gpu")),
         ("why evening", Understood(Word.WHY)),
         ("why", Understood(Word.WHY)),
-        ("extend gpu", Understood(Word.EXTEND, what="gpu")),
         ("keep gpu because I am back", Understood(Word.KEEP, OpenWords(because="I am back"), "gpu")),
         ("keep because I am back", Understood(Word.KEEP, OpenWords(because="I am back"))),
         ("close yes", Understood(Word.CLOSE, confirmed=True)),

@@ -11,14 +11,9 @@ from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import reason
 
 TYPED = {
-    "team_id": "T0",
-    "user_id": "U0MINJI",
-    "user_name": "minji",
-    "channel_id": "C0",
-    "command": "/gpu",
-    "text": "open 2",
-    "response_url": "https://hooks.slack.com/1",
-}
+    "team_id": "T0", "user_id": "U0MINJI", "user_name": "minji", "channel_id": "C0", "command": "/gpu",
+    "text": "open 2", "response_url": "https://hooks.slack.com/1",
+}  # fmt: skip
 PRESSED: dict[str, Any] = {
     "type": "block_actions",
     "team": {"id": "T0"},

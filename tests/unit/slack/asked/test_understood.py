@@ -64,9 +64,7 @@ def test_without_a_lease_none_is_named() -> None:
         ({"opens": EIGHT + HOUR, "lasting": HOUR, "closes": EIGHT + 5 * HOUR}, 5),
     ],
 )
-def test_an_open_command_ends_at_the_end_it_names_or_after_its_length(
-    more: dict[str, Any], hours: int
-) -> None:
+def test_an_open_command_ends_at_its_end_or_after_its_length(more: dict[str, Any], hours: int) -> None:
     assert ends(command(**more)) == EIGHT + hours * HOUR
 
 

@@ -31,7 +31,6 @@ def limits(spec: dict[str, Any]) -> object:
 
 def test_it_tolerates_the_pools_taint_asks_for_one_gpu_and_goes_to_the_pool() -> None:
     _, spec = pod("")
-
     assert spec["tolerations"] == [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
     assert spec["nodeSelector"] == {"eks.amazonaws.com/nodegroup": "gpu-lab-ng-gpu"}
     assert limits(spec) == {"nvidia.com/gpu": 1}
@@ -61,7 +60,6 @@ def test_every_taint_of_the_pool_is_tolerated() -> None:
 )
 def test_a_share_or_a_slice_is_asked_for_by_the_name_it_is_offered_under(text: str, resource: str) -> None:
     _, spec = pod(text)
-
     assert limits(spec) == {resource: 1}
 
 
@@ -98,5 +96,4 @@ def test_the_pod_is_this_line_for_line() -> None:
 )
 def test_where_slices_have_names_a_slice_is_asked_for_by_its_own(made: Offer, name: str) -> None:
     lab, _ = pod(f"{SLICED}\ngpu_operator: {{values: {{mig: {{strategy: mixed}}}}}}")
-
     assert resource(lab, made) == name

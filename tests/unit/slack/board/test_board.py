@@ -1,6 +1,5 @@
 """A whole evening in Slack: one message that is updated, its thread, and few mentions."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,14 +7,11 @@ import pytest
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.money.money import Money
+from lamplighter.values.instant import written
+from tests.page_views import receipt_document
 from tests.unit.slack.recording import EIGHT, INSTRUCTOR, MINUTE, LabInSlack, evening, lab_in_slack
 
 ID = "evening-2026-11-20"
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LabInSlack:
-    return lab_in_slack(monkeypatch, tmp_path)
 
 
 def opened(lab: LabInSlack) -> None:
@@ -28,40 +24,12 @@ def opened(lab: LabInSlack) -> None:
 
 
 def receipt(lab: LabInSlack) -> None:
-    closed = EIGHT + 185 * MINUTE
-    lab.put(
-        evening(
-            LeaseState.CLOSED,
-            ordered=EIGHT,
-            ready=EIGHT + 6 * MINUTE,
-            closed=closed,
-            cost=Money.of("7.42", "USD"),
-        )
-    )
-    lab.ledger.put_receipt(
-        "gpu",
-        closed,
-        ID,
-        {
-            "lease": ID,
-            "pool": "gpu",
-            "owner": "evening-class",
-            "source": "window",
-            "opened": "2026-11-20T11:00:00Z",
-            "closed": "2026-11-20T14:05:00Z",
-            "nodes": 2,
-            "node_seconds": 21600,
-            "minutes_to_ready": 6.0,
-            "verdicts": [{"check": "nvidia-smi", "node": "a", "verdict": "passed", "reason": "r"}],
-            "cost": {"amount": "7.42", "currency": "USD"},
-            "proof_of_zero": {
-                "at": "2026-11-20T14:05:00Z",
-                "desired": 0,
-                "instances": [],
-                "kubernetes_nodes": [],
-            },
-        },
-    )
+    closed, cost = EIGHT + 185 * MINUTE, Money.of("7.42", "USD")
+    ran = {"ordered": EIGHT, "ready": EIGHT + 6 * MINUTE, "closed": closed}
+    lab.put(evening(LeaseState.CLOSED, **ran, cost=cost))
+    proof = {"at": written(closed), "desired": 0, "instances": [], "kubernetes_nodes": []}
+    document = receipt_document(lease=ID, closed=written(closed), cost=cost.to_json(), proof_of_zero=proof)
+    lab.ledger.put_receipt("gpu", closed, ID, document)
     lab.at(186)
     lab.tell()
 
@@ -109,15 +77,12 @@ def test_the_open_message_says_how_it_is_used_and_has_a_pod_to_start_from(lab: L
 
 def test_warnings_and_findings_are_told_in_the_thread_in_their_order(lab: LabInSlack) -> None:
     opened(lab)
-    lab.note(
-        "finding", "xid: a GPU fell off", 60, ID, cause="xid", summary="a GPU fell off", advice="Replace it."
-    )
+    causes = {"cause": "xid", "summary": "a GPU fell off", "advice": "Replace it."}
+    lab.note("finding", "xid: a GPU fell off", 60, ID, **causes)
     lab.note("warned", "Pool gpu closes in 15 minutes", 165, ID, notice="warned")
     lab.at(165)
     lab.tell()
-    lab.note(
-        "finding", "xid: a GPU fell off", 170, ID, cause="xid", summary="a GPU fell off", advice="Replace it."
-    )
+    lab.note("finding", "xid: a GPU fell off", 170, ID, **causes)
     lab.at(170)
     lab.tell()
     [said] = lab.slack.in_channel
@@ -141,9 +106,6 @@ def test_the_receipt_comes_to_the_message_and_to_the_thread(lab: LabInSlack) -> 
     assert "<https://pages.example.com/gpu/evening-2026-11-20.html?X-Amz-Signature=abc&amp;x=1|" in said.words
     assert said.buttons == ["why"]
     assert "Receipt" in lab.slack.thread_of(said)[-1]
-
-
-# --- pings: four things, and nothing else ----------------------------------------------------------
 
 
 def test_what_a_clock_alone_moves_is_told_every_five_minutes_at_most(lab: LabInSlack) -> None:
@@ -194,18 +156,6 @@ def test_a_late_opening_pings_once_and_names_the_stage(lab: LabInSlack) -> None:
     assert "*late*, at stage nodes" in ping
 
 
-def test_what_the_guard_saw_long_ago_or_of_another_lease_is_not_now(lab: LabInSlack) -> None:
-    before, long_ago = (int((EIGHT + minutes * MINUTE).timestamp() * 1000) for minutes in (-10, 140))
-    lab.set_pool(gpus_in_use=2, gpus_seen=2, gpus_seen_at=before)
-    opened(lab)
-    assert "in use" not in lab.slack.in_channel[0].words
-    lab.set_pool(gpus_in_use=2, gpus_seen=2, gpus_seen_at=long_ago)
-    lab.note("warned", "Pool gpu closes in 15 minutes", 165, ID, notice="warned")
-    lab.at(165)
-    lab.tell()
-    assert not lab.slack.pings
-
-
 def test_a_message_that_comes_late_tells_no_old_news(lab: LabInSlack) -> None:
     lab.put(evening(LeaseState.OPEN, ordered=EIGHT, ready=EIGHT + MINUTE))
     lab.note("warned", "old news", 30, ID)
@@ -246,13 +196,8 @@ def test_a_leaked_pool_pings_once_whoever_started_it(lab: LabInSlack) -> None:
 
 
 def test_people_are_pinged_themselves_where_they_are_in_slack(lab: LabInSlack) -> None:
-    mine = replace(
-        evening(LeaseState.OPENING, missing=1, ordered=EIGHT),
-        window=None,
-        source="slack",
-        owner="minji (U0MINJI)",
-    )
-    lab.put(mine)
+    whose = {"window": None, "source": "slack", "owner": "minji (U0MINJI)"}
+    lab.put(evening(LeaseState.OPENING, missing=1, ordered=EIGHT, **whose))
     lab.note("announced", "Pool gpu is open with 1 of 2 nodes", 4, ID, notice="degraded")
     lab.at(4)
     lab.tell()

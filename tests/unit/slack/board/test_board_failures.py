@@ -1,6 +1,7 @@
 """Slack fails, functions stop, events come twice, late or never: nothing is lost, and few posts are made twice."""
 
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -28,11 +29,6 @@ from tests.unit.slack.recording import (
 
 ID = "evening-2026-11-20"
 LEASE = ("POOL#gpu", f"LEASE#{ID}")
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LabInSlack:
-    return lab_in_slack(monkeypatch, tmp_path)
 
 
 def running(lab: LabInSlack) -> None:
@@ -121,82 +117,75 @@ def test_a_message_that_somebody_deleted_is_posted_anew(lab: LabInSlack) -> None
     assert "Closing" in lab.slack.in_channel[0].words
 
 
-class Faster(RecordingSlack):
-    """While this run speaks, another one shows the lease as it was before."""
+@dataclass
+class Meanwhile(RecordingSlack):
+    """While this run speaks, something else happens, once."""
 
-    lab: LabInSlack
-    late: bool = True
+    before_update: Callable[[], object] | None = None
+    after_reply: Callable[[], object] | None = None
 
-    def update(self, channel: str, ts: str, message: object) -> None:
-        if self.late:
-            self.late = False
-            show(event([LEASE]), self.lab.board)
-        super().update(channel, ts, message)  # type: ignore[arg-type]
+    def update(self, channel: str, ts: str, message: Message) -> None:
+        happens, self.before_update = self.before_update, None
+        if happens:
+            happens()
+        super().update(channel, ts, message)
+
+    def post(self, channel: str, message: Message, thread: str | None = None) -> str:
+        ts = super().post(channel, message, thread)
+        happens = self.after_reply if thread else None
+        if happens:
+            happens()
+        return ts
+
+
+def meanwhile(lab: LabInSlack, **happens: Callable[[], object]) -> None:
+    """The board's next words, while another run shows the lease as the ledger has it then."""
+    lab.slack = lab.board.api = Meanwhile(messages=lab.slack.messages, _numbers=lab.slack._numbers, **happens)
+
+
+def other_run(lab: LabInSlack) -> None:
+    show(event([LEASE]), lab.board)
+
+
+def closing(lab: LabInSlack) -> None:
+    lab.put(evening(LeaseState.CLOSING, ordered=EIGHT))
 
 
 def test_of_two_runs_at_once_the_newer_view_stands(lab: LabInSlack) -> None:
-    faster = Faster()
-    faster.lab, lab.board.api, lab.slack = lab, faster, faster
     running(lab)
-    faster.late = False
     lab.tell(LEASE)
-    lab.put(evening(LeaseState.CLOSING, ordered=EIGHT))
-    faster.late = True
+    closing(lab)
+    meanwhile(lab, before_update=lambda: other_run(lab))
     lab.tell(LEASE)
-    [said] = faster.in_channel
+    [said] = lab.slack.in_channel
     assert "Closing" in said.words
     shown = lab.conversation.shown("gpu", ID)
     assert shown is not None
     assert shown.ts == said.ts
 
 
-class Overtaken(RecordingSlack):
-    """What this run shows arrives after what a later one has shown."""
-
-    lab: LabInSlack
-    overtaken: bool = False
-
-    def update(self, channel: str, ts: str, message: Message) -> None:
-        if not self.overtaken:
-            self.overtaken = True
-            self.lab.put(evening(LeaseState.CLOSING, ordered=EIGHT))
-            show(event([LEASE]), self.lab.board)
-        super().update(channel, ts, message)
-
-
 def test_what_arrives_late_is_shown_over_by_whoever_sent_it(lab: LabInSlack) -> None:
     running(lab)
     lab.tell(LEASE)
-    overtaken = Overtaken(messages=lab.slack.messages)
-    overtaken.lab, lab.board.api = lab, overtaken
+    meanwhile(lab, before_update=lambda: (closing(lab), other_run(lab)))
     lab.put(evening(LeaseState.OPEN, ordered=EIGHT, closes=EIGHT + 240 * MINUTE))
     lab.tell(LEASE)
-    assert "Closing" in overtaken.in_channel[0].words
-
-
-class Updating(RecordingSlack):
-    """While this run posts in the thread, another one brings the message up to date."""
-
-    lab: LabInSlack
-
-    def post(self, channel: str, message: Message, thread: str | None = None) -> str:
-        ts = super().post(channel, message, thread)
-        if thread:
-            self.lab.put(evening(LeaseState.CLOSING, ordered=EIGHT))
-            with pytest.raises(TryLater, match="another run is posting"):
-                show(event([LEASE]), self.lab.board)
-        return ts
+    assert "Closing" in lab.slack.in_channel[0].words
 
 
 def test_a_message_that_is_updated_while_a_post_is_made_costs_no_second_post(lab: LabInSlack) -> None:
+    def updated() -> None:
+        closing(lab)
+        with pytest.raises(TryLater, match="another run is posting"):
+            other_run(lab)
+
     running(lab)
     lab.tell(LEASE)
-    updating = Updating(messages=lab.slack.messages)
-    updating.lab, lab.board.api = lab, updating
+    meanwhile(lab, after_reply=updated)
     lab.note("warned", "Pool gpu closes in 15 minutes", 11, ID, notice="warned")
     lab.at(11)
     lab.tell(LEASE)
-    lab.board.api = lab.slack
+    meanwhile(lab)
     lab.at(15)
     lab.tell(LEASE)
     [said] = lab.slack.in_channel
@@ -207,15 +196,9 @@ def test_a_message_that_is_updated_while_a_post_is_made_costs_no_second_post(lab
 # --- any order of events --------------------------------------------------------------------------
 
 DAY = (
-    ("granted", -1.0),
-    ("armed", 0.0),
-    ("nodes", 2.0),
-    ("open", 6.0),
-    ("finding", 60.0),
-    ("warned", 165.0),
-    ("closing", 180.0),
-    ("closed", 185.0),
-)
+    ("granted", -1.0), ("armed", 0.0), ("nodes", 2.0), ("open", 6.0), ("finding", 60.0),
+    ("warned", 165.0), ("closing", 180.0), ("closed", 185.0),
+)  # fmt: skip
 
 
 def happens(lab: LabInSlack, what: str, minutes: float) -> None:

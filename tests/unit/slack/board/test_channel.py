@@ -13,7 +13,6 @@ from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application.board.services import Board
 from lamplighter.application.planner.plan import PlannerServices, plan_all
-from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import LEDGER, LabOnMoto, lab_on_moto
 from tests.unit.slack.recording import CHANNEL, INSTRUCTOR, RecordingSlack, event, show
@@ -79,9 +78,6 @@ def town(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Town]:
         yield made
 
 
-# --- what people change ----------------------------------------------------------------------------
-
-
 def test_a_skip_and_its_end_are_told_once_each_and_ping_nobody(town: Town) -> None:
     town.change("skip", window="evening", because="of the holiday")
     town.tell()
@@ -129,16 +125,7 @@ def test_what_changes_nothing_is_not_told(town: Town) -> None:
     assert town.change("resume")["outcome"] == "unchanged"
     assert town.change("skip", window="evening", date="2026-11-21")["outcome"] == "refused"
     town.tell()
-
     assert not town.said
-
-
-def test_a_change_that_runs_twice_is_told_once(town: Town) -> None:
-    for _ in range(2):
-        town.change("skip", window="evening")
-        town.tell()
-
-    assert len(town.said) == 1
 
 
 def test_the_next_event_makes_up_for_one_that_was_lost_for_a_quarter_of_an_hour(town: Town) -> None:
@@ -152,17 +139,6 @@ def test_the_next_event_makes_up_for_one_that_was_lost_for_a_quarter_of_an_hour(
     assert "The lab is paused" in said
 
 
-def test_what_slack_does_not_take_is_told_the_next_time(town: Town) -> None:
-    town.change("pause")
-    town.slack.fails = [TryLater("429, again in 30 s")]
-    with pytest.raises(TryLater):
-        town.tell()
-    town.tell()
-    town.tell()
-
-    assert len(town.said) == 1
-
-
 def test_a_window_that_the_lab_leaves_out_is_told_of_in_its_language(town: Town) -> None:
     town.deploy(windows=[{**EVENING, "except": [TODAY]}], notify={"language": "ko"})
     town.tell()
@@ -172,17 +148,6 @@ def test_a_window_that_the_lab_leaves_out_is_told_of_in_its_language(town: Town)
     [said] = town.said
     assert f"*evening 일정이 {TODAY}에는 열리지 않습니다*" in said
     assert not town.slack.pings
-
-
-def test_a_lab_without_a_channel_tells_nobody(town: Town) -> None:
-    town.deploy(slack={"command": "gpu"}, **NO_MONEY)
-    town.change("pause")
-    town.tell()
-
-    assert not town.said
-
-
-# --- what will be refused --------------------------------------------------------------------------
 
 
 def test_a_window_that_will_be_refused_pings_once_when_it_is_planned(town: Town) -> None:

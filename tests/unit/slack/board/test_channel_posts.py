@@ -33,7 +33,6 @@ def test_as_old_as_an_event_of_the_stream_may_get_is_told_back() -> None:
 
 def test_a_window_that_went_by_is_told_once_and_pings() -> None:
     [post] = pool_posts(PoolState("gpu"), [MISSED, replace(MISSED, kind="scaled")], PEOPLE, LOOK)
-
     said = "*evening &lt;went by&gt;*\nThe lab was paused."
     assert told(post) == (said, f"<@U0JIN> {said}")
     assert (post.key, post.at, post.aloud_key) == (key_of(MISSED), EIGHT, f"ping-{key_of(MISSED)}")
@@ -67,7 +66,6 @@ def test_a_leaked_pool_is_told_however_late() -> None:
 )
 def test_what_no_message_of_a_lease_shows_is_news(kind: str, details: dict[str, str], news: bool) -> None:
     entry = replace(SKIPPED, kind=kind, details=details)
-
     assert is_news(entry) is news
     told_of = kind not in {"missed", "foreseen"} and news
     assert len(calendar_posts([entry], LOOK)) == told_of
@@ -75,15 +73,12 @@ def test_what_no_message_of_a_lease_shows_is_news(kind: str, details: dict[str, 
 
 def test_what_people_skip_and_what_the_lab_leaves_out_are_told_apart_and_ping_nobody() -> None:
     by_lab, by_hand = calendar_posts([SKIPPED, replace(SKIPPED, details={})], LOOK)
-
     assert by_hand.message.text == "*A window is skipped*\nOf snow."
     assert by_lab.message.text.splitlines()[0] != by_hand.message.text.splitlines()[0]
     assert "2026-11-20" in by_lab.message.text
     assert by_hand.aloud is not None
     assert (by_hand.aloud.text, by_hand.at) == (by_hand.message.text, EIGHT)
 
-
-# --- a window to come ------------------------------------------------------------------------------
 
 SOON = evening(LeaseState.PLANNED, opens=LOOK.now + MINUTE, refusal="it is full")
 FORESEEN = "The evening lease *will not open* at 20:31 (Asia/Seoul), as things stand. It is full."
@@ -93,7 +88,6 @@ AFTER_ALL = "The evening lease *opens* at 20:31 (Asia/Seoul) after all."
 def test_a_window_that_will_be_refused_pings_and_one_that_opens_after_all_does_not() -> None:
     foreseen = outlook(SOON, (), PEOPLE, LOOK)
     after_all = outlook(replace(SOON, refusal=None), ("outlook-0", "refused"), PEOPLE, LOOK)
-
     assert foreseen is not None
     assert after_all is not None
     assert (foreseen.key, *told(foreseen)) == ("outlook-0", FORESEEN, f"<@U0JIN> {FORESEEN}")
@@ -115,18 +109,12 @@ def test_a_window_that_will_be_refused_pings_and_one_that_opens_after_all_does_n
 )
 def test_each_turn_is_told_once(said: tuple[str, ...], refusal: str | None, key: str | None) -> None:
     post = outlook(replace(SOON, refusal=refusal), said, PEOPLE, LOOK)
-
     assert (post.key if post else None) == key
 
 
 @pytest.mark.parametrize(
     "more",
-    [
-        {"window": None},
-        {"state": LeaseState.ADMITTED},
-        {"opens": LOOK.now},
-        {"opens": LOOK.now - MINUTE},
-    ],
+    [{"window": None}, {"state": LeaseState.ADMITTED}, {"opens": LOOK.now}, {"opens": LOOK.now - MINUTE}],
 )
 def test_what_is_no_window_to_come_is_not_told_of(more: dict[str, Any]) -> None:
     assert outlook(replace(SOON, **more), (), PEOPLE, LOOK) is None

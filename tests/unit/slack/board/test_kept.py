@@ -24,12 +24,10 @@ def test_what_is_kept_is_good_for_so_long() -> None:
 
 
 @pytest.mark.parametrize(
-    ("later", "on_offer"),
-    [(timedelta(), True), (10 * MINUTE - SECOND, True), (10 * MINUTE, False)],
+    ("later", "on_offer"), [(timedelta(), True), (10 * MINUTE - SECOND, True), (10 * MINUTE, False)]
 )
 def test_an_offer_can_be_taken_for_ten_minutes(later: timedelta, on_offer: bool) -> None:
     offered = wish(offered=EIGHT)
-
     assert offered.offered_until == EIGHT + 10 * MINUTE
     assert offered.on_offer(EIGHT + later) is on_offer
     assert wish().offered_until is None
@@ -44,11 +42,7 @@ def test_a_wish_is_named_by_its_asker_and_its_second() -> None:
 
 def test_a_message_begins_without_a_version_and_without_a_try() -> None:
     shown = Shown("gpu", "evening-1", "C0", "1.1", "d")
-
     assert (shown.version, shown.tries, shown.said) == (0, 0, ())
-
-
-# --- people ----------------------------------------------------------------------------------------
 
 
 def test_somebody_is_known_unless_slack_did_not_answer() -> None:
@@ -64,14 +58,10 @@ def test_somebody_is_known_unless_slack_did_not_answer() -> None:
         ("(U0A) (U0B)", "U0B", "<@U0B>"),
     ],
 )
-def test_an_owner_is_mentioned_by_the_id_at_their_end(
-    written: str, found: str | None, mentioned: str
-) -> None:
+def test_an_owner_is_mentioned_by_their_id(written: str, found: str | None, mentioned: str) -> None:
     assert (id_in(written), mention(written)) == (found, mentioned)
     assert id_in(None) is None
 
-
-# --- buttons ---------------------------------------------------------------------------------------
 
 WHOLE = Carried(
     "gpu", "evening-1", 2, 90 * MINUTE, EIGHT, EIGHT + HOUR, "the exam", "open", "ask-1", confirmed=True
@@ -109,7 +99,6 @@ def test_a_number_that_is_none_of_ours_says_nothing(value: str, carried: Carried
 
 def test_names_are_read_up_to_three_hundred_letters_and_reasons_whole() -> None:
     found = buttons.read(f'{{"p":"{"x" * 301}","b":"{"y" * 2001}"}}')
-
     assert (found.pool, found.because) == ("x" * 300, "y" * 2000)
 
 

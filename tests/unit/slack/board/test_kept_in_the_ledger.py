@@ -58,15 +58,9 @@ def test_an_ask_is_filed_once_and_the_first_word_on_it_stands(ledger: Ledger) ->
 
 def test_who_waits_waits_in_the_order_of_asking_until_the_wish_lapses(ledger: Ledger) -> None:
     second = replace(
-        WISH,
-        at=EIGHT + SECOND,
-        user="U0",
-        lasting=timedelta(hours=1),
-        because="exam",
-        earliest=EIGHT + DAY,
-        heard=EIGHT + 2 * SECOND,
-        until=EIGHT + 2 * DAY,
-    )
+        WISH, at=EIGHT + SECOND, user="U0", lasting=timedelta(hours=1), because="exam",
+        earliest=EIGHT + DAY, heard=EIGHT + 2 * SECOND, until=EIGHT + 2 * DAY,
+    )  # fmt: skip
     third = replace(second, user="U2", heard=EIGHT + SECOND)
     for wish in (second, WISH, third, WISH):
         ledger.wish(wish)
@@ -82,7 +76,6 @@ def test_who_waits_waits_in_the_order_of_asking_until_the_wish_lapses(ledger: Le
 def test_a_place_is_offered_once(ledger: Ledger) -> None:
     assert ledger.offer(WISH, EIGHT) is False
     ledger.wish(WISH)
-
     assert [ledger.offer(WISH, EIGHT), ledger.offer(WISH, EIGHT + SECOND)] == [True, False]
     assert ledger.wishes("gpu", EIGHT) == [replace(WISH, offered=EIGHT)]
 
@@ -105,14 +98,10 @@ def test_a_message_has_its_versions_and_nobody_writes_over_one_that_was_not_read
         ledger.show(first)
 
 
-@pytest.mark.parametrize(
-    "person",
-    [Person("U1"), Person("U1", "Jun", frozenset({"S2", "S1"}), "Asia/Seoul")],
-)
+@pytest.mark.parametrize("person", [Person("U1"), Person("U1", "Jun", frozenset({"S2", "S1"}), "Asia/Seoul")])
 def test_who_somebody_is_is_kept_for_a_week(ledger: Ledger, person: Person) -> None:
     assert ledger.known("U1") is None
     ledger.know(person, EIGHT)
-
     assert ledger.known("U1") == (person, EIGHT)
     assert lapses("PERSON#U1") == int((EIGHT + 7 * DAY).timestamp())
 
@@ -121,6 +110,5 @@ def test_what_a_request_was_answered_first_is_kept_for_a_quarter_of_an_hour(ledg
     assert ledger.seen("r-1") is None
     ledger.note_seen("r-1", {"text": "done"}, EIGHT)
     ledger.note_seen("r-1", {"text": "again"}, EIGHT)
-
     assert ledger.seen("r-1") == {"text": "done"}
     assert lapses("SEEN#r-1") == int((EIGHT + timedelta(minutes=15)).timestamp())

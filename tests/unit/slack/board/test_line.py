@@ -2,53 +2,34 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from lamplighter.domain.slack.kept import WaitingPlace
 from lamplighter.domain.slack.waiting import offer_message
-from tests.unit.slack.recording import CHANNEL, EIGHT, INSTRUCTOR, MINUTE, STUDENT
-from tests.unit.slack.requests import Knocks, agreeing, buttons, full, knocks, running, silent
+from tests.unit.slack.board.test_waiting import wish
+from tests.unit.slack.recording import EIGHT, INSTRUCTOR, MINUTE, STUDENT
+from tests.unit.slack.requests import Knocks, agreeing, buttons, full, running, silent
 
 HOUR = timedelta(hours=1)
 JIN = f"jin ({INSTRUCTOR})"
 
 
-@pytest.fixture
-def door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
-    return knocks(monkeypatch, tmp_path)
-
-
-def standing(user: str, at: datetime = EIGHT - HOUR, because: str | None = None) -> WaitingPlace:
+def standing(user: str, minutes: float = -60, because: str | None = None) -> WaitingPlace:
     """A place in line."""
-    return WaitingPlace(
-        pool="gpu",
-        at=at,
-        user=user,
-        owner=f"jin ({user})",
-        channel=CHANNEL,
-        nodes=1,
-        lasting=HOUR / 2,
-        until=at + 24 * HOUR,
-        zone="Asia/Seoul",
-        because=because,
-        heard=at,
-    )
+    place = wish(minutes, user, owner=f"jin ({user})", lasting=HOUR / 2, because=because)
+    return replace(place, heard=place.at)
 
 
 def offered(door: Knocks, user: str = INSTRUCTOR, because: str | None = None) -> Mapping[str, Any]:
     """The button of what somebody who stands in line is offered at eight."""
-    wish = standing(user, because=because)
-    door.lab.conversation.wish(wish)
-    assert door.lab.conversation.offer(wish, EIGHT)
-    said = offer_message(replace(wish, offered=EIGHT), door.lab.board.style("Asia/Seoul")).to_json()
+    place = standing(user, because=because)
+    door.lab.conversation.wish(place)
+    assert door.lab.conversation.offer(place, EIGHT)
+    said = offer_message(replace(place, offered=EIGHT), door.lab.board.style("Asia/Seoul")).to_json()
     return buttons(said)["take"]
-
-
-# --- when a pool is full -----------------------------------------------------------------------------
 
 
 def test_a_pool_that_is_open_and_full_says_from_when_on_more_would_be_granted(door: Knocks) -> None:
@@ -59,20 +40,20 @@ def test_a_pool_that_is_open_and_full_says_from_when_on_more_would_be_granted(do
     assert list(buttons(said)) == ["keep-until", "tell-me"]
 
     assert "first in line for gpu" in door.press(buttons(said)["tell-me"])["text"]
-    [wish] = door.lab.ledger.wishes("gpu", EIGHT)
-    assert (wish.nodes, wish.lasting, wish.because) == (1, HOUR / 2, "of the exam")
-    assert wish.earliest == EIGHT + 3 * HOUR
+    [place] = door.lab.ledger.wishes("gpu", EIGHT)
+    assert (place.nodes, place.lasting, place.because) == (1, HOUR / 2, "of the exam")
+    assert place.earliest == EIGHT + 3 * HOUR
     assert not door.workflows.starts
 
 
 def test_who_asks_in_the_same_second_comes_in_the_order_of_being_heard(door: Knocks) -> None:
     door.lab.put(running("evening-class", EIGHT + 3 * HOUR, nodes=2, window="evening"))
     tell_me = buttons(door.type("open 1 for 30m"))["tell-me"]
-    door.lab.conversation.wish(standing("U0ZOE", EIGHT))
+    door.lab.conversation.wish(standing("U0ZOE", 0))
     door.lab.at(0.005)
     for _ in range(2):
         assert "number 2 in line" in door.press(tell_me)["text"]
-    assert [wish.user for wish in door.lab.ledger.wishes("gpu", EIGHT)] == ["U0ZOE", INSTRUCTOR]
+    assert [place.user for place in door.lab.ledger.wishes("gpu", EIGHT)] == ["U0ZOE", INSTRUCTOR]
 
 
 def test_what_would_run_into_the_next_window_is_full_as_well(door: Knocks) -> None:
@@ -85,9 +66,6 @@ def test_what_would_run_into_the_next_window_is_full_as_well(door: Knocks) -> No
 def test_what_no_waiting_would_change_is_left_to_the_lab_to_refuse(door: Knocks) -> None:
     door.lab.put(running("evening-class", EIGHT + 3 * HOUR, nodes=2))
     assert list(buttons(door.type("open 9"))) == ["keep-until", "add"]
-
-
-# --- what is offered ---------------------------------------------------------------------------------
 
 
 def test_an_offer_is_one_command_however_often_it_is_pressed(door: Knocks) -> None:
@@ -135,9 +113,6 @@ def test_whoever_may_open_no_more_takes_nothing(door: Knocks) -> None:
     assert not door.workflows.starts
 
 
-# --- and then ----------------------------------------------------------------------------------------
-
-
 def test_whoever_asks_while_a_place_is_theirs_to_take_hears_until_when(door: Knocks) -> None:
     door.lab.put(running("evening-class", EIGHT + 3 * HOUR, nodes=2))
     tell_me = buttons(door.type("open"))["tell-me"]
@@ -153,8 +128,8 @@ def test_who_was_too_slow_for_another_stands_in_line_again(door: Knocks) -> None
     assert "Refused: pool gpu is full" in refused["text"]
     door.lab.at(1)
     assert "first in line" in door.press(buttons(refused)["tell-me"])["text"]
-    [wish] = door.lab.ledger.wishes("gpu", EIGHT)
-    assert (wish.at, wish.offered) == (EIGHT + MINUTE, None)
+    [place] = door.lab.ledger.wishes("gpu", EIGHT)
+    assert (place.at, place.offered) == (EIGHT + MINUTE, None)
 
 
 def test_who_let_an_offer_lapse_stands_in_line_again_behind_the_others(door: Knocks) -> None:

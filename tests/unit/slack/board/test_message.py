@@ -29,39 +29,15 @@ STAGES = (
     StageView(Stage.GPUS, StageState.WAITING),
 )
 OPEN = LeaseView(
-    id="evening-1",
-    pool="gpu",
-    owner="minji (U0MINJI)",
-    by="jin (U0JIN)",
-    because="the exam",
-    source="slack",
-    window=None,
-    date=None,
-    called=reason("lease.of-owner", owner="minji"),
-    state=LeaseState.OPEN,
-    standing=LeaseStanding.OPEN,
-    nodes=2,
-    missing=0,
-    opens=EIGHT,
-    closes=EIGHT + 120 * MINUTE,
-    ready=EIGHT + 10 * MINUTE,
-    closed=None,
-    stages=STAGES,
-    bar=0.87,
-    gpus_expected=EIGHT + 10 * MINUTE,
-    seats=None,
-    hold=Money.of(4, "USD"),
-    cost_so_far=Money.of(1, "USD"),
-    verdict=Outcome.PASSED,
-    verdict_rows=(),
-    findings=(),
-    refused_because=None,
-    degraded_because=None,
-    failed_because=None,
-    leaked_because=None,
-    warnings=(),
-    replaced=(),
-)
+    id="evening-1", pool="gpu", owner="minji (U0MINJI)", by="jin (U0JIN)", because="the exam", source="slack",
+    window=None, date=None, called=reason("lease.of-owner", owner="minji"),
+    state=LeaseState.OPEN, standing=LeaseStanding.OPEN, nodes=2, missing=0,
+    opens=EIGHT, closes=EIGHT + 120 * MINUTE, ready=EIGHT + 10 * MINUTE, closed=None,
+    stages=STAGES, bar=0.87, gpus_expected=EIGHT + 10 * MINUTE, seats=None,
+    hold=Money.of(4, "USD"), cost_so_far=Money.of(1, "USD"), verdict=Outcome.PASSED, verdict_rows=(), findings=(),
+    refused_because=None, degraded_because=None, failed_because=None, leaked_because=None,
+    warnings=(), replaced=(),
+)  # fmt: skip
 PAGE = (
     "<https://example.com/r|The whole receipt> (valid for an hour; after that, "
     "`lamplighter receipt --html` writes the page)"
@@ -136,12 +112,7 @@ def test_its_buttons_extend_close_after_a_question_and_explain() -> None:
                 "deny": plain("Leave it open"),
             },
         },
-        {
-            "type": "button",
-            "action_id": "why",
-            "text": plain("Why"),
-            "value": '{"p":"gpu","l":"evening-1"}',
-        },
+        {"type": "button", "action_id": "why", "text": plain("Why"), "value": '{"p":"gpu","l":"evening-1"}'},
     ]
 
 
@@ -183,7 +154,6 @@ def test_what_a_lease_shows_and_can_be_asked_follows_from_how_it_stands(
     standing: LeaseStanding, progress: bool, use: bool, buttons: int
 ) -> None:
     made = shown(replace(OPEN, standing=standing), MessageExtras("Ask jin."))
-
     assert any("%" in text for text in texts(made)) is progress
     assert ("Ask jin." in texts(made)) is use
     rows: list[Any] = [block["elements"] for block in made.blocks if block["type"] == "actions"]
@@ -215,33 +185,27 @@ def test_what_is_wrong_stands_behind_the_progress(more: dict[str, Any], trouble:
     assert texts(shown(replace(OPEN, **more)))[3:-4] == ([trouble] if trouble else [])
 
 
-@pytest.mark.parametrize(
-    ("more", "beside", "small"),
-    [
-        ({"by": None}, MessageExtras(), ["for minji", "because the exam", "1.00 USD so far, 4.00 USD held"]),
-        (
-            {"by": "minji (U0MINJI)"},
-            MessageExtras(),
-            ["for minji", "because the exam", "1.00 USD so far, 4.00 USD held"],
-        ),
-        ({"source": "window"}, MessageExtras(), ["for minji", "because the exam", "1.00 USD so far, 4.00 USD held"]),
-        ({"because": None}, MessageExtras(), ["for minji", "by jin", "1.00 USD so far, 4.00 USD held"]),
-        ({"because": None, "cost_so_far": None}, MessageExtras(), ["for minji", "by jin"]),
-        ({"because": None}, MessageExtras(seen=SeenGpus(4, 4, EIGHT)),
-         ["for minji", "by jin", "GPUs: 0 free, 4 in use", "1.00 USD so far, 4.00 USD held"]),
-        ({"because": None}, MessageExtras(seen=SeenGpus(5, 4, EIGHT)),
-         ["for minji", "by jin", "GPUs: 0 free, 5 in use", "1.00 USD so far, 4.00 USD held"]),
-        ({"because": None, "standing": LeaseStanding.CLOSING}, MessageExtras(seen=SeenGpus(4, 4, EIGHT)),
-         ["for minji", "by jin", "1.00 USD so far, 4.00 USD held"]),
-        ({"because": None, "standing": LeaseStanding.CLOSED}, MessageExtras(seen=SeenGpus(4, 4, EIGHT)),
-         ["for minji", "by jin"]),
-    ],
-)  # fmt: skip
-def test_small_print_says_whose_it_is_by_whom_and_what_it_costs(
-    more: dict[str, Any], beside: MessageExtras, small: list[str]
-) -> None:
-    made = shown(replace(OPEN, **more), beside)
+FOR, BY, COST = ["for minji", "because the exam"], ["for minji", "by jin"], "1.00 USD so far, 4.00 USD held"
 
+
+@pytest.mark.parametrize(
+    ("more", "in_use", "small"),
+    [
+        ({"by": None}, None, [*FOR, COST]),
+        ({"by": "minji (U0MINJI)"}, None, [*FOR, COST]),
+        ({"source": "window"}, None, [*FOR, COST]),
+        ({"because": None}, None, [*BY, COST]),
+        ({"because": None, "cost_so_far": None}, None, BY),
+        ({"because": None}, 4, [*BY, "GPUs: 0 free, 4 in use", COST]),
+        ({"because": None}, 5, [*BY, "GPUs: 0 free, 5 in use", COST]),
+        ({"because": None, "standing": LeaseStanding.CLOSING}, 4, [*BY, COST]),
+        ({"because": None, "standing": LeaseStanding.CLOSED}, 4, BY),
+    ],
+)
+def test_small_print_says_whose_it_is_by_whom_and_what_it_costs(
+    more: dict[str, Any], in_use: int | None, small: list[str]
+) -> None:
+    made = shown(replace(OPEN, **more), MessageExtras(seen=SeenGpus(in_use, 4, EIGHT) if in_use else None))
     [context] = [block for block in made.blocks if block["type"] == "context"]
     elements: Any = context["elements"]
     assert [element["text"] for element in elements] == small
@@ -283,3 +247,33 @@ def test_while_it_warms_up_the_boot_of_its_nodes_stands_beside_its_usual_times()
         "✓ 노드 합류 2/2 42s (보통 40s)   ● 드라이버 0/2 (5m까지 정상)"
     )
     assert lines(replace(opening, ready=EIGHT)) == ["✓ armed   ● GPUs"]
+
+
+def later(by: timedelta, **more: Any) -> str:
+    """The digest so long after half past eight, with so much more spent."""
+    return shown(
+        replace(OPEN, cost_so_far=Money.of(2, "USD"), **more), style=replace(LOOK, now=LOOK.now + by)
+    ).digest
+
+
+def test_what_the_clock_alone_moves_is_news_every_five_minutes() -> None:
+    assert later(5 * MINUTE - timedelta(seconds=1)) == shown().digest
+    assert later(5 * MINUTE) != shown().digest
+    assert len(shown().digest) == 32
+
+
+def test_the_cost_of_what_is_being_closed_moves_nothing() -> None:
+    closing = replace(OPEN, standing=LeaseStanding.CLOSING)
+    assert later(9 * MINUTE, standing=LeaseStanding.CLOSING) == shown(closing).digest
+
+
+def test_a_link_that_is_signed_anew_is_no_news_and_the_first_one_is() -> None:
+    one, other = (shown(beside=MessageExtras(page=f"https://example.com/{name}")).digest for name in "ab")
+    assert one == other != shown().digest
+
+
+@pytest.mark.parametrize(
+    "more", [{"nodes": 3}, {"because": "the other exam"}, {"bar": 0.46}, {"replaced": ("i-1",)}]
+)
+def test_everything_else_is_news(more: dict[str, Any]) -> None:
+    assert shown(replace(OPEN, **more)).digest != shown().digest

@@ -43,7 +43,6 @@ def test_what_a_receipt_does_not_know_is_left_out() -> None:
 
 def test_a_closed_lease_shows_its_receipt_and_an_open_one_does_not() -> None:
     beside = MessageExtras(receipt=WHOLE)
-
     assert "\n".join(LINES) in texts(shown(replace(OPEN, standing=LeaseStanding.CLOSED), beside))
     assert "\n".join(LINES) not in texts(shown(OPEN, beside))
     assert "\n".join(LINES) not in texts(shown(replace(OPEN, standing=LeaseStanding.CLOSED)))
@@ -51,7 +50,6 @@ def test_a_closed_lease_shows_its_receipt_and_an_open_one_does_not() -> None:
 
 def test_the_thread_tells_the_receipt_once_with_its_page() -> None:
     [post] = posts(OPEN, ThreadFacts(), MessageExtras(receipt=WHOLE, page="https://example.com/r"), LOOK)
-
     assert (post.key, post.aloud) == ("receipt", None)
     assert post.message.text.splitlines() == ["*Receipt*", *LINES]
     assert [block["type"] for block in post.message.blocks] == ["section", "context"]

@@ -26,15 +26,9 @@ USED = PoolState("gpu", seen_gpus=SeenGpus(1, 4, LOOK.now - 15 * MINUTE))
 
 def entry(kind: str = "announced", notice: str = "extended", minutes: float = 5, **more: Any) -> Entry:
     made = Entry(
-        EIGHT + minutes * MINUTE,
-        "gpu",
-        kind,
-        "leases",
-        "It ends later",
-        "at 22:00 UTC on 2026-11-20",
-        lease="evening-1",
-        details={"notice": notice},
-    )
+        EIGHT + minutes * MINUTE, "gpu", kind, "leases", "It ends later", "at 22:00 UTC on 2026-11-20",
+        lease="evening-1", details={"notice": notice},
+    )  # fmt: skip
     return replace(made, **more)
 
 
@@ -81,7 +75,6 @@ def test_what_everybody_on_the_pool_is_told_is_told_while_a_lease_runs(
     minutes: float, closed: int | None, is_told: bool
 ) -> None:
     view = replace(OPEN, closed=None if closed is None else EIGHT + closed * MINUTE)
-
     assert bool(told(entry(lease=None, minutes=minutes), view=view)) is is_told
 
 
@@ -95,22 +88,16 @@ def test_what_everybody_on_the_pool_is_told_is_told_while_a_lease_runs(
         (None, False),
     ],
 )
-def test_an_end_is_told_aloud_while_gpus_were_in_use_in_the_last_quarter_of_an_hour(
-    pool: PoolState | None, aloud: bool
-) -> None:
+def test_an_end_is_told_aloud_while_gpus_were_in_use_lately(pool: PoolState | None, aloud: bool) -> None:
     said = (SAID, ALOUD, "end-2026-11-20T13:00:00Z") if aloud else (SAID, "", "")
-
     assert told(entry("warned", "warned"), pool=pool) == [said]
 
 
 @pytest.mark.parametrize(("standing", "row"), [(LeaseStanding.OPEN, 1), (LeaseStanding.CLOSING, 0)])
-def test_a_warning_has_the_button_that_extends_while_that_is_possible(
-    standing: LeaseStanding, row: int
-) -> None:
+def test_a_warning_has_the_extend_button_while_that_is_possible(standing: LeaseStanding, row: int) -> None:
     [post] = posts(
         replace(OPEN, standing=standing), ThreadFacts([entry("warned", "warned")]), MessageExtras(), LOOK
     )
-
     rows: list[Any] = [block["elements"] for block in post.message.blocks if block["type"] == "actions"]
     assert [[button["action_id"] for button in each] for each in rows] == [["extend"]] * row
 
@@ -136,7 +123,6 @@ LATE = replace(
 
 def test_an_opening_that_is_late_is_told_with_its_first_late_stage() -> None:
     said = "minji's lease is *late*, at stage nodes: nothing has come for 9 minutes."
-
     late = [(said, f"<@U0JIN> <!subteam^S0TEACH> {said}", "ping-late")]
     assert told(view=LATE) == late
     assert told(view=replace(LATE, gpus_expected=None)) == late
@@ -223,9 +209,7 @@ def test_who_got_a_lease_since_they_asked_leaves_the_list(
 ) -> None:
     one = wish()
     theirs = replace(leased(), owner=owner, opens=one.at + opens * MINUTE, closes=one.at + closes * MINUTE)
-
     found = look_after([one], [theirs], lambda _wish, _beside: False, one.at + 5 * MINUTE)
-
     assert found == WaitingRound((), (one,) if dropped else ())
 
 

@@ -19,18 +19,8 @@ DAY = timedelta(hours=24)
 
 
 def wish(minutes: float = 0, user: str = "U0MINJI", nodes: int = 1, **more: object) -> WaitingPlace:
-    at = EIGHT + minutes * MINUTE
-    made = WaitingPlace(
-        pool="gpu",
-        at=at,
-        user=user,
-        owner=f"somebody ({user})",
-        channel=CHANNEL,
-        nodes=nodes,
-        lasting=timedelta(hours=1),
-        until=at + DAY,
-        zone="Asia/Seoul",
-    )
+    at, hour = EIGHT + minutes * MINUTE, timedelta(hours=1)
+    made = WaitingPlace("gpu", at, user, f"somebody ({user})", CHANNEL, nodes, hour, at + DAY, "Asia/Seoul")
     return replace(made, **more)  # type: ignore[arg-type]
 
 
@@ -83,14 +73,6 @@ def test_nobody_is_served_before_somebody_who_asked_earlier(
     assert not {*found.offer} & {*found.drop}
 
 
-# --- as the board does it --------------------------------------------------------------------------
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LabInSlack:
-    return lab_in_slack(monkeypatch, tmp_path)
-
-
 def test_a_full_pool_offers_nothing_and_a_place_that_comes_free_is_offered_once(lab: LabInSlack) -> None:
     lab.put(evening(LeaseState.OPEN, ordered=EIGHT, ready=EIGHT + MINUTE))
     lab.conversation.wish(wish(5))
@@ -108,15 +90,6 @@ def test_a_full_pool_offers_nothing_and_a_place_that_comes_free_is_offered_once(
     lab.at(71)
     lab.tell(("POOL#gpu", "STATE"))
     assert not lab.conversation.wishes("gpu", lab.at(71))
-
-
-def test_of_two_who_wait_only_one_is_offered_the_one_node(lab: LabInSlack) -> None:
-    lab.put(evening(LeaseState.OPEN, ordered=EIGHT, ready=EIGHT + MINUTE, nodes=1))
-    lab.conversation.wish(wish(1))
-    lab.conversation.wish(wish(2, "U0JUN"))
-    lab.at(5)
-    lab.tell()
-    assert [each.channel for each in lab.slack.messages if each.channel != CHANNEL] == ["U0MINJI"]
 
 
 def test_an_offer_that_slack_does_not_take_is_made_again(lab: LabInSlack) -> None:

@@ -1,6 +1,7 @@
 """What the door answers to a change: its words, how it was understood, and what may be pressed next."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,14 +13,20 @@ from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.slack.answers import (
+    HELP,
     SlackAnswer,
     Speech,
     decided,
     follows,
+    help_text,
+    just_use_it,
+    may_not,
     plainly,
+    sure,
 )
 from lamplighter.domain.slack.blocks import Marked
 from lamplighter.domain.slack.times import Times
+from lamplighter.reasons.reason import Reason
 from tests.unit.slack.recording import EIGHT, MINUTE, evening
 
 HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
@@ -61,7 +68,6 @@ def test_an_answer_is_for_its_asker_alone_and_shows_how_it_was_understood() -> N
 
 def test_whose_zone_is_not_known_reads_that_times_are_the_labs() -> None:
     unknown = replace(VOICE, zone_known=False)
-
     assert VOICE.understood("open it") == UNDERSTOOD
     assert unknown.understood("open it") == (
         f"{UNDERSTOOD} Slack did not say your time zone in time, so times are in the lab's time zone."
@@ -86,9 +92,7 @@ def test_a_decision_that_takes_longer_says_where_it_is_told() -> None:
 )
 def test_what_opens_in_more_than_two_minutes_is_granted_ahead(opens: datetime, ahead: bool) -> None:
     decision = Decision("c1", "granted", "", EIGHT)
-
     said = decided(decision, OPEN, replace(LEASE, opens=opens), "open it", VOICE)
-
     assert said.understood == UNDERSTOOD
     assert ("from 20:02 until" in said.text) is ahead
     assert ("shows their progress" in said.text) is not ahead
@@ -96,12 +100,10 @@ def test_what_opens_in_more_than_two_minutes_is_granted_ahead(opens: datetime, a
 
 def test_a_grant_on_an_experimental_kind_of_pool_says_so() -> None:
     decision = Decision("c1", "granted", "", EIGHT)
-
     [granted, plain_grant] = [
         decided(decision, OPEN, replace(LEASE, opens=EIGHT), "open it", VOICE, experimental=kind).text
         for kind in (True, False)
     ]
-
     assert granted == f"{plain_grant}\n{EXPERIMENTAL}"
 
 
@@ -117,7 +119,6 @@ def test_every_other_outcome_is_told_with_its_reason(
     outcome: str, command: Command, lease: Lease | None, said: str
 ) -> None:
     decision = Decision("c1", outcome, "until 12:00 UTC on 2026-11-20.", EIGHT)
-
     assert decided(decision, command, lease, "", VOICE) == plainly(said)
 
 
@@ -147,7 +148,6 @@ def test_a_full_pool_comes_with_a_place_in_its_waiting_list() -> None:
 )
 def test_a_wish_lasts_as_long_as_what_was_asked_for(more: dict[str, Any], lasting: int) -> None:
     [(_, wish)] = carried(decided(FULL, replace(OPEN, **more), None, "", VOICE))
-
     assert wish["s"] == lasting * 3600
 
 
@@ -161,3 +161,99 @@ def test_a_wish_lasts_as_long_as_what_was_asked_for(more: dict[str, Any], lastin
 )
 def test_where_no_place_comes_free_nobody_waits(decision: Decision, command: Command) -> None:
     assert decided(decision, command, None, "", VOICE).elements == ()
+
+
+@pytest.mark.parametrize(
+    ("states", "free", "said"),
+    [
+        ([LeaseState.OPEN], None, "gpu is open until 23:00 (Asia/Seoul) (minji). You can use it now."),
+        ([LeaseState.OPEN], 2, "gpu is open until 23:00 (Asia/Seoul) (minji). 2 GPUs are free: you can use them now."),
+        ([LeaseState.OPEN], 0, "gpu is open until 23:00 (Asia/Seoul) (minji), but all its GPUs are in use."),
+        ([LeaseState.OPENING, LeaseState.OPEN], None,
+         "gpu is open until 23:00 (Asia/Seoul) (minji). You can use it now."),
+        ([LeaseState.OPENING, LeaseState.ADMITTED], 2,
+         "gpu is opening and stays open until 23:00 (Asia/Seoul) (minji). You can use it once its GPUs are proven."),
+    ],
+)  # fmt: skip
+def test_an_open_pool_is_to_be_used(states: Sequence[LeaseState], free: int | None, said: str) -> None:
+    running = [replace(LEASE, state=state) for state in states]
+    assert just_use_it(running, free, OPEN, "", VOICE).text == said
+
+
+def test_a_pool_that_waits_for_pods_is_to_be_used_though_nothing_is_proven() -> None:
+    opening = replace(LEASE, state=LeaseState.OPENING)
+    assert just_use_it([opening], None, OPEN, "", VOICE, no_node_yet=True).text == (
+        "gpu is open until 23:00 (Asia/Seoul) (minji). No node runs yet: nodes start when pods ask for GPUs."
+    )
+
+
+def test_the_lease_that_ends_last_may_be_kept_longer_and_nodes_may_be_added() -> None:
+    sooner = replace(LEASE, id="sooner", closes=EIGHT + HOUR)
+    last = replace(LEASE, id="last", window="evening", closes=EIGHT + 2 * HOUR)
+
+    said = just_use_it([sooner, last, sooner], None, replace(ASKED, closes=EIGHT + HOUR), "open it", VOICE)
+
+    assert (said.text, said.understood) == (
+        "gpu is open until 22:00 (Asia/Seoul) (evening). You can use it now.",
+        UNDERSTOOD,
+    )
+    assert carried(said) == [
+        ("keep-until", {"p": "gpu", "l": "last", "u": seconds(EIGHT + 4 * HOUR)}),
+        ("add", {"p": "gpu", "n": 2, "s": 3600, "u": seconds(EIGHT + HOUR), "b": "the exam"}),
+    ]
+    [keep, _] = said.elements
+    options: Any = keep["options"]
+    assert [option["text"]["text"] for option in options] == ["22:30", "23:00", "2026-11-21 00:00"]
+
+
+def test_to_a_pool_that_is_full_nothing_is_added() -> None:
+    said = just_use_it([LEASE], 0, ASKED, "open it", VOICE, full_until=EIGHT + HOUR)
+    assert said.text.splitlines()[1:] == [
+        "There is no room for this now. As things stand now, it would be granted at 21:00 (Asia/Seoul)."
+    ]
+    assert [action for action, _ in carried(said)] == ["keep-until", "tell-me"]
+    assert said.understood == UNDERSTOOD
+
+
+# --- no, and are you sure --------------------------------------------------------------------------
+
+NO = Reason("slack.role.none", {"action": "open"})
+REASON = "Not allowed: you have no role in this lab, so you may look but not open."
+
+
+@pytest.mark.parametrize(
+    ("command", "verb"),
+    [
+        (ASKED, "open"),
+        (replace(ASKED, add=True), "add"),
+        (replace(ASKED, verb=Verb.EXTEND), "extend"),
+        (replace(ASKED, verb=Verb.CLOSE), None),
+        (None, None),
+    ],
+)
+def test_who_may_not_may_ask_for_nodes_and_for_time(command: Command | None, verb: str | None) -> None:
+    said = may_not(NO, command, "open it", VOICE)
+    assert (said.text, said.understood) == (REASON, UNDERSTOOD)
+    asked = {"p": "gpu", "n": 2, "s": 3600, "b": "the exam", "v": verb}
+    assert carried(said) == ([("ask", asked)] if verb else [])
+
+
+def test_before_anothers_lease_is_closed_its_owner_is_named() -> None:
+    said = sure(LEASE, "gpu", "close it", VOICE)
+
+    assert said.text.splitlines() == [
+        (
+            "Lease evening-2026-11-20 on gpu belongs to minji (U0MINJI) and ends at 23:00 (Asia/Seoul). "
+            "Closing it ends the work of everybody there. Close it?"
+        ),
+        "Or type `/gpu close evening-2026-11-20 yes`.",
+    ]
+    assert carried(said) == [("confirm", {"p": "gpu", "l": "evening-2026-11-20"})]
+    assert said.elements[0]["style"] == "danger"
+
+
+def test_help_shows_every_word_and_what_was_meant_before_it() -> None:
+    plain = help_text("lab", "U0MINJI", "", VOICE).text.splitlines()
+    assert [line.split("`")[1] for line in plain[1:-1]] == [f"/lab {example}" for _, example in HELP]
+    assert "U0MINJI" in plain[-1]
+    assert help_text("lab", "U0MINJI", "a < b", VOICE).text.splitlines() == ["a &lt; b", *plain]

@@ -1,4 +1,6 @@
-"""Whatever anybody writes, a message is one that Slack takes: judged by Slack's own limits, not by ours."""
+"""Blocks as Slack is given them, at both sides of each of its limits, whatever anybody writes."""
+
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -75,3 +77,134 @@ def test_a_pool_says_how_it_is_used_in_a_thousand_characters_at_most() -> None:
     assert Lab.from_json(found.to_json()).pools["gpu"].how_to_use == "x" * 1000
     assert "write at most 1000 characters" in str(pool("x" * 1001))
     assert "is empty" in str(pool(""))
+
+
+MARKED = Marked("x")
+
+
+def words(text: str) -> dict[str, object]:
+    return {"type": "plain_text", "text": text, "emoji": True}
+
+
+def test_each_kind_of_block_is_this() -> None:
+    assert blocks.header("A lease") == {"type": "header", "text": words("A lease")}
+    # Slack makes no mention out of words by itself.
+    small = {"type": "mrkdwn", "text": "x", "verbatim": True}
+    assert blocks.section(MARKED) == {"type": "section", "text": small}
+    assert blocks.context(MARKED, Marked(""), Marked("x")) == {"type": "context", "elements": [small, small]}
+    assert blocks.context() == {"type": "context", "elements": [{**small, "text": "…"}]}
+    assert blocks.section(Marked("")) == {"type": "section", "text": {**small, "text": "…"}}
+    assert blocks.divider() == {"type": "divider"}
+    assert blocks.header("  ") == {"type": "header", "text": words("…")}
+
+
+@pytest.mark.parametrize(("long", "text"), [(150, "a" * 150), (151, "a" * 149 + "…")])
+def test_words_are_cut_behind_the_last_that_fits(long: int, text: str) -> None:
+    assert blocks.header("a" * long) == {"type": "header", "text": words(text)}
+
+
+def test_a_question_and_a_button_have_limits_of_their_own() -> None:
+    made: Any = Button(
+        "why", "b" * 76, "{}", confirm=Confirm("t" * 101, "x" * 301, "y" * 31, "n" * 31)
+    ).to_json()
+
+    assert made == {
+        "type": "button",
+        "action_id": "why",
+        "text": words("b" * 74 + "…"),
+        "value": "{}",
+        "confirm": {
+            "title": words("t" * 99 + "…"),
+            "text": words("x" * 299 + "…"),
+            "confirm": words("y" * 29 + "…"),
+            "deny": words("n" * 29 + "…"),
+        },
+    }
+    whole = Confirm("t" * 100, "x" * 300, "y" * 30, "n" * 30).to_json()
+    assert list(whole.values()) == [words("t" * 100), words("x" * 300), words("y" * 30), words("n" * 30)]
+
+
+def test_a_value_or_a_name_that_is_too_long_is_a_fault_and_an_address_is_left_out() -> None:
+    assert Button("a" * 255, "b", "x" * 2000).to_json()["value"] == "x" * 2000
+    for fault in (Button("a", "b", "x" * 2001), Button("a" * 256, "b", "{}")):
+        with pytest.raises(ValueError, match="Slack takes 2000"):
+            fault.to_json()
+    assert Button("a", "b", "{}", url="u" * 3000).to_json()["url"] == "u" * 3000
+    assert "url" not in Button("a", "b", "{}", url="u" * 3001).to_json()
+
+
+def test_of_more_than_ten_pieces_of_small_print_the_rest_is_in_the_tenth() -> None:
+    def pieces(number: int) -> list[str]:
+        made: Any = blocks.context(*(Marked(str(each)) for each in range(number)))
+        return [element["text"] for element in made["elements"]]
+
+    assert pieces(10) == [*"0123456789"]
+    assert pieces(12) == [*"012345678", "9 · 10 · 11"]
+
+
+@pytest.mark.parametrize(
+    ("number", "rows"), [(0, []), (1, [1]), (25, [25]), (26, [25, 1]), (51, [25, 25, 1])]
+)
+def test_buttons_stand_in_rows_of_twenty_five(number: int, rows: list[int]) -> None:
+    made: Any = blocks.actions(*[Button("why", "Why", "{}")] * number)
+    assert [len(row["elements"]) for row in made] == rows
+    assert all(row["type"] == "actions" for row in made)
+
+
+def test_of_more_than_fifty_blocks_the_last_says_that_more_was_said() -> None:
+    fifty = [blocks.section(Marked(str(number))) for number in range(50)]
+    assert blocks.whole(fifty) == fifty
+    assert blocks.whole([*fifty, blocks.divider()]) == [*fifty[:49], blocks.context(Marked("…"))]
+
+
+@pytest.mark.parametrize(
+    ("text", "long", "short"),
+    [
+        ("a" * 20, 20, "a" * 20),
+        ("a" * 21, 20, "a" * 16 + "…"),
+        ("a" * 12 + "&amp;" + "a" * 9, 20, "a" * 12 + "…"),
+        ("a" * 11 + "&amp;" + "a" * 9, 20, "a" * 11 + "&amp;…"),
+        ("a" * 9 + "<@U0A>" + "a" * 9, 20, "a" * 9 + "<@U0A>a…"),
+        ("a" * 9 + "<@U0ABCDE>" + "a" * 9, 20, "a" * 9 + "…"),
+        ("```" + "a" * 30, 20, "```" + "a" * 13 + "…```"),
+        ("```a```" + "a" * 30, 20, "```a```" + "a" * 9 + "…"),
+    ],
+)
+def test_a_marked_text_is_cut_before_what_it_would_halve(text: str, long: int, short: str) -> None:
+    assert blocks.cut(Marked(text), long) == short
+
+
+@pytest.mark.parametrize(
+    ("member", "mention"),
+    [
+        ("U0A", "<@U0A>"),
+        ("W0A", "<@W0A>"),
+        ("S0A", "<!subteam^S0A>"),
+        ("X0A", "X0A"),
+        ("u0a", "u0a"),
+        ("Ü0A", "Ü0A"),
+        ("U 0", "U 0"),
+    ],
+)
+def test_only_what_looks_like_an_id_is_a_mention(member: str, mention: str) -> None:
+    assert blocks.mention(member) == mention
+
+
+def test_fences_that_somebody_wrote_are_no_fences_and_the_owner_s_are_where_they_end() -> None:
+    assert blocks.plain("a ```b``` & c") == "a '''b''' &amp; c"
+    assert blocks.written("a ```b``` > c") == "a ```b``` &gt; c"
+    assert blocks.written("a ```b") == "a '''b"
+    assert (blocks.bold("a"), blocks.code("a```b")) == ("*a*", "```a'''b```")
+
+
+def test_a_link_breaks_neither_out_of_its_address_nor_out_of_its_text() -> None:
+    assert blocks.link("https://e.com/a|b>", "c|d<") == "<https://e.com/a%7Cb&gt;|c/d&lt;>"
+    assert blocks.link("u" * 3000, "c") == f"<{'u' * 3000}|c>"
+    assert blocks.link("u" * 3001, "c<") == "c&lt;"
+
+
+def test_a_message_of_text_alone_has_no_blocks_and_its_text_has_a_limit() -> None:
+    assert Message(MARKED).to_json() == {"text": "x"}
+    assert Message(MARKED, [blocks.divider()]).to_json() == {"text": "x", "blocks": [{"type": "divider"}]}
+    long: Any = Message(Marked("a" * 4001)).to_json()["text"]
+    assert (len(long), len(blocks.fallback(Marked("a" * 4000)))) == (3997, 4000)

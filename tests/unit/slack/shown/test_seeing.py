@@ -15,24 +15,14 @@ from tests.unit.slack.requests import Knocks, knocks, running
 HOUR = timedelta(hours=1)
 
 
-@pytest.fixture
-def door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
-    return knocks(monkeypatch, tmp_path)
-
-
-def seen(door: Knocks, in_use: int, minutes: int) -> None:
-    """What the guard saw so many minutes ago."""
-    at = int((EIGHT - minutes * MINUTE).timestamp() * 1000)
-    door.lab.set_pool(gpus_in_use=in_use, gpus_seen=4, gpus_seen_at=at)
-
-
 def test_status_says_until_when_which_gpus_are_free_and_what_is_next(door: Knocks) -> None:
     door.lab.put(running(f"jin ({INSTRUCTOR})", EIGHT + HOUR))
     tomorrow = EIGHT + 24 * HOUR
     door.lab.put(
         evening(LeaseState.PLANNED, id="evening-2026-11-21", opens=tomorrow, closes=tomorrow + 3 * HOUR)
     )
-    seen(door, in_use=1, minutes=3)
+    at = int((EIGHT - 3 * MINUTE).timestamp() * 1000)
+    door.lab.set_pool(gpus_in_use=1, gpus_seen=4, gpus_seen_at=at)
 
     until, gpus, following = door.type("status")["text"].splitlines()
 
@@ -53,9 +43,7 @@ def test_a_pool_of_auto_mode_is_called_experimental_where_it_is_shown_and_where_
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, more: dict[str, Any], experimental: bool
 ) -> None:
     door = knocks(monkeypatch, tmp_path, **more)
-
     shown, granted = door.type("status")["text"], door.type("open for 1h")["text"]
-
     assert granted.startswith("Granted")
     assert ["This pool is experimental" in said for said in (shown, granted)] == [experimental] * 2
 
@@ -75,13 +63,6 @@ def test_a_pool_whose_nodes_come_with_pods_promises_no_gpus_and_says_what_to_do(
     assert shown[0] == "*gpu* is open until 21:00 (Asia/Seoul) with 1 node, for jin."
     assert "No node yet: NodePool x starts nodes when pods ask for them." in shown
     assert "No node runs yet: nodes start when pods ask for GPUs." in second
-
-
-def test_what_was_seen_before_the_pool_opened_is_not_told(door: Knocks) -> None:
-    door.lab.put(running(f"jin ({INSTRUCTOR})", EIGHT + HOUR))
-    seen(door, in_use=1, minutes=30)
-
-    assert "GPUs" not in door.type("status")["text"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What status, windows and leases say in Slack, line for line."""
+"""What status, windows, leases, cost and why say in Slack, line for line."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from lamplighter.data.texts import ENGLISH
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.audit.why import Explanation
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.money import Money
@@ -70,7 +72,6 @@ def test_status_says_that_a_kind_of_pool_is_experimental() -> None:
 @pytest.mark.parametrize(("in_use", "free"), [(1, 3), (0, 4)])
 def test_gpus_are_counted_once_somebody_looked(in_use: int, free: int) -> None:
     seen = PoolState("gpu", seen_gpus=SeenGpus(in_use, 4, EIGHT))
-
     assert status(replace(POOL, leases=(OPEN,), state=seen))[1] == (
         f"GPUs: {free} free, {in_use} in use (seen at 20:00)."
     )
@@ -92,15 +93,12 @@ def test_what_opens_next_is_said_by_its_window_or_its_owner(more: dict[str, Any]
 
 def test_a_pause_stands_before_all_pools() -> None:
     pause = Pause("alice", EIGHT, EIGHT + HOUR, "of <exams>")
-
     assert status(POOL, pause) == [
         "Alice paused the lab until 21:00 (Asia/Seoul) because of &lt;exams&gt;.",
         "*gpu* is closed.",
         NO_NEXT,
     ]
 
-
-# --- windows and leases ----------------------------------------------------------------------------
 
 BUDGET = BudgetView(
     "2026-11", "month", EIGHT, EIGHT + HOUR, usd(100), usd(30), usd(20), usd(0), usd(0), usd(5)
@@ -152,3 +150,64 @@ def test_leases_that_are_not_over_are_said_up_to_twenty() -> None:
     assert seeing.leases(over, VOICE).text == (
         "There is no lease now or in the next 36 hours, so there are no nodes."
     )
+
+
+PERIOD = "Month 2026-11: 30.00 USD spent, 20.00 USD held, 50.00 USD left of 100.00 USD."
+FORECAST = "With what is planned, it will be 55.00 USD by 21:00 (Asia/Seoul)."
+
+
+@pytest.mark.parametrize(("overrun", "unleased", "beside"), [(2, 1, 3), (2, 0, 2), (0, 1, 1)])
+def test_money_beside_the_leases_is_said_where_there_is_any(overrun: int, unleased: int, beside: int) -> None:
+    spent = replace(BUDGET, overrun=usd(overrun), unleased=usd(unleased))
+    assert seeing.cost(replace(LAB, budget=spent), VOICE).text.splitlines() == [
+        PERIOD,
+        FORECAST,
+        f"Of this, {beside}.00 USD ran without a lease or after the end of one.",
+    ]
+
+
+def test_each_lease_is_said_with_what_it_came_to_or_holds_up_to_twenty_lines() -> None:
+    none_yet = replace(OPEN, cost_so_far=None)
+    lab = replace(LAB, pools=(replace(POOL, leases=(OPEN, none_yet)), replace(POOL, leases=(OPEN,))))
+
+    assert seeing.cost(lab, VOICE).text.splitlines() == [
+        PERIOD,
+        FORECAST,
+        "`evening-1` (minji): 1.00 USD so far.",
+        "`evening-1` (minji): 4.00 USD so far.",
+        "`evening-1` (minji): 1.00 USD so far.",
+    ]
+    many = replace(LAB, pools=(replace(POOL, leases=(OPEN,) * 19),))
+    assert len(seeing.cost(many, VOICE).text.splitlines()) == 20
+
+
+def happened(number: int) -> Entry:
+    return Entry(EIGHT + number * MINUTE, "gpu", "scaled", "minji (U0MINJI)", f"asked {number}", "the exam")
+
+
+def test_why_tells_the_target_the_decision_and_the_last_six_steps() -> None:
+    trail = tuple(happened(number) for number in range(7))
+    causes = Entry(
+        EIGHT,
+        "gpu",
+        "finding",
+        "diagnosis",
+        "w",
+        "y",
+        details={"summary": "a <GPU> fell off", "advice": "wait"},
+    )
+    found = Explanation(EIGHT, NOTHING, trail[0], trail, (), (causes,))
+
+    assert seeing.why("gpu", found, 7, VOICE).text.splitlines() == [
+        "gpu should have 0 nodes: no lease is in force, so no node is justified.",
+        "Last decided at 20:00 (Asia/Seoul): minji (U0MINJI) asked 0, because the exam.",
+        "a &lt;GPU&gt; fell off → wait",
+        *(f"20:0{number}  minji: asked {number}. the exam" for number in range(1, 7)),
+    ]
+
+
+def test_why_says_where_nothing_happened() -> None:
+    assert seeing.why("gpu", Explanation(EIGHT, NOTHING, None, ()), 7, VOICE).text.splitlines() == [
+        "gpu should have 0 nodes: no lease is in force, so no node is justified.",
+        "Nothing happened to this pool in the last 7 days.",
+    ]
