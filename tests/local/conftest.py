@@ -70,7 +70,6 @@ class Aws:
         return (json.loads(body) if body else None), reply.get("FunctionError")
 
     def bucket(self, name: str) -> None:
-        """An empty bucket in the cloud's region."""
         where = {"LocationConstraint": "ap-northeast-2"}
         self.call("s3", "create_bucket", Bucket=name, CreateBucketConfiguration=where)
 

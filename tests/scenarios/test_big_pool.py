@@ -33,7 +33,6 @@ pools:
 
 @pytest.fixture(scope="module")
 def big(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
-    """The lab, deployed."""
     path = tmp_path_factory.mktemp("lab") / "lab.yaml"
     path.write_text(LAB, "utf-8")
     with Cloud(path, start=NOON, progress=print) as cloud:
@@ -114,7 +113,6 @@ def carried(lab: LabDay, run: str) -> list[str]:
 
 
 def results(lab: LabDay, step: str) -> dict[str, Any]:
-    """The results of a step of the opening."""
     (run,) = [arn for arn in executions(lab) if ":big-open:" in arn]
     described = lab.api("stepfunctions").describe_execution(executionArn=run)
     found: dict[str, Any] = json.loads(described["output"])["results"][step]

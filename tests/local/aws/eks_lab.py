@@ -5,8 +5,6 @@ SIZES = {"minSize": 0, "maxSize": 2, "desiredSize": 0}
 
 
 class Lab:
-    """A cluster with one GPU node group at zero, and what a test asks about it."""
-
     def __init__(self, aws, version="1.35"):
         self.aws = aws
         self.moto_additions = aws.embedded.moto_additions

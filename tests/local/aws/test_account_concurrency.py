@@ -38,7 +38,6 @@ def served(aws, name: str = "worker") -> int:
 
 
 def address(aws, function: str, **throttle: float) -> str:
-    """An HTTP API in front of the function; where it is."""
     return addresses(aws, {function: throttle})[0]
 
 
@@ -97,7 +96,6 @@ def parts(name: str, function: str, throttle: Mapping[str, float]) -> dict[str, 
 
 
 def post(url: str) -> int:
-    """The status of a request by a person."""
     return ask(url, "POST", b"{}")[0]
 
 

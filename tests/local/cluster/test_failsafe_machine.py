@@ -129,7 +129,6 @@ class Account:
         self.aws.call("iam", "put_role_permissions_boundary", RoleName=role, PermissionsBoundary=arn)
 
     def protect(self, instance: str, *, on: bool) -> None:
-        """Whether EC2 refuses to end an instance."""
         self.aws.call(
             "ec2", "modify_instance_attribute", InstanceId=instance, DisableApiTermination={"Value": on}
         )
@@ -209,7 +208,6 @@ class Account:
         return self.ended(self.start(pool, rail))
 
     def steps(self, ended: dict) -> list[str]:
-        """The names of the states that a run went through."""
         names: list[str] = []
         token: dict[str, str] = {}
         while True:

@@ -53,7 +53,6 @@ def eks(aws, control_plane):
 
 
 def cluster_of(aws) -> None:
-    """EKS' cluster, with access entries."""
     vpc = aws.call("ec2", "create_vpc", CidrBlock="192.168.0.0/16")["Vpc"]["VpcId"]
     subnets = []
     for zone, block in (("a", "192.168.8.0/22"), ("b", "192.168.12.0/22")):
@@ -72,7 +71,6 @@ def cluster_of(aws) -> None:
 
 @pytest.fixture
 def enter(control_plane, tmp_path):
-    """A client that carries a token."""
     authority = tmp_path / "ca.crt"
     authority.write_text(control_plane.ca_pem)
     return lambda token: KubernetesApi(control_plane.endpoint, authority, token=token)

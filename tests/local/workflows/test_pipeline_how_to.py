@@ -54,13 +54,11 @@ class Pipeline:
         aws.hold()
 
     def start(self, name: str = "run-17") -> str:
-        """A run of this name; its ARN."""
         machine = self.aws.embedded.around.arn("states", f"stateMachine:{STACK}")
         started = self.aws.call("stepfunctions", "start_execution", stateMachineArn=machine, name=name)
         return started["executionArn"]
 
     def request(self) -> dict:
-        """The next request on the bus."""
         self.aws.clock.sleep(5)
         [message] = self.aws.call("sqs", "receive_message", QueueUrl=self.url)["Messages"]
         self.aws.call("sqs", "delete_message", QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])

@@ -68,7 +68,6 @@ class Workflows:
         aws.clock.hurry(True)
 
     def run(self, workflow: str, **script: list[object]) -> str:
-        """How a run ends: its status."""
         (self._folder / "script").write_text(json.dumps(script))
         (self._folder / "calls").write_text("")
         started = self._aws.call(

@@ -29,7 +29,6 @@ class AutoModeDay(NodePoolDay):
         return found
 
     def machine(self) -> str:
-        """The ARN of the failsafe's state machine."""
         listed = self.api("stepfunctions").list_state_machines()["stateMachines"]
         [found] = [one for one in listed if one["name"] == f"{self.lab.name}-failsafe"]
         return str(found["stateMachineArn"])
@@ -57,5 +56,4 @@ class AutoModeDay(NodePoolDay):
     # time
 
     def until_zero(self, within: timedelta) -> Sample:
-        """Waits until EC2 has no instance of the pool."""
         return self.until("EC2 is at zero", lambda sample: not sample.instances, within)

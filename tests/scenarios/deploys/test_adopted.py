@@ -286,7 +286,6 @@ def autoscaler() -> dict[str, Any]:
 
 
 def pages(lab: LabDay) -> list[str]:
-    """What the lab's pages said."""
     topics = sns_backends["123456789012"][lab.lab.region].topics
     arn = next(arn for arn in topics if arn.endswith(":adopted-lab-pages"))
     return [str(sent[1]) for sent in topics[arn].sent_notifications]

@@ -227,7 +227,6 @@ def guard(lab: LabDay, **spec: object) -> None:
 
 
 def release(lab: LabDay) -> None:
-    """Takes both away."""
     admin = lab.cloud.control_plane.admin()
     for address in (BUDGETS, DEPLOYMENTS):
         admin.delete(f"{address}/guarded")
@@ -305,7 +304,6 @@ def names(lab: LabDay) -> set[str]:
 
 
 def versions(lab: LabDay, group: str) -> set[str]:
-    """The minor versions of the kubelets of a group."""
     return {
         str(node["status"]["nodeInfo"]["kubeletVersion"]).rpartition(".")[0] for node in nodes(lab, group)
     }

@@ -36,7 +36,6 @@ PROVEN = {"allocatable", "nvidia-smi", "vectoradd"}
 
 @pytest.fixture(scope="module")
 def plain(device_plugin_chart: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
-    """The lab, deployed."""
     del device_plugin_chart  # only its presence counts
     path = tmp_path_factory.mktemp("lab") / "lab.yaml"
     path.write_text(LAB, "utf-8")

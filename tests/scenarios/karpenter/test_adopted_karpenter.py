@@ -53,7 +53,6 @@ class DynamicDay(KarpenterDay):
         return str(self.kubernetes.get(self.path)["spec"]["limits"]["nodes"])
 
     def theirs(self) -> list[dict[str, Any]]:
-        """The claims of the NodePool."""
         return [
             each
             for each in self.claims()

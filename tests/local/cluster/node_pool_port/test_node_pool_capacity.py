@@ -19,8 +19,6 @@ from tests.unit.capacity.conformance import MINUTE, Conformance
 
 @pytest.mark.long
 class TestNodePools(Conformance):
-    """The behaviours of every kind."""
-
     a_node_is_a_remark = True
 
 
@@ -216,7 +214,6 @@ def test_an_interruption_is_read_from_the_events_of_its_claim(stage: NodePoolSta
 
 
 def warn(stage: NodePoolStage, claim: str, told: str) -> None:
-    """An event as Karpenter writes it."""
     event = {
         "apiVersion": "v1",
         "kind": "Event",
