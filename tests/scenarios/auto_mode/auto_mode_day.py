@@ -1,13 +1,11 @@
 """A day of a lab on EKS Auto Mode, as its Kubernetes and EC2 show it. local/auto_mode plays Auto Mode."""
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from local.auto_mode.definitions import CLAIMS
-from local.demo.observations import Sample
 from tests.scenarios.node_pool_day import NodePoolDay
 
 
@@ -54,6 +52,3 @@ class AutoModeDay(NodePoolDay):
         return self.until_state(self.open(nodes, length).id, LeaseState.OPEN)
 
     # time
-
-    def until_zero(self, within: timedelta) -> Sample:
-        return self.until("EC2 is at zero", lambda sample: not sample.instances, within)

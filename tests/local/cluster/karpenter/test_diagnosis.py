@@ -1,4 +1,4 @@
-"""What a live diagnosis says of the real Karpenter's NodePool: a shortage, the lock, its class, and no Karpenter."""
+"""What a live diagnosis says of the real Karpenter's NodePool: a shortage, the lock, and its class."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -128,17 +128,6 @@ def test_a_class_whose_image_does_not_exist_is_told(pool: Karpenter, asked: Ask)
     assert "AMINotFound" in found["node-class-not-ready"][0]
     right = {"spec": {"amiFamily": None, "amiSelectorTerms": [{"alias": "al2023@v20260724"}]}}
     pool.lab.kubernetes.merge(f"{CLASSES}/{NAME}", right)
-
-
-def test_a_karpenter_that_was_scaled_to_nothing_is_told(pool: Karpenter, asked: Ask) -> None:
-    since = pool.aws.clock.now()
-    pool.scale(0)
-
-    found = await_true(lambda: told(asked(since)), "Karpenter is told")
-
-    assert found == {"karpenter-not-ready": ["Deployment kube-system/karpenter has 0 replicas"]}
-    pool.scale(1)
-    pool.await_ready()
 
 
 def test_a_shortage_is_told_by_the_code_of_ec2(pool: Karpenter, asked: Ask) -> None:

@@ -117,22 +117,6 @@ def test_the_bar_holds_a_lease_starts_its_node_and_its_end_leaves_none(port: Por
 
 
 @pytest.mark.long
-def test_what_the_bar_refused_starts_with_the_next_order(port: Port) -> None:
-    """Karpenter waits ever longer after a refusal; a change of the size cuts that short."""
-    port.bar(-1)
-    port.order(1)
-    await_true(lambda: "no lease for NodePool" in port.karpenter.log(), "the API server refuses a claim")
-    pass_time(30)
-    assert port.see().claims == ()
-
-    port.bar(1)
-    pass_time(45)
-    port.order(1)
-
-    port.running(1)
-
-
-@pytest.mark.long
 def test_one_very_node_goes_and_no_other_comes_and_then_none_is_left(port: Port) -> None:
     port.order(2)
     both = port.running(2)

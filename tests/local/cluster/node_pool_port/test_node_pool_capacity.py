@@ -22,17 +22,6 @@ class TestNodePools(Conformance):
     a_node_is_a_remark = True
 
 
-def test_without_a_lease_no_claim_is_born(stage: NodePoolStage) -> None:
-    stage.capacity.bar("gpu", stage.now())
-    stage.capacity.order("gpu", 2, stage.capacity.see("gpu"))
-
-    stage.settle()
-
-    seen = stage.capacity.see("gpu")
-    assert (seen.size, seen.claims, seen.instances) == (2, (), ())
-    assert "no lease for NodePool lab-gpu" in stage.controller.refused_claims[0]
-
-
 def test_what_the_bar_refused_starts_with_the_next_order(stage: NodePoolStage) -> None:
     stage.capacity.bar("gpu", stage.now())
     stage.capacity.order("gpu", 2, stage.capacity.see("gpu"))
