@@ -5,7 +5,7 @@ import base64
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.local.aws.eks_lab import GPU, Lab
+from tests.local.aws.eks_lab import GPU, SIZES, Lab
 
 INVALID, REFUSED = "InvalidParameterException", "InvalidRequestException"
 TYPE = {"instanceTypes": ["m5.large"], "launchTemplate": None}
@@ -50,6 +50,10 @@ def template(lab, data, name="other"):
             "[t4g.medium] is not a valid instance type for requested amiType AL2023_x86_64_NVIDIA",
         ),
         ({**TYPE, "instanceTypes": ["m5.larg"]}, INVALID, "instance types do not exist: [m5.larg]"),
+        ({"scalingConfig": {"minSize": 0, "maxSize": 2}}, INVALID, ""),
+        ({"scalingConfig": {**SIZES, "desiredSize": 3}}, INVALID, ""),
+        ({"scalingConfig": {**SIZES, "minSize": 1}}, INVALID, ""),
+        ({"instanceTypes": ["g5.xlarge"]}, REFUSED, ""),
         ({"amiType": "AL2023_ARM_64_NVIDIA"}, REFUSED, "does not match the architecture 'arm64'"),
         ({"diskSize": 100}, REFUSED, "Disk size must be specified within the launch template."),
         ({"remoteAccess": {"ec2SshKey": "key"}}, REFUSED, "Remote access configuration"),

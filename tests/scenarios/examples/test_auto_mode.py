@@ -1,16 +1,13 @@
-"""Document 000: a NodePool of EKS Auto Mode opens, a student runs the document's pod, and nobody ends its instance."""
+"""Document 000: a NodePool of EKS Auto Mode opens, and a student runs the document's pod."""
 
-import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from lamplighter.data import prices
-from lamplighter.domain.capacity.node_pool import lock
 from lamplighter.domain.leases.lease import Lease
 from local.auto_mode.definitions import CLAIMS, POOLS
 from local.cloud import COMPLETE, Cloud
@@ -49,14 +46,7 @@ def example() -> Iterator[AutoModeDay]:
 
 @pytest.fixture(scope="module")
 def lease(example: AutoModeDay) -> Lease:
-    """A lease of one node whose GPU is proven, opened where the failsafe's lock was left on."""
-    document = json.dumps(lock.document(example.tags))
-    example.api("iam").put_role_policy(
-        RoleName=example.launching_role(),
-        PolicyName=lock.policy_name(example.node_pool),
-        PolicyDocument=document,
-    )
-    assert example.locks() != []
+    """A lease of one node whose GPU is proven."""
     return example.opened(1, "2h")
 
 
@@ -98,11 +88,6 @@ def test_the_node_is_one_of_auto_mode_and_of_the_type_that_the_lab_names(example
 
 
 @pytest.mark.usefixtures("lease")
-def test_an_opening_takes_away_the_lock_of_a_failsafe_that_fired(example: AutoModeDay) -> None:
-    assert example.locks() == []
-
-
-@pytest.mark.usefixtures("lease")
 def test_a_student_runs_the_document_s_pod(example: AutoModeDay) -> None:
     example.kubernetes.create(PODS, GPU_POD)
 
@@ -118,25 +103,6 @@ def test_a_student_runs_the_document_s_pod(example: AutoModeDay) -> None:
     assert "NVIDIA-SMI" in printed()
     assert "Tesla T4" in printed()
     example.kubernetes.delete(f"{PODS}/gpu-pod")
-
-
-@pytest.mark.usefixtures("lease")
-def test_nobody_ends_its_instance_in_ec2(example: AutoModeDay) -> None:
-    [instance] = example.live()
-
-    with pytest.raises(ClientError) as denied:
-        example.api("ec2").terminate_instances(InstanceIds=[instance])
-
-    assert denied.value.response["Error"]["Code"] == "UnauthorizedOperation"
-    assert example.live() == (instance,)
-
-
-@pytest.mark.usefixtures("lease")
-def test_check_calls_it_experimental(example: AutoModeDay) -> None:
-    checked = example.command("check", "--lab", str(FILE))
-
-    assert checked.code == 0
-    assert "kind auto-mode is experimental" in checked.stdout + checked.stderr
 
 
 def test_the_pool_closes_to_proven_zero_and_the_receipt_has_the_fee(
