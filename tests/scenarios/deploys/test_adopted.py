@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,10 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.labfile import file as labfile
 from local.cloud import Cloud
 from local.demo.observations import Sample
+from tests.scenarios.deployed_lab import NOON, deployed_lab
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long
-NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 CLUSTER, GROUP = "their-cluster", "their-gpus"
 #: The node group is older than spring 2021: EKS named the group behind it differently then.
 BEHIND = "eks-6eb9e8a0-1f2b-4c5d-8e9f-0a1b2c3d4e5f"
@@ -35,16 +35,13 @@ windows:
 @pytest.fixture(scope="module")
 def adopted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
     """The adopting lab, deployed onto a cluster in which somebody runs a GPU node by hand."""
-    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
-    path.write_text(LAB, "utf-8")
 
     def by_hand(cloud: Cloud) -> None:
         sizes = {"minSize": 0, "desiredSize": 1}
         order = {"clusterName": CLUSTER, "nodegroupName": GROUP, "scalingConfig": sizes}
         cloud.aws.around.call("eks", "update_nodegroup_config", order)
 
-    with Cloud(path, start=NOON, progress=print, found=by_hand) as cloud:
-        cloud.up()
+    with deployed_lab(tmp_path_factory, LAB, found=by_hand) as cloud:
         yield LabDay(cloud)
 
 

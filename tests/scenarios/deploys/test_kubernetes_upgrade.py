@@ -4,7 +4,7 @@ Then what keeps the pods of a node where they are: the update of its group fails
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,11 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from local.aws.cloudformation.stack import Stack
 from local.cloud import Cloud
 from local.kubernetes.api import Object
+from tests.scenarios.deployed_lab import NOON
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long
 
-NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 LAB = """
 name: upgraded
 time_zone: UTC

@@ -1,17 +1,16 @@
 """Node groups of several operating systems beside each other: each boots from the user data that the stacks wrote."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from local.cloud import Cloud
 from local.kubernetes.api import Object
+from tests.scenarios.deployed_lab import deployed_lab
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long
 
-NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 OWN = "ami-0123456789abcdef0"
 LAB = f"""
 name: systems
@@ -42,10 +41,7 @@ IIS = "mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2022"
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
     """The lab, deployed; its nodes are Ready."""
-    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
-    path.write_text(LAB, "utf-8")
-    with Cloud(path, start=NOON, progress=print) as cloud:
-        cloud.up()
+    with deployed_lab(tmp_path_factory, LAB) as cloud:
         yield LabDay(cloud)
 
 

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 from lamplighter.domain.leases.lease import LeaseState
 from local.cloud import Cloud
 from stacks.layer import CHECKOUT
 from tests.karpenter_program import controller_or_skip
+from tests.scenarios.deployed_lab import NOON
 from tests.scenarios.karpenter_day import KarpenterDay
 from tests.scenarios.lab_day import LabDay
 
-NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 EXAMPLES = CHECKOUT / "examples"
 
 

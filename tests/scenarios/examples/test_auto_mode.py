@@ -12,7 +12,8 @@ from lamplighter.domain.leases.lease import Lease
 from local.auto_mode.definitions import CLAIMS, POOLS
 from local.cloud import COMPLETE, Cloud
 from tests.scenarios.auto_mode.auto_mode_day import AutoModeDay
-from tests.scenarios.examples.opened import EXAMPLES, NOON, close
+from tests.scenarios.deployed_lab import NOON
+from tests.scenarios.examples.opened import EXAMPLES, close
 
 pytestmark = pytest.mark.long
 FILE = EXAMPLES / "000-auto-mode.yaml"

@@ -10,7 +10,8 @@ import pytest
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from tests.examples import on_a_node_group
-from tests.scenarios.examples.opened import EXAMPLES, NOON, close, deployed
+from tests.scenarios.deployed_lab import NOON
+from tests.scenarios.examples.opened import EXAMPLES, close, deployed
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long

@@ -21,7 +21,8 @@ from tests.scenarios.auto_mode.test_adopted_auto_mode import (
     apply_what_adopt_prints,
     let_the_owner_in,
 )
-from tests.scenarios.karpenter_day import NOON, KarpenterDay
+from tests.scenarios.deployed_lab import NOON
+from tests.scenarios.karpenter_day import KarpenterDay
 
 pytestmark = pytest.mark.long
 

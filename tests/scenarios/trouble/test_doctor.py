@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from moto.sns.models import sns_backends
 
 from lamplighter.domain.doctor.line import DoctorLine, LineOutcome
 from lamplighter.lab.model import Lab
-from local.cloud import Cloud
+from tests.scenarios.deployed_lab import NOON, deployed_lab
 from tests.scenarios.lab_day import LabDay, Said
 from tests.scenarios.trouble.broken_account import (
     BROKEN,
@@ -28,7 +27,6 @@ from tests.steady.hang import HANG_SECONDS
 
 pytestmark = pytest.mark.long
 
-NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 LAB = """
 name: gpu-lab
 slack: {channel: C0123456789}
@@ -37,10 +35,7 @@ slack: {channel: C0123456789}
 
 @pytest.fixture(scope="module")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
-    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
-    path.write_text(LAB, "utf-8")
-    with Cloud(path, start=NOON, progress=print) as cloud:
-        cloud.up()
+    with deployed_lab(tmp_path_factory, LAB) as cloud:
         made = Account(LabDay(cloud))
         in_order(made)
         yield made

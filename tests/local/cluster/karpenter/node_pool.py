@@ -30,6 +30,10 @@ def pool(karpenter: Karpenter):
     await_true(lambda: not kubernetes.find(f"{CLASSES}/{NAME}"), "Karpenter has let the NodeClass go")
 
 
+def scale(pool: Karpenter, replicas: int) -> None:
+    pool.lab.kubernetes.merge(f"{POOLS}/{NAME}", {"spec": {"replicas": replicas}})
+
+
 def instances(pool: Karpenter) -> list[dict]:
     wanted = [
         {"Name": "tag:karpenter.sh/nodepool", "Values": [NAME]},
