@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from tests.local.aws.eks_lab import Lab
+from tests.local.aws.eks_lab import Lab, Machines
 from tests.local.karpenter_user_data import LABELS, node_config
 
 AL2023 = "amazon-eks-node-al2023-x86_64-nvidia-1.35-v20260724"
 
 
-class Machines:
-    """A fleet that only records what EC2 and EKS report."""
+class Reports(Machines):
+    """What EC2 and EKS report."""
 
     def __init__(self):
         self.started, self.reported = {}, []
@@ -30,12 +30,6 @@ class Machines:
         self.reported.append((instance_id, "stopped"))
 
     def drain(self, instance_id): ...
-
-    def joined(self, instance_id):
-        return bool(instance_id)
-
-    def ready(self, instance_id):
-        return bool(instance_id)
 
 
 class SelfManaged(Lab):
@@ -80,7 +74,7 @@ class SelfManaged(Lab):
 
 @pytest.fixture
 def lab(aws):
-    return SelfManaged(aws, Machines())
+    return SelfManaged(aws, Reports())
 
 
 def test_an_instance_becomes_a_machine_as_its_user_data_says(lab):

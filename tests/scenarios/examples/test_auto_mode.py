@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
@@ -13,28 +12,13 @@ from local.auto_mode.definitions import CLAIMS, POOLS
 from local.cloud import COMPLETE, Cloud
 from tests.scenarios.auto_mode.auto_mode_day import AutoModeDay
 from tests.scenarios.deployed_lab import NOON
-from tests.scenarios.examples.opened import EXAMPLES, close
+from tests.scenarios.examples.opened import EXAMPLES, close, gpu_pod
 
 pytestmark = pytest.mark.long
 FILE = EXAMPLES / "000-auto-mode.yaml"
 PODS = "/api/v1/namespaces/default/pods"
-#: The document's pod, with its image, toleration and command. It ends at once and starts again and again, as there.
-GPU_POD: dict[str, Any] = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "gpu-pod"},
-    "spec": {
-        "containers": [
-            {
-                "name": "cuda-container",
-                "image": "nvidia/cuda:13.0.2-runtime-ubuntu22.04",
-                "command": ["nvidia-smi"],
-                "resources": {"limits": {"nvidia.com/gpu": 1}},
-            }
-        ],
-        "tolerations": [{"key": "gpu-workload", "operator": "Exists", "effect": "NoSchedule"}],
-    },
-}
+#: It ends at once and starts again and again, as in the document.
+GPU_POD = gpu_pod("gpu-workload", "nvidia-smi")
 
 
 @pytest.fixture(scope="module")
