@@ -1,5 +1,6 @@
 """Document 000: a NodePool of EKS Auto Mode opens, and a student runs the document's pod."""
 
+import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -7,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from lamplighter.data import prices
+from lamplighter.domain.capacity.node_pool import lock
 from lamplighter.domain.leases.lease import Lease
 from local.auto_mode.definitions import CLAIMS, POOLS
 from local.cloud import COMPLETE, Cloud
@@ -31,7 +33,11 @@ def example() -> Iterator[AutoModeDay]:
 
 @pytest.fixture(scope="module")
 def lease(example: AutoModeDay) -> Lease:
-    """A lease of one node whose GPU is proven."""
+    """A lease of one node whose GPU is proven, opened where the failsafe's lock was left on."""
+    role, policy = example.launching_role(), lock.policy_name(example.node_pool)
+    document = json.dumps(lock.document(example.tags))
+    example.api("iam").put_role_policy(RoleName=role, PolicyName=policy, PolicyDocument=document)
+    assert example.locks() != []
     return example.opened(1, "2h")
 
 
@@ -70,6 +76,11 @@ def test_the_node_is_one_of_auto_mode_and_of_the_type_that_the_lab_names(example
     assert [taint["key"] for taint in node["spec"]["taints"]] == ["gpu-workload"]
     assert node["metadata"]["name"] == instance["InstanceId"]
     assert instance["Operator"]["Principal"] == "eks.amazonaws.com"
+
+
+@pytest.mark.usefixtures("lease")
+def test_an_opening_takes_away_the_lock_of_a_failsafe_that_fired(example: AutoModeDay) -> None:
+    assert example.locks() == []
 
 
 @pytest.mark.usefixtures("lease")
