@@ -29,7 +29,7 @@ def template(lab, data, name="other"):
 
 
 #: What is asked for, the code and words of the refusal.
-REFUSED_GROUPS = (
+REFUSED_GROUPS: tuple[tuple[dict, str, str], ...] = (
     ({**TYPE, "amiType": "AL2023_x86_64_NVIDA"}, INVALID, "failed to satisfy constraint"),
     (
         {**TYPE, "amiType": "AL2_x86_64"},
@@ -67,7 +67,7 @@ def test_a_group_that_eks_refuses(lab):
 
 
 #: The data of a template, what is asked for with it, the code and words of the refusal.
-REFUSED_TEMPLATES = (
+REFUSED_TEMPLATES: tuple[tuple[dict, dict, str, str], ...] = (
     (CUSTOM, {"amiType": "AL2023_x86_64_STANDARD"}, INVALID, "an AMI Type other than CUSTOM"),
     (CUSTOM, {"amiType": "CUSTOM", "version": "1.35"}, INVALID, "cannot specify a kubernetes version"),
     (CUSTOM, {"amiType": "CUSTOM", "releaseVersion": "1.35.4-20260714"}, INVALID, "a release version"),

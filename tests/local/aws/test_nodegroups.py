@@ -108,7 +108,7 @@ def test_a_request_with_the_token_of_another_names_its_update_and_begins_none(la
 
 #: What is asked of EKS, and what it says. kubernetes-sigs/cluster-api-provider-aws 3435;
 #: ansible-collections/community.aws 844.
-REFUSED = (
+REFUSED: tuple[tuple[dict, str], ...] = (
     ({}, "InvalidParameterException.*You cannot specify an empty request"),
     ({"clientRequestToken": "deploy-1"}, "InvalidParameterException.*must be between 33 and 126 characters"),
     ({"clientRequestToken": "d" * 127}, "InvalidParameterException.*must be between 33 and 126 characters"),
