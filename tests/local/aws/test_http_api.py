@@ -25,13 +25,13 @@ ECHO = """
 
 def parts(name: str, function: str, routes: Mapping[str, str], **throttle: float) -> dict[str, dict]:
     """What a template has for an HTTP API of that logical name; the routes with their authorization."""
-    api = {"ApiId": {"Ref": name}}
+    api: dict[str, object] = {"ApiId": {"Ref": name}}
     stage = {"StageName": "$default", "AutoDeploy": True, "DefaultRouteSettings": throttle}
     integration = {"IntegrationType": "AWS_PROXY", "IntegrationUri": function, "PayloadFormatVersion": "2.0"}
     caller = {"Fn::Sub": f"arn:aws:execute-api:${{AWS::Region}}:${{AWS::AccountId}}:${{{name}}}/*/*"}
     permission = {"FunctionName": function, "Action": "lambda:InvokeFunction", "SourceArn": caller}
     target = {"Fn::Join": ["/", ["integrations", {"Ref": f"{name}Integration"}]]}
-    resources = {
+    resources: dict[str, tuple[str, dict[str, object]]] = {
         "": ("ApiGatewayV2::Api", {"Name": "a", "ProtocolType": "HTTP"}),
         "Stage": ("ApiGatewayV2::Stage", {**api, **stage}),
         "Integration": ("ApiGatewayV2::Integration", {**api, **integration}),
