@@ -96,7 +96,6 @@ class Labs:
         return Timetable(self._lab)
 
     def decide(self) -> dict[str, PoolExplanation]:
-        """What each pool should have."""
         return standings(self._timetable, self._leases, self._most, self._at, self._skips)
 
 

@@ -77,7 +77,6 @@ def table(minutes: Mapping[str, float]) -> str:
 
 
 def main() -> None:
-    """Play every rail, and print the table."""
     minutes = dict(chain.from_iterable(_take(file).items() for file in PLAYED))
     sys.stdout.write(f"{table(minutes)}\n")
 

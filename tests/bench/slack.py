@@ -136,7 +136,6 @@ def _at_once(cloud: Cloud, caller: Caller) -> tuple[float, float]:
 
 
 def _client(cloud: Cloud, service: str) -> Any:
-    """A client of boto3 for the embedded cloud."""
     endpoints = cloud.endpoints()
     session: Any = boto3.session.Session(
         aws_access_key_id=endpoints.access_key_id,

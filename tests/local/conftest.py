@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from local.aws.embedded import EmbeddedAws
+from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY, EmbeddedAws
 from local.clock import VirtualClock
 from tests.steady.hang import await_value
 
@@ -28,6 +28,16 @@ class Aws:
         """From now on time stands while the test looks and acts, and passes only where it waits on the clock."""
         self.clock.hurry(True)
         self.until_the_end.enter_context(self.clock.busy())
+
+    def environment(self) -> dict[str, str]:
+        """What has clients of this process call it, by its clock."""
+        return {
+            "AWS_ENDPOINT_URL": self.embedded.endpoint,
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY_ID,
+            "AWS_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
+            "AWS_DEFAULT_REGION": "ap-northeast-2",
+            "LAMPLIGHTER_INSTANT": str(self.clock.path),
+        }
 
     def call(self, service: str, operation: str, *, role: str = "", **request):
         return self.embedded.around.call(service, operation, request, role=role)
@@ -70,7 +80,6 @@ class Aws:
         return (json.loads(body) if body else None), reply.get("FunctionError")
 
     def bucket(self, name: str) -> None:
-        """An empty bucket in the cloud's region."""
         where = {"LocationConstraint": "ap-northeast-2"}
         self.call("s3", "create_bucket", Bucket=name, CreateBucketConfiguration=where)
 

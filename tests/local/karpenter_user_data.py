@@ -57,7 +57,6 @@ spec:
 def bottlerocket(
     cluster: str = "lab", endpoint: str = ENDPOINT, authority: str = AUTHORITY, max_pods: int | None = None
 ) -> str:
-    """Bottlerocket's settings in TOML."""
     labels = "\n".join(f"'{key}' = '{value}'" for key, value in LABELS.items())
     pods = f"max-pods = {max_pods}\n" if max_pods else ""
     return f"""[settings]

@@ -1,9 +1,6 @@
 """The virtual clock: time stands while something is computed, and goes from one due instant to the next."""
 
 import itertools
-import json
-import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -476,33 +473,3 @@ def test_what_is_no_instant_is_refused_and_the_clock_goes_on(clock: VirtualClock
 def test_a_rate_of_zero_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="above 0"):
         VirtualClock(tmp_path / "clock", rate=0)
-
-
-def test_a_day_of_strands_comes_out_the_same_beside_busy_programs(tmp_path: Path) -> None:
-    program = f"""
-import json, sys, threading
-from datetime import UTC, datetime
-from pathlib import Path
-from local.clock import VirtualClock
-clock, said = VirtualClock(Path({str(tmp_path)!r}) / sys.argv[1], rate=None, start=datetime(2026, 3, 3, tzinfo=UTC)), []
-def fiber(number):
-    for step in range(20):
-        clock.sleep(60 + (number * step) % 7)
-        said.append((clock.time(), number))
-with clock.busy():
-    for number in range(12):
-        clock.spawn(str(number), lambda number=number: fiber(number))
-    clock.sleep(86400)
-print(json.dumps(said))
-"""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8)]
-    try:
-        answers = [
-            json.loads(subprocess.check_output([sys.executable, "-c", program, f"clock{n}"], env=os.environ))
-            for n in range(2)
-        ]
-    finally:
-        for each in busy:
-            each.kill()
-            each.wait()
-    assert answers[0] == answers[1]

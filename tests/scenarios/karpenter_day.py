@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from local.demo.observations import Sample
@@ -10,7 +10,6 @@ from tests.scenarios.node_pool_day import NodePoolDay
 
 CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 PODS = "/api/v1/namespaces/kube-system/pods"
-NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 #: Virtual time is real time here.
 PAUSE = timedelta(seconds=2)
 

@@ -40,8 +40,6 @@ WORKFLOWS = ("open", "close", "extend")
 
 @dataclass(frozen=True)
 class Said:
-    """The output of a command."""
-
     code: int
     stdout: str
     stderr: str
@@ -173,7 +171,6 @@ class LabDay:
         return found
 
     def entries(self, since: datetime, kind: str | None = None) -> list[Entry]:
-        """The audit trail since an instant."""
         found = self.ledger.audit(self.pool.name, since)
         return [entry for entry in found if kind is None or entry.kind == kind]
 

@@ -2,19 +2,18 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from local.cloud import Cloud
+from tests.scenarios.deployed_lab import NOON, deployed_lab
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long
 
-NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 NODES = 100
 #: https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html
 STATE = 262_144
@@ -33,11 +32,7 @@ pools:
 
 @pytest.fixture(scope="module")
 def big(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
-    """The lab, deployed."""
-    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
-    path.write_text(LAB, "utf-8")
-    with Cloud(path, start=NOON, progress=print) as cloud:
-        cloud.up()
+    with deployed_lab(tmp_path_factory, LAB) as cloud:
         yield LabDay(cloud)
 
 
@@ -114,7 +109,6 @@ def carried(lab: LabDay, run: str) -> list[str]:
 
 
 def results(lab: LabDay, step: str) -> dict[str, Any]:
-    """The results of a step of the opening."""
     (run,) = [arn for arn in executions(lab) if ":big-open:" in arn]
     described = lab.api("stepfunctions").describe_execution(executionArn=run)
     found: dict[str, Any] = json.loads(described["output"])["results"][step]

@@ -97,7 +97,6 @@ class Lesson:
         return now.phase
 
     def pass_time(self, time: timedelta) -> None:
-        """Let so much time pass."""
         self.cloud.clock.sleep(time.total_seconds())
 
     def _ids(self) -> tuple[str, str]:

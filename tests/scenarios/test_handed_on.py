@@ -1,17 +1,16 @@
 """A lease waits for capacity until the history of its run is long. Then another run continues, and opens it."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from lamplighter.domain.leases.lease import LeaseState
-from local.cloud import Cloud
+from tests.scenarios.deployed_lab import NOON, deployed_lab
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long
 
-NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 LAB = """
 name: patient
 time_zone: UTC
@@ -27,10 +26,7 @@ FEW = 3_000
 @pytest.fixture(scope="module")
 def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
     """The deployed lab, on a Step Functions with short histories and an EC2 without capacity."""
-    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
-    path.write_text(LAB, "utf-8")
-    with Cloud(path, start=NOON, progress=print) as cloud:
-        cloud.up()
+    with deployed_lab(tmp_path_factory, LAB) as cloud:
         cloud.aws.moto_additions.workflow_limits.history_events = FEW
         cloud.aws.moto_additions.faults.no_capacity("g5.xlarge")
         yield LabDay(cloud)

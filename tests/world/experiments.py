@@ -77,7 +77,6 @@ def begin(world: World, experiment: str, **more: Any) -> str:
 
 
 def runs() -> list[ExperimentRun]:
-    """The runs in the ledger."""
     return Ledger("gpu-lab-ledger").experiments()
 
 

@@ -133,7 +133,6 @@ class Play:
 
     @property
     def ill(self) -> bool:
-        """Whether a lease cannot be read at present."""
         return self._ill_item is not None
 
     def step(self, step: Step) -> None:
@@ -527,7 +526,6 @@ class Play:
         self._wait(Step("wait", minutes=self.chance.choice((0, 2))))
 
     def _by_hand(self, step: Step) -> None:
-        """Somebody sets the size of a pool, at one of two places."""
         self.laws.by_hand.setdefault(step.pool, []).append(self.world.now)
         with suppress(Exception):  # refused: then nobody set anything
             self.world.supply.resize(step.pool, step.number, otherwise=bool(step.minutes % 2))
@@ -539,7 +537,6 @@ class Play:
         self._wait(step)
 
     def _lose_schedule(self, step: Step) -> None:
-        """Somebody deletes a schedule."""
         names = sorted(self.world.scheduler.entries)
         if names:
             for pool in self.truth.pools():
@@ -622,7 +619,6 @@ class Play:
             self._wait(step)
 
     def _dead(self, step: Step) -> None:
-        """A function does not run for a while."""
         with self._in_trouble():
             self.world.functions.deleted.add(step.name)
             self._wait(step)

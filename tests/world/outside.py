@@ -90,7 +90,6 @@ class Client:
 
 @functools.cache
 def _parameters(does: Callable[..., Any]) -> frozenset[str] | None:
-    """The parameters of an operation; None if it takes any."""
     parameters = inspect.signature(does).parameters
     if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         return None

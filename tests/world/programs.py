@@ -78,7 +78,6 @@ class Request:
 
     @property
     def pool(self) -> str:
-        """The pool that it names."""
         detail = self.event.get("detail")
         return str(detail.get("pool")) if isinstance(detail, dict) else ""
 

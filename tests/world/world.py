@@ -132,7 +132,6 @@ class World:
         return self.event_queue.now
 
     def run(self, length: timedelta) -> None:
-        """Lets this much time pass, with all its events."""
         self.event_queue.run_until(self.now + length)
 
     def give(self, workflow: str, command: Json, name: str | None = None) -> str:

@@ -4,9 +4,23 @@ GPU = {"clusterName": "lab", "nodegroupName": "lab-ng-gpu"}
 SIZES = {"minSize": 0, "maxSize": 2, "desiredSize": 0}
 
 
-class Lab:
-    """A cluster with one GPU node group at zero, and what a test asks about it."""
+class Machines:
+    """A fleet whose machines are nodes at once. A test overrides what it is about."""
 
+    def machine_started(self, machine): ...
+
+    def machine_stopping(self, instance_id): ...
+
+    machine_off = machine_stopped = drain = machine_stopping
+
+    def joined(self, instance_id):
+        return bool(instance_id)
+
+    def ready(self, instance_id):
+        return bool(instance_id)
+
+
+class Lab:
     def __init__(self, aws, version="1.35"):
         self.aws = aws
         self.moto_additions = aws.embedded.moto_additions
@@ -87,6 +101,12 @@ class Lab:
         return self.aws.call(
             "eks", "describe_update", name="lab", nodegroupName="lab-ng-gpu", updateId=identity
         )["update"]
+
+    def finished(self, update):
+        """Until an update of the cluster is done."""
+        asked = {"name": "lab", "updateId": update["id"]}
+        describe = lambda: self.aws.call("eks", "describe_update", **asked)["update"]  # noqa: E731
+        self.until(lambda: describe()["status"] == "Successful")
 
     def group(self):
         return self.aws.call("autoscaling", "describe_auto_scaling_groups")["AutoScalingGroups"][0]

@@ -12,7 +12,7 @@ from local.aws.cloudformation.types.http import PAGE
 from local.background_task import BackgroundTask
 from local.background_thread import BackgroundThread
 from stacks.constructs.http.throttle import COMMANDS, ROOM, SLACK
-from tests.local.aws.test_http_api import ask
+from tests.local.aws.test_http_api import ask, parts
 from tests.local.cloudformation.test_cloudformation import Stacks
 from tests.local.workflows.test_stepfunctions import machine, one, run
 
@@ -38,7 +38,6 @@ def served(aws, name: str = "worker") -> int:
 
 
 def address(aws, function: str, **throttle: float) -> str:
-    """An HTTP API in front of the function; where it is."""
     return addresses(aws, {function: throttle})[0]
 
 
@@ -47,57 +46,14 @@ def addresses(aws, throttles: Mapping[str, Mapping[str, float]]) -> list[str]:
     resources: dict[str, dict] = {}
     outputs: dict[str, dict] = {}
     for number, (function, throttle) in enumerate(throttles.items()):
-        resources |= parts(f"Api{number}", function, throttle)
+        resources |= parts(f"Api{number}", function, {"POST /slack": ""}, **throttle)
         outputs[f"Url{number}"] = {"Value": {"Fn::GetAtt": [f"Api{number}", "ApiEndpoint"]}}
     stack = Stacks(aws).create(resources, Outputs=outputs)
     found = {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
     return [f"{found[name]}/slack" for name in outputs]
 
 
-def parts(name: str, function: str, throttle: Mapping[str, float]) -> dict[str, dict]:
-    """What a template has for an HTTP API of that logical name."""
-    api = {"Ref": name}
-    return {
-        name: {"Type": "AWS::ApiGatewayV2::Api", "Properties": {"Name": "a", "ProtocolType": "HTTP"}},
-        f"{name}Stage": {
-            "Type": "AWS::ApiGatewayV2::Stage",
-            "Properties": {
-                "ApiId": api,
-                "StageName": "$default",
-                "AutoDeploy": True,
-                "DefaultRouteSettings": dict(throttle),
-            },
-        },
-        f"{name}Integration": {
-            "Type": "AWS::ApiGatewayV2::Integration",
-            "Properties": {
-                "ApiId": api,
-                "IntegrationType": "AWS_PROXY",
-                "IntegrationUri": function,
-                "PayloadFormatVersion": "2.0",
-            },
-        },
-        f"{name}Permission": {
-            "Type": "AWS::Lambda::Permission",
-            "Properties": {
-                "FunctionName": function,
-                "Action": "lambda:InvokeFunction",
-                "Principal": "apigateway.amazonaws.com",
-            },
-        },
-        f"{name}Route": {
-            "Type": "AWS::ApiGatewayV2::Route",
-            "Properties": {
-                "ApiId": api,
-                "RouteKey": "POST /slack",
-                "Target": {"Fn::Join": ["/", ["integrations", {"Ref": f"{name}Integration"}]]},
-            },
-        },
-    }
-
-
 def post(url: str) -> int:
-    """The status of a request by a person."""
     return ask(url, "POST", b"{}")[0]
 
 

@@ -99,11 +99,14 @@ def test_a_line_that_is_no_json_fits_no_json_pattern():
     assert not asked('{"message": "asked"')
 
 
-UNKNOWN = ['{ $.a != "x" }', "{ $.a IS NULL }", '{ $.a[0] = "x" }', '{ $.a = "x"', '{ $.a = "x" && }']
+UNKNOWN = (
+    *('{ $.a != "x" }', "{ $.a IS NULL }", '{ $.a[0] = "x" }', '{ $.a = "x"', '{ $.a = "x" && }'),
+    *("?a", "[a, b]", "%a%", "-a"),
+)
 
 
-@pytest.mark.parametrize("pattern", [*UNKNOWN, "?a", "[a, b]", "%a%", "-a"])
-def test_a_pattern_that_is_not_known_is_refused(aws, pattern: str):
+def test_a_pattern_that_is_not_known_is_refused(aws):
     aws.call("logs", "create_log_group", logGroupName=GROUP)
-    with pytest.raises(ClientError, match="Invalid filter pattern"):
-        found(aws, pattern)
+    for pattern in UNKNOWN:
+        with pytest.raises(ClientError, match="Invalid filter pattern"):
+            found(aws, pattern)

@@ -3,6 +3,7 @@
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 
 import pytest
 from botocore.auth import SigV4Auth
@@ -22,49 +23,39 @@ ECHO = """
 """
 
 
+def parts(name: str, function: str, routes: Mapping[str, str], **throttle: float) -> dict[str, dict]:
+    """What a template has for an HTTP API of that logical name; the routes with their authorization."""
+    api: dict[str, object] = {"ApiId": {"Ref": name}}
+    stage = {"StageName": "$default", "AutoDeploy": True, "DefaultRouteSettings": throttle}
+    integration = {"IntegrationType": "AWS_PROXY", "IntegrationUri": function, "PayloadFormatVersion": "2.0"}
+    caller = {"Fn::Sub": f"arn:aws:execute-api:${{AWS::Region}}:${{AWS::AccountId}}:${{{name}}}/*/*"}
+    permission = {"FunctionName": function, "Action": "lambda:InvokeFunction", "SourceArn": caller}
+    target = {"Fn::Join": ["/", ["integrations", {"Ref": f"{name}Integration"}]]}
+    resources: dict[str, tuple[str, dict[str, object]]] = {
+        "": ("ApiGatewayV2::Api", {"Name": "a", "ProtocolType": "HTTP"}),
+        "Stage": ("ApiGatewayV2::Stage", {**api, **stage}),
+        "Integration": ("ApiGatewayV2::Integration", {**api, **integration}),
+        "Permission": ("Lambda::Permission", {**permission, "Principal": "apigateway.amazonaws.com"}),
+    }
+    for number, (key, kind) in enumerate(routes.items()):
+        by = {"AuthorizationType": kind} if kind else {}
+        resources[f"Route{number}"] = (
+            "ApiGatewayV2::Route",
+            {**api, "RouteKey": key, "Target": target, **by},
+        )
+    return {name + end: {"Type": f"AWS::{of}", "Properties": given} for end, (of, given) in resources.items()}
+
+
+ROUTES = {
+    **dict.fromkeys(("POST /slack", "GET /things/{id}", "ANY /fail", "GET /plain"), ""),
+    **dict.fromkeys(("POST /own/open", "POST /lab/open"), "AWS_IAM"),
+}
+
+
 @pytest.fixture
 def api(aws):
     """An API deployed from a template; its address."""
-    function = aws.function("echo", ECHO)
-    resources = {
-        "Api": {"Type": "AWS::ApiGatewayV2::Api", "Properties": {"Name": "a", "ProtocolType": "HTTP"}},
-        "Stage": {
-            "Type": "AWS::ApiGatewayV2::Stage",
-            "Properties": {"ApiId": {"Ref": "Api"}, "StageName": "$default", "AutoDeploy": True},
-        },
-        "Integration": {
-            "Type": "AWS::ApiGatewayV2::Integration",
-            "Properties": {
-                "ApiId": {"Ref": "Api"},
-                "IntegrationType": "AWS_PROXY",
-                "IntegrationUri": function,
-                "PayloadFormatVersion": "2.0",
-            },
-        },
-        "Permission": {
-            "Type": "AWS::Lambda::Permission",
-            "Properties": {
-                "FunctionName": function,
-                "Action": "lambda:InvokeFunction",
-                "Principal": "apigateway.amazonaws.com",
-                "SourceArn": {"Fn::Sub": "arn:aws:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/*/*"},
-            },
-        },
-    }
-    for name, key in {
-        "Post": "POST /slack",
-        "Get": "GET /things/{id}",
-        "Any": "ANY /fail",
-        "P": "GET /plain",
-        "Own": "POST /own/open",
-        "Lab": "POST /lab/open",
-    }.items():
-        target = {"Fn::Join": ["/", ["integrations", {"Ref": "Integration"}]]}
-        by = {"AuthorizationType": "AWS_IAM"} if name in {"Own", "Lab"} else {}
-        resources[name] = {
-            "Type": "AWS::ApiGatewayV2::Route",
-            "Properties": {"ApiId": {"Ref": "Api"}, "RouteKey": key, "Target": target, **by},
-        }
+    resources = parts("Api", aws.function("echo", ECHO), ROUTES)
     stack = Stacks(aws).create(resources, Outputs={"Url": {"Value": {"Fn::GetAtt": ["Api", "ApiEndpoint"]}}})
     return stack["Outputs"][0]["OutputValue"]
 
@@ -90,16 +81,17 @@ def test_a_form_reaches_the_function_whole_and_in_base64(api):
     assert event["requestContext"]["http"]["method"] == "POST"
 
 
-def test_a_text_body_comes_as_it_is(api):
-    _, _, body = ask(f"{api}/slack", "POST", b'{"a": 1}', **{"Content-Type": "application/json"})
+@pytest.mark.parametrize(
+    ("kind", "sent", "encoded", "received"),
+    [
+        ("application/json", b'{"a": 1}', False, '{"a": 1}'),
+        ("text/plain", b"text=\xff", True, "dGV4dD3/"),
+    ],
+)
+def test_text_comes_as_it_is_and_what_is_not_utf_8_in_base64(api, kind, sent, encoded, received):
+    status, _, body = ask(f"{api}/slack", "POST", sent, **{"Content-Type": kind})
     event = json.loads(body)
-    assert (event["isBase64Encoded"], event["body"]) == (False, '{"a": 1}')
-
-
-def test_text_that_is_not_utf_8_reaches_the_function_byte_for_byte(api):
-    status, _, body = ask(f"{api}/slack", "POST", b"text=\xff", **{"Content-Type": "text/plain"})
-    event = json.loads(body)
-    assert (status, event["isBase64Encoded"], event["body"]) == (201, True, "dGV4dD3/")
+    assert (status, event["isBase64Encoded"], event["body"]) == (201, encoded, received)
 
 
 def test_names_in_the_path_are_handed_over(api):

@@ -55,21 +55,23 @@ def test_a_handler_sees_its_variables_the_endpoint_and_its_own_role(aws):
     assert ":assumed-role/f-role/f" in answer[4]
 
 
-def test_the_checkout_is_not_on_a_functions_path(aws):
-    aws.function("f", "import lamplighter\ndef handler(event, context): pass")
-    answer, error = aws.invoke("f")
-    assert error == "Unhandled"
-    assert "No module named 'lamplighter'" in answer["errorMessage"]
+#: The code of a function, its error's type, and the beginning of the error's text.
+FAILS = (
+    ("class TryLater(Exception): pass\ndef handler(e, c): raise TryLater('not yet')", "TryLater", "not yet"),
+    ("import os\ndef handler(e, c): os._exit(3)", "Runtime.ExitError", "exit status 3"),
+    # The checkout is not on a function's path.
+    ("import lamplighter\ndef handler(e, c): pass", "", "No module named 'lamplighter'"),
+)
 
 
-def test_an_error_is_given_by_its_type_and_text_and_logged(aws):
-    aws.function(
-        "f", "class TryLater(Exception): pass\ndef handler(event, context): raise TryLater('not yet')"
-    )
-    answer, error = aws.invoke("f")
-    assert error == "Unhandled"
-    assert (answer["errorType"], answer["errorMessage"]) == ("TryLater", "not yet")
-    assert "TryLater: not yet" in aws.runtime.logs("f")
+def test_an_error_is_given_by_its_type_and_text(aws):
+    for number, (code, kind, text) in enumerate(FAILS):
+        aws.function(f"f{number}", code)
+        answer, error = aws.invoke(f"f{number}")
+        assert error == "Unhandled"
+        assert kind in answer["errorType"]
+        assert text in answer["errorMessage"]
+    assert "TryLater: not yet" in aws.runtime.logs("f0")
 
 
 def test_a_function_that_takes_too_long_is_stopped(aws):
@@ -114,14 +116,6 @@ def test_who_it_is_may_be_asked_as_often_as_anybody_likes(aws):
         aws.invoke("f", times)
         took.append(aws.clock.time() - before)
     assert took[1] == pytest.approx(took[0], abs=0.05)
-
-
-def test_a_worker_that_dies_is_an_exit_error(aws):
-    aws.function("f", "import os\ndef handler(event, context): os._exit(3)")
-    answer, error = aws.invoke("f")
-    assert error == "Unhandled"
-    assert answer["errorType"] == "Runtime.ExitError"
-    assert "exit status 3" in answer["errorMessage"]
 
 
 def test_a_new_configuration_gets_a_new_worker(aws):

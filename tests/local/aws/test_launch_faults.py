@@ -1,8 +1,9 @@
-"""Faults switched on by the name of a cause, as EC2, Auto Scaling, EKS and Service Quotas show them."""
+"""Faults as EC2, Auto Scaling, EKS and Service Quotas show them: by the name of a cause, and of an instance type."""
 
 import pytest
+from botocore.exceptions import ClientError
 
-from tests.local.aws.eks_lab import Lab
+from tests.local.aws.eks_lab import Lab, Machines
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def test_a_subnet_without_addresses_says_so(lab, faults):
     assert available(lab.subnets[0]) > 0
 
 
-class Unjoined:
+class Unjoined(Machines):
     """Machines that never become nodes, until told."""
 
     def __init__(self):
@@ -89,11 +90,6 @@ class Unjoined:
 
     def machine_started(self, machine):
         self.images.append(machine.ami_type)
-
-    def machine_stopping(self, instance_id):
-        """Nothing hangs on it."""
-
-    machine_stopped = drain = machine_stopping
 
     def joined(self, instance_id):
         return bool(instance_id) and self.may_join
@@ -130,3 +126,71 @@ def test_a_group_made_with_the_wrong_image_starts_machines_from_it(lab, faults):
     assert lab.nodegroup()["amiType"] == "AL2023_x86_64_NVIDIA"
     lab.opened(1)
     assert machines.images == ["AL2023_x86_64_STANDARD", "AL2023_x86_64_NVIDIA"]
+
+
+def test_no_capacity_degrades_until_a_scale_out_succeeds(lab):
+    lab.moto_additions.faults.no_capacity("g5.xlarge")
+    lab.scale(1)
+    lab.until(lambda: lab.nodegroup()["status"] == "DEGRADED")
+    issue = lab.nodegroup()["health"]["issues"][0]
+    assert issue["code"] == "AsgInstanceLaunchFailures"
+    assert "We currently do not have sufficient g5.xlarge capacity" in issue["message"]
+    failed = lab.activities()[0]
+    assert (failed["StatusCode"], failed["Progress"]) == ("Failed", 100)
+    assert "sufficient g5.xlarge capacity in the Availability Zone you requested" in failed["StatusMessage"]
+    lab.until(lambda: len(lab.activities()) >= 3)
+    lab.scale(0)
+    lab.clock.sleep(600)
+    assert lab.nodegroup()["status"] == "DEGRADED"
+    lab.moto_additions.faults.clear()
+    lab.opened(1)
+    assert lab.nodegroup()["status"] == "ACTIVE"
+    assert lab.nodegroup()["health"]["issues"] == []
+
+
+def test_slow_boot(lab):
+    lab.moto_additions.faults.slow_boot(20)
+    begun = lab.clock.time()
+    lab.opened(1)
+    assert lab.clock.time() - begun > 300
+
+
+def test_a_stuck_termination_leaves_the_instance_shutting_down(lab):
+    lab.opened(1)
+    lab.moto_additions.faults.stuck_termination()
+    lab.scale(0)
+    lab.until(lambda: bool(lab.instances("shutting-down")))
+    lab.clock.sleep(1800)
+    assert lab.instances("shutting-down")
+    lab.moto_additions.faults.clear()
+    lab.until(lambda: bool(lab.instances("terminated")))
+
+
+def test_eks_may_take_a_failed_scale_up_back(lab):
+    lab.moto_additions.faults.no_capacity("g5.xlarge")
+    lab.moto_additions.faults.revert_scale_up()
+    update = lab.scale(2)
+    lab.until(lambda: lab.update(update["id"])["status"] == "Failed")
+    assert lab.update(update["id"])["errors"][0]["errorCode"] == "NodeCreationFailure"
+    assert lab.nodegroup()["scalingConfig"]["desiredSize"] == 0
+    assert lab.group()["DesiredCapacity"] == 0
+
+
+def test_capacity_for_a_few(lab):
+    lab.moto_additions.faults.few("g5.xlarge", 1)
+    lab.scale(2)
+    lab.until(lambda: bool(lab.nodegroup()["health"]["issues"]))
+    assert len(lab.instances()) == 1
+    lab.moto_additions.faults.clear("g5.xlarge")
+    lab.until(lambda: len(lab.instances("running")) == 2, 400)
+
+
+def test_an_update_that_does_not_end_keeps_others_out(lab):
+    lab.moto_additions.faults.endless_updates("lab-ng-gpu")
+    update = lab.scale(1)
+    lab.clock.sleep(600)
+    assert lab.update(update["id"])["status"] == "InProgress"
+    with pytest.raises(ClientError, match="not in Active State"):
+        lab.scale(0)
+    lab.moto_additions.faults.clear()
+    lab.until(lambda: lab.update(update["id"])["status"] == "Successful")

@@ -12,7 +12,6 @@ from lamplighter.adapters.capacity.node_group.capacity import NodeGroupCapacity
 from lamplighter.domain.capacity.calls import TimedCall
 from lamplighter.domain.capacity.launch_cause import LaunchCause
 from lamplighter.lab.model import Lab as LabFile
-from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY
 from tests.local.aws.eks_lab import Lab
 from tests.unit.capacity.conformance import Conformance, opened
 
@@ -89,16 +88,10 @@ def _as_the_sdk_writes(service: str, sent: dict) -> dict:
 
 class TestNodeGroups(Conformance):
     @pytest.fixture
-    def stage(self, aws, tmp_path, monkeypatch: pytest.MonkeyPatch) -> NodeGroupStage:
+    def stage(self, aws, monkeypatch: pytest.MonkeyPatch) -> NodeGroupStage:
         lab = Lab(aws)
         lab.ready()
-        for name, value in {
-            "AWS_ENDPOINT_URL": aws.embedded.endpoint,
-            "AWS_ACCESS_KEY_ID": ACCESS_KEY_ID,
-            "AWS_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
-            "AWS_DEFAULT_REGION": "ap-northeast-2",
-            "LAMPLIGHTER_INSTANT": str(tmp_path / "clock"),
-        }.items():
+        for name, value in aws.environment().items():
             monkeypatch.setenv(name, value)
         return NodeGroupStage(lab)
 

@@ -5,7 +5,7 @@ import base64
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.local.aws.eks_lab import GPU, Lab
+from tests.local.aws.eks_lab import GPU, SIZES, Lab
 
 INVALID, REFUSED = "InvalidParameterException", "InvalidRequestException"
 TYPE = {"instanceTypes": ["m5.large"], "launchTemplate": None}
@@ -28,56 +28,62 @@ def template(lab, data, name="other"):
     return {"id": made["LaunchTemplate"]["LaunchTemplateId"], "version": "1"}
 
 
-@pytest.mark.parametrize(
-    ("request_", "code", "message"),
-    [
-        ({**TYPE, "amiType": "AL2023_x86_64_NVIDA"}, INVALID, "failed to satisfy constraint"),
-        (
-            {**TYPE, "amiType": "AL2_x86_64"},
-            INVALID,
-            "is only supported for kubernetes versions 1.32 or earlier",
-        ),
-        ({**TYPE, "amiType": "CUSTOM"}, INVALID, "must specify an image id in your launch template"),
-        ({**TYPE, "version": "1.34"}, INVALID, "must be the version of the cluster, 1.35"),
-        (
-            {**TYPE, "amiType": "BOTTLEROCKET_ARM_64"},
-            INVALID,
-            "[m5.large] is not a valid instance type for requested amiType BOTTLEROCKET_ARM_64",
-        ),
-        (
-            {**TYPE, "instanceTypes": ["t4g.medium"]},
-            INVALID,
-            "[t4g.medium] is not a valid instance type for requested amiType AL2023_x86_64_NVIDIA",
-        ),
-        ({**TYPE, "instanceTypes": ["m5.larg"]}, INVALID, "instance types do not exist: [m5.larg]"),
-        ({"amiType": "AL2023_ARM_64_NVIDIA"}, REFUSED, "does not match the architecture 'arm64'"),
-        ({"diskSize": 100}, REFUSED, "Disk size must be specified within the launch template."),
-        ({"remoteAccess": {"ec2SshKey": "key"}}, REFUSED, "Remote access configuration"),
-    ],
+#: What is asked for, the code and words of the refusal.
+REFUSED_GROUPS: tuple[tuple[dict, str, str], ...] = (
+    ({**TYPE, "amiType": "AL2023_x86_64_NVIDA"}, INVALID, "failed to satisfy constraint"),
+    (
+        {**TYPE, "amiType": "AL2_x86_64"},
+        INVALID,
+        "is only supported for kubernetes versions 1.32 or earlier",
+    ),
+    ({**TYPE, "amiType": "CUSTOM"}, INVALID, "must specify an image id in your launch template"),
+    ({**TYPE, "version": "1.34"}, INVALID, "must be the version of the cluster, 1.35"),
+    (
+        {**TYPE, "amiType": "BOTTLEROCKET_ARM_64"},
+        INVALID,
+        "[m5.large] is not a valid instance type for requested amiType BOTTLEROCKET_ARM_64",
+    ),
+    (
+        {**TYPE, "instanceTypes": ["t4g.medium"]},
+        INVALID,
+        "[t4g.medium] is not a valid instance type for requested amiType AL2023_x86_64_NVIDIA",
+    ),
+    ({**TYPE, "instanceTypes": ["m5.larg"]}, INVALID, "instance types do not exist: [m5.larg]"),
+    ({"scalingConfig": {"minSize": 0, "maxSize": 2}}, INVALID, ""),
+    ({"scalingConfig": {**SIZES, "desiredSize": 3}}, INVALID, ""),
+    ({"scalingConfig": {**SIZES, "minSize": 1}}, INVALID, ""),
+    ({"instanceTypes": ["g5.xlarge"]}, REFUSED, ""),
+    ({"amiType": "AL2023_ARM_64_NVIDIA"}, REFUSED, "does not match the architecture 'arm64'"),
+    ({"diskSize": 100}, REFUSED, "Disk size must be specified within the launch template."),
+    ({"remoteAccess": {"ec2SshKey": "key"}}, REFUSED, "Remote access configuration"),
 )
-def test_a_group_that_eks_refuses(lab, request_, code, message):
-    found = refused(lab.create, **request_)
-    assert (found[0], message in found[1]) == (code, True), found
+
+
+def test_a_group_that_eks_refuses(lab):
+    for request, code, message in REFUSED_GROUPS:
+        found = refused(lab.create, **request)
+        assert (found[0], message in found[1]) == (code, True), (request, found)
     assert lab.aws.call("eks", "list_nodegroups", clusterName="lab")["nodegroups"] == []
 
 
-@pytest.mark.parametrize(
-    ("data", "request_", "code", "message"),
-    [
-        (CUSTOM, {"amiType": "AL2023_x86_64_STANDARD"}, INVALID, "an AMI Type other than CUSTOM"),
-        (CUSTOM, {"amiType": "CUSTOM", "version": "1.35"}, INVALID, "cannot specify a kubernetes version"),
-        (CUSTOM, {"amiType": "CUSTOM", "releaseVersion": "1.35.4-20260714"}, INVALID, "a release version"),
-        ({"IamInstanceProfile": {"Name": "nodes"}}, {}, REFUSED, "an IAM instance profile"),
-        ({"InstanceInitiatedShutdownBehavior": "stop"}, {}, REFUSED, "a shutdown behavior"),
-        ({"HibernationOptions": {"Configured": True}}, {}, REFUSED, "a hibernate behavior"),
-        ({"NetworkInterfaces": [{"DeviceIndex": 0, "SubnetId": "subnet-1"}]}, {}, REFUSED, "subnets"),
-        ({"UserData": base64.b64encode(b"#!/bin/bash\n").decode()}, {}, REFUSED, "MIME multipart format"),
-    ],
+#: The data of a template, what is asked for with it, the code and words of the refusal.
+REFUSED_TEMPLATES: tuple[tuple[dict, dict, str, str], ...] = (
+    (CUSTOM, {"amiType": "AL2023_x86_64_STANDARD"}, INVALID, "an AMI Type other than CUSTOM"),
+    (CUSTOM, {"amiType": "CUSTOM", "version": "1.35"}, INVALID, "cannot specify a kubernetes version"),
+    (CUSTOM, {"amiType": "CUSTOM", "releaseVersion": "1.35.4-20260714"}, INVALID, "a release version"),
+    ({"IamInstanceProfile": {"Name": "nodes"}}, {}, REFUSED, "an IAM instance profile"),
+    ({"InstanceInitiatedShutdownBehavior": "stop"}, {}, REFUSED, "a shutdown behavior"),
+    ({"HibernationOptions": {"Configured": True}}, {}, REFUSED, "a hibernate behavior"),
+    ({"NetworkInterfaces": [{"DeviceIndex": 0, "SubnetId": "subnet-1"}]}, {}, REFUSED, "subnets"),
+    ({"UserData": base64.b64encode(b"#!/bin/bash\n").decode()}, {}, REFUSED, "MIME multipart format"),
 )
-def test_a_launch_template_that_eks_refuses(lab, data, request_, code, message):
-    named = template(lab, {"InstanceType": "m5.large", **data})
-    found = refused(lab.create, launchTemplate=named, **{"amiType": None, **request_})
-    assert (found[0], message in found[1]) == (code, True), found
+
+
+def test_a_launch_template_that_eks_refuses(lab):
+    for number, (data, request, code, message) in enumerate(REFUSED_TEMPLATES):
+        named = template(lab, {"InstanceType": "m5.large", **data}, f"other-{number}")
+        found = refused(lab.create, launchTemplate=named, **{"amiType": None, **request})
+        assert (found[0], message in found[1]) == (code, True), (data, request, found)
     assert lab.aws.call("eks", "list_nodegroups", clusterName="lab")["nodegroups"] == []
 
 
@@ -117,7 +123,7 @@ def test_another_custom_image_is_of_the_version_of_the_cluster(aws):
     lab = Lab(aws, version="1.34")
     named = template(lab, CUSTOM)
     lab.ready(launchTemplate=named, amiType="CUSTOM")
-    finished(lab, lab.aws.call("eks", "update_cluster_version", name="lab", version="1.35")["update"])
+    lab.finished(lab.aws.call("eks", "update_cluster_version", name="lab", version="1.35")["update"])
     assert lab.nodegroup()["version"] == "1.34"
 
     other = {**CUSTOM, "ImageId": "ami-0fedcba9876543210"}
@@ -154,12 +160,12 @@ def test_an_update_takes_the_newest_release_of_the_image_or_the_one_that_is_name
         assert image["Name"].endswith(f"-1.35-v{release}")
 
 
-@pytest.mark.parametrize("release", ["1.34.4-20260714", "1.35.4-20260801", "20260714", "latest"])
-def test_a_release_that_eks_does_not_have_is_refused(lab, release):
+def test_a_release_that_eks_does_not_have_is_refused(lab):
     lab.ready(amiType="AL2023_x86_64_NVIDIA")
     update = lambda **more: lab.aws.call("eks", "update_nodegroup_version", **GPU, **more)  # noqa: E731
-    wrong = f"Requested release version {release} is not valid for kubernetes version 1.35."
-    assert refused(update, releaseVersion=release) == (INVALID, wrong)
+    for release in ("1.34.4-20260714", "1.35.4-20260801", "20260714", "latest"):
+        wrong = f"Requested release version {release} is not valid for kubernetes version 1.35."
+        assert refused(update, releaseVersion=release) == (INVALID, wrong)
 
 
 def derived_versions(lab):
@@ -176,7 +182,7 @@ def test_a_control_plane_moves_one_minor_version_at_a_time(aws):
     begun = update("1.33")["update"]
     assert (lab.cluster()["status"], lab.cluster()["version"]) == ("UPDATING", "1.32")
     assert refused(update, version="1.33")[0] == "ResourceInUseException"
-    finished(lab, begun)
+    lab.finished(begun)
     assert (lab.cluster()["status"], lab.cluster()["version"]) == ("ACTIVE", "1.33")
 
 
@@ -185,7 +191,7 @@ def test_nodes_may_be_three_versions_behind_and_no_more(aws):
     lab.ready()
     update = lambda version: lab.aws.call("eks", "update_cluster_version", name="lab", version=version)  # noqa: E731
     for version in ("1.32", "1.33", "1.34"):
-        finished(lab, update(version)["update"])
+        lab.finished(update(version)["update"])
     found = refused(update, version="1.35")
     assert found == (
         REFUSED,
@@ -196,7 +202,7 @@ def test_nodes_may_be_three_versions_behind_and_no_more(aws):
     assert "must not be newer" in refused(roll, version="1.35")[1]
     rolled = roll("1.34")["update"]
     lab.until(lambda: lab.update(rolled["id"])["status"] == "Successful")
-    finished(lab, update("1.35")["update"])
+    lab.finished(update("1.35")["update"])
     assert lab.cluster()["version"] == "1.35"
 
 
@@ -210,18 +216,10 @@ def test_windows_server_2025_begins_with_1_35(aws):
 def test_amazon_linux_2_ends_with_1_32(aws):
     lab = Lab(aws, version="1.32")
     lab.ready(amiType="AL2_x86_64_GPU")
-    finished(lab, lab.aws.call("eks", "update_cluster_version", name="lab", version="1.33")["update"])
+    lab.finished(lab.aws.call("eks", "update_cluster_version", name="lab", version="1.33")["update"])
     roll = lambda **more: lab.aws.call("eks", "update_nodegroup_version", **GPU, **more)  # noqa: E731
     assert "AMI Type AL2_x86_64_GPU is only supported" in refused(roll, version="1.33")[1]
     assert lab.nodegroup()["version"] == "1.32"
-
-
-def finished(lab, update):
-    def done():
-        found = lab.aws.call("eks", "describe_update", name="lab", updateId=update["id"])["update"]
-        return found["status"] == "Successful"
-
-    lab.until(done)
 
 
 def test_the_role_of_nodes_gets_an_access_entry_of_their_system(lab):

@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.local.aws.eks_lab import GPU, Lab
+from tests.local.aws.eks_lab import GPU, Lab, Machines
 
 DEFAULT, MINIMAL = "DEFAULT", "MINIMAL"
 
 
-class Machines:
-    """A fleet whose nodes are Ready, and of which some keep their pods."""
+class Evicting(Machines):
+    """A fleet of which some nodes keep their pods."""
 
     def __init__(self):
         self.cordoned, self.stuck, self.evicted = set(), set(), []
@@ -18,15 +18,6 @@ class Machines:
 
     def machine_started(self, machine):
         self.started.append(machine)
-
-    def machine_stopping(self, instance_id): ...
-
-    def machine_stopped(self, instance_id): ...
-
-    def drain(self, instance_id): ...
-
-    def joined(self, instance_id):
-        return bool(instance_id)
 
     def ready(self, instance_id):
         return not self.unready and bool(instance_id)
@@ -46,7 +37,7 @@ class Machines:
 
 @pytest.fixture
 def machines():
-    return Machines()
+    return Evicting()
 
 
 @pytest.fixture
@@ -177,12 +168,7 @@ def test_new_nodes_are_of_the_new_version(aws, machines):
     lab.moto_additions.fleet(machines)
     with_strategy(lab, MINIMAL).opened(1)
     moved = lab.aws.call("eks", "update_cluster_version", name="lab", version="1.35")["update"]
-    lab.until(
-        lambda: (
-            lab.aws.call("eks", "describe_update", name="lab", updateId=moved["id"])["update"]["status"]
-            == "Successful"
-        )
-    )
+    lab.finished(moved)
     assert rolled(lab, version="1.35")["status"] == "Successful"
     assert [machine.kubernetes_version for machine in machines.started] == ["1.34", "1.35"]
     assert lab.nodegroup()["releaseVersion"].startswith("1.35.")

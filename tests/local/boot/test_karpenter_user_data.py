@@ -53,11 +53,3 @@ def test_a_deep_learning_image_never_joins_whatever_its_data_says():
     start = boot_of_image(DEEP_LEARNING, "g5.xlarge", node_config(), CLUSTER)
 
     assert start.problem == "no start-up program of an EKS image understands the user data"
-
-
-def test_data_for_another_cluster_joins_none():
-    other = {**CLUSTER, "name": "other"}
-
-    assert (
-        boot_of_image(AL2023, "g5.xlarge", node_config(), other).problem == "the user data names cluster lab"
-    )

@@ -14,8 +14,6 @@ def stacks(aws):
 
 
 class Stacks:
-    """Deploys one stack, named lab."""
-
     def __init__(self, aws) -> None:
         self.aws = aws
 
@@ -43,7 +41,6 @@ class Stacks:
         return " ".join(event.get("ResourceStatusReason", "") for event in events)
 
     def failed(self, resources) -> str:
-        """Why these could not be created."""
         assert self.create(resources)["StackStatus"] == "ROLLBACK_COMPLETE"
         return self.reasons()
 

@@ -113,20 +113,6 @@ def test_a_function_changes_in_place_and_its_next_event_runs_the_new_code(stacks
     assert stacks.aws.invoke("f") == ("new", None)
 
 
-def test_a_kept_table_with_a_fixed_name_stands_in_the_way_of_the_next_stack(stacks):
-    properties = {
-        "TableName": "ledger",
-        "BillingMode": "PAY_PER_REQUEST",
-        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-    }
-    table = {"Type": "AWS::DynamoDB::Table", "DeletionPolicy": "Retain", "Properties": properties}
-    stacks.create({"Ledger": table})
-    assert stacks.delete() == "DELETE_COMPLETE"
-    assert stacks.aws.call("dynamodb", "list_tables")["TableNames"] == ["ledger"]
-    assert "already exists" in stacks.failed({"Ledger": table})
-
-
 def test_a_state_machine_changes_in_place(stacks):
     def machine(comment: str) -> dict:
         states = {"Done": {"Type": "Pass", "End": True}}

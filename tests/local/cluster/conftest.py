@@ -55,7 +55,6 @@ def tools(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def helm(tools, control_plane, seen_from_outside, clock, tmp_path_factory):
-    """Runs helm against the cluster."""
     home = tmp_path_factory.mktemp("helm")
     kubeconfig = control_plane.admin_kubeconfig(home / "kubeconfig", seen_from_outside.endpoint)
 

@@ -28,7 +28,6 @@ def keep_time_by(clock: VirtualClock) -> None:
 
 
 def pass_time(seconds: float) -> None:
-    """Let so much of the lab's time pass, and Kubernetes answer what happened in it."""
     (clock,) = _CLOCK
     clock.sleep(seconds)
     clock.settle()
@@ -185,8 +184,6 @@ class Lab:
         return f"/api/v1/namespaces/{namespace}/pods/{name}"
 
     def await_phase(self, path: str, *phases: str):
-        """The pod once it has one of the phases."""
-
         def arrived():
             pod = self.kubernetes.get(path)
             return pod if pod["status"].get("phase") in phases else None

@@ -79,15 +79,6 @@ def test_a_build_that_fails_says_what_it_said(tmp_path, monkeypatch):
     assert not control_plane().folder.exists()
 
 
-def test_they_can_be_had_before_anything_needs_them(tmp_path, monkeypatch):
-    # as `make control-plane` does, so that no test waits for the build
-    fake_go(tmp_path / "bin", monkeypatch, BUILDS)
-    command = [sys.executable, "-m", "local.kubernetes.binaries"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "about four minutes" in done.stdout
-    assert (control_plane().folder / "kube-apiserver").read_text() == "built\n"
-
-
 def test_the_lab_s_clock_is_put_into_go_s_own_time(tmp_path, monkeypatch):
     fake_go(tmp_path / "bin", monkeypatch, "exit 1")
     ours = tmp_path / "labtime.go"

@@ -162,23 +162,6 @@ def test_a_gpu_that_the_driver_does_not_see_is_missing_everywhere(lab):
     lab.end(machine)
 
 
-def test_a_device_plugin_that_crashes_leaves_the_node_without_gpus(lab):
-    lab.fleet.faults.on("device-plugin-missing", "crashing")
-    machine = lab.gpu_node("crashing")
-
-    def crashing() -> bool:
-        pod = lab.pod_of("nvidia-device-plugin-daemonset", machine)
-        statuses = pod["status"].get("containerStatuses", []) if pod else []
-        return any(
-            status["state"].get("waiting", {}).get("reason") == "CrashLoopBackOff" for status in statuses
-        )
-
-    await_true(crashing, "its device plugin is in CrashLoopBackOff")
-    assert lab.ready(machine)
-    assert lab.allocatable(machine) is None
-    lab.end(machine)
-
-
 def test_pods_of_a_template_that_is_given_back_in_the_middle_of_a_rolling_are_current_again(lab):
     """Kubernetes compares the hash of a pod's template, too, not only the generation that made the pod."""
     path, pods = "/apis/apps/v1/namespaces/default/daemonsets", "/api/v1/namespaces/default/pods"

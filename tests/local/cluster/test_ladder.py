@@ -7,7 +7,7 @@ import pytest
 from lamplighter.application.cluster.validate import clean_up, validate
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab as LabFile
-from lamplighter.reasons.document import document, read
+from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import reason
 from tests.local.cluster.functions import may
 from tests.local.cluster.lab import await_true
@@ -101,13 +101,6 @@ def test_ranks_that_cannot_reach_each_other_fail_and_nothing_is_left(lab, clock,
     }
     assert "the ranks never met" in said
     nothing_is_left(lab)
-
-
-def test_one_node_cannot_be_judged_by_two_and_that_is_said(lab, clock, connection):
-    run = run_for(lab, clock, AwaitGpus=ready(lab.gpu))
-    proven = judge(run, lab_with(ladder="standard"), connection)
-    assert proven["verdict"] == "passed", proven
-    assert proven["not_judged"] == [{"check": "all_reduce", "why": document(reason("check.one-node-ready"))}]
 
 
 def test_what_does_not_end_in_the_budget_is_not_proven(lab, clock, connection):

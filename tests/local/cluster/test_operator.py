@@ -25,15 +25,6 @@ def state(lab) -> str:
     return lab.kubernetes.get(POLICY).get("status", {}).get("state", "")
 
 
-def test_a_device_plugin_switched_off_leaves_zero_gpus_and_a_ready_policy(lab, policy):
-    policy({"devicePlugin": {"enabled": False}})
-
-    await_true(lambda: lab.kubernetes.find(DEVICE_PLUGIN) is None, "the DaemonSet is deleted")
-    await_true(lambda: lab.allocatable(lab.gpu) == "0", "nothing can be allocated")
-    assert lab.node(lab.gpu)["status"]["capacity"]["nvidia.com/gpu"] == "1"
-    await_true(lambda: state(lab) == "ready", "the policy says ready")
-
-
 def test_tolerations_that_do_not_fit_the_taint_leave_daemonsets_without_nodes_and_a_ready_policy(lab, policy):
     policy({"daemonsets": {"tolerations": [{"key": "other", "operator": "Exists"}]}})
 
@@ -84,23 +75,3 @@ def test_a_node_that_refuses_the_operands_gets_none(lab):
         lambda: lab.pod_of("nvidia-device-plugin-daemonset", machine) is None, "no device plugin there"
     )
     lab.end(machine)
-
-
-def test_time_slices_multiply_what_can_be_allocated(lab, policy):
-    lab.kubernetes.create(
-        "/api/v1/namespaces/gpu-operator/configmaps",
-        {
-            "metadata": {"name": "slices"},
-            "data": {
-                "four": "version: v1\n"
-                "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}\n"
-            },
-        },
-    )
-    policy({"devicePlugin": {"config": {"name": "slices", "default": "four"}}})
-    await_true(lambda: lab.allocatable(lab.gpu) == "4", "four pods fit")
-    await_true(
-        lambda: lab.node(lab.gpu)["metadata"]["labels"].get("nvidia.com/gpu.product") == "NVIDIA-A10G-SHARED",
-        "the product says that it is shared",
-    )
-    policy({"devicePlugin": {"config": {"name": "", "default": ""}}})

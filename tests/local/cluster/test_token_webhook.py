@@ -52,8 +52,7 @@ def eks(aws, control_plane):
     return aws
 
 
-def cluster_of(aws) -> None:
-    """EKS' cluster, with access entries."""
+def cluster_of(aws, name: str = CLUSTER) -> None:
     vpc = aws.call("ec2", "create_vpc", CidrBlock="192.168.0.0/16")["Vpc"]["VpcId"]
     subnets = []
     for zone, block in (("a", "192.168.8.0/22"), ("b", "192.168.12.0/22")):
@@ -62,7 +61,7 @@ def cluster_of(aws) -> None:
     aws.call(
         "eks",
         "create_cluster",
-        name=CLUSTER,
+        name=name,
         version="1.35",
         roleArn=aws.role("cluster"),
         resourcesVpcConfig={"subnetIds": subnets},
@@ -72,10 +71,20 @@ def cluster_of(aws) -> None:
 
 @pytest.fixture
 def enter(control_plane, tmp_path):
-    """A client that carries a token."""
     authority = tmp_path / "ca.crt"
     authority.write_text(control_plane.ca_pem)
     return lambda token: KubernetesApi(control_plane.endpoint, authority, token=token)
+
+
+def entry(eks, name: str, policy: str, namespaces: tuple[str, ...] = ()) -> str:
+    """A role with an access entry and one of EKS's policies for it."""
+    role = eks.role(name)
+    who = {"clusterName": CLUSTER, "principalArn": role}
+    scope = {"type": "namespace", "namespaces": [*namespaces]} if namespaces else {"type": "cluster"}
+    eks.call("eks", "create_access_entry", **who)
+    arn = f"arn:aws:eks::aws:cluster-access-policy/{policy}"
+    eks.call("eks", "associate_access_policy", **who, policyArn=arn, accessScope=scope)
+    return role
 
 
 def status(client, path: str) -> int:
@@ -128,49 +137,21 @@ def test_a_role_may_do_what_its_group_is_bound_to_and_no_more(eks, enter, kubern
 
 
 def test_a_cluster_admin_may_do_everything_and_the_tokens_host_does_not_matter(eks, enter):
-    role = eks.role("admin")
-    eks.call("eks", "create_access_entry", clusterName=CLUSTER, principalArn=role)
-    eks.call(
-        "eks",
-        "associate_access_policy",
-        clusterName=CLUSTER,
-        principalArn=role,
-        policyArn="arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
-        accessScope={"type": "cluster"},
-    )
+    role = entry(eks, "admin", "AmazonEKSClusterAdminPolicy")
     # as the AWS CLI signs it when AWS_ENDPOINT_URL leads to the embedded cloud
     token = token_for(eks, role, eks.embedded.endpoint)
     assert status(enter(token), "/api/v1/secrets") == 200
 
 
 def test_a_viewer_sees_pods_but_no_secrets(eks, enter):
-    role = eks.role("viewer")
-    eks.call("eks", "create_access_entry", clusterName=CLUSTER, principalArn=role)
-    eks.call(
-        "eks",
-        "associate_access_policy",
-        clusterName=CLUSTER,
-        principalArn=role,
-        policyArn="arn:aws:eks::aws:cluster-access-policy/AmazonEKSViewPolicy",
-        accessScope={"type": "cluster"},
-    )
-    client = enter(token_for(eks, role))
+    client = enter(token_for(eks, entry(eks, "viewer", "AmazonEKSViewPolicy")))
     # Which rights a viewer has, the controller manager puts together from other roles.
     await_true(lambda: status(client, "/api/v1/pods") == 200, "the binding acts")
     assert status(client, "/api/v1/secrets") == 403
 
 
 def test_an_editor_of_a_namespace_edits_there_and_nowhere_else(eks, enter, kubernetes):
-    role = eks.role("editor")
-    eks.call("eks", "create_access_entry", clusterName=CLUSTER, principalArn=role)
-    eks.call(
-        "eks",
-        "associate_access_policy",
-        clusterName=CLUSTER,
-        principalArn=role,
-        policyArn="arn:aws:eks::aws:cluster-access-policy/AmazonEKSEditPolicy",
-        accessScope={"type": "namespace", "namespaces": ["lessons", "not-there"]},
-    )
+    role = entry(eks, "editor", "AmazonEKSEditPolicy", ("lessons", "not-there"))
     kubernetes.create("/api/v1/namespaces", {"metadata": {"name": "lessons"}})
     client = enter(token_for(eks, role))
 

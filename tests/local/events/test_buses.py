@@ -162,7 +162,9 @@ def test_a_function_whose_policy_names_another_rule_hears_nothing_and_the_event_
     rule(bus, {"Arn": function, "DeadLetterConfig": {"Arn": queue}})
     put(bus)
     message = bus.message(url)
-    assert message["MessageAttributes"]["RULE_ARN"]["StringValue"].endswith(":rule/lab/r")
+    attributes = {key: value["StringValue"] for key, value in message["MessageAttributes"].items()}
+    assert attributes["RULE_ARN"].endswith(":rule/lab/r")
+    assert attributes["ERROR_CODE"] == "AccessDenied"
     assert json.loads(message["Body"])["source"] == "ci.training"
 
 

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from local.aws.events.event_pattern import BadPattern, matches
 from tests.local.cloudformation.test_cloudformation import Stacks
 from tests.steady.hang import await_value
 
@@ -203,17 +202,6 @@ def test_a_stream_that_is_switched_off_and_on_again_is_another_one(listening):
 def test_whoever_may_not_read_the_stream_cannot_listen(aws):
     made = Listening(aws, "dynamodb:PutItem")
     assert "Cannot access stream" in made.stacks.failed(made.resources)
-
-
-def test_patterns_match_as_lambda_says():
-    event = {"eventName": "INSERT", "dynamodb": {"Keys": {"pk": {"S": "SLACK#gpu"}}}}
-
-    assert matches({"eventName": ["INSERT"]}, event)
-    assert matches({"dynamodb": {"Keys": {"pk": {"S": [{"prefix": "SLACK"}]}}}}, event)
-    assert not matches({"dynamodb": {"Keys": {"sk": {"S": ["x"]}}}}, event)
-    assert matches({"dynamodb": {"NewImage": [{"exists": False}]}}, event)
-    with pytest.raises(BadPattern, match="Unrecognized match type"):
-        matches({"eventName": [{"like": "T"}]}, event)
 
 
 #: Notes every record with the size of its batch, and names the bad ones as failed, each once.

@@ -46,17 +46,6 @@ def test_a_matching_event_arrives_whole_or_transformed(aws):
     assert json.loads(aws.message(text_url)["Body"]) == {"open": "gpu", "say": "gpu is open"}
 
 
-def test_a_function_is_called(aws, tmp_path):
-    written = tmp_path / "event"
-    code = f"import json\ndef handler(e, c): open({str(written)!r}, 'w').write(e['detail']['pool'])\n"
-    function = aws.function("guard", code)
-    allowed = {"Action": "lambda:InvokeFunction", "Principal": "events.amazonaws.com"}
-    aws.call("lambda", "add_permission", FunctionName="guard", StatementId="r", **allowed)
-    rule(aws, {"Arn": function})
-    put(aws, pool="gpu")
-    aws.clock.wait_until(None, lambda: written.exists() and written.read_text() == "gpu")
-
-
 @pytest.mark.once_flaky("a run was described before it had ended")
 def test_a_workflow_is_started_with_the_targets_role(aws):
     definition = '{"StartAt":"A","States":{"A":{"Type":"Pass","End":true}}}'

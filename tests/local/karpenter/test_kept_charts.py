@@ -36,7 +36,6 @@ def published(tmp_path_factory) -> Path:
 
 
 def files(folder: Path) -> dict[str, list[str]]:
-    """The lines of each file."""
     return {
         path.relative_to(folder).as_posix(): path.read_text("utf-8").splitlines()
         for path in folder.rglob("*")

@@ -8,7 +8,6 @@ import json
 import pytest
 import yaml
 
-from local.aws.stepfunctions.definition import parsed
 from local.stack_template import StackTemplate
 from tests.checkout import ROOT
 
@@ -24,17 +23,10 @@ def template() -> dict:
     return yaml.safe_load(FILE.read_text("utf-8"))
 
 
-@pytest.mark.parametrize("machine", ["Pipeline", "Answers"])
-def test_the_definition_is_read(machine: str) -> None:
-    properties = template()["Resources"][machine]["Properties"]
-
-    assert parsed(json.dumps(properties["Definition"]))["StartAt"]
-
-
 class Pipeline:
     """The deployed stack, and what it puts on the bus."""
 
-    def __init__(self, aws, *, trains: bool) -> None:
+    def __init__(self, aws) -> None:
         self.aws = aws
         aws.call("events", "create_event_bus", Name=LAB)
         self.url, queue = aws.queue("requests")
@@ -47,20 +39,17 @@ class Pipeline:
         document["Parameters"]["Lab"]["Default"] = LAB
         document["Parameters"]["Cluster"]["Default"] = LAB
         del resources["Access"], resources["Pipeline"]["DependsOn"]
-        if trains:
-            resources["Pipeline"]["Properties"]["Definition"]["States"].update(TRAINS)
+        resources["Pipeline"]["Properties"]["Definition"]["States"].update(TRAINS)
         stack = aws.embedded.deploy(StackTemplate(STACK, json.dumps(document), {}))
         assert stack.status == "CREATE_COMPLETE"
         aws.hold()
 
     def start(self, name: str = "run-17") -> str:
-        """A run of this name; its ARN."""
         machine = self.aws.embedded.around.arn("states", f"stateMachine:{STACK}")
         started = self.aws.call("stepfunctions", "start_execution", stateMachineArn=machine, name=name)
         return started["executionArn"]
 
     def request(self) -> dict:
-        """The next request on the bus."""
         self.aws.clock.sleep(5)
         [message] = self.aws.call("sqs", "receive_message", QueueUrl=self.url)["Messages"]
         self.aws.call("sqs", "delete_message", QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
@@ -84,7 +73,7 @@ class Pipeline:
 
 
 def test_a_run_trains_when_the_lab_has_answered_its_own_request_and_closes(aws) -> None:
-    pipeline = Pipeline(aws, trains=True)
+    pipeline = Pipeline(aws)
     run = pipeline.start()
     opening = pipeline.request()
     assert opening["detail-type"] == "open"
@@ -102,35 +91,12 @@ def test_a_run_trains_when_the_lab_has_answered_its_own_request_and_closes(aws) 
     assert pipeline.waiting() == 0
 
 
-@pytest.mark.parametrize("answer", ["lease-refused", "pool-degraded", "pool-closing"])
+@pytest.mark.parametrize("answer", ["pool-degraded", "pool-closing"])
 def test_a_run_whose_pool_does_not_open_closes_and_fails_with_the_answer(aws, answer: str) -> None:
-    pipeline = Pipeline(aws, trains=True)
+    pipeline = Pipeline(aws)
     run = pipeline.start()
 
     pipeline.tell(answer, pipeline.request()["id"])
 
     assert pipeline.request()["detail-type"] == "close"
     assert pipeline.outcome(run) == ("FAILED", answer)
-
-
-def test_a_run_that_cannot_train_closes(aws) -> None:
-    pipeline = Pipeline(aws, trains=False)
-    run = pipeline.start()
-
-    pipeline.tell("pool-open", pipeline.request()["id"])
-
-    assert pipeline.request()["detail-type"] == "close"
-    assert pipeline.outcome(run)[0] == "FAILED"
-
-
-def test_a_run_that_hears_nothing_closes_after_an_hour(aws) -> None:
-    pipeline = Pipeline(aws, trains=True)
-    run = pipeline.start()
-    opening = pipeline.request()
-
-    aws.clock.sleep(3600)
-
-    assert pipeline.request()["detail-type"] == "close"
-    assert pipeline.outcome(run) == ("FAILED", "States.Timeout")
-    pipeline.tell("pool-closed", opening["id"])
-    assert pipeline.waiting() == 0

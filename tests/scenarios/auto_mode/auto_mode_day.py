@@ -1,13 +1,11 @@
 """A day of a lab on EKS Auto Mode, as its Kubernetes and EC2 show it. local/auto_mode plays Auto Mode."""
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from local.auto_mode.definitions import CLAIMS
-from local.demo.observations import Sample
 from tests.scenarios.node_pool_day import NodePoolDay
 
 
@@ -29,7 +27,6 @@ class AutoModeDay(NodePoolDay):
         return found
 
     def machine(self) -> str:
-        """The ARN of the failsafe's state machine."""
         listed = self.api("stepfunctions").list_state_machines()["stateMachines"]
         [found] = [one for one in listed if one["name"] == f"{self.lab.name}-failsafe"]
         return str(found["stateMachineArn"])
@@ -55,7 +52,3 @@ class AutoModeDay(NodePoolDay):
         return self.until_state(self.open(nodes, length).id, LeaseState.OPEN)
 
     # time
-
-    def until_zero(self, within: timedelta) -> Sample:
-        """Waits until EC2 has no instance of the pool."""
-        return self.until("EC2 is at zero", lambda sample: not sample.instances, within)

@@ -13,7 +13,8 @@ from lamplighter.labfile import file as labfile
 from local.auto_mode.definitions import CLASSES, POOLS
 from local.cloud import ADMINISTRATOR, Cloud
 from tests.scenarios.auto_mode.auto_mode_day import AutoModeDay
-from tests.scenarios.examples.opened import NOON, close
+from tests.scenarios.deployed_lab import NOON
+from tests.scenarios.examples.opened import close
 
 pytestmark = pytest.mark.long
 CLUSTER, NODE_POOL, NODE_ROLE = "their-cluster", "their-gpus", "their-nodes"
@@ -103,18 +104,6 @@ def where(made: dict[str, Any]) -> str:
     group, space = made["apiVersion"], made["metadata"].get("namespace")
     root = f"/apis/{group}" if "/" in group else f"/api/{group}"
     return f"{root}/{f'namespaces/{space}/' if space else ''}{plural}/{made['metadata']['name']}"
-
-
-def test_adopt_writes_a_lab_file_for_the_node_pool(adopted: AutoModeDay, tmp_path: Path) -> None:
-    said = adopted.command("adopt", CLUSTER, NODE_POOL)
-
-    assert said.code == 0, said
-    path = tmp_path / "lab.yaml"
-    path.write_text(said.stdout, "utf-8")
-    written = labfile.load(path)
-    assert (written.pools["gpu"].kind, written.pools["gpu"].existing) == ("auto-mode", NODE_POOL)
-    assert written.cluster.has_auto_mode
-    assert "has no terminationGracePeriod" in said.stderr
 
 
 def test_the_doctor_finds_auto_mode_on_and_the_bar_shut(adopted: AutoModeDay) -> None:

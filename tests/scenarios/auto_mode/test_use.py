@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from lamplighter.domain.leases.lease import LeaseState
-from local.cloud import Cloud
 from tests.scenarios.auto_mode.auto_mode_day import AutoModeDay
+from tests.scenarios.deployed_lab import deployed_lab
 from tests.scenarios.slack.test_slack_day import BEGINS, LAB, play_evening
 
 pytestmark = pytest.mark.long
@@ -19,10 +19,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AutoModeDay]:
     lab = yaml.safe_load(LAB.read_text("utf-8"))
     lab |= {"cluster": {"auto_mode": {"enabled": True}}, "gpu_operator": {"enabled": False}}
     lab["pools"]["gpu"] |= {"kind": "auto-mode"}
-    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
-    path.write_text(yaml.safe_dump(lab, sort_keys=False), "utf-8")
-    with Cloud(path, start=BEGINS, progress=print) as cloud:
-        cloud.up()
+    with deployed_lab(tmp_path_factory, yaml.safe_dump(lab, sort_keys=False), start=BEGINS) as cloud:
         yield AutoModeDay(cloud)
 
 

@@ -2,23 +2,21 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from moto.sns.models import sns_backends
-from ruamel.yaml import YAML
 
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.labfile import file as labfile
 from local.cloud import Cloud
 from local.demo.observations import Sample
+from tests.scenarios.deployed_lab import NOON, deployed_lab
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long
-NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 CLUSTER, GROUP = "their-cluster", "their-gpus"
 #: The node group is older than spring 2021: EKS named the group behind it differently then.
 BEHIND = "eks-6eb9e8a0-1f2b-4c5d-8e9f-0a1b2c3d4e5f"
@@ -37,16 +35,13 @@ windows:
 @pytest.fixture(scope="module")
 def adopted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
     """The adopting lab, deployed onto a cluster in which somebody runs a GPU node by hand."""
-    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
-    path.write_text(LAB, "utf-8")
 
     def by_hand(cloud: Cloud) -> None:
         sizes = {"minSize": 0, "desiredSize": 1}
         order = {"clusterName": CLUSTER, "nodegroupName": GROUP, "scalingConfig": sizes}
         cloud.aws.around.call("eks", "update_nodegroup_config", order)
 
-    with Cloud(path, start=NOON, progress=print, found=by_hand) as cloud:
-        cloud.up()
+    with deployed_lab(tmp_path_factory, LAB, found=by_hand) as cloud:
         yield LabDay(cloud)
 
 
@@ -175,87 +170,12 @@ def test_adopt_prints_a_lab_file_and_names_what_stands_in_the_way(adopted: LabDa
     assert lines[3].startswith("note: 1 node is ordered")
 
 
-@pytest.mark.parametrize(
-    ("ami_type", "instance_type", "code", "words"),
-    [
-        (
-            "WINDOWS_FULL_2022_x86_64",
-            "g4dn.xlarge",
-            1,
-            "in the way: node group theirs is WINDOWS_FULL_2022_x86_64",
-        ),
-        ("BOTTLEROCKET_x86_64_NVIDIA", "g5.xlarge", 0, "which has its own device plugin"),
-        ("AL2023_ARM_64_NVIDIA", "g5g.xlarge", 0, "the nodes of node group theirs are arm64"),
-    ],
-)
-def test_adopt_judges_the_image_and_the_doctor_names_the_group(  # noqa: PLR0917
-    adopted: LabDay, tmp_path: Path, ami_type: str, instance_type: str, code: int, words: str
-) -> None:
-    with beside(adopted, ami_type, instance_type):
-        found = adopted.command("adopt", CLUSTER, "theirs")
-        doctor = adopted.command("doctor", "--deployed", "--json").rows
-
-    assert found.code == code, found
-    assert any(words in line for line in found.stderr.splitlines()), found.stderr
-    printed = tmp_path / "lab.yaml"
-    printed.write_text(found.stdout, "utf-8")
-    assert adopted.command("check", "--lab", str(printed)).code == 0
-    [unguarded] = [line for line in doctor if line["check"] == "unguarded"]
-    assert unguarded["outcome"] == "not-ok"
-    assert f"node group theirs may start {instance_type}, has 0 nodes ordered" in unguarded["said"]
-
-
 def test_a_cluster_whose_authority_has_no_key_identifiers_is_well(adopted: LabDay) -> None:
     lines = json.loads(adopted.command("doctor", "--deployed", "--json").stdout)
 
     said = [line["said"] for line in lines if line["check"] == "endpoint" and line["outcome"] == "ok"]
     assert said[0] == f"the Kubernetes API of cluster {CLUSTER} answers, and functions can reach it"
     assert said[1].startswith(f"the certificate authority of cluster {CLUSTER} has no key identifiers")
-
-
-def test_the_printed_rights_are_taken_by_the_api_server(adopted: LabDay) -> None:
-    printed = adopted.command("adopt", "--rbac")
-    admin = adopted.cloud.control_plane.admin()
-
-    assert printed.code == 0
-    for each in YAML(typ="safe").load_all(printed.stdout):
-        admin.apply(where(each), each, "kubectl")
-
-
-def where(manifest: dict[str, Any]) -> str:
-    """The address of an object, as kubectl finds it."""
-    plural = f"{manifest['kind'].lower()}s"
-    group = manifest["apiVersion"]
-    space = manifest["metadata"].get("namespace")
-    root = f"/apis/{group}" if "/" in group else f"/api/{group}"
-    return f"{root}/{f'namespaces/{space}/' if space else ''}{plural}/{manifest['metadata']['name']}"
-
-
-@contextmanager
-def beside(lab: LabDay, ami_type: str, instance_type: str) -> Iterator[None]:
-    """A second node group of the cluster, without nodes."""
-    eks = lab.api("eks")
-    first = eks.describe_nodegroup(clusterName=CLUSTER, nodegroupName=GROUP)["nodegroup"]
-    named = {"clusterName": CLUSTER, "nodegroupName": "theirs"}
-    eks.create_nodegroup(
-        **named,
-        amiType=ami_type,
-        instanceTypes=[instance_type],
-        scalingConfig={"minSize": 0, "maxSize": 2, "desiredSize": 0},
-        subnets=first["subnets"],
-        nodeRole=first["nodeRole"],
-    )
-
-    def gone(_: Sample) -> bool:
-        return "theirs" not in eks.list_nodegroups(clusterName=CLUSTER)["nodegroups"]
-
-    def active(_: Sample) -> bool:
-        return bool(eks.describe_nodegroup(**named)["nodegroup"]["status"] == "ACTIVE")
-
-    lab.until("the group is there", active, timedelta(minutes=20))
-    yield
-    eks.delete_nodegroup(**named)
-    lab.until("the group is gone", gone, timedelta(minutes=20))
 
 
 def let_in(lab: LabDay) -> None:
@@ -286,7 +206,6 @@ def autoscaler() -> dict[str, Any]:
 
 
 def pages(lab: LabDay) -> list[str]:
-    """What the lab's pages said."""
     topics = sns_backends["123456789012"][lab.lab.region].topics
     arn = next(arn for arn in topics if arn.endswith(":adopted-lab-pages"))
     return [str(sent[1]) for sent in topics[arn].sent_notifications]

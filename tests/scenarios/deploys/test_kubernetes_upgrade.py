@@ -4,7 +4,7 @@ Then what keeps the pods of a node where they are: the update of its group fails
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,16 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from local.aws.cloudformation.stack import Stack
 from local.cloud import Cloud
 from local.kubernetes.api import Object
+from tests.scenarios.deployed_lab import NOON
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long
 
-NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 LAB = """
 name: upgraded
 time_zone: UTC
 owner: platform-team
-cluster: {{kubernetes_version: "{version}", system_nodes: {{disk_gib: {disk}}}}}
+cluster: {{kubernetes_version: "{version}"}}
 pools:
   gpu: {{max_nodes: 2}}
 """
@@ -171,46 +171,6 @@ def test_diagnose_names_the_pods_that_stopped_an_update_by_hand(lab: LabDay) -> 
     lab.until_quiet()
 
 
-def test_what_an_edit_of_the_nodes_began_is_taken_back_if_their_pods_stay(
-    lab: LabDay, tmp_path: Path
-) -> None:
-    # given a pod on the system nodes whose budget allows no eviction
-    guard(lab)
-    before, there, holder = nodegroup(lab, SYSTEM), names(lab), node_of_the_pod(lab)
-
-    # when a deploy replaces the system nodes
-    ended = lab.cloud.redeploy(written(tmp_path, "1.35", disk=40))
-
-    # then that fails with EKS's error
-    assert ended[-1].status == "UPDATE_ROLLBACK_COMPLETE", told(ended)
-    assert TOO_LONG in ended[-1].failure()
-    failed = details(lab, SYSTEM)[-1]
-    assert failed["errors"][0]["errorCode"] == "PodEvictionFailure"
-    assert failed["errors"][0]["resourceIds"] == [holder]
-
-    # and nothing is half done: the pod runs where it was, as many nodes take pods, the group and its disk are as before
-    now = nodegroup(lab, SYSTEM)
-    assert now["health"]["issues"][0]["code"] == "PodEvictionFailure"
-    assert now["scalingConfig"] == before["scalingConfig"]
-    assert disk(lab) == 30
-    lab.until("the nodes are as many", lambda _: len(names(lab)) == len(there), timedelta(minutes=30))
-    assert not any(node["spec"].get("unschedulable") for node in nodes(lab, SYSTEM))
-    assert (ready(lab), node_of_the_pod(lab)) == (True, holder)
-
-
-def test_when_the_budget_allows_it_the_same_deploy_is_done(lab: LabDay, tmp_path: Path) -> None:
-    # given that the budget allows an eviction
-    lab.cloud.control_plane.admin().delete(f"{BUDGETS}/guarded")
-
-    # when the same deploy is repeated
-    ended = lab.cloud.redeploy(written(tmp_path, "1.35", disk=40))
-
-    # then it is done
-    assert complete(ended), told(ended)
-    assert (disk(lab), nodegroup(lab, SYSTEM)["status"]) == (40, "ACTIVE")
-    lab.until("the pod runs again", lambda _: ready(lab), timedelta(minutes=10))
-
-
 BUDGET: Object = {
     "metadata": {"name": "guarded"},
     "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "guarded"}}},
@@ -227,7 +187,6 @@ def guard(lab: LabDay, **spec: object) -> None:
 
 
 def release(lab: LabDay) -> None:
-    """Takes both away."""
     admin = lab.cloud.control_plane.admin()
     for address in (BUDGETS, DEPLOYMENTS):
         admin.delete(f"{address}/guarded")
@@ -250,9 +209,9 @@ def deployment(spec: Mapping[str, object]) -> Object:
     }
 
 
-def written(folder: Path, version: str, disk: int = 30) -> Path:
+def written(folder: Path, version: str) -> Path:
     path = folder / "lab.yaml"
-    path.write_text(LAB.format(version=version, disk=disk), "utf-8")
+    path.write_text(LAB.format(version=version), "utf-8")
     return path
 
 
@@ -300,12 +259,7 @@ def nodes(lab: LabDay, group: str) -> list[Object]:
     return found
 
 
-def names(lab: LabDay) -> set[str]:
-    return {str(node["metadata"]["name"]) for node in nodes(lab, SYSTEM)}
-
-
 def versions(lab: LabDay, group: str) -> set[str]:
-    """The minor versions of the kubelets of a group."""
     return {
         str(node["status"]["nodeInfo"]["kubeletVersion"]).rpartition(".")[0] for node in nodes(lab, group)
     }
@@ -321,15 +275,6 @@ def node_of_the_pod(lab: LabDay) -> str:
         "items"
     ]
     return str(pod["spec"]["nodeName"])
-
-
-def disk(lab: LabDay) -> int:
-    """The size of a new system node's disk."""
-    template = nodegroup(lab, SYSTEM)["launchTemplate"]
-    [version] = lab.api("ec2").describe_launch_template_versions(
-        LaunchTemplateId=template["id"], Versions=[template["version"]]
-    )["LaunchTemplateVersions"]
-    return int(version["LaunchTemplateData"]["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"])
 
 
 def image(lab: LabDay) -> str:

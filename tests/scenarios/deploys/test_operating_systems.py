@@ -1,19 +1,16 @@
 """Node groups of several operating systems beside each other: each boots from the user data that the stacks wrote."""
 
-import base64
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 import pytest
 
-from local.cloud import Cloud
 from local.kubernetes.api import Object
+from tests.scenarios.deployed_lab import deployed_lab
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long
 
-NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 OWN = "ami-0123456789abcdef0"
 LAB = f"""
 name: systems
@@ -44,10 +41,7 @@ IIS = "mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2022"
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
     """The lab, deployed; its nodes are Ready."""
-    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
-    path.write_text(LAB, "utf-8")
-    with Cloud(path, start=NOON, progress=print) as cloud:
-        cloud.up()
+    with deployed_lab(tmp_path_factory, LAB) as cloud:
         yield LabDay(cloud)
 
 
@@ -83,52 +77,6 @@ def test_a_pod_runs_on_windows(lab: LabDay) -> None:
     admin.create(where, {"metadata": {"name": "iis"}, "spec": spec})
     running = lambda _: admin.get(f"{where}/iis")["status"].get("phase") == "Running"  # noqa: E731
     lab.until("IIS runs", running, timedelta(minutes=15))
-
-
-def test_a_custom_image_without_its_whole_user_data_never_joins(lab: LabDay) -> None:
-    # given a launch template by hand whose user data leaves the certificate authority out
-    eks, ec2 = lab.api("eks"), lab.api("ec2")
-    cluster = eks.describe_cluster(name=lab.pool.cluster)["cluster"]
-    text = (
-        f"[settings.kubernetes]\ncluster-name = '{cluster['name']}'\napi-server = '{cluster['endpoint']}'\n"
-    )
-    data = {
-        "ImageId": OWN,
-        "InstanceType": "m5.large",
-        "UserData": base64.b64encode(text.encode()).decode(),
-    }
-    template = ec2.create_launch_template(LaunchTemplateName="by-hand", LaunchTemplateData=data)[
-        "LaunchTemplate"
-    ]
-    like = described(lab, "systems-own")
-
-    # when a group is made of it
-    eks.create_nodegroup(
-        clusterName=cluster["name"],
-        nodegroupName="by-hand",
-        amiType="CUSTOM",
-        subnets=like["subnets"],
-        nodeRole=like["nodeRole"],
-        scalingConfig={"minSize": 0, "maxSize": 1, "desiredSize": 1},
-        launchTemplate={"id": template["LaunchTemplateId"], "version": "1"},
-    )
-
-    # then its instance runs, and EKS says that it never became a node
-    def said(_: object) -> bool:
-        return [each["code"] for each in described(lab, "by-hand")["health"]["issues"]] == [
-            "NodeCreationFailure"
-        ]
-
-    lab.until("EKS says so", said, timedelta(minutes=40))
-    assert nodes(lab, "by-hand") == []
-    eks.delete_nodegroup(clusterName=cluster["name"], nodegroupName="by-hand")
-
-
-def described(lab: LabDay, group: str) -> dict[str, Any]:
-    found: dict[str, Any] = lab.api("eks").describe_nodegroup(
-        clusterName=lab.pool.cluster, nodegroupName=group
-    )["nodegroup"]
-    return found
 
 
 def nodes(lab: LabDay, group: str) -> list[Object]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,11 @@ import pytest
 
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from local.cloud import Cloud
+from tests.scenarios.deployed_lab import NOON, deployed_lab
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long
 
-NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 LAB = """
 name: plain
 time_zone: UTC
@@ -36,12 +35,8 @@ PROVEN = {"allocatable", "nvidia-smi", "vectoradd"}
 
 @pytest.fixture(scope="module")
 def plain(device_plugin_chart: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
-    """The lab, deployed."""
     del device_plugin_chart  # only its presence counts
-    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
-    path.write_text(LAB, "utf-8")
-    with Cloud(path, start=NOON, progress=print) as cloud:
-        cloud.up()
+    with deployed_lab(tmp_path_factory, LAB) as cloud:
         yield LabDay(cloud)
 
 

@@ -47,7 +47,6 @@ class CiRunner:
         return self._day.program("bash", str(CI / "pool.sh"), *words, **self._role, **given, **path)
 
     def command(self, *words: str) -> Said:
-        """The command line."""
         return self._day.command(*words, **self._role)
 
 

@@ -36,7 +36,6 @@ class Pipeline:
         self.role = self._output("PrincipalArn")
 
     def start(self, name: str) -> str:
-        """A run of this name; its ARN."""
         run = str(self._sfn.start_execution(stateMachineArn=self._machine, name=name)["executionArn"])
         self._day.clock.sleep(SEEN_AFTER.total_seconds())
         return run

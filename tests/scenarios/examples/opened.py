@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from lamplighter.domain.leases.lease import LeaseState
 from local.cloud import Cloud
 from stacks.layer import CHECKOUT
 from tests.karpenter_program import controller_or_skip
+from tests.scenarios.deployed_lab import NOON
 from tests.scenarios.karpenter_day import KarpenterDay
 from tests.scenarios.lab_day import LabDay
 
-NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 EXAMPLES = CHECKOUT / "examples"
 
 
@@ -31,6 +31,19 @@ def deployed_with_karpenter(example: Path, pool: str) -> Iterator[KarpenterDay]:
     with Cloud(example, start=NOON, progress=print) as cloud:
         cloud.up()
         yield KarpenterDay(cloud, pool)
+
+
+def gpu_pod(tolerated: str, *command: str, **spec: object) -> dict[str, Any]:
+    """The pod that the documents start, with the toleration and the command of one of them."""
+    container = {
+        "name": "cuda-container",
+        "image": "nvidia/cuda:13.0.2-runtime-ubuntu22.04",
+        "command": list(command),
+        "resources": {"limits": {"nvidia.com/gpu": 1}},
+    }
+    toleration = {"key": tolerated, "operator": "Exists", "effect": "NoSchedule"}
+    spec = {**spec, "containers": [container], "tolerations": [toleration]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "gpu-pod"}, "spec": spec}
 
 
 def open_prove_and_close(lab: LabDay, nodes: int) -> set[str]:

@@ -1,13 +1,11 @@
-"""Document 000: a NodePool of EKS Auto Mode opens, a student runs the document's pod, and nobody ends its instance."""
+"""Document 000: a NodePool of EKS Auto Mode opens, and a student runs the document's pod."""
 
 import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from lamplighter.data import prices
 from lamplighter.domain.capacity.node_pool import lock
@@ -15,28 +13,14 @@ from lamplighter.domain.leases.lease import Lease
 from local.auto_mode.definitions import CLAIMS, POOLS
 from local.cloud import COMPLETE, Cloud
 from tests.scenarios.auto_mode.auto_mode_day import AutoModeDay
-from tests.scenarios.examples.opened import EXAMPLES, NOON, close
+from tests.scenarios.deployed_lab import NOON
+from tests.scenarios.examples.opened import EXAMPLES, close, gpu_pod
 
 pytestmark = pytest.mark.long
 FILE = EXAMPLES / "000-auto-mode.yaml"
 PODS = "/api/v1/namespaces/default/pods"
-#: The document's pod, with its image, toleration and command. It ends at once and starts again and again, as there.
-GPU_POD: dict[str, Any] = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "gpu-pod"},
-    "spec": {
-        "containers": [
-            {
-                "name": "cuda-container",
-                "image": "nvidia/cuda:13.0.2-runtime-ubuntu22.04",
-                "command": ["nvidia-smi"],
-                "resources": {"limits": {"nvidia.com/gpu": 1}},
-            }
-        ],
-        "tolerations": [{"key": "gpu-workload", "operator": "Exists", "effect": "NoSchedule"}],
-    },
-}
+#: It ends at once and starts again and again, as in the document.
+GPU_POD = gpu_pod("gpu-workload", "nvidia-smi")
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +34,9 @@ def example() -> Iterator[AutoModeDay]:
 @pytest.fixture(scope="module")
 def lease(example: AutoModeDay) -> Lease:
     """A lease of one node whose GPU is proven, opened where the failsafe's lock was left on."""
+    role, policy = example.launching_role(), lock.policy_name(example.node_pool)
     document = json.dumps(lock.document(example.tags))
-    example.api("iam").put_role_policy(
-        RoleName=example.launching_role(),
-        PolicyName=lock.policy_name(example.node_pool),
-        PolicyDocument=document,
-    )
+    example.api("iam").put_role_policy(RoleName=role, PolicyName=policy, PolicyDocument=document)
     assert example.locks() != []
     return example.opened(1, "2h")
 
@@ -118,25 +99,6 @@ def test_a_student_runs_the_document_s_pod(example: AutoModeDay) -> None:
     assert "NVIDIA-SMI" in printed()
     assert "Tesla T4" in printed()
     example.kubernetes.delete(f"{PODS}/gpu-pod")
-
-
-@pytest.mark.usefixtures("lease")
-def test_nobody_ends_its_instance_in_ec2(example: AutoModeDay) -> None:
-    [instance] = example.live()
-
-    with pytest.raises(ClientError) as denied:
-        example.api("ec2").terminate_instances(InstanceIds=[instance])
-
-    assert denied.value.response["Error"]["Code"] == "UnauthorizedOperation"
-    assert example.live() == (instance,)
-
-
-@pytest.mark.usefixtures("lease")
-def test_check_calls_it_experimental(example: AutoModeDay) -> None:
-    checked = example.command("check", "--lab", str(FILE))
-
-    assert checked.code == 0
-    assert "kind auto-mode is experimental" in checked.stdout + checked.stderr
 
 
 def test_the_pool_closes_to_proven_zero_and_the_receipt_has_the_fee(

@@ -4,37 +4,19 @@ import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from tests.examples import on_a_node_group
-from tests.scenarios.examples.opened import EXAMPLES, NOON, close, deployed
+from tests.scenarios.deployed_lab import NOON
+from tests.scenarios.examples.opened import EXAMPLES, close, deployed, gpu_pod
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long
 PODS = "/api/v1/namespaces/default/pods"
 SELECTED = "/api/v1/nodes?labelSelector=nodeType=nvidia"
-#: The document's pod, with its image, tolerations and command.
-GPU_POD: dict[str, Any] = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "gpu-pod"},
-    "spec": {
-        "restartPolicy": "Never",
-        "containers": [
-            {
-                "name": "cuda-container",
-                "image": "nvidia/cuda:13.0.2-runtime-ubuntu22.04",
-                "command": ["/bin/sh", "-c"],
-                "args": ["nvidia-smi && sleep 300"],
-                "resources": {"limits": {"nvidia.com/gpu": 1}},
-            }
-        ],
-        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
-    },
-}
+GPU_POD = gpu_pod("nvidia.com/gpu", "/bin/sh", "-c", "nvidia-smi && sleep 300", restartPolicy="Never")
 
 
 @pytest.fixture(scope="module")

@@ -3,35 +3,18 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from tests.scenarios.examples.opened import EXAMPLES, close, deployed_with_karpenter
+from tests.scenarios.examples.opened import EXAMPLES, close, deployed_with_karpenter, gpu_pod
 from tests.scenarios.karpenter_day import KarpenterDay
 
 pytestmark = pytest.mark.long
 PODS = "/api/v1/namespaces/default/pods"
 POOL = "gpu-pool"
-#: The document's pod, with its image, toleration and command. It ends, so it is not started again.
-GPU_POD: dict[str, Any] = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "gpu-pod"},
-    "spec": {
-        "restartPolicy": "Never",
-        "containers": [
-            {
-                "name": "cuda-container",
-                "image": "nvidia/cuda:13.0.2-runtime-ubuntu22.04",
-                "command": ["nvidia-smi"],
-                "resources": {"limits": {"nvidia.com/gpu": 1}},
-            }
-        ],
-        "tolerations": [{"key": "gpu-workload", "operator": "Exists", "effect": "NoSchedule"}],
-    },
-}
+#: It ends, so it is not started again.
+GPU_POD = gpu_pod("gpu-workload", "nvidia-smi", restartPolicy="Never")
 
 
 @pytest.fixture(scope="module")

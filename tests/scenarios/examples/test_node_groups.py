@@ -36,7 +36,6 @@ def ready(node: dict[str, Any]) -> bool:
 
 
 def sizes(lab: LabDay) -> Counter[str]:
-    """Nodes that are Ready, by node group."""
     return Counter(node["metadata"]["labels"][GROUP] for node in nodes(lab) if ready(node))
 
 

@@ -36,7 +36,6 @@ class FaultyDay(KarpenterDay):
         return lease
 
     def claims(self) -> list[dict[str, Any]]:
-        """Those of this pool."""
         return [one for one in super().claims() if one["metadata"]["labels"][LABEL] == self.node_pool]
 
     def interrupt(self, instance: str) -> None:

@@ -21,7 +21,8 @@ from tests.scenarios.auto_mode.test_adopted_auto_mode import (
     apply_what_adopt_prints,
     let_the_owner_in,
 )
-from tests.scenarios.karpenter_day import NOON, KarpenterDay
+from tests.scenarios.deployed_lab import NOON
+from tests.scenarios.karpenter_day import KarpenterDay
 
 pytestmark = pytest.mark.long
 
@@ -53,7 +54,6 @@ class DynamicDay(KarpenterDay):
         return str(self.kubernetes.get(self.path)["spec"]["limits"]["nodes"])
 
     def theirs(self) -> list[dict[str, Any]]:
-        """The claims of the NodePool."""
         return [
             each
             for each in self.claims()

@@ -2,7 +2,7 @@
 
 Where each fault of such a pool is played. Folders without a name are below tests/local/cluster.
 
-- Karpenter killed in a lease and at its end: here; the rail past Kubernetes alone in karpenter/test_failsafe.py.
+- Karpenter killed in a lease and at its end: here; each rail alone in rails/test_karpenter_rails.py.
 - Our functions all deleted: here, with Karpenter alive; Scheduler's four starts alone in test_failsafe_machine.py.
 - Both: here.
 - A NodePool scaled by hand without a lease: test_karpenter.py; the API server's refusals in node_pools/.
@@ -27,10 +27,9 @@ import pytest
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.reasons.document import read
-from local.cloud import Cloud
 from tests.karpenter_program import controller_or_skip
+from tests.scenarios.deployed_lab import deployed_lab
 from tests.scenarios.karpenter.faulty_day import LAB, FaultyDay
-from tests.scenarios.karpenter_day import NOON
 
 pytestmark = pytest.mark.long
 
@@ -47,10 +46,7 @@ RAIL = timedelta(minutes=3)
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyDay]:
     controller_or_skip()
-    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
-    path.write_text(LAB, "utf-8")
-    with Cloud(path, rate=RATE, start=NOON, progress=print) as cloud:
-        cloud.up()
+    with deployed_lab(tmp_path_factory, LAB, rate=RATE) as cloud:
         yield FaultyDay(cloud)
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from local.cloud import COMPLETE, Cloud
+from local.cloud import COMPLETE
 from tests.karpenter_program import controller_or_skip
-from tests.scenarios.karpenter_day import NOON, KarpenterDay
+from tests.scenarios.deployed_lab import deployed_lab
+from tests.scenarios.karpenter_day import KarpenterDay
 
 pytestmark = pytest.mark.long
 
@@ -26,10 +27,7 @@ MORE = LAB.replace("max_nodes: 2", "max_nodes: 3")
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KarpenterDay]:
     controller_or_skip()
-    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
-    path.write_text(LAB, "utf-8")
-    with Cloud(path, start=NOON, progress=print) as cloud:
-        cloud.up()
+    with deployed_lab(tmp_path_factory, LAB) as cloud:
         yield KarpenterDay(cloud)
 
 

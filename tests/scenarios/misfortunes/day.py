@@ -67,7 +67,6 @@ class Day:
         self.cloud.aws.refusals.judge = self._judge
 
     def api(self, service: str) -> Any:
-        """AWS with the account's own key."""
         if service not in self._clients:
             self._clients[service] = self._session.client(service, endpoint_url=self._endpoint)  # type: ignore[call-overload]
         return self._clients[service]
@@ -81,7 +80,6 @@ class Day:
         self.api("events").disable_rule(Name=f"{self.cloud.lab.name}-instances")
 
     def play(self, stories: dict[str, Callable[[Pool], Story]], begins: datetime) -> None:
-        """Plays all stories to their ends, each on the pool with its name."""
         clock = self.cloud.clock
         clock.sleep_until(begins.timestamp())
         self._look_at(stories)

@@ -33,7 +33,6 @@ class Looks:
         self._kubernetes = kubernetes
 
     def at(self, at: datetime, pools: Iterable[str]) -> dict[str, Sample]:
-        """A sample of each of these pools."""
         leases = {pool: tuple(self._ledger.leases(pool)) for pool in pools}
         failsafes = self._failsafes(leases)
         instances, nodes, used = self._instances(), self._nodes(), self._used(at)

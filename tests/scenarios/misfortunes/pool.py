@@ -55,7 +55,6 @@ class Pool:
 
     @property
     def seen(self) -> Sample:
-        """The latest sample."""
         return self.samples[-1]
 
     def since(self, instant: datetime) -> list[Sample]:
@@ -67,7 +66,6 @@ class Pool:
         return found
 
     def entries(self, since: datetime, kind: str | None = None) -> list[Entry]:
-        """The pool's audit trail since an instant."""
         found = self.day.ledger.audit(self.name, since)
         return [entry for entry in found if kind is None or entry.kind == kind]
 
@@ -152,7 +150,6 @@ class Pool:
         return self.day.ledger.command(self.name, command.id)
 
     def open(self, nodes: int, minutes: int, **said: Any) -> Generator[Until, None, Lease]:
-        """Opens a lease that must be granted."""
         said = {"nodes": nodes, "lasting": timedelta(minutes=minutes), **said}
         command = self.command(Verb.OPEN, **said)
         self.give(command)
@@ -191,7 +188,6 @@ class Pool:
         return Until(what, holds, timedelta(minutes=minutes))
 
     def state(self, lease: Lease, *states: LeaseState, minutes: float = 60) -> Until:
-        """Waits until a lease is in one of the states."""
         names = " or ".join(states)
         return self.until(f"{lease.id} is {names}", lambda: self.lease(lease.id).state in states, minutes)
 
@@ -262,7 +258,6 @@ class Pool:
         assert not twice, f"law 2: {twice[0]}\n{self.story()}"
 
     def no_node_after(self, instant: datetime) -> None:
-        """From this instant on no instance was seen."""
         late = [sample for sample in self.samples if sample.at >= instant and sample.instances]
         assert not late, (
             f"{late[0].instances} at {late[0].at:%H:%M:%S}, after {instant:%H:%M:%S}\n{self.story()}"

@@ -13,7 +13,7 @@ import pytest
 from lamplighter.domain.leases.lease import Lease
 from local.cloud import Cloud
 from tests.karpenter_program import controller_or_skip
-from tests.scenarios.examples.opened import NOON
+from tests.scenarios.deployed_lab import NOON, deployed_lab
 from tests.scenarios.karpenter_day import CLAIMS, KarpenterDay
 from tests.scenarios.rails import ways
 from tests.scenarios.rails.figures import Record, held
@@ -40,10 +40,7 @@ MINUTE = timedelta(minutes=1)
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     controller_or_skip()
-    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
-    path.write_text(LAB, "utf-8")
-    with Cloud(path, rate=RATE, start=NOON, progress=print) as started:
-        started.up()
+    with deployed_lab(tmp_path_factory, LAB, rate=RATE) as started:
         yield started
 
 

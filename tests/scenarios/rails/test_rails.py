@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from local.cloud import COMPLETE, Cloud
+from local.cloud import COMPLETE
 from tests.scenarios.auto_mode.auto_mode_day import AutoModeDay
-from tests.scenarios.examples.opened import NOON
+from tests.scenarios.deployed_lab import NOON, deployed_lab
 from tests.scenarios.lab_day import LabDay
 from tests.scenarios.rails import ways
 from tests.scenarios.rails.figures import Record, held
@@ -57,10 +57,7 @@ class Pools:
 
 @pytest.fixture(scope="module")
 def pools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pools]:
-    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
-    path.write_text(BOTH, "utf-8")
-    with Cloud(path, start=NOON, progress=print) as cloud:
-        cloud.up()
+    with deployed_lab(tmp_path_factory, BOTH) as cloud:
         yield Pools(AutoModeDay(cloud), LabDay(cloud, "groups"), LabDay(cloud, "past"))
 
 

@@ -171,7 +171,6 @@ class Talk:
 
 
 def button(said: Mapping[str, Any], action: str) -> Mapping[str, Any]:
-    """The button of a message, by its action."""
     rows = [block["elements"] for block in said.get("blocks", []) if block["type"] == "actions"]
     found: Mapping[str, Any] = next(each for row in rows for each in row if each["action_id"] == action)
     return found

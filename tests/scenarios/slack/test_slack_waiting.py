@@ -172,7 +172,6 @@ def _held(day: LabDay) -> Mapping[str, object]:
 
 
 def _line(day: LabDay) -> list[str]:
-    """The people in the line, in order."""
     return [wish.user for wish in day.ledger.wishes("gpu", day.now)]
 
 

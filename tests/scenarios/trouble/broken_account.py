@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -41,9 +41,7 @@ class Account:
     def call(self, service: str, operation: str, **request: object) -> Any:
         return getattr(self.day.api(service), operation)(**request)
 
-    def look(
-        self, lab: Lab | None = None, region: str = "ap-northeast-2", now: datetime | None = None
-    ) -> dict[str, DoctorLine]:
+    def look(self, lab: Lab | None = None, region: str = "ap-northeast-2") -> dict[str, DoctorLine]:
         """The line of each check: of the deployed lab, or of one that is not deployed yet."""
         examination = Examination(
             lab or self.day.lab,
@@ -52,7 +50,7 @@ class Account:
             slack_secret=SECRET,
             courses=dict,
         )
-        lines = examine(examination.facts(), lab or self.day.lab, now or self.day.now)
+        lines = examine(examination.facts(), lab or self.day.lab, self.day.now)
         return {line.check: line for line in lines}
 
 

@@ -39,7 +39,6 @@ class TroubledLab:
     # what people do
 
     def fault(self, *words: str) -> None:
-        """`lamplighter local fault`."""
         said = CliRunner().invoke(local_fault.app, list(words))
         assert said.exit_code == 0, said.exception
 
@@ -118,7 +117,6 @@ class TroubledLab:
         assert not left, {pool: self.live(pool) for pool in left}
 
     def pass_time(self, time: timedelta) -> None:
-        """Let so much time pass."""
         self.clock.sleep(time.total_seconds())
 
     def _wait(self, missing: Callable[[], list[str]], within: timedelta) -> list[str]:

@@ -117,7 +117,6 @@ class Eks(Cluster):
         }
 
     def update(self, found: Nodegroup, kind: str) -> Update:
-        """Starts an update, which ends by itself."""
         update = Update(f"update-{len(found.updates) + 1}", kind, self._event_queue.now)
         found.updates[update.id] = update
         lasts = self.update_lasts or self._chance.uniform(*UPDATE)
@@ -170,8 +169,6 @@ class Eks(Cluster):
 
 
 class AutoScaling:
-    """The Auto Scaling groups behind the node groups, with their own API."""
-
     def __init__(self, groups: Groups, cluster: str) -> None:
         self._groups, self._cluster = groups, cluster
         self.ordered: Ordered = lambda _pool, _before, _after: None

@@ -35,7 +35,6 @@ class EventQueue:
         self.after(first, again)
 
     def run_until(self, when: datetime) -> None:
-        """Runs all events that are due until then."""
         while self._due and self._due[0][0] <= when:
             self.now, _, deed = heapq.heappop(self._due)
             deed()

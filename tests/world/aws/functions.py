@@ -44,8 +44,6 @@ class Trouble:
 
 @dataclass
 class Invocation:
-    """One run of a function."""
-
     function: str
     step: str
     troubles: tuple[Trouble, ...] = ()

@@ -92,11 +92,9 @@ class Groups:
         self.replenish(group)
 
     def replenish(self, group: Group) -> None:
-        """After a moment the group notices missing or surplus machines."""
         self.event_queue.after(self.chance.uniform(*LAUNCH), lambda: self.reconcile(group))
 
     def reconcile(self, group: Group) -> None:
-        """Brings the group to its desired capacity."""
         counted = group.counted()
         surplus = len(counted) - group.desired
         for member in sorted(counted, key=lambda each: each.machine.launched)[: max(0, surplus)]:
@@ -147,7 +145,6 @@ class Groups:
             self.event_queue.after(NOTICED, lambda: self._lost(group, member))
 
     def ended(self, machine: Machine) -> None:
-        """A leaving member is gone."""
         group = self.groups[machine.group]
         member = group.members.get(machine.id)
         if member is not None and member.state not in COUNTED:

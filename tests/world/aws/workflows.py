@@ -164,7 +164,6 @@ class StepFunctions:
         self.invoke(resource, given, lambda result, error: self._go_on(execution, run, result, error))
 
     def _call(self, execution: Execution, run: Generator[Asks, Json, None], called: str, given: Json) -> None:
-        """A call of AWS, without a function of ours."""
         try:
             answer = self.tasks[called](given)
         except StatesError as error:

@@ -50,7 +50,6 @@ class Busy(Exception):
 
 
 def name_of(lab: Lab, pool: str) -> str:
-    """What a pool's capacity is called."""
     return f"{lab.name}-{pool}-machines"
 
 
@@ -63,7 +62,6 @@ class FakeKind:
     shown_by_ec2 = False
 
     def identity(self, lab: Lab, pool: str) -> Identity:
-        """The names of a pool."""
         name, cluster = name_of(lab, pool), lab.cluster_name
         missing = reason("capacity.no-such-lease", pool=pool)
         return Identity(pool, cluster, name, LABEL, {TAG: name}, missing)
@@ -104,7 +102,6 @@ class FakeCapacity:
         return seen
 
     def bar(self, pool: str, until: datetime) -> None:
-        """Moves the launch bar."""
         self._ask("bar", pool, lambda: self.pools.bar(pool, until))
 
     def order(

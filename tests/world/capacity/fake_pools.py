@@ -155,7 +155,6 @@ class FakePools:
     # --- what EC2 tells its controller -----------------------------------------------------------------
 
     def runs(self, machine: Machine) -> None:
-        """A started member runs."""
         found = self.pools[machine.pool]
         if machine.id in found.members:
             found.failures = 0
@@ -171,7 +170,6 @@ class FakePools:
             self._queue.after(NOTICED, lambda: self._lost(found, member))
 
     def ended(self, machine: Machine) -> None:
-        """A leaving member is gone."""
         found = self.pools[machine.pool]
         member = found.members.get(machine.id)
         if member is not None and member.leaving:

@@ -39,7 +39,6 @@ class NodeGroups:
         self.targets = {EKS: self._by_eks, AUTO_SCALING: self._by_auto_scaling}
 
     def install(self) -> AbstractContextManager[object]:
-        """The product has this kind."""
         return nullcontext()
 
     def create(self, pool: str, maximum: int) -> None:
@@ -73,24 +72,19 @@ class NodeGroups:
         return self._group(pool).desired
 
     def staying(self, pool: str) -> list[Machine]:
-        """The group's counted members."""
         return [member.machine for member in self._group(pool).counted()]
 
     def listed(self, pool: str) -> list[Machine]:
-        """The group's members."""
         return [member.machine for member in self._group(pool).members.values()]
 
     def node_labels(self, machine: Machine) -> dict[str, str]:
-        """EKS's label of a managed group."""
         return {LABEL: self._lab.nodegroup_name(machine.pool)}
 
     def rails(self, pool: str) -> tuple[Rail, Rail, Rail, Rail]:
-        """EKS, EKS, the Auto Scaling group, EKS."""
         eks, group = self.curfew(pool)
         return eks, eks, group, eks
 
     def curfew(self, pool: str) -> Sequence[Rail]:
-        """EKS, then the group itself."""
         found = self._nodegroup(pool)
         sizes = {"MinSize": 0, "DesiredSize": 0}
         by_eks = {"ClusterName": self.eks.cluster, "NodegroupName": found.name, "ScalingConfig": sizes}
@@ -118,13 +112,11 @@ class NodeGroups:
         return machine
 
     def keep_busy(self, pool: str, seconds: float) -> None:
-        """An update of EKS."""
         self.eks.update_lasts = seconds
         self.eks.update(self._nodegroup(pool), "ConfigUpdate")
         self.eks.update_lasts = None
 
     def rewrite(self, pool: str, size: int, maximum: int) -> None:
-        """CloudFormation writes all sizes."""
         sizes = {"minSize": 0, "maxSize": maximum, "desiredSize": size}
         self.eks.update_nodegroup_config(
             clusterName=self.eks.cluster, nodegroupName=self._nodegroup(pool).name, scalingConfig=sizes

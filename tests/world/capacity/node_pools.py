@@ -63,7 +63,6 @@ class NodePools:
         return tasks_of(self.eks, self.ec2, self.roles, self._kubernetes)
 
     def install(self) -> AbstractContextManager[object]:
-        """The product has this kind."""
         return nullcontext()
 
     def create(self, pool: str, maximum: int) -> None:
@@ -93,7 +92,6 @@ class NodePools:
         return self.objects.bars[self._name(pool)].acts
 
     def size_step(self, pool: str) -> SizeStep:
-        """The step reads the NodePool."""
         names = {"Cluster": self._lab.cluster_name, "NodePool": self._name(pool)}
         return SizeStep("NodePoolSize", "Replicas", names)
 
@@ -121,7 +119,6 @@ class NodePools:
         return [claim.machine for claim in claims if claim.machine and claim.machine.exists]
 
     def node_labels(self, machine: Machine) -> dict[str, str]:
-        """Karpenter's label."""
         return {LABEL: self._name(machine.pool)}
 
     def rails(self, pool: str) -> tuple[Rail, Rail, Rail, Rail]:

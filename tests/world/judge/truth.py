@@ -52,8 +52,6 @@ class Version:
 
 @dataclass(frozen=True)
 class Life:
-    """A machine's life; `ended` is None while it exists."""
-
     id: str
     launched: datetime
     stopped: datetime | None
@@ -94,7 +92,6 @@ class Truth:
         return iter(self.world.lab.pools)
 
     def known(self, pool: str) -> dict[str, Version]:
-        """The present leases of a pool."""
         return {name: versions[-1] for name, versions in self.leases.get(pool, {}).items()}
 
     def receipts(self, pool: str) -> list[dict[str, Any]]:
@@ -150,7 +147,6 @@ class Truth:
         ]
 
     def owner(self, pool: str, lease: str) -> str:
-        """The owner who answers for a lease."""
         return self.leases[pool][lease][-1].owner
 
     def justified(self, pool: str, at: datetime, seen: datetime | None = None) -> int:

@@ -8,7 +8,6 @@ from typing import Any
 
 Json = dict[str, Any]
 Path = tuple[str, ...]
-IDENTITY = ("metadata", "apiVersion", "kind")
 
 
 class ClusterPolicy:

@@ -96,8 +96,6 @@ class Health:
 
 
 class Kubernetes:
-    """The API server of the one cluster."""
-
     def __init__(self, event_queue: EventQueue, chance: random.Random, machines: Machines) -> None:
         self._event_queue, self._chance, self._machines = event_queue, chance, machines
         self.labels_of: Callable[[Machine], dict[str, str]] = lambda _machine: {}

@@ -129,7 +129,6 @@ class NodePoolObjects:
         return [claim for claim in self.claims.values() if claim.node_pool == node_pool]
 
     def size(self, node_pool: str) -> int:
-        """The replicas, as far as the limit lets them come."""
         return min(self.replicas(node_pool), self.limit(node_pool))
 
     def replicas(self, node_pool: str) -> int:
@@ -154,7 +153,6 @@ class NodePoolObjects:
         return bar.refusal(node_pool, self._queue.now, ends=ends) if bar else None
 
     def delete(self, claim: Claim) -> None:
-        """Somebody deletes a claim; it stays until its controller has ended its node."""
         if claim.deleted is None and self.claims.get(claim.name) is claim:
             self.leaves(claim)
             claim.deleted = self._queue.now

@@ -27,12 +27,7 @@ def lab(aws):
 
 def switch(lab, **settings):
     update = lab.aws.call("eks", "update_cluster_config", name="lab", **settings)["update"]
-    lab.until(
-        lambda: (
-            lab.aws.call("eks", "describe_update", name="lab", updateId=update["id"])["update"]["status"]
-            == "Successful"
-        )
-    )
+    lab.finished(update)
     return update
 
 

@@ -120,7 +120,6 @@ class FleetLab:
         return around.call("ec2", "create_fleet", request, role=role, session_tags=session_tags)
 
     def instance(self, fleet):
-        """The first instance that the fleet launched."""
         found = self.aws.call("ec2", "describe_instances", InstanceIds=fleet["Instances"][0]["InstanceIds"])
         return found["Reservations"][0]["Instances"][0]
 

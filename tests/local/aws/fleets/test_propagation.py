@@ -75,7 +75,3 @@ def test_a_slow_iam_keeps_the_order_of_the_changes(lab):
 def test_a_change_by_a_person_acts_at_once(lab):
     put(lab, "lock", LOCK)
     assert not launches(lab)
-
-
-def test_a_new_cloud_has_the_usual_time(lab):
-    assert lab.moto_additions.propagation.seconds == 2

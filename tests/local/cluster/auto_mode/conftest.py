@@ -19,8 +19,6 @@ POOL = "lab-gpu"
 
 @dataclass
 class AutoModeLab:
-    """What a test asks about the pool, and what it does to it."""
-
     eks: EksLab
     lab: Lab
 
@@ -28,7 +26,6 @@ class AutoModeLab:
         return self.eks.aws.call(service, operation, **request)
 
     def switch(self, *, on: bool) -> None:
-        """Switches Auto Mode, and waits until EKS says that it is done."""
         update = self.call(
             "eks",
             "update_cluster_config",

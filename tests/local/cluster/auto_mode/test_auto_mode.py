@@ -1,4 +1,4 @@
-"""The imitation of Auto Mode: its nodes, its launch bar and its switch-off, and its claims beside the recording.
+"""The imitation of Auto Mode: its nodes and its switch-off, and its claims beside the recording.
 
 The recording is of the real Karpenter: the same stages, in the same order. test_ends_and_refusals.py has what takes
 longer.
@@ -8,7 +8,6 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.auto_mode.definitions import CLAIMS, POOLS
-from local.kubernetes.api import ApiError
 from tests.karpenter_recording.recording import Moment, lives, moments
 from tests.karpenter_recording.watching import Watch
 from tests.local.cluster.auto_mode.conftest import POOL
@@ -53,66 +52,6 @@ def test_nobody_but_eks_ends_or_stops_an_instance(auto, operation):
     assert denied.value.response["Error"]["Code"] == "UnauthorizedOperation"
     assert "explicit deny in a resource-based policy" in str(denied.value)
     assert auto.instances("running")
-
-
-class TestLaunchBar:
-    """A policy of admission on the creation of claims, as the product's."""
-
-    POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
-    BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
-
-    @pytest.fixture
-    def barred(self, auto):
-        api = auto.lab.kubernetes
-        rule = {"apiGroups": ["karpenter.sh"], "apiVersions": ["*"], "operations": ["CREATE"]}
-        spec = {
-            "failurePolicy": "Fail",
-            "matchConstraints": {"resourceRules": [{**rule, "resources": ["nodeclaims"]}]},
-            "validations": [{"expression": "false", "message": "no lease for this pool"}],
-        }
-        api.request("POST", self.POLICIES, {"metadata": {"name": "bar"}, "spec": spec})
-        binding = {"policyName": "bar", "validationActions": ["Deny"]}
-        api.request("POST", self.BINDINGS, {"metadata": {"name": "bar"}, "spec": binding})
-        await_true(lambda: not self.admits(auto), "the API server knows the policy")
-        yield auto
-        self.lift(auto)
-
-    def admits(self, auto):
-        """Whether a claim would be created, by a dry run."""
-        reference = {"group": "eks.amazonaws.com", "kind": "NodeClass", "name": POOL}
-        spec = {"nodeClassRef": reference, "requirements": []}
-        claim = {
-            "apiVersion": "karpenter.sh/v1",
-            "kind": "NodeClaim",
-            "metadata": {"name": "try"},
-            "spec": spec,
-        }
-        try:
-            auto.lab.kubernetes.request("POST", f"{CLAIMS}?dryRun=All", claim)
-        except ApiError:
-            return False
-        return True
-
-    def lift(self, auto):
-        auto.lab.kubernetes.delete(f"{self.BINDINGS}/bar")
-        auto.lab.kubernetes.delete(f"{self.POLICIES}/bar")
-        await_true(lambda: self.admits(auto), "the API server has forgotten the policy")
-
-    def test_no_claim_is_born_past_it_whoever_scales_the_pool(self, barred):
-        barred.scale(1)
-        pass_time(600)
-        assert not barred.claims()
-        assert not barred.instances("pending", "running")
-        assert barred.condition(barred.pool(), "Ready")["status"] == "True"
-
-    def test_a_change_of_replicas_cuts_the_back_off_short(self, barred):
-        barred.scale(1)
-        pass_time(900)
-        self.lift(barred)
-        barred.scale(0)
-        barred.scale(1)
-        pass_time(5)
-        assert barred.claims()
 
 
 def test_the_switch_off_ends_everything_at_once(auto):

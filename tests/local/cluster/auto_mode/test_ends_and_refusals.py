@@ -146,13 +146,6 @@ class TestGrace:
         assert not auto.instances("running")
 
 
-def test_a_node_ends_with_its_life(auto):
-    (name,) = auto.opened(1)
-    pass_time(2 * 3600 - 600)
-    assert auto.node(name)
-    await_true(lambda: auto.node(name) is None, "the node is gone")
-
-
 def test_a_claim_that_never_registers_is_given_up_after_fifteen_minutes(auto, monkeypatch):
     monkeypatch.setattr(auto.lab.fleet.network, "admits", lambda _: False)
     auto.scale(1)

@@ -1,4 +1,4 @@
-"""The stand-in chart installs, upgrades and conflicts as NVIDIA's does under Helm 4."""
+"""The stand-in chart installs as NVIDIA's does under Helm 4. test_lending.py has its conflicts."""
 
 import io
 import tarfile
@@ -48,23 +48,3 @@ def test_the_runtime_class_and_the_operator_are_there(lab):
         lambda: lab.kubernetes.get(deployment)["status"].get("availableReplicas") == 1,
         "the operator is there",
     )
-
-
-def test_a_field_taken_from_helm_by_force_makes_the_next_upgrade_fail_until_it_is_released(lab, helm, charts):
-    upgrade = (
-        *("upgrade", "gpu-operator", "gpu-operator", "--repo", charts.url, "--version", "v26.3.1"),
-        *("--namespace", "gpu-operator", "--timeout", "4m"),
-    )
-    mine = {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"}}
-
-    # given a setting of Helm's that an experiment took by force
-    lab.kubernetes.apply(POLICY, {**mine, "spec": {"mig": {"strategy": "mixed"}}}, "lamplighter")
-    broken = helm(*upgrade, values=lab.OPERATOR_VALUES)
-    assert broken.returncode != 0
-    assert "conflict" in broken.stderr
-
-    # when the experiment lets go of it, then Helm has it back
-    lab.kubernetes.apply(POLICY, mine, "lamplighter")
-    mended = helm(*upgrade, values=lab.OPERATOR_VALUES)
-    assert mended.returncode == 0, mended.stderr
-    assert lab.kubernetes.get(POLICY)["spec"]["mig"] == {"strategy": "single"}

@@ -66,7 +66,6 @@ class Karpenter:
         await_true(ready, "a pod of Karpenter is ready")
 
     def may(self, *actions: str) -> None:
-        """From now on its role may do these actions."""
         statement = {"Effect": "Allow", "Action": list(actions), "Resource": "*"}
         document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
         self.aws.call("iam", "put_role_policy", RoleName=ROLE, PolicyName="may", PolicyDocument=document)

@@ -35,7 +35,6 @@ def scale(pool: Karpenter, replicas: int) -> None:
 
 
 def instances(pool: Karpenter) -> list[dict]:
-    """The pool's instances that are not terminated."""
     wanted = [
         {"Name": "tag:karpenter.sh/nodepool", "Values": [NAME]},
         {"Name": "instance-state-name", "Values": ["pending", "running", "stopping", "stopped"]},

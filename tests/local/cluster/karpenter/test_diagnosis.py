@@ -1,4 +1,4 @@
-"""What a live diagnosis says of the real Karpenter's NodePool: a shortage, the lock, its class, and no Karpenter."""
+"""What a live diagnosis says of the real Karpenter's NodePool: a shortage, the lock, and its class."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -21,12 +21,11 @@ from lamplighter.domain.diagnosis.expected import Expected
 from lamplighter.domain.diagnosis.redaction import redacted
 from lamplighter.lab.model import Lab
 from lamplighter.values import instant
-from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY
-from local.kubernetes.token_webhook import User
 from tests.local.cluster.functions import Functions, Token
 from tests.local.cluster.karpenter.conftest import ROLE, Karpenter
 from tests.local.cluster.karpenter.node_pool import CLAIMS, CLASSES, NAME, pool
 from tests.local.cluster.lab import await_true
+from tests.local.cluster.node_pool_port.stage import Everybody
 
 __all__ = ["pool"]
 pytestmark = pytest.mark.long
@@ -35,26 +34,13 @@ LAB = Lab.model_validate(
 )
 
 
-class Everybody:
-    """Each token is a cluster administrator."""
-
-    def user(self, token: str) -> User | None:
-        return User(token, ("system:masters",))
-
-
 Ask = Callable[[datetime], Diagnosis]
 
 
 @pytest.fixture
 def asked(pool: Karpenter, control_plane: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """A diagnosis of one expected node, ordered at an instant."""
-    for name, value in {
-        "AWS_ENDPOINT_URL": pool.aws.embedded.endpoint,
-        "AWS_ACCESS_KEY_ID": ACCESS_KEY_ID,
-        "AWS_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
-        "AWS_DEFAULT_REGION": "ap-northeast-2",
-        "LAMPLIGHTER_INSTANT": str(pool.aws.clock.path),
-    }.items():
+    for name, value in pool.aws.environment().items():
         monkeypatch.setenv(name, value)
     control_plane.authenticate_through(Everybody())
 
@@ -128,17 +114,6 @@ def test_a_class_whose_image_does_not_exist_is_told(pool: Karpenter, asked: Ask)
     assert "AMINotFound" in found["node-class-not-ready"][0]
     right = {"spec": {"amiFamily": None, "amiSelectorTerms": [{"alias": "al2023@v20260724"}]}}
     pool.lab.kubernetes.merge(f"{CLASSES}/{NAME}", right)
-
-
-def test_a_karpenter_that_was_scaled_to_nothing_is_told(pool: Karpenter, asked: Ask) -> None:
-    since = pool.aws.clock.now()
-    pool.scale(0)
-
-    found = await_true(lambda: told(asked(since)), "Karpenter is told")
-
-    assert found == {"karpenter-not-ready": ["Deployment kube-system/karpenter has 0 replicas"]}
-    pool.scale(1)
-    pool.await_ready()
 
 
 def test_a_shortage_is_told_by_the_code_of_ec2(pool: Karpenter, asked: Ask) -> None:

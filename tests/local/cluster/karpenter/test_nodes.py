@@ -1,4 +1,4 @@
-"""The real controller with machines that boot: a node from its user data, its drain, and the end of its instance."""
+"""The real controller with machines that boot: a node from its user data, and the end of its instance."""
 
 import json
 
@@ -79,29 +79,3 @@ def test_an_instance_that_somebody_ends_is_replaced_and_its_objects_go(booting: 
     )
     assert node(booting, claim) is None
     assert initialized(booting, beside=name)
-
-
-def test_a_dead_controller_leaves_the_objects_of_an_ended_instance(booting: Karpenter) -> None:
-    claim = initialized(booting)
-    instance = claim["status"]["providerID"].rpartition("/")[2]
-    booting.scale(0)
-    await_true(lambda: not booting.pods(), "the controller is gone")
-
-    node_pool.scale(booting, 0)
-    booting.aws.call("ec2", "terminate_instances", InstanceIds=[instance])
-
-    def marked():
-        left = node(booting, claim)
-        return left is None or "deletionTimestamp" in left["metadata"]
-
-    await_true(marked, "the cloud controller has deleted the node")
-    assert not node_pool.instances(booting)
-    assert node(booting, claim), "Karpenter's finalizer holds it"
-    assert claims(booting)
-
-    booting.scale(1)
-    booting.await_ready()
-
-    await_true(lambda: not claims(booting), "the claim is gone")
-    assert node(booting, claim) is None
-    assert not node_pool.instances(booting)

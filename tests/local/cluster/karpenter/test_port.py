@@ -13,13 +13,12 @@ from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.domain.capacity.port import Removal
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
-from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY
 from tests.local.cluster.functions import Token
 from tests.local.cluster.karpenter import node_pool
 from tests.local.cluster.karpenter.conftest import Karpenter
 from tests.local.cluster.lab import await_true, pass_time
 from tests.local.cluster.node_pool_port.stage import PATHS, Everybody, install
-from tests.local.cluster.test_token_webhook import CLUSTER, REGION
+from tests.local.cluster.test_token_webhook import CLUSTER
 
 LAB = Lab.model_validate(
     {"name": CLUSTER, "cluster": {"karpenter": {}}, "pools": {"gpu": {"kind": "karpenter"}}}
@@ -79,13 +78,7 @@ def barred(pool):
 
 @pytest.fixture
 def port(barred, control_plane, seen_from_outside, monkeypatch: pytest.MonkeyPatch):
-    for name, value in {
-        "AWS_ENDPOINT_URL": barred.aws.embedded.endpoint,
-        "AWS_ACCESS_KEY_ID": ACCESS_KEY_ID,
-        "AWS_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
-        "AWS_DEFAULT_REGION": REGION,
-        "LAMPLIGHTER_INSTANT": str(barred.aws.clock.path),
-    }.items():
+    for name, value in barred.aws.environment().items():
         monkeypatch.setenv(name, value)
     control_plane.authenticate_through(Everybody())
     made = Port(barred, Connection(seen_from_outside.endpoint, control_plane.ca_pem, Token("functions")))
@@ -114,22 +107,6 @@ def test_the_bar_holds_a_lease_starts_its_node_and_its_end_leaves_none(port: Por
     port.order(0)
     await_true(lambda: not port.see().existing, "EC2 has ended it")
     assert port.capacity.zero(port.see(), port.karpenter.aws.clock.now(), ()).proven
-
-
-@pytest.mark.long
-def test_what_the_bar_refused_starts_with_the_next_order(port: Port) -> None:
-    """Karpenter waits ever longer after a refusal; a change of the size cuts that short."""
-    port.bar(-1)
-    port.order(1)
-    await_true(lambda: "no lease for NodePool" in port.karpenter.log(), "the API server refuses a claim")
-    pass_time(30)
-    assert port.see().claims == ()
-
-    port.bar(1)
-    pass_time(45)
-    port.order(1)
-
-    port.running(1)
 
 
 @pytest.mark.long

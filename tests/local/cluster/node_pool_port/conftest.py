@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY, EmbeddedAws
+from local.aws.embedded import EmbeddedAws
 from tests.local.cluster.node_pool_port.stage import NodePoolStage
 from tests.local.conftest import Aws
 
@@ -17,16 +17,10 @@ def stage(
 ) -> Iterator[NodePoolStage]:
     embedded = EmbeddedAws(clock, tmp_path, "ap-northeast-2")
     embedded.start()
-    for name, value in {
-        "AWS_ENDPOINT_URL": embedded.endpoint,
-        "AWS_ACCESS_KEY_ID": ACCESS_KEY_ID,
-        "AWS_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
-        "AWS_DEFAULT_REGION": "ap-northeast-2",
-        "LAMPLIGHTER_INSTANT": str(clock.path),
-        "FAILSAFE_MACHINE_ARN": "arn:aws:states:ap-northeast-2:123456789012:stateMachine:lab-failsafe",
-    }.items():
+    aws, machine = Aws(embedded), "arn:aws:states:ap-northeast-2:123456789012:stateMachine:lab-failsafe"
+    for name, value in (aws.environment() | {"FAILSAFE_MACHINE_ARN": machine}).items():
         monkeypatch.setenv(name, value)
-    stage = NodePoolStage(control_plane, Aws(embedded))
+    stage = NodePoolStage(control_plane, aws)
     stage.capacity.bar("gpu", stage.now() + timedelta(days=2))
     yield stage
     stage.clear()

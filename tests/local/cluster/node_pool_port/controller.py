@@ -167,7 +167,6 @@ class StandIn:
 
 
 def run_instance(aws: Aws, tags: dict[str, str]) -> str:
-    """An instance with these tags."""
     written = [{"Key": key, "Value": value} for key, value in tags.items()]
     made = aws.call(
         "ec2",

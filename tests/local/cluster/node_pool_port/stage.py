@@ -45,8 +45,6 @@ READS = ("Describe", "List", "Get")
 
 
 class Everybody:
-    """Each token is a cluster administrator."""
-
     def user(self, token: str) -> User | None:
         return User(token, ("system:masters",))
 

@@ -5,34 +5,21 @@ import pytest
 from lamplighter.adapters.capacity.node_pool.capacity import NodePoolCapacity
 from lamplighter.adapters.capacity.node_pool.claims import ENDS_AT
 from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.domain.capacity.evidence import Bar, InterruptionCause, Part
+from lamplighter.domain.capacity.evidence import Bar, Part
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
 from lamplighter.domain.capacity.port import Removal
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
 from tests.local.cluster.functions import Token
 from tests.local.cluster.lab import await_true, pass_time
-from tests.local.cluster.node_pool_port.controller import CLAIMS, EVENTS, POOLS
+from tests.local.cluster.node_pool_port.controller import CLAIMS, POOLS
 from tests.local.cluster.node_pool_port.stage import LAB, NAME, PATHS, NodePoolStage, install, node_pool
 from tests.unit.capacity.conformance import MINUTE, Conformance
 
 
 @pytest.mark.long
 class TestNodePools(Conformance):
-    """The behaviours of every kind."""
-
     a_node_is_a_remark = True
-
-
-def test_without_a_lease_no_claim_is_born(stage: NodePoolStage) -> None:
-    stage.capacity.bar("gpu", stage.now())
-    stage.capacity.order("gpu", 2, stage.capacity.see("gpu"))
-
-    stage.settle()
-
-    seen = stage.capacity.see("gpu")
-    assert (seen.size, seen.claims, seen.instances) == (2, (), ())
-    assert "no lease for NodePool lab-gpu" in stage.controller.refused_claims[0]
 
 
 def test_what_the_bar_refused_starts_with_the_next_order(stage: NodePoolStage) -> None:
@@ -118,50 +105,7 @@ def test_a_bar_that_only_notes_is_seen_for_a_guard_that_enforces(stage: NodePool
     await_true(lambda: not stage.admitted(), "the bar acts again")
 
 
-def test_another_policy_that_refuses_the_trial_is_named(stage: NodePoolStage) -> None:
-    """The API server tells one refusal: it must not be taken for the bar's, nor blamed on the lab's rights."""
-    rule = {
-        "apiGroups": ["karpenter.sh"],
-        "apiVersions": ["*"],
-        "operations": ["CREATE"],
-        "resources": ["nodeclaims"],
-    }
-    spec = {
-        "matchConstraints": {"resourceRules": [rule]},
-        "validations": [{"expression": "false", "message": "no claims today"}],
-    }
-    binding = {"policyName": "of-the-platform-team", "validationActions": ["Deny"]}
-    made = {"ValidatingAdmissionPolicy": spec, "ValidatingAdmissionPolicyBinding": binding}
-    stage.capacity.bar("gpu", stage.now() + 60 * MINUTE)
-    for kind, of_kind in made.items():
-        body = {"kind": kind, "metadata": {"name": "of-the-platform-team"}, "spec": of_kind}
-        stage.kubernetes.request(
-            "POST", PATHS[kind], {"apiVersion": "admissionregistration.k8s.io/v1", **body}
-        )
-    await_true(lambda: not stage.admitted(), "the policy acts")
-
-    with pytest.raises(
-        OutsideFailed, match="of-the-platform-team refuses the NodeClaim that tries the launch bar"
-    ):
-        stage.capacity.see("gpu", {Part.BAR})
-
-    for kind in made:
-        stage.kubernetes.delete(f"{PATHS[kind]}/of-the-platform-team")
-    await_true(stage.admitted, "the policy is forgotten")
-
-
 # --- the lock ------------------------------------------------------------------------------------
-
-
-def test_an_opening_takes_the_failsafes_lock_off(stage: NodePoolStage) -> None:
-    [_, _, ends, _] = stage.capacity.off_switch("gpu", stage.now(), stage.capacity.see("gpu"))
-    stage.call(ends)
-    stage.capacity.order("gpu", 0, stage.capacity.see("gpu"))
-
-    stage.capacity.order("gpu", 2, stage.capacity.see("gpu"))
-    stage.settle()
-
-    assert len(stage.capacity.see("gpu").alive) == 2
 
 
 def test_a_lock_that_denies_a_claim_under_a_lease_is_taken_off_by_the_next_order(
@@ -196,40 +140,6 @@ def test_without_kubernetes_ec2_still_shows_what_runs(stage: NodePoolStage) -> N
     assert all(instance.controller for instance in seen.alive)
 
 
-# --- what EC2 takes away -------------------------------------------------------------------------
-
-
-def test_an_interruption_is_read_from_the_events_of_its_claim(stage: NodePoolStage) -> None:
-    before = stage.now().replace(microsecond=0)
-    for name, told in (
-        ("lab-gpu-aaaaa", "SpotInterrupted"),
-        ("lab-gpu-aaaaa", "TerminatingOnInterruption"),
-        ("lab-gpu-bbbbb", "InstanceTerminating"),
-        ("lab-gpu-other-ccccc", "TerminatingOnInterruption"),
-    ):
-        warn(stage, name, told)
-
-    [found] = stage.capacity.see("gpu", {Part.INTERRUPTIONS}).interruptions
-
-    assert (found.claim, found.cause) == ("lab-gpu-aaaaa", InterruptionCause.SPOT)
-    assert found.at >= before
-
-
-def warn(stage: NodePoolStage, claim: str, told: str) -> None:
-    """An event as Karpenter writes it."""
-    event = {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"generateName": f"{claim}.", "namespace": "default"},
-        "involvedObject": {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "name": claim},
-        "type": "Warning",
-        "reason": told,
-        "message": told,
-        "lastTimestamp": f"{stage.now():%Y-%m-%dT%H:%M:%SZ}",
-    }
-    stage.kubernetes.request("POST", EVENTS, event)
-
-
 # --- a NodePool of somebody else -----------------------------------------------------------------
 
 
@@ -247,15 +157,6 @@ def test_a_dynamic_pool_is_closed_by_its_limit_and_its_claims_get_a_grace(stage:
     assert ENDS_AT in found["metadata"]["annotations"]
     assert stage.kubernetes.get(f"{POOLS}/lab-other")["spec"]["limits"] == {"nodes": "0"}
     assert theirs.see("other").maximum == 5
-
-
-def test_a_limit_that_gitops_wrote_back_is_told(stage: NodePoolStage) -> None:
-    theirs = dynamic_pool(stage)
-    theirs.order("other", 2, theirs.see("other"))
-
-    stage.kubernetes.merge(f"{POOLS}/lab-other", {"spec": {"limits": {"nodes": "5"}}})
-
-    assert theirs.see("other").raised_by == reason("guard.raised.limit", name="lab-other", limit=5, written=2)
 
 
 def dynamic_pool(stage: NodePoolStage) -> NodePoolCapacity:

@@ -95,7 +95,6 @@ class Cluster:
         await_true(lambda: why in self.refusal(claim), f"refused, {why}: {claim['metadata']}")
 
     def until(self, pool: str, instant: str | None) -> None:
-        """Moves a pool's bar."""
         change = {"data": {"notAfter": instant} if instant is not None else None}
         assert self.kubernetes.merge(f"{PATHS['ConfigMap']}/{pool}", change)
 

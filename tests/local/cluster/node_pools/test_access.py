@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from lamplighter.domain.capacity.node_pool.groups import Group
-from tests.local.cluster.node_pools.conftest import CLAIMS, LAB, Cluster, claim, refusal_of
+from tests.local.cluster.node_pools.conftest import LAB, Cluster, claim
 from tests.local.cluster.node_pools.test_launch_bar import later
 
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -119,32 +119,3 @@ def test_whoever_tries_the_bar_makes_no_claim(barred: Cluster, group: Group) -> 
     for node_pool in ("demo-gpu", "somebody-elses"):
         made = barred.refusal(claim(node_pool), group=name, dry=False)
         assert "lamplighter: its functions only try a NodeClaim, and make none" in made
-
-
-def test_the_failsafe_scales_to_zero_and_deletes_the_claims_of_a_pool(barred: Cluster) -> None:
-    barred.until("demo-gpu", later(barred, timedelta(hours=1)))
-    pool = {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "demo-gpu"},
-        "spec": {"replicas": 2, "template": {"spec": claim()["spec"]}},
-    }
-    barred.kubernetes.request("POST", POOLS, pool)
-    barred.await_admitted(claim())
-    assert not barred.refusal(claim(), dry=False)
-    assert not barred.refusal(claim("somebody-elses", "theirs"), dry=False)
-    scale = {
-        "apiVersion": "autoscaling/v1",
-        "kind": "Scale",
-        "metadata": {"name": "demo-gpu"},
-        "spec": {"replicas": 0},
-    }
-    failsafe = barred.member(Group.FAILSAFE.of(LAB.name))
-
-    assert not refusal_of(failsafe, "PUT", f"{POOLS}/demo-gpu/scale", scale)
-    assert not refusal_of(failsafe, "DELETE", f"{CLAIMS}?labelSelector=karpenter.sh%2Fnodepool%3Ddemo-gpu")
-
-    stays = barred.kubernetes.get(CLAIMS)["items"]
-    assert [one["metadata"]["name"] for one in stays] == ["theirs"]
-    assert barred.kubernetes.get(f"{POOLS}/demo-gpu")["spec"]["replicas"] == 0
-    barred.kubernetes.delete(f"{POOLS}/demo-gpu")

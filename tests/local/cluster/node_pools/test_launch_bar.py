@@ -23,10 +23,6 @@ def later(cluster: Cluster, by: timedelta) -> str:
     return (cluster.clock.now() + by).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def test_no_claim_is_born_without_a_lease(barred: Cluster) -> None:
-    assert "lamplighter: no lease for NodePool demo-gpu" in barred.refusal(claim(), dry=False)
-
-
 def test_a_lease_lets_claims_of_its_own_pool_in_until_its_end(barred: Cluster) -> None:
     forged = claim()
     forged["metadata"]["creationTimestamp"] = "2001-01-01T00:00:00Z"

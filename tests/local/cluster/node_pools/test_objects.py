@@ -59,21 +59,3 @@ def test_the_definitions_take_every_object(
     for each in made:
         done = cluster.run("create", "--dry-run=server", "--validate=strict", "-f", "-", sent=each)
         assert done.returncode == 0, done.stderr
-
-
-def test_a_deploy_leaves_a_size_that_it_was_told_as_it_is(
-    cluster: Cluster, definitions: None, made: list[dict[str, Any]]
-) -> None:
-    [pool] = [
-        each for each in made if each["kind"] == "NodePool" and each["metadata"]["name"] == "demo-plain"
-    ]
-    assert cluster.apply([pool]).returncode == 0
-
-    cluster.run("scale", "nodepool", "demo-plain", "--replicas=2")
-    pool["spec"]["replicas"] = 2
-    pool["spec"]["limits"]["nodes"] = "3"
-    assert cluster.apply([pool]).returncode == 0
-
-    replicas = cluster.run("get", "nodepool", "demo-plain", "-o", "jsonpath={.spec.replicas}").stdout
-    assert replicas == "2"
-    cluster.run("delete", "nodepool", "demo-plain")

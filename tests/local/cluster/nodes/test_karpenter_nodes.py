@@ -2,7 +2,6 @@
 
 import pytest
 
-from local.kubernetes.api import ApiError
 from tests.local.cluster.lab import GPU_TAINT, Lab, await_true, pass_time
 
 pytestmark = pytest.mark.long
@@ -152,23 +151,3 @@ def test_a_node_that_karpenter_has_deleted_before_the_instance_ends_stays_away(l
 
     pass_time(600)
     assert lab.node(machine) is None
-
-
-def test_a_budget_of_zero_refuses_the_evictions_of_a_drain(lab, node):
-    machine = registered(lab, node())
-    labels = {"app": "guarded"}
-    budget = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
-    spec = {"maxUnavailable": 0, "selector": {"matchLabels": labels}}
-    lab.kubernetes.request("POST", budget, {"metadata": {"name": "guarded"}, "spec": spec})
-    path = lab.run("guarded", "sleep", "infinity", labels=labels, **lab.on(machine))
-    lab.await_phase(path, "Running")
-    eviction = {"metadata": {"name": "guarded", "namespace": "default"}}
-
-    with pytest.raises(ApiError) as refused:
-        lab.kubernetes.request("POST", f"{path}/eviction", eviction)
-
-    assert refused.value.status == 429
-    lab.kubernetes.delete(f"{budget}/guarded")
-    await_true(lambda: lab.kubernetes.find(f"{budget}/guarded") is None, "the budget is gone")
-    lab.kubernetes.request("POST", f"{path}/eviction", eviction)
-    await_true(lambda: lab.kubernetes.find(path) is None, "the pod is gone")

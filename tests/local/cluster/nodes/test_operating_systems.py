@@ -50,25 +50,6 @@ def failures(lab, path):
     return " ".join(event["message"] for event in events["items"] if event["type"] == "Warning")
 
 
-@pytest.mark.parametrize(
-    ("image", "node_has", "called"),
-    [
-        (("AL2023_ARM_64_STANDARD", "t4g.medium"), ("linux", "arm64"), "Amazon Linux 2023"),
-        (("BOTTLEROCKET_x86_64",), ("linux", "amd64"), "Bottlerocket OS 1.50.0 (aws-k8s-1.34)"),
-        (("WINDOWS_FULL_2022_x86_64",), ("windows", "amd64"), "Windows Server 2022 Datacenter"),
-    ],
-)
-def test_a_node_is_what_its_image_is(lab, start, image, node_has, called):
-    node = info(lab, start(*image, kubernetes_version="1.34"))
-    system, architecture = node_has
-
-    labels, said = node["metadata"]["labels"], node["status"]["nodeInfo"]
-    assert (labels["kubernetes.io/os"], labels["kubernetes.io/arch"]) == (system, architecture)
-    assert (said["operatingSystem"], said["architecture"]) == (system, architecture)
-    assert said["osImage"].startswith(called)
-    assert said["kubeletVersion"].startswith("v1.34.")
-
-
 def test_a_windows_node_has_no_gpu_even_where_its_type_has_one(lab, start):
     node = info(lab, start("WINDOWS_CORE_2022_x86_64", "g5.xlarge", taints=[WINDOWS_TAINT]))
     pass_time(300)
@@ -132,15 +113,6 @@ def test_the_node_monitoring_agent_runs_on_linux_only(lab, start):
     await_true(lambda: on(linux), "the agent has a pod on the Linux node")
     assert on(windows) == []
     add_on.changed("eks-node-monitoring-agent", there=False)
-
-
-def test_a_machine_with_incomplete_user_data_never_joins(lab, start):
-    absent = start("AL2023_x86_64_STANDARD", cannot_join="the user data does not say service_cidr")
-    later = start("AL2023_x86_64_STANDARD")
-    info(lab, later)
-    pass_time(300)
-    assert lab.node(absent) is None
-    assert not lab.fleet.joined(absent.instance_id)
 
 
 def test_eks_labels_and_taints_a_custom_image_when_it_has_joined(lab, start):
