@@ -30,10 +30,7 @@ def grants(draw: st.DrawFn) -> list[Grant]:
     drawn = draw(st.lists(st.tuples(minutes, minutes, st.integers(1, 4)), max_size=5))
     return [
         Grant(
-            f"lease-{n}",
-            nodes,
-            START + timedelta(minutes=start),
-            START + timedelta(minutes=start + length),
+            f"lease-{n}", nodes, START + timedelta(minutes=start), START + timedelta(minutes=start + length)
         )
         for n, (start, length, nodes) in enumerate(drawn)
     ]

@@ -88,10 +88,7 @@ BODIES = st.one_of(
     st.integers(0, 3).map(lambda more: b"text=" + b"x" * (LARGEST - 6 + more)),
     st.binary(min_size=1, max_size=8).map(lambda raw: b"command=%2Fgpu&text=" + raw),
 )
-AGES = st.one_of(
-    st.sampled_from([0, 1, 299, 300, 301, -1, -2, -60, 86400]),
-    st.integers(-(10**6), 10**6),
-)
+AGES = st.one_of(st.sampled_from([0, 1, 299, 300, 301, -1, -2, -60, 86400]), st.integers(-(10**6), 10**6))
 
 
 @dataclass(frozen=True)
@@ -109,10 +106,7 @@ def requests(draw: st.DrawFn) -> Sent:
     """A request as somebody sends it: signed by Slack, or nearly."""
     body, age = draw(BODIES), draw(AGES)
     stamp = str(int(clock.now().timestamp()) - age)
-    headers = {
-        "X-Slack-Request-Timestamp": stamp,
-        "X-Slack-Signature": signature.signed(SECRET, stamp, body),
-    }
+    headers = {"X-Slack-Request-Timestamp": stamp, "X-Slack-Signature": signature.signed(SECRET, stamp, body)}
     wrong = draw(st.sampled_from([None, None, "secret", "body", "stamp", "missing", "noise"]))
     shown = body
     match wrong:
@@ -217,9 +211,7 @@ def test_every_request_gets_the_contracts_code_and_only_slacks_own_does_anything
 
 
 @settings(deadline=timedelta(seconds=5), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    asked=st.lists(st.tuples(TEXTS, st.sampled_from(USERS), st.integers(1, 3)), min_size=1, max_size=4),
-)
+@given(asked=st.lists(st.tuples(TEXTS, st.sampled_from(USERS), st.integers(1, 3)), min_size=1, max_size=4))
 def test_requests_that_come_again_change_nothing(
     outside: tuple[pytest.MonkeyPatch, Path], asked: list[tuple[str, str, int]]
 ) -> None:

@@ -27,11 +27,7 @@ P5 = gpu_type("p5.48xlarge")
 assert G5 is not None
 assert P5 is not None
 Judge = Callable[[str, int, int, GpuType], Verdict]
-GOOD = {
-    "nvidia-smi": (said.smi(), 1),
-    "dcgm": (said.dcgm_v4(), 1),
-    "nccl": (said.nccl(), 2),
-}
+GOOD = {"nvidia-smi": (said.smi(), 1), "dcgm": (said.dcgm_v4(), 1), "nccl": (said.nccl(), 2)}
 # Where the evidence is complete: the line end of nvidia-smi and the text after DCGM's document carry none.
 WHOLE_FROM = {
     "nvidia-smi": len(said.smi()) - 1,

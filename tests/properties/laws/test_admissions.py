@@ -18,10 +18,10 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.target import target_at
 from lamplighter.domain.schedules.failsafe import failsafe_instant
 from lamplighter.values import zones
+from tests.builders.leases import MINUTE
 
 # The last evening of a month in Seoul: leases fall into two budget periods.
 START = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
 TERMS = Terms(
     pool="gpu",
     max_nodes=3,

@@ -82,7 +82,7 @@ STORIES = {
             Step("dead", "gpu", minutes=40, name="events"),
             Step("ci-opens", "big", number=1, minutes=40),
             Step("dead", "gpu", minutes=90, name="lifecycle"),
-        ),
+        )
     ),
     "events come while functions die between any two calls": History(
         (
@@ -101,7 +101,7 @@ STORIES = {
         (
             *(Step("ci-forges", pool, number=3, minutes=15) for pool in ("gpu", "big") * 4),
             Step("ci-late", "gpu"),
-        ),
+        )
     ),
     # The curfew ends the lease within what the source may ask, and the judge called it too long.
     "a program asks for longer than it may, just before a curfew": History(

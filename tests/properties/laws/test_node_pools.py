@@ -162,11 +162,7 @@ NODE_POOL_STORIES = {
     ),
     # No sweep kept when its nodes ran: the guard kept it as its last act.
     "a lease cannot be read for longer than EC2 remembers its nodes": History(
-        (
-            Step("wait", minutes=177),
-            Step("ill", "big", minutes=90),
-            Step("wait", minutes=90),
-        ),
+        (Step("wait", minutes=177), Step("ill", "big", minutes=90), Step("wait", minutes=90)),
         kinds=("node-group", "auto-mode"),
     ),
     # The next two: the guard could not read the bar, so it swept no pool and moved no bar.

@@ -1,16 +1,16 @@
 """A pause that delayed an opening ends early: the lease that is due opens at once, and only once."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.leases.lease import Lease
+from tests.builders.leases import EIGHT
 from tests.world.kubernetes.kubernetes import QUICK_RUNS
 from tests.world.world import World
 
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 LAB: dict[str, Any] = {
     "name": "gpu-lab",
     "time_zone": "Etc/UTC",

@@ -1,7 +1,6 @@
 """Node time past or without a lease is spent: counted while it runs, once, and on one receipt."""
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 import boto3
@@ -13,9 +12,8 @@ from lamplighter.domain.money import money
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.values import instant
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
-
-MINUTE = timedelta(minutes=1)
+from tests.builders.leases import EIGHT, MINUTE
+from tests.unit.lab_on_moto import LabOnMoto
 
 
 def budget(lab: LabOnMoto) -> BudgetPeriod:

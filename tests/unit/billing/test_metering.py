@@ -1,13 +1,11 @@
 """Which account a node's time is counted for."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from lamplighter.domain.billing.metering import Grant, NodeLife, meter, runs
 from lamplighter.domain.capacity.evidence import Activity, Instance
-
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
+from tests.builders.leases import EIGHT, MINUTE
 
 
 def at(minutes: int) -> datetime:

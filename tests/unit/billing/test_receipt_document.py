@@ -10,9 +10,9 @@ from lamplighter.domain.billing.receipt import node_lives, receipt, unleased_rec
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
+from tests.builders.leases import MINUTE
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
 LEASE = Lease(
     id="evening-2026-11-20",
     pool="gpu",

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
 
 import boto3
 
@@ -16,11 +15,12 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.overdraft import Overdraft
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.billing.test_charges import budget, cost, started, sweep
-from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
+from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto
 from tests.unit.leases.steps import of
 
-MINUTE, SECOND = timedelta(minutes=1), 1 / 60
+SECOND = 1 / 60
 
 
 def left(lab: LabOnMoto, money: Money) -> None:

@@ -5,7 +5,7 @@ with the hands that move what is around it. tests/local/aws/test_node_group_capa
 """
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import ClassVar, Protocol
 
 import pytest
@@ -15,8 +15,8 @@ from lamplighter.domain.capacity.evidence import NOW, SIZES, Part, Seen
 from lamplighter.domain.capacity.launch_cause import LaunchCause
 from lamplighter.domain.capacity.port import Awaited, Capacity, Removal
 from lamplighter.domain.capacity.shortage import Shortage
+from tests.builders.leases import MINUTE
 
-MINUTE = timedelta(minutes=1)
 MINUTES = [0, 10, 20, 30]
 """When the four calls of an off switch come, after its first instant."""
 

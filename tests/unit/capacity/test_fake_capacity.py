@@ -13,7 +13,8 @@ from lamplighter.domain.capacity.calls import TimedCall
 from lamplighter.domain.capacity.launch_cause import LaunchCause
 from lamplighter.domain.capacity.port import Removal
 from lamplighter.lab.model import Lab
-from tests.unit.capacity.conformance import MINUTE, Conformance, opened, order
+from tests.builders.leases import MINUTE
+from tests.unit.capacity.conformance import Conformance, opened, order
 from tests.world.aws.event_queue import EventQueue
 from tests.world.aws.machines import NO_CAPACITY, Machines
 from tests.world.capacity.fake_capacity import Busy

@@ -42,10 +42,7 @@ def test_auto_mode_is_switched_off_only_where_the_lab_says_so() -> None:
     lab = {
         "name": "gpu-lab",
         "cluster": {"karpenter": {}, "auto_mode": {"switch_off": True}},
-        "pools": {
-            "own": {"kind": "karpenter", "image": "al2023@v20260724"},
-            "auto": {"kind": "auto-mode"},
-        },
+        "pools": {"own": {"kind": "karpenter", "image": "al2023@v20260724"}, "auto": {"kind": "auto-mode"}},
     }
     allowed = Lab.model_validate(lab)
     refused = Lab.model_validate({**lab, "cluster": {"karpenter": {}, "auto_mode": {}}})

@@ -9,8 +9,9 @@ from cli.deployment import Deployment
 from cli.use import meant
 from lamplighter.errors import BadInput, Refused
 from lamplighter.lab.model import Lab
+from tests.builders.leases import EIGHT
 from tests.unit.aws_says import Says
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LEDGER, LabOnMoto, lab_on_moto
 
 
 @pytest.fixture

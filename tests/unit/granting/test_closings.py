@@ -10,9 +10,7 @@ from lamplighter.domain.granting.closing import Closing, decide, failure, is_eme
 from lamplighter.domain.granting.idleness import idle_since
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.pool.pool import PoolState
-from lamplighter.domain.schedules.of_leases import (
-    unopened,
-)
+from lamplighter.domain.schedules.of_leases import unopened
 from lamplighter.errors import TryLater
 from lamplighter.values.clock_time import clock_time
 from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease

@@ -1,6 +1,5 @@
 """How a grant comes about: when it waits, when it is left to a schedule, and what stands in the ledger of it."""
 
-from datetime import timedelta
 from typing import Any
 
 import boto3
@@ -14,12 +13,10 @@ from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
-from tests.builders.leases import EIGHT, MINUTE
+from tests.builders.leases import EIGHT, MINUTE, SECOND
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import LEDGER, LabOnMoto
 from tests.unit.leases.steps import asks, ledger, opened, schedules, step
-
-SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 
 
 def ahead(lab: LabOnMoto, name: str = "open-1", seconds: float = 0, **more: object) -> dict[str, Any]:

@@ -128,11 +128,7 @@ def test_a_person_s_lease_ends_at_a_curfew_that_came_after_its_grant() -> None:
 
     assert command is not None
     assert replace(command, id="") == moved(
-        "the curfew",
-        "guard",
-        reason("lease.curfew-came", until=EIGHT + 2 * HOUR),
-        one,
-        EIGHT + 2 * HOUR,
+        "the curfew", "guard", reason("lease.curfew-came", until=EIGHT + 2 * HOUR), one, EIGHT + 2 * HOUR
     )
 
 

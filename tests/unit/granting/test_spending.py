@@ -124,10 +124,7 @@ def test_an_owner_has_left_what_the_nearer_limit_leaves() -> None:
     assert spending.left("alice", TERMS, budget("2", "1", "2")) == usd(7)
     assert [
         (purse.limit, purse.promised) for purse in spending.purses("class", TERMS, budget(), [LEASE])
-    ] == [
-        (usd(10), usd(4)),
-        (usd(6), usd(4)),
-    ]
+    ] == [(usd(10), usd(4)), (usd(6), usd(4))]
 
 
 @pytest.mark.parametrize(
@@ -254,10 +251,7 @@ def test_every_window_with_a_part_has_a_row_and_people_share_one() -> None:
         [closed, closing, running, refused, planned, elsewhere], Ahead([tomorrow], []), budget()
     )
 
-    assert found == [
-        Row("evening", usd(4), usd(4), usd(2)),
-        Row(BY_PEOPLE, usd(0), usd(5), usd(0)),
-    ]
+    assert found == [Row("evening", usd(4), usd(4), usd(2)), Row(BY_PEOPLE, usd(0), usd(5), usd(0))]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from lamplighter.domain.capacity.evidence import Controller, Member, Seen
 from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
 from lamplighter.errors import OutsideFailed, TryLater
-from tests.builders.leases import EIGHT
-from tests.unit.guard.test_proof import IN_SERVICE, MINUTE, WAITS, draining, run
+from tests.builders.leases import EIGHT, MINUTE
+from tests.unit.guard.test_proof import IN_SERVICE, WAITS, draining, run
 from tests.unit.lab_on_moto import LabOnMoto
 
 LEFT = Member("i-3", "a", leaving=True, waits_for_drain=True)

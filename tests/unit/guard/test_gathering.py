@@ -1,7 +1,6 @@
 """What a sweep reads of a pool in AWS and in the ledger, and how it tells who raised the size."""
 
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import boto3
@@ -18,10 +17,9 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
-from tests.builders.leases import EIGHT
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto
 
-MINUTE = timedelta(minutes=1)
 ROLLING = NodeGroupUpdate("u-1", "VersionUpdate", "InProgress", EIGHT)
 
 

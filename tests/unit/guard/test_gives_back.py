@@ -10,10 +10,10 @@ from lamplighter.application.guard.services import GuardServices
 from lamplighter.domain.gpu.overrides import Before, FieldBefore, Override
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.reasons.reason import Said, reason
-from tests.builders.leases import EIGHT
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.lab_on_moto import LabOnMoto
 
-MINUTE, SECOND = timedelta(minutes=1), 1 / 60
+SECOND = 1 / 60
 BEFORE = Before((FieldBefore(("spec", "dcgm", "enabled"), there=True, value=False),))
 
 

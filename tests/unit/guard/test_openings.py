@@ -1,7 +1,6 @@
 """How a sweep finds out that the run of an opening failed, and from when on it asks."""
 
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import boto3
@@ -16,10 +15,10 @@ from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.schedule import RunEnd
 from lamplighter.errors import OutsideFailed
-from tests.builders.leases import EIGHT
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.lab_on_moto import LabOnMoto
 
-MINUTE, SECOND = timedelta(minutes=1), 1 / 60
+SECOND = 1 / 60
 STOPPED = RunEnd.ABORTED
 
 

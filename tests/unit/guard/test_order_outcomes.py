@@ -107,14 +107,9 @@ def test_the_only_lease_in_force_is_kept_or_the_one_that_is_named() -> None:
         ([], None, timedelta(), reason("guard.keep.none-in-force", pool="gpu")),
         ([ONE], None, 90 * MINUTE, reason("guard.keep.none-in-force", pool="gpu")),
         ([ONE, OTHER], "gone", timedelta(), reason("guard.keep.lease-not-in-force", lease="gone")),
-        (
-            [ONE, OTHER],
-            None,
-            timedelta(),
-            reason("guard.keep.several", pool="gpu", leases=("one-1", "other-1")),
-        ),
+        ([ONE, OTHER], None, timedelta(), reason("guard.keep.several", pool="gpu", leases=("one-1", "other-1"))),
     ],
-)
+)  # fmt: skip
 def test_what_is_kept_is_one_lease_in_force(
     leases: list[Lease], named: str | None, after: timedelta, why: Reason
 ) -> None:

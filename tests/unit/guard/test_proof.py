@@ -1,7 +1,6 @@
 """What proves that a pool is at zero, what speaks against it, and how long CloseLab waits for the proof."""
 
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import boto3
@@ -15,14 +14,10 @@ from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
-from tests.builders.leases import EIGHT
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.lab_on_moto import LAB, NODEGROUP, TAGS, LabOnMoto
 
-MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
-IN_SERVICE, WAITS = (
-    Member("i-1", "a"),
-    Member("i-2", "a", leaving=True, waits_for_drain=True),
-)
+IN_SERVICE, WAITS = (Member("i-1", "a"), Member("i-2", "a", leaving=True, waits_for_drain=True))
 
 
 class Draining(AutoScaling):

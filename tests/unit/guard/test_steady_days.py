@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from lamplighter.values.zones import change_within, offset_at, steady_days, zone
+from tests.builders.leases import DAY, HOUR, SECOND
 
-SECOND, HOUR, DAY = timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)
 # Berlin's clocks go back at 01:00 UTC, Auckland's went forward at 14:00 UTC of the day before.
 BERLIN = datetime(2026, 10, 25, 1, tzinfo=UTC)
 AUCKLAND = datetime(2026, 9, 26, 14, tzinfo=UTC)

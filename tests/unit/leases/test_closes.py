@@ -9,17 +9,7 @@ from lamplighter.errors import TryLater
 from tests.builders.leases import EIGHT
 from tests.drawn import sentence
 from tests.unit.lab_on_moto import LabOnMoto
-from tests.unit.leases.steps import (
-    asks,
-    closed,
-    held,
-    ledger,
-    opened,
-    planned,
-    schedules,
-    step,
-    voice,
-)
+from tests.unit.leases.steps import asks, closed, held, ledger, opened, planned, schedules, step, voice
 
 
 def test_a_command_replayed_after_its_lease_was_closed_opens_nothing(lab: LabOnMoto) -> None:

@@ -122,11 +122,7 @@ def test_only_what_is_being_closed_and_ended_by_the_proof_is_settled(lab: LabOnM
     closes(lab, "Settle", results={"RestoreExperiments": first, "ProveZero": proof(30)})
 
     states = {lease.id: lease.state for lease in lab.capacity.ledger.leases("gpu")}
-    assert states == {
-        "cli-1": LeaseState.CLOSED,
-        "late": LeaseState.ADMITTED,
-        "after": LeaseState.CLOSING,
-    }
+    assert states == {"cli-1": LeaseState.CLOSED, "late": LeaseState.ADMITTED, "after": LeaseState.CLOSING}
 
 
 def test_a_lease_is_paid_at_the_price_at_which_it_was_granted(lab: LabOnMoto) -> None:

@@ -6,11 +6,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from lamplighter.domain.leases.curfew import Curfew, instants
+from tests.builders.leases import HOUR, MINUTE
 
 NEW_YORK, ST_JOHNS = ZoneInfo("America/New_York"), ZoneInfo("America/St_Johns")
 FOUR = Curfew(4 * 60, ZoneInfo("Etc/UTC"))
 CURFEW = datetime(2026, 11, 20, 4, 0, tzinfo=UTC)
-HOUR, MINUTE, INSTANT = timedelta(hours=1), timedelta(minutes=1), timedelta(microseconds=1)
+INSTANT = timedelta(microseconds=1)
 
 
 @pytest.mark.parametrize(

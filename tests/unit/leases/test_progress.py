@@ -1,6 +1,5 @@
 """How far a warm-up has come: noted once for each change, never in anybody's way."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
@@ -9,9 +8,7 @@ import pytest
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.leases.progress import BootStage, Noted, Stage, lengths, share
 from lamplighter.domain.pool.pool import SeenGpus
-
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+from tests.builders.leases import EIGHT, MINUTE, SECOND
 
 
 def writes(dynamodb: Any) -> list[str]:

@@ -159,14 +159,7 @@ def test_nodes_are_there_that_run_or_boot_and_stay(
         None
         if members is None
         else Controller(
-            "g",
-            0,
-            2,
-            2,
-            (
-                *(Member(each, "a") for each in members),
-                Member("i-3", "a", leaving=True),
-            ),
+            "g", 0, 2, 2, (*(Member(each, "a") for each in members), Member("i-3", "a", leaving=True))
         )
     )
 

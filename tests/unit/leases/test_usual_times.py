@@ -1,13 +1,9 @@
 """How long each stage usually takes: what three openings or more have measured, else what is normal."""
 
-from datetime import UTC, datetime, timedelta
-
 from lamplighter.domain.diagnosis.stages import ProvisioningStage as Normal
 from lamplighter.domain.leases.progress import BootStage, Noted, Progress, Stage, lengths
 from lamplighter.domain.leases.usual_times import NORMAL, Usual, UsualTimes, usual, usual_times
-
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-SECOND = timedelta(seconds=1)
+from tests.builders.leases import EIGHT, SECOND
 
 
 def test_a_receipt_keeps_the_length_of_each_stage_that_was_done() -> None:

@@ -11,21 +11,15 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.billing.charge import Charge
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.budget import BudgetPeriod
-from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.pool import DeployMark, Phase, SeenGpus
+from tests.builders.leases import EIGHT, MINUTE, SECOND, usd
 from tests.ledger_table import kept
-from tests.unit.ledger.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease
-
-SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
+from tests.unit.ledger.test_ledger import decision, entry, granted, lease
 
 
 def budget(ledger: Ledger) -> BudgetPeriod:
     return ledger.budget("2026-11", "USD")
-
-
-def usd(amount: str | int) -> Money:
-    return Money.of(amount, "USD")
 
 
 WHY = Entry(EIGHT, "gpu", "receipt", "leases", "the time without a lease", "counted")

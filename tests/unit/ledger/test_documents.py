@@ -12,10 +12,11 @@ from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.progress import Noted, Stage
+from tests.builders.leases import EIGHT, MINUTE, SECOND
 from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit.checks.test_gpu_proof import proof
-from tests.unit.ledger.test_history import RUN, SECOND, begin
-from tests.unit.ledger.test_ledger import EIGHT, MINUTE, entry, lease
+from tests.unit.ledger.test_history import RUN, begin
+from tests.unit.ledger.test_ledger import entry, lease
 
 
 def test_documents_come_back_with_their_keys_in_order(ledger: Ledger) -> None:

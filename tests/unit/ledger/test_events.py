@@ -11,8 +11,9 @@ from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.commands.orders import EXPIRES_AFTER
 from lamplighter.domain.events.asked import AskedByEvent
 from lamplighter.domain.events.cursor import Cursor
+from tests.builders.leases import EIGHT, MINUTE
 from tests.ledger_table import kept
-from tests.unit.ledger.test_ledger import EIGHT, MINUTE, entry
+from tests.unit.ledger.test_ledger import entry
 
 ASKED = AskedByEvent("e-1", "c-1", Verb.OPEN, "gpu", "ci", "event-1", EIGHT + EXPIRES_AFTER)
 

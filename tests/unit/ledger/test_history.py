@@ -1,17 +1,16 @@
 """What the ledger keeps to be read later: experiments, proofs, progress, documents, and the form of their items."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict, Ledger
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
+from tests.builders.leases import DAY, EIGHT, MINUTE
 from tests.ledger_table import keep_proof, kept
 from tests.unit.checks.test_gpu_proof import proof
-from tests.unit.ledger.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease
+from tests.unit.ledger.test_ledger import decision, entry, granted, lease
 
-SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 RUN = ExperimentRun(
     id="nccl-1",
     name="nccl-blocked",

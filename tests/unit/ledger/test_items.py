@@ -18,18 +18,13 @@ from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
+from tests.builders.leases import DAY, EIGHT, MINUTE, SECOND, usd
 from tests.ledger_table import kept
 
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-SECOND, MINUTE, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days=1)
 MILLISECONDS = int(EIGHT.timestamp()) * 1000
 DECISION = Decision("skip-1", "skipped", "for a reason", EIGHT)
 AGAIN = Decision("unskip-1", "unskipped", "for a reason", EIGHT)
 WHY = Entry(EIGHT, "gpu", "skipped", "alice", "did it", "for a reason")
-
-
-def usd(amount: str | int) -> Money:
-    return Money.of(amount, "USD")
 
 
 @pytest.mark.parametrize(

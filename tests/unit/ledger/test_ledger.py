@@ -1,7 +1,6 @@
 """The ledger on a DynamoDB table: locks, fences, transactions that hold together, and what it remembers."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 
 import boto3
 import pytest
@@ -15,9 +14,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.pool import Fence, Phase
 from lamplighter.errors import OutsideFailed, Stale, TryLater
-
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
+from tests.builders.leases import EIGHT, MINUTE
 
 
 def lease(name: str = "cli-1", state: LeaseState = LeaseState.ADMITTED, hold: str = "2.474") -> Lease:

@@ -34,10 +34,7 @@ def test_without_owners_everything_is_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("owners", "problem"),
     [
-        (
-            "{a: -1}",
-            "f:2: guard.budget.owners.a: is -1, write an amount from 0 to 1000000000 such as 120 or 1.237",
-        ),
+        ("{a: -1}", "f:2: guard.budget.owners.a: is -1, write an amount from 0 to 1000000000 such as 120 or 1.237"),
         (
             "{a: true}",
             "f:2: guard.budget.owners.a: is true, write an amount from 0 to 1000000000 such as 120 or 1.237",
@@ -46,6 +43,6 @@ def test_without_owners_everything_is_as_it_was() -> None:
         ('{"": 3}', 'f:2: guard.budget.owners."": is empty, write something or leave it out'),
         ("{a: 1, a: 2}", "f:2: guard.budget.owners.a: is written twice, first in line 2; keep one"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_one_line(owners: str, problem: str) -> None:
     assert read(owners) == [problem]

@@ -77,11 +77,7 @@ def test_a_lease_past_its_end_costs_what_it_has_cost_so_far() -> None:
 
 @pytest.mark.parametrize(
     ("own", "at", "whose"),
-    [
-        (1, 60, "money.owners-budget"),
-        (2, 120, "money.budget"),
-        (3, 120, "money.budget"),
-    ],
+    [(1, 60, "money.owners-budget"), (2, 120, "money.budget"), (3, 120, "money.budget")],
 )
 def test_the_budget_that_is_used_up_first_is_told_and_of_two_at_once_the_lab_s(
     own: int, at: float, whose: str

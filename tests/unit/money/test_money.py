@@ -12,9 +12,9 @@ from lamplighter.domain.money.price import Price, Source, best, known_price
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.fields import from_document, to_document
 from lamplighter.values.zones import zone
+from tests.builders.leases import HOUR
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-HOUR = timedelta(hours=1)
 TINY = timedelta(microseconds=1)
 
 

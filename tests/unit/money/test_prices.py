@@ -19,7 +19,8 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.price import Price, Source, best
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LabOnMoto
 
 FILTERS = {
     "regionCode": "ap-northeast-2",
@@ -163,11 +164,7 @@ def test_a_stated_price_and_another_currency_ask_nobody(lab: LabOnMoto) -> None:
 
 
 AUTO_MODE = Lab.model_validate(
-    {
-        "name": "lab",
-        "cluster": {"auto_mode": {}},
-        "pools": {"gpu": {"kind": "auto-mode"}, "groups": {}},
-    }
+    {"name": "lab", "cluster": {"auto_mode": {}}, "pools": {"gpu": {"kind": "auto-mode"}, "groups": {}}}
 )
 
 

@@ -21,7 +21,8 @@ from lamplighter.lab.model import Lab
 from lamplighter.lab.notice_kinds import KINDS, NOTICES, pings
 from lamplighter.reasons.reason import draw, reason
 from lamplighter.values.clock_time import clock_time
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LabOnMoto
 from tests.world.world import World
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -1,7 +1,6 @@
 """The plan of a deployed lab: what people and the ledger say about its calendar."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from lamplighter.domain.calendar.changes import Pause, Skip
@@ -13,9 +12,8 @@ from lamplighter.domain.planner.live import Deployed, live
 from lamplighter.domain.planner.simulation import Simulation, simulate
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
+from tests.builders.leases import EIGHT, HOUR
 
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-HOUR = timedelta(hours=1)
 LAB = Lab.model_validate(
     {
         "name": "lab",

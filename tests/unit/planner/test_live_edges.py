@@ -14,9 +14,9 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.planner.live import Deployed, live
 from lamplighter.domain.planner.simulation import Simulation
 from lamplighter.lab.model import Lab
-from tests.unit.planner.test_live import ALICES, EIGHT, HOUR, LAB
+from tests.builders.leases import EIGHT, HOUR, SECOND
+from tests.unit.planner.test_live import ALICES, LAB
 
-SECOND = timedelta(seconds=1)
 DAILY = {"name": "evening", "days": "daily", "start": "21:00", "end": "23:00"}
 EMPTY = LAB.model_copy(update={"windows": []})
 PLAIN: dict[str, Any] = {

@@ -1,6 +1,6 @@
 """Which windows get nodes and money, whole: at the last node and the last cent, and one beyond."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -14,8 +14,8 @@ from lamplighter.domain.granting.admission import pool_full, with_nodes
 from lamplighter.domain.planner.placement import Placement, place
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
+from tests.builders.leases import EIGHT
 
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 NINE = EIGHT + timedelta(hours=1)
 DAY = date(2026, 11, 20)
 

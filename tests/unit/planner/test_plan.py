@@ -18,9 +18,9 @@ from lamplighter.domain.planner.planner import Calendar, CalendarInputs, Plan, c
 from lamplighter.domain.schedules.schedule import Start, WorkflowArns, closing, open_command, opening
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Sentences, reason
+from tests.builders.leases import HOUR, MINUTE, SECOND
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 DOORS = WorkflowArns("open-arn", "close-arn", "notices-arn")
 LEASE = Lease(
     id="evening-2026-11-20",

@@ -20,7 +20,8 @@ from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Sentences, reason
 from lamplighter.values import instant
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
 from tests.unit.planner.test_plan import LEASE
 
 # Eight in the evening (UTC) of Friday 2026-11-20; the evening window opens an hour later.

@@ -67,10 +67,7 @@ def test_leap_days_and_bounds() -> None:
     text = UTC_LAB + windows("days: sat, start: 10:00, end: 11:00, from: 2028-02-20, until: 2028-03-04")
     assert [
         one.date.isoformat() for one in play(text, "2028-01-01T00:00:00Z", "2029-01-01T00:00:00Z").windows
-    ] == [
-        "2028-02-26",
-        "2028-03-04",
-    ]
+    ] == ["2028-02-26", "2028-03-04"]
     text = UTC_LAB + windows("dates: [2028-02-29, 2028-03-01], start: 10:00, end: 11:00, until: 2028-02-29")
     assert opened(play(text, "2028-01-01T00:00:00Z", "2029-01-01T00:00:00Z")) == [
         "w0 2028-02-29 29T10:00-29T11:00"

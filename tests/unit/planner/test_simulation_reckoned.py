@@ -11,9 +11,9 @@ from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.planner.simulation import Simulation, reckoned, simulate
 from lamplighter.lab.model import Lab
+from tests.builders.leases import HOUR, SECOND
 
 DAY = datetime(2026, 3, 3, tzinfo=UTC)
-HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
 POOLS = {"gpu": {"max_nodes": 2, "price_per_hour": "1"}, "big": {"max_nodes": 2, "price_per_hour": "3"}}
 LAB = Lab.model_validate({"name": "x", "time_zone": "UTC", "pools": POOLS})
 

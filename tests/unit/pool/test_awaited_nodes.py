@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from datetime import timedelta
 
 import boto3
 import pytest
@@ -22,10 +21,11 @@ from lamplighter.errors import TryLater
 from lamplighter.reasons.document import one_line, read_line
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
-from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto
+from tests.builders.leases import EIGHT, MINUTE
+from tests.unit.lab_on_moto import LAB, LabOnMoto
 from tests.unit.pool.test_shortage import NO_CAPACITY
 
-MINUTE, SECOND = timedelta(minutes=1), 1 / 60
+SECOND = 1 / 60
 WHY = Entry(EIGHT, "gpu", "replaced", "a test", "changes a node", "to see what follows")
 
 

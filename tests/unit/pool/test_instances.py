@@ -77,11 +77,7 @@ def test_an_instance_that_lost_its_node_pool_s_tag_is_still_seen_by_the_cluster_
     tags: Any = [{"ResourceType": "instance", "Tags": [{"Key": k, "Value": v} for k, v in POOL.items()]}]
     ec2 = boto3.client("ec2")
     [made] = ec2.run_instances(
-        ImageId=IMAGE,
-        InstanceType="g5.xlarge",
-        MinCount=1,
-        MaxCount=1,
-        TagSpecifications=tags,
+        ImageId=IMAGE, InstanceType="g5.xlarge", MinCount=1, MaxCount=1, TagSpecifications=tags
     )["Instances"]
     seen = Instances()
     assert [one.id for one in seen.tagged(POOL, "lab/lab-gpu")] == [made["InstanceId"]]

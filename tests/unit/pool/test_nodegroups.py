@@ -10,7 +10,8 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.errors import BadInput, TryLater
 from lamplighter.reasons.document import read, read_line
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LabOnMoto
 
 
 def ordered(lab: LabOnMoto) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """Open windows without a lease and why; when the GPUs of a node are ready; which other resources a lab pays for."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -21,9 +21,9 @@ from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.domain.pool.target import Target
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Reason, reason
+from tests.builders.leases import HOUR, SECOND
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 _BEGINS = int(OPENS.timestamp())
 WINDOW = PlannedWindow("evening", "gpu", date(2026, 11, 20), 2, _BEGINS, _BEGINS + 7200, (), "class", 0)
 LEASE = Lease(

@@ -13,8 +13,9 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import Said, reason
+from tests.builders.leases import EIGHT
 from tests.unit import aws_calls
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
 
 
 @pytest.fixture

@@ -209,11 +209,7 @@ def test_a_failure_with_a_known_cause_counts_before_a_later_one_without() -> Non
 
 @pytest.mark.parametrize(
     ("message", "words"),
-    [
-        ("x" * 160, "x" * 160),
-        ("x" * 161, "x" * 159 + "…"),
-        ("two\n  words", "two words"),
-    ],
+    [("x" * 160, "x" * 160), ("x" * 161, "x" * 159 + "…"), ("two\n  words", "two words")],
 )
 def test_a_quote_of_aws_has_at_most_160_characters(message: str, words: str) -> None:
     assert why(launch(message)) == quoted(words)

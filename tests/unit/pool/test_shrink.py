@@ -1,11 +1,10 @@
 """Which node is removed when a pool shrinks and keeps some of its nodes."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from lamplighter.domain.pool.shrink import ShrinkNode, choose
 from lamplighter.reasons.reason import reason
-
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+from tests.builders.leases import EIGHT
 
 
 def node(name: str, *leases: str, minutes: int = 0, zone: str = "a") -> ShrinkNode:

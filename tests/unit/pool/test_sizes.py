@@ -9,10 +9,11 @@ import pytest
 from lamplighter.application.capacity.sizes import Direction, Order, write
 from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.errors import TryLater
+from tests.builders.leases import EIGHT, SECOND
 from tests.unit import aws_calls
-from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, Busy, LabOnMoto
+from tests.unit.lab_on_moto import LAB, NODEGROUP, Busy, LabOnMoto
 
-QUARTER, SECOND = timedelta(minutes=15), timedelta(seconds=1)
+QUARTER = timedelta(minutes=15)
 
 
 def order(direction: Direction = Direction.DOWN, **more: Any) -> Order:

@@ -81,10 +81,7 @@ def test_every_pool_is_told_of_the_one_without_windows_and_leases_too() -> None:
             "its lease was refused: only 1 USD are left",
         ),
         (replace(LEASE, state=LeaseState.PLANNED), "its lease is planned and not decided yet"),
-        (
-            replace(LEASE, opens=OPENS + timedelta(minutes=45)),
-            "its lease opens at 11:45 UTC on 2026-12-01",
-        ),
+        (replace(LEASE, opens=OPENS + timedelta(minutes=45)), "its lease opens at 11:45 UTC on 2026-12-01"),
         (
             replace(LEASE, state=LeaseState.CLOSED, because="the exam is over"),
             "its lease was closed before its end: the exam is over",

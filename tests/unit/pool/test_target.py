@@ -1,7 +1,7 @@
 """How many nodes a pool should have: which leases count from when to when, and the reason."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
@@ -14,10 +14,10 @@ from lamplighter.domain.pool.target import Target, begun, due, target_at
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
 from lamplighter.values.zones import zone
+from tests.builders.leases import HOUR, SECOND
 from tests.drawn import sentence
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 LEASE = Lease(
     id="evening",
     pool="gpu",

@@ -20,8 +20,9 @@ from lamplighter.application.pages.drawing import PageServices, draw
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
+from tests.builders.leases import EIGHT
 from tests.unit.cli.shown.test_status import Stopped
-from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, REGION, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LAB, LEDGER, REGION, LabOnMoto, lab_on_moto
 
 BUCKET = "lab-pages"
 CLOSED = EIGHT + timedelta(hours=1)

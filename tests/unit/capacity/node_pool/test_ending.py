@@ -1,13 +1,13 @@
 """When the end of a claim gets a limit of the lab: where its own comes later, or never."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from lamplighter.domain.capacity.evidence import Claim
 from lamplighter.domain.capacity.node_pool.ending import limit
+from tests.builders.leases import EIGHT, MINUTE
 
-EIGHT, MINUTE = datetime(2026, 11, 20, 20, tzinfo=UTC), timedelta(minutes=1)
 LONGEST = 10 * MINUTE
 
 

@@ -1,15 +1,15 @@
 """Which nodes EC2 took away and why, by Karpenter's events, and which node repair ended, by their claims."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from lamplighter.domain.capacity.evidence import Claim, Interruption, InterruptionCause
 from lamplighter.domain.capacity.node_pool.evidence import ClaimEvent
 from lamplighter.domain.capacity.node_pool.interruptions import interruptions
+from tests.builders.leases import EIGHT
 
-EIGHT = datetime(2026, 11, 20, 20, tzinfo=UTC)
 DECIDED = "TerminatingOnInterruption"
 
 

@@ -1,6 +1,6 @@
 """Why fewer nodes of a NodePool came than were ordered, by Karpenter's events and the conditions of claims."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
@@ -10,9 +10,9 @@ from lamplighter.domain.capacity.node_pool.evidence import ClaimEvent
 from lamplighter.domain.capacity.node_pool.shortage import explain
 from lamplighter.domain.capacity.port import Awaited
 from lamplighter.reasons.reason import in_english
+from tests.builders.leases import MINUTE
 
 ORDERED = datetime(2026, 11, 20, 20, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
 BEGINS = "NodeClaim lab-gpu-12345 event: creating instance, insufficient capacity, "
 QUOTA = f"{BEGINS}with fleet error(s), VcpuLimitExceeded: You have requested more vCPU capacity than allowed"
 ALL_SHUT = f"{BEGINS}all requested instance types were unavailable during launch"
@@ -62,10 +62,7 @@ def test_a_denial_counts_only_when_iam_has_settled() -> None:
     ("seen", "says"),
     [
         (Seen("karpenter", exists=True, ordered=1), "the NodePool's size was changed and stands at 1"),
-        (
-            Seen("karpenter", exists=True, ordered=2),
-            "no NodeClaim for 3 minutes: does the controller run?",
-        ),
+        (Seen("karpenter", exists=True, ordered=2), "no NodeClaim for 3 minutes: does the controller run?"),
         (
             Seen("karpenter", exists=True, ordered=2, health=(HealthIssue("AMINotFound", "no AMIs"),)),
             "the NodePool starts no node: AMINotFound: no AMIs",

@@ -13,7 +13,8 @@ from lamplighter.domain.planner.planner import CalendarInputs
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said
 from lamplighter.reasons.reason import reason as made
-from tests.unit.planner.test_live import ALICES, EIGHT, HOUR
+from tests.builders.leases import EIGHT, HOUR
+from tests.unit.planner.test_live import ALICES
 from tests.unit.planner.test_live_edges import EMPTY, EVENING, PLAIN, played, seen
 from tests.unit.pool.test_standing import Lectures
 

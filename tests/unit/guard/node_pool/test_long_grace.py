@@ -40,10 +40,7 @@ def test_a_smaller_size_limits_the_claim_that_goes(pool: NodePoolOnMoto) -> None
     pool.claim("b")["spec"] = {"terminationGracePeriod": "24h0m0s"}
     pool.moto.lease(nodes=1, name="cli-2", opens=-60)
 
-    write(
-        pool.capacity,
-        Order("gpu", "close 1", "alice", Direction.DOWN, since=pool.at(0), leaving=[goes]),
-    )
+    write(pool.capacity, Order("gpu", "close 1", "alice", Direction.DOWN, since=pool.at(0), leaving=[goes]))
 
     assert (notes(pool), notes(pool, "b")[ENDS_AT]) == ({}, TEN_PAST)
 

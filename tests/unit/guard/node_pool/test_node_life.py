@@ -1,6 +1,5 @@
 """Leases that follow each other on the same nodes: a NodePool's node has a life, and no lease loses its node to it."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,10 +8,9 @@ from lamplighter.application.capacity.steps import scale
 from lamplighter.application.leases.extending import extend
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.reasons.document import read
+from tests.builders.leases import HOUR
 from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.node_pool_on_moto import NodePoolOnMoto
-
-HOUR = timedelta(hours=1)
 
 
 def kept(pool: NodePoolOnMoto, hours: float, name: str = "a") -> str:

@@ -14,9 +14,8 @@ from lamplighter.domain.guard.node_pools.outside import LEFT_FOR, NEXT_SWEEP
 from lamplighter.domain.guard.node_pools.outside_instance import OutsideInstance, outside_instance
 from lamplighter.reasons.reason import in_english
 from tests.builders.guard_facts import instance, pool
-from tests.builders.leases import EIGHT
+from tests.builders.leases import EIGHT, MINUTE
 
-MINUTE = timedelta(minutes=1)
 OF_KARPENTER = {"karpenter.sh/nodepool": "theirs"}
 OF_AUTO_MODE = {"eks:kubernetes-node-pool-name": "general"}
 CLAIM = Claim("theirs-1", "i-1")
@@ -96,11 +95,7 @@ def test_a_report_without_an_announcement_is_none() -> None:
         (one(claim=leaving(LEFT_FOR)), "theirs", GuardAction.END_OUTSIDE),
         (one(tags=OF_AUTO_MODE, claim=None), "general", GuardAction.SAY),
         (one(tags=OF_AUTO_MODE, claim=leaving(LEFT_FOR)), "general", GuardAction.SAY),
-        (
-            one(tags={"eks:nodegroup-name": "by-hand"}, claim=None, group="eks-by-hand"),
-            "i-1",
-            GuardAction.SAY,
-        ),
+        (one(tags={"eks:nodegroup-name": "by-hand"}, claim=None, group="eks-by-hand"), "i-1", GuardAction.SAY),
         (replace(one(), claim=None, claims_read=False), "theirs", GuardAction.SAY),
     ],
     ids=[
@@ -115,7 +110,7 @@ def test_a_report_without_an_announcement_is_none() -> None:
         "of an Auto Scaling group",
         "claims not read",
     ],
-)
+)  # fmt: skip
 def test_each_is_ended_by_the_way_that_ends_it_and_by_no_other(
     found: OutsideInstance, subject: str, action: GuardAction
 ) -> None:

@@ -54,11 +54,7 @@ def test_the_reason_names_the_budget_the_hour_what_is_spent_and_what_has_run() -
         "evening": Overdraft(
             EIGHT + 30 * MINUTE,
             reason(
-                "guard.budget-used-up",
-                budget=LAB,
-                at=EIGHT + 30 * MINUTE,
-                spent="8.00 USD",
-                more="1.00 USD",
+                "guard.budget-used-up", budget=LAB, at=EIGHT + 30 * MINUTE, spent="8.00 USD", more="1.00 USD"
             ),
         )
     }
