@@ -74,7 +74,6 @@ def test_settling_never_uses_more_than_was_held(story: list[Step]) -> None:
 @given(steps)
 def test_the_ledger_keeps_it_to_the_last_fraction(story: list[Step]) -> None:
     budget = played(story)
-
     assert ledger_money.as_budget("2026-11", "USD", ledger_money.as_item(budget)) == budget
 
 

@@ -32,35 +32,13 @@ HIDDEN = "hidden-word-of-the-body"
 """In every body: no log may ever show it where the request was not signed."""
 WORDS = ["open", "extend", "close", "status", "why", "help", "skip", "pause", "gpu", "evening", "yes"]
 WORDS += [
-    "2",
-    "for",
-    "90m",
-    "until",
-    "22:30",
-    "at",
-    "fri",
-    "20:00",
-    "because",
-    "\u201cnow\u201d",
-    "1h",
-    "\x00",
-]
+    "2", "for", "90m", "until", "22:30", "at", "fri", "20:00", "because", "\u201cnow\u201d", "1h", "\x00",
+]  # fmt: skip
 TEXTS = st.one_of(st.text(max_size=80), st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join))
 ACTIONS = [
-    "open",
-    "add",
-    "extend",
-    "keep-until",
-    "close",
-    "confirm",
-    "keep",
-    "why",
-    "ask",
-    "approve",
-    "tell-me",
-    "take",
-    "x",
-]
+    "open", "add", "extend", "keep-until", "close", "confirm", "keep", "why", "ask", "approve", "tell-me",
+    "take", "x",
+]  # fmt: skip
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
@@ -201,8 +179,7 @@ def test_every_request_gets_the_contracts_code_and_only_slacks_own_does_anything
         assert reply["body"] == ""
         assert nothing_happened(door)
         return
-    answer = json.loads(str(reply["body"]))
-    assert set(answer) >= {"response_type", "text"}
+    assert set(json.loads(str(reply["body"]))) >= {"response_type", "text"}
     assert SECRET not in str(reply["body"])
     # Whatever Slack asks, the door writes into the conversation's own part of the ledger alone.
     decided = {start.command.id for start in door.workflows.starts}
@@ -237,9 +214,7 @@ def test_requests_that_come_again_change_nothing(
         JSON_VALUES,
     )
 )
-def test_an_event_of_any_shape_is_turned_away(
-    outside: tuple[pytest.MonkeyPatch, Path], said: dict[str, object]
-) -> None:
+def test_any_shape_is_turned_away(outside: tuple[pytest.MonkeyPatch, Path], said: dict[str, object]) -> None:
     door = fresh(outside)
     for shape in (said, {**event(base64.b64encode(b"x"), {}), **said}):
         assert door.door.answer_event(shape)["statusCode"] in {400, 401, 404, 405, 413}

@@ -17,22 +17,10 @@ from tests.lengths import examples
 
 # Half-hour changes, changes at midnight, double changes of Ramadan, a day that never was, zones ahead and behind.
 ZONES = [
-    "Europe/Berlin",
-    "Europe/Lisbon",
-    "America/New_York",
-    "America/Havana",
-    "America/Asuncion",
-    "America/St_Johns",
-    "Africa/Cairo",
-    "Africa/Casablanca",
-    "Asia/Beirut",
-    "Asia/Seoul",
-    "Asia/Kathmandu",
-    "Australia/Lord_Howe",
-    "Pacific/Chatham",
-    "Pacific/Kiritimati",
-    "Antarctica/Troll",
-]
+    "Europe/Berlin", "Europe/Lisbon", "America/New_York", "America/Havana", "America/Asuncion",
+    "America/St_Johns", "Africa/Cairo", "Africa/Casablanca", "Asia/Beirut", "Asia/Seoul", "Asia/Kathmandu",
+    "Australia/Lord_Howe", "Pacific/Chatham", "Pacific/Kiritimati", "Antarctica/Troll",
+]  # fmt: skip
 MINUTE = timedelta(minutes=1)
 
 

@@ -44,7 +44,7 @@ def the_lease() -> Lease:
 @pytest.mark.parametrize("ahead", [True, False], ids=["granted ahead", "window"])
 @pytest.mark.parametrize("until", ["34", "50"])
 @pytest.mark.parametrize("resumed", [29, 31])
-def test_what_a_pause_had_put_off_opens_at_once_and_once_where_it_ends_early(
+def test_what_a_pause_put_off_opens_once_where_it_ends_early(
     resumed: int, until: str, *, ahead: bool
 ) -> None:
     with World(LAB if ahead else {**LAB, "windows": [WINDOW]}, EIGHT) as world:

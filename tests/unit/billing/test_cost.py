@@ -81,9 +81,7 @@ def test_what_is_not_under_the_guard_is_listed_with_prices_and_their_date(lab: L
     ]
 
 
-def test_a_region_whose_other_prices_nobody_here_knows_says_so(
-    lab: LabOnMoto, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_region_without_known_prices_says_so(lab: LabOnMoto, capsys: pytest.CaptureFixture[str]) -> None:
     told = account(lab, region="ca-central-1")
 
     cost_tables.show(told, SEOUL)

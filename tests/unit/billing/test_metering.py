@@ -46,7 +46,6 @@ def test_a_lease_pays_for_its_nodes_and_for_what_runs_past_its_end() -> None:
 
 def test_a_node_started_by_hand_after_the_end_is_nobodys() -> None:
     metered = meter([NodeLife("i-9", at(90), None)], [Grant("evening", 2, at(0), at(60))], at(0), at(100))
-
     assert metered.unleased == 10 * MINUTE
     assert metered.of_lease("evening") == timedelta()
 
@@ -86,7 +85,6 @@ def test_nodes_handed_over_are_paid_by_the_lease_that_follows() -> None:
 
 def test_a_node_still_running_is_counted_until_now() -> None:
     [run] = runs([launch("i-0a", 0)], [instance("i-0a", 0)], at(30))
-
     assert run == NodeLife("i-0a", at(0), None)
     assert meter([run], [], at(0), at(30)).total == 30 * MINUTE
 
@@ -97,19 +95,16 @@ def test_a_failed_launch_never_ran() -> None:
 
 def test_the_end_comes_from_the_group_when_ec2_has_forgotten_the_instance() -> None:
     [run] = runs([termination("i-0a", 60, 64), launch("i-0a", 0)], [], at(300))
-
     assert run.ended == at(64)
 
 
 def test_a_node_that_is_being_drained_still_costs() -> None:
     [run] = runs([termination("i-0a", 60, None), launch("i-0a", 0)], [instance("i-0a", 0)], at(65))
-
     assert run.ended is None
 
 
 def test_an_end_that_nobody_recorded_is_no_later_than_ec2s_memory() -> None:
     [run] = runs([launch("i-0a", 0)], [], at(600))
-
     assert run.ended == at(540)
 
 
@@ -129,9 +124,7 @@ def test_what_somebody_started_beside_the_group_is_no_lease_s() -> None:
 
 def test_what_was_taken_out_of_its_group_was_started_by_it() -> None:
     detached = replace(instance("i-0a", 0), controller=None)
-
     [run] = runs([launch("i-0a", 0)], [detached], at(30))
-
     assert run.member
 
 
@@ -191,7 +184,6 @@ def test_an_overrun_goes_to_the_lease_that_ended_last_for_as_many_nodes_as_ran_b
 
 def test_a_grant_of_no_time_at_all_answers_for_nothing() -> None:
     metered = meter([NodeLife("i-1", at(0), at(20))], [Grant("none", 1, at(10), at(10))], at(0), at(20))
-
     assert (metered.of_lease("none"), metered.unleased) == (timedelta(), 20 * MINUTE)
 
 

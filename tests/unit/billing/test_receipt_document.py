@@ -122,11 +122,8 @@ def test_nodes_without_a_lease_leave_a_receipt_of_the_guard() -> None:
         (10, 20, True),
     ],
 )
-def test_a_node_is_in_the_receipt_if_it_ran_while_the_lease_did(
-    started: int, ended: int | None, *, told: bool
-) -> None:
+def test_a_node_is_in_the_receipt_if_it_ran_meanwhile(started: int, ended: int | None, *, told: bool) -> None:
     life = NodeLife("i-1", OPENS + started * MINUTE, None if ended is None else OPENS + ended * MINUTE)
-
     assert len(node_lives(LEASE, [life])) == int(told)
 
 

@@ -61,7 +61,6 @@ class Conformance:
 
     def test_what_does_not_exist_is_seen_as_nothing(self, stage: Stage) -> None:
         seen = stage.capacity.see(stage.absent)
-
         assert (seen.exists, seen.size, seen.ordered) == (False, 0, 0)
         assert (seen.members, seen.instances, seen.controller) == ((), (), None)
 
@@ -290,7 +289,7 @@ class Conformance:
         assert off_switch(stage, first) == at_zero
 
     @pytest.mark.parametrize("nodes", [0, 2])
-    def test_the_calls_of_an_off_switch_bring_a_pool_to_zero_and_never_add(
+    def test_calls_of_an_off_switch_bring_a_pool_to_zero_and_never_add(
         self, stage: Stage, nodes: int
     ) -> None:
         if nodes:
@@ -322,13 +321,11 @@ class Conformance:
 
     def test_a_pool_at_zero_is_proven_only_with_kubernetes_read(self, stage: Stage) -> None:
         seen = stage.capacity.see(stage.pool)
-
         assert stage.capacity.zero(seen, stage.now(), ()).proven
         assert not stage.capacity.zero(seen, stage.now(), None).proven
 
     def test_a_node_without_an_instance_is_never_left_unsaid(self, stage: Stage) -> None:
         proof = stage.capacity.zero(stage.capacity.see(stage.pool), stage.now(), ("node",))
-
         assert proof.proven is self.a_node_is_a_remark
         assert bool(proof.remarks) is self.a_node_is_a_remark
 
@@ -337,7 +334,6 @@ class Conformance:
 
     def test_an_order_alone_speaks_against_zero(self, stage: Stage) -> None:
         order(stage, 1)
-
         assert not stage.capacity.zero(stage.capacity.see(stage.pool), stage.now(), ()).proven
 
     def test_a_stray_speaks_against_zero(self, stage: Stage) -> None:
@@ -361,7 +357,6 @@ class Conformance:
 
     def test_as_many_as_leases_justify_may_stay(self, stage: Stage) -> None:
         seen = opened(stage)
-
         assert stage.capacity.zero(seen, stage.now(), ("a", "b"), justified=2).proven
         assert not stage.capacity.zero(seen, stage.now(), ("a", "b"), justified=1).proven
 

@@ -104,9 +104,7 @@ class TestFakeCapacity(Conformance):
 
         assert len(stage.capacity.see(stage.pool).alive) == 2
 
-    def test_a_bar_takes_nothing_that_runs_and_nothing_comes_in_the_place_of_what_goes(
-        self, stage: FakeStage
-    ) -> None:
+    def test_a_bar_takes_nothing_and_nothing_comes_in_the_place_of_what_goes(self, stage: FakeStage) -> None:
         goes, stays = (instance.id for instance in opened(stage).alive)
         stage.capacity.bar(stage.pool, stage.now() + MINUTE)
         stage.settle()

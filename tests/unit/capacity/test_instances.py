@@ -29,7 +29,6 @@ def running(ids: list[str]) -> list[str]:
 
 def test_an_unknown_instance_keeps_no_other(ids: list[str]) -> None:
     Instances().terminate([UNKNOWN, *ids])
-
     assert running(ids) == []
 
 

@@ -24,7 +24,6 @@ KUBERNETES = "kubernetes"
 )
 def test_each_instant_has_its_rail(kind: str, may: bool, rails: list[str]) -> None:
     made = calls(MACHINE, "gpu", kind, may_switch_off=may)
-
     assert [call.target for call in made] == [MACHINE] * 4
     assert [call.sent for call in made] == [{"pool": "gpu", "rail": rail} for rail in rails]
 

@@ -106,7 +106,6 @@ def test_two_extensions_at_once_are_no_longer_than_the_role_allows() -> None:
 
 def test_who_has_more_than_they_may_open_goes_on_with_that_and_nothing_beside_it() -> None:
     given = command(Verb.EXTEND, Allowance(nodes=1), lease="mine")
-
     assert extended(given, lease("mine", 2)).outcome == "extended"
     assert extended(given, lease("mine", 2), lease("friend", 1, hours=3)).outcome == "refused"
 
@@ -135,5 +134,4 @@ def test_the_widest_role_that_lets_them_have_it_counts() -> None:
 
 def test_an_owner_who_extends_their_own_needs_no_role() -> None:
     ali = Person("UALI")
-
     assert roles.allowance(ali, Wanted(Word.EXTEND, "gpu", lease=lease("mine", 1)), {}) is None

@@ -45,7 +45,6 @@ def test_a_named_lease_is_closed_for_the_reason_that_was_given() -> None:
 @pytest.mark.parametrize("state", [LeaseState.PLANNED, LeaseState.CLOSED, LeaseState.REFUSED])
 def test_a_lease_that_does_not_run_is_not_closed(state: LeaseState) -> None:
     over = f"the lease evening-1 is {state.value}: there is nothing to close"
-
     assert asked(close(), lease(state=state)) == Closing((), over, "alice closed pool gpu")
 
 
@@ -144,7 +143,6 @@ def test_a_failed_step_is_told_by_its_message(because: str | None, said: str | N
 
 def test_a_persons_words_are_not_read_as_a_failure_of_a_step() -> None:
     words = 'Failed: {"code":"lease.lab-destroyed"}'
-
     assert asked(close(because=words), LEASE).reason == words
 
 
@@ -162,9 +160,7 @@ def test_a_persons_words_are_not_read_as_a_failure_of_a_step() -> None:
         (PoolState("gpu", idle_since=EIGHT - HOUR, looked_at=EIGHT - MINUTE), True, None),
     ],
 )
-def test_a_pool_is_idle_since_looks_without_a_gap_found_nothing(
-    before: PoolState, held: bool, since: Any
-) -> None:
+def test_idle_is_since_when_looks_found_nothing(before: PoolState, held: bool, since: Any) -> None:
     assert idle_since(before, EIGHT, held=held) == since
 
 

@@ -44,7 +44,6 @@ def asked(
 
 def test_the_lease_that_is_named_is_meant_whoever_s_it_is_and_whatever_its_state() -> None:
     over = lease("over", state=LeaseState.CLOSED)
-
     assert meant(order(lease="over"), [MINE, over], EIGHT) == over
     assert meant(order(lease="gone"), [MINE, over], EIGHT) is None
 

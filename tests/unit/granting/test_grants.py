@@ -127,7 +127,6 @@ def test_a_person_opens_at_no_instant_that_has_passed_and_a_length_counts_from_t
 
 def test_a_lease_is_paid_by_the_period_in_which_it_opens() -> None:
     [december] = [asked(order(opens=datetime(2026, 12, 1, tzinfo=UTC))).lease]
-
     assert december is not None
     assert december.period == "2026-12"
 
@@ -146,15 +145,12 @@ def test_the_same_command_is_granted_again_as_it_was_before() -> None:
 @pytest.mark.parametrize(("opens", "taken"), [(-1, -1), (0, 0), (1, 0)])
 def test_a_window_that_was_moved_opens_as_planned_where_that_has_come(opens: int, taken: int) -> None:
     known = replace(PLANNED, opens=EIGHT + opens * MINUTE, closes=EIGHT + 3 * HOUR, nodes=1)
-
     found = grant.as_planned(window(), [lease("other"), known], EIGHT)
-
     assert found == replace(window(), opens=EIGHT + taken * MINUTE, closes=EIGHT + 3 * HOUR, nodes=1)
 
 
 def test_a_window_that_opens_this_very_moment_opens_as_planned() -> None:
     known = replace(PLANNED, opens=EIGHT + MINUTE)
-
     assert grant.as_planned(window(), [known], EIGHT + MINUTE).opens == EIGHT + MINUTE
     assert grant.as_planned(window(), [known], EIGHT).opens == EIGHT
 
@@ -200,15 +196,12 @@ def test_after_a_pause_a_person_gets_the_same_lease_where_there_is_room_and_mone
 
 def test_what_was_ordered_before_a_pause_goes_on() -> None:
     going = lease(ordered=EIGHT - MINUTE)
-
     assert asked(window(), going, changes=paused(2)).outcome == "granted"
     assert asked(window(), replace(going, ordered=None), changes=paused(2)).outcome == "refused"
 
 
 @pytest.mark.parametrize(("after", "granted"), [(30 * MINUTE, True), (30 * MINUTE + SECOND, False)])
-def test_a_window_that_was_moved_by_more_than_half_an_hour_waits_for_its_new_hour(
-    after: timedelta, granted: bool
-) -> None:
+def test_a_window_moved_by_more_than_half_an_hour_waits(after: timedelta, granted: bool) -> None:
     moved = replace(PLANNED, opens=EIGHT + after)
 
     answer = asked(window(), moved)

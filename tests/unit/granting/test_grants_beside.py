@@ -19,7 +19,6 @@ def test_a_lease_all_of_whose_nodes_stay_away_opens_nothing_for_anybody() -> Non
 
 def test_a_lease_that_was_granted_for_later_is_no_window_that_was_moved() -> None:
     ahead = lease(opens=60, state=LeaseState.ADMITTED)
-
     assert asked(window(), ahead) == GrantDecision("granted", "the evening lease was granted before", ahead)
 
 
@@ -32,11 +31,8 @@ def test_a_lease_that_was_granted_for_later_is_no_window_that_was_moved() -> Non
         (EIGHT + HOUR, EIGHT + 2 * HOUR - SECOND, "refused"),
     ],
 )
-def test_a_pause_counts_at_the_instant_at_which_a_lease_would_open(
-    opens: datetime, now: datetime, outcome: str
-) -> None:
+def test_a_pause_counts_when_a_lease_would_open(opens: datetime, now: datetime, outcome: str) -> None:
     answer = asked(order(opens=opens, expires=EIGHT + 9 * HOUR), changes=paused(2), now=now)
-
     assert answer.outcome == outcome
     assert answer.earliest == (EIGHT + 2 * HOUR if outcome == "refused" else None)
 
@@ -53,7 +49,6 @@ def test_what_a_person_hears_in_a_pause_is_over_and_a_lease_of_theirs_waits() ->
 def test_the_lease_after_a_pause_is_as_long_as_it_was_asked_for() -> None:
     """What is there from 22:30 on leaves room for half an hour and not for more."""
     full = lease("late", opens=150, closes=180, nodes=3, state=LeaseState.PLANNED)
-
     assert asked(order(lasting=HOUR / 2), full, changes=paused(2)).earliest == EIGHT + 2 * HOUR
     assert asked(order(lasting=HOUR / 2 + SECOND), full, changes=paused(2)).earliest == EIGHT + 3 * HOUR
 
@@ -78,7 +73,6 @@ def test_a_window_may_open_late_and_not_at_its_end() -> None:
 
 def test_an_end_before_the_beginning_has_passed_and_holds_nothing() -> None:
     backwards = order(opens=EIGHT + 2 * HOUR, closes=EIGHT + HOUR)
-
     assert asked(backwards).reason == "it would end at 21:00 on 2026-11-20 (Etc/UTC), and that has passed"
 
 

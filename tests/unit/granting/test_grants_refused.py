@@ -21,7 +21,6 @@ from tests.unit.granting.test_grants import MONEY, PLANNED, POOL, asked, order, 
 def test_a_lease_opens_once(state: LeaseState) -> None:
     over = lease(state=state)
     reason = f"the evening lease is {state.value}; a lease opens once"
-
     assert asked(window(), over) == GrantDecision("refused", reason, over)
 
 
@@ -42,7 +41,6 @@ def test_a_command_that_is_too_old_is_refused_at_its_expiry() -> None:
 )
 def test_what_a_window_asks_for_stands_in_the_calendar(command: Command) -> None:
     gone = GrantDecision("refused", "evening-1 is in the calendar no more: it was taken back")
-
     assert asked(command) == gone
     assert asked(command, replace(PLANNED, window="morning")) == gone
 
@@ -80,24 +78,19 @@ def test_an_open_pool_is_told_with_its_nodes_and_the_end_of_its_last_lease() -> 
         ),
     ],
 )  # fmt: skip
-def test_what_no_waiting_would_change_is_refused_without_another_hour(
-    more: dict[str, Any], reason: str | None
-) -> None:
+def test_what_no_waiting_changes_has_no_earliest_hour(more: dict[str, Any], reason: str | None) -> None:
     answer = asked(order(**more))
-
     assert answer == GrantDecision("refused", reason) if reason else answer.outcome == "granted"
 
 
 def test_a_lease_is_granted_up_to_a_year_ahead() -> None:
     ahead = EIGHT + timedelta(days=366)
     budgets = {"2027-11": BudgetPeriod("2027-11", usd(0), usd(0))}
-
     assert asked(order(opens=ahead), budgets=budgets).outcome == "granted"
 
 
 def test_a_window_may_be_longer_than_a_person_s_lease() -> None:
     long = replace(PLANNED, closes=EIGHT + 9 * HOUR)
-
     assert asked(replace(window(), closes=EIGHT + 9 * HOUR), long).outcome == "granted"
 
 

@@ -33,7 +33,7 @@ FROM_THE_LAB = order(source="guard", because=reason("lease.window-moved", until=
         (EIGHT + MINUTE, EIGHT + 105 * MINUTE, None),
     ],
 )
-def test_the_lab_moves_an_end_nearer_and_gives_a_quarter_of_an_hour_s_notice(
+def test_the_lab_gives_fifteen_minutes_notice(
     wanted: datetime, now: datetime, closes: datetime | None
 ) -> None:
     one = replace(MINE, price_per_hour=Decimal(2), hold=usd(8), missing=1)
@@ -147,7 +147,6 @@ def test_a_lease_that_ends_by_the_curfew_a_window_s_and_one_that_does_not_run_ar
 
 def test_in_the_stretch_of_a_curfew_nothing_is_moved_into_the_past() -> None:
     one = replace(MINE, closes=EIGHT + 3 * HOUR)
-
     assert curfewed(one, CURFEW_AT_TEN, EIGHT + 2 * HOUR) is None
     assert curfewed(one, CURFEW_AT_TEN, EIGHT + 2 * HOUR - SECOND) is not None
 

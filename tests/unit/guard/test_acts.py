@@ -93,9 +93,7 @@ def test_what_there_is_nothing_of_is_not_done_and_not_said(lab: LabOnMoto, actio
 
 
 @pytest.mark.parametrize(("leased", "phase"), [(True, Phase.OPEN), (False, Phase.CLOSED)])
-def test_a_leak_that_is_over_is_paged_and_leaves_the_pool_open_or_closed(
-    lab: LabOnMoto, phase: Phase, *, leased: bool
-) -> None:
+def test_a_leak_that_is_over_is_paged_and_has_a_phase(lab: LabOnMoto, phase: Phase, *, leased: bool) -> None:
     lab.capacity.ledger.mark_leaked("gpu", EIGHT, "i-1 still in EC2")
     if leased:
         lab.lease(nodes=1)
@@ -157,9 +155,7 @@ def test_what_is_only_watched_is_said_again_after_a_day(lab: LabOnMoto) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "done"), [(90, False), (91, True)])
-def test_a_shot_that_fires_within_ninety_seconds_is_not_looked_at(
-    lab: LabOnMoto, seconds: int, *, done: bool
-) -> None:
+def test_a_shot_about_to_fire_is_not_looked_at(lab: LabOnMoto, seconds: int, *, done: bool) -> None:
     lab.lease(nodes=1, opens=-60, closes=0)
     lab.guard_services.lease_services.arm("gpu")
     lab.guard_services.lease_services.failsafes.delete(["failsafe-gpu-10"])

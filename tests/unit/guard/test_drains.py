@@ -26,9 +26,7 @@ def silent() -> Connection:
     raise OutsideFailed("eks:DescribeCluster on lab got no answer")
 
 
-def test_only_what_waits_is_ended_and_beside_other_leases_only_what_this_close_emptied(
-    lab: LabOnMoto,
-) -> None:
+def test_only_what_waits_is_ended_and_beside_leases_what_the_close_emptied(lab: LabOnMoto) -> None:
     lab.lease(nodes=1, name="cli-2")
     group = draining(lab, IN_SERVICE, WAITS, LEFT, desired=1)
     emptied = {"nodes": [{"name": "node", "instance": "i-3"}, {"name": "other", "instance": "i-1"}]}
@@ -101,9 +99,7 @@ def test_without_kubernetes_a_node_has_four_minutes_from_the_last_order_to_leave
     assert group.ended == ends
 
 
-def test_a_cluster_that_lists_no_nodes_counts_as_silent(
-    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_without_a_list_is_silent(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(_path: str, **_query: str) -> list[dict[str, Any]]:
         raise OutsideFailed("Kubernetes does not answer")
 

@@ -100,7 +100,7 @@ class Updating(NodeGroups):
         ("UPDATING", 0, Change(Changing.UPDATING)),
     ],
 )
-def test_an_update_is_asked_for_where_eks_is_at_one_and_a_node_is_there(
+def test_an_update_is_read_with_a_node(
     lab: LabOnMoto, status: str, nodes: int, change: Change | None
 ) -> None:
     lab.scale(nodes)
@@ -132,17 +132,13 @@ def test_what_is_kept_may_be_idle_for_ever(lab: LabOnMoto) -> None:
 @pytest.mark.parametrize(
     ("pool", "ours"), [({}, True), ({"existing": NODEGROUP, "instance_type": "g5.xlarge"}, False)]
 )
-def test_a_pool_is_ours_unless_it_was_there_before_the_lab(
-    lab: LabOnMoto, pool: dict[str, Any], *, ours: bool
-) -> None:
+def test_a_pool_is_ours_unless_it_was_adopted(lab: LabOnMoto, pool: dict[str, Any], *, ours: bool) -> None:
     lab.capacity.lab = Lab.model_validate({"name": LAB, "pools": {"gpu": pool}})
-
     assert facts(lab).ours is ours
 
 
 def test_another_lab_that_claims_the_pool_is_named_and_our_own_claim_is_not(lab: LabOnMoto) -> None:
     claims = [{NODEGROUP: "physics"}, {NODEGROUP: LAB}, {"other": "physics"}]
-
     assert [facts(lab, claims=each).claimed_by for each in claims] == ["physics", None, None]
 
 

@@ -19,9 +19,7 @@ def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:
 
 
 @pytest.mark.parametrize("there", ["instance", "leak", "failsafe", None])
-def test_kubernetes_is_asked_where_anything_is_there_leaked_or_armed(
-    lab: LabOnMoto, there: str | None
-) -> None:
+def test_kubernetes_is_asked_where_anything_is_there(lab: LabOnMoto, there: str | None) -> None:
     lab.cluster.add_node("i-1")
     if there == "instance":
         lab.scale(1)
@@ -79,9 +77,7 @@ def work(
         ([("cpu", 1)], 0, True),
     ],
 )
-def test_gpus_are_in_use_where_pods_hold_them(
-    lab: LabOnMoto, pods: list[tuple[str, int]], in_use: int, *, idle: bool
-) -> None:
+def test_pods_hold_gpus(lab: LabOnMoto, pods: list[tuple[str, int]], in_use: int, *, idle: bool) -> None:
     lab.lease(nodes=1)
     lab.scale(1)
     lab.cluster.add_node("i-1")

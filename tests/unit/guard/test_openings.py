@@ -44,7 +44,7 @@ def stopped(lab: LabOnMoto, name: str = "open-1", *, stop: bool = True) -> None:
     ("minutes", "found"),
     [(10 - SECOND, {}), (10, {"cli-1": STOPPED}), (60 - SECOND, {"cli-1": STOPPED}), (60, {})],
 )
-def test_an_opening_is_asked_about_from_ten_minutes_after_it_until_its_end(
+def test_openings_are_read_after_ten_minutes(
     lab: LabOnMoto, minutes: float, found: dict[str, RunEnd]
 ) -> None:
     lab.lease(nodes=1, closes=60, run="open-1")
@@ -55,12 +55,9 @@ def test_an_opening_is_asked_about_from_ten_minutes_after_it_until_its_end(
 
 
 @pytest.mark.parametrize(("minutes", "found"), [(25 - SECOND, {}), (25, {"cli-1": RunEnd.NEVER_STARTED})])
-def test_a_run_that_was_never_started_may_be_for_twenty_five_minutes(
-    lab: LabOnMoto, minutes: float, found: dict[str, RunEnd]
-) -> None:
+def test_runs_may_begin_for_25_minutes(lab: LabOnMoto, minutes: float, found: dict[str, RunEnd]) -> None:
     lab.lease(nodes=1, run="open-1")
     lab.at(minutes)
-
     assert facts(lab).opening_ended == found
 
 

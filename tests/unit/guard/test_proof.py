@@ -112,9 +112,7 @@ def test_zero_ends_a_leak_and_is_written_down(lab: LabOnMoto) -> None:
 
 
 @pytest.mark.parametrize(("ordered", "until"), [(None, 30), (10, 40)])
-def test_proof_is_waited_for_half_an_hour_from_the_order(
-    lab: LabOnMoto, ordered: int | None, until: int
-) -> None:
+def test_proof_is_waited_for_half_an_hour(lab: LabOnMoto, ordered: int | None, until: int) -> None:
     lab.cluster.add_node("i-1")
     scale = {} if ordered is None else {"at": instant.written(EIGHT + ordered * MINUTE)}
     lab.at(until - 1 / 60)

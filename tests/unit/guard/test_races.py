@@ -17,15 +17,9 @@ from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import LAB, LEDGER, NODEGROUP, ROLE, Busy, LabOnMoto
 
 KEPT = (
-    "Name",
-    "GroupName",
-    "ScheduleExpression",
-    "ScheduleExpressionTimezone",
-    "FlexibleTimeWindow",
-    "Target",
-    "State",
-    "ActionAfterCompletion",
-)
+    "Name", "GroupName", "ScheduleExpression", "ScheduleExpressionTimezone", "FlexibleTimeWindow", "Target",
+    "State", "ActionAfterCompletion",
+)  # fmt: skip
 
 
 class BrokenSchedules(Schedules):
@@ -85,9 +79,7 @@ def test_a_lease_that_nothing_closes_loses_its_nodes_all_the_same(lab: LabOnMoto
     assert lab.sizes["desiredSize"] == 0
 
 
-def test_while_eks_is_stuck_the_guard_takes_the_group_itself_after_a_quarter_of_an_hour(
-    lab: LabOnMoto,
-) -> None:
+def test_while_eks_is_stuck_the_guard_takes_the_group_after_a_quarter_hour(lab: LabOnMoto) -> None:
     lab.scale(1)
     lab.port.nodegroups = Busy(LAB)
     sizes = []
@@ -113,9 +105,7 @@ def test_a_failsafe_that_cannot_be_set_keeps_nothing_else_from_being_done(lab: L
     assert lab.sizes["minSize"] == 0
 
 
-def test_a_pool_that_never_comes_to_zero_is_leaked_though_no_close_says_so(
-    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pool_that_stays_is_leaked_without_a_close(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
     lab.scale(1)
     monkeypatch.setattr(lab.port.autoscaling, "lower", nothing)
     lab.port.nodegroups = Busy(LAB)
@@ -127,9 +117,7 @@ def test_a_pool_that_never_comes_to_zero_is_leaked_though_no_close_says_so(
     assert lab.capacity.ledger.pool("gpu").leaked_since is not None
 
 
-def test_closes_that_come_to_nothing_are_started_less_and_less_often(
-    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_closes_without_effect_come_less_often(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
     lab.scale(1)
     lab.port.nodegroups = Busy(LAB)
     monkeypatch.setattr(lab.port.autoscaling, "lower", nothing)
@@ -153,9 +141,7 @@ def test_closes_that_come_to_nothing_are_started_less_and_less_often(
         {"Target": {"Input": "{}"}},
     ],
 )
-def test_whatever_somebody_changed_about_a_failsafe_it_is_put_right(
-    lab: LabOnMoto, changed: dict[str, Any]
-) -> None:
+def test_any_change_to_a_failsafe_is_put_right(lab: LabOnMoto, changed: dict[str, Any]) -> None:
     lab.lease(nodes=1)
     lab.guard_services.lease_services.arm("gpu")
     lab.scale(1)
@@ -172,9 +158,7 @@ def test_whatever_somebody_changed_about_a_failsafe_it_is_put_right(
     assert {key: after[key] for key in KEPT} == asked
 
 
-def test_a_failsafe_that_is_just_being_moved_is_no_breach_that_is_said(
-    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failsafe_on_the_move_is_no_breach_said(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
     """An extension moves the failsafe first: a sweep in between sees it as late, and must not change it."""
     lab.lease(nodes=1)
     lab.guard_services.lease_services.arm("gpu")

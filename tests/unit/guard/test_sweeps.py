@@ -20,9 +20,7 @@ SECOND = 1 / 60
 
 
 @pytest.mark.parametrize(("minutes", "alive"), [(0, True), (180 - SECOND, True), (180, False)])
-def test_the_sign_of_life_is_kept_back_where_the_planner_is_silent_for_three_hours(
-    lab: LabOnMoto, minutes: float, *, alive: bool
-) -> None:
+def test_the_planner_s_three_hours_of_silence(lab: LabOnMoto, minutes: float, *, alive: bool) -> None:
     beats: list[str] = []
     guard_services = replace(lab.guard_services, heartbeat=lambda: beats.append("alive"))
     sweep_all(guard_services)
@@ -38,9 +36,7 @@ def test_the_sign_of_life_is_kept_back_where_the_planner_is_silent_for_three_hou
 @pytest.mark.parametrize(
     ("mode", "leased", "ended"), [("arm", False, ["i-2"]), ("watch", False, []), ("arm", True, [])]
 )
-def test_a_sweep_ends_eks_s_wait_on_a_pool_that_it_may_empty(
-    lab: LabOnMoto, mode: str, leased: bool, ended: list[str]
-) -> None:
+def test_a_sweep_ends_the_wait_of_eks(lab: LabOnMoto, mode: str, leased: bool, ended: list[str]) -> None:
     change({"command": lab.command(mode, lease=None)}, lab.guard_services.lease_services)
     if leased:
         lab.lease(nodes=1)
@@ -51,9 +47,7 @@ def test_a_sweep_ends_eks_s_wait_on_a_pool_that_it_may_empty(
     assert group.ended == ended
 
 
-def test_what_another_writer_keeps_from_being_done_is_found_and_left_to_the_next_sweep(
-    lab: LabOnMoto,
-) -> None:
+def test_what_another_writer_prevents_is_found_and_left_to_the_next_sweep(lab: LabOnMoto) -> None:
     lab.lease(nodes=1)
     lab.scale(1)
     boto3.client("eks").update_nodegroup_config(
@@ -72,7 +66,7 @@ def test_what_another_writer_keeps_from_being_done_is_found_and_left_to_the_next
 @pytest.mark.parametrize(
     "event", [{"step": "ProveOne", "run": {}}, {"step": "ProveZero"}, {"step": "ProveZero", "run": 1}]
 )
-def test_a_step_that_the_guard_has_not_is_bad_input(
+def test_no_such_guard_step(
     lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch, event: dict[str, object]
 ) -> None:
     monkeypatch.setattr(guard, "_guard_services", lambda: lab.guard_services)
@@ -85,11 +79,10 @@ def test_a_step_that_the_guard_has_not_is_bad_input(
 
 
 @pytest.mark.parametrize("event", [{"step": "Admit"}, {"step": "Other", "run": {}}, {}])
-def test_a_step_that_leases_have_not_is_bad_input(
+def test_no_such_lease_step(
     lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch, event: dict[str, object]
 ) -> None:
     monkeypatch.setattr(leases, "lease_services", lambda: lab.guard_services.lease_services)
-
     with pytest.raises(BadInput, match=r"^(step|run): "):
         leases.handler(event, None)
 
@@ -111,28 +104,20 @@ def says(lab: LabOnMoto, verb: str, **more: object) -> dict[str, object]:
         ({"pool": "tpu"}, "refused"),
     ],
 )
-def test_a_change_to_the_whole_lab_is_of_no_pool_s_state(
-    lab: LabOnMoto, more: dict[str, object], outcome: str
-) -> None:
+def test_a_change_to_the_lab_has_no_state(lab: LabOnMoto, more: dict[str, object], outcome: str) -> None:
     said = says(lab, "pause", **more)
-
     assert (said["outcome"], said["calendar"]) == (outcome, outcome == "paused")
 
 
 @pytest.mark.parametrize(("generation", "outcome"), [(None, "watching"), (1, "watching"), (0, "refused")])
-def test_a_change_to_a_pool_is_of_the_state_in_which_it_was_given(
-    lab: LabOnMoto, generation: int | None, outcome: str
-) -> None:
+def test_a_change_to_a_pool_is_of_its_state(lab: LabOnMoto, generation: int | None, outcome: str) -> None:
     lab.generation_moves()
-
     said = says(lab, "watch", generation=generation)
-
     assert (said["outcome"], said["calendar"]) == (outcome, False)
 
 
 def test_what_changes_nothing_wakes_no_planner(lab: LabOnMoto) -> None:
     first = says(lab, "resume", pool="*")
-
     assert (first["outcome"], first["calendar"]) == ("unchanged", False)
 
 

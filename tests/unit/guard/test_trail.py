@@ -35,9 +35,7 @@ def said(
         ([said(1, "breach", "close", lease="cli-1"), said(2, "warned", "warn", lease="cli-1")], 1),
     ],
 )
-def test_a_close_is_under_way_from_its_first_start_until_it_gives_its_order(
-    entries: list[Entry], since: int | None
-) -> None:
+def test_a_close_is_under_way_until_it_gives_its_order(entries: list[Entry], since: int | None) -> None:
     assert closing_since(entries) == (None if since is None else EIGHT + since * MINUTE)
 
 

@@ -56,7 +56,6 @@ def test_only_claims_of_the_opening_count_and_no_more_than_the_lease_has_nodes()
 
 def test_they_stand_between_the_stages_of_the_boot() -> None:
     words = [stage.value for stage in IN_ORDER]
-
     assert words[1:6] == ["nodes", "claim-launched", "joined", "claim-registered", "node-ready"]
     assert words[-3:] == ["claim-initialized", "gpus", "checks"]
 

@@ -19,5 +19,4 @@ def test_it_tells_running_leases_from_later_ones_and_from_nodes_without_a_lease(
 
 def test_a_pool_at_zero_has_nothing_to_end(lab: LabOnMoto) -> None:
     preview = close_preview(lab.capacity, "gpu", EIGHT)
-
     assert (preview.ending, preview.nodes_without_lease, preview.later) == ((), 0, ())

@@ -74,7 +74,5 @@ def test_it_waits_for_the_receipt(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatc
 
 def test_zero_is_proven_without_it(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
     lease = lab.lease(nodes=1, opens=-10, closes=50)
-
     waited = _waited(monkeypatch, lambda: _settled(lease))
-
     assert waited == 1 + close.RECEIPT_SECONDS / close.WAIT_POLL_SECONDS

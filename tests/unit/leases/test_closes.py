@@ -85,8 +85,7 @@ def test_a_window_that_begins_as_another_ends_takes_its_nodes_over(lab: LabOnMot
     assert lab.kept(second.id).in_force(lab.capacity.now())
     assert lab.capacity.target("gpu", None).nodes == 2
     assert schedules()["failsafe-gpu-10"] == "at(2026-11-20T22:10:00)"
-    again = step(lab, "Admit", open_command(second).to_json())
-    assert again["outcome"] == "granted"
+    assert step(lab, "Admit", open_command(second).to_json())["outcome"] == "granted"
 
 
 def test_a_close_right_before_a_window_waits_for_it(lab: LabOnMoto) -> None:

@@ -73,9 +73,7 @@ def test_all_of_a_pool_closes_under_the_name_and_end_of_the_first_lease(lab: Lab
     lab.lease(nodes=1, opens=-20, closes=60)
     lab.lease(nodes=1, opens=-10, closes=90, name="cli-2", owner="bob")
 
-    done = closes(lab, lease=None)
-
-    assert done["closing"] == ["cli-1", "cli-2"]
+    assert closes(lab, lease=None)["closing"] == ["cli-1", "cli-2"]
     [said] = lab.entries("closing")
     assert (said.what, said.lease, said.details) == (
         reason(

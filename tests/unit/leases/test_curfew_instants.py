@@ -26,9 +26,7 @@ INSTANT = timedelta(microseconds=1)
         (CURFEW - 5 * HOUR, CURFEW + HOUR, CURFEW),
     ],
 )
-def test_the_first_curfew_is_the_one_whose_ten_minutes_meet_a_lease(
-    opens: datetime, closes: datetime, first: datetime | None
-) -> None:
+def test_first_curfew_that_meets_a_lease(opens: datetime, closes: datetime, first: datetime | None) -> None:
     assert FOUR.first(opens, closes) == first
 
 

@@ -63,7 +63,7 @@ def test_without_the_machine_nothing_says_that_none_of_its_runs_goes_on() -> Non
 
 
 @pytest.mark.parametrize(("seconds", "waits"), [(0, True), (119, True), (120, False)])
-def test_a_schedule_that_has_fired_is_waited_for_until_its_run_is_listed(
+def test_schedules_are_waited_for_until_the_run_is_listed(
     lab: LabOnMoto, seconds: int, *, waits: bool
 ) -> None:
     """The schedule deletes itself as soon as the run has begun. A lab of node groups waits no longer."""

@@ -73,7 +73,6 @@ def test_a_lease_that_has_nothing_more_is_written_and_read_back() -> None:
 
 def test_a_lease_that_an_early_release_wrote_has_nothing_of_what_came_later() -> None:
     early = {key: value for key, value in PLAIN.to_json().items() if key not in NOTHING_MORE}
-
     assert Lease.from_json(early) == PLAIN
 
 

@@ -38,13 +38,11 @@ def test_whatever_is_not_as_the_lab_wants_it_is_a_sentence_of_its_own() -> None:
 
 def test_a_cause_is_told_whole_where_no_shortage_has_told_it() -> None:
     row = {"cause": "None", "summary": "it hangs", "advice": "wait"}
-
     assert opened(N1, Diagnose={"findings": [row]}).text == "The cause is None: It hangs. Wait."
 
 
 def test_a_setting_that_differs_is_told_only_while_it_does() -> None:
     row = {"path": "mig.strategy", "cluster": "none", "lab": "single"}
-
     assert opened(N1, N2, ApplyGpuSettings={"state": "as-lab", "differs": [row]}).text == READY
 
 
@@ -73,11 +71,8 @@ def test_a_setting_that_differs_is_told_only_while_it_does() -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_the_checks_said_stands_in_the_subject(
-    validate: dict[str, Any], kind: str, subject: str, text: str
-) -> None:
+def test_the_checks_are_in_the_subject(validate: dict[str, Any], kind: str, subject: str, text: str) -> None:
     row = {"check": "smi", "node": "n1", "verdict": validate["verdict"], "reason": "no GPU"}
-
     assert opened(N1, N2, Validate={**validate, "verdicts": [row]}) == said(kind, subject.format(UNTIL), text)
 
 

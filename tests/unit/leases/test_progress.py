@@ -30,21 +30,18 @@ def test_a_stage_says_how_much_is_done_since_when_and_when_that_changed(ledger: 
 def test_a_later_round_does_not_begin_a_stage_anew(ledger: Ledger) -> None:
     ledger.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT)
     ledger.begin_stage("gpu", "cli-1", Stage.NODES, 2, EIGHT + 5 * MINUTE)
-
     assert ledger.progress("gpu", "cli-1")[Stage.NODES] == Noted(1, 2, EIGHT, EIGHT)
 
 
 def test_a_note_that_comes_late_takes_nothing_back(ledger: Ledger, dynamodb: Any) -> None:
     ledger.note_progress("gpu", "cli-1", Stage.CHECKS, 5, 6, EIGHT + MINUTE)
     Ledger("ledger", boto3.client("dynamodb")).note_progress("gpu", "cli-1", Stage.CHECKS, 4, 6, EIGHT)
-
     assert ledger.progress("gpu", "cli-1")[Stage.CHECKS].done == 5
 
 
 def test_a_node_that_is_changed_for_a_fresh_one_is_counted_back(ledger: Ledger) -> None:
     ledger.note_progress("gpu", "cli-1", Stage.NODES, 2, 2, EIGHT)
     ledger.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT + MINUTE)
-
     assert ledger.progress("gpu", "cli-1")[Stage.NODES] == Noted(1, 2, EIGHT, EIGHT + MINUTE)
 
 
@@ -100,9 +97,7 @@ def test_what_cannot_be_noted_fails_nothing(dynamodb: Any) -> None:
         (1, 1, 3, 0),
     ],
 )
-def test_nodes_that_others_justify_are_not_counted_as_ones_own(
-    lease_nodes: int, there: int, wanted: int, mine: int
-) -> None:
+def test_nodes_of_others_are_not_ones_own(lease_nodes: int, there: int, wanted: int, mine: int) -> None:
     assert share(lease_nodes, there, wanted) == mine
 
 
@@ -113,14 +108,11 @@ def test_a_stage_is_whole_once_all_of_it_is_done(done: int, whole: bool) -> None
 
 def test_a_stage_that_waits_for_pods_is_not_whole() -> None:
     nothing_yet = Noted(0, 0, EIGHT, EIGHT)
-
     assert not nothing_yet.whole
     assert lengths({Stage.NODES: nothing_yet}) == {}
 
 
-def test_what_the_guard_saw_of_gpus_is_kept_and_written_again_only_when_it_changed_or_aged(
-    ledger: Ledger, dynamodb: Any
-) -> None:
+def test_gpus_seen_are_written_again_when_they_changed_or_aged(ledger: Ledger, dynamodb: Any) -> None:
     asked = writes(dynamodb)
     first = SeenGpus(1, 2, EIGHT)
     ledger.note_gpus("gpu", first, None)

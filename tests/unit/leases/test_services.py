@@ -47,7 +47,7 @@ def moved(lease_services: LeaseServices, name: str, minutes: float) -> None:
         (16, "there", False),
     ],
 )
-def test_a_failsafe_is_not_forgotten_while_a_shot_of_it_is_in_the_air(
+def test_no_failsafe_is_forgotten_in_the_air(
     lab: LabOnMoto, lease_services: LeaseServices, minutes: float, shot: str, *, waits: bool
 ) -> None:
     forget("cli-1")
@@ -66,16 +66,13 @@ def test_a_failsafe_is_not_forgotten_while_a_shot_of_it_is_in_the_air(
         assert (schedules(), lab.capacity.ledger.pool("gpu").failsafe_at) == ({}, None)
 
 
-def test_a_failsafe_that_stays_where_it_is_waits_for_no_shot(
-    lab: LabOnMoto, lease_services: LeaseServices
-) -> None:
+def test_a_failsafe_that_stays_waits_for_no_shot(lab: LabOnMoto, lease_services: LeaseServices) -> None:
     lab.at(10)
-
     assert lease_services.arm("gpu")[0] == EIGHT + 10 * MINUTE
 
 
 @pytest.mark.parametrize(("minutes", "put"), [(8.5 - SECOND, SHOTS), (8.5, SHOTS[1:])])
-def test_a_shot_that_fires_within_ninety_seconds_is_not_put(
+def test_a_shot_about_to_fire_is_not_put(
     lab: LabOnMoto, lease_services: LeaseServices, minutes: float, put: list[str]
 ) -> None:
     lease_services.failsafes.delete(SHOTS)
@@ -87,9 +84,7 @@ def test_a_shot_that_fires_within_ninety_seconds_is_not_put(
 
 
 @pytest.mark.parametrize(("minutes", "closes"), [(58.5 - SECOND, True), (58.5, False)])
-def test_an_end_within_ninety_seconds_gets_no_schedule(
-    lab: LabOnMoto, minutes: float, *, closes: bool
-) -> None:
+def test_an_end_in_ninety_seconds_has_no_schedule(lab: LabOnMoto, minutes: float, *, closes: bool) -> None:
     lease = lab.lease(nodes=1, closes=60)
     lab.at(minutes)
 
@@ -101,9 +96,7 @@ def test_an_end_within_ninety_seconds_gets_no_schedule(
     assert schedules() == {}
 
 
-def test_a_failsafe_counts_a_lease_that_is_about_to_be_written_once(
-    lab: LabOnMoto, lease_services: LeaseServices
-) -> None:
+def test_a_lease_about_to_be_written_counts_once(lab: LabOnMoto, lease_services: LeaseServices) -> None:
     """Moved nearer, its old end counts no more; new, it counts before it is in the ledger."""
     lease = lab.capacity.ledger.leases("gpu")[0]
 

@@ -18,13 +18,11 @@ def test_a_receipt_keeps_the_length_of_each_stage_that_was_done() -> None:
 
 def test_the_middle_of_at_least_three_openings_is_usual() -> None:
     kept = [{"nodes": 90, "driver": 30}, None, {"nodes": 600}, {"nodes": 100, "driver": 40}, "odd", {}]
-
     assert usual_times(kept) == {Stage.NODES: Usual(100 * SECOND, measured=True)}
 
 
 def test_only_the_last_twenty_openings_count() -> None:
     kept = [{"nodes": 90}] * 20 + [{"nodes": 900}] * 30
-
     assert usual_times(kept)[Stage.NODES].length == 90 * SECOND
 
 

@@ -67,7 +67,7 @@ def test_the_trail_ends_at_the_instant_that_is_asked_for(ledger: Ledger) -> None
         (-SECOND, (1, 2), EIGHT - SECOND),
     ],
 )
-def test_a_worker_notes_the_same_count_once_a_minute(
+def test_a_count_once_a_minute(
     ledger: Ledger, after: timedelta, count: tuple[int, int], at: datetime
 ) -> None:
     """Where somebody else took the note away in between, one can see whether it was written again."""

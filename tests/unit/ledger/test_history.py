@@ -63,7 +63,6 @@ def test_what_is_proven_of_an_experiment_later_leaves_the_next_one_under_way(led
 
 def test_an_experiment_is_kept_400_days_and_what_is_under_way_until_it_is_undone(ledger: Ledger) -> None:
     begin(ledger, RUN)
-
     assert kept("LAB", "EXPERIMENT#nccl-1")["ttl"] == int((EIGHT + 400 * DAY).timestamp())
     assert "ttl" not in kept("LAB", "EXPERIMENTING")
 

@@ -143,9 +143,7 @@ def test_only_an_empty_period_follows_the_labs_new_currency(held: int, spent: in
 
 
 @pytest.mark.parametrize("because", [None, "the holiday"])
-def test_a_skip_is_kept_until_45_days_after_its_date_and_put_back_once(
-    ledger: Ledger, because: str | None
-) -> None:
+def test_a_skip_is_kept_for_45_days_and_put_back_once(ledger: Ledger, because: str | None) -> None:
     skip = Skip("evening", "2026-11-21", "alice", EIGHT, because)
 
     assert ledger.skipped("evening", "2026-11-21") is None
@@ -181,9 +179,7 @@ def test_a_skip_is_kept_until_45_days_after_its_date_and_put_back_once(
         ),
     ],
 )
-def test_a_pause_of_a_person_is_kept_whole_and_ended_only_as_it_was_read(
-    ledger: Ledger, pause: Pause, more: dict[str, object]
-) -> None:
+def test_a_pause_is_kept_and_ended_as_read(ledger: Ledger, pause: Pause, more: dict[str, object]) -> None:
     ledger.pause(pause, "*", DECISION, [WHY])
 
     base = {"pk": "LAB", "sk": "PAUSE#PEOPLE", "schema": 1, "by": "alice", "at": "2026-11-20T20:00:00Z"}
@@ -212,9 +208,7 @@ def test_a_destroy_pauses_the_lab_until_it_is_deployed_or_resumed_after_it_faile
 
 def test_when_the_planner_looked_is_known_once_it_has(ledger: Ledger) -> None:
     assert ledger.planned_at() is None
-
     ledger.note_planned(EIGHT)
-
     assert ledger.planned_at() == EIGHT
 
 
@@ -237,9 +231,7 @@ def test_progress_is_noted_when_it_changes_and_remembers_since_when(ledger: Ledg
 
 
 @pytest.mark.parametrize(("closed", "until"), [(None, None), (EIGHT, EIGHT + 45 * DAY)])
-def test_a_lease_is_kept_until_45_days_after_it_was_closed(
-    closed: datetime | None, until: datetime | None
-) -> None:
+def test_a_lease_is_kept_for_45_days_after_its_close(closed: datetime | None, until: datetime | None) -> None:
     lease = Lease(
         id="cli-1",
         pool="gpu",

@@ -54,7 +54,6 @@ def granted(ledger: Ledger, one: Lease | None = None, command: str = "open-1") -
 
 def test_a_pool_nobody_touched_is_closed_at_generation_zero(ledger: Ledger) -> None:
     pool = ledger.pool("gpu")
-
     assert (pool.generation, pool.phase, pool.failsafe_at) == (0, Phase.CLOSED, None)
     assert ledger.leases("gpu") == []
 
@@ -269,7 +268,7 @@ def test_an_endpoint_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(("refusals", "outcome"), [(0, "written"), (3, "written"), (4, "refused")])
-def test_a_write_beside_a_transaction_at_the_same_item_waits_for_it(
+def test_a_write_waits_for_a_transaction(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch, refusals: int, outcome: str
 ) -> None:
     paused: list[float] = []

@@ -54,24 +54,19 @@ def test_money_that_lasts_to_the_end_of_what_runs_is_not_used_up() -> None:
 
 def test_what_has_cost_the_last_cent_and_runs_no_more_is_not_used_up() -> None:
     rest = running(LONG, so_far=1, nodes=0)
-
     assert overdrafts([rest], terms(10), budget(spent=9), EIGHT) == {}
     assert minutes(overdrafts([rest], terms(9), budget(spent=9), EIGHT)) == {"long": 0}
 
 
 def test_a_lease_that_does_not_run_is_passed_over_and_those_behind_it_are_not() -> None:
     to_come = replace(LONG, id="to-come", opens=EIGHT + MINUTE)
-
     found = overdrafts([running(to_come), running(LONG, so_far=3)], terms(10), budget(spent=8), EIGHT)
-
     assert minutes(found) == {"long": 0}
 
 
 def test_a_lease_past_its_end_costs_what_it_has_cost_so_far() -> None:
     over = replace(SHORT, closes=EIGHT - 30 * MINUTE)
-
     found = overdrafts([running(over, so_far=1), running(LONG)], terms(10), budget(spent=8), EIGHT)
-
     assert minutes(found) == {"long": 60}
 
 
@@ -79,11 +74,8 @@ def test_a_lease_past_its_end_costs_what_it_has_cost_so_far() -> None:
     ("own", "at", "whose"),
     [(1, 60, "money.owners-budget"), (2, 120, "money.budget"), (3, 120, "money.budget")],
 )
-def test_the_budget_that_is_used_up_first_is_told_and_of_two_at_once_the_lab_s(
-    own: int, at: float, whose: str
-) -> None:
+def test_the_budget_that_is_used_up_first_is_told_or_the_lab_s(own: int, at: float, whose: str) -> None:
     found = overdrafts([running(LONG)], terms(10, alice=own), budget(spent=8, alice=0), EIGHT)
-
     assert minutes(found) == {"long": at}
     assert budget_of(found["long"]) == whose
 
@@ -111,6 +103,4 @@ def test_a_running_lease_costs_its_nodes_time_until_its_end(after: timedelta, co
 
 
 def test_seconds_of_nodes_are_paid_exactly() -> None:
-    nine = running(LONG).by(EIGHT + timedelta(microseconds=9), EIGHT)
-
-    assert nine.amount * 3600 * 1_000_000 == 9
+    assert running(LONG).by(EIGHT + timedelta(microseconds=9), EIGHT).amount * 3600 * 1_000_000 == 9

@@ -118,11 +118,8 @@ def test_node_time_adds_up_and_comes_back_exactly() -> None:
         ("2028-02-10T00:00:00", "month", "2028-02", "2028-01-31T15", "2028-02-29T15"),
     ],
 )
-def test_a_period_begins_and_ends_at_midnight_of_the_lab(
-    at: str, period: str, key: str, begins: str, ends: str
-) -> None:
+def test_a_period_ends_at_midnight_of_the_lab(at: str, period: str, key: str, begins: str, ends: str) -> None:
     found = period_of(datetime.fromisoformat(f"{at}+00:00"), period, zone("Asia/Seoul"))
-
     edges = (f"{found.begins:%Y-%m-%dT%H}", f"{found.ends:%Y-%m-%dT%H}")
     assert (found.key, *edges) == (key, begins, ends)
 
@@ -150,9 +147,7 @@ def price(source: Source, age: timedelta | None, per_hour: str = "1.50") -> Pric
         (720 * HOUR, True, "30 days ago"),
     ],
 )
-def test_a_price_says_how_old_it_is_and_is_due_after_a_day(
-    age: timedelta | None, said: str, *, due: bool
-) -> None:
+def test_a_price_has_an_age_and_is_due_after_a_day(age: timedelta | None, said: str, *, due: bool) -> None:
     listed, table = price(Source.PRICE_LIST, age), price(Source.TABLE, age)
 
     assert listed.is_due(NOW) is due

@@ -90,14 +90,12 @@ def test_the_price_list_is_asked_for_an_ordinary_linux_instance() -> None:
 
 def test_the_dearest_of_several_counts_and_nothing_is_free() -> None:
     prices = answering(product("0.0000000000", "1.1"), product("1.3"), product("9", unit="Quantity"))
-
     assert prices.on_demand("ap-northeast-2", "g5.xlarge") == Decimal("1.3")
 
 
 @pytest.mark.parametrize("unit", ["Hrs", "Hours"])
 def test_the_price_list_is_asked_for_the_fee_of_auto_mode(unit: str) -> None:
     answer = answering(product("0.0964900000", unit=unit), asked=FEE)
-
     assert answer.auto_mode_fee("ap-northeast-2", "g5.xlarge") == Decimal("0.09649")
 
 
@@ -175,8 +173,7 @@ def test_a_node_of_auto_mode_has_a_price_of_its_own_with_the_fee(lab: LabOnMoto)
     for pool in AUTO_MODE.pools:
         assert refresh(AUTO_MODE, pool, ledger, _as_list(listed), EIGHT)
 
-    asked = [each for _, each in listed.asked]
-    assert asked == ["g5.xlarge", "fee of g5.xlarge", "g5.xlarge"]
+    assert [each for _, each in listed.asked] == ["g5.xlarge", "fee of g5.xlarge", "g5.xlarge"]
     prices = {pool: known(AUTO_MODE, pool, ledger) for pool in AUTO_MODE.pools}
     assert {pool: price.per_hour for pool, price in prices.items() if price} == {
         "gpu": Decimal("1.6"),

@@ -67,17 +67,15 @@ def seen(simulation: Simulation) -> int:
         (HOUR, 3 * HOUR, 1),
     ],
 )
-def test_what_was_decided_is_told_where_it_meets_the_range(
+def test_decisions_in_range_are_told(
     begins: timedelta, ends: timedelta, meets: int, state: LeaseState
 ) -> None:
     one = replace(EVENING, state=state)
-
     assert seen(played(one, begins=EIGHT + begins, ends=EIGHT + ends)) == meets
 
 
 def test_a_pause_past_the_range_leaves_nothing_in_it() -> None:
     pause = Pause("bob", EIGHT, EIGHT + 2 * HOUR)
-
     assert seen(played(EVENING, ends=EIGHT + 2 * HOUR, pauses=(pause,))) == 0
     assert seen(played(EVENING, ends=EIGHT + 2 * HOUR + SECOND, pauses=(pause,))) == 1
 
@@ -85,13 +83,9 @@ def test_a_pause_past_the_range_leaves_nothing_in_it() -> None:
 @pytest.mark.parametrize(
     ("after", "openings"), [(-SECOND, ["2026-11-20", "2026-11-21"]), (0 * SECOND, ["2026-11-21"])]
 )
-def test_a_window_that_the_curfew_has_ended_is_not_ahead_any_more(
-    after: timedelta, openings: list[str]
-) -> None:
+def test_a_window_that_the_curfew_ended_is_not_ahead(after: timedelta, openings: list[str]) -> None:
     curfew = Lab.model_validate({**PLAIN, "guard": {"curfew": "22:00"}, "windows": [DAILY]})
-
     found = played(lab=curfew, ends=EIGHT + 26 * HOUR, now=EIGHT + 2 * HOUR + after)
-
     assert [window.date.isoformat() for window in found.windows] == openings
 
 
@@ -113,5 +107,4 @@ def test_what_happens_and_what_does_not_come_in_the_order_of_time() -> None:
 
 def test_the_range_may_lie_in_the_past() -> None:
     past = datetime(2026, 11, 18, 20, tzinfo=UTC)
-
     assert seen(played(lab=LAB, begins=past, ends=past + 24 * HOUR)) == 0

@@ -93,7 +93,6 @@ def test_a_window_is_planned_from_36_hours_before_its_opening(world: LabOnMoto) 
 def test_planning_again_changes_nothing(world: LabOnMoto) -> None:
     office = deployed(world, EVENING)
     plan_all(office)
-
     assert plan_all(office) == {"planned": [], "started": [], "unscheduled": [], "unknown": []}
 
 
@@ -203,19 +202,13 @@ def test_a_skipped_date_is_not_planned_and_said_once(world: LabOnMoto) -> None:
 
 def test_a_window_whose_opening_was_missed_is_started_at_once(world: LabOnMoto) -> None:
     world.at(70)
-
-    done = plan_all(deployed(world, EVENING))
-
-    assert done["started"] == ["open-evening-2026-11-20-20261120T2100Z"]
+    assert plan_all(deployed(world, EVENING))["started"] == ["open-evening-2026-11-20-20261120T2100Z"]
     assert "open-evening-2026-11-20" not in schedules()
 
 
 def test_a_lease_whose_close_was_lost_is_closed_at_once(world: LabOnMoto) -> None:
     world.lease(opens=-60, closes=-5)
-
-    done = plan_all(deployed(world))
-
-    assert done["started"] == ["close-cli-1-20261120T195500Z"]
+    assert plan_all(deployed(world))["started"] == ["close-cli-1-20261120T195500Z"]
     assert [command["lease"] for command in world.closes] == ["cli-1"]
 
 
@@ -284,9 +277,7 @@ def test_a_pool_whose_node_group_is_not_there_gets_no_windows_and_says_so(world:
     assert done["unknown"] == ["pool gpu: node group other is not in cluster lab; was it deleted?"]
 
 
-def test_a_lease_that_is_granted_while_the_planner_runs_keeps_its_schedules(
-    world: LabOnMoto, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lease_granted_meanwhile_is_scheduled(world: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
     office = deployed(world)
     opens = instant.written(EIGHT + timedelta(hours=1))
     asked = {**world.command(lease=None), "opens": opens, "for_seconds": 3600, "nodes": 1}

@@ -46,7 +46,7 @@ def capacity(simulation: Simulation) -> list[tuple[int, float, float]]:
         ([], []),
     ],
 )
-def test_nodes_are_told_from_change_to_change_within_the_range(
+def test_nodes_are_told_from_change_to_change(
     windows: list[PlannedWindow], stretches: list[tuple[int, float, float]]
 ) -> None:
     assert capacity(played(*windows)) == stretches
@@ -82,9 +82,7 @@ def test_instants_are_written_with_a_fraction_only_where_there_is_one() -> None:
 
 
 @pytest.mark.parametrize(("after", "told"), [(0 * SECOND, False), (SECOND, True)])
-def test_a_window_that_others_keep_from_opening_early_is_told_only_if_it_opens_in_the_range(
-    after: timedelta, *, told: bool
-) -> None:
+def test_a_window_kept_from_opening_early_is_told_if_it_is_in_range(after: timedelta, *, told: bool) -> None:
     windows = [
         {"name": "first", "dates": "2026-03-03", "start": "10:00", "end": "12:00", "nodes": 2},
         {

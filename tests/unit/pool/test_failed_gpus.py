@@ -234,9 +234,7 @@ def dies(step: str, at: int, kind: str, tries: int) -> Callable[[str, str], tupl
 
 @pytest.mark.parametrize(("kind", "tries"), [("die", 1), ("lost", 1), ("twice", 1), ("die", TRIES)])
 @pytest.mark.parametrize("step", CALLS)
-def test_killed_at_whatever_call_one_node_goes_for_one_and_none_is_left_cordoned(
-    step: str, kind: str, tries: int
-) -> None:
+def test_killed_at_whatever_call_one_node_goes_for_one(step: str, kind: str, tries: int) -> None:
     for at in CALLS[step]:
         with World(lab("replace"), BEGINS) as world:
             story = Story(world)

@@ -31,7 +31,6 @@ def test_one_kind_of_change_is_taken_in_one_update(now: NodeGroupSides) -> None:
 
 def test_of_both_kinds_settings_come_first() -> None:
     asked = TwoDeploys(first=("pools.gpu.labels",), then=("pools.gpu.instance_type",))
-
     assert edit(BEFORE, BOTH) == asked
     assert edit(BOTH, BEFORE) == asked
 
@@ -43,7 +42,6 @@ def test_either_order_works() -> None:
 
 def test_a_key_that_changes_nothing_of_the_group_is_no_change() -> None:
     same = replace(BEFORE, replacing=Side("r1", {"pools.gpu.packages": "[]"}))
-
     assert edit(BEFORE, replace(same, settings=OTHER_LABELS.settings)) is None
 
 
@@ -65,7 +63,6 @@ def test_a_release_that_changes_settings_comes_before_other_nodes() -> None:
 
 def test_a_release_that_needs_both_by_itself_leaves_no_key_to_wait_with() -> None:
     released = NodeGroupSides(Side("r9", BEFORE.replacing.keys), Side("s9", BEFORE.settings.keys))
-
     assert edit(BEFORE, released) == TwoDeploys(first=(RELEASE,), then=())
 
 
@@ -75,5 +72,4 @@ def test_groups_that_come_and_go_are_no_edit() -> None:
 
 def test_each_group_is_updated_by_itself() -> None:
     before = {"lab-ng-1": BEFORE, "lab-ng-gpu": BEFORE}
-
     assert two_deploys(before, {"lab-ng-1": OTHER_LABELS, "lab-ng-gpu": ANOTHER_TYPE}) is None

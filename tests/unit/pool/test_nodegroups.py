@@ -44,9 +44,7 @@ def test_a_round_of_one_lease_orders_no_node_of_another_that_nobody_has_opened_y
     assert scale({"command": lab.command(lease="cli-2", id="open-2")}, lab.capacity)["target"] == 2
 
 
-def test_a_close_that_is_written_again_never_orders_more_than_it_found(
-    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repeated_close_orders_no_more(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
     lab.scale(1)
     plain = lab.port.nodegroups.scale
 
@@ -112,9 +110,7 @@ def test_a_lease_that_is_over_orders_nothing(lab: LabOnMoto) -> None:
     lab.lease(closes=30)
     lab.at(30)
 
-    done = scale({"command": lab.command()}, lab.capacity)
-
-    assert done["over"] is True
+    assert scale({"command": lab.command()}, lab.capacity)["over"] is True
     assert lab.sizes["desiredSize"] == 0
 
 
@@ -129,9 +125,7 @@ def test_closing_takes_what_no_lease_justifies(lab: LabOnMoto) -> None:
 
 def test_closing_never_adds_a_node(lab: LabOnMoto) -> None:
     lab.lease(nodes=2)
-
     scale({"command": lab.command("close", lease=None)}, lab.capacity)
-
     assert lab.sizes["desiredSize"] == 0
 
 
@@ -157,9 +151,7 @@ def test_a_partial_shrink_ends_the_very_node_that_was_emptied(lab: LabOnMoto) ->
     assert lab.sizes["desiredSize"] == 1
 
 
-def test_a_partial_shrink_that_emptied_no_node_takes_the_youngest_and_leaves_no_choice_to_auto_scaling(
-    lab: LabOnMoto,
-) -> None:
+def test_a_partial_shrink_that_emptied_no_node_takes_the_youngest(lab: LabOnMoto) -> None:
     # An instance that has not joined Kubernetes yet cannot be drained; the oldest, which Auto Scaling
     # would take by itself, is the one that has work.
     lab.scale(2)
@@ -190,9 +182,7 @@ def test_an_order_waits_while_another_writer_is_at_the_pool(lab: LabOnMoto) -> N
         scale({"command": lab.command()}, lab.capacity)
 
 
-def test_a_write_is_repeated_when_the_leases_changed_meanwhile(
-    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_is_repeated_when_leases_changed(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
     """A close that ends the lease while the open order is on its way: what holds last is written last."""
     lab.lease(nodes=2, closes=30)
     order = lab.port.nodegroups.scale
@@ -251,5 +241,4 @@ def test_nodes_that_do_not_come_are_told_within_three_minutes(lab: LabOnMoto) ->
 def test_awaiting_ends_quietly_when_the_lease_does(lab: LabOnMoto) -> None:
     lab.lease(closes=5)
     lab.at(6)
-
     assert await_nodes({"command": lab.command()}, lab.capacity)["over"] is True

@@ -177,6 +177,5 @@ def test_a_change_that_changed_nothing_is_not_announced() -> None:
 
 def test_a_message_in_another_language_begins_with_its_own_subject() -> None:
     korean = DrawnAnnouncement("pause", "일시 중지", "text", "The lab is paused")
-
     assert korean.message == "일시 중지\n\ntext"
     assert replace(korean, subject="The lab is paused").message == "text"

@@ -96,11 +96,8 @@ def test_of_several_skips_of_a_date_the_first_is_named() -> None:
 @pytest.mark.parametrize(
     ("running", "each"), [(0, (0, 0)), (1, (1, 0)), (2, (2, 0)), (3, (2, 1)), (9, (2, 2))]
 )
-def test_the_nodes_that_run_belong_to_the_leases_in_the_order_of_their_opening(
-    running: int, each: tuple[int, int]
-) -> None:
+def test_nodes_belong_to_the_leases_in_the_order_of_opening(running: int, each: tuple[int, int]) -> None:
     claims = [Claim(OPENS + HOUR, "a", 2), Claim(OPENS, "b", 2)]
-
     assert shares(claims, running) == {"b": each[0], "a": each[1]}
 
 
@@ -136,9 +133,7 @@ CHART = GpuSignals("device-plugin")
 )
 def test_only_a_taint_of_the_start_keeps_a_node_from_being_ready(taint: str, *, waits: bool) -> None:
     tainted = replace(NODE, taints=(NodeTaint(taint, "", "NoSchedule"),))
-
     found = not_ready_because(tainted, 4, CHART)
-
     assert found == ([reason("gpu.startup-taint", taint=f"{taint}:NoSchedule")] if waits else [])
 
 
@@ -176,9 +171,7 @@ def test_what_a_node_does_not_show_yet_is_said(changed: dict[str, Any], because:
 
 
 @pytest.mark.parametrize(("count", "ready"), [("4", True), ("8", True), ("6", False), ("2", False)])
-def test_slices_are_counted_as_they_are_or_as_the_gpus_that_they_are_cut_from(
-    count: str, *, ready: bool
-) -> None:
+def test_slices_count_as_they_are_or_as_the_gpus_they_are_of(count: str, *, ready: bool) -> None:
     sliced = {"nvidia.com/gpu": 8}
     node = replace(NODE, capacity=sliced, allocatable=sliced, labels=LABELS | {"nvidia.com/gpu.count": count})
 
@@ -213,11 +206,8 @@ def test_replicas_are_those_of_the_label_and_only_without_discovery_those_of_the
         ({"created": OPENS - SECOND}, [reason("gpu.validator-older-than-node")]),
     ],
 )
-def test_the_operator_must_have_validated_this_very_node(
-    changed: dict[str, Any], because: list[Reason]
-) -> None:
+def test_the_operator_must_have_validated_the_node(changed: dict[str, Any], because: list[Reason]) -> None:
     pods = [replace(POD, **changed)]
-
     assert not_ready_because(NODE, 4, GpuSignals(validators=pods)) == because
     assert not_ready_because(NODE, 4, GpuSignals("device-plugin", validators=pods)) == []
 

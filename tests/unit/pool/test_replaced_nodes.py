@@ -39,9 +39,7 @@ def told(lab: LabOnMoto) -> list[Entry]:
 @pytest.mark.parametrize(
     ("because", "why"), [("a row failed", "a row failed"), (None, reason("capacity.gpus-failed"))]
 )
-def test_what_was_emptied_goes_once_and_another_comes_for_it(
-    lab: LabOnMoto, because: str | None, why: Said
-) -> None:
+def test_what_was_emptied_goes_once_for_another(lab: LabOnMoto, because: str | None, why: Said) -> None:
     first, second = lab.members
 
     done = replace(run(lab, first, because=because), lab.capacity)

@@ -26,7 +26,7 @@ def _leased(lab: LabOnMoto) -> None:
     ("minutes", "lease", "lowered"),
     [(15, None, True), (15 - SECOND, None, False), (135, "cli-1", True), (135 - SECOND, "cli-1", False)],
 )
-def test_a_close_waits_for_eks_from_its_command_or_from_the_end_of_its_lease(
+def test_a_close_waits_for_eks_from_its_command_or_end(
     lab: LabOnMoto, minutes: float, lease: str | None, *, lowered: bool
 ) -> None:
     lab.scale(2)

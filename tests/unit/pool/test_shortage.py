@@ -94,7 +94,6 @@ def test_a_failed_launch_names_its_cause(message: str, cause: LaunchCause, expec
 
 def test_a_shortage_says_how_many_nodes_are_there_and_why_not_all() -> None:
     found = why(launch(NO_CAPACITY))
-
     assert found is not None
     assert str(found.reason) == "1 of 2 nodes: AWS has no g5.xlarge capacity left in ap-northeast-2a"
 
@@ -133,7 +132,6 @@ def test_a_degraded_group_speaks_only_after_three_minutes_and_where_no_launch_na
 
 def test_an_order_that_eks_reverted_is_said() -> None:
     update = NodeGroupUpdate("u", "ConfigUpdate", "Successful", ORDERED)
-
     assert why(minutes=4, desired=1, update=update) == TAKEN_BACK
 
 
@@ -203,7 +201,6 @@ def test_the_last_failure_is_quoted_and_one_at_the_order_itself_counts() -> None
 
 def test_a_failure_with_a_known_cause_counts_before_a_later_one_without() -> None:
     found = why(launch("VcpuLimitExceeded", minutes=1), launch("something odd", minutes=2))
-
     assert found == short(reason("pool.short.vcpu-quota"), LaunchCause.VCPU_QUOTA)
 
 

@@ -25,7 +25,6 @@ def test_the_ending_leases_own_node_goes_before_one_that_others_use_too() -> Non
 
 def test_where_all_have_work_of_others_the_youngest_goes() -> None:
     [leaving] = choose([node("old", "other"), node("young", "other", minutes=5)], 1, "ending")
-
     assert leaving.node.name == "young"
     assert leaving.reason == reason("pool.removed.youngest", node="young")
 
@@ -42,7 +41,6 @@ def test_each_node_that_goes_says_why_it_is_this_one() -> None:
 
 def test_among_equals_the_fullest_zone_shrinks_so_that_nothing_is_rebalanced() -> None:
     nodes = [node("b1", zone="b", minutes=9), node("a1"), node("a2", minutes=1)]
-
     assert gone(nodes) == ["a2"]
     assert gone(nodes, 2) == ["a2", "b1"]
 

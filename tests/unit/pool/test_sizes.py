@@ -46,7 +46,6 @@ def scaled(lab: LabOnMoto) -> list[int | None]:
 def test_no_more_is_ordered_than_the_node_group_may_have(lab: LabOnMoto, maximum: int, nodes: int) -> None:
     bounds(maxSize=maximum)
     lab.lease(nodes=2)
-
     assert write(lab.capacity, order(Direction.UP)).size == lab.sizes["desiredSize"] == nodes
 
 
@@ -129,9 +128,7 @@ def test_a_pool_that_moves_at_every_look_is_asked_again_later(lab: LabOnMoto) ->
 
 
 @pytest.mark.parametrize(("waited", "size"), [(QUARTER - SECOND, 1), (QUARTER, 0)])
-def test_eks_has_a_quarter_of_an_hour_before_its_group_is_lowered(
-    lab: LabOnMoto, waited: timedelta, size: int
-) -> None:
+def test_eks_has_a_quarter_of_an_hour_for_its_group(lab: LabOnMoto, waited: timedelta, size: int) -> None:
     lab.scale(1)
     lab.port.nodegroups = Busy(LAB)
     asked = order(since=EIGHT - waited)

@@ -43,9 +43,7 @@ def test_of_more_emptied_nodes_than_are_to_go_the_others_stay(lab: LabOnMoto) ->
     assert lab.members == [second]
 
 
-def test_beside_the_emptied_node_the_youngest_of_the_others_goes_and_none_that_is_gone_counts(
-    lab: LabOnMoto,
-) -> None:
+def test_beside_the_emptied_node_the_youngest_of_the_others_goes(lab: LabOnMoto) -> None:
     bounds(maxSize=4)
     lab.scale(4)
     oldest, second, third, youngest = [each.id for each in lab.capacity.see("gpu").instances]

@@ -38,9 +38,7 @@ GRANTED = (LeaseState.ADMITTED, LeaseState.OPENING, LeaseState.OPEN)
     ("seconds", "target"),
     [(-1, Target(0, ())), (0, Target(2, (LEASE,))), (7199, Target(2, (LEASE,))), (7200, Target(0, ()))],
 )
-def test_a_lease_justifies_its_nodes_from_its_opening_until_before_its_end(
-    seconds: int, target: Target
-) -> None:
+def test_a_lease_justifies_its_nodes_from_its_opening_to_its_end(seconds: int, target: Target) -> None:
     assert target_at([LEASE], OPENS + seconds * SECOND, 3) == target
 
 
@@ -99,7 +97,6 @@ def test_a_lease_that_no_run_has_come_to_is_ordered_by_its_own_run_alone() -> No
 @pytest.mark.parametrize(("seconds", "waits"), [(-1, False), (0, True), (7199, True), (7200, False)])
 def test_a_planned_lease_is_due_from_its_opening_until_before_its_end(seconds: int, *, waits: bool) -> None:
     planned = replace(LEASE, state=LeaseState.PLANNED)
-
     assert due([planned, LEASE], OPENS + seconds * SECOND) == ([planned] if waits else [])
 
 

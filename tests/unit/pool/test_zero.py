@@ -109,6 +109,5 @@ def test_a_receipt_keeps_the_proof_in_the_contracts_words() -> None:
 )
 def test_a_receipt_without_the_instant_of_a_proof_proves_nothing(document: dict[str, object]) -> None:
     zero = ZeroProof.from_json(document)
-
     assert not zero.proven
     assert zero.to_json() == {"at": None, "desired": 0, "instances": [], "kubernetes_nodes": []}

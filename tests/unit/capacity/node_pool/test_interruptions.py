@@ -30,13 +30,11 @@ def event(reason: str, claim: str = "lab-gpu-12345", seconds: int = 0) -> ClaimE
 )
 def test_the_event_beside_karpenters_decision_names_the_cause(told: str, cause: InterruptionCause) -> None:
     found = interruptions([event(told), event(DECIDED, seconds=1)])
-
     assert found == (Interruption("lab-gpu-12345", EIGHT + timedelta(seconds=1), cause),)
 
 
 def test_the_end_of_a_warned_instance_is_no_second_interruption() -> None:
     events = [event("InstanceTerminating", seconds=90), event(DECIDED), event("SpotInterrupted")]
-
     assert [found.cause for found in interruptions(events)] == [InterruptionCause.SPOT]
 
 
@@ -87,5 +85,4 @@ def test_any_other_end_of_a_claim_is_no_repair(other: Claim) -> None:
 
 def test_what_ec2_takes_away_is_told_as_that_alone() -> None:
     [found] = interruptions([event("SpotInterrupted"), event(DECIDED)], [REPAIRED])
-
     assert found.cause is InterruptionCause.SPOT

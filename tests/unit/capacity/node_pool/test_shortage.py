@@ -53,7 +53,6 @@ def test_where_no_code_is_known_a_shortage_is_one() -> None:
 
 def test_a_denial_counts_only_when_iam_has_settled() -> None:
     denied = Seen("karpenter", exists=True, ordered=2, claims=(DENIED,))
-
     assert told(1, seen=denied) is None
     assert told(2, seen=denied)[0] is LaunchCause.LAUNCH_DENIED  # type: ignore[index]
 
@@ -80,5 +79,4 @@ def test_silence_is_told_after_three_minutes(seen: Seen, says: str) -> None:
 
 def test_an_interruption_before_the_order_is_no_refused_launch() -> None:
     interrupted = ClaimEvent("lab-gpu-12345", ORDERED + 0.5 * MINUTE, "SpotInterrupted", "Spot interruption")
-
     assert told(1, event(-2, QUOTA), interrupted) is None

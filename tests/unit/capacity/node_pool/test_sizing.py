@@ -47,7 +47,6 @@ def test_taking_one_node_lowers_the_limit_first_and_gives_it_back_last() -> None
 
 def test_a_removal_that_was_cut_off_keeps_the_maximum_and_the_next_order_gives_the_limit_back() -> None:
     cut_off = after(STATIC, sizing.before_fewer(STATIC, sizing.fewer(STATIC, 1, 2)))
-
     assert after(cut_off, sizing.to(cut_off, 1)) == replace(STATIC, replicas=1)
 
 
@@ -71,7 +70,6 @@ def test_a_removal_leaves_room_for_what_is_still_to_start(node_pool: NodePool) -
 
 def test_a_size_that_waits_for_a_refused_start_is_asked_for_anew_and_never_below_what_is_there() -> None:
     [fewer, again] = sizing.anew(STATIC, 2, 1, NOW)
-
     assert after(STATIC, fewer).replicas == 1
     assert after(STATIC, fewer, again) == STATIC
 
@@ -83,7 +81,6 @@ def test_a_size_that_waits_for_a_refused_start_is_asked_for_anew_and_never_below
 )
 def test_a_size_is_not_asked_for_anew_without_need(size: int, claims: int, minutes: float | None) -> None:
     sized_at = None if minutes is None else NOW - timedelta(minutes=minutes)
-
     assert sizing.anew(replace(STATIC, sized_at=sized_at), size, claims, NOW) == ()
 
 

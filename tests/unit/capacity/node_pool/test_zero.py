@@ -37,9 +37,7 @@ def test_claims_and_nodes_that_a_dead_karpenter_left_are_remarks_of_the_proof() 
 
 def test_an_instance_that_shuts_down_speaks_against_zero_with_its_claim_and_its_node() -> None:
     going = (Claim("lab-gpu-12345", "i-1", leaving=True),)
-
     proof = KARPENTER.zero(seen(instance("i-1", "shutting-down"), claims=going), NOW, ("ip-i-1.internal",))
-
     assert (proof.proven, proof.instances, proof.remarks) == (False, ("i-1",), ())
 
 
@@ -68,9 +66,7 @@ def test_an_instance_that_ec2_does_not_list_yet_speaks_against_zero(claim: Claim
 
 def test_a_young_claim_whose_instance_ec2_knows_as_ended_is_a_remark() -> None:
     ended = (Claim("lab-gpu-12345", "i-1", created=LATELY),)
-
     proof = KARPENTER.zero(seen(instance("i-1", "terminated"), claims=ended), NOW, ())
-
     assert (proof.proven, len(proof.remarks)) == (True, 1)
 
 
@@ -100,6 +96,5 @@ def test_a_receipt_keeps_the_claims_and_the_remarks() -> None:
 
 def test_the_receipt_of_a_node_group_has_neither() -> None:
     kept = ZeroProof(NOW, kubernetes_nodes=()).to_json()
-
     assert set(kept) == {"at", "desired", "instances", "kubernetes_nodes"}
     assert ZeroProof.from_json(kept).nodeclaims is None

@@ -24,9 +24,7 @@ def stands(pool: NodePoolOnMoto, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [*OTHER, *RFC_3339])
-def test_a_bar_of_another_instant_or_of_none_is_shut_by_the_next_sweep(
-    pool: NodePoolOnMoto, text: str
-) -> None:
+def test_a_wrong_bar_is_shut_by_the_next_sweep(pool: NodePoolOnMoto, text: str) -> None:
     stands(pool, text)
     standing = pool.capacity.see("gpu", {Part.BAR}).bar
     assert standing is not None
@@ -41,13 +39,10 @@ def test_a_bar_of_another_instant_or_of_none_is_shut_by_the_next_sweep(
 @pytest.mark.parametrize("text", [*OTHER, *RFC_3339])
 def test_an_opening_writes_its_end_over_it(pool: NodePoolOnMoto, text: str) -> None:
     stands(pool, text)
-
     pool.capacity.of("gpu").bar("gpu", EIGHT + timedelta(hours=2))
-
     assert bar(pool) == "2026-11-20T22:00:00Z"
 
 
 def test_a_bar_without_an_instant_is_shut_without_a_write(pool: NodePoolOnMoto) -> None:
     pool.capacity.of("gpu").bar("gpu", EIGHT)
-
     assert bar(pool) is None

@@ -94,9 +94,7 @@ def test_a_restart_is_waited_for(pool: NodePoolOnMoto) -> None:
 
 def test_a_deleted_one_is_said(pool: NodePoolOnMoto) -> None:
     del pool.api.objects[KARPENTERS]
-
     [entry] = said(pool)
-
     assert str(entry.why) == "Karpenter does not run: the cluster has no Deployment of it"
 
 

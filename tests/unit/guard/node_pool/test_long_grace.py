@@ -20,9 +20,7 @@ def notes(pool: NodePoolOnMoto, name: str = "a") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("grace", ["24h0m0s", "11m", None])
-def test_a_close_gives_its_pods_no_longer_than_the_drain_of_the_pool(
-    pool: NodePoolOnMoto, grace: str | None
-) -> None:
+def test_a_close_gives_pods_the_drain_of_the_pool(pool: NodePoolOnMoto, grace: str | None) -> None:
     pool.node()
     pool.size(1)
     pool.claim()["spec"] = {"terminationGracePeriod": grace} if grace else {}

@@ -50,9 +50,7 @@ def test_a_lease_is_armed_and_its_node_stays(bare: NodePoolOnMoto, lab: LabOnMot
     assert len(bare.running()) == 1
 
 
-def test_after_its_lease_the_node_is_ended_in_ec2_and_zero_is_proven(
-    bare: NodePoolOnMoto, lab: LabOnMoto
-) -> None:
+def test_after_its_lease_the_node_ends_and_zero_is_proven(bare: NodePoolOnMoto, lab: LabOnMoto) -> None:
     run = {"command": lab.command("close"), "results": {}}
     with pytest.raises(TryLater, match="EC2 still has"):
         prove_zero(
@@ -67,9 +65,7 @@ def test_after_its_lease_the_node_is_ended_in_ec2_and_zero_is_proven(
     assert lives_of_pool(bare.capacity, "gpu", bare.capacity.now()) != ()
 
 
-def test_a_leaked_pool_is_closed_again_although_nothing_can_be_ordered(
-    bare: NodePoolOnMoto, lab: LabOnMoto
-) -> None:
+def test_a_leaked_pool_is_closed_again_all_the_same(bare: NodePoolOnMoto, lab: LabOnMoto) -> None:
     run = {"command": lab.command("close"), "results": {}}
     assert mark_leaked(run, bare.guard_services)["leaked"] is True
     lab.at(40)

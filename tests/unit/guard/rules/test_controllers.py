@@ -23,7 +23,6 @@ def test_each_fault_is_said_by_itself_and_a_lease_goes_on() -> None:
 
 def test_a_watched_pool_is_told_the_same() -> None:
     [breach] = sweep(replace(pool(), enforcing=False, controller_faults=(ABSENT,)))
-
     assert (breach.action, breach.reason) == (GuardAction.SAY, ABSENT)
 
 

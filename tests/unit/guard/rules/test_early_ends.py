@@ -89,13 +89,11 @@ def test_a_lease_that_ends_when_the_longest_does_is_left_alone() -> None:
 @pytest.mark.parametrize(("closes", "warned"), [(330, False), (331, True)])
 def test_a_window_has_ninety_minutes_more(closes: int, warned: bool) -> None:
     facts = replace(outlasting("evening", closes), now=EIGHT + 315 * MINUTE)
-
     assert bool(judge(too_long, facts)) is warned
 
 
 def test_only_a_lease_in_force_is_too_long_and_only_where_a_longest_is_known() -> None:
     facts = replace(outlasting(None, closes=300), now=EIGHT + 300 * MINUTE)
-
     assert judge(too_long, facts) == ()
     assert judge(too_long, replace(facts, now=EIGHT + 240 * MINUTE, longest_lease=None)) == ()
 

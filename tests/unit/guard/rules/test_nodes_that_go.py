@@ -36,13 +36,11 @@ def test_it_is_reported_for_its_lease_with_the_cause() -> None:
 @pytest.mark.parametrize("cause", InterruptionCause)
 def test_every_cause_has_its_sentence(cause: InterruptionCause) -> None:
     [breach] = sweep(interrupted(lease(), cause=cause))
-
     assert f"(NodeClaim lab-gpu-12345): {reason(f'guard.interrupted.{cause.value}')};" in str(breach.reason)
 
 
 def test_with_two_leases_nobody_knows_whose_node_it_was() -> None:
     [breach] = sweep(interrupted(lease(nodes=1), lease("night", nodes=1)))
-
     assert breach.lease is None
 
 
@@ -72,7 +70,6 @@ def test_the_end_of_a_life_in_a_lease_is_reported_with_its_instant() -> None:
 
 def test_with_two_leases_nobody_knows_whose_node_it_is() -> None:
     [breach] = sweep(ending(lease(nodes=1), lease("night", nodes=1), minutes=10))
-
     assert breach.lease is None
 
 

@@ -140,8 +140,7 @@ def test_keep_lets_an_idle_lease_run_and_makes_a_close_on_its_way_stale(lab: Lab
     kept = lab.capacity.ledger.lease("gpu", "cli-1")
     assert kept is not None
     assert (said["outcome"], kept.kept, kept.state) == ("kept", "alice", LeaseState.ADMITTED)
-    decided = closing.decide(Command.from_json(close), None, [kept], lab.at(76))
-    assert decided.over is not None
+    assert closing.decide(Command.from_json(close), None, [kept], lab.at(76)).over is not None
     assert idle(lab, since=80, until=200) == []
 
 

@@ -69,7 +69,6 @@ def test_the_first_sweep_says_what_the_next_one_does() -> None:
 )
 def test_it_waits_for_the_next_sweep_and_not_for_one_that_an_event_starts(ago: timedelta, ends: bool) -> None:
     expected = [(GuardAction.END_CLAIMS, "theirs", ("i-1",))] if ends else []
-
     assert judged(facts(one(), said=ago)) == expected
 
 
@@ -80,7 +79,6 @@ def test_a_notice_about_another_one_is_none() -> None:
 def test_a_report_without_an_announcement_is_none() -> None:
     """While Kubernetes was silent, or a pool was watched, the guard said that it ends nothing."""
     only_said = earlier_of("theirs", 5 * MINUTE, GuardAction.SAY)
-
     assert judged(replace(facts(one()), earlier=(only_said,))) == [(GuardAction.PAGE, "theirs", ())]
 
 
@@ -111,11 +109,8 @@ def test_a_report_without_an_announcement_is_none() -> None:
         "claims not read",
     ],
 )  # fmt: skip
-def test_each_is_ended_by_the_way_that_ends_it_and_by_no_other(
-    found: OutsideInstance, subject: str, action: GuardAction
-) -> None:
+def test_each_is_ended_by_its_own_way(found: OutsideInstance, subject: str, action: GuardAction) -> None:
     ended = () if action is GuardAction.SAY else ("i-1",)
-
     assert judged(facts(found, said=5 * MINUTE, subject=subject)) == [(action, subject, ended)]
 
 

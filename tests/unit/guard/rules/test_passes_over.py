@@ -46,7 +46,6 @@ def test_a_pool_is_lowered_where_nodes_that_were_ready_are_not_even_ordered() ->
 
 def test_nodes_that_leave_with_their_pods_are_not_missed() -> None:
     facts = pool(READY, running=["i-1"])
-
     assert judge(shortfall, replace(facts, seen=replace(facts.seen, on_demand=True))) == ()
 
 
@@ -67,7 +66,6 @@ def test_nobody_lowered_a_pool_that_is_still_at_it_or_that_nobody_can_see(facts:
 
 def test_a_lease_past_its_end_is_found_behind_one_that_runs_and_one_that_is_closed() -> None:
     there = (lease("runs"), lease("closed", closes=-5, state=LeaseState.CLOSED), lease(closes=-5))
-
     assert [each.lease for each in judge(leases_past_their_end, pool(*there))] == ["evening"]
 
 
@@ -157,7 +155,6 @@ def test_in_a_pool_that_another_lab_claims_not_even_an_ended_lease_is_closed() -
 
 def test_a_leak_of_which_no_instance_is_left_ends_none_by_force() -> None:
     facts = replace(pool(), kubernetes_nodes=("a.internal",), incident=Incident(EIGHT - 60 * MINUTE))
-
     assert [each.action for each in judge(leak, facts)] == [GuardAction.PAGE, GuardAction.CLOSE]
 
 

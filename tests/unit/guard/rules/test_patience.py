@@ -33,9 +33,7 @@ def test_a_close_has_ten_minutes_to_give_its_order(age: timedelta, waits: bool) 
     ("age", "waits"),
     [(-SECOND, False), (timedelta(), True), (7 * MINUTE - SECOND, True), (7 * MINUTE, False)],
 )
-def test_the_close_of_a_lease_is_waited_for_from_its_end_for_seven_minutes(
-    age: timedelta, waits: bool
-) -> None:
+def test_the_close_of_a_lease_is_waited_for_seven_minutes(age: timedelta, waits: bool) -> None:
     assert waited_for(after(pool(lease(closes=0)), age)) is waits
 
 
@@ -49,14 +47,12 @@ def test_only_a_granted_lease_has_a_close_to_wait_for(state: LeaseState) -> None
 @pytest.mark.parametrize(("age", "waits"), [(15 * MINUTE - SECOND, True), (15 * MINUTE, False)])
 def test_an_update_of_an_unleased_pool_has_a_quarter_of_an_hour(age: timedelta, waits: bool) -> None:
     rolling = Change(Changing.REPLACING, EIGHT)
-
     assert waited_for(after(seen(pool(), change=rolling), age)) is waits
 
 
 @pytest.mark.parametrize(("age", "waits"), [(60 * MINUTE - SECOND, True), (60 * MINUTE, False)])
 def test_an_update_of_a_leased_pool_has_an_hour(age: timedelta, waits: bool) -> None:
     rolling = Change(Changing.REPLACING, EIGHT)
-
     assert waited_for(after(seen(pool(lease()), change=rolling), age)) is waits
 
 
@@ -140,9 +136,7 @@ def test_an_opening_that_was_given_up_leaves_the_other_leases_their_nodes() -> N
 
 def test_an_opening_that_was_given_up_on_a_pool_that_became_smaller_takes_it_to_zero() -> None:
     one = lease(nodes=2, state=LeaseState.OPENING)
-
     [breach] = judge(openings, replace(pool(one), max_nodes=1, opening_ended={"evening": RunEnd.FAILED}))
-
     assert breach.target == 0
 
 
@@ -173,9 +167,7 @@ def test_a_closing_has_its_time_from_the_end_of_its_lease(kept: list[str], patie
         (30 * MINUTE, GuardAction.NOTE),
     ],
 )
-def test_a_changed_maximum_is_put_back_ten_minutes_after_it_was_noted_and_noted_anew_after_thirty(
-    age: timedelta, action: GuardAction | None
-) -> None:
+def test_a_maximum_is_put_back_ten_minutes_after_its_note(age: timedelta, action: GuardAction | None) -> None:
     changed = replace(
         seen(pool(), maximum=4), earlier=(earlier(Rule.SIZES_CHANGED, 0, GuardAction.NOTE, None),)
     )
@@ -194,9 +186,7 @@ def test_a_changed_maximum_is_put_back_ten_minutes_after_it_was_noted_and_noted_
         (0, 3, 3, None),
     ],
 )
-def test_what_somebody_changed_of_the_sizes_is_named(
-    minimum: int, maximum: int, desired: int, drift: Reason | None
-) -> None:
+def test_changed_sizes_are_named(minimum: int, maximum: int, desired: int, drift: Reason | None) -> None:
     facts = pool(lease())
     changed = seen(facts, minimum=minimum, maximum=maximum, ordered=desired)
 

@@ -57,13 +57,11 @@ def test_a_failsafe_is_left_behind_on_an_empty_pool_alone() -> None:
 )
 def test_a_failsafe_stays_until_every_lease_is_finished(state: LeaseState, left: bool) -> None:
     facts = replace(pool(lease(opens=30, state=state)), failsafe_wanted=(), failsafe_found=shots())
-
     assert judge(failsafe, facts) == ((LEFT,) if left else ())
 
 
 def test_a_failsafe_whose_shot_is_about_to_fire_is_not_taken_away() -> None:
     facts = replace(pool(), failsafe_found=shots(EIGHT))
-
     assert judge(failsafe, replace(facts, now=EIGHT - 90 * SECOND)) == ()
     assert judge(failsafe, replace(facts, now=EIGHT - 91 * SECOND)) == (LEFT,)
 
@@ -132,16 +130,13 @@ def test_the_four_shots_of_a_failsafe_are_these() -> None:
     ("after", "runs"),
     [(-91 * SECOND, False), (-90 * SECOND, True), (6 * MINUTE - SECOND, True), (6 * MINUTE, False)],
 )
-def test_a_schedule_may_still_run_from_ninety_seconds_before_it_until_its_last_retry(
-    after: timedelta, runs: bool
-) -> None:
+def test_a_schedule_may_run_from_ninety_seconds_before_to_its_retry(after: timedelta, runs: bool) -> None:
     assert may_still_run(EIGHT, EIGHT + after) is runs
     assert schedule_under_way("gpu", EIGHT, EIGHT + after) == (("failsafe-gpu-10", EIGHT) if runs else None)
 
 
 def test_the_schedule_of_a_failsafe_that_is_under_way_is_named() -> None:
     at = EIGHT + 20 * MINUTE
-
     assert schedule_under_way("gpu", EIGHT, at) == ("failsafe-gpu-30", at)
     assert schedule_under_way("gpu", None, at) is None
 
@@ -164,7 +159,6 @@ def test_a_curfew_that_is_gone_is_said_and_one_that_is_off_is_switched_on() -> N
 
 def test_a_curfew_that_is_on_where_the_guard_only_watches_is_switched_off() -> None:
     facts = replace(pool(), enforcing=False, curfew={"b": False, "c": True})
-
     assert judge(curfew, facts) == (curfew_wrong("on", GuardAction.SWITCH_CURFEW, "c"),)
     assert judge(curfew, replace(facts, curfew={"b": False})) == ()
 

@@ -193,7 +193,6 @@ def test_every_write_of_a_budget_moves_what_it_says_and_nothing_else() -> None:
 
 def test_a_hold_that_stands_in_no_account_is_given_back_to_the_lab_alone() -> None:
     kept = BudgetPeriod("2026-11", usd(6), usd(0), accounts={"alice": Account(usd(1), usd(0))})
-
     assert kept.freeing(usd(5), "alice") == replace(kept, held=usd(1), accounts={})
 
 

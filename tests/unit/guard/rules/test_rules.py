@@ -77,11 +77,8 @@ SET = "At 2026-11-20T19:58:00Z a user request explicitly set group desired capac
         ("a user request update of constraints", 1, None),
     ],
 )
-def test_who_asked_for_the_surplus_is_named_where_auto_scaling_says_so(
-    cause: str, ordered: int, said: Reason | None
-) -> None:
+def test_who_asked_for_the_surplus_is_named(cause: str, ordered: int, said: Reason | None) -> None:
     activity = ScalingActivity("1", "Successful", LAUNCHED, "", EIGHT, EIGHT, cause)
-
     assert raised_by(ordered, Controller("eks-gpu", 0, 2, 1), [activity]) == said
 
 

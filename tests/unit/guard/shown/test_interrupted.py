@@ -52,9 +52,7 @@ def leased(lab: LabOnMoto) -> None:
     lab.guard_services.lease_services.arm("gpu")
 
 
-def test_one_interruption_is_reported_once_in_the_trail_of_its_lease(
-    lab: LabOnMoto, interrupted: Interrupted
-) -> None:
+def test_an_interruption_is_reported_once_in_the_trail(lab: LabOnMoto, interrupted: Interrupted) -> None:
     leased(lab)
 
     assert [swept(lab), swept(lab)] == [[("node-interrupted", True)], [("node-interrupted", False)]]
