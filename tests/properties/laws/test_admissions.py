@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lamplighter.domain.capacity.calls import AFTER_END
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.granting import extension, grant
-from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
@@ -211,23 +211,3 @@ def test_asking_again_with_the_same_command_changes_nothing(orders: list[Ask]) -
         known = next((lease for lease in books.leases if lease.id == order.lease_id), None)
         if known is not None:
             assert (answer.outcome, answer.lease) == ("granted", known)
-
-
-@given(st.sampled_from(sorted(LeaseState)), st.integers(-60, 60))
-def test_only_a_granted_lease_within_its_time_is_in_force(state: LeaseState, minutes: int) -> None:
-    lease = Lease(
-        id="one",
-        pool="gpu",
-        nodes=1,
-        owner="alice",
-        source="cli",
-        state=state,
-        opens=START - 30 * MINUTE,
-        closes=START + 30 * MINUTE,
-        hold=Money.zero("USD"),
-    )
-
-    granted = state in {LeaseState.ADMITTED, LeaseState.OPENING, LeaseState.OPEN}
-
-    assert lease.in_force(START + minutes * MINUTE) == (granted and -30 <= minutes < 30)
-    assert Lease.from_json(lease.to_json()) == lease

@@ -89,15 +89,6 @@ def test_a_node_still_running_is_counted_until_now() -> None:
     assert meter([run], [], at(0), at(30)).total == 30 * MINUTE
 
 
-def test_a_failed_launch_never_ran() -> None:
-    assert runs([launch("i-0a", 0, status="Failed")], [], at(30)) == ()
-
-
-def test_the_end_comes_from_the_group_when_ec2_has_forgotten_the_instance() -> None:
-    [run] = runs([termination("i-0a", 60, 64), launch("i-0a", 0)], [], at(300))
-    assert run.ended == at(64)
-
-
 def test_a_node_that_is_being_drained_still_costs() -> None:
     [run] = runs([termination("i-0a", 60, None), launch("i-0a", 0)], [instance("i-0a", 0)], at(65))
     assert run.ended is None
@@ -138,16 +129,6 @@ def test_a_lease_that_was_another_size_before_is_metered_by_what_it_was_then() -
     assert metered.leased == {"evening": 20 * MINUTE + 60 * MINUTE}
     assert metered.unleased == 20 * MINUTE + 20 * MINUTE
     assert metered.total == 120 * MINUTE
-
-
-def test_the_three_parts_add_up_to_all_that_ran() -> None:
-    running = [NodeLife("i-1", at(0), at(70)), NodeLife("i-9", at(62), at(70))]
-
-    metered = meter(running, [Grant("evening", 1, at(0), at(60))], at(0), at(120))
-
-    assert (metered.leased, metered.overrun) == ({"evening": 60 * MINUTE}, {"evening": 10 * MINUTE})
-    assert metered.unleased == 8 * MINUTE
-    assert metered.total == 78 * MINUTE
 
 
 def test_of_several_replaced_nodes_each_is_counted_once() -> None:

@@ -1,11 +1,11 @@
 """Open commands at the edges: beside nodes that stay away, at the end of a pause, as another lease ends."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import pytest
 
-from lamplighter.domain.calendar.changes import Changes, Pause, Skip
+from lamplighter.domain.calendar.changes import Changes, Skip
 from lamplighter.domain.granting.grant import GrantDecision
 from lamplighter.domain.leases.lease import LeaseState
 from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease, usd
@@ -71,11 +71,6 @@ def test_a_window_may_open_late_and_not_at_its_end() -> None:
     )
 
 
-def test_an_end_before_the_beginning_has_passed_and_holds_nothing() -> None:
-    backwards = order(opens=EIGHT + 2 * HOUR, closes=EIGHT + HOUR)
-    assert asked(backwards).reason == "it would end at 21:00 on 2026-11-20 (Etc/UTC), and that has passed"
-
-
 def test_who_leaves_as_the_pool_is_full_is_not_named() -> None:
     leaves, comes = lease("a", closes=60), lease("b", opens=60, closes=90)
 
@@ -84,15 +79,6 @@ def test_who_leaves_as_the_pool_is_full_is_not_named() -> None:
         "pool gpu is full at 21:00 on 2026-11-20 (Etc/UTC): the b lease (2) and the 2 asked for would be "
         "4 of 3 nodes",
         earliest=EIGHT + 90 * MINUTE,
-    )
-
-
-def test_a_pause_that_is_over_keeps_nothing_closed() -> None:
-    over = Changes((Pause("tom", EIGHT - HOUR, EIGHT),))
-
-    assert asked(order(), changes=over).outcome == "granted"
-    assert asked(order(), changes=Changes((Pause("tom", EIGHT, EIGHT + timedelta(seconds=1)),))).outcome == (
-        "refused"
     )
 
 

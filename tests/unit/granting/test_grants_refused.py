@@ -68,6 +68,8 @@ def test_an_open_pool_is_told_with_its_nodes_and_the_end_of_its_last_lease() -> 
             {"opens": EIGHT + HOUR, "closes": EIGHT + HOUR},
             "it would end at 21:00 on 2026-11-20 (Etc/UTC), and that has passed",
         ),
+        ({"opens": EIGHT + 2 * HOUR, "closes": EIGHT + HOUR},
+         "it would end at 21:00 on 2026-11-20 (Etc/UTC), and that has passed"),
         ({"nodes": 3}, None),
         ({"nodes": 4}, "4 nodes were asked for, and pool gpu has at most 3"),
         ({"lasting": 8 * HOUR}, None),

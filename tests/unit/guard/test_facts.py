@@ -28,12 +28,6 @@ def test_a_new_instance_has_two_minutes_to_be_listed_by_its_group() -> None:
     )
 
 
-def test_only_as_many_strays_are_ended_as_the_leases_leave_over() -> None:
-    two = [instance("i-8"), instance("i-9")]
-    [breach] = judge(strays, pool(lease(nodes=2), running=["i-1"], strays=two))
-    assert (breach.instances, breach.target) == (("i-9",), 2)
-
-
 def test_of_strays_the_youngest_end_since_the_oldest_may_be_a_leases() -> None:
     [oldest, middle, youngest] = (instance(f"i-{90 - age}", minutes=-age) for age in (60, 20, 10))
     [breach] = judge(strays, pool(lease(nodes=1), strays=[middle, oldest, youngest]))

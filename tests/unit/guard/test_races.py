@@ -12,9 +12,9 @@ from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.capacity.node_group.evidence import NodeGroup
 from lamplighter.domain.schedules.schedule import Schedule
-from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.errors import OutsideFailed
 from tests.builders.leases import EIGHT
-from tests.unit.lab_on_moto import LAB, LEDGER, NODEGROUP, ROLE, Busy, LabOnMoto
+from tests.unit.lab_on_moto import LAB, NODEGROUP, ROLE, Busy, LabOnMoto
 
 KEPT = (
     "Name", "GroupName", "ScheduleExpression", "ScheduleExpressionTimezone", "FlexibleTimeWindow", "Target",
@@ -202,24 +202,6 @@ def test_a_pool_whose_failsafe_cannot_be_set_is_closed_after_its_people_were_tol
     assert [minutes for minutes, action, paged in said if action == "failed" and paged] == [0, 15]
     [close] = lab.closes
     assert close["lease"] == "cli-1"
-
-
-def test_a_failsafe_is_not_forgotten_while_a_shot_of_it_is_tried_again(lab: LabOnMoto) -> None:
-    """Otherwise the next lease would not know that the schedule may still run."""
-    lab.lease(nodes=1, opens=-60, closes=0)
-    lab.guard_services.lease_services.arm("gpu")
-    boto3.client("dynamodb").delete_item(
-        TableName=LEDGER, Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": "LEASE#cli-1"}}
-    )
-    lab.at(12)
-
-    with pytest.raises(TryLater, match="failsafe"):
-        lab.guard_services.lease_services.arm("gpu")
-    assert found(lab) == []
-    lab.at(16.5)
-    assert [breach["rule"] for breach in found(lab)] == ["failsafe-left"]
-
-    assert lab.capacity.ledger.pool("gpu").failsafe_at is None
 
 
 def test_a_sweep_does_not_write_to_a_pool_while_another_one_does(lab: LabOnMoto) -> None:

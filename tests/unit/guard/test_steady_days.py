@@ -9,7 +9,6 @@ from tests.builders.leases import DAY, HOUR, SECOND
 
 # Berlin's clocks go back at 01:00 UTC, Auckland's went forward at 14:00 UTC of the day before.
 BERLIN = datetime(2026, 10, 25, 1, tzinfo=UTC)
-AUCKLAND = datetime(2026, 9, 26, 14, tzinfo=UTC)
 
 
 def seconds(at: datetime) -> int:

@@ -8,7 +8,8 @@ import pytest
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.leases.progress import BootStage, Noted, Stage, lengths, share
 from lamplighter.domain.pool.pool import SeenGpus
-from tests.builders.leases import EIGHT, MINUTE, SECOND
+from tests.builders.leases import DAY, EIGHT, MINUTE, SECOND
+from tests.ledger_table import kept
 
 
 def writes(dynamodb: Any) -> list[str]:
@@ -25,6 +26,7 @@ def test_a_stage_says_how_much_is_done_since_when_and_when_that_changed(ledger: 
 
     assert ledger.progress("gpu", "cli-1") == {Stage.NODES: Noted(1, 2, EIGHT, EIGHT + MINUTE)}
     assert ledger.progress("gpu", "cli-2") == {}
+    assert kept("PROGRESS#gpu", "cli-1")["ttl"] == int((EIGHT + MINUTE + 45 * DAY).timestamp())
 
 
 def test_a_later_round_does_not_begin_a_stage_anew(ledger: Ledger) -> None:
@@ -43,15 +45,6 @@ def test_a_node_that_is_changed_for_a_fresh_one_is_counted_back(ledger: Ledger) 
     ledger.note_progress("gpu", "cli-1", Stage.NODES, 2, 2, EIGHT)
     ledger.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT + MINUTE)
     assert ledger.progress("gpu", "cli-1")[Stage.NODES] == Noted(1, 2, EIGHT, EIGHT + MINUTE)
-
-
-def test_polling_every_two_seconds_writes_nothing_while_nothing_changes(dynamodb: Any) -> None:
-    asked = writes(dynamodb)
-
-    for second in range(0, 50, 2):  # each call of a handler has a ledger of its own
-        Ledger("ledger", dynamodb).note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT + second * SECOND)
-
-    assert len(asked) == 1
 
 
 def test_a_stage_that_had_begun_already_is_still_counted_back_by_the_same_worker(ledger: Ledger) -> None:

@@ -16,7 +16,7 @@ from tests.builders.leases import EIGHT, MINUTE, SECOND
 from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit.checks.test_gpu_proof import proof
 from tests.unit.ledger.test_history import RUN, begin
-from tests.unit.ledger.test_ledger import entry, lease
+from tests.unit.ledger.test_ledger import lease
 
 
 def test_documents_come_back_with_their_keys_in_order(ledger: Ledger) -> None:
@@ -46,15 +46,6 @@ def test_a_receipt_is_found_by_its_lease_and_the_instant_of_its_close(ledger: Le
     assert ledger.receipt("gpu", "cli-1", EIGHT) == {"lease": "cli-1"}
     assert ledger.receipt("gpu", "cli-1", EIGHT + SECOND) is None
     assert ledger.receipt("gpu", "cli-2", EIGHT) is None
-
-
-def test_the_trail_ends_at_the_instant_that_is_asked_for(ledger: Ledger) -> None:
-    for minutes in (1, 2, 3):
-        ledger.append_audit(entry("announced", minutes))
-
-    found = ledger.audit("gpu", EIGHT + MINUTE, EIGHT + 2 * MINUTE)
-
-    assert [each.at - EIGHT for each in found] == [MINUTE, 2 * MINUTE]
 
 
 @pytest.mark.parametrize(

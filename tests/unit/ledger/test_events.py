@@ -47,12 +47,6 @@ def test_the_lease_that_a_request_opened_names_it(bus: LedgerEvents) -> None:
     assert ttl("OPENED#event-1") == (EIGHT + KEEP_OPENED).timestamp()
 
 
-def test_what_is_forgotten_waits_no_more(bus: LedgerEvents) -> None:
-    bus.ask(ASKED, EIGHT)
-    bus.forget(ASKED)
-    assert bus.asked("gpu") == []
-
-
 def test_a_close_is_noted_for_longer_than_an_open_is_good(bus: LedgerEvents) -> None:
     assert not bus.close_noted("gpu", "c-1", EIGHT)
     bus.note_close("gpu", "c-1", EIGHT)

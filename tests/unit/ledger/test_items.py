@@ -13,7 +13,6 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause, Skip
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
@@ -210,24 +209,6 @@ def test_when_the_planner_looked_is_known_once_it_has(ledger: Ledger) -> None:
     assert ledger.planned_at() is None
     ledger.note_planned(EIGHT)
     assert ledger.planned_at() == EIGHT
-
-
-def test_progress_is_noted_when_it_changes_and_remembers_since_when(ledger: Ledger) -> None:
-    stage = next(iter(Stage))
-    assert ledger.progress("gpu", "cli-1") == {}
-
-    ledger.begin_stage("gpu", "cli-1", stage, 2, EIGHT)
-    assert ledger.progress("gpu", "cli-1") == {stage: Noted(0, 2, EIGHT, EIGHT)}
-    ledger.note_progress("gpu", "cli-1", stage, 1, 2, EIGHT + MINUTE)
-    ledger.begin_stage("gpu", "cli-1", stage, 3, EIGHT + 2 * MINUTE)
-    # What is as it was is not written again, and an older count changes nothing.
-    ledger.note_progress("gpu", "cli-1", stage, 1, 2, EIGHT + 3 * MINUTE)
-    ledger.note_progress("gpu", "cli-1", stage, 0, 2, EIGHT)
-
-    assert ledger.progress("gpu", "cli-1") == {stage: Noted(1, 2, EIGHT, EIGHT + MINUTE)}
-    found = kept("PROGRESS#gpu", "cli-1")
-    assert found is not None
-    assert (found["schema"], found["ttl"]) == (1, int((EIGHT + MINUTE + 45 * DAY).timestamp()))
 
 
 @pytest.mark.parametrize(("closed", "until"), [(None, None), (EIGHT, EIGHT + 45 * DAY)])

@@ -12,7 +12,7 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.pool.pool import Fence, Phase
+from lamplighter.domain.pool.pool import Fence
 from lamplighter.errors import OutsideFailed, Stale, TryLater
 from tests.builders.leases import EIGHT, MINUTE
 
@@ -50,12 +50,6 @@ def granted(ledger: Ledger, one: Lease | None = None, command: str = "open-1") -
             fence=fence,
             why=entry(),
         )
-
-
-def test_a_pool_nobody_touched_is_closed_at_generation_zero(ledger: Ledger) -> None:
-    pool = ledger.pool("gpu")
-    assert (pool.generation, pool.phase, pool.failsafe_at) == (0, Phase.CLOSED, None)
-    assert ledger.leases("gpu") == []
 
 
 def test_a_grant_writes_lease_hold_generation_decision_and_reason_together(ledger: Ledger) -> None:
@@ -233,6 +227,7 @@ def test_the_trail_is_read_from_an_instant_on_in_order(ledger: Ledger) -> None:
     since = ledger.audit("gpu", EIGHT + 2 * MINUTE)
 
     assert [each.at - EIGHT for each in since] == [2 * MINUTE, 3 * MINUTE]
+    assert len(ledger.audit("gpu", EIGHT + MINUTE, EIGHT + 2 * MINUTE)) == 2
 
 
 def test_receipts_are_kept_in_order_of_closing(ledger: Ledger) -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -16,7 +16,7 @@ from lamplighter.application.capacity.prices import known, refresh
 from lamplighter.application.leases.granting import admitted
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.money.price import Price, Source, best
+from lamplighter.domain.money.price import Price, Source
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 from tests.builders.leases import EIGHT
@@ -107,20 +107,6 @@ def test_a_list_without_the_type_has_no_price() -> None:
 def test_an_answer_in_another_form_is_the_outside_failing(answer: str) -> None:
     with pytest.raises(OutsideFailed, match="in an unknown form"):
         answering(answer).on_demand("ap-northeast-2", "g5.xlarge")
-
-
-def test_the_labs_own_price_wins_and_the_fresher_of_the_others() -> None:
-    old, new = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
-    lab = Price(Decimal(9), "USD", Source.LAB)
-    kept, table = (
-        Price(Decimal(1), "USD", Source.PRICE_LIST, new),
-        Price(Decimal(2), "USD", Source.TABLE, old),
-    )
-
-    assert best(lab, kept, table) == lab
-    assert best(None, kept, table) == kept
-    assert best(None, Price(Decimal(1), "USD", Source.PRICE_LIST, old - timedelta(1)), table) == table
-    assert best(None, None, None) is None
 
 
 def test_a_price_is_asked_for_once_a_day_and_kept_with_its_instant(lab: LabOnMoto) -> None:

@@ -184,22 +184,6 @@ def test_a_moved_window_moves_its_lease_and_its_schedules(world: LabOnMoto) -> N
     assert schedules()["open-evening-2026-11-20"] == "at(2026-11-20T21:30:00)"
 
 
-def test_a_skipped_date_is_not_planned_and_said_once(world: LabOnMoto) -> None:
-    office = deployed(world, EVENING)
-    plan_all(office)
-    asked = {**world.command("skip", lease=None), "pool": "*", "window": "evening", "because": "holiday"}
-    assert STEPS["Change"]({"command": asked}, office.lease_services)["outcome"] == "skipped"
-
-    plan_all(office)
-    plan_all(office)
-
-    assert [lease.date for lease in world.capacity.ledger.leases("gpu")] == ["2026-11-21"]
-    said = [entry for entry in world.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "skipped"]
-    assert [(entry.who, entry.what) for entry in said] == [
-        ("alice", reason("audit.skipped", window="evening", date="2026-11-20"))
-    ]
-
-
 def test_a_window_whose_opening_was_missed_is_started_at_once(world: LabOnMoto) -> None:
     world.at(70)
     assert plan_all(deployed(world, EVENING))["started"] == ["open-evening-2026-11-20-20261120T2100Z"]

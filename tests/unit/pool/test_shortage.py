@@ -98,11 +98,8 @@ def test_a_shortage_says_how_many_nodes_are_there_and_why_not_all() -> None:
     assert str(found.reason) == "1 of 2 nodes: AWS has no g5.xlarge capacity left in ap-northeast-2a"
 
 
-def test_nothing_is_short_while_the_order_is_young() -> None:
-    assert why(minutes=2.9) is None
-
-
 def test_silence_is_named_after_three_minutes() -> None:
+    assert why(minutes=2.9) is None
     assert why(minutes=3) == SILENT
 
 
@@ -110,10 +107,6 @@ def test_a_launch_under_way_is_waited_for() -> None:
     assert (
         why(launch(NO_CAPACITY), launch("", minutes=2, status="InProgress", running=True), minutes=6) is None
     )
-
-
-def test_what_failed_before_the_order_is_history() -> None:
-    assert why(launch(NO_CAPACITY, minutes=-5)) is None
 
 
 def test_a_degraded_group_speaks_only_after_three_minutes_and_where_no_launch_names_a_cause() -> None:
@@ -128,11 +121,6 @@ def test_a_degraded_group_speaks_only_after_three_minutes_and_where_no_launch_na
     assert cause(launch("something odd"), minutes=1) is LaunchCause.UNKNOWN
     assert cause(launch("something odd"), minutes=4) is LaunchCause.NO_CAPACITY
     assert cause(launch("VcpuLimitExceeded"), minutes=4) is LaunchCause.VCPU_QUOTA
-
-
-def test_an_order_that_eks_reverted_is_said() -> None:
-    update = NodeGroupUpdate("u", "ConfigUpdate", "Successful", ORDERED)
-    assert why(minutes=4, desired=1, update=update) == TAKEN_BACK
 
 
 def test_a_failed_update_is_quoted() -> None:

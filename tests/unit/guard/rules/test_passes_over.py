@@ -74,6 +74,8 @@ def test_strays_are_left_where_leases_leave_room_for_exactly_as_many() -> None:
 
     assert judge(strays, pool(lease(nodes=2), strays=two)) == ()
     assert [each.instances for each in judge(strays, pool(lease(nodes=1), strays=two))] == [("i-9",)]
+    [one] = judge(strays, pool(lease(nodes=2), running=["i-1"], strays=two))
+    assert (one.instances, one.target) == (("i-9",), 2)
     assert [each.instances for each in judge(strays, pool(running=["i-1"], strays=two))] == [("i-9", "i-8")]
 
 
