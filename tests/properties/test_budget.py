@@ -67,7 +67,6 @@ def test_settling_never_uses_more_than_was_held(story: list[Step]) -> None:
     budget = played(story)
     admitted = sum((step.amount for step in story if step.what == "hold"), NOTHING)
     beyond = (budget.overrun or NOTHING) + (budget.unleased or NOTHING)
-
     assert budget.used - beyond <= admitted
 
 

@@ -53,7 +53,6 @@ def test_accounts_add_up_to_all(
 def test_no_lease_pays_more_than_it_was_granted(runs: list[NodeLife], given_grants: list[Grant]) -> None:
     until = START + timedelta(days=1)
     metered = meter(runs, given_grants, START, until)
-
     for grant in given_grants:
         assert metered.leased.get(grant.lease, timedelta()) <= grant.nodes * (grant.closes - grant.opens)
 

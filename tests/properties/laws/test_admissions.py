@@ -150,7 +150,6 @@ def test_no_period_ever_holds_more_than_the_budget(orders: list[Ask]) -> None:
 @given(asks)
 def test_no_owner_ever_holds_more_than_their_part(orders: list[Ask]) -> None:
     books = played(orders)
-
     for period in books.held:
         for owner, limit in TERMS.owners.items():
             assert books.held_by(owner, period) <= limit
@@ -167,9 +166,7 @@ def test_no_lease_of_a_person_is_longer_than_the_longest(orders: list[Ask]) -> N
 def test_the_failsafe_never_fires_before_a_running_lease_is_over(orders: list[Ask], at: int) -> None:
     leases, now = played(orders).leases, START + at * MINUTE
     running = [lease for lease in leases if lease.in_force(now)]
-
     first = failsafe_instant(leases, now)
-
     assert all(first is not None and first >= lease.closes + AFTER_END for lease in running)
 
 

@@ -1,32 +1,19 @@
 """The whole receipt of a lease, of nodes without a lease, and the life of each node in it."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from lamplighter.domain.billing.metering import NodeLife
 from lamplighter.domain.billing.receipt import node_lives, receipt, unleased_receipt
-from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
-from tests.builders.leases import MINUTE
+from tests.builders.leases import EIGHT, MINUTE, lease
 
-OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-LEASE = Lease(
-    id="evening-2026-11-20",
-    pool="gpu",
-    nodes=2,
-    owner="class",
-    source="window",
-    state=LeaseState.CLOSED,
-    opens=OPENS,
-    closes=OPENS + 120 * MINUTE,
-    hold=Money.of(4, "USD"),
-    window="evening",
-    by="alice",
-    because="homework",
-)
+OPENS = EIGHT
+LEASE = lease("evening-2026-11-20", state=LeaseState.CLOSED, window="evening", by="alice", because="homework")
 PROOF = {
     "at": "2026-11-20T22:03:00Z",
     "desired": 0,

@@ -35,7 +35,6 @@ def approved() -> ReceiptView:
 
 def test_on_its_page() -> None:
     text = Read(receipt_page.page(approved(), "lab", "ap-northeast-2", views.words())).text
-
     assert f"for {MINJI}" in text
     assert f"Opened by{SORA}" in "".join(text.split("\n"))
     assert BECAUSE in text
@@ -49,7 +48,6 @@ def test_on_its_page_in_korean() -> None:
 
 def test_in_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     receipt.show(approved(), views.words())
-
     said = capsys.readouterr().out
     assert f"for {MINJI}" in said
     assert f"opened by {SORA}: {BECAUSE}" in said

@@ -84,9 +84,6 @@ def test_a_pool_without_a_lease_in_force_or_without_a_price_has_nothing_to_recko
     assert list(found(lab, 59)) == ["cli-1"]
 
 
-# --- what a sweep counts -------------------------------------------------------------------------
-
-
 def test_counting_begins_at_a_whole_second(lab: LabOnMoto) -> None:
     sweep(lab, SECOND / 2)
     assert lab.capacity.ledger.pool("gpu").metered_until == EIGHT

@@ -267,16 +267,13 @@ class Conformance:
 
     def test_an_off_switch_has_four_calls_ten_minutes_apart(self, stage: Stage) -> None:
         first = stage.now() + 60 * MINUTE
-
         calls = off_switch(stage, first)
-
         assert [(call.at - first) // MINUTE for call in calls] == MINUTES
         assert all(call.target.startswith("arn:aws:") and call.input for call in calls)
 
     def test_an_off_switch_names_its_own_pool(self, stage: Stage) -> None:
         seen = stage.capacity.see(stage.pool, SIZES)
         assert seen.controller is not None
-
         for call in off_switch(stage, stage.now()):
             assert stage.pool in call.input or seen.controller.name in call.input
 
@@ -285,7 +282,6 @@ class Conformance:
         first = stage.now() + 60 * MINUTE
         at_zero = off_switch(stage, first)
         opened(stage)
-
         assert off_switch(stage, first) == at_zero
 
     @pytest.mark.parametrize("nodes", [0, 2])
@@ -339,9 +335,7 @@ class Conformance:
     def test_a_stray_speaks_against_zero(self, stage: Stage) -> None:
         stray = stage.stray()
         seen = stage.capacity.see(stage.pool)
-
         proof = stage.capacity.zero(seen, stage.now(), ())
-
         assert (proof.proven, proof.instances) == (False, (stray,))
 
     def test_each_instance_and_each_member_speaks_against_zero_until_it_is_gone(self, stage: Stage) -> None:

@@ -34,17 +34,13 @@ def test_an_unknown_instance_keeps_no_other(ids: list[str]) -> None:
 
 def test_a_protected_instance_keeps_no_other_and_is_told(ids: list[str]) -> None:
     boto3.client("ec2").modify_instance_attribute(InstanceId=ids[0], DisableApiTermination={"Value": True})
-
     with pytest.raises(OutsideFailed, match=ids[0]):
         Instances().terminate(ids)
-
     assert running(ids) == [ids[0]]
 
 
 def test_one_call_is_enough_for_instances_that_all_end(ids: list[str]) -> None:
     calls: list[str] = []
-
     with aws_calls.heard(lambda _service, operation, _given: calls.append(operation)):
         Instances().terminate(ids)
-
     assert (calls, running(ids)) == (["TerminateInstances"], [])

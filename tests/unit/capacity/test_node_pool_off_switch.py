@@ -30,9 +30,7 @@ def test_each_instant_has_its_rail(kind: str, may: bool, rails: list[str]) -> No
 
 def test_the_calls_come_ten_minutes_apart() -> None:
     first = datetime(2026, 12, 1, 20, 10, tzinfo=UTC)
-
     made = timed(first, calls(MACHINE, "gpu", "karpenter"))
-
     assert [(call.at - first).total_seconds() / 60 for call in made] == [0, 10, 20, 30]
     assert made[2].input == '{"pool": "gpu", "rail": "ec2"}'
 

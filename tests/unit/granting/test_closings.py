@@ -31,12 +31,8 @@ def asked(command: Command, *leases: Any, opened: str | None = None, minutes: fl
     return drawn_by(clock_time, decide(command, opened, leases, EIGHT + minutes * MINUTE))
 
 
-# --- one lease -----------------------------------------------------------------------------------
-
-
 def test_a_named_lease_is_closed_for_the_reason_that_was_given() -> None:
     other = lease("other")
-
     assert asked(close(), other, LEASE) == Closing((LEASE,), None, "alice closed pool gpu")
     assert asked(close(because="the class is over"), LEASE).reason == "the class is over"
     assert asked(close(lease=None, opened_by="o1"), other, LEASE, opened="evening-1").leases == (LEASE,)
@@ -72,8 +68,6 @@ def test_a_close_that_is_too_old_ends_nothing_that_still_has_time() -> None:
     closing = lease(state=LeaseState.CLOSING)
     assert asked(close(), closing, minutes=15).leases == (closing,)
 
-
-# --- all of a pool -------------------------------------------------------------------------------
 
 BEGUN, CLOSING, OVER = (
     lease("begun"),
@@ -146,9 +140,6 @@ def test_a_persons_words_are_not_read_as_a_failure_of_a_step() -> None:
     assert asked(close(because=words), LEASE).reason == words
 
 
-# --- idleness ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("before", "held", "since"),
     [
@@ -166,7 +157,6 @@ def test_idle_is_since_when_looks_found_nothing(before: PoolState, held: bool, s
 
 def test_a_lease_is_unopened_until_its_nodes_are_ordered() -> None:
     admitted = lease(state=LeaseState.ADMITTED)
-
     assert [unopened(one) for one in (PLANNED, admitted, replace(admitted, ordered=EIGHT), LEASE)] == [
         True, True, False, False
     ]  # fmt: skip

@@ -126,7 +126,6 @@ def test_a_lease_that_was_granted_ahead_opens_after_the_failsafe_of_another_has_
 def test_a_refusal_leaves_the_failsafe_alone(lab: LabOnMoto) -> None:
     failsafe_in_the_air(lab)
     forget("over")
-
     assert step(lab, "Admit", asks(lab, expires="2026-11-20T20:00:00Z"))["outcome"] == "refused"
     assert ledger(lab).pool("gpu").failsafe_at == EIGHT + 10 * MINUTE
 

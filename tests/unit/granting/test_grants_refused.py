@@ -14,8 +14,6 @@ from lamplighter.domain.money.budget import BudgetPeriod
 from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease, usd
 from tests.unit.granting.test_grants import MONEY, PLANNED, POOL, asked, order, window
 
-# --- what is refused -----------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize("state", [LeaseState.CLOSING, LeaseState.CLOSED, LeaseState.REFUSED])
 def test_a_lease_opens_once(state: LeaseState) -> None:
@@ -94,9 +92,6 @@ def test_a_lease_is_granted_up_to_a_year_ahead() -> None:
 def test_a_window_may_be_longer_than_a_person_s_lease() -> None:
     long = replace(PLANNED, closes=EIGHT + 9 * HOUR)
     assert asked(replace(window(), closes=EIGHT + 9 * HOUR), long).outcome == "granted"
-
-
-# --- room and money ------------------------------------------------------------------------------
 
 
 def test_a_full_pool_names_who_is_there_and_when_there_is_room() -> None:

@@ -68,13 +68,9 @@ def test_only_the_lab_s_own_rules_shorten_a_lease(source: str) -> None:
 
 def test_an_end_that_comes_within_the_notice_stays() -> None:
     soon = replace(MINE, closes=EIGHT + 15 * MINUTE)
-
     assert asked(replace(FROM_THE_LAB, closes=EIGHT + 5 * MINUTE), soon) == Extension(
         "refused", "alice's lease ends at 20:15 on 2026-11-20 (Etc/UTC) anyway", soon
     )
-
-
-# --- what makes the lab ask for it ---------------------------------------------------------------
 
 
 def moved(by: str, source: str, because: Said, one: Lease, closes: datetime) -> Command:
@@ -150,8 +146,6 @@ def test_in_the_stretch_of_a_curfew_nothing_is_moved_into_the_past() -> None:
     assert curfewed(one, CURFEW_AT_TEN, EIGHT + 2 * HOUR) is None
     assert curfewed(one, CURFEW_AT_TEN, EIGHT + 2 * HOUR - SECOND) is not None
 
-
-# --- nodes that do not come ----------------------------------------------------------------------
 
 SHORT = replace(MINE, nodes=3, price_per_hour=Decimal(2), hold=usd(12))
 

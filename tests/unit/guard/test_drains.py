@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.guard.proof import end_drains, prove_zero
 from lamplighter.domain.capacity.evidence import Controller, Member, Seen
 from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
 from lamplighter.errors import OutsideFailed, TryLater
 from tests.builders.leases import EIGHT, MINUTE
+from tests.unit.guard.test_acts import silent
 from tests.unit.guard.test_proof import IN_SERVICE, WAITS, draining, run
 from tests.unit.lab_on_moto import LabOnMoto
 
@@ -20,10 +20,6 @@ LEFT = Member("i-3", "a", leaving=True, waits_for_drain=True)
 
 def listing(controller: Controller | None) -> Seen:
     return Seen(NODE_GROUP, exists=True, controller=controller)
-
-
-def silent() -> Connection:
-    raise OutsideFailed("eks:DescribeCluster on lab got no answer")
 
 
 def test_only_what_waits_is_ended_and_beside_leases_what_the_close_emptied(lab: LabOnMoto) -> None:
@@ -39,7 +35,6 @@ def test_only_what_waits_is_ended_and_beside_leases_what_the_close_emptied(lab: 
 
 def test_where_nothing_waits_kubernetes_is_not_asked(lab: LabOnMoto) -> None:
     guard_services = replace(lab.guard_services, connect=silent)
-
     assert end_drains(guard_services, "gpu", Seen(NODE_GROUP)) == []
     assert end_drains(guard_services, "gpu", listing(Controller("g", 0, 2, 1, (IN_SERVICE,)))) == []
     assert not guard_services.kubernetes_silent
@@ -94,7 +89,6 @@ def test_without_kubernetes_a_node_has_four_minutes_from_the_last_order_to_leave
 ) -> None:
     group = draining(lab, WAITS, activities=activities)
     lab.at(10)
-
     assert end_drains(replace(lab.guard_services, connect=silent), "gpu", listing(group.group("g"))) == ends
     assert group.ended == ends
 

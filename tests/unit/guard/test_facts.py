@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
+from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.guard.nodes import strays, surplus
 from lamplighter.reasons.reason import reason
-from tests.builders.guard_facts import after, instance, lease, pool, seen
+from tests.builders.guard_facts import after, earlier, instance, lease, pool, seen
 from tests.builders.leases import EIGHT, MINUTE, SECOND
 
 
@@ -85,21 +85,14 @@ def test_a_lease_that_a_pause_keeps_from_opening_justifies_no_node() -> None:
 
 
 def test_what_was_said_last_is_of_the_same_rule_action_and_lease() -> None:
-    def said(
-        minutes: int, rule: Rule = Rule.IDLE_LEASE, action: GuardAction = GuardAction.WARN, name: str = "a"
-    ) -> EarlierBreach:
-        return EarlierBreach(rule, action, name, EIGHT + minutes * MINUTE)
-
-    facts = replace(
-        pool(),
-        earlier=(
-            said(-9),
-            said(-8),
-            said(-7, name="b"),
-            said(-6, action=GuardAction.CLOSE),
-            said(-5, Rule.LEASE_TOO_LONG),
-        ),
+    said = (
+        earlier(Rule.IDLE_LEASE, -9),
+        earlier(Rule.IDLE_LEASE, -8),
+        earlier(Rule.IDLE_LEASE, -7, name="other"),
+        earlier(Rule.IDLE_LEASE, -6, GuardAction.CLOSE),
+        earlier(Rule.LEASE_TOO_LONG, -5),
     )
+    facts = replace(pool(), earlier=said)
 
-    assert facts.last_reported(Rule.IDLE_LEASE, GuardAction.WARN, "a") == EIGHT - 8 * MINUTE
+    assert facts.last_reported(Rule.IDLE_LEASE, GuardAction.WARN, "evening") == EIGHT - 8 * MINUTE
     assert facts.last_reported(Rule.IDLE_LEASE, GuardAction.WARN) is None

@@ -115,7 +115,6 @@ def test_only_who_extended_a_lease_means_to_use_it(lab: LabOnMoto) -> None:
     said(lab, "extended", "cli-1")
     said(lab, "extended")
     said(lab, "warned", "cli-2")
-
     assert facts(lab).extended_at == {"cli-1": EIGHT}
 
 
@@ -145,7 +144,5 @@ def test_another_lab_that_claims_the_pool_is_named_and_our_own_claim_is_not(lab:
 def test_a_sweep_remembers_for_an_hour_what_it_said(lab: LabOnMoto) -> None:
     lab.scale(1)
     sweep_all(lab.guard_services)
-
     remembers = {lab.at(minutes): bool(facts(lab).earlier) for minutes in (59, 61)}
-
     assert [*remembers.values()] == [True, False]

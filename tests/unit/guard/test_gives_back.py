@@ -80,6 +80,5 @@ def test_of_a_pool_that_was_not_read_nobody_knows_whether_its_lease_runs(lab: La
 def test_settings_are_looked_at_for_twelve_minutes(lab: LabOnMoto, minutes: float, pools: list[str]) -> None:
     over = lab.lease(nodes=1, opens=-60, closes=-20)
     lab.capacity.ledger.end_override(loan(lab, **{"cli-1": "gpu"}), EIGHT)
-
     assert given_back(lab, minutes, over) == pools
     assert forgotten(lab) == []

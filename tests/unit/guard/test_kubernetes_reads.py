@@ -1,21 +1,13 @@
 """When a sweep reads a pool from Kubernetes, and what follows from the nodes and pods there."""
 
-from dataclasses import replace
-from typing import Any
-
 import pytest
 
 from lamplighter.application.guard.facts import gather
-from lamplighter.application.guard.services import LabFacts, gather_lab
-from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.application.guard.services import LabFacts
 from lamplighter.domain.pool.pool import SeenGpus
 from tests.builders.leases import EIGHT
+from tests.unit.guard.test_gathering import facts
 from tests.unit.lab_on_moto import LabOnMoto
-
-
-def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:
-    """The facts of a sweep; `more` replaces what was read of the lab."""
-    return gather(lab.guard_services, "gpu", replace(gather_lab(lab.guard_services), **more))
 
 
 @pytest.mark.parametrize("there", ["instance", "leak", "failsafe", None])

@@ -1,30 +1,20 @@
 """How a sweep finds out that the run of an opening failed, and from when on it asks."""
 
-from dataclasses import replace
-from typing import Any
-
 import boto3
 import pytest
 
 from lamplighter.adapters.aws.workflows import Workflows
-from lamplighter.application.guard.facts import gather
-from lamplighter.application.guard.services import gather_lab
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause
-from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.schedule import RunEnd
 from lamplighter.errors import OutsideFailed
 from tests.builders.leases import EIGHT, MINUTE
+from tests.unit.guard.test_gathering import facts
 from tests.unit.lab_on_moto import LabOnMoto
 
 SECOND = 1 / 60
 STOPPED = RunEnd.ABORTED
-
-
-def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:
-    """The facts of a sweep; `more` replaces what was read of the lab."""
-    return gather(lab.guard_services, "gpu", replace(gather_lab(lab.guard_services), **more))
 
 
 def said(lab: LabOnMoto, kind: str, minutes: float, lease: str | None = None) -> None:
@@ -50,7 +40,6 @@ def test_openings_are_read_after_ten_minutes(
     lab.lease(nodes=1, closes=60, run="open-1")
     stopped(lab)
     lab.at(minutes)
-
     assert facts(lab).opening_ended == found
 
 

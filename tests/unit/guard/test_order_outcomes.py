@@ -90,7 +90,6 @@ def kept(one: Lease) -> OrderOutcome:
 
 def test_the_only_lease_in_force_is_kept_or_the_one_that_is_named() -> None:
     later = lease("later-1", opens=1)
-
     assert keep(order(), [later, ONE], EIGHT) == kept(ONE)
     assert keep(order(lease="one-1"), [OTHER, ONE], EIGHT) == kept(ONE)
     assert keep(order(), [OTHER, ONE], EIGHT + 90 * MINUTE) == kept(OTHER)
@@ -111,7 +110,6 @@ def test_one_in_force_is_kept(leases: list[Lease], named: str | None, after: tim
 
 def test_a_lease_that_is_kept_already_stays_as_it_is() -> None:
     before = replace(ONE, kept="tom")
-
     assert keep(order(), [before], EIGHT) == OrderOutcome(
         "unchanged", reason("guard.keep.already", lease=before.called(), by="tom"), lease=before
     )

@@ -48,15 +48,10 @@ def run(lab: LabOnMoto, lease: str | None = None, **results: object) -> dict[str
     return {"command": lab.command("close", lease=lease), "results": results}
 
 
-# --- what speaks against the proof ---------------------------------------------------------------
-
-
 def test_without_node_group_and_group_a_pool_is_at_zero(lab: LabOnMoto) -> None:
     boto3.client("eks").delete_nodegroup(clusterName=LAB, nodegroupName=NODEGROUP)
     boto3.client("autoscaling").delete_auto_scaling_group(AutoScalingGroupName=lab.group, ForceDelete=True)
-
     done = prove_zero(run(lab), lab.guard_services)
-
     assert (done["zero"], done["desired"]) == (True, 0)
 
 

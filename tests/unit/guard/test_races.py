@@ -15,6 +15,7 @@ from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import OutsideFailed
 from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import LAB, NODEGROUP, ROLE, Busy, LabOnMoto
+from tests.unit.pool.test_sizes import group_size
 
 KEPT = (
     "Name", "GroupName", "ScheduleExpression", "ScheduleExpressionTimezone", "FlexibleTimeWindow", "Target",
@@ -38,17 +39,10 @@ def nothing(*_: object) -> None:
     """Accepts an order and does nothing."""
 
 
-def group_size(lab: LabOnMoto) -> int:
-    found = boto3.client("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=[lab.group])
-    return found["AutoScalingGroups"][0]["DesiredCapacity"]
-
-
 def test_a_node_group_that_was_deleted_over_its_nodes_is_closed_by_the_group_itself(lab: LabOnMoto) -> None:
     lab.scale(1)
     boto3.client("eks").delete_nodegroup(clusterName=LAB, nodegroupName=NODEGROUP)
-
     sweep_all(lab.guard_services)
-
     assert group_size(lab) == 0
 
 
@@ -103,18 +97,6 @@ def test_a_failsafe_that_cannot_be_set_keeps_nothing_else_from_being_done(lab: L
         sweep_all(lab.guard_services)
 
     assert lab.sizes["minSize"] == 0
-
-
-def test_a_pool_that_stays_is_leaked_without_a_close(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
-    lab.scale(1)
-    monkeypatch.setattr(lab.port.autoscaling, "lower", nothing)
-    lab.port.nodegroups = Busy(LAB)
-    lab.cluster.add_node(lab.members[0])
-    for minutes in (0, 45):
-        lab.at(minutes)
-        sweep_all(lab.guard_services)
-
-    assert lab.capacity.ledger.pool("gpu").leaked_since is not None
 
 
 def test_closes_without_effect_come_less_often(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:

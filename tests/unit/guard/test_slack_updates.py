@@ -56,7 +56,5 @@ def test_sweeps_move_a_pool_whose_window_was_skipped_for_a_quarter_of_an_hour(la
 def test_a_lab_without_slack_moves_nothing_for_it(lab: LabOnMoto) -> None:
     command = {**lab.command("pause", lease=None), "pool": "*"}
     STEPS["Change"]({"command": command}, lab.guard_services.lease_services)
-
     before, after = states(lab, 5, 10)
-
     assert before == after

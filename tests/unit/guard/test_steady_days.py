@@ -24,7 +24,6 @@ def seconds(at: datetime) -> int:
 )
 def test_no_offset_near_a_clock_change(name: str, day: date, before: int, after: int, around: range) -> None:
     days = steady_days(name)
-
     for away in range(-6, 7):
         offset = None if away in around else (before if away < 0 else after) * 3600
         assert days.offset(day.toordinal() + away) == offset, away

@@ -87,9 +87,6 @@ def test_no_such_lease_step(
         leases.handler(event, None)
 
 
-# --- what people change --------------------------------------------------------------------------
-
-
 def says(lab: LabOnMoto, verb: str, **more: object) -> dict[str, object]:
     return change({"command": lab.command(verb, lease=None, **more)}, lab.guard_services.lease_services)
 

@@ -50,9 +50,7 @@ def barred(lab: LabOnMoto, silence: Silence) -> LeaseServices:
 def test_a_bar_opens_until_the_last_end(lab: LabOnMoto, barred: LeaseServices, silence: Silence) -> None:
     lab.lease(nodes=1, closes=60)
     lab.lease(nodes=1, closes=120, name="cli-2")
-
     barred.arm("gpu")
-
     assert silence.moved == [(EIGHT + 120 * MINUTE, 4)]
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import boto3
 
 from handlers.leases import STEPS
-from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.domain.leases.lease import LeaseState
@@ -19,6 +18,7 @@ from tests.builders.leases import EIGHT
 from tests.drawn import sentence
 from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.leases.steps import schedules, step
+from tests.unit.planner import test_planner
 
 # It is eight in the evening (UTC) of Friday 2026-11-20.
 EVENING = {"name": "evening", "nodes": 2, "days": "daily", "start": "21:00", "end": "23:00"}
@@ -28,17 +28,9 @@ AT_NINE = f"evening-{TODAY}"
 
 def deployed(lab: LabOnMoto, *windows: dict[str, Any]) -> PlannerServices:
     """The lab as a deploy with these windows leaves it, planned."""
-    document = {"name": "lab", "time_zone": "UTC", "windows": list(windows)}
-    lab.capacity.lab = Lab.model_validate(document)
-    topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
-    office = PlannerServices(
-        lab.guard_services.lease_services,
-        lab.guard_services.workflows,
-        Notices(topic),
-        extend_lease=lab.close_lab,
-    )
-    plan_all(office)
-    return office
+    planner = test_planner.deployed(lab, *windows)
+    plan_all(planner)
+    return planner
 
 
 def change(lab: LabOnMoto, verb: str, name: str = "", **more: object) -> dict[str, Any]:

@@ -22,11 +22,8 @@ def claim(name: str, created: int, *ends: int) -> Claim:
     return Claim(name, created=at(created), stages=stages)
 
 
-def test_a_claim_without_an_instance_is_being_launched() -> None:
-    assert claim_stages([claim("a", 0)], OPENS, 1) == {LAUNCHED: Noted(0, 1, at(0), at(0))}
-
-
 def test_each_stage_begins_as_the_one_before_it_ends() -> None:
+    assert claim_stages([claim("a", 0)], OPENS, 1) == {LAUNCHED: Noted(0, 1, at(0), at(0))}
     found = claim_stages([claim("a", 1, 4, 40, 60)], OPENS, 1)
 
     assert found == {
@@ -49,7 +46,6 @@ def test_a_node_that_never_registers_holds_its_stage_open() -> None:
 def test_only_claims_of_the_opening_count_and_no_more_than_the_lease_has_nodes() -> None:
     before, going = claim("a", -1, 2), replace(claim("b", 1, 2), leaving=True)
     mine, of_another = claim("c", 1, 4), claim("d", 2, 9)
-
     assert claim_stages([before, going], OPENS, 2) == {}
     assert claim_stages([before, going, mine, of_another], OPENS, 1)[LAUNCHED] == Noted(1, 1, at(1), at(4))
 

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import boto3
 import pytest
 
 from cli import deployment
@@ -16,6 +15,7 @@ from tests.builders.leases import EIGHT
 from tests.programs import lamplighter
 from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import LEDGER, LabOnMoto, lab_on_moto
+from tests.unit.leases.steps import of
 
 
 def _decided(_found: Deployment, command: Command) -> Decision:
@@ -33,13 +33,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
 
 
 def _settled(lease: Lease) -> None:
-    boto3.client("dynamodb").update_item(
-        TableName=LEDGER,
-        Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": f"LEASE#{lease.id}"}},
-        UpdateExpression="SET #state = :state",
-        ExpressionAttributeNames={"#state": "state"},
-        ExpressionAttributeValues={":state": {"S": "closed"}},
-    )
+    of(lease.id, state={"S": "closed"})
 
 
 def _waited(monkeypatch: pytest.MonkeyPatch, *meanwhile: Callable[[], object]) -> int:

@@ -3,13 +3,12 @@
 import pytest
 
 from lamplighter.application.notices.steps import warn
-from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.schedule import close_command, open_command
 from lamplighter.errors import TryLater
 from tests.builders.leases import EIGHT
 from tests.drawn import sentence
 from tests.unit.lab_on_moto import LabOnMoto
-from tests.unit.leases.steps import asks, closed, held, ledger, opened, planned, schedules, step, voice
+from tests.unit.leases.steps import asks, closed, ledger, opened, planned, schedules, step, voice
 
 
 def test_a_command_replayed_after_its_lease_was_closed_opens_nothing(lab: LabOnMoto) -> None:
@@ -33,24 +32,6 @@ def test_why_a_person_asked_stands_in_the_trail_and_on_the_receipt(lab: LabOnMot
     assert closed(lab, lab.command("close", lease=added.id))["because"] == "of the exam"
 
 
-def test_a_close_ends_the_lease_pays_for_it_and_leaves_a_receipt(lab: LabOnMoto) -> None:
-    lease = opened(lab)
-    lab.at(30)
-
-    receipt = closed(lab, lab.command("close", lease=lease.id))
-
-    assert receipt["lease"] == lease.id
-    assert receipt["proof_of_zero"] == {
-        "at": "2026-11-20T20:30:00Z",
-        "desired": 0,
-        "instances": [],
-        "kubernetes_nodes": [],
-    }
-    assert held(lab) == Money.zero("USD")
-    assert schedules() == {}
-    assert ledger(lab).receipts("gpu") == [receipt]
-
-
 def test_every_closing_step_may_run_twice(lab: LabOnMoto) -> None:
     lease = opened(lab)
     lab.at(120)
@@ -68,9 +49,7 @@ def test_every_closing_step_may_run_twice(lab: LabOnMoto) -> None:
 def test_while_it_closes_early_the_failsafe_moves_nearer(lab: LabOnMoto) -> None:
     lease = opened(lab)
     lab.at(30)
-
     step(lab, "RestoreExperiments", lab.command("close", lease=lease.id))
-
     assert schedules()["failsafe-gpu-10"] == "at(2026-11-20T20:40:00)"
 
 

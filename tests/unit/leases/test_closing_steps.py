@@ -52,7 +52,6 @@ def test_a_step_looks_three_times_and_asks_to_come_again(lab: LabOnMoto, step: s
 
 def test_what_runs_without_a_lease_is_counted_later_where_others_keep_writing(lab: LabOnMoto) -> None:
     lab.at(30)
-
     with others_write_first(lab) as seen, pytest.raises(TryLater, match="is counted later"):
         count_beyond("gpu", lab.capacity.now(), lab.guard_services.lease_services, "guard")
     assert len(seen) == 3

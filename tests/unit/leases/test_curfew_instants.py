@@ -43,6 +43,5 @@ def test_clocks_that_go_back_over_midnight_hide_no_curfew_of_either_date() -> No
     """In St. John's they went from 00:01 on the seventh back to 23:01 on the sixth."""
     change = datetime(2010, 11, 7, 2, 31, tzinfo=UTC)
     midnight, half_past = Curfew(0, ST_JOHNS), Curfew(23 * 60 + 30, ST_JOHNS)
-
     assert midnight.first(change - HOUR / 2, change + HOUR / 4) == change - MINUTE
     assert half_past.first(change + 9 * MINUTE + MINUTE / 2, change + HOUR) == change + 29 * MINUTE

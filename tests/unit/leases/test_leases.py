@@ -104,7 +104,6 @@ def test_a_window_that_is_granted_late_had_no_nodes_before_that(lab: LabOnMoto) 
     window = planned(lab, "evening", 0, 120)
     lab.at(30)
     step(lab, "Admit", open_command(window).to_json())
-
     assert lab.kept(window.id).wanted_before == ((EIGHT + 30 * MINUTE, 0),)
 
 
@@ -144,9 +143,7 @@ def test_a_lease_for_later_gets_a_schedule_and_can_be_cancelled_before_it_begins
 
 def test_a_pool_whose_node_group_is_gone_is_refused_with_the_reason(lab: LabOnMoto) -> None:
     boto3.client("eks").delete_nodegroup(clusterName="lab", nodegroupName="lab-ng-gpu")
-
     refused = step(lab, "Admit", asks(lab))
-
     assert refused["outcome"] == "refused"
     assert "node group lab-ng-gpu is not in cluster lab" in sentence(refused["reason"])
 

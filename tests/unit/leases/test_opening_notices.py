@@ -25,9 +25,6 @@ def said(kind: str, subject: str, text: str) -> DrawnAnnouncement:
     return DrawnAnnouncement(kind, subject, text, subject)
 
 
-# --- nothing opens now ---------------------------------------------------------------------------
-
-
 def test_what_is_open_already_and_what_is_planned_are_said_with_their_reason() -> None:
     there = {"outcome": "already-open", "reason": "pool gpu is open"}
     ahead = {"outcome": "granted", "later": True, "reason": "2 of 3 nodes"}
@@ -53,9 +50,6 @@ def test_a_refusal_is_said_with_the_next_instant_where_one_is_known() -> None:
     assert drawn(of_opening("gpu", None, {"Admit": {**no, "earliest": "2026-11-20T21:30:00Z"}})) == later
     assert drawn(of_opening("gpu", None, {"Admit": {**no, "outcome": "granted"}})) == refused
     assert drawn(of_opening("gpu", lease(), {})).kind == "refused"
-
-
-# --- as it should be -----------------------------------------------------------------------------
 
 
 def test_a_pool_is_open_once_as_many_nodes_are_ready_as_are_wanted() -> None:

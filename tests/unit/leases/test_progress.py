@@ -51,7 +51,6 @@ def test_a_stage_that_had_begun_already_is_still_counted_back_by_the_same_worker
     ledger.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT)
     ledger.begin_stage("gpu", "cli-1", Stage.NODES, 2, EIGHT + SECOND)
     ledger.note_progress("gpu", "cli-1", Stage.NODES, 0, 2, EIGHT + 2 * SECOND)
-
     assert ledger.progress("gpu", "cli-1")[Stage.NODES].done == 0
 
 
@@ -72,7 +71,6 @@ def test_a_boot_is_noted_as_kubernetes_has_it_however_often_it_is_read(dynamodb:
 
 def test_what_cannot_be_noted_fails_nothing(dynamodb: Any) -> None:
     missing = Ledger("no-such-table", dynamodb)
-
     missing.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT)
     missing.begin_stage("gpu", "cli-1", Stage.GPUS, 2, EIGHT)
     missing.note_boot("gpu", "cli-1", {BootStage.JOINED: Noted(0, 1, EIGHT, EIGHT)}, EIGHT)

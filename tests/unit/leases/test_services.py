@@ -77,9 +77,7 @@ def test_a_shot_about_to_fire_is_not_put(
 ) -> None:
     lease_services.failsafes.delete(SHOTS)
     lab.at(minutes)
-
     lease_services.arm("gpu")
-
     assert sorted(schedules()) == put
 
 
@@ -99,10 +97,8 @@ def test_an_end_in_ninety_seconds_has_no_schedule(lab: LabOnMoto, minutes: float
 def test_a_lease_about_to_be_written_counts_once(lab: LabOnMoto, lease_services: LeaseServices) -> None:
     """Moved nearer, its old end counts no more; new, it counts before it is in the ledger."""
     lease = lab.capacity.ledger.leases("gpu")[0]
-
     nearer, _ = lease_services.arm("gpu", also=replace(lease, closes=EIGHT - 5 * MINUTE))
     later, _ = lease_services.arm("gpu", also=replace(lease, id="new", closes=EIGHT + 60 * MINUTE))
-
     assert (nearer, later) == (EIGHT + 5 * MINUTE, EIGHT + 70 * MINUTE)
 
 
@@ -132,7 +128,6 @@ def test_a_failsafe_that_was_set_for_what_has_changed_is_set_again_three_times(l
 def test_a_node_group_without_its_group_cannot_be_armed_yet(lab: LabOnMoto) -> None:
     lab.lease(nodes=1)
     boto3.client("autoscaling").delete_auto_scaling_group(AutoScalingGroupName=lab.group, ForceDelete=True)
-
     with pytest.raises(TryLater, match="node group lab-ng-gpu has no Auto Scaling group yet"):
         lab.guard_services.lease_services.arm("gpu")
 
@@ -140,9 +135,7 @@ def test_a_node_group_without_its_group_cannot_be_armed_yet(lab: LabOnMoto) -> N
 def test_what_a_failsafe_should_be_is_told_without_setting_it(lab: LabOnMoto) -> None:
     assert lab.guard_services.lease_services.wanted_failsafe("gpu") == ()
     lab.lease(nodes=1)
-
     wanted: list[Schedule] = list(lab.guard_services.lease_services.wanted_failsafe("gpu"))
-
     assert ([each.name for each in wanted], schedules()) == (SHOTS, {})
 
 

@@ -52,9 +52,7 @@ def test_a_lease_whose_nodes_never_came_is_settled_for_nothing(lab: LabOnMoto) -
 def test_a_lease_is_closed_at_the_proof_or_now(lab: LabOnMoto, proof: dict[str, object], closed: int) -> None:
     restored = closing(lab, 30)
     lab.at(40)
-
     step(lab, "Settle", RestoreExperiments=restored, ProveZero=proof)
-
     assert lab.kept().closed == EIGHT + closed * MINUTE
 
 

@@ -16,19 +16,15 @@ def test_a_receipt_keeps_the_length_of_each_stage_that_was_done() -> None:
     assert lengths(progress) == {"nodes": 90, "node-ready": 10}
 
 
-def test_the_middle_of_at_least_three_openings_is_usual() -> None:
+def test_the_middle_of_at_least_three_and_at_most_twenty_openings_is_usual() -> None:
     kept = [{"nodes": 90, "driver": 30}, None, {"nodes": 600}, {"nodes": 100, "driver": 40}, "odd", {}]
     assert usual_times(kept) == {Stage.NODES: Usual(100 * SECOND, measured=True)}
-
-
-def test_only_the_last_twenty_openings_count() -> None:
     kept = [{"nodes": 90}] * 20 + [{"nodes": 900}] * 30
     assert usual_times(kept)[Stage.NODES].length == 90 * SECOND
 
 
 def test_what_nobody_has_measured_has_its_normal_time() -> None:
     measured: UsualTimes = {Stage.CHECKS: Usual(70 * SECOND, measured=True)}
-
     assert usual(Stage.CHECKS, measured) == Usual(70 * SECOND, measured=True)
     assert usual(Stage.CHECKS, {}, 20 * SECOND) == Usual(20 * SECOND, measured=False)
     assert usual(BootStage.DRIVER, {}) == Usual(NORMAL[BootStage.DRIVER], measured=False)

@@ -42,7 +42,6 @@ def test_documents_come_back_with_their_keys_in_order(ledger: Ledger) -> None:
 
 def test_a_receipt_is_found_by_its_lease_and_the_instant_of_its_close(ledger: Ledger) -> None:
     ledger.put_receipt("gpu", EIGHT, "cli-1", {"lease": "cli-1"})
-
     assert ledger.receipt("gpu", "cli-1", EIGHT) == {"lease": "cli-1"}
     assert ledger.receipt("gpu", "cli-1", EIGHT + SECOND) is None
     assert ledger.receipt("gpu", "cli-2", EIGHT) is None
@@ -88,7 +87,6 @@ def test_a_stage_of_which_something_is_missing_is_not_told(ledger: Ledger, missi
 
 def test_an_entry_has_a_place_of_its_own_and_one_without_an_instant_is_of_the_first_of_all() -> None:
     said = items.audit_item(Entry(EIGHT, "gpu", "closed", "alice", "did it", "for a reason"))
-
     assert re.fullmatch(r"AUDIT#2026-11-20T20:00:00\.000000Z#\d{6}[0-9a-f]{4}", said["sk"]["S"])
     assert items.audit_entry("gpu", {**said, "at": {"S": "eight"}}).at == datetime(1970, 1, 1, tzinfo=UTC)
     assert items.audit_entry("gpu", {**said, "nodes": {"S": "two"}}).nodes is None

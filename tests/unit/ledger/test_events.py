@@ -73,7 +73,6 @@ def test_of_two_runs_that_move_the_cursor_one_does(bus: LedgerEvents) -> None:
     bus.move_cursor("gpu", Cursor(EIGHT))
     with pytest.raises(Conflict):
         bus.move_cursor("gpu", Cursor(EIGHT + MINUTE))
-
     assert bus.cursor("gpu") == Cursor(EIGHT, version=1)
 
 

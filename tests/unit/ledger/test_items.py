@@ -12,12 +12,11 @@ from lamplighter.adapters.aws.ledger.ledger import Conflict, Ledger
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause, Skip
 from lamplighter.domain.commands.command import Decision
-from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
-from tests.builders.leases import DAY, EIGHT, MINUTE, SECOND, usd
+from tests.builders.leases import DAY, EIGHT, MINUTE, SECOND, persons, usd
 from tests.ledger_table import kept
 
 MILLISECONDS = int(EIGHT.timestamp()) * 1000
@@ -46,7 +45,6 @@ def test_a_value_comes_back_from_dynamodbs_form(value: items.Value, attribute: i
 
 def test_an_item_has_its_key_its_schema_what_is_known_and_when_it_may_go() -> None:
     key = {"pk": {"S": "LAB"}, "sk": {"S": "X"}, "schema": {"N": "1"}}
-
     assert items.item("LAB", "X", {"a": 0, "b": None}) == {**key, "a": {"N": "0"}}
     assert items.item("LAB", "X", {}, until=EIGHT) == {**key, "ttl": {"N": str(MILLISECONDS // 1000)}}
     assert (items.pool_key("*"), items.pool_key("gpu")) == ("LAB", "POOL#gpu")
@@ -135,7 +133,6 @@ def test_a_budget_period_comes_back_with_its_accounts() -> None:
 )
 def test_only_an_empty_period_follows_the_labs_new_currency(held: int, spent: int, currency: str) -> None:
     found = ledger_money.as_item(BudgetPeriod("2026-11", usd(held), usd(spent), 7))
-
     assert ledger_money.as_budget("2026-11", "EUR", found) == BudgetPeriod(
         "2026-11", Money.of(held, currency), Money.of(spent, currency), 7
     )
@@ -213,20 +210,6 @@ def test_when_the_planner_looked_is_known_once_it_has(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize(("closed", "until"), [(None, None), (EIGHT, EIGHT + 45 * DAY)])
 def test_a_lease_is_kept_for_45_days_after_its_close(closed: datetime | None, until: datetime | None) -> None:
-    lease = Lease(
-        id="cli-1",
-        pool="gpu",
-        nodes=1,
-        owner="alice",
-        source="cli",
-        state=LeaseState.OPEN,
-        opens=EIGHT,
-        closes=EIGHT + MINUTE,
-        hold=usd(1),
-        closed=closed,
-    )
-
-    found = items.values(items.lease_item(lease))
-
+    found = items.values(items.lease_item(persons(closed=closed)))
     assert (found["pk"], found["sk"], found["schema"]) == ("POOL#gpu", "LEASE#cli-1", 1)
     assert found.get("ttl") == (None if until is None else int(until.timestamp()))

@@ -14,22 +14,11 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.pool import Fence
 from lamplighter.errors import OutsideFailed, Stale, TryLater
-from tests.builders.leases import EIGHT, MINUTE
+from tests.builders.leases import EIGHT, MINUTE, persons, usd
 
 
 def lease(name: str = "cli-1", state: LeaseState = LeaseState.ADMITTED, hold: str = "2.474") -> Lease:
-    return Lease(
-        id=name,
-        pool="gpu",
-        nodes=1,
-        owner="alice",
-        source="cli",
-        state=state,
-        opens=EIGHT,
-        closes=EIGHT + 120 * MINUTE,
-        hold=Money.of(hold, "USD"),
-        period="2026-11",
-    )
+    return persons(name, nodes=1, state=state, hold=usd(hold))
 
 
 def entry(kind: str = "lease-granted", minutes: float = 0) -> Entry:
@@ -60,15 +49,6 @@ def test_a_grant_writes_lease_hold_generation_decision_and_reason_together(ledge
     assert ledger.budget("2026-11", "USD").held == written.hold
     assert ledger.command("gpu", "open-1") == decision()
     assert ledger.audit("gpu", EIGHT) == [entry()]
-
-
-def test_a_hold_that_no_decimal_can_say_comes_back_exactly(ledger: Ledger) -> None:
-    third = lease().hold
-    third = replace(third, amount=third.amount / 7)
-
-    granted(ledger, replace(lease(), hold=third))
-
-    assert ledger.budget("2026-11", "USD").held == third
 
 
 def test_of_two_grants_on_the_same_reading_one_is_written(ledger: Ledger) -> None:
@@ -233,7 +213,6 @@ def test_the_trail_is_read_from_an_instant_on_in_order(ledger: Ledger) -> None:
 def test_receipts_are_kept_in_order_of_closing(ledger: Ledger) -> None:
     for number in (2, 1, 3):
         ledger.put_receipt("gpu", EIGHT + number * MINUTE, f"cli-{number}", {"lease": f"cli-{number}"})
-
     assert [receipt["lease"] for receipt in ledger.receipts("gpu")] == ["cli-1", "cli-2", "cli-3"]
     assert [receipt["lease"] for receipt in ledger.receipts("gpu", newest=1)] == ["cli-3"]
 

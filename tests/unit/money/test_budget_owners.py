@@ -25,7 +25,6 @@ def test_amounts_are_as_written_and_come_back() -> None:
 
 def test_without_owners_everything_is_as_it_was() -> None:
     lab = read("null")
-
     assert isinstance(lab, Lab)
     assert lab == parse("name: x")
     assert terms(lab, "gpu").owners == {}

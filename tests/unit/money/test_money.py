@@ -179,6 +179,5 @@ def test_of_two_prices_the_fresher_counts_and_one_with_an_instant_before_one_wit
 def test_what_was_listed_in_another_currency_does_not_count() -> None:
     lab = Lab.model_validate({"name": "lab", "pools": {"gpu": {"instance_type": "x9.none"}}})
     listed = price(Source.PRICE_LIST, HOUR)
-
     assert known_price(lab, "gpu", listed) == listed
     assert known_price(lab, "gpu", Price(Decimal(2), "EUR", Source.PRICE_LIST, NOW)) is None

@@ -172,7 +172,6 @@ def test_a_node_of_auto_mode_has_a_price_of_its_own_with_the_fee(lab: LabOnMoto)
 
 def test_a_price_without_its_fee_is_none(lab: LabOnMoto) -> None:
     refresh(AUTO_MODE, "gpu", lab.capacity.ledger, _as_list(Listed(Decimal("1.5"))), EIGHT)
-
     price = known(AUTO_MODE, "gpu", lab.capacity.ledger)
     assert price is not None
     assert (price.per_hour, price.source) == (Decimal("1.33349"), Source.TABLE)

@@ -12,7 +12,7 @@ from lamplighter.domain.planner.live import Deployed, live
 from lamplighter.domain.planner.simulation import Simulation, simulate
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
-from tests.builders.leases import EIGHT, HOUR
+from tests.builders.leases import EIGHT, HOUR, persons, usd
 
 LAB = Lab.model_validate(
     {
@@ -23,19 +23,14 @@ LAB = Lab.model_validate(
         "windows": [{"name": "evening", "days": "daily", "start": "21:00", "end": "23:00"}],
     }
 )
-ALICES = Lease(
-    id="cli-1",
-    pool="gpu",
+ALICES = persons(
+    opens=12 * 60,
+    closes=14 * 60,
     nodes=1,
-    owner="alice",
-    source="cli",
-    state=LeaseState.ADMITTED,
-    opens=EIGHT + 12 * HOUR,
-    closes=EIGHT + 14 * HOUR,
-    hold=Money.of(2, "USD"),
+    hold=usd(2),
     by="alice",
     because="of the exam",
-    period="2026-11",
+    state=LeaseState.ADMITTED,
 )
 FULL = reason(
     "lease.pool-full", pool="gpu", at="21:00", leases="alice's lease (1)", nodes=2, wanted=3, most=2

@@ -129,9 +129,6 @@ def test_what_was_refused_holds_neither_nodes_nor_money() -> None:
     assert place(lab("2"), [dear, full, cheap]).admitted == [cheap]
 
 
-# --- what AWS says of nodes ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("lifecycle", "leaving", "drains"),
     [

@@ -18,24 +18,11 @@ from lamplighter.domain.planner.planner import Calendar, CalendarInputs, Plan, c
 from lamplighter.domain.schedules.schedule import Start, WorkflowArns, closing, open_command, opening
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Sentences, reason
-from tests.builders.leases import HOUR, MINUTE, SECOND
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease
 
-OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+OPENS = EIGHT
 DOORS = WorkflowArns("open-arn", "close-arn", "notices-arn")
-LEASE = Lease(
-    id="evening-2026-11-20",
-    pool="gpu",
-    nodes=2,
-    owner="class",
-    source="window",
-    state=LeaseState.PLANNED,
-    opens=OPENS,
-    closes=OPENS + 2 * HOUR,
-    hold=Money.of(4, "USD"),
-    window="evening",
-    date="2026-11-20",
-    period="2026-11",
-)
+LEASE = lease("evening-2026-11-20", state=LeaseState.PLANNED, window="evening", date="2026-11-20")
 LATE = "open-evening-2026-11-20-20261120T2000Z"
 EVENING = {"name": "evening", "nodes": 2, "days": "fri", "start": "20:00", "end": "22:00", "owner": "class"}
 
@@ -65,7 +52,6 @@ def test_a_window_that_stands_as_wanted_is_not_written_again() -> None:
 @pytest.mark.parametrize("state", [each for each in LeaseState if each is not LeaseState.PLANNED])
 def test_only_a_planned_lease_follows_its_window(state: LeaseState) -> None:
     moved = replace(LEASE, closes=LEASE.closes + HOUR)
-
     assert plan([moved], [LEASE], DOORS, OPENS - HOUR).write == (moved,)
     assert plan([moved], [replace(LEASE, state=state)], DOORS, OPENS - HOUR).write == ()
     assert plan([], [replace(LEASE, state=state)], DOORS, OPENS - HOUR).take_back == ()
@@ -142,7 +128,6 @@ def test_a_lease_granted_for_later_whose_schedule_a_pause_took_away_is_started(s
 
 def test_a_pause_starts_nothing_until_ninety_seconds_before_its_end() -> None:
     pause = Pause("alice", OPENS - HOUR, OPENS + 10 * MINUTE)
-
     assert starts(LEASE, OPENS + 8 * MINUTE, pause) == []
     assert starts(LEASE, OPENS + 8.5 * MINUTE, pause) == [LATE]
     assert starts(LEASE, OPENS + 10 * MINUTE, Pause("alice", OPENS - HOUR)) == []

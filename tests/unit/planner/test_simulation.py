@@ -32,9 +32,6 @@ UTC_LAB = "time_zone: UTC\n"
 BERLIN = "time_zone: Europe/Berlin\nguard: {longest_lease: 24h}\n"
 
 
-# --- the range -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("begin", "end", "meets"),
     [
@@ -60,9 +57,6 @@ def test_exceptions_mean_the_start_date_in_the_windows_zone() -> None:
     assert play(text, "2026-03-03T17:00:00Z", "2026-03-04T16:00:00Z").skipped == []
 
 
-# --- clocks --------------------------------------------------------------------------------------
-
-
 def test_a_window_inside_the_gap_vanishes_aloud() -> None:
     text = BERLIN + windows("dates: 2026-03-29, start: 02:00, end: 03:00")
     played = play(text, "2026-03-29T01:00:00Z", "2026-03-29T01:00:01Z")
@@ -85,12 +79,6 @@ def test_longest_lease_is_compared_with_the_wall() -> None:
     )
     assert opened(played) == ["w0 2026-10-24 24T21:00-25T02:00"]
     assert english(played.windows[0].notes[0]).startswith("it lasts 5h instead of 4h")
-
-
-# --- nodes ---------------------------------------------------------------------------------------
-
-
-# --- money ---------------------------------------------------------------------------------------
 
 
 def test_a_window_is_charged_to_the_period_in_which_it_opens_in_the_labs_zone() -> None:

@@ -83,25 +83,10 @@ def test_instants_are_written_with_a_fraction_only_where_there_is_one() -> None:
 
 @pytest.mark.parametrize(("after", "told"), [(0 * SECOND, False), (SECOND, True)])
 def test_a_window_kept_from_opening_early_is_told_if_it_is_in_range(after: timedelta, *, told: bool) -> None:
-    windows = [
-        {"name": "first", "dates": "2026-03-03", "start": "10:00", "end": "12:00", "nodes": 2},
-        {
-            "name": "second",
-            "dates": "2026-03-03",
-            "start": "12:05",
-            "end": "13:00",
-            "ready": "by",
-            "nodes": 1,
-        },
-    ]
-    lab = Lab.model_validate(
-        {
-            "name": "x",
-            "time_zone": "UTC",
-            "pools": POOLS,
-            "windows": [{"pool": "gpu", **each} for each in windows],
-        }
-    )
+    on = {"pool": "gpu", "dates": "2026-03-03"}
+    first = {"name": "first", "start": "10:00", "end": "12:00", "nodes": 2, **on}
+    second = {"name": "second", "start": "12:05", "end": "13:00", "ready": "by", "nodes": 1, **on}
+    lab = Lab.model_validate({"name": "x", "time_zone": "UTC", "pools": POOLS, "windows": [first, second]})
 
     found = simulate(lab, DAY, DAY + 12 * HOUR + after)
 

@@ -32,7 +32,6 @@ def test_what_aws_does_not_say_stays_unknown() -> None:
 @pytest.mark.parametrize("max_nodes", [1, 5])
 def test_what_the_lab_file_says_stays_as_it_is(max_nodes: int) -> None:
     stated: dict[str, Any] = {"instance_type": "g5.xlarge", "max_nodes": max_nodes}
-
     assert found(replace(SEEN, maximum=2), **stated) == (
         "g5.xlarge", "AL2023_x86_64_NVIDIA", max_nodes, 200
     )  # fmt: skip

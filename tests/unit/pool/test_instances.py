@@ -1,7 +1,6 @@
 """EC2's answer about an instance as a value, above all when it stopped costing money."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 import boto3
 import botocore
@@ -10,7 +9,7 @@ from botocore.stub import Stubber
 
 from lamplighter.adapters.aws.capacity.instances import Instances
 from tests.checkout import ROOT
-from tests.unit.lab_on_moto import IMAGE, LabOnMoto
+from tests.unit.lab_on_moto import LabOnMoto
 
 LAUNCHED = datetime(2026, 12, 1, 8, 0, tzinfo=UTC)
 ENDED = datetime(2026, 12, 1, 8, 20, 18, tzinfo=UTC)
@@ -74,15 +73,11 @@ def test_the_parameter_is_one_that_the_locked_sdk_knows() -> None:
 
 def test_an_instance_that_lost_its_node_pool_s_tag_is_still_seen_by_the_cluster_s(lab: LabOnMoto) -> None:
     """A person may change the tags of instances, also on Auto Mode: the guard then reports it as outside the pools."""
-    tags: Any = [{"ResourceType": "instance", "Tags": [{"Key": k, "Value": v} for k, v in POOL.items()]}]
-    ec2 = boto3.client("ec2")
-    [made] = ec2.run_instances(
-        ImageId=IMAGE, InstanceType="g5.xlarge", MinCount=1, MaxCount=1, TagSpecifications=tags
-    )["Instances"]
+    made = lab.instance(POOL)
     seen = Instances()
-    assert [one.id for one in seen.tagged(POOL, "lab/lab-gpu")] == [made["InstanceId"]]
+    assert [one.id for one in seen.tagged(POOL, "lab/lab-gpu")] == [made]
 
-    ec2.delete_tags(Resources=[made["InstanceId"]], Tags=[{"Key": "eks:kubernetes-node-pool-name"}])
+    boto3.client("ec2").delete_tags(Resources=[made], Tags=[{"Key": "eks:kubernetes-node-pool-name"}])
 
     assert seen.tagged(POOL, "lab/lab-gpu") == ()
-    assert [(one.id, one.type) for one, _ in seen.of_cluster("lab")] == [(made["InstanceId"], "g5.xlarge")]
+    assert [(one.id, one.type) for one, _ in seen.of_cluster("lab")] == [(made, "g5.xlarge")]

@@ -9,7 +9,7 @@ from lamplighter.application.capacity.steps import await_nodes, scale
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.errors import BadInput, TryLater
-from lamplighter.reasons.document import read, read_line
+from lamplighter.reasons.document import read
 from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import LabOnMoto
 
@@ -109,34 +109,8 @@ def test_taking_away_waits_for_no_deploy(lab: LabOnMoto) -> None:
 def test_a_lease_that_is_over_orders_nothing(lab: LabOnMoto) -> None:
     lab.lease(closes=30)
     lab.at(30)
-
     assert scale({"command": lab.command()}, lab.capacity)["over"] is True
     assert lab.sizes["desiredSize"] == 0
-
-
-def test_closing_takes_what_no_lease_justifies(lab: LabOnMoto) -> None:
-    lab.scale(2)
-
-    done = scale({"command": lab.command("close", lease=None)}, lab.capacity)
-
-    assert (done["target"], done["desired_before"]) == (0, 2)
-    assert lab.sizes["desiredSize"] == 0
-
-
-def test_closing_never_adds_a_node(lab: LabOnMoto) -> None:
-    lab.lease(nodes=2)
-    scale({"command": lab.command("close", lease=None)}, lab.capacity)
-    assert lab.sizes["desiredSize"] == 0
-
-
-def test_opening_never_takes_a_node(lab: LabOnMoto) -> None:
-    lab.scale(2)
-    lab.lease(nodes=1)
-
-    done = scale({"command": lab.command()}, lab.capacity)
-
-    assert lab.sizes["desiredSize"] == 2
-    assert done["target"] == 1
 
 
 def test_a_partial_shrink_ends_the_very_node_that_was_emptied(lab: LabOnMoto) -> None:
@@ -167,9 +141,7 @@ def test_a_partial_shrink_that_emptied_no_node_takes_the_youngest(lab: LabOnMoto
 def test_where_eks_lags_behind_the_group_is_lowered_itself(lab: LabOnMoto) -> None:
     lab.scale(2)
     lab.port.nodegroups.scale("lab-ng-gpu", 0)  # EKS was told, and its group has not followed
-
     scale({"command": lab.command("close", lease=None)}, lab.capacity)
-
     assert lab.members == []
 
 
@@ -222,20 +194,6 @@ def test_nodes_are_awaited_until_all_run(lab: LabOnMoto) -> None:
     assert sorted(each["id"] for each in found) == sorted(lab.members)
     assert {each["zone"] for each in found} == {"ap-northeast-2a"}
     assert done["shortage"] is None
-
-
-def test_nodes_that_do_not_come_are_told_within_three_minutes(lab: LabOnMoto) -> None:
-    lab.lease(nodes=2)
-    run = ordered(lab)
-    lab.at(3)
-
-    done = await_nodes(run, lab.capacity)
-
-    assert done["instances"] == []
-    assert (
-        str(read_line(done["shortage"]))
-        == "0 of 2 nodes: no launch for 3 minutes and AWS gives no reason yet"
-    )
 
 
 def test_awaiting_ends_quietly_when_the_lease_does(lab: LabOnMoto) -> None:

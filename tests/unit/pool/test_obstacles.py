@@ -69,7 +69,6 @@ def test_each_obstacle_says_what_it_is_about_and_whether_it_blocks(  # noqa: PLR
     words: str,
 ) -> None:
     [one] = found(cluster, group, autoscalers)
-
     assert (one.about, one.blocks) == (about, blocks)
     assert words in str(one.said)
     assert str(one.text) == f"{one.said}; {one.advice}"
@@ -91,8 +90,6 @@ def test_what_blocks_stands_first_and_else_the_order_stays() -> None:
         ("group", False),
     ]
 
-
-# --- notices -------------------------------------------------------------------------------------
 
 SEOUL = ZoneInfo("Asia/Seoul")
 LEASE = lease()

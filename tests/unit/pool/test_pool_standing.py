@@ -1,7 +1,7 @@
 """Open windows without a lease and why; when the GPUs of a node are ready; which other resources a lab pays for."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any
 
 import pytest
@@ -11,8 +11,7 @@ from lamplighter.data import standing as shipped
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.gpu.readiness import GpuSignals, not_ready_because
-from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.money import Money
+from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.shares import Claim, shares
 from lamplighter.domain.money.unguarded import unguarded
 from lamplighter.domain.pool.explanation import PoolExplanation, UnmetWindow, standing
@@ -21,23 +20,12 @@ from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.domain.pool.target import Target
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Reason, reason
-from tests.builders.leases import HOUR, SECOND
+from tests.builders.leases import EIGHT, HOUR, SECOND, lease
 
-OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+OPENS = EIGHT
 _BEGINS = int(OPENS.timestamp())
 WINDOW = PlannedWindow("evening", "gpu", date(2026, 11, 20), 2, _BEGINS, _BEGINS + 7200, (), "class", 0)
-LEASE = Lease(
-    id="evening-2026-11-20",
-    pool="gpu",
-    nodes=2,
-    owner="class",
-    source="window",
-    state=LeaseState.OPEN,
-    opens=OPENS,
-    closes=OPENS + 2 * HOUR,
-    hold=Money.zero("USD"),
-    window="evening",
-)
+LEASE = lease("evening-2026-11-20", window="evening")
 ASKS = "window evening asks for 2 nodes until 22:00 UTC on 2026-11-20;"
 
 
@@ -58,9 +46,7 @@ ASKS = "window evening asks for 2 nodes until 22:00 UTC on 2026-11-20;"
 )
 def test_a_window_without_a_lease_in_force_says_why(changed: dict[str, Any], why: str) -> None:
     lease = replace(LEASE, **changed)
-
     found = standing([WINDOW], [replace(LEASE, id="other", state=LeaseState.CLOSED), lease], OPENS, 2)
-
     assert found == PoolExplanation(Target(0, ()), (UnmetWindow(WINDOW, lease, OPENS),))
     assert str(found.unmet[0].reason) == f"{ASKS} {why}"
 

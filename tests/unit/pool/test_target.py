@@ -1,35 +1,24 @@
 """How many nodes a pool should have: which leases count from when to when, and the reason."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 
 import pytest
 
 from lamplighter.domain.leases.curfew import Curfew
-from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.target import Target, begun, due, target_at
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
 from lamplighter.values.zones import zone
-from tests.builders.leases import HOUR, SECOND
+from tests.builders.leases import EIGHT, HOUR, SECOND, lease
 from tests.drawn import sentence
 
-OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-LEASE = Lease(
-    id="evening",
-    pool="gpu",
-    nodes=2,
-    owner="class",
-    source="window",
-    state=LeaseState.OPEN,
-    opens=OPENS,
-    closes=OPENS + 2 * HOUR,
-    hold=Money.zero("USD"),
-    window="evening",
-)
+OPENS = EIGHT
+LEASE = lease("evening", hold=Money.zero("USD"))
 ALICES = replace(LEASE, id="cli-1", window=None, owner="alice", nodes=1, closes=OPENS + HOUR)
 GRANTED = (LeaseState.ADMITTED, LeaseState.OPENING, LeaseState.OPEN)
 
@@ -125,7 +114,6 @@ TERMS = Terms(
 
 def test_terms_hold_at_the_price_at_which_a_lease_was_granted() -> None:
     granted = replace(LEASE, price_per_hour=Decimal(1))
-
     assert TERMS.hold(2, OPENS, OPENS + HOUR) == Money.of(4, "USD")
     assert TERMS.as_granted(granted).hold(2, OPENS, OPENS + HOUR) == Money.of(2, "USD")
     assert TERMS.as_granted(LEASE) == TERMS

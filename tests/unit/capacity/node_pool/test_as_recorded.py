@@ -3,6 +3,8 @@
 from datetime import timedelta
 from itertools import pairwise
 
+import pytest
+
 from lamplighter.domain.capacity.launch_cause import LaunchAttempt, LaunchCause, refusals
 from lamplighter.domain.capacity.node_pool.shortage import CODE_STANDS
 from lamplighter.domain.diagnosis.rules.node_pool.joins import ENDING, REGISTRATION
@@ -38,23 +40,23 @@ def test_initialized_comes_before_the_gpus_and_proves_none() -> None:
     assert at(found, "Initialized")[0] < at(found, "GPU")[0]
 
 
-def test_a_claim_comes_and_goes_through_its_stages_in_this_order() -> None:
-    assert list(lives(moments("grow")).values()) == [CAME]
-    assert list(lives(moments("close")).values()) == [WENT]
-
-
-def test_an_extension_moves_the_bar_and_no_claim() -> None:
-    assert lives(moments("extend")) == {}
-
-
-def test_one_very_node_goes_and_no_other_comes() -> None:
-    assert list(lives(moments("shrink")).values()) == [WENT]
+@pytest.mark.parametrize(
+    ("moment", "claims"),
+    [
+        ("grow", [CAME]),
+        ("close", [WENT]),
+        # An extension moves the bar and no claim; one very node goes, and no other comes.
+        ("extend", []),
+        ("shrink", [WENT]),
+    ],
+)
+def test_claims_come_and_go_through_their_stages_in_this_order(moment: str, claims: list[list[str]]) -> None:
+    assert list(lives(moments(moment)).values()) == claims
 
 
 def test_an_interrupted_node_goes_and_another_one_comes() -> None:
     gone, came = lives(moments("interruption")).values()
-    assert gone[-1] == "gone"
-    assert came == CAME
+    assert (gone[-1], came) == ("gone", CAME)
 
 
 def test_a_pod_that_wants_no_disruption_goes_when_the_grace_of_a_minute_is_over() -> None:
@@ -65,7 +67,6 @@ def test_a_pod_that_wants_no_disruption_goes_when_the_grace_of_a_minute_is_over(
 def test_only_the_first_refusal_of_a_shortage_has_the_code_of_ec2() -> None:
     found = moments("shortage")
     said = [moment.says for moment in found if moment.what == REFUSED]
-
     assert said[0] == "InsufficientInstanceCapacity"
     assert set(said[1:]) == {SHUT}
 

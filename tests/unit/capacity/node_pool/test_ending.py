@@ -24,6 +24,5 @@ def test_a_grace_that_is_no_longer_stays(grace: timedelta) -> None:
 def test_a_limit_that_stands_counts_and_not_the_grace() -> None:
     soon = Claim("a", grace=24 * 60 * MINUTE, ends_at=EIGHT + MINUTE)
     late = Claim("a", grace=MINUTE, ends_at=EIGHT + 11 * MINUTE)
-
     assert limit(soon, LONGEST, EIGHT) is None
     assert limit(late, LONGEST, EIGHT) == EIGHT + LONGEST

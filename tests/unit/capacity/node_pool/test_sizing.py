@@ -87,7 +87,6 @@ def test_a_size_is_not_asked_for_anew_without_need(size: int, claims: int, minut
 def test_a_dynamic_pool_is_opened_and_closed_by_its_limit_and_keeps_its_owners() -> None:
     opened = after(DYNAMIC, sizing.to(DYNAMIC, 2))
     closed = after(opened, sizing.to(opened, 0))
-
     assert (opened.limit, sizing.ordered(opened, 0), sizing.maximum(opened)) == (2, 2, 5)
     assert (closed.limit, sizing.ordered(closed, 0), sizing.maximum(closed)) == (0, 0, 5)
 

@@ -54,7 +54,6 @@ def test_beside_another_running_lease_no_node_is_taken(pool: NodePoolOnMoto) -> 
     kept(pool, 8.5, "a")
     kept(pool, 1, "b")
     pool.moto.lease(nodes=1, name="cli-2", opens=-60)
-
     assert opens(pool).replaced == ()
 
 

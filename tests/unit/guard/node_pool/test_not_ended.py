@@ -56,9 +56,7 @@ def test_a_close_orders_the_claims_away_itself(pool: NodePoolOnMoto) -> None:
 def test_a_size_of_zero_that_a_dead_karpenter_never_followed_is_ordered_again(pool: NodePoolOnMoto) -> None:
     pool.node()
     pool.size(0)
-
     closed(pool)
-
     assert "deletionTimestamp" in pool.claim()["metadata"]
 
 

@@ -33,7 +33,6 @@ def lease(lab: LabOnMoto, opens: timedelta, closes: timedelta, **more: object) -
 
 def test_an_opening_and_a_close_say_that_there_is_no_node_pool(bare: NodePoolOnMoto, lab: LabOnMoto) -> None:
     lease(lab, timedelta(minutes=-1), timedelta(hours=1))
-
     for verb in ("open", "close"):
         with pytest.raises(BadInput, match=ABSENT):
             scale({"command": lab.command(verb), "results": {}}, bare.capacity)

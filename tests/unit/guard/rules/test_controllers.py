@@ -38,7 +38,6 @@ def test_of_auto_mode_it_says_that_nobody_else_may_end_them() -> None:
 
 def test_where_nobody_can_tell_how_karpenter_is_it_is_told_as_one_that_does_not_obey() -> None:
     breach = not_ended("gpu", ["i-1"], None, None, by_ec2=True)
-
     assert in_english(breach.reason).startswith(
         "Karpenter has not ended what it was told to end; the guard ends"
     )

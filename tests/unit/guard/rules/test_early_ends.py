@@ -23,9 +23,6 @@ ALICES = reason("lease.of-owner", owner="alice")
 TOO_LONG = reason("guard.too-long", lease=ALICES, pool="gpu", since=EIGHT, longest=4 * HOUR)
 
 
-# --- too long ------------------------------------------------------------------------------------
-
-
 def outlasting(window: str | None, closes: int) -> PoolFacts:
     """A lease that began at eight, on a pool whose leases may last four hours."""
     one = replace(lease(nodes=1, opens=0, closes=closes), window=window)
@@ -68,9 +65,7 @@ def test_it_is_closed_a_quarter_of_an_hour_after_it_was_told_and_the_other_lease
 def test_what_was_told_before_a_lease_became_too_long_was_about_something_else() -> None:
     due = EIGHT + 225 * MINUTE
     facts = replace(outlasting(None, closes=300), earlier=(earlier(Rule.LEASE_TOO_LONG, 225 - 1 / 60),))
-
     [breach] = judge(too_long, replace(facts, now=due + 15 * MINUTE))
-
     assert breach.action is GuardAction.WARN
 
 
@@ -78,7 +73,6 @@ def test_on_a_pool_that_became_smaller_the_close_of_a_lease_takes_what_there_is(
     one = replace(lease(nodes=2, opens=0, closes=300), window=None)
     said = (earlier(Rule.LEASE_TOO_LONG, 225),)
     facts = replace(pool(one), max_nodes=1, longest_lease=4 * HOUR, earlier=said)
-
     assert [breach.target for breach in judge(too_long, replace(facts, now=EIGHT + 240 * MINUTE))] == [0]
 
 
@@ -96,9 +90,6 @@ def test_only_a_lease_in_force_is_too_long_and_only_where_a_longest_is_known() -
     facts = replace(outlasting(None, closes=300), now=EIGHT + 300 * MINUTE)
     assert judge(too_long, facts) == ()
     assert judge(too_long, replace(facts, now=EIGHT + 240 * MINUTE, longest_lease=None)) == ()
-
-
-# --- idle ----------------------------------------------------------------------------------------
 
 
 def resting(**more: object) -> PoolFacts:
@@ -161,9 +152,6 @@ def test_a_lease_that_may_not_be_idle_is_found_behind_one_that_may() -> None:
     assert [breach.lease for breach in judge(idle, both)] == ["evening"]
 
 
-# --- a budget that is used up --------------------------------------------------------------------
-
-
 def spending(at: datetime, *said: EarlierBreach) -> PoolFacts:
     """A lease whose budget is used up at an instant, behind one whose budget lasts."""
     facts = pool(lease("rich", nodes=1), lease(nodes=1), running=["i-1", "i-2"])
@@ -211,9 +199,6 @@ def test_a_lease_that_is_over_is_not_told_of_its_budget() -> None:
     assert judge(reached, replace(spending(EIGHT), now=EIGHT + 120 * MINUTE)) == ()
 
 
-# --- a failsafe that cannot be set ---------------------------------------------------------------
-
-
 def unarmed(*said: EarlierBreach) -> PoolFacts:
     """A leased pool without its failsafe, beside a lease that is still to begin."""
     facts = pool(lease("next", opens=60, closes=90), lease(nodes=1), running=["i-1"])
@@ -244,7 +229,6 @@ def test_a_lease_whose_failsafe_cannot_be_set_for_a_quarter_of_an_hour_is_told_o
 def test_a_failsafe_that_was_set_in_between_counts_anew() -> None:
     rearmed = earlier(Rule.FAILSAFE_WRONG, -10, GuardAction.REARM, None)
     other = earlier(Rule.SIZES_CHANGED, -10, GuardAction.REARM, None)
-
     assert warned(failed(-20), rearmed, failed(-5)) == []
     assert len(warned(failed(-20), other, failed(-5))) == 1
 

@@ -114,9 +114,7 @@ def test_a_claim_that_stays_without_a_lease_is_deleted_before_it_is_launched() -
 def test_a_limit_that_gitops_wrote_back_is_said_and_nothing_is_closed() -> None:
     facts = replace(barred(pool(), None), ours=False)
     raised = reason("guard.raised.limit", name="theirs", limit=5, written=0)
-
     [breach] = sweep(replace(facts, seen=replace(facts.seen, raised_by=raised)))
-
     assert (breach.rule, breach.action, breach.reason) == (Rule.SIZES_CHANGED, GuardAction.SAY, raised)
 
 

@@ -113,9 +113,7 @@ def test_what_is_left_of_a_leaked_pool_is_named(facts: PoolFacts, left: Reason) 
 def test_a_pool_whose_group_is_gone_has_its_instances_ended_by_force() -> None:
     there = (instance("i-1"), replace(instance("i-2"), state="shutting-down"))
     leaked = kept(Incident(EIGHT, closed_at=EIGHT, pages=9), now=EIGHT + 15 * MINUTE)
-
     ended = [each for each in judge(leak, seen(leaked, controller=None, instances=there)) if each.instances]
-
     assert [(each.action, each.instances) for each in ended] == [(GuardAction.TERMINATE, ("i-1",))]
 
 

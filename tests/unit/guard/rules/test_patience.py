@@ -171,7 +171,6 @@ def test_a_maximum_is_put_back_ten_minutes_after_its_note(age: timedelta, action
     changed = replace(
         seen(pool(), maximum=4), earlier=(earlier(Rule.SIZES_CHANGED, 0, GuardAction.NOTE, None),)
     )
-
     assert [breach.action for breach in judge(sizes, after(changed, age))] == ([action] if action else [])
 
 

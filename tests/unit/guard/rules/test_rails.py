@@ -31,8 +31,6 @@ def shots(first: datetime = EIGHT + 60 * MINUTE) -> tuple[Schedule, ...]:
     return failsafe_schedules("gpu", timed(first, calls("lab", "gpu", "eks-gpu")))
 
 
-# --- the failsafe --------------------------------------------------------------------------------
-
 LEFT = Breach(Rule.FAILSAFE_LEFT, reason("guard.failsafe.left", pool="gpu"), GuardAction.DISARM)
 
 
@@ -93,9 +91,7 @@ def test_the_first_shot_that_is_wrong_is_named_and_one_that_fires_within_ninety_
 def test_a_shot_that_is_missing_late_early_or_wrong_is_armed_again(change: Any, fault: Reason) -> None:
     facts = pool(lease(), running=["i-1", "i-2"])
     wrong = replace(facts.failsafe_wanted[0], **change)
-
     [breach] = judge(failsafe, replace(facts, failsafe_found=(wrong, *facts.failsafe_wanted[1:])))
-
     assert (breach.action, breach.reason) == (GuardAction.REARM, fault)
 
 
@@ -141,9 +137,6 @@ def test_the_schedule_of_a_failsafe_that_is_under_way_is_named() -> None:
     assert schedule_under_way("gpu", None, at) is None
 
 
-# --- the curfew, the claim, autoscalers ----------------------------------------------------------
-
-
 def curfew_wrong(how: str, action: GuardAction, *names: str) -> Breach:
     return Breach(Rule.CURFEW_WRONG, reason(f"guard.curfew.{how}", pool="gpu", names=names), action)
 
@@ -180,9 +173,6 @@ def test_a_claim_of_another_lab_and_nodes_without_protection_are_told_whole() ->
     assert judge(unprotected, replace(facts, unprotected=())) == ()
     surplus = pool(lease(nodes=1), running=["i-1", "i-2"])
     assert judge(unprotected, replace(surplus, unprotected=("i-1.internal",))) == ()
-
-
-# --- experiments ---------------------------------------------------------------------------------
 
 
 def running(**more: object) -> PoolFacts:

@@ -5,9 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.capacity.evidence import ANY_NUMBER, Controller
-from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
-from lamplighter.domain.capacity.node_group.seen import raised_by
+from lamplighter.domain.capacity.evidence import ANY_NUMBER
 from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.incident import pages_again
@@ -65,24 +63,7 @@ def test_a_pool_that_another_lab_claims_is_said_and_not_fought_over() -> None:
     )
 
 
-LAUNCHED = "Launching a new EC2 instance: i-1"
-SET = "At 2026-11-20T19:58:00Z a user request explicitly set group desired capacity changing the desired capacity"
-
-
-@pytest.mark.parametrize(
-    ("cause", "ordered", "said"),
-    [
-        (SET, 1, reason("guard.raised.directly")),
-        ("a user request update of constraints", 0, reason("guard.raised.past-eks")),
-        ("a user request update of constraints", 1, None),
-    ],
-)
-def test_who_asked_for_the_surplus_is_named(cause: str, ordered: int, said: Reason | None) -> None:
-    activity = ScalingActivity("1", "Successful", LAUNCHED, "", EIGHT, EIGHT, cause)
-    assert raised_by(ordered, Controller("eks-gpu", 0, 2, 1), [activity]) == said
-
-
-def test_a_maximum_below_the_lab_s_is_put_back_too() -> None:
+def test_a_maximum_below_the_lab_s_or_none_at_all_is_put_back_too() -> None:
     facts = pool()
     lowered = seen(facts, maximum=1)
 
@@ -90,9 +71,6 @@ def test_a_maximum_below_the_lab_s_is_put_back_too() -> None:
 
     changed = reason("guard.sizes.maximum", pool="gpu", maximum=1, most=2)
     assert breach.reason == Sentences((changed, reason("guard.sizes.deploy")))
-
-
-def test_a_maximum_that_somebody_removed_is_put_back_too() -> None:
     [breach] = sweep(seen(pool(), maximum=ANY_NUMBER))
 
     assert in_english(breach.reason).startswith(

@@ -71,6 +71,5 @@ def test_without_a_lease_nobody_asks(lab: LabOnMoto, interrupted: Interrupted) -
 def test_where_it_is_not_told_the_sweep_goes_on(lab: LabOnMoto, interrupted: Interrupted) -> None:
     leased(lab)
     interrupted.tells = False
-
     assert swept(lab) == []
     assert interrupted.asked == 1

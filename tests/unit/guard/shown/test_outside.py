@@ -140,7 +140,6 @@ def test_one_that_has_just_begun_may_still_get_its_tags(lab: LabOnMoto, claims: 
     lab.instance(OWNED)
     services = guard(lab, claims)
     stop_at(lab.clock, max(one["LaunchTime"] for one in _instances()) + timedelta(minutes=1))
-
     assert seen(services) == set()
 
 
@@ -194,7 +193,6 @@ def test_the_guard_ends_them_in_its_own_cluster_while_it_enforces_on_every_pool(
     services = guard(lab, claims, **more)
     if watched:
         _watch(services, watched)
-
     assert may_end(services.capacity) is ends
 
 
