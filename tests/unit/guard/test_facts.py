@@ -17,14 +17,9 @@ def test_a_new_instance_has_two_minutes_to_be_listed_by_its_group() -> None:
     new = pool(strays=[instance("i-new", minutes=0)])
 
     assert judge(strays, after(new, 2 * MINUTE - SECOND)) == ()
+    why = reason("guard.stray", instances=("i-new",), pool="gpu")
     assert judge(strays, after(new, 2 * MINUTE)) == (
-        Breach(
-            Rule.STRAY_INSTANCE,
-            reason("guard.stray", instances=("i-new",), pool="gpu"),
-            GuardAction.TERMINATE,
-            target=0,
-            instances=("i-new",),
-        ),
+        Breach(Rule.STRAY_INSTANCE, why, GuardAction.TERMINATE, target=0, instances=("i-new",)),
     )
 
 

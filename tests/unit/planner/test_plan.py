@@ -90,16 +90,20 @@ def test_leases_are_scheduled_by_opening_then_by_the_order_of_their_windows() ->
 
 @pytest.mark.parametrize(
     ("seconds", "started"),
-    [(-91, None), (-90, "open"), (0, "open"), (300, "open"), (301, LATE), (7199, LATE[:-5] + "2145Z")],
+    [
+        (-91, None),
+        (-90, "open"),
+        (0, "open"),
+        (300, "open"),
+        (301, LATE),
+        (7199, LATE[:-5] + "2145Z"),
+        (7200, None),
+        (10800, None),
+    ],
 )
 def test_a_planned_lease_is_started_from_ninety_seconds_before(seconds: int, started: str | None) -> None:
     name = "open-evening-2026-11-20-20261120T200000Z" if started == "open" else started
     assert starts(LEASE, OPENS + seconds * SECOND) == ([name] if name else [])
-
-
-def test_a_planned_lease_whose_end_has_passed_is_started_no_more() -> None:
-    assert starts(LEASE, LEASE.closes) == []
-    assert starts(LEASE, LEASE.closes + HOUR) == []
 
 
 def test_a_start_at_once_is_the_start_that_its_schedule_would_make() -> None:

@@ -1,4 +1,4 @@
-"""What is written to a NodePool for an order or a removal."""
+"""What is written to a NodePool for an order or a removal, and the maximum that the guard sees of it."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from lamplighter.domain.capacity.evidence import ANY_NUMBER, Seen
 from lamplighter.domain.capacity.node_pool import sizing
 from lamplighter.domain.capacity.node_pool.evidence import NodeClass, NodePool
-from lamplighter.domain.capacity.node_pool.seen import raised_by
+from lamplighter.domain.capacity.node_pool.seen import raised_by, with_sizes
 from lamplighter.reasons.reason import in_english
 
 NOW = datetime(2026, 11, 20, 20, tzinfo=UTC)
@@ -108,3 +109,22 @@ def test_a_limit_that_somebody_wrote_over_the_labs_orders_nothing_and_is_told() 
         "somebody set limits.nodes of NodePool theirs to 5, as GitOps does; the lab had written 0"
     )
     assert raised_by(closed) is None
+
+
+def maximum(limit: int | None, most: int | None = None, kept: int | None = None) -> int:
+    node_pool = NodePool("lab-gpu", CLASS, replicas=0, limit=limit, kept_limit=kept)
+    return with_sizes(Seen("karpenter"), node_pool, (), most).maximum
+
+
+@pytest.mark.parametrize(("limit", "seen"), [(2, 2), (0, 0), (None, ANY_NUMBER)])
+def test_the_limit_of_the_labs_own_node_pool_is_seen_as_it_is(limit: int | None, seen: int) -> None:
+    assert maximum(limit) == seen
+
+
+def test_a_removal_that_goes_on_hides_no_limit() -> None:
+    assert maximum(1, kept=2) == 2
+
+
+@pytest.mark.parametrize("limit", [None, 0])
+def test_a_node_pool_of_somebody_else_without_a_limit_has_the_labs(limit: int | None) -> None:
+    assert maximum(limit, 2) == 2

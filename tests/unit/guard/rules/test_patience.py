@@ -70,14 +70,9 @@ def test_a_lease_past_its_end_has_two_minutes_for_its_own_schedule() -> None:
     facts = pool(lease("late", nodes=1), lease(closes=0), running=["i-1"])
 
     assert judge(leases_past_their_end, after(facts, 2 * MINUTE - SECOND)) == ()
+    why = reason("guard.past-its-end", lease=EVENING, pool="gpu", at=EIGHT)
     assert judge(leases_past_their_end, after(facts, 2 * MINUTE)) == (
-        Breach(
-            Rule.LEASE_PAST_ITS_END,
-            reason("guard.past-its-end", lease=EVENING, pool="gpu", at=EIGHT),
-            GuardAction.CLOSE,
-            lease="evening",
-            target=1,
-        ),
+        Breach(Rule.LEASE_PAST_ITS_END, why, GuardAction.CLOSE, lease="evening", target=1),
     )
 
 
@@ -112,15 +107,9 @@ def test_of_leases_that_are_over_the_last_that_really_had_time_is_named() -> Non
 
 def test_a_surplus_beside_leases_is_told_with_its_number_and_taken_back_to_what_they_justify() -> None:
     facts = pool(lease(nodes=1), running=["i-1", "i-2", "i-3"])
+    why = reason("guard.more-nodes", pool="gpu", nodes=3, more=2, target=facts.target.reason)
 
-    assert judge(surplus, facts) == (
-        Breach(
-            Rule.MORE_NODES_THAN_LEASES,
-            reason("guard.more-nodes", pool="gpu", nodes=3, more=2, target=facts.target.reason),
-            GuardAction.CLOSE,
-            target=1,
-        ),
-    )
+    assert judge(surplus, facts) == (Breach(Rule.MORE_NODES_THAN_LEASES, why, GuardAction.CLOSE, target=1),)
 
 
 def test_an_opening_that_was_given_up_leaves_the_other_leases_their_nodes() -> None:
@@ -146,14 +135,9 @@ def test_a_closing_has_its_time_from_the_end_of_its_lease(kept: list[str], patie
 
     assert judge(closings, after(facts, patience - SECOND)) == ()
     assert judge(closings, after(replace(facts, incident=Incident(EIGHT)), patience)) == ()
+    why = reason("guard.closing-abandoned", lease=EVENING, pool="gpu", since=EIGHT)
     assert judge(closings, after(facts, patience)) == (
-        Breach(
-            Rule.CLOSING_ABANDONED,
-            reason("guard.closing-abandoned", lease=EVENING, pool="gpu", since=EIGHT),
-            GuardAction.CLOSE,
-            lease="evening",
-            target=0,
-        ),
+        Breach(Rule.CLOSING_ABANDONED, why, GuardAction.CLOSE, lease="evening", target=0),
     )
 
 

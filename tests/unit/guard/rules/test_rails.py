@@ -163,13 +163,8 @@ def test_a_claim_of_another_lab_and_nodes_without_protection_are_told_whole() ->
     assert judge(claims, replace(facts, claimed_by="physics")) == (
         Breach(Rule.SECOND_CLAIM, reason("guard.second-claim", lab="physics", pool="gpu"), GuardAction.SAY),
     )
-    assert judge(unprotected, facts) == (
-        Breach(
-            Rule.NODE_UNPROTECTED,
-            reason("guard.unprotected", pool="gpu", names=("i-1.internal", "i-2.internal")),
-            GuardAction.PROTECT,
-        ),
-    )
+    why = reason("guard.unprotected", pool="gpu", names=("i-1.internal", "i-2.internal"))
+    assert judge(unprotected, facts) == (Breach(Rule.NODE_UNPROTECTED, why, GuardAction.PROTECT),)
     assert judge(unprotected, replace(facts, unprotected=())) == ()
     surplus = pool(lease(nodes=1), running=["i-1", "i-2"])
     assert judge(unprotected, replace(surplus, unprotected=("i-1.internal",))) == ()
