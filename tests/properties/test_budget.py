@@ -67,14 +67,12 @@ def test_settling_never_uses_more_than_was_held(story: list[Step]) -> None:
     budget = played(story)
     admitted = sum((step.amount for step in story if step.what == "hold"), NOTHING)
     beyond = (budget.overrun or NOTHING) + (budget.unleased or NOTHING)
-
     assert budget.used - beyond <= admitted
 
 
 @given(steps)
 def test_the_ledger_keeps_it_to_the_last_fraction(story: list[Step]) -> None:
     budget = played(story)
-
     assert ledger_money.as_budget("2026-11", "USD", ledger_money.as_item(budget)) == budget
 
 

@@ -1,7 +1,7 @@
 """Whatever is sent to the lab's address, nobody appears as somebody else, nor touches what is another's."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from lamplighter.domain.commands import asked
 from lamplighter.domain.commands.caller import Caller
 from lamplighter.domain.commands.command import Command, Verb
-from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.money import Money
+from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import BadInput, Refused
+from tests.builders.leases import EIGHT, persons
 
-NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+NOW = EIGHT
 MALLORY = Caller("arn:aws:sts::123456789012:assumed-role/students/mallory")
 NAMES = st.sampled_from(
     ["alice", "mallory", "students/mallory", "boss", "window evening", "*", "gpu", "cli-1", ""]
@@ -56,18 +56,7 @@ BODIES = st.one_of(
 
 
 def lease(name: str, owner: str) -> Lease:
-    return Lease(
-        id=name,
-        pool="gpu",
-        nodes=1,
-        owner=owner,
-        source="cli",
-        state=LeaseState.OPEN,
-        opens=NOW,
-        closes=NOW + timedelta(hours=1),
-        hold=Money.zero("USD"),
-        by=owner,
-    )
+    return persons(name, closes=60, owner=owner, by=owner)
 
 
 LEASES = {each.id: each for each in (lease("cli-1", "alice"), lease("cli-2", MALLORY.name))}
@@ -93,15 +82,8 @@ def test_at_own_nobody_is_anybody_else(body: object, path: str) -> None:
     assert command.owner == MALLORY.name
     assert (command.issued, command.expires) == (NOW, NOW + timedelta(minutes=15))
     assert (command.window, command.date, command.generation, command.opened_by) == (None, None, None, None)
-    assert command.verb not in {
-        Verb.PAUSE,
-        Verb.RESUME,
-        Verb.SKIP,
-        Verb.UNSKIP,
-        Verb.ARM,
-        Verb.WATCH,
-        Verb.ACK,
-    }
+    of_the_lab = {Verb.PAUSE, Verb.RESUME, Verb.SKIP, Verb.UNSKIP, Verb.ARM, Verb.WATCH, Verb.ACK}
+    assert command.verb not in of_the_lab
     if command.verb is Verb.OPEN:
         assert command.lease is None
     elif command.verb in {Verb.CLOSE, Verb.EXTEND, Verb.KEEP}:

@@ -94,9 +94,7 @@ def test_any_json_is_answered_or_refused_as_bad_input(document: object) -> None:
 @given(
     ready=st.booleans(), gpus=st.none() | st.integers(0, 2), there=st.booleans(), minutes=st.integers(1, 60)
 )
-def test_a_pool_that_is_not_whole_is_never_called_healthy(
-    ready: bool, gpus: int | None, there: bool, minutes: int
-) -> None:
+def test_what_is_not_whole_is_never_healthy(ready: bool, gpus: int | None, there: bool, minutes: int) -> None:
     document = snapshots.healthy(nodes=1, now=minutes)
     document["kubernetes"]["nodes"][1:] = [snapshots.node(0, gpus, ready=ready, minute=0)] if there else []
     found = snapshots.judge(document)

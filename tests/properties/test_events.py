@@ -36,54 +36,23 @@ ALLOWANCES = {"training": Allowance(2, timedelta(hours=3)), "jobs": Allowance()}
 ENTRIES = {TRAINING: "training", OTHER: "jobs"}
 TOKENS = ("run-1", "run-2", "run-3", "run-4", "run-5")
 TEXTS = (
-    "",
-    " ",
-    "gpu",
-    "big",
-    "*",
-    "\x00",
-    "\n",
-    "\ud800",
-    "x\udfff",
-    "끝",
-    "\u202e",
-    "a" * 5000,
-    "null",
-    "' OR 1=1",
-    "../x",
-)
+    "", " ", "gpu", "big", "*", "\x00", "\n", "\ud800", "x\udfff", "끝", "\u202e", "a" * 5000, "null",
+    "' OR 1=1", "../x",
+)  # fmt: skip
 NUMBERS: tuple[object, ...] = (0, -1, 1, 2, 3, 100, 101, 1.5, 1e308, 10**18, 10**30, -(10**40), True, False)
 RAW = (
-    "NaN",
-    "Infinity",
-    "-Infinity",
-    "1e999",
-    "9" * 5000,
-    "[" * 900 + "]" * 900,
-    "[" * 90_000,
-    "{",
-    "tru",
+    "NaN", "Infinity", "-Infinity", "1e999", "9" * 5000, "[" * 900 + "]" * 900, "[" * 90_000, "{", "tru",
     '"\\ud800"',
-)
+)  # fmt: skip
 """What stands in place of a value, as it is."""
 INSTANTS = ("", "now", "2026-11-20", "2026-11-20T21:00:00", "2026-11-20T21:00:00Z", "2026-11-21T06:00:00+09:00",
             "0001-01-01T00:00:00Z", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59",
             "2026-W47-5T21:00:00Z", "2026-11-20T24:00:00Z", "2026-02-30T00:00:00Z")  # fmt: skip
 KEYS = ("pool", "nodes", "for_seconds", "until", "because", "token")
 FORGED = (
-    "owner",
-    "by",
-    "source",
-    "id",
-    "lease",
-    "for_lab",
-    "expires",
-    "allowance",
-    "opens",
-    "add",
-    "verb",
+    "owner", "by", "source", "id", "lease", "for_lab", "expires", "allowance", "opens", "add", "verb",
     "command",
-)
+)  # fmt: skip
 PLACE, DEEPEST = "?place?", 3
 
 

@@ -30,10 +30,7 @@ def grants(draw: st.DrawFn) -> list[Grant]:
     drawn = draw(st.lists(st.tuples(minutes, minutes, st.integers(1, 4)), max_size=5))
     return [
         Grant(
-            f"lease-{n}",
-            nodes,
-            START + timedelta(minutes=start),
-            START + timedelta(minutes=start + length),
+            f"lease-{n}", nodes, START + timedelta(minutes=start), START + timedelta(minutes=start + length)
         )
         for n, (start, length, nodes) in enumerate(drawn)
     ]
@@ -45,29 +42,23 @@ def ran(runs: list[NodeLife], since: datetime, until: datetime) -> timedelta:
 
 
 @given(lives(), grants(), minutes, minutes)
-def test_the_accounts_add_up_to_what_ran(
+def test_accounts_add_up_to_all(
     runs: list[NodeLife], given_grants: list[Grant], one: int, other: int
 ) -> None:
     since, until = sorted((START + timedelta(minutes=one), START + timedelta(minutes=other)))
-
     assert meter(runs, given_grants, since, until).total == ran(runs, since, until)
 
 
 @given(lives(), grants())
-def test_no_lease_is_charged_more_than_it_was_granted(
-    runs: list[NodeLife], given_grants: list[Grant]
-) -> None:
+def test_no_lease_pays_more_than_it_was_granted(runs: list[NodeLife], given_grants: list[Grant]) -> None:
     until = START + timedelta(days=1)
     metered = meter(runs, given_grants, START, until)
-
     for grant in given_grants:
         assert metered.leased.get(grant.lease, timedelta()) <= grant.nodes * (grant.closes - grant.opens)
 
 
 @given(lives(), grants(), minutes)
-def test_metering_in_two_parts_gives_the_same_as_in_one(
-    runs: list[NodeLife], given_grants: list[Grant], cut: int
-) -> None:
+def test_two_parts_give_the_same_as_one(runs: list[NodeLife], given_grants: list[Grant], cut: int) -> None:
     middle, until = START + timedelta(minutes=cut), START + timedelta(days=1)
     whole = meter(runs, given_grants, START, until)
     first, second = meter(runs, given_grants, START, middle), meter(runs, given_grants, middle, until)

@@ -22,16 +22,10 @@ SECRETS = st.one_of(
 )
 NAMES = st.sampled_from(
     [
-        "PASSWORD",
-        "DB_PASSWORD",
-        "WANDB_API_KEY",
-        "HF_TOKEN",
-        "AWS_SECRET_ACCESS_KEY",
-        "githubToken",
-        "api-key",
-        "client_secret",
+        "PASSWORD", "DB_PASSWORD", "WANDB_API_KEY", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "githubToken",
+        "api-key", "client_secret",
     ]
-)
+)  # fmt: skip
 
 
 def container(secret: str, name: str) -> Document:
@@ -110,7 +104,6 @@ def planted(secret: str, name: str) -> Document:
 @given(SECRETS, NAMES)
 def test_a_secret_planted_in_every_place_is_found_in_none(secret: str, name: str) -> None:
     saved = json.dumps(redacted(planted(secret, name)))
-
     assert secret not in saved
     assert ACCOUNT not in saved
 
@@ -118,13 +111,11 @@ def test_a_secret_planted_in_every_place_is_found_in_none(secret: str, name: str
 @given(SECRETS, NAMES)
 def test_what_was_taken_out_is_nothing_that_a_diagnosis_reads(secret: str, name: str) -> None:
     document = planted(secret, name)
-
     assert judged(redacted(document)) == judged(document)
 
 
 def test_what_was_taken_out_once_stays_as_it_is() -> None:
     once = redacted(planted("hunter2-is-Long9", "DB_PASSWORD"))
-
     assert redacted(once) == once
 
 

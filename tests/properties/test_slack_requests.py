@@ -32,35 +32,13 @@ HIDDEN = "hidden-word-of-the-body"
 """In every body: no log may ever show it where the request was not signed."""
 WORDS = ["open", "extend", "close", "status", "why", "help", "skip", "pause", "gpu", "evening", "yes"]
 WORDS += [
-    "2",
-    "for",
-    "90m",
-    "until",
-    "22:30",
-    "at",
-    "fri",
-    "20:00",
-    "because",
-    "\u201cnow\u201d",
-    "1h",
-    "\x00",
-]
+    "2", "for", "90m", "until", "22:30", "at", "fri", "20:00", "because", "\u201cnow\u201d", "1h", "\x00",
+]  # fmt: skip
 TEXTS = st.one_of(st.text(max_size=80), st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join))
 ACTIONS = [
-    "open",
-    "add",
-    "extend",
-    "keep-until",
-    "close",
-    "confirm",
-    "keep",
-    "why",
-    "ask",
-    "approve",
-    "tell-me",
-    "take",
-    "x",
-]
+    "open", "add", "extend", "keep-until", "close", "confirm", "keep", "why", "ask", "approve", "tell-me",
+    "take", "x",
+]  # fmt: skip
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
@@ -88,10 +66,7 @@ BODIES = st.one_of(
     st.integers(0, 3).map(lambda more: b"text=" + b"x" * (LARGEST - 6 + more)),
     st.binary(min_size=1, max_size=8).map(lambda raw: b"command=%2Fgpu&text=" + raw),
 )
-AGES = st.one_of(
-    st.sampled_from([0, 1, 299, 300, 301, -1, -2, -60, 86400]),
-    st.integers(-(10**6), 10**6),
-)
+AGES = st.one_of(st.sampled_from([0, 1, 299, 300, 301, -1, -2, -60, 86400]), st.integers(-(10**6), 10**6))
 
 
 @dataclass(frozen=True)
@@ -109,10 +84,7 @@ def requests(draw: st.DrawFn) -> Sent:
     """A request as somebody sends it: signed by Slack, or nearly."""
     body, age = draw(BODIES), draw(AGES)
     stamp = str(int(clock.now().timestamp()) - age)
-    headers = {
-        "X-Slack-Request-Timestamp": stamp,
-        "X-Slack-Signature": signature.signed(SECRET, stamp, body),
-    }
+    headers = {"X-Slack-Request-Timestamp": stamp, "X-Slack-Signature": signature.signed(SECRET, stamp, body)}
     wrong = draw(st.sampled_from([None, None, "secret", "body", "stamp", "missing", "noise"]))
     shown = body
     match wrong:
@@ -207,8 +179,7 @@ def test_every_request_gets_the_contracts_code_and_only_slacks_own_does_anything
         assert reply["body"] == ""
         assert nothing_happened(door)
         return
-    answer = json.loads(str(reply["body"]))
-    assert set(answer) >= {"response_type", "text"}
+    assert set(json.loads(str(reply["body"]))) >= {"response_type", "text"}
     assert SECRET not in str(reply["body"])
     # Whatever Slack asks, the door writes into the conversation's own part of the ledger alone.
     decided = {start.command.id for start in door.workflows.starts}
@@ -217,9 +188,7 @@ def test_every_request_gets_the_contracts_code_and_only_slacks_own_does_anything
 
 
 @settings(deadline=timedelta(seconds=5), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    asked=st.lists(st.tuples(TEXTS, st.sampled_from(USERS), st.integers(1, 3)), min_size=1, max_size=4),
-)
+@given(asked=st.lists(st.tuples(TEXTS, st.sampled_from(USERS), st.integers(1, 3)), min_size=1, max_size=4))
 def test_requests_that_come_again_change_nothing(
     outside: tuple[pytest.MonkeyPatch, Path], asked: list[tuple[str, str, int]]
 ) -> None:
@@ -245,9 +214,7 @@ def test_requests_that_come_again_change_nothing(
         JSON_VALUES,
     )
 )
-def test_an_event_of_any_shape_is_turned_away(
-    outside: tuple[pytest.MonkeyPatch, Path], said: dict[str, object]
-) -> None:
+def test_any_shape_is_turned_away(outside: tuple[pytest.MonkeyPatch, Path], said: dict[str, object]) -> None:
     door = fresh(outside)
     for shape in (said, {**event(base64.b64encode(b"x"), {}), **said}):
         assert door.door.answer_event(shape)["statusCode"] in {400, 401, 404, 405, 413}

@@ -27,17 +27,7 @@ P5 = gpu_type("p5.48xlarge")
 assert G5 is not None
 assert P5 is not None
 Judge = Callable[[str, int, int, GpuType], Verdict]
-GOOD = {
-    "nvidia-smi": (said.smi(), 1),
-    "dcgm": (said.dcgm_v4(), 1),
-    "nccl": (said.nccl(), 2),
-}
-# Where the evidence is complete: the line end of nvidia-smi and the text after DCGM's document carry none.
-WHOLE_FROM = {
-    "nvidia-smi": len(said.smi()) - 1,
-    "dcgm": len(said.dcgm_v4().rstrip()),
-    "nccl": len(said.nccl().rstrip("\n#")),
-}
+GOOD = {"nvidia-smi": (said.smi(), 1), "dcgm": (said.dcgm_v4(), 1), "nccl": (said.nccl(), 2)}
 _PRESENCE = "name, driver_version, uuid\nNVIDIA A10G, 580.159.03, " + said.uuid(7) + "\n"
 _HEALTH = (
     "name, uuid, ecc.errors.uncorrected.volatile.total, remapped_rows.pending, clocks_event_reasons.active\n"
@@ -91,21 +81,13 @@ def test_another_tool_s_output_never_passes(sample: str, other: str) -> None:
     length=st.integers(1, 400),
     code=st.integers(0, 255),
 )
-def test_a_sample_that_lost_a_piece_never_raises_and_passes_only_whole(
-    sample: str, at: float, length: int, code: int
-) -> None:
+def test_a_sample_that_lost_a_piece_passes_only_whole(sample: str, at: float, length: int, code: int) -> None:
     text, judge, gpus, kind, _ = PASSING[sample]
     start = int(at * len(text))
     found = judge(text[:start] + text[start + length :], code, gpus, kind)
     assert found.outcome in Outcome
     if code:
         assert not found.passed
-
-
-@given(text=st.text(max_size=600), code=st.integers(-20, 255), sample=st.sampled_from(sorted(PASSING)))
-def test_any_text_at_all_never_passes(text: str, code: int, sample: str) -> None:
-    _, judge, gpus, kind, _ = PASSING[sample]
-    assert not judge(text, code, gpus, kind).passed
 
 
 @given(text=st.text(alphabet="XidCriticalError: =0179()\nE112 :.", max_size=400))
@@ -118,14 +100,6 @@ def test_any_log_of_a_device_plugin_is_read_without_an_exception(text: str) -> N
 def test_any_event_is_read_without_an_exception(text: str) -> None:
     took = pulled_in(f'Successfully pulled image "x" in {text}')
     assert took is None or took >= 0
-
-
-@pytest.mark.parametrize("check", GOOD)
-def test_a_good_output_cut_anywhere_does_not_pass(check: str) -> None:
-    text, gpus = GOOD[check]
-    for end in range(WHOLE_FROM[check]):
-        found = verdict_of(check, "g5.xlarge", gpus, 0, text[:end].encode())
-        assert found.outcome is Outcome.NOT_PROVEN, (end, text[max(0, end - 40) : end], found.reason)
 
 
 @pytest.mark.parametrize("check", GOOD)
@@ -150,20 +124,6 @@ def test_no_exit_code_but_0_passes_whatever_the_text(data: st.DataObject, check:
     assert verdict_of(
         check, "g5.xlarge", gpus, code, (text + noise).encode("utf-8", "replace")
     ).outcome is not (Outcome.PASSED)
-
-
-@settings(max_examples=examples(150, 1200))
-@given(
-    check=st.sampled_from(sorted(GOOD)),
-    at=st.floats(0, 1, exclude_max=True),
-    length=st.integers(0, 30),
-    put=st.text(max_size=12),
-)
-def test_a_damaged_output_never_raises(check: str, at: float, length: int, put: str) -> None:
-    text, gpus = GOOD[check]
-    start = int(at * len(text))
-    damaged = text[:start] + put + text[start + length :]
-    assert verdict_of(check, "g5.xlarge", gpus, 0, damaged.encode("utf-8", "replace")).outcome in Outcome
 
 
 @pytest.mark.parametrize("check", GOOD)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -35,11 +35,10 @@ from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from lamplighter.values import instant
 from tests import ledger_table
-from tests.builders.leases import persons
+from tests.builders.leases import EIGHT, persons
 from tests.stopped_clock import stop_at
 from tests.unit import moto_state
 
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 REGION = "ap-northeast-2"
 LAB, NODEGROUP, LEDGER, HOOK = "lab", "lab-ng-gpu", "lab-ledger", "Terminate-LC-Hook"
 ROLE = "arn:aws:iam::123456789012:role/any"

@@ -57,9 +57,7 @@ def test_the_same_windows_open_as_though_nobody_asked_to_be_ready(asked: list[di
 
 
 @given(windows(), FIVES)
-def test_nobody_opens_early_in_the_ten_minutes_from_a_curfew_on(
-    asked: list[dict[str, Any]], curfew: str
-) -> None:
+def test_nobody_opens_early_in_the_ten_minutes_of_a_curfew(asked: list[dict[str, Any]], curfew: str) -> None:
     _, found = played(asked, curfew)
     hours, minutes = map(int, curfew.split(":"))
     for one in found.windows:

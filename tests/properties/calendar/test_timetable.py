@@ -20,9 +20,7 @@ SECOND = timedelta(seconds=1)
 
 @settings(max_examples=examples(50, 400))
 @given(drawn=labs(), seconds=st.integers(-200_000, 400_000))
-def test_open_at_an_instant_is_what_the_calendar_has_open_there(
-    drawn: tuple[Document, datetime, datetime], seconds: int
-) -> None:
+def test_what_is_open_at_an_instant(drawn: tuple[Document, datetime, datetime], seconds: int) -> None:
     lab = parse(json.dumps(drawn[0]))
     assert isinstance(lab, Lab)
     for at in (drawn[1], drawn[1] + seconds * SECOND, *edges(lab, drawn[1])):
@@ -32,9 +30,7 @@ def test_open_at_an_instant_is_what_the_calendar_has_open_there(
 @settings(max_examples=examples(20, 200))
 @given(day=st.sampled_from(DAYS), minute=st.integers(-3000, 3000))
 @example("2011-12-30", 0)
-def test_a_window_without_end_is_open_on_every_day_but_one_that_an_island_left_out(
-    day: str, minute: int
-) -> None:
+def test_a_window_without_end_is_open_on_every_day_that_there_was(day: str, minute: int) -> None:
     window = {"name": "w", "days": "daily", "start": "00:00", "end": "24:00", "time_zone": "Pacific/Apia"}
     lab = Lab.model_validate({"name": "x", "guard": {"longest_lease": "24h"}, "windows": [window]})
     noon = datetime.combine(date.fromisoformat(day), datetime.min.time(), UTC) + timedelta(hours=12)

@@ -192,7 +192,6 @@ def test_days_that_count_as_steady_have_one_offset_and_no_change_of_the_clocks_n
 
 def test_the_list_is_whole() -> None:
     zones = canonical()
-
     assert len(zones) > 300
     assert {"Europe/Berlin", "Asia/Seoul", "Africa/Casablanca", "Australia/Lord_Howe"} <= set(zones)
     assert sum(len(changes(zone)) for zone in zones) > 210 * (LAST.year - FIRST.year)

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from lamplighter.domain.capacity.calls import AFTER_END
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.granting import extension, grant
-from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.target import target_at
 from lamplighter.domain.schedules.failsafe import failsafe_instant
 from lamplighter.values import zones
+from tests.builders.leases import MINUTE
 
 # The last evening of a month in Seoul: leases fall into two budget periods.
 START = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
 TERMS = Terms(
     pool="gpu",
     max_nodes=3,
@@ -150,7 +150,6 @@ def test_no_period_ever_holds_more_than_the_budget(orders: list[Ask]) -> None:
 @given(asks)
 def test_no_owner_ever_holds_more_than_their_part(orders: list[Ask]) -> None:
     books = played(orders)
-
     for period in books.held:
         for owner, limit in TERMS.owners.items():
             assert books.held_by(owner, period) <= limit
@@ -167,9 +166,7 @@ def test_no_lease_of_a_person_is_longer_than_the_longest(orders: list[Ask]) -> N
 def test_the_failsafe_never_fires_before_a_running_lease_is_over(orders: list[Ask], at: int) -> None:
     leases, now = played(orders).leases, START + at * MINUTE
     running = [lease for lease in leases if lease.in_force(now)]
-
     first = failsafe_instant(leases, now)
-
     assert all(first is not None and first >= lease.closes + AFTER_END for lease in running)
 
 
@@ -211,23 +208,3 @@ def test_asking_again_with_the_same_command_changes_nothing(orders: list[Ask]) -
         known = next((lease for lease in books.leases if lease.id == order.lease_id), None)
         if known is not None:
             assert (answer.outcome, answer.lease) == ("granted", known)
-
-
-@given(st.sampled_from(sorted(LeaseState)), st.integers(-60, 60))
-def test_only_a_granted_lease_within_its_time_is_in_force(state: LeaseState, minutes: int) -> None:
-    lease = Lease(
-        id="one",
-        pool="gpu",
-        nodes=1,
-        owner="alice",
-        source="cli",
-        state=state,
-        opens=START - 30 * MINUTE,
-        closes=START + 30 * MINUTE,
-        hold=Money.zero("USD"),
-    )
-
-    granted = state in {LeaseState.ADMITTED, LeaseState.OPENING, LeaseState.OPEN}
-
-    assert lease.in_force(START + minutes * MINUTE) == (granted and -30 <= minutes < 30)
-    assert Lease.from_json(lease.to_json()) == lease

@@ -126,9 +126,7 @@ def test_an_extension_ends_when_it_was_said_to_end() -> None:
 
 
 @pytest.mark.parametrize("minutes_past_midnight", [3, 29])
-def test_the_last_minutes_of_a_day_are_counted_before_the_currency_changes(
-    minutes_past_midnight: int,
-) -> None:
+def test_the_last_minutes_of_a_day_are_counted_in_their_currency(minutes_past_midnight: int) -> None:
     late = datetime(2026, 11, 20, 22, 30, tzinfo=UTC)
     watched = {**LAB["guard"], "mode": "watch"}
     with World({**LAB, "windows": [], "guard": watched}, late, 1) as world:

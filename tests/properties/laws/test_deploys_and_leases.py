@@ -7,12 +7,11 @@ import pytest
 
 from lamplighter.adapters.aws.ledger.items import decoded
 from lamplighter.reasons.document import read
+from tests.builders.leases import MINUTE
 from tests.world.aws.cloudformation import MARKED
 from tests.world.history import Play, Step
 from tests.world.labs import LAB, START
 from tests.world.world import World
-
-MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture

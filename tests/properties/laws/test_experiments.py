@@ -82,9 +82,7 @@ def test_an_experiment_changes_observes_and_puts_back(name: str) -> None:
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("at", KILLED_AT)
 @pytest.mark.parametrize("name", [NCCL_BLOCKED.name, DEVICE_PLUGIN_OFF.name])
-def test_whatever_step_is_killed_at_whatever_call_the_lease_ends_as_it_began(
-    name: str, step: str, at: int
-) -> None:
+def test_killed_at_whatever_call_the_lease_ends_as_it_began(name: str, step: str, at: int) -> None:
     def happens(world: World, _lease: str) -> None:
         world.functions.troubles = dies(step, at)
         begin(world, name)

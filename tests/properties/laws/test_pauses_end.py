@@ -1,16 +1,16 @@
 """A pause that delayed an opening ends early: the lease that is due opens at once, and only once."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.leases.lease import Lease
+from tests.builders.leases import EIGHT
 from tests.world.kubernetes.kubernetes import QUICK_RUNS
 from tests.world.world import World
 
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 LAB: dict[str, Any] = {
     "name": "gpu-lab",
     "time_zone": "Etc/UTC",
@@ -44,7 +44,7 @@ def the_lease() -> Lease:
 @pytest.mark.parametrize("ahead", [True, False], ids=["granted ahead", "window"])
 @pytest.mark.parametrize("until", ["34", "50"])
 @pytest.mark.parametrize("resumed", [29, 31])
-def test_what_a_pause_had_put_off_opens_at_once_and_once_where_it_ends_early(
+def test_what_a_pause_put_off_opens_once_where_it_ends_early(
     resumed: int, until: str, *, ahead: bool
 ) -> None:
     with World(LAB if ahead else {**LAB, "windows": [WINDOW]}, EIGHT) as world:

@@ -198,7 +198,6 @@ def test_an_extension(day: Day) -> None:
     opened(day)
     day.bar(shut=False)
     day.run(90)
-
     assert paths(day.moments) == paths(moments("extend")) == []
 
 

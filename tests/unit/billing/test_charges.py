@@ -1,10 +1,7 @@
 """Node time past or without a lease is spent: counted while it runs, once, and on one receipt."""
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
-
-import boto3
 
 from handlers.leases import STEPS
 from lamplighter.application.guard.money import count
@@ -13,9 +10,9 @@ from lamplighter.domain.money import money
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.values import instant
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
-
-MINUTE = timedelta(minutes=1)
+from tests.builders.leases import EIGHT, MINUTE
+from tests.unit.lab_on_moto import LabOnMoto
+from tests.unit.leases.steps import of
 
 
 def budget(lab: LabOnMoto) -> BudgetPeriod:
@@ -73,9 +70,7 @@ def closed(lab: LabOnMoto, command: Mapping[str, object]) -> dict[str, Any]:
 
 def test_the_first_sweep_only_notes_where_counting_begins(lab: LabOnMoto) -> None:
     started(lab, 2, -600)
-
     sweep(lab, 0)
-
     assert budget(lab).spent == Money.zero("USD")
     assert lab.capacity.ledger.pool("gpu").metered_until == EIGHT
 
@@ -172,13 +167,7 @@ def test_what_runs_over_the_turn_of_a_period_is_spent_in_each(lab: LabOnMoto) ->
 def test_while_a_window_that_is_due_is_not_decided_its_nodes_are_not_counted(lab: LabOnMoto) -> None:
     sweep(lab, 0)
     lease = lab.lease(nodes=1, opens=10, closes=60)
-    boto3.client("dynamodb").update_item(
-        TableName="lab-ledger",
-        Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": f"LEASE#{lease.id}"}},
-        UpdateExpression="SET #state = :state",
-        ExpressionAttributeNames={"#state": "state"},
-        ExpressionAttributeValues={":state": {"S": "planned"}},
-    )
+    of(lease.id, state={"S": "planned"})
     started(lab, 1, 5)
 
     sweep(lab, 30)

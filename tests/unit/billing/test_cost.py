@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,14 +14,13 @@ from cli.understand.cost import document
 from lamplighter.application.views.account import LabAccount
 from lamplighter.domain.billing.charge import Charge
 from lamplighter.domain.billing.statement import windows
-from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.lab.model import Lab
+from tests.builders.leases import EIGHT, MINUTE, usd
 from tests.unit.billing.test_charges import started
 from tests.unit.cli.shown.test_status import Stopped
-from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto
+from tests.unit.lab_on_moto import LAB, LEDGER, LabOnMoto
 
-MINUTE = timedelta(minutes=1)
 SEOUL = ZoneInfo("Asia/Seoul")
 # Friday 20 November 20:00 UTC is Saturday morning in Seoul; the month there ends on the 30th at 15:00 UTC.
 WEEKLY = {"name": "evening", "days": "sat", "start": "20:00", "end": "22:00", "nodes": 1, "owner": "class"}
@@ -35,10 +34,6 @@ def account(lab: LabOnMoto, minutes: int = 0, **more: Any) -> LabAccount:
     at: datetime = lab.at(minutes)
     deployed = Deployment(LAB, {"LedgerTable": LEDGER}, Stopped(at))
     return LabAccount(deployed.capacity, at)
-
-
-def usd(amount: int | str) -> Money:
-    return Money.of(amount, "USD")
 
 
 def test_the_forecast_is_what_is_used_and_the_windows_that_still_open(lab: LabOnMoto) -> None:
@@ -86,9 +81,7 @@ def test_what_is_not_under_the_guard_is_listed_with_prices_and_their_date(lab: L
     ]
 
 
-def test_a_region_whose_other_prices_nobody_here_knows_says_so(
-    lab: LabOnMoto, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_region_without_known_prices_says_so(lab: LabOnMoto, capsys: pytest.CaptureFixture[str]) -> None:
     told = account(lab, region="ca-central-1")
 
     cost_tables.show(told, SEOUL)

@@ -28,11 +28,7 @@ def started(*, by_karpenter: bool = True) -> tuple[str, datetime]:
         {"ResourceType": "instance", "Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}
     ]
     made = boto3.client("ec2").run_instances(
-        ImageId=IMAGE,
-        InstanceType="g5.xlarge",
-        MinCount=1,
-        MaxCount=1,
-        TagSpecifications=specification,
+        ImageId=IMAGE, InstanceType="g5.xlarge", MinCount=1, MaxCount=1, TagSpecifications=specification
     )["Instances"][0]
     return made["InstanceId"], made["LaunchTime"]
 

@@ -1,13 +1,14 @@
 """Which account a node's time is counted for."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+
+import pytest
 
 from lamplighter.domain.billing.metering import Grant, NodeLife, meter, runs
 from lamplighter.domain.capacity.evidence import Activity, Instance
-
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
+from tests.builders.leases import EIGHT, MINUTE
 
 
 def at(minutes: int) -> datetime:
@@ -35,84 +36,82 @@ def instance(name: str, launched: int, *, state: str = "running", ended: int | N
     )
 
 
-def test_a_lease_pays_for_its_nodes_and_for_what_runs_past_its_end() -> None:
-    running = [NodeLife("i-1", at(1), at(70)), NodeLife("i-2", at(2), at(65))]
-
-    metered = meter(running, [Grant("evening", 2, at(0), at(60))], at(0), at(120))
-
-    assert metered.leased == {"evening": 59 * MINUTE + 58 * MINUTE}
-    assert metered.overrun == {"evening": 15 * MINUTE}
-    assert metered.unleased == timedelta()
-    assert metered.of_lease("evening") == 132 * MINUTE
+def life(name: str, start: int, end: int | None = None) -> NodeLife:
+    return NodeLife(name, at(start), None if end is None else at(end))
 
 
-def test_a_node_started_by_hand_after_the_end_is_nobodys() -> None:
-    metered = meter([NodeLife("i-9", at(90), None)], [Grant("evening", 2, at(0), at(60))], at(0), at(100))
-
-    assert metered.unleased == 10 * MINUTE
-    assert metered.of_lease("evening") == timedelta()
+def minutes(times: Mapping[str, timedelta]) -> dict[str, float]:
+    return {name: span / MINUTE for name, span in times.items() if span}
 
 
-def test_a_node_that_was_replaced_is_its_leases_until_it_is_gone() -> None:
-    running = [
-        NodeLife("i-old", at(1), at(14)),
-        NodeLife("i-2", at(1), at(60)),
-        NodeLife("i-new", at(11), at(60)),
-    ]
-    evening = Grant("evening", 2, at(0), at(60), frozenset({"i-old"}))
-
-    metered = meter(running, [evening], at(0), at(120))
-
-    assert metered.leased == {"evening": 2 * 59 * MINUTE}
-    assert metered.overrun == {"evening": 3 * MINUTE}
-    assert metered.unleased == timedelta()
+EVENING = Grant("evening", 2, at(0), at(60))
+ONE = Grant("evening", 1, at(0), at(60))
+FIRST, SECOND = Grant("first", 1, at(0), at(60)), Grant("second", 1, at(60), at(120))
+ENDED = [Grant("first", 2, at(0), at(30)), Grant("second", 2, at(0), at(60))]
 
 
-def test_a_node_too_many_in_a_running_lease_is_unleased() -> None:
-    running = [NodeLife(f"i-{n}", at(0), at(60)) for n in range(3)]
+@pytest.mark.parametrize(
+    ("lives", "grants", "span", "leased", "overrun", "unleased"),
+    [
+        pytest.param([life("i-1", 1, 70), life("i-2", 2, 65)], [EVENING], (0, 120),
+                     {"evening": 117}, {"evening": 15}, 0, id="its nodes, and what runs past its end"),
+        pytest.param([life("i-9", 90)], [EVENING], (0, 100), {}, {}, 10, id="started by hand after the end"),
+        pytest.param([life("i-old", 1, 14), life("i-2", 1, 60), life("i-new", 11, 60)],
+                     [Grant("evening", 2, at(0), at(60), frozenset({"i-old"}))], (0, 120),
+                     {"evening": 118}, {"evening": 3}, 0, id="a node that was replaced, until it is gone"),
+        pytest.param([life(f"i-{n}", 0, 10) for n in range(4)],
+                     [Grant("evening", 1, at(0), at(60), frozenset({"i-0"}))], (0, 60),
+                     {"evening": 10}, {"evening": 10}, 20, id="each replaced node once"),
+        pytest.param([life(f"i-{n}", 0, 60) for n in range(3)], [EVENING], (0, 60), {"evening": 120}, {}, 60,
+                     id="a node too many"),
+        pytest.param([life("i-1", 0, 120)], [FIRST, SECOND], (0, 200), {"first": 60, "second": 60}, {}, 0,
+                     id="nodes handed over"),
+        pytest.param([life("i-1", 0, 20)], [Grant("none", 1, at(10), at(10))], (0, 20), {}, {}, 20,
+                     id="a grant of no time at all"),
+        pytest.param([life("i-1", 0, 70), life("i-9", 62, 70)], [ONE], (0, 120), {"evening": 60}, {"evening": 10}, 8,
+                     id="all three parts"),
+        # One began before either end, one in the second lease alone, one at the very end of it.
+        pytest.param([life("i-1", 0, 70), life("i-2", 40, 70), life("i-3", 60, 70)], ENDED, (60, 100),
+                     {}, {"second": 20}, 10, id="past the lease that ended last"),
+        pytest.param([life("i-1", 0, 70), life("i-3", 60, 70)], [EVENING], (60, 100), {}, {"evening": 10}, 10,
+                     id="as many as ran before its end"),
+    ],
+)  # fmt: skip
+def test_whose_time_it_is(
+    lives: list[NodeLife],
+    grants: list[Grant],
+    span: tuple[int, int],
+    *,
+    leased: dict[str, float],
+    overrun: dict[str, float],
+    unleased: float,
+) -> None:
+    metered = meter(lives, grants, at(span[0]), at(span[1]))
 
-    metered = meter(running, [Grant("evening", 2, at(0), at(60))], at(0), at(60))
-
-    assert metered.leased == {"evening": 120 * MINUTE}
-    assert metered.unleased == 60 * MINUTE
-
-
-def test_nodes_handed_over_are_paid_by_the_lease_that_follows() -> None:
-    grants = [Grant("first", 1, at(0), at(60)), Grant("second", 1, at(60), at(120))]
-
-    metered = meter([NodeLife("i-1", at(0), at(120))], grants, at(0), at(200))
-
-    assert metered.leased == {"first": 60 * MINUTE, "second": 60 * MINUTE}
-    assert not metered.overrun
+    assert (minutes(metered.leased), minutes(metered.overrun)) == (leased, overrun)
+    assert metered.unleased == unleased * MINUTE
+    assert metered.total == (sum(leased.values()) + sum(overrun.values()) + unleased) * MINUTE
+    for name in {**leased, **overrun}:
+        assert metered.of_lease(name) == (leased.get(name, 0) + overrun.get(name, 0)) * MINUTE
 
 
-def test_a_node_still_running_is_counted_until_now() -> None:
-    [run] = runs([launch("i-0a", 0)], [instance("i-0a", 0)], at(30))
-
-    assert run == NodeLife("i-0a", at(0), None)
-    assert meter([run], [], at(0), at(30)).total == 30 * MINUTE
-
-
-def test_a_failed_launch_never_ran() -> None:
-    assert runs([launch("i-0a", 0, status="Failed")], [], at(30)) == ()
-
-
-def test_the_end_comes_from_the_group_when_ec2_has_forgotten_the_instance() -> None:
-    [run] = runs([termination("i-0a", 60, 64), launch("i-0a", 0)], [], at(300))
-
-    assert run.ended == at(64)
-
-
-def test_a_node_that_is_being_drained_still_costs() -> None:
-    [run] = runs([termination("i-0a", 60, None), launch("i-0a", 0)], [instance("i-0a", 0)], at(65))
-
-    assert run.ended is None
-
-
-def test_an_end_that_nobody_recorded_is_no_later_than_ec2s_memory() -> None:
-    [run] = runs([launch("i-0a", 0)], [], at(600))
-
-    assert run.ended == at(540)
+@pytest.mark.parametrize(
+    ("activities", "instances", "now", "found"),
+    [
+        pytest.param([launch("i-0a", 0)], [instance("i-0a", 0)], 30, life("i-0a", 0), id="it runs"),
+        pytest.param([termination("i-0a", 60, None), launch("i-0a", 0)], [instance("i-0a", 0)], 65, life("i-0a", 0),
+                     id="it is being drained"),
+        pytest.param([launch("i-0a", 0)], [], 600, life("i-0a", 0, 540), id="no end later than EC2's memory"),
+        pytest.param([launch("i-0a", 0)], [replace(instance("i-0a", 0), controller=None)], 30, life("i-0a", 0),
+                     id="taken out of the group that started it"),
+        pytest.param([Activity("", True, at(0), at(1)), launch("i-0a", 5)], [instance("i-0a", 5)], 30, life("i-0a", 5),
+                     id="an activity that names no instance"),
+    ],
+)  # fmt: skip
+def test_the_life_of_a_node(
+    activities: list[Activity], instances: list[Instance], now: int, found: NodeLife
+) -> None:
+    assert runs(activities, instances, at(now)) == (found,)
 
 
 def test_what_somebody_started_beside_the_group_is_no_lease_s() -> None:
@@ -129,14 +128,6 @@ def test_what_somebody_started_beside_the_group_is_no_lease_s() -> None:
     assert (metered.overrun, metered.unleased) == ({}, 30 * MINUTE)
 
 
-def test_what_was_taken_out_of_its_group_was_started_by_it() -> None:
-    detached = replace(instance("i-0a", 0), controller=None)
-
-    [run] = runs([launch("i-0a", 0)], [detached], at(30))
-
-    assert run.member
-
-
 def test_a_lease_that_was_another_size_before_is_metered_by_what_it_was_then() -> None:
     grant = Grant("evening", 2, at(0), at(60), before=((at(10), 0), (at(30), 1)))
     running = [NodeLife("i-1", at(0), at(60)), NodeLife("i-2", at(0), at(60))]
@@ -147,54 +138,6 @@ def test_a_lease_that_was_another_size_before_is_metered_by_what_it_was_then() -
     assert metered.leased == {"evening": 20 * MINUTE + 60 * MINUTE}
     assert metered.unleased == 20 * MINUTE + 20 * MINUTE
     assert metered.total == 120 * MINUTE
-
-
-def test_the_three_parts_add_up_to_all_that_ran() -> None:
-    running = [NodeLife("i-1", at(0), at(70)), NodeLife("i-9", at(62), at(70))]
-
-    metered = meter(running, [Grant("evening", 1, at(0), at(60))], at(0), at(120))
-
-    assert (metered.leased, metered.overrun) == ({"evening": 60 * MINUTE}, {"evening": 10 * MINUTE})
-    assert metered.unleased == 8 * MINUTE
-    assert metered.total == 78 * MINUTE
-
-
-def test_of_several_replaced_nodes_each_is_counted_once() -> None:
-    running = [NodeLife(f"i-{n}", at(0), at(10)) for n in range(4)]
-    evening = Grant("evening", 1, at(0), at(60), frozenset({"i-0"}))
-
-    metered = meter(running, [evening], at(0), at(60))
-
-    assert (metered.leased, metered.overrun) == ({"evening": 10 * MINUTE}, {"evening": 10 * MINUTE})
-    assert metered.unleased == 20 * MINUTE
-
-
-def test_an_overrun_goes_to_the_lease_that_ended_last_for_as_many_nodes_as_ran_before_its_end() -> None:
-    grants = [Grant("first", 2, at(0), at(30)), Grant("second", 2, at(0), at(60))]
-    # One began before either end, one in the second lease alone, one at the very end of it.
-    running = [
-        NodeLife("i-1", at(0), at(70)),
-        NodeLife("i-2", at(40), at(70)),
-        NodeLife("i-3", at(60), at(70)),
-    ]
-
-    metered = meter(running, grants, at(60), at(100))
-
-    assert metered.overrun == {"second": 20 * MINUTE}
-    assert metered.unleased == 10 * MINUTE
-    one_ran = meter(
-        [NodeLife("i-1", at(0), at(70)), NodeLife("i-3", at(60), at(70))],
-        [Grant("two", 2, at(0), at(60))],
-        at(60),
-        at(100),
-    )
-    assert (one_ran.overrun, one_ran.unleased) == ({"two": 10 * MINUTE}, 10 * MINUTE)
-
-
-def test_a_grant_of_no_time_at_all_answers_for_nothing() -> None:
-    metered = meter([NodeLife("i-1", at(0), at(20))], [Grant("none", 1, at(10), at(10))], at(0), at(20))
-
-    assert (metered.of_lease("none"), metered.unleased) == (timedelta(), 20 * MINUTE)
 
 
 def test_lives_are_told_by_their_start_then_by_name_and_gaps_are_filled_from_ec2() -> None:
@@ -215,12 +158,4 @@ def test_lives_are_told_by_their_start_then_by_name_and_gaps_are_filled_from_ec2
         NodeLife("i-0e", at(3), at(9)),
         NodeLife("i-0a", at(5), at(5)),
         NodeLife("i-0b", at(6), None),
-    )
-
-
-def test_an_activity_that_names_no_instance_is_passed_over() -> None:
-    nameless = Activity("", True, at(0), at(1))
-
-    assert runs([nameless, launch("i-0a", 5)], [instance("i-0a", 5)], at(30)) == (
-        NodeLife("i-0a", at(5), None),
     )

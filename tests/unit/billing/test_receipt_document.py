@@ -1,32 +1,19 @@
 """The whole receipt of a lease, of nodes without a lease, and the life of each node in it."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from lamplighter.domain.billing.metering import NodeLife
 from lamplighter.domain.billing.receipt import node_lives, receipt, unleased_receipt
-from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
+from tests.builders.leases import EIGHT, MINUTE, lease
 
-OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
-LEASE = Lease(
-    id="evening-2026-11-20",
-    pool="gpu",
-    nodes=2,
-    owner="class",
-    source="window",
-    state=LeaseState.CLOSED,
-    opens=OPENS,
-    closes=OPENS + 120 * MINUTE,
-    hold=Money.of(4, "USD"),
-    window="evening",
-    by="alice",
-    because="homework",
-)
+OPENS = EIGHT
+LEASE = lease("evening-2026-11-20", state=LeaseState.CLOSED, window="evening", by="alice", because="homework")
 PROOF = {
     "at": "2026-11-20T22:03:00Z",
     "desired": 0,
@@ -122,11 +109,8 @@ def test_nodes_without_a_lease_leave_a_receipt_of_the_guard() -> None:
         (10, 20, True),
     ],
 )
-def test_a_node_is_in_the_receipt_if_it_ran_while_the_lease_did(
-    started: int, ended: int | None, *, told: bool
-) -> None:
+def test_a_node_is_in_the_receipt_if_it_ran_meanwhile(started: int, ended: int | None, *, told: bool) -> None:
     life = NodeLife("i-1", OPENS + started * MINUTE, None if ended is None else OPENS + ended * MINUTE)
-
     assert len(node_lives(LEASE, [life])) == int(told)
 
 

@@ -35,7 +35,6 @@ def approved() -> ReceiptView:
 
 def test_on_its_page() -> None:
     text = Read(receipt_page.page(approved(), "lab", "ap-northeast-2", views.words())).text
-
     assert f"for {MINJI}" in text
     assert f"Opened by{SORA}" in "".join(text.split("\n"))
     assert BECAUSE in text
@@ -43,23 +42,18 @@ def test_on_its_page() -> None:
 
 def test_on_its_page_in_korean() -> None:
     korean = Wording(Texts("ko"), views.words().zone)
-
     text = Read(receipt_page.page(approved(), "lab", "ap-northeast-2", korean)).text
-
     assert f"{MINJI} 님이 요청하고 {SORA} 님이 승인했습니다(사유: homework)" in text
 
 
 def test_in_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     receipt.show(approved(), views.words())
-
     said = capsys.readouterr().out
     assert f"for {MINJI}" in said
     assert f"opened by {SORA}: {BECAUSE}" in said
 
 
-def test_a_terminal_shows_the_boot_and_the_operators_stages_beside_their_usual_times(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_terminal_shows_stages_beside_their_usual_times(capsys: pytest.CaptureFixture[str]) -> None:
     view = views.evening()
     receipt.show(view, views.words())
 
@@ -72,9 +66,6 @@ def test_a_terminal_shows_the_boot_and_the_operators_stages_beside_their_usual_t
     assert list(usual) == [bar.label for bar in view.warm_up]
 
 
-def test_a_window_opens_its_lease_itself_and_nobody_is_named_for_it(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_nobody_is_named_for_the_lease_of_a_window(capsys: pytest.CaptureFixture[str]) -> None:
     receipt.show(views.evening(), views.words())
-
     assert "opened by" not in capsys.readouterr().out

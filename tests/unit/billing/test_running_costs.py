@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
 
 import boto3
 
@@ -16,11 +15,12 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.overdraft import Overdraft
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.billing.test_charges import budget, cost, started, sweep
-from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
+from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto
 from tests.unit.leases.steps import of
 
-MINUTE, SECOND = timedelta(minutes=1), 1 / 60
+SECOND = 1 / 60
 
 
 def left(lab: LabOnMoto, money: Money) -> None:
@@ -84,12 +84,8 @@ def test_a_pool_without_a_lease_in_force_or_without_a_price_has_nothing_to_recko
     assert list(found(lab, 59)) == ["cli-1"]
 
 
-# --- what a sweep counts -------------------------------------------------------------------------
-
-
 def test_counting_begins_at_a_whole_second(lab: LabOnMoto) -> None:
     sweep(lab, SECOND / 2)
-
     assert lab.capacity.ledger.pool("gpu").metered_until == EIGHT
 
 

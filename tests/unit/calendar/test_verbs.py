@@ -17,9 +17,10 @@ from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.lab.model import Lab
 from lamplighter.values import instant
+from tests.builders.leases import EIGHT
 from tests.programs import lamplighter
 from tests.unit.aws_says import Says
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LEDGER, LabOnMoto, lab_on_moto
 
 EVENING = {"name": "evening", "nodes": 2, "days": "daily", "start": "21:00", "end": "23:00"}
 NIGHT = {"name": "night", "nodes": 1, "days": "daily", "start": "22:30", "end": "23:30"}

@@ -5,7 +5,7 @@ with the hands that move what is around it. tests/local/aws/test_node_group_capa
 """
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import ClassVar, Protocol
 
 import pytest
@@ -15,8 +15,8 @@ from lamplighter.domain.capacity.evidence import NOW, SIZES, Part, Seen
 from lamplighter.domain.capacity.launch_cause import LaunchCause
 from lamplighter.domain.capacity.port import Awaited, Capacity, Removal
 from lamplighter.domain.capacity.shortage import Shortage
+from tests.builders.leases import MINUTE
 
-MINUTE = timedelta(minutes=1)
 MINUTES = [0, 10, 20, 30]
 """When the four calls of an off switch come, after its first instant."""
 
@@ -61,7 +61,6 @@ class Conformance:
 
     def test_what_does_not_exist_is_seen_as_nothing(self, stage: Stage) -> None:
         seen = stage.capacity.see(stage.absent)
-
         assert (seen.exists, seen.size, seen.ordered) == (False, 0, 0)
         assert (seen.members, seen.instances, seen.controller) == ((), (), None)
 
@@ -268,16 +267,13 @@ class Conformance:
 
     def test_an_off_switch_has_four_calls_ten_minutes_apart(self, stage: Stage) -> None:
         first = stage.now() + 60 * MINUTE
-
         calls = off_switch(stage, first)
-
         assert [(call.at - first) // MINUTE for call in calls] == MINUTES
         assert all(call.target.startswith("arn:aws:") and call.input for call in calls)
 
     def test_an_off_switch_names_its_own_pool(self, stage: Stage) -> None:
         seen = stage.capacity.see(stage.pool, SIZES)
         assert seen.controller is not None
-
         for call in off_switch(stage, stage.now()):
             assert stage.pool in call.input or seen.controller.name in call.input
 
@@ -286,11 +282,10 @@ class Conformance:
         first = stage.now() + 60 * MINUTE
         at_zero = off_switch(stage, first)
         opened(stage)
-
         assert off_switch(stage, first) == at_zero
 
     @pytest.mark.parametrize("nodes", [0, 2])
-    def test_the_calls_of_an_off_switch_bring_a_pool_to_zero_and_never_add(
+    def test_calls_of_an_off_switch_bring_a_pool_to_zero_and_never_add(
         self, stage: Stage, nodes: int
     ) -> None:
         if nodes:
@@ -322,13 +317,11 @@ class Conformance:
 
     def test_a_pool_at_zero_is_proven_only_with_kubernetes_read(self, stage: Stage) -> None:
         seen = stage.capacity.see(stage.pool)
-
         assert stage.capacity.zero(seen, stage.now(), ()).proven
         assert not stage.capacity.zero(seen, stage.now(), None).proven
 
     def test_a_node_without_an_instance_is_never_left_unsaid(self, stage: Stage) -> None:
         proof = stage.capacity.zero(stage.capacity.see(stage.pool), stage.now(), ("node",))
-
         assert proof.proven is self.a_node_is_a_remark
         assert bool(proof.remarks) is self.a_node_is_a_remark
 
@@ -337,15 +330,12 @@ class Conformance:
 
     def test_an_order_alone_speaks_against_zero(self, stage: Stage) -> None:
         order(stage, 1)
-
         assert not stage.capacity.zero(stage.capacity.see(stage.pool), stage.now(), ()).proven
 
     def test_a_stray_speaks_against_zero(self, stage: Stage) -> None:
         stray = stage.stray()
         seen = stage.capacity.see(stage.pool)
-
         proof = stage.capacity.zero(seen, stage.now(), ())
-
         assert (proof.proven, proof.instances) == (False, (stray,))
 
     def test_each_instance_and_each_member_speaks_against_zero_until_it_is_gone(self, stage: Stage) -> None:
@@ -361,7 +351,6 @@ class Conformance:
 
     def test_as_many_as_leases_justify_may_stay(self, stage: Stage) -> None:
         seen = opened(stage)
-
         assert stage.capacity.zero(seen, stage.now(), ("a", "b"), justified=2).proven
         assert not stage.capacity.zero(seen, stage.now(), ("a", "b"), justified=1).proven
 

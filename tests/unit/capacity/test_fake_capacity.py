@@ -13,7 +13,8 @@ from lamplighter.domain.capacity.calls import TimedCall
 from lamplighter.domain.capacity.launch_cause import LaunchCause
 from lamplighter.domain.capacity.port import Removal
 from lamplighter.lab.model import Lab
-from tests.unit.capacity.conformance import MINUTE, Conformance, opened, order
+from tests.builders.leases import MINUTE
+from tests.unit.capacity.conformance import Conformance, opened, order
 from tests.world.aws.event_queue import EventQueue
 from tests.world.aws.machines import NO_CAPACITY, Machines
 from tests.world.capacity.fake_capacity import Busy
@@ -103,9 +104,7 @@ class TestFakeCapacity(Conformance):
 
         assert len(stage.capacity.see(stage.pool).alive) == 2
 
-    def test_a_bar_takes_nothing_that_runs_and_nothing_comes_in_the_place_of_what_goes(
-        self, stage: FakeStage
-    ) -> None:
+    def test_a_bar_takes_nothing_and_nothing_comes_in_the_place_of_what_goes(self, stage: FakeStage) -> None:
         goes, stays = (instance.id for instance in opened(stage).alive)
         stage.capacity.bar(stage.pool, stage.now() + MINUTE)
         stage.settle()

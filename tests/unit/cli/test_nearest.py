@@ -8,9 +8,10 @@ import pytest
 from cli import deployment
 from cli.deployment import Deployment
 from lamplighter.lab.model import Lab
+from tests.builders.leases import EIGHT
 from tests.programs import lamplighter
 from tests.unit.aws_says import Says
-from tests.unit.lab_on_moto import EIGHT, LEDGER, lab_on_moto
+from tests.unit.lab_on_moto import LEDGER, lab_on_moto
 
 EVENING = {"name": "evening", "nodes": 2, "days": "daily", "start": "21:00", "end": "23:00"}
 POOLS: dict[str, object] = {"training": {}, "inference": {}}

@@ -18,9 +18,10 @@ from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.lab.model import Lab
+from tests.builders.leases import EIGHT
 from tests.programs import lamplighter
 from tests.unit.aws_says import Says
-from tests.unit.lab_on_moto import EIGHT, LEDGER, lab_on_moto
+from tests.unit.lab_on_moto import LEDGER, lab_on_moto
 
 EVENING = {"name": "evening", "nodes": 2, "days": "daily", "start": "21:00", "end": "23:00"}
 SHOWN = "would not open: evening-2026-11-20, Fri 20 Nov 21:00 UTC to Fri 20 Nov 23:00 UTC, 2 nodes on gpu"

@@ -12,7 +12,8 @@ from lamplighter.domain.billing.charge import Charge
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.errors import Refused
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LEDGER, LabOnMoto, lab_on_moto
 
 MONTH = {"Period": "month", "TimeZone": "Asia/Seoul"}
 DOLLARS, EUROS = {"Currency": "USD", **MONTH}, {"Currency": "EUR", **MONTH}

@@ -19,8 +19,9 @@ from lamplighter.application.capacity import services
 from lamplighter.application.environment import lab as lab_in_code
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.lab.model import Lab
+from tests.builders.leases import EIGHT
 from tests.drawn import sentence
-from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, NODEGROUP, ROLE, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LAB, LEDGER, NODEGROUP, ROLE, LabOnMoto, lab_on_moto
 
 
 class CloudFormation:

@@ -15,7 +15,8 @@ from lamplighter.application.doctor import examining
 from lamplighter.domain.doctor.line import DoctorLine, LineOutcome
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
-from tests.unit.lab_on_moto import EIGHT, LEDGER, REGION, lab_on_moto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LEDGER, REGION, lab_on_moto
 
 LAB = Lab.model_validate({"name": "lab"})
 WELL = DoctorLine("trail", LineOutcome.OK, "trail all records changes", "")

@@ -13,7 +13,8 @@ from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.document import read
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.ledger.test_history import RUN
 from tests.unit.ledger.test_ledger import decision, entry
 

@@ -20,8 +20,9 @@ from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.fields import to_document
 from lamplighter.reasons.reason import reason
+from tests.builders.leases import EIGHT
 from tests.unit.cli.shown.test_status import pool_at
-from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LAB, LabOnMoto, lab_on_moto
 from tests.unit.notices.drawing import drawn
 
 SHARED = Lab.model_validate({"name": LAB, "gpu": {"share": 4}})

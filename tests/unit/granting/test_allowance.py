@@ -67,7 +67,6 @@ def extended(given: Command, *leases: Lease) -> extension.Extension:
 )
 def test_what_was_granted_meanwhile_counts(others: list[Lease], outcome: str) -> None:
     answer = opened(command(allowance=Allowance(nodes=2)), *others)
-
     assert answer.outcome == outcome
     if outcome == "refused":
         assert answer.reason == "tom (UTOM) may have 2 nodes at once on pool gpu, and it would be 3"
@@ -82,12 +81,9 @@ def test_what_comes_one_after_the_other_is_not_at_once() -> None:
     assert opened(command(allowance=Allowance(nodes=2), lasting=2 * HOUR), first, second).outcome == "refused"
 
 
-def test_without_a_role_only_the_pool_bounds_it() -> None:
+def test_a_role_bounds_nodes_and_without_one_the_pool_does() -> None:
     assert opened(command(nodes=3), lease("friend", 2)).outcome == "granted"
     assert opened(command(nodes=3, allowance=Allowance()), lease("friend", 2)).outcome == "granted"
-
-
-def test_who_may_have_no_node_gets_none() -> None:
     assert opened(command(allowance=Allowance(nodes=0))).reason == (
         "tom (UTOM) may have 0 nodes at once on pool gpu, and it would be 1"
     )
@@ -106,7 +102,6 @@ def test_two_extensions_at_once_are_no_longer_than_the_role_allows() -> None:
 
 def test_who_has_more_than_they_may_open_goes_on_with_that_and_nothing_beside_it() -> None:
     given = command(Verb.EXTEND, Allowance(nodes=1), lease="mine")
-
     assert extended(given, lease("mine", 2)).outcome == "extended"
     assert extended(given, lease("mine", 2), lease("friend", 1, hours=3)).outcome == "refused"
 
@@ -135,5 +130,4 @@ def test_the_widest_role_that_lets_them_have_it_counts() -> None:
 
 def test_an_owner_who_extends_their_own_needs_no_role() -> None:
     ali = Person("UALI")
-
     assert roles.allowance(ali, Wanted(Word.EXTEND, "gpu", lease=lease("mine", 1)), {}) is None

@@ -10,9 +10,7 @@ from lamplighter.domain.granting.closing import Closing, decide, failure, is_eme
 from lamplighter.domain.granting.idleness import idle_since
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.pool.pool import PoolState
-from lamplighter.domain.schedules.of_leases import (
-    unopened,
-)
+from lamplighter.domain.schedules.of_leases import unopened
 from lamplighter.errors import TryLater
 from lamplighter.values.clock_time import clock_time
 from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease
@@ -33,12 +31,8 @@ def asked(command: Command, *leases: Any, opened: str | None = None, minutes: fl
     return drawn_by(clock_time, decide(command, opened, leases, EIGHT + minutes * MINUTE))
 
 
-# --- one lease -----------------------------------------------------------------------------------
-
-
 def test_a_named_lease_is_closed_for_the_reason_that_was_given() -> None:
     other = lease("other")
-
     assert asked(close(), other, LEASE) == Closing((LEASE,), None, "alice closed pool gpu")
     assert asked(close(because="the class is over"), LEASE).reason == "the class is over"
     assert asked(close(lease=None, opened_by="o1"), other, LEASE, opened="evening-1").leases == (LEASE,)
@@ -47,7 +41,6 @@ def test_a_named_lease_is_closed_for_the_reason_that_was_given() -> None:
 @pytest.mark.parametrize("state", [LeaseState.PLANNED, LeaseState.CLOSED, LeaseState.REFUSED])
 def test_a_lease_that_does_not_run_is_not_closed(state: LeaseState) -> None:
     over = f"the lease evening-1 is {state.value}: there is nothing to close"
-
     assert asked(close(), lease(state=state)) == Closing((), over, "alice closed pool gpu")
 
 
@@ -75,8 +68,6 @@ def test_a_close_that_is_too_old_ends_nothing_that_still_has_time() -> None:
     closing = lease(state=LeaseState.CLOSING)
     assert asked(close(), closing, minutes=15).leases == (closing,)
 
-
-# --- all of a pool -------------------------------------------------------------------------------
 
 BEGUN, CLOSING, OVER = (
     lease("begun"),
@@ -146,11 +137,7 @@ def test_a_failed_step_is_told_by_its_message(because: str | None, said: str | N
 
 def test_a_persons_words_are_not_read_as_a_failure_of_a_step() -> None:
     words = 'Failed: {"code":"lease.lab-destroyed"}'
-
     assert asked(close(because=words), LEASE).reason == words
-
-
-# --- idleness ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -164,15 +151,12 @@ def test_a_persons_words_are_not_read_as_a_failure_of_a_step() -> None:
         (PoolState("gpu", idle_since=EIGHT - HOUR, looked_at=EIGHT - MINUTE), True, None),
     ],
 )
-def test_a_pool_is_idle_since_looks_without_a_gap_found_nothing(
-    before: PoolState, held: bool, since: Any
-) -> None:
+def test_idle_is_since_when_looks_found_nothing(before: PoolState, held: bool, since: Any) -> None:
     assert idle_since(before, EIGHT, held=held) == since
 
 
 def test_a_lease_is_unopened_until_its_nodes_are_ordered() -> None:
     admitted = lease(state=LeaseState.ADMITTED)
-
     assert [unopened(one) for one in (PLANNED, admitted, replace(admitted, ordered=EIGHT), LEASE)] == [
         True, True, False, False
     ]  # fmt: skip

@@ -39,12 +39,8 @@ def asked(
     return drawn(extension.decide(command, terms, leases, budget, now=EIGHT + minutes * MINUTE, generation=3))
 
 
-# --- which one is meant --------------------------------------------------------------------------
-
-
 def test_the_lease_that_is_named_is_meant_whoever_s_it_is_and_whatever_its_state() -> None:
     over = lease("over", state=LeaseState.CLOSED)
-
     assert meant(order(lease="over"), [MINE, over], EIGHT) == over
     assert meant(order(lease="gone"), [MINE, over], EIGHT) is None
 
@@ -56,9 +52,6 @@ def test_ones_own_that_ends_last_is_meant_then_any_that_ends_last() -> None:
     assert meant(order(), [MINE, later, longest, to_come], EIGHT) == later
     assert meant(order(owner="bob"), [MINE, later, longest, to_come], EIGHT) == longest
     assert meant(order(), [to_come], EIGHT) is None
-
-
-# --- what is extended ----------------------------------------------------------------------------
 
 
 def test_a_lease_is_extended_by_the_usual_length_at_the_price_of_its_grant_for_the_nodes_that_came() -> None:
@@ -88,9 +81,6 @@ def test_what_a_window_asks_for_is_kept_as_its_end_and_what_a_person_asks_for_is
     assert by_window is not None
     assert by_person is not None
     assert (by_window.asked_until, by_person.asked_until) == (end, None)
-
-
-# --- what is refused -----------------------------------------------------------------------------
 
 
 def test_without_a_lease_in_force_nothing_is_extended() -> None:
@@ -168,9 +158,6 @@ def test_money_that_is_planned_for_windows_is_not_there_to_extend_with() -> None
         "for windows, until 00:00 on 2026-12-01 (Etc/UTC)",
         MINE,
     )
-
-
-# --- the latest end ------------------------------------------------------------------------------
 
 
 def test_the_furthest_end_is_the_longest_lease_the_curfew_or_its_own() -> None:

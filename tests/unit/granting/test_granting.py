@@ -1,6 +1,5 @@
 """How a grant comes about: when it waits, when it is left to a schedule, and what stands in the ledger of it."""
 
-from datetime import timedelta
 from typing import Any
 
 import boto3
@@ -14,12 +13,10 @@ from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
-from tests.builders.leases import EIGHT, MINUTE
+from tests.builders.leases import EIGHT, MINUTE, SECOND
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import LEDGER, LabOnMoto
 from tests.unit.leases.steps import asks, ledger, opened, schedules, step
-
-SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 
 
 def ahead(lab: LabOnMoto, name: str = "open-1", seconds: float = 0, **more: object) -> dict[str, Any]:
@@ -48,9 +45,7 @@ def test_an_opening_within_two_minutes_is_waited_for(lab: LabOnMoto, seconds: in
 
 
 @pytest.mark.parametrize(("seconds", "later"), [(-1, False), (0, False), (121, True)])
-def test_an_opening_further_ahead_is_left_to_its_schedule(
-    lab: LabOnMoto, seconds: int, *, later: bool
-) -> None:
+def test_a_later_opening_is_left_to_its_schedule(lab: LabOnMoto, seconds: int, *, later: bool) -> None:
     answer = ahead(lab, seconds=seconds)
 
     lease = Lease.from_json(answer["lease"])
@@ -79,12 +74,9 @@ def test_an_opening_that_came_near_while_it_was_decided_is_waited_for_as_well(la
 
 
 @pytest.mark.parametrize(("seconds", "outcome"), [(7199, "granted"), (7200, "refused")])
-def test_a_command_that_comes_again_has_its_lease_until_that_ends(
-    lab: LabOnMoto, seconds: int, outcome: str
-) -> None:
+def test_a_repeated_command_has_its_lease_until_that_ends(lab: LabOnMoto, seconds: int, outcome: str) -> None:
     opened(lab)
     lab.at(seconds / 60)
-
     assert step(lab, "Admit", asks(lab))["outcome"] == outcome
 
 
@@ -103,9 +95,7 @@ def test_a_command_whose_lease_is_gone_opens_nothing_more(lab: LabOnMoto) -> Non
 def test_who_finds_the_pool_open_is_told_which_lease_it_is_and_that_is_no_refusal(lab: LabOnMoto) -> None:
     mine = opened(lab, nodes=1)
 
-    again = step(lab, "Admit", asks(lab, "open-2", nodes=1))
-
-    assert again["lease"]["id"] == mine.id
+    assert step(lab, "Admit", asks(lab, "open-2", nodes=1))["lease"]["id"] == mine.id
     [said] = [
         entry for entry in ledger(lab).audit("gpu", EIGHT) if str(entry.what).startswith("asked to open")
     ]
@@ -119,7 +109,6 @@ def test_who_finds_the_pool_open_is_told_which_lease_it_is_and_that_is_no_refusa
 
 def test_a_lease_for_later_is_granted_while_the_failsafe_of_another_fires(lab: LabOnMoto) -> None:
     failsafe_in_the_air(lab)
-
     assert ahead(lab, seconds=3600)["later"] is True
 
 
@@ -137,7 +126,6 @@ def test_a_lease_that_was_granted_ahead_opens_after_the_failsafe_of_another_has_
 def test_a_refusal_leaves_the_failsafe_alone(lab: LabOnMoto) -> None:
     failsafe_in_the_air(lab)
     forget("over")
-
     assert step(lab, "Admit", asks(lab, expires="2026-11-20T20:00:00Z"))["outcome"] == "refused"
     assert ledger(lab).pool("gpu").failsafe_at == EIGHT + 10 * MINUTE
 

@@ -17,7 +17,7 @@ from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.values import zones
-from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease, usd
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease, persons, usd
 from tests.drawn import drawn
 from tests.properties.laws.test_admissions import TERMS
 
@@ -46,6 +46,11 @@ def window(**more: Any) -> Command:
 
 
 PLANNED = lease(state=LeaseState.PLANNED)
+ADMITTED: dict[str, Any] = {
+    "state": LeaseState.ADMITTED,
+    "by": "alice",
+    "price_per_hour": POOL.price_per_hour,
+}
 MONEY = {key: BudgetPeriod(key, usd(0), usd(0)) for key in ("2026-11", "2026-12")}
 
 
@@ -60,30 +65,13 @@ def asked(
     return drawn(grant.decide(command, terms, leases, budgets, now=now, generation=3, changes=changes))
 
 
-# --- what is granted -----------------------------------------------------------------------------
-
-
 def test_a_person_gets_one_node_at_once_for_the_usual_length() -> None:
     answer = asked(order(because="the exam"), now=EIGHT + timedelta(microseconds=7))
 
     assert answer == GrantDecision(
         "granted",
         "1 of 3 nodes until 21:00 on 2026-11-20 (Etc/UTC), for alice because the exam; 1.00 USD is held",
-        Lease(
-            id=order().lease_id,
-            pool="gpu",
-            nodes=1,
-            owner="alice",
-            source="cli",
-            state=LeaseState.ADMITTED,
-            opens=EIGHT,
-            closes=EIGHT + HOUR,
-            hold=usd(1),
-            by="alice",
-            because="the exam",
-            period="2026-11",
-            price_per_hour=POOL.price_per_hour,
-        ),
+        persons(order().lease_id, closes=60, nodes=1, because="the exam", **ADMITTED),
     )
 
 
@@ -93,25 +81,13 @@ def test_a_window_gets_what_was_planned_with_its_place_and_the_hour_it_must_be_r
     answer = asked(window(date="2026-11-20"), known, now=EIGHT + 5 * MINUTE)
 
     assert answer.outcome == "granted"
-    assert answer.lease == Lease(
-        id="evening-1",
-        pool="gpu",
-        nodes=2,
-        owner="alice",
-        source="window",
-        state=LeaseState.ADMITTED,
-        opens=EIGHT,
-        closes=EIGHT + 2 * HOUR,
-        hold=usd(4),
-        window="evening",
-        date="2026-11-20",
-        by="alice",
-        period="2026-11",
-        order=4,
-        asked_until=EIGHT + 2 * HOUR,
-        ready_by=EIGHT + 10 * MINUTE,
-        price_per_hour=POOL.price_per_hour,
-    )
+    given: dict[str, Any] = {
+        "owner": "alice",
+        "date": "2026-11-20",
+        "asked_until": EIGHT + 2 * HOUR,
+        **ADMITTED,
+    }
+    assert answer.lease == replace(lease(**given), order=4, ready_by=EIGHT + 10 * MINUTE)
 
 
 def test_a_person_opens_at_no_instant_that_has_passed_and_a_length_counts_from_the_opening() -> None:
@@ -127,34 +103,26 @@ def test_a_person_opens_at_no_instant_that_has_passed_and_a_length_counts_from_t
 
 def test_a_lease_is_paid_by_the_period_in_which_it_opens() -> None:
     [december] = [asked(order(opens=datetime(2026, 12, 1, tzinfo=UTC))).lease]
-
     assert december is not None
     assert december.period == "2026-12"
 
 
 def test_the_same_command_is_granted_again_as_it_was_before() -> None:
     before = lease()
-
     assert asked(window(), before, now=EIGHT + HOUR) == GrantDecision(
         "granted", "the evening lease was granted before", before
     )
 
 
-# --- what a window's command means by now --------------------------------------------------------
-
-
 @pytest.mark.parametrize(("opens", "taken"), [(-1, -1), (0, 0), (1, 0)])
 def test_a_window_that_was_moved_opens_as_planned_where_that_has_come(opens: int, taken: int) -> None:
     known = replace(PLANNED, opens=EIGHT + opens * MINUTE, closes=EIGHT + 3 * HOUR, nodes=1)
-
     found = grant.as_planned(window(), [lease("other"), known], EIGHT)
-
     assert found == replace(window(), opens=EIGHT + taken * MINUTE, closes=EIGHT + 3 * HOUR, nodes=1)
 
 
 def test_a_window_that_opens_this_very_moment_opens_as_planned() -> None:
     known = replace(PLANNED, opens=EIGHT + MINUTE)
-
     assert grant.as_planned(window(), [known], EIGHT + MINUTE).opens == EIGHT + MINUTE
     assert grant.as_planned(window(), [known], EIGHT).opens == EIGHT
 
@@ -162,9 +130,6 @@ def test_a_window_that_opens_this_very_moment_opens_as_planned() -> None:
 def test_a_command_is_as_it_was_given_where_nothing_is_planned_for_it() -> None:
     assert grant.as_planned(window(), [replace(PLANNED, id="other")], EIGHT) == window()
     assert grant.as_planned(window(), [lease(closes=300, nodes=1)], EIGHT) == window()
-
-
-# --- a pause, and windows that were moved --------------------------------------------------------
 
 
 def paused(hours: int | None) -> Changes:
@@ -200,15 +165,12 @@ def test_after_a_pause_a_person_gets_the_same_lease_where_there_is_room_and_mone
 
 def test_what_was_ordered_before_a_pause_goes_on() -> None:
     going = lease(ordered=EIGHT - MINUTE)
-
     assert asked(window(), going, changes=paused(2)).outcome == "granted"
     assert asked(window(), replace(going, ordered=None), changes=paused(2)).outcome == "refused"
 
 
 @pytest.mark.parametrize(("after", "granted"), [(30 * MINUTE, True), (30 * MINUTE + SECOND, False)])
-def test_a_window_that_was_moved_by_more_than_half_an_hour_waits_for_its_new_hour(
-    after: timedelta, granted: bool
-) -> None:
+def test_a_window_moved_by_more_than_half_an_hour_waits(after: timedelta, granted: bool) -> None:
     moved = replace(PLANNED, opens=EIGHT + after)
 
     answer = asked(window(), moved)

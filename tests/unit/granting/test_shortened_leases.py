@@ -33,7 +33,7 @@ FROM_THE_LAB = order(source="guard", because=reason("lease.window-moved", until=
         (EIGHT + MINUTE, EIGHT + 105 * MINUTE, None),
     ],
 )
-def test_the_lab_moves_an_end_nearer_and_gives_a_quarter_of_an_hour_s_notice(
+def test_the_lab_gives_fifteen_minutes_notice(
     wanted: datetime, now: datetime, closes: datetime | None
 ) -> None:
     one = replace(MINE, price_per_hour=Decimal(2), hold=usd(8), missing=1)
@@ -68,13 +68,9 @@ def test_only_the_lab_s_own_rules_shorten_a_lease(source: str) -> None:
 
 def test_an_end_that_comes_within_the_notice_stays() -> None:
     soon = replace(MINE, closes=EIGHT + 15 * MINUTE)
-
     assert asked(replace(FROM_THE_LAB, closes=EIGHT + 5 * MINUTE), soon) == Extension(
         "refused", "alice's lease ends at 20:15 on 2026-11-20 (Etc/UTC) anyway", soon
     )
-
-
-# --- what makes the lab ask for it ---------------------------------------------------------------
 
 
 def moved(by: str, source: str, because: Said, one: Lease, closes: datetime) -> Command:
@@ -128,11 +124,7 @@ def test_a_person_s_lease_ends_at_a_curfew_that_came_after_its_grant() -> None:
 
     assert command is not None
     assert replace(command, id="") == moved(
-        "the curfew",
-        "guard",
-        reason("lease.curfew-came", until=EIGHT + 2 * HOUR),
-        one,
-        EIGHT + 2 * HOUR,
+        "the curfew", "guard", reason("lease.curfew-came", until=EIGHT + 2 * HOUR), one, EIGHT + 2 * HOUR
     )
 
 
@@ -151,12 +143,9 @@ def test_a_lease_that_ends_by_the_curfew_a_window_s_and_one_that_does_not_run_ar
 
 def test_in_the_stretch_of_a_curfew_nothing_is_moved_into_the_past() -> None:
     one = replace(MINE, closes=EIGHT + 3 * HOUR)
-
     assert curfewed(one, CURFEW_AT_TEN, EIGHT + 2 * HOUR) is None
     assert curfewed(one, CURFEW_AT_TEN, EIGHT + 2 * HOUR - SECOND) is not None
 
-
-# --- nodes that do not come ----------------------------------------------------------------------
 
 SHORT = replace(MINE, nodes=3, price_per_hour=Decimal(2), hold=usd(12))
 

@@ -124,10 +124,7 @@ def test_an_owner_has_left_what_the_nearer_limit_leaves() -> None:
     assert spending.left("alice", TERMS, budget("2", "1", "2")) == usd(7)
     assert [
         (purse.limit, purse.promised) for purse in spending.purses("class", TERMS, budget(), [LEASE])
-    ] == [
-        (usd(10), usd(4)),
-        (usd(6), usd(4)),
-    ]
+    ] == [(usd(10), usd(4)), (usd(6), usd(4))]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +132,6 @@ def test_an_owner_has_left_what_the_nearer_limit_leaves() -> None:
 )
 def test_a_lease_takes_its_nodes_from_its_opening_until_before_its_end(minutes: int, taken: int) -> None:
     beside = replace(LEASE, id="b", nodes=1, opens=OPENS + HOUR, closes=OPENS + 3 * HOUR)
-
     assert taken_at([LEASE, beside], OPENS + minutes * HOUR / 60) == taken
 
 
@@ -153,13 +149,9 @@ def test_a_lease_takes_its_nodes_from_its_opening_until_before_its_end(minutes: 
         (4, 3, 4, 3),
     ],
 )
-def test_a_pool_is_crowded_at_the_first_instant_at_which_the_nodes_do_not_fit(
-    nodes: int, opens: float, closes: float, crowded: float | None
-) -> None:
+def test_when_the_nodes_do_not_fit(nodes: int, opens: float, closes: float, crowded: float | None) -> None:
     later = replace(LEASE, id="b", nodes=1, opens=OPENS + 2.5 * HOUR, closes=OPENS + 3 * HOUR)
-
     at = crowded_at([later, LEASE], nodes, OPENS + opens * HOUR, OPENS + closes * HOUR, 3)
-
     assert at == (None if crowded is None else OPENS + crowded * HOUR)
 
 
@@ -254,10 +246,7 @@ def test_every_window_with_a_part_has_a_row_and_people_share_one() -> None:
         [closed, closing, running, refused, planned, elsewhere], Ahead([tomorrow], []), budget()
     )
 
-    assert found == [
-        Row("evening", usd(4), usd(4), usd(2)),
-        Row(BY_PEOPLE, usd(0), usd(5), usd(0)),
-    ]
+    assert found == [Row("evening", usd(4), usd(4), usd(2)), Row(BY_PEOPLE, usd(0), usd(5), usd(0))]
 
 
 @pytest.mark.parametrize(
@@ -270,9 +259,7 @@ def test_every_window_with_a_part_has_a_row_and_people_share_one() -> None:
         (3, 7, (Lack.NODES, 0)),
     ],
 )
-def test_nodes_are_asked_first_and_then_each_budget_to_its_last_unit(
-    nodes: int, cost: int, missing: tuple[Lack, int] | None
-) -> None:
+def test_nodes_are_asked_before_each_budget(nodes: int, cost: int, missing: tuple[Lack, int] | None) -> None:
     assert admission.missing(nodes, 2, cost, [6, 4]) == missing
     assert admission.missing(nodes, 2, usd(cost), [usd(6), usd(4)]) == missing
 

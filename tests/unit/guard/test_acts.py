@@ -1,4 +1,4 @@
-"""What the guard does about a breach, what it writes into the audit trail, and whom it notifies or pages."""
+"""What the guard does about a breach, which close it starts, what it writes down, and whom it notifies or pages."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -11,10 +11,12 @@ from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.guard.acts import act
 from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.services import gather_lab
+from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.leases.changes import change
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import Reason
@@ -93,9 +95,7 @@ def test_what_there_is_nothing_of_is_not_done_and_not_said(lab: LabOnMoto, actio
 
 
 @pytest.mark.parametrize(("leased", "phase"), [(True, Phase.OPEN), (False, Phase.CLOSED)])
-def test_a_leak_that_is_over_is_paged_and_leaves_the_pool_open_or_closed(
-    lab: LabOnMoto, phase: Phase, *, leased: bool
-) -> None:
+def test_a_leak_that_is_over_is_paged_and_has_a_phase(lab: LabOnMoto, phase: Phase, *, leased: bool) -> None:
     lab.capacity.ledger.mark_leaked("gpu", EIGHT, "i-1 still in EC2")
     if leased:
         lab.lease(nodes=1)
@@ -157,9 +157,7 @@ def test_what_is_only_watched_is_said_again_after_a_day(lab: LabOnMoto) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "done"), [(90, False), (91, True)])
-def test_a_shot_that_fires_within_ninety_seconds_is_not_looked_at(
-    lab: LabOnMoto, seconds: int, *, done: bool
-) -> None:
+def test_a_shot_about_to_fire_is_not_looked_at(lab: LabOnMoto, seconds: int, *, done: bool) -> None:
     lab.lease(nodes=1, opens=-60, closes=0)
     lab.guard_services.lease_services.arm("gpu")
     lab.guard_services.lease_services.failsafes.delete(["failsafe-gpu-10"])
@@ -167,3 +165,65 @@ def test_a_shot_that_fires_within_ninety_seconds_is_not_looked_at(
 
     assert does(lab, Rule.FAILSAFE_WRONG, GuardAction.REARM) is done
     assert does(lab, Rule.FAILSAFE_WRONG, GuardAction.CLOSE, lease="cli-1", target=0) is False
+
+
+def test_the_close_of_a_pool_is_good_for_an_hour_and_named_by_its_five_minutes(lab: LabOnMoto) -> None:
+    lab.scale(1)
+    lab.at(8)
+
+    sweep_all(lab.guard_services)
+
+    [close] = lab.closes
+    assert (close["id"], close["issued"]) == ("guard-gpu-pool-20261120T2005Z", "2026-11-20T20:08:00Z")
+    assert close["expires"] == "2026-11-20T21:08:00Z"
+    assert (close.get("closes"), close.get("generation")) == (None, None)
+
+
+def test_the_nodes_of_a_lease_are_left_to_its_close(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, opens=-60, closes=0)
+    lab.guard_services.lease_services.arm("gpu")
+    lab.scale(1)
+    lab.at(3)
+
+    assert does(lab, Rule.LEASE_PAST_ITS_END, GuardAction.CLOSE, lease="cli-1", target=0) is True
+
+    [close] = lab.closes
+    assert (close["id"], close["closes"], close["generation"]) == (
+        "guard-gpu-cli-1-20261120T2000Z",
+        "2026-11-20T20:00:00Z",
+        0,
+    )
+    assert lab.sizes["desiredSize"] == 1
+
+
+def test_the_close_of_a_lease_that_is_being_closed_is_for_no_end_of_it(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    closing = lab.capacity.ledger.leases("gpu")
+    why = Entry(EIGHT, "gpu", "closing", "alice", "closes", "so it is")
+    lab.capacity.ledger.begin_closing(closing, lab.capacity.ledger.pool("gpu"), EIGHT, why)
+    assert [each.state for each in lab.capacity.ledger.leases("gpu")] == [LeaseState.CLOSING]
+
+    does(lab, Rule.CLOSING_ABANDONED, GuardAction.CLOSE, lease="cli-1", target=0)
+
+    [close] = lab.closes
+    assert (close.get("closes"), close.get("generation"), close["lease"]) == (None, None, "cli-1")
+
+
+def test_a_surplus_beside_a_lease_is_left_to_its_close(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    lab.guard_services.lease_services.arm("gpu")
+    lab.scale(2)
+
+    assert does(lab, Rule.MORE_NODES_THAN_LEASES, GuardAction.CLOSE, target=1) is True
+
+    assert (lab.sizes["desiredSize"], len(lab.closes)) == (2, 1)
+
+
+def test_the_close_of_another_lease_is_not_held_up_by_one_that_was_started(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, opens=-60, closes=0)
+    lab.lease(nodes=1, opens=-60, closes=0, name="cli-2")
+
+    for name in ("cli-1", "cli-1", "cli-2"):
+        does(lab, Rule.LEASE_PAST_ITS_END, GuardAction.CLOSE, lease=name, target=0)
+
+    assert [close["lease"] for close in lab.closes] == ["cli-1", "cli-2"]

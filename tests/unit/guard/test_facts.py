@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
+from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.guard.nodes import strays, surplus
 from lamplighter.reasons.reason import reason
-from tests.builders.guard_facts import after, instance, lease, pool, seen
+from tests.builders.guard_facts import after, earlier, instance, lease, pool, seen
 from tests.builders.leases import EIGHT, MINUTE, SECOND
 
 
@@ -17,43 +17,26 @@ def test_a_new_instance_has_two_minutes_to_be_listed_by_its_group() -> None:
     new = pool(strays=[instance("i-new", minutes=0)])
 
     assert judge(strays, after(new, 2 * MINUTE - SECOND)) == ()
+    why = reason("guard.stray", instances=("i-new",), pool="gpu")
     assert judge(strays, after(new, 2 * MINUTE)) == (
-        Breach(
-            Rule.STRAY_INSTANCE,
-            reason("guard.stray", instances=("i-new",), pool="gpu"),
-            GuardAction.TERMINATE,
-            target=0,
-            instances=("i-new",),
-        ),
+        Breach(Rule.STRAY_INSTANCE, why, GuardAction.TERMINATE, target=0, instances=("i-new",)),
     )
-
-
-def test_only_as_many_strays_are_ended_as_the_leases_leave_over() -> None:
-    two = [instance("i-8"), instance("i-9")]
-
-    [breach] = judge(strays, pool(lease(nodes=2), running=["i-1"], strays=two))
-
-    assert (breach.instances, breach.target) == (("i-9",), 2)
 
 
 def test_of_strays_the_youngest_end_since_the_oldest_may_be_a_leases() -> None:
     [oldest, middle, youngest] = (instance(f"i-{90 - age}", minutes=-age) for age in (60, 20, 10))
-
     [breach] = judge(strays, pool(lease(nodes=1), strays=[middle, oldest, youngest]))
-
     assert breach.instances == (youngest.id, middle.id)
 
 
 @pytest.mark.parametrize("state", ["terminated", "shutting-down"])
 def test_an_instance_that_is_ending_already_is_no_stray(state: str) -> None:
     ending = replace(instance("i-9"), state=state)
-
     assert pool(strays=[ending]).strays == ()
 
 
 def test_without_a_group_nothing_stays_and_every_instance_is_a_stray() -> None:
     facts = seen(pool(running=["i-1"]), controller=None)
-
     assert facts.staying == 0
     assert [stray.id for stray in facts.strays] == ["i-1"]
 
@@ -61,11 +44,8 @@ def test_without_a_group_nothing_stays_and_every_instance_is_a_stray() -> None:
 @pytest.mark.parametrize(
     ("running", "desired", "staying"), [(["i-1", "i-2"], 1, 2), (["i-1"], 2, 2), (["i-1"], 1, 1), ([], 0, 0)]
 )
-def test_what_is_ordered_and_what_runs_stay_whichever_is_more(
-    running: list[str], desired: int, staying: int
-) -> None:
+def test_the_larger_of_order_and_what_runs_stays(running: list[str], desired: int, staying: int) -> None:
     facts = pool(running=running, desired=desired)
-
     assert facts.staying == staying
     assert facts.costly is (staying > 0)
 
@@ -95,27 +75,19 @@ def test_a_pool_is_proven_empty_only_where_everything_that_was_asked_says_so() -
 
 def test_a_lease_that_a_pause_keeps_from_opening_justifies_no_node() -> None:
     facts = replace(pool(lease(), running=["i-1"]), held_back=frozenset({"evening"}))
-
     assert facts.target.nodes == 0
     assert [breach.rule for breach in judge(surplus, facts)] == [Rule.NODE_WITHOUT_LEASE]
 
 
 def test_what_was_said_last_is_of_the_same_rule_action_and_lease() -> None:
-    def said(
-        minutes: int, rule: Rule = Rule.IDLE_LEASE, action: GuardAction = GuardAction.WARN, name: str = "a"
-    ) -> EarlierBreach:
-        return EarlierBreach(rule, action, name, EIGHT + minutes * MINUTE)
-
-    facts = replace(
-        pool(),
-        earlier=(
-            said(-9),
-            said(-8),
-            said(-7, name="b"),
-            said(-6, action=GuardAction.CLOSE),
-            said(-5, Rule.LEASE_TOO_LONG),
-        ),
+    said = (
+        earlier(Rule.IDLE_LEASE, -9),
+        earlier(Rule.IDLE_LEASE, -8),
+        earlier(Rule.IDLE_LEASE, -7, name="other"),
+        earlier(Rule.IDLE_LEASE, -6, GuardAction.CLOSE),
+        earlier(Rule.LEASE_TOO_LONG, -5),
     )
+    facts = replace(pool(), earlier=said)
 
-    assert facts.last_reported(Rule.IDLE_LEASE, GuardAction.WARN, "a") == EIGHT - 8 * MINUTE
+    assert facts.last_reported(Rule.IDLE_LEASE, GuardAction.WARN, "evening") == EIGHT - 8 * MINUTE
     assert facts.last_reported(Rule.IDLE_LEASE, GuardAction.WARN) is None

@@ -10,10 +10,10 @@ from lamplighter.application.guard.services import GuardServices
 from lamplighter.domain.gpu.overrides import Before, FieldBefore, Override
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.reasons.reason import Said, reason
-from tests.builders.leases import EIGHT
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.lab_on_moto import LabOnMoto
 
-MINUTE, SECOND = timedelta(minutes=1), 1 / 60
+SECOND = 1 / 60
 BEFORE = Before((FieldBefore(("spec", "dcgm", "enabled"), there=True, value=False),))
 
 
@@ -37,9 +37,7 @@ def forgotten(lab: LabOnMoto) -> list[Said]:
 
 @pytest.mark.parametrize(("minutes", "told"), [(8 - SECOND, False), (8, True)])
 @pytest.mark.parametrize("known", [True, False])
-def test_settings_that_outlive_their_lease_for_eight_minutes_are_a_breach(
-    lab: LabOnMoto, minutes: float, *, told: bool, known: bool
-) -> None:
+def test_settings_eight_minutes_too_long(lab: LabOnMoto, minutes: float, *, told: bool, known: bool) -> None:
     over = lab.lease(nodes=1, opens=-60, closes=0)
     loan(lab, **{"cli-1" if known else "gone": "gpu"})
 
@@ -75,16 +73,12 @@ def test_settings_stay_while_one_who_holds_them_runs(lab: LabOnMoto) -> None:
 
 def test_of_a_pool_that_was_not_read_nobody_knows_whether_its_lease_runs(lab: LabOnMoto) -> None:
     loan(lab, gone="gpu", far="unread")
-
     assert given_back(lab, 60) == []
 
 
 @pytest.mark.parametrize(("minutes", "pools"), [(12 - SECOND, ["gpu"]), (12, [])])
-def test_what_was_given_back_is_looked_after_for_twelve_minutes_without_a_word(
-    lab: LabOnMoto, minutes: float, pools: list[str]
-) -> None:
+def test_settings_are_looked_at_for_twelve_minutes(lab: LabOnMoto, minutes: float, pools: list[str]) -> None:
     over = lab.lease(nodes=1, opens=-60, closes=-20)
     lab.capacity.ledger.end_override(loan(lab, **{"cli-1": "gpu"}), EIGHT)
-
     assert given_back(lab, minutes, over) == pools
     assert forgotten(lab) == []

@@ -76,20 +76,17 @@ def test_every_rule_is_heard_in_a_sweep(facts: PoolFacts, rule: Rule, action: Gu
 )  # fmt: skip
 def test_watching_does_only_what_a_lease_needs(facts: PoolFacts, rule: Rule, action: GuardAction) -> None:
     found = sweep(replace(facts, enforcing=False))
-
     assert [breach.action for breach in found if breach.rule is rule] == [action]
 
 
 def test_watching_says_what_it_would_do() -> None:
     [breach] = sweep(replace(ALONE, enforcing=False))
-
     finding, action = reason("guard.no-lease", pool="gpu", nodes=1), reason("guard.act.close")
     assert breach.reason == reason("guard.only-watched", finding=finding, action=action)
 
 
 def test_pages_repeat_after_15_minutes_1_hour_4_hours_then_daily() -> None:
     due = [next_page(Incident(EIGHT, pages=count)) - EIGHT for count in range(7)]
-
     assert [at / HOUR for at in due] == [0, 0.25, 1, 4, 28, 52, 76]
 
 

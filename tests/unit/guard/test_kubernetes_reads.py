@@ -1,27 +1,17 @@
 """When a sweep reads a pool from Kubernetes, and what follows from the nodes and pods there."""
 
-from dataclasses import replace
-from typing import Any
-
 import pytest
 
 from lamplighter.application.guard.facts import gather
-from lamplighter.application.guard.services import LabFacts, gather_lab
-from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.application.guard.services import LabFacts
 from lamplighter.domain.pool.pool import SeenGpus
 from tests.builders.leases import EIGHT
+from tests.unit.guard.test_gathering import facts
 from tests.unit.lab_on_moto import LabOnMoto
 
 
-def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:
-    """The facts of a sweep; `more` replaces what was read of the lab."""
-    return gather(lab.guard_services, "gpu", replace(gather_lab(lab.guard_services), **more))
-
-
 @pytest.mark.parametrize("there", ["instance", "leak", "failsafe", None])
-def test_kubernetes_is_asked_where_anything_is_there_leaked_or_armed(
-    lab: LabOnMoto, there: str | None
-) -> None:
+def test_kubernetes_is_asked_where_anything_is_there(lab: LabOnMoto, there: str | None) -> None:
     lab.cluster.add_node("i-1")
     if there == "instance":
         lab.scale(1)
@@ -79,9 +69,7 @@ def work(
         ([("cpu", 1)], 0, True),
     ],
 )
-def test_gpus_are_in_use_where_pods_hold_them(
-    lab: LabOnMoto, pods: list[tuple[str, int]], in_use: int, *, idle: bool
-) -> None:
+def test_pods_hold_gpus(lab: LabOnMoto, pods: list[tuple[str, int]], in_use: int, *, idle: bool) -> None:
     lab.lease(nodes=1)
     lab.scale(1)
     lab.cluster.add_node("i-1")

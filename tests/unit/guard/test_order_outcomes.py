@@ -34,9 +34,7 @@ def order(**more: Any) -> Command:
         (WATCH, ENFORCE, ENFORCE, "armed"),
     ],
 )
-def test_a_pool_is_in_the_mode_that_a_person_chose_before_the_lab_s(
-    before: str | None, as_deployed: str, wanted: str, outcome: str
-) -> None:
+def test_a_person_s_mode_goes_first(before: str | None, as_deployed: str, wanted: str, outcome: str) -> None:
     assert mode(order(), PoolState("gpu", mode=before), as_deployed, wanted).outcome == outcome
 
 
@@ -64,11 +62,8 @@ def test_a_mode_is_told_with_the_reason_that_was_given() -> None:
         ({"closes": EIGHT + HOUR, "lasting": 2 * HOUR}, EIGHT + HOUR),
     ],
 )
-def test_pages_are_silenced_for_as_long_as_is_said_and_else_for_twelve_hours(
-    said: dict[str, Any], until: datetime
-) -> None:
+def test_pages_are_silenced_as_said_or_for_twelve_hours(said: dict[str, Any], until: datetime) -> None:
     answer = acknowledge(order(**said), LEAKED, EIGHT)
-
     assert (answer.outcome, answer.until) == ("acknowledged", until)
     assert answer.reason == reason("guard.ack.granted", pool="gpu", until=until)
 
@@ -95,7 +90,6 @@ def kept(one: Lease) -> OrderOutcome:
 
 def test_the_only_lease_in_force_is_kept_or_the_one_that_is_named() -> None:
     later = lease("later-1", opens=1)
-
     assert keep(order(), [later, ONE], EIGHT) == kept(ONE)
     assert keep(order(lease="one-1"), [OTHER, ONE], EIGHT) == kept(ONE)
     assert keep(order(), [OTHER, ONE], EIGHT + 90 * MINUTE) == kept(OTHER)
@@ -107,23 +101,15 @@ def test_the_only_lease_in_force_is_kept_or_the_one_that_is_named() -> None:
         ([], None, timedelta(), reason("guard.keep.none-in-force", pool="gpu")),
         ([ONE], None, 90 * MINUTE, reason("guard.keep.none-in-force", pool="gpu")),
         ([ONE, OTHER], "gone", timedelta(), reason("guard.keep.lease-not-in-force", lease="gone")),
-        (
-            [ONE, OTHER],
-            None,
-            timedelta(),
-            reason("guard.keep.several", pool="gpu", leases=("one-1", "other-1")),
-        ),
+        ([ONE, OTHER], None, timedelta(), reason("guard.keep.several", pool="gpu", leases=("one-1", "other-1"))),
     ],
-)
-def test_what_is_kept_is_one_lease_in_force(
-    leases: list[Lease], named: str | None, after: timedelta, why: Reason
-) -> None:
+)  # fmt: skip
+def test_one_in_force_is_kept(leases: list[Lease], named: str | None, after: timedelta, why: Reason) -> None:
     assert keep(order(lease=named), leases, EIGHT + after) == OrderOutcome("refused", why)
 
 
 def test_a_lease_that_is_kept_already_stays_as_it_is() -> None:
     before = replace(ONE, kept="tom")
-
     assert keep(order(), [before], EIGHT) == OrderOutcome(
         "unchanged", reason("guard.keep.already", lease=before.called(), by="tom"), lease=before
     )

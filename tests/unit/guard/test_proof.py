@@ -1,28 +1,25 @@
-"""What proves that a pool is at zero, what speaks against it, and how long CloseLab waits for the proof."""
+"""What proves that a pool is at zero, how long CloseLab waits for it, and when it ends EKS's own wait for a node."""
 
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import boto3
 import pytest
 
 from lamplighter.adapters.capacity.node_group.autoscaling import AutoScaling
-from lamplighter.application.guard.proof import mark_leaked, prove_zero
-from lamplighter.domain.capacity.evidence import Controller, Member
+from lamplighter.application.guard.proof import end_drains, mark_leaked, prove_zero
+from lamplighter.domain.capacity.evidence import Controller, Member, Seen
+from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
-from lamplighter.errors import TryLater
+from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
-from tests.builders.leases import EIGHT
+from tests.builders.leases import EIGHT, MINUTE
+from tests.unit.guard.test_acts import silent
 from tests.unit.lab_on_moto import LAB, NODEGROUP, TAGS, LabOnMoto
 
-MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
-IN_SERVICE, WAITS = (
-    Member("i-1", "a"),
-    Member("i-2", "a", leaving=True, waits_for_drain=True),
-)
+IN_SERVICE, WAITS = (Member("i-1", "a"), Member("i-2", "a", leaving=True, waits_for_drain=True))
 
 
 class Draining(AutoScaling):
@@ -53,15 +50,10 @@ def run(lab: LabOnMoto, lease: str | None = None, **results: object) -> dict[str
     return {"command": lab.command("close", lease=lease), "results": results}
 
 
-# --- what speaks against the proof ---------------------------------------------------------------
-
-
 def test_without_node_group_and_group_a_pool_is_at_zero(lab: LabOnMoto) -> None:
     boto3.client("eks").delete_nodegroup(clusterName=LAB, nodegroupName=NODEGROUP)
     boto3.client("autoscaling").delete_auto_scaling_group(AutoScalingGroupName=lab.group, ForceDelete=True)
-
     done = prove_zero(run(lab), lab.guard_services)
-
     assert (done["zero"], done["desired"]) == (True, 0)
 
 
@@ -117,9 +109,7 @@ def test_zero_ends_a_leak_and_is_written_down(lab: LabOnMoto) -> None:
 
 
 @pytest.mark.parametrize(("ordered", "until"), [(None, 30), (10, 40)])
-def test_proof_is_waited_for_half_an_hour_from_the_order(
-    lab: LabOnMoto, ordered: int | None, until: int
-) -> None:
+def test_proof_is_waited_for_half_an_hour(lab: LabOnMoto, ordered: int | None, until: int) -> None:
     lab.cluster.add_node("i-1")
     scale = {} if ordered is None else {"at": instant.written(EIGHT + ordered * MINUTE)}
     lab.at(until - 1 / 60)
@@ -146,3 +136,93 @@ def test_a_pool_is_leaked_only_where_it_should_be_at_zero_and_is_not(lab: LabOnM
     assert (leased["leaked"], leased["since"]) == (False, None)
     assert lab.capacity.ledger.pool("gpu").leaked_since is None
     assert lab.capacity.ledger.audit("gpu", EIGHT) == []
+
+
+LEFT = Member("i-3", "a", leaving=True, waits_for_drain=True)
+
+
+def listing(controller: Controller | None) -> Seen:
+    return Seen(NODE_GROUP, exists=True, controller=controller)
+
+
+def test_only_what_waits_is_ended_and_beside_leases_what_the_close_emptied(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, name="cli-2")
+    group = draining(lab, IN_SERVICE, WAITS, LEFT, desired=1)
+    emptied = {"nodes": [{"name": "node", "instance": "i-3"}, {"name": "other", "instance": "i-1"}]}
+
+    with pytest.raises(TryLater, match="Auto Scaling group still has"):
+        prove_zero(run(lab, "cli-1", Drain=emptied), lab.guard_services)
+
+    assert group.ended == ["i-3"]
+
+
+def test_where_nothing_waits_kubernetes_is_not_asked(lab: LabOnMoto) -> None:
+    guard_services = replace(lab.guard_services, connect=silent)
+    assert end_drains(guard_services, "gpu", Seen(NODE_GROUP)) == []
+    assert end_drains(guard_services, "gpu", listing(Controller("g", 0, 2, 1, (IN_SERVICE,)))) == []
+    assert not guard_services.kubernetes_silent
+
+
+def ended(lab: LabOnMoto, **more: Any) -> list[str]:
+    """What a look ends of a group whose only node waits for EKS's drain."""
+    group = draining(lab, WAITS)
+    found = end_drains(lab.guard_services, "gpu", listing(group.group("g")), **more)
+    assert group.ended == found
+    return found
+
+
+def test_a_node_that_is_empty_or_never_joined_need_not_wait(lab: LabOnMoto) -> None:
+    assert ended(lab) == ["i-2"]
+    lab.cluster.add_node("i-2")
+    assert ended(lab) == ["i-2"]
+
+
+def test_work_on_a_leaving_node_is_asked_to_go_and_gets_four_minutes(lab: LabOnMoto) -> None:
+    lab.cluster.add_node("i-2")
+    lab.cluster.add_pod("training", "i-2")
+
+    looks = {lab.at(minutes): ended(lab) for minutes in (0, 3.9, 4)}
+
+    assert [*looks.values()] == [[], [], ["i-2"]]
+    assert lab.cluster.evicted[0] == "training"
+
+
+def test_a_node_that_leaves_for_other_reasons_keeps_its_drain(lab: LabOnMoto) -> None:
+    assert ended(lab, only=["i-1"]) == []
+
+
+def leaving(instance: str, minutes: float, what: str = "Terminating") -> ScalingActivity:
+    started = EIGHT + minutes * MINUTE
+    return ScalingActivity("a", "InProgress", f"{what} EC2 instance: {instance}", "", started, None)
+
+
+@pytest.mark.parametrize(
+    ("activities", "ends"),
+    [
+        ([leaving("i-2", 6), leaving("i-2", 0)], ["i-2"]),
+        ([leaving("i-2", 6 + 1 / 60), leaving("i-2", 0)], []),
+        ([leaving("i-3", 0)], []),
+        ([leaving("i-2", 0, "Launching a new")], []),
+        ([leaving("i-2", 9, "Launching a new"), leaving("i-3", 9), leaving("i-2", 1)], ["i-2"]),
+        ([], []),
+    ],
+)
+def test_without_kubernetes_a_node_has_four_minutes_from_the_last_order_to_leave(
+    lab: LabOnMoto, activities: list[ScalingActivity], ends: list[str]
+) -> None:
+    group = draining(lab, WAITS, activities=activities)
+    lab.at(10)
+    assert end_drains(replace(lab.guard_services, connect=silent), "gpu", listing(group.group("g"))) == ends
+    assert group.ended == ends
+
+
+def test_a_cluster_without_a_list_is_silent(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_path: str, **_query: str) -> list[dict[str, Any]]:
+        raise OutsideFailed("Kubernetes does not answer")
+
+    monkeypatch.setattr(lab.cluster, "list", refused)
+    group = draining(lab, WAITS, activities=[leaving("i-2", 0)])
+    lab.at(3)
+    assert end_drains(lab.guard_services, "gpu", listing(group.group("g"))) == []
+    lab.at(4)
+    assert end_drains(lab.guard_services, "gpu", listing(group.group("g"))) == ["i-2"]

@@ -12,20 +12,15 @@ from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.capacity.node_group.evidence import NodeGroup
 from lamplighter.domain.schedules.schedule import Schedule
-from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.errors import OutsideFailed
 from tests.builders.leases import EIGHT
-from tests.unit.lab_on_moto import LAB, LEDGER, NODEGROUP, ROLE, Busy, LabOnMoto
+from tests.unit.lab_on_moto import LAB, NODEGROUP, ROLE, Busy, LabOnMoto
+from tests.unit.pool.test_sizes import group_size
 
 KEPT = (
-    "Name",
-    "GroupName",
-    "ScheduleExpression",
-    "ScheduleExpressionTimezone",
-    "FlexibleTimeWindow",
-    "Target",
-    "State",
-    "ActionAfterCompletion",
-)
+    "Name", "GroupName", "ScheduleExpression", "ScheduleExpressionTimezone", "FlexibleTimeWindow", "Target",
+    "State", "ActionAfterCompletion",
+)  # fmt: skip
 
 
 class BrokenSchedules(Schedules):
@@ -44,17 +39,10 @@ def nothing(*_: object) -> None:
     """Accepts an order and does nothing."""
 
 
-def group_size(lab: LabOnMoto) -> int:
-    found = boto3.client("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=[lab.group])
-    return found["AutoScalingGroups"][0]["DesiredCapacity"]
-
-
 def test_a_node_group_that_was_deleted_over_its_nodes_is_closed_by_the_group_itself(lab: LabOnMoto) -> None:
     lab.scale(1)
     boto3.client("eks").delete_nodegroup(clusterName=LAB, nodegroupName=NODEGROUP)
-
     sweep_all(lab.guard_services)
-
     assert group_size(lab) == 0
 
 
@@ -85,9 +73,7 @@ def test_a_lease_that_nothing_closes_loses_its_nodes_all_the_same(lab: LabOnMoto
     assert lab.sizes["desiredSize"] == 0
 
 
-def test_while_eks_is_stuck_the_guard_takes_the_group_itself_after_a_quarter_of_an_hour(
-    lab: LabOnMoto,
-) -> None:
+def test_while_eks_is_stuck_the_guard_takes_the_group_after_a_quarter_hour(lab: LabOnMoto) -> None:
     lab.scale(1)
     lab.port.nodegroups = Busy(LAB)
     sizes = []
@@ -113,23 +99,7 @@ def test_a_failsafe_that_cannot_be_set_keeps_nothing_else_from_being_done(lab: L
     assert lab.sizes["minSize"] == 0
 
 
-def test_a_pool_that_never_comes_to_zero_is_leaked_though_no_close_says_so(
-    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lab.scale(1)
-    monkeypatch.setattr(lab.port.autoscaling, "lower", nothing)
-    lab.port.nodegroups = Busy(LAB)
-    lab.cluster.add_node(lab.members[0])
-    for minutes in (0, 45):
-        lab.at(minutes)
-        sweep_all(lab.guard_services)
-
-    assert lab.capacity.ledger.pool("gpu").leaked_since is not None
-
-
-def test_closes_that_come_to_nothing_are_started_less_and_less_often(
-    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_closes_without_effect_come_less_often(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
     lab.scale(1)
     lab.port.nodegroups = Busy(LAB)
     monkeypatch.setattr(lab.port.autoscaling, "lower", nothing)
@@ -153,9 +123,7 @@ def test_closes_that_come_to_nothing_are_started_less_and_less_often(
         {"Target": {"Input": "{}"}},
     ],
 )
-def test_whatever_somebody_changed_about_a_failsafe_it_is_put_right(
-    lab: LabOnMoto, changed: dict[str, Any]
-) -> None:
+def test_any_change_to_a_failsafe_is_put_right(lab: LabOnMoto, changed: dict[str, Any]) -> None:
     lab.lease(nodes=1)
     lab.guard_services.lease_services.arm("gpu")
     lab.scale(1)
@@ -172,9 +140,7 @@ def test_whatever_somebody_changed_about_a_failsafe_it_is_put_right(
     assert {key: after[key] for key in KEPT} == asked
 
 
-def test_a_failsafe_that_is_just_being_moved_is_no_breach_that_is_said(
-    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failsafe_on_the_move_is_no_breach_said(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
     """An extension moves the failsafe first: a sweep in between sees it as late, and must not change it."""
     lab.lease(nodes=1)
     lab.guard_services.lease_services.arm("gpu")
@@ -218,24 +184,6 @@ def test_a_pool_whose_failsafe_cannot_be_set_is_closed_after_its_people_were_tol
     assert [minutes for minutes, action, paged in said if action == "failed" and paged] == [0, 15]
     [close] = lab.closes
     assert close["lease"] == "cli-1"
-
-
-def test_a_failsafe_is_not_forgotten_while_a_shot_of_it_is_tried_again(lab: LabOnMoto) -> None:
-    """Otherwise the next lease would not know that the schedule may still run."""
-    lab.lease(nodes=1, opens=-60, closes=0)
-    lab.guard_services.lease_services.arm("gpu")
-    boto3.client("dynamodb").delete_item(
-        TableName=LEDGER, Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": "LEASE#cli-1"}}
-    )
-    lab.at(12)
-
-    with pytest.raises(TryLater, match="failsafe"):
-        lab.guard_services.lease_services.arm("gpu")
-    assert found(lab) == []
-    lab.at(16.5)
-    assert [breach["rule"] for breach in found(lab)] == ["failsafe-left"]
-
-    assert lab.capacity.ledger.pool("gpu").failsafe_at is None
 
 
 def test_a_sweep_does_not_write_to_a_pool_while_another_one_does(lab: LabOnMoto) -> None:

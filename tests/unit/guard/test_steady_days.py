@@ -5,11 +5,10 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from lamplighter.values.zones import change_within, offset_at, steady_days, zone
+from tests.builders.leases import DAY, HOUR, SECOND
 
-SECOND, HOUR, DAY = timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)
 # Berlin's clocks go back at 01:00 UTC, Auckland's went forward at 14:00 UTC of the day before.
 BERLIN = datetime(2026, 10, 25, 1, tzinfo=UTC)
-AUCKLAND = datetime(2026, 9, 26, 14, tzinfo=UTC)
 
 
 def seconds(at: datetime) -> int:
@@ -23,11 +22,8 @@ def seconds(at: datetime) -> int:
         ("Pacific/Auckland", date(2026, 9, 27), 12, 13, range(-3, 2)),
     ],
 )
-def test_a_day_near_a_change_of_the_clocks_has_no_offset(
-    name: str, day: date, before: int, after: int, around: range
-) -> None:
+def test_no_offset_near_a_clock_change(name: str, day: date, before: int, after: int, around: range) -> None:
     days = steady_days(name)
-
     for away in range(-6, 7):
         offset = None if away in around else (before if away < 0 else after) * 3600
         assert days.offset(day.toordinal() + away) == offset, away
@@ -56,9 +52,7 @@ def test_a_local_day_is_the_one_on_the_wall() -> None:
         (3 * DAY + 11 * HOUR, (3600, 3600)),
     ],
 )
-def test_the_offsets_around_an_instant_are_those_of_three_days(
-    away: timedelta, offsets: tuple[int, int]
-) -> None:
+def test_offsets_around_an_instant_are_of_three_days(away: timedelta, offsets: tuple[int, int]) -> None:
     assert steady_days("Europe/Berlin").offsets_around(seconds(BERLIN + away)) == offsets
 
 

@@ -1,7 +1,5 @@
 """What the guard reads from the audit trail: a close under way, earlier breaches, and a leak's history."""
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
@@ -10,8 +8,7 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.guard.breach import EarlierBreach
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.pool.pool import PoolState
-
-EIGHT, MINUTE = datetime(2026, 11, 20, 20, 0, tzinfo=UTC), timedelta(minutes=1)
+from tests.builders.leases import EIGHT, MINUTE
 
 
 def said(
@@ -38,9 +35,7 @@ def said(
         ([said(1, "breach", "close", lease="cli-1"), said(2, "warned", "warn", lease="cli-1")], 1),
     ],
 )
-def test_a_close_is_under_way_from_its_first_start_until_it_gives_its_order(
-    entries: list[Entry], since: int | None
-) -> None:
+def test_a_close_is_under_way_until_it_gives_its_order(entries: list[Entry], since: int | None) -> None:
     assert closing_since(entries) == (None if since is None else EIGHT + since * MINUTE)
 
 

@@ -47,20 +47,14 @@ def barred(lab: LabOnMoto, silence: Silence) -> LeaseServices:
     return replace(lab.guard_services.lease_services, capacity=capacity)
 
 
-def test_a_bar_opens_until_the_last_end_when_the_failsafe_stands(
-    lab: LabOnMoto, barred: LeaseServices, silence: Silence
-) -> None:
+def test_a_bar_opens_until_the_last_end(lab: LabOnMoto, barred: LeaseServices, silence: Silence) -> None:
     lab.lease(nodes=1, closes=60)
     lab.lease(nodes=1, closes=120, name="cli-2")
-
     barred.arm("gpu")
-
     assert silence.moved == [(EIGHT + 120 * MINUTE, 4)]
 
 
-def test_a_bar_that_does_not_open_is_an_error_before_anything_is_ordered(
-    lab: LabOnMoto, barred: LeaseServices, silence: Silence
-) -> None:
+def test_a_bar_that_stays_shut_is_an_error(lab: LabOnMoto, barred: LeaseServices, silence: Silence) -> None:
     lab.lease(nodes=1)
     silence.silent = True
 
@@ -72,25 +66,17 @@ def test_a_bar_that_does_not_open_is_an_error_before_anything_is_ordered(
     assert len(schedules()) == 4
 
 
-def test_a_bar_that_cannot_be_shut_holds_up_no_close(
-    lab: LabOnMoto, barred: LeaseServices, silence: Silence
-) -> None:
+def test_no_bar_holds_up_a_close(lab: LabOnMoto, barred: LeaseServices, silence: Silence) -> None:
     silence.silent = True
-
     assert barred.arm("gpu") == (None, ())
 
 
-def test_a_pool_without_leases_is_barred_from_now_on(
-    lab: LabOnMoto, barred: LeaseServices, silence: Silence
-) -> None:
+def test_without_leases_a_pool_is_barred(lab: LabOnMoto, barred: LeaseServices, silence: Silence) -> None:
     barred.arm("gpu")
-
     assert silence.moved == [(EIGHT, 0)]
 
 
-def test_an_extension_moves_the_bar_before_the_lease(
-    lab: LabOnMoto, barred: LeaseServices, silence: Silence
-) -> None:
+def test_an_extension_moves_the_bar_first(lab: LabOnMoto, barred: LeaseServices, silence: Silence) -> None:
     """Without the bar there is no extension: nodes that failed in the time beyond it would not come again."""
     lab.lease(nodes=1, closes=60)
     barred.arm("gpu")

@@ -7,7 +7,6 @@ from typing import Any
 import boto3
 
 from handlers.leases import STEPS
-from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.domain.leases.lease import LeaseState
@@ -19,6 +18,7 @@ from tests.builders.leases import EIGHT
 from tests.drawn import sentence
 from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.leases.steps import schedules, step
+from tests.unit.planner import test_planner
 
 # It is eight in the evening (UTC) of Friday 2026-11-20.
 EVENING = {"name": "evening", "nodes": 2, "days": "daily", "start": "21:00", "end": "23:00"}
@@ -28,17 +28,9 @@ AT_NINE = f"evening-{TODAY}"
 
 def deployed(lab: LabOnMoto, *windows: dict[str, Any]) -> PlannerServices:
     """The lab as a deploy with these windows leaves it, planned."""
-    document = {"name": "lab", "time_zone": "UTC", "windows": list(windows)}
-    lab.capacity.lab = Lab.model_validate(document)
-    topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
-    office = PlannerServices(
-        lab.guard_services.lease_services,
-        lab.guard_services.workflows,
-        Notices(topic),
-        extend_lease=lab.close_lab,
-    )
-    plan_all(office)
-    return office
+    planner = test_planner.deployed(lab, *windows)
+    plan_all(planner)
+    return planner
 
 
 def change(lab: LabOnMoto, verb: str, name: str = "", **more: object) -> dict[str, Any]:
@@ -143,8 +135,7 @@ def test_a_window_whose_time_comes_in_a_pause_opens_when_it_ends(lab: LabOnMoto)
     assert "the evening lease opens late, at 21:30" in sentence(answer["reason"], "UTC")
     assert openings()[f"open-{AT_NINE}"] == "at(2026-11-20T21:30:00)"
     lab.at(60)
-    early = step(lab, "Admit", open_command(lab.kept(AT_NINE)).to_json())
-    assert early["outcome"] == "refused"
+    assert step(lab, "Admit", open_command(lab.kept(AT_NINE)).to_json())["outcome"] == "refused"
     assert lab.kept(AT_NINE).state is LeaseState.PLANNED
     lab.at(90)
     assert step(lab, "Admit", open_command(lab.kept(AT_NINE)).to_json())["outcome"] == "granted"
@@ -218,23 +209,19 @@ def test_who_stands_in_the_way_of_a_window_is_foreseen_and_said_once(lab: LabOnM
     assert lab.kept("other-2026-11-20").refusal is None
 
 
-def test_a_running_lease_follows_its_window_to_a_later_end_and_to_a_nearer_one_with_notice(
-    lab: LabOnMoto,
-) -> None:
+def test_a_running_lease_follows_its_window_to_later_and_to_nearer_ends(lab: LabOnMoto) -> None:
     deployed(lab, EVENING)
     lab.at(60)
     assert step(lab, "Admit", open_command(lab.kept(AT_NINE)).to_json())["outcome"] == "granted"
 
     deployed(lab, {**EVENING, "end": "24:00"})
     told = follow(lab)
-    longer = step(lab, "Extend", told)
-    assert longer["outcome"] == "extended"
+    assert step(lab, "Extend", told)["outcome"] == "extended"
     assert lab.kept(AT_NINE).closes == EIGHT + timedelta(hours=4)
 
     deployed(lab, {**EVENING, "end": "21:05"})
     told = follow(lab)
-    shorter = step(lab, "Extend", told)
-    assert shorter["outcome"] == "shortened"
+    assert step(lab, "Extend", told)["outcome"] == "shortened"
     assert lab.kept(AT_NINE).closes == EIGHT + timedelta(minutes=75)
     assert lab.capacity.ledger.pool("gpu").failsafe_at == EIGHT + timedelta(minutes=85)
     scheduled = boto3.client("scheduler").get_schedule(GroupName="lab", Name=f"close-{AT_NINE}")

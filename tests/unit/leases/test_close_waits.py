@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import boto3
 import pytest
 
 from cli import deployment
@@ -16,6 +15,7 @@ from tests.builders.leases import EIGHT
 from tests.programs import lamplighter
 from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import LEDGER, LabOnMoto, lab_on_moto
+from tests.unit.leases.steps import of
 
 
 def _decided(_found: Deployment, command: Command) -> Decision:
@@ -33,13 +33,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
 
 
 def _settled(lease: Lease) -> None:
-    boto3.client("dynamodb").update_item(
-        TableName=LEDGER,
-        Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": f"LEASE#{lease.id}"}},
-        UpdateExpression="SET #state = :state",
-        ExpressionAttributeNames={"#state": "state"},
-        ExpressionAttributeValues={":state": {"S": "closed"}},
-    )
+    of(lease.id, state={"S": "closed"})
 
 
 def _waited(monkeypatch: pytest.MonkeyPatch, *meanwhile: Callable[[], object]) -> int:
@@ -74,7 +68,5 @@ def test_it_waits_for_the_receipt(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatc
 
 def test_zero_is_proven_without_it(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
     lease = lab.lease(nodes=1, opens=-10, closes=50)
-
     waited = _waited(monkeypatch, lambda: _settled(lease))
-
     assert waited == 1 + close.RECEIPT_SECONDS / close.WAIT_POLL_SECONDS

@@ -2,24 +2,14 @@
 
 import pytest
 
+from lamplighter.application.leases.close_preview import close_preview
 from lamplighter.application.notices.steps import warn
-from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.schedule import close_command, open_command
 from lamplighter.errors import TryLater
 from tests.builders.leases import EIGHT
 from tests.drawn import sentence
 from tests.unit.lab_on_moto import LabOnMoto
-from tests.unit.leases.steps import (
-    asks,
-    closed,
-    held,
-    ledger,
-    opened,
-    planned,
-    schedules,
-    step,
-    voice,
-)
+from tests.unit.leases.steps import asks, closed, ledger, opened, planned, schedules, step, voice
 
 
 def test_a_command_replayed_after_its_lease_was_closed_opens_nothing(lab: LabOnMoto) -> None:
@@ -43,24 +33,6 @@ def test_why_a_person_asked_stands_in_the_trail_and_on_the_receipt(lab: LabOnMot
     assert closed(lab, lab.command("close", lease=added.id))["because"] == "of the exam"
 
 
-def test_a_close_ends_the_lease_pays_for_it_and_leaves_a_receipt(lab: LabOnMoto) -> None:
-    lease = opened(lab)
-    lab.at(30)
-
-    receipt = closed(lab, lab.command("close", lease=lease.id))
-
-    assert receipt["lease"] == lease.id
-    assert receipt["proof_of_zero"] == {
-        "at": "2026-11-20T20:30:00Z",
-        "desired": 0,
-        "instances": [],
-        "kubernetes_nodes": [],
-    }
-    assert held(lab) == Money.zero("USD")
-    assert schedules() == {}
-    assert ledger(lab).receipts("gpu") == [receipt]
-
-
 def test_every_closing_step_may_run_twice(lab: LabOnMoto) -> None:
     lease = opened(lab)
     lab.at(120)
@@ -78,9 +50,7 @@ def test_every_closing_step_may_run_twice(lab: LabOnMoto) -> None:
 def test_while_it_closes_early_the_failsafe_moves_nearer(lab: LabOnMoto) -> None:
     lease = opened(lab)
     lab.at(30)
-
     step(lab, "RestoreExperiments", lab.command("close", lease=lease.id))
-
     assert schedules()["failsafe-gpu-10"] == "at(2026-11-20T20:40:00)"
 
 
@@ -95,8 +65,7 @@ def test_a_window_that_begins_as_another_ends_takes_its_nodes_over(lab: LabOnMot
     assert lab.kept(second.id).in_force(lab.capacity.now())
     assert lab.capacity.target("gpu", None).nodes == 2
     assert schedules()["failsafe-gpu-10"] == "at(2026-11-20T22:10:00)"
-    again = step(lab, "Admit", open_command(second).to_json())
-    assert again["outcome"] == "granted"
+    assert step(lab, "Admit", open_command(second).to_json())["outcome"] == "granted"
 
 
 def test_a_close_right_before_a_window_waits_for_it(lab: LabOnMoto) -> None:
@@ -144,3 +113,20 @@ def test_a_warning_for_an_end_that_was_moved_is_not_said(lab: LabOnMoto) -> None
     assert warn(run, voice(lab))["announced"] is True
     step(lab, "Extend", lab.command("extend", lease=lease.id, for_seconds=3600))
     assert warn(run, voice(lab))["announced"] is False
+
+
+def test_it_tells_running_leases_from_later_ones_and_from_nodes_without_a_lease(lab: LabOnMoto) -> None:
+    running = lab.lease(nodes=1, opens=-10, closes=60)
+    later = lab.lease(nodes=1, opens=60, closes=120, name="cli-2")
+    lab.scale(2)
+
+    preview = close_preview(lab.capacity, "gpu", EIGHT)
+
+    assert [lease.id for lease in preview.ending] == [running.id]
+    assert preview.nodes_without_lease == 1
+    assert [lease.id for lease in preview.later] == [later.id]
+
+
+def test_a_pool_at_zero_has_nothing_to_end(lab: LabOnMoto) -> None:
+    preview = close_preview(lab.capacity, "gpu", EIGHT)
+    assert (preview.ending, preview.nodes_without_lease, preview.later) == ((), 0, ())

@@ -1,5 +1,6 @@
 """The steps of a close beside other leases and other writers: each lease by itself, whatever moves meanwhile."""
 
+from dataclasses import replace
 from typing import Any
 
 import boto3
@@ -12,10 +13,11 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.schedule import close_command
 from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import reason
-from tests.builders.leases import EIGHT
+from lamplighter.values import instant
+from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.billing.test_charges import cost, started
 from tests.unit.lab_on_moto import LabOnMoto
-from tests.unit.leases.steps import of, opened, others_write_first, proof, schedules, step
+from tests.unit.leases.steps import asks, of, opened, others_write_first, proof, schedules, step
 
 
 def closes(lab: LabOnMoto, name: str = "RestoreExperiments", **more: Any) -> dict[str, Any]:
@@ -52,7 +54,6 @@ def test_a_step_looks_three_times_and_asks_to_come_again(lab: LabOnMoto, step: s
 
 def test_what_runs_without_a_lease_is_counted_later_where_others_keep_writing(lab: LabOnMoto) -> None:
     lab.at(30)
-
     with others_write_first(lab) as seen, pytest.raises(TryLater, match="is counted later"):
         count_beyond("gpu", lab.capacity.now(), lab.guard_services.lease_services, "guard")
     assert len(seen) == 3
@@ -73,9 +74,7 @@ def test_all_of_a_pool_closes_under_the_name_and_end_of_the_first_lease(lab: Lab
     lab.lease(nodes=1, opens=-20, closes=60)
     lab.lease(nodes=1, opens=-10, closes=90, name="cli-2", owner="bob")
 
-    done = closes(lab, lease=None)
-
-    assert done["closing"] == ["cli-1", "cli-2"]
+    assert closes(lab, lease=None)["closing"] == ["cli-1", "cli-2"]
     [said] = lab.entries("closing")
     assert (said.what, said.lease, said.details) == (
         reason(
@@ -122,11 +121,7 @@ def test_only_what_is_being_closed_and_ended_by_the_proof_is_settled(lab: LabOnM
     closes(lab, "Settle", results={"RestoreExperiments": first, "ProveZero": proof(30)})
 
     states = {lease.id: lease.state for lease in lab.capacity.ledger.leases("gpu")}
-    assert states == {
-        "cli-1": LeaseState.CLOSED,
-        "late": LeaseState.ADMITTED,
-        "after": LeaseState.CLOSING,
-    }
+    assert states == {"cli-1": LeaseState.CLOSED, "late": LeaseState.ADMITTED, "after": LeaseState.CLOSING}
 
 
 def test_a_lease_is_paid_at_the_price_at_which_it_was_granted(lab: LabOnMoto) -> None:
@@ -160,3 +155,63 @@ def test_one_close_gives_the_receipts_of_its_leases_and_of_what_ran_without_one(
     [counted] = lab.entries("metered")
     assert (str(counted.what), counted.lease) == ("counted 600 node-seconds past or without a lease", None)
     assert str(counted.why) == f"600 without a lease: they cost {cost(lab, 10)} and count as spent"
+
+
+def test_what_ran_past_the_ends_of_leases_is_told_by_lease(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, opens=0, closes=30)
+    started(lab, 1, 0)
+    now = lab.at(40)
+
+    count_beyond("gpu", now, lab.guard_services.lease_services, "guard")
+
+    [counted] = lab.entries("metered")
+    assert (counted.who, counted.lease) == ("guard", "cli-1")
+    assert str(counted.why) == f"600 past the end of cli-1: they cost {cost(lab, 10)} and count as spent"
+
+
+def test_that_nothing_ran_is_counted_too(lab: LabOnMoto) -> None:
+    lab.capacity.ledger.begin_counting("gpu", EIGHT)
+    now = lab.at(30)
+
+    count_beyond("gpu", now, lab.guard_services.lease_services, "guard")
+
+    assert lab.capacity.ledger.pool("gpu").metered_until == now
+    assert lab.entries("metered") == []
+
+
+def test_an_extension_that_comes_to_nothing_leaves_the_failsafe_where_it_was(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+    of(lease.id, hold={"M": {"amount": {"S": "1"}, "currency": {"S": "USD"}}})
+
+    with others_write_first(lab, times=1):
+        refused = step(
+            lab, "Extend", {**lab.command("extend", lease=lease.id, for_seconds=3600), "generation": 1}
+        )
+
+    assert refused["outcome"] == "refused"
+    assert schedules()["failsafe-gpu-10"] == "at(2026-11-20T22:10:00)"
+    assert lab.capacity.ledger.pool("gpu").failsafe_at == lease.closes + 10 * MINUTE
+
+
+def test_a_refused_extension_leaves_the_failsafe_of_another_lease_alone(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, opens=-60, closes=0)
+    lab.guard_services.lease_services.arm("gpu")
+    of("cli-1", state={"S": "closed"})
+    lab.at(9.5)
+
+    assert step(lab, "Extend", lab.command("extend", for_seconds=3600))["outcome"] == "refused"
+    assert lab.capacity.ledger.pool("gpu").failsafe_at == EIGHT + 10 * MINUTE
+    assert [entry.what for entry in lab.entries("refused")] == [reason("audit.extend-refused", pool="gpu")]
+
+
+def test_an_extended_lease_is_of_the_pool_s_new_state_and_says_from_when_it_was_moved(lab: LabOnMoto) -> None:
+    lease = opened(lab, nodes=1)
+    step(lab, "Admit", asks(lab, "open-2", nodes=1, add=True, owner="bob"))
+
+    step(lab, "Extend", lab.command("extend", lease=lease.id, for_seconds=3600))
+
+    after = lab.kept(lease.id)
+    assert after.generation == lab.capacity.ledger.pool("gpu").generation == 3
+    [said] = lab.entries("extended")
+    assert (said.lease, said.details) == (lease.id, {"from": instant.written(lease.closes)})
+    assert replace(after, closes=lease.closes).owner == "alice"

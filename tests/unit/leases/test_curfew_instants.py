@@ -6,11 +6,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from lamplighter.domain.leases.curfew import Curfew, instants
+from tests.builders.leases import HOUR, MINUTE
 
 NEW_YORK, ST_JOHNS = ZoneInfo("America/New_York"), ZoneInfo("America/St_Johns")
 FOUR = Curfew(4 * 60, ZoneInfo("Etc/UTC"))
 CURFEW = datetime(2026, 11, 20, 4, 0, tzinfo=UTC)
-HOUR, MINUTE, INSTANT = timedelta(hours=1), timedelta(minutes=1), timedelta(microseconds=1)
+INSTANT = timedelta(microseconds=1)
 
 
 @pytest.mark.parametrize(
@@ -25,9 +26,7 @@ HOUR, MINUTE, INSTANT = timedelta(hours=1), timedelta(minutes=1), timedelta(micr
         (CURFEW - 5 * HOUR, CURFEW + HOUR, CURFEW),
     ],
 )
-def test_the_first_curfew_is_the_one_whose_ten_minutes_meet_a_lease(
-    opens: datetime, closes: datetime, first: datetime | None
-) -> None:
+def test_first_curfew_that_meets_a_lease(opens: datetime, closes: datetime, first: datetime | None) -> None:
     assert FOUR.first(opens, closes) == first
 
 
@@ -44,6 +43,5 @@ def test_clocks_that_go_back_over_midnight_hide_no_curfew_of_either_date() -> No
     """In St. John's they went from 00:01 on the seventh back to 23:01 on the sixth."""
     change = datetime(2010, 11, 7, 2, 31, tzinfo=UTC)
     midnight, half_past = Curfew(0, ST_JOHNS), Curfew(23 * 60 + 30, ST_JOHNS)
-
     assert midnight.first(change - HOUR / 2, change + HOUR / 4) == change - MINUTE
     assert half_past.first(change + 9 * MINUTE + MINUTE / 2, change + HOUR) == change + 29 * MINUTE

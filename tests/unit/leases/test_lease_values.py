@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -11,46 +12,39 @@ from lamplighter.domain.money.node_time import NodeTime
 from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, persons, usd
 
 PLAIN = persons(nodes=3, closes=60, state=LeaseState.ADMITTED, period="")
-FULL = replace(
-    PLAIN,
-    state=LeaseState.CLOSED,
-    window="evening",
-    date="2026-11-20",
-    by="tom",
-    because="the exam",
-    generation=7,
-    period="2026-11",
-    order=4,
-    refusal="the pool is full",
-    asked_until=EIGHT + 10 * MINUTE,
-    ready_by=EIGHT + 11 * MINUTE,
-    missing=1,
-    wanted_before=((EIGHT, 0), (EIGHT + MINUTE, 2)),
-    ordered=EIGHT + 12 * MINUTE,
-    ready=EIGHT + 13 * MINUTE,
-    closed=EIGHT + 14 * MINUTE,
-    node_seconds=0,
-    cost=usd(5),
-    overrun=NodeTime(MINUTE, usd(2)),
-    price_per_hour=Decimal("1.50"),
-    run="open-1",
-    kept="bob",
-    replaced=("i-1", "i-2"),
-)
-
-NOTHING_MORE: dict[str, object] = {
-    **dict.fromkeys(
-        ("window", "date", "by", "because", "refusal", "asked_until", "ready_by", "wanted_before")
+MORE: dict[str, tuple[Any, object]] = {
+    "window": ("evening", "evening"),
+    "date": ("2026-11-20", "2026-11-20"),
+    "by": ("tom", "tom"),
+    "because": ("the exam", "the exam"),
+    "generation": (7, 7),
+    "period": ("2026-11", "2026-11"),
+    "order": (4, 4),
+    "refusal": ("the pool is full", "the pool is full"),
+    "asked_until": (EIGHT + 10 * MINUTE, "2026-11-20T20:10:00Z"),
+    "ready_by": (EIGHT + 11 * MINUTE, "2026-11-20T20:11:00Z"),
+    "missing": (1, 1),
+    "wanted_before": (
+        ((EIGHT, 0), (EIGHT + MINUTE, 2)),
+        [["2026-11-20T20:00:00Z", 0], ["2026-11-20T20:01:00Z", 2]],
     ),
-    **dict.fromkeys(
-        ("ordered", "ready", "closed", "node_seconds", "cost", "overrun", "price_per_hour", "run")
+    "ordered": (EIGHT + 12 * MINUTE, "2026-11-20T20:12:00Z"),
+    "ready": (EIGHT + 13 * MINUTE, "2026-11-20T20:13:00Z"),
+    "closed": (EIGHT + 14 * MINUTE, "2026-11-20T20:14:00Z"),
+    "node_seconds": (0, 0),
+    "cost": (usd(5), {"amount": "5.0000", "currency": "USD"}),
+    "overrun": (
+        NodeTime(MINUTE, usd(2)),
+        {"node_microseconds": 60_000_000, "amount": "2.0000", "currency": "USD"},
     ),
-    **dict.fromkeys(("kept", "replaced")),
-    "generation": 0,
-    "period": "",
-    "order": 0,
-    "missing": 0,
+    "price_per_hour": (Decimal("1.50"), "1.50"),
+    "run": ("open-1", "open-1"),
+    "kept": ("bob", "bob"),
+    "replaced": (("i-1", "i-2"), ["i-1", "i-2"]),
 }
+"""What a lease may have, and how that is written."""
+NOTHING_MORE = {**dict.fromkeys(MORE), "generation": 0, "period": "", "order": 0, "missing": 0}
+FULL = replace(PLAIN, state=LeaseState.CLOSED, **{name: value for name, (value, _) in MORE.items()})
 
 
 def test_a_lease_that_has_nothing_more_is_written_and_read_back() -> None:
@@ -69,41 +63,15 @@ def test_a_lease_that_has_nothing_more_is_written_and_read_back() -> None:
         **NOTHING_MORE,
     }
     assert Lease.from_json(written) == PLAIN
-
-
-def test_a_lease_that_an_early_release_wrote_has_nothing_of_what_came_later() -> None:
-    early = {key: value for key, value in PLAIN.to_json().items() if key not in NOTHING_MORE}
-
+    # An early release wrote nothing of what came later.
+    early = {key: value for key, value in written.items() if key not in NOTHING_MORE}
     assert Lease.from_json(early) == PLAIN
 
 
 def test_all_that_a_lease_has_is_written_and_read_back() -> None:
     written = FULL.to_json()
 
-    assert {key: written[key] for key in NOTHING_MORE} == {
-        "window": "evening",
-        "date": "2026-11-20",
-        "by": "tom",
-        "because": "the exam",
-        "generation": 7,
-        "period": "2026-11",
-        "order": 4,
-        "refusal": "the pool is full",
-        "asked_until": "2026-11-20T20:10:00Z",
-        "ready_by": "2026-11-20T20:11:00Z",
-        "missing": 1,
-        "wanted_before": [["2026-11-20T20:00:00Z", 0], ["2026-11-20T20:01:00Z", 2]],
-        "ordered": "2026-11-20T20:12:00Z",
-        "ready": "2026-11-20T20:13:00Z",
-        "closed": "2026-11-20T20:14:00Z",
-        "node_seconds": 0,
-        "cost": {"amount": "5.0000", "currency": "USD"},
-        "overrun": {"node_microseconds": 60_000_000, "amount": "2.0000", "currency": "USD"},
-        "price_per_hour": "1.50",
-        "run": "open-1",
-        "kept": "bob",
-        "replaced": ["i-1", "i-2"],
-    }
+    assert {name: written[name] for name in MORE} == {name: text for name, (_, text) in MORE.items()}
     assert Lease.from_json(written) == FULL
 
 
@@ -135,7 +103,6 @@ def test_a_lease_that_is_granted_a_minute_late_takes_over_what_runs_and_a_later_
 
 def test_what_a_lease_wanted_before_is_kept_where_it_wants_another_number() -> None:
     short = PLAIN.wanting(3, 1, EIGHT)
-
     assert short == replace(PLAIN, missing=1, wanted_before=((EIGHT, 3),))
     assert short.wanting(2, 0, EIGHT + MINUTE) == replace(PLAIN, nodes=2, wanted_before=((EIGHT, 3),))
     assert short.wanting(3, 3, EIGHT + MINUTE).wanted_before == ((EIGHT, 3), (EIGHT + MINUTE, 2))
@@ -143,7 +110,6 @@ def test_what_a_lease_wanted_before_is_kept_where_it_wants_another_number() -> N
 
 def test_a_lease_is_its_owner_s_and_the_asker_s_and_is_called_by_its_window() -> None:
     asked = replace(PLAIN, by="tom")
-
     assert [asked.is_of(name) for name in ("alice", "tom", "bob")] == [True, True, False]
     assert (str(PLAIN.called()), str(FULL.called())) == ("alice's lease", "the evening lease")
     assert (PLAIN.begins, FULL.begins) == (EIGHT, EIGHT + 11 * MINUTE)

@@ -1,6 +1,5 @@
 """How far a warm-up has come: noted once for each change, never in anybody's way."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
@@ -9,9 +8,8 @@ import pytest
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.leases.progress import BootStage, Noted, Stage, lengths, share
 from lamplighter.domain.pool.pool import SeenGpus
-
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+from tests.builders.leases import DAY, EIGHT, MINUTE, SECOND
+from tests.ledger_table import kept
 
 
 def writes(dynamodb: Any) -> list[str]:
@@ -28,43 +26,31 @@ def test_a_stage_says_how_much_is_done_since_when_and_when_that_changed(ledger: 
 
     assert ledger.progress("gpu", "cli-1") == {Stage.NODES: Noted(1, 2, EIGHT, EIGHT + MINUTE)}
     assert ledger.progress("gpu", "cli-2") == {}
+    assert kept("PROGRESS#gpu", "cli-1")["ttl"] == int((EIGHT + MINUTE + 45 * DAY).timestamp())
 
 
 def test_a_later_round_does_not_begin_a_stage_anew(ledger: Ledger) -> None:
     ledger.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT)
     ledger.begin_stage("gpu", "cli-1", Stage.NODES, 2, EIGHT + 5 * MINUTE)
-
     assert ledger.progress("gpu", "cli-1")[Stage.NODES] == Noted(1, 2, EIGHT, EIGHT)
 
 
 def test_a_note_that_comes_late_takes_nothing_back(ledger: Ledger, dynamodb: Any) -> None:
     ledger.note_progress("gpu", "cli-1", Stage.CHECKS, 5, 6, EIGHT + MINUTE)
     Ledger("ledger", boto3.client("dynamodb")).note_progress("gpu", "cli-1", Stage.CHECKS, 4, 6, EIGHT)
-
     assert ledger.progress("gpu", "cli-1")[Stage.CHECKS].done == 5
 
 
 def test_a_node_that_is_changed_for_a_fresh_one_is_counted_back(ledger: Ledger) -> None:
     ledger.note_progress("gpu", "cli-1", Stage.NODES, 2, 2, EIGHT)
     ledger.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT + MINUTE)
-
     assert ledger.progress("gpu", "cli-1")[Stage.NODES] == Noted(1, 2, EIGHT, EIGHT + MINUTE)
-
-
-def test_polling_every_two_seconds_writes_nothing_while_nothing_changes(dynamodb: Any) -> None:
-    asked = writes(dynamodb)
-
-    for second in range(0, 50, 2):  # each call of a handler has a ledger of its own
-        Ledger("ledger", dynamodb).note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT + second * SECOND)
-
-    assert len(asked) == 1
 
 
 def test_a_stage_that_had_begun_already_is_still_counted_back_by_the_same_worker(ledger: Ledger) -> None:
     ledger.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT)
     ledger.begin_stage("gpu", "cli-1", Stage.NODES, 2, EIGHT + SECOND)
     ledger.note_progress("gpu", "cli-1", Stage.NODES, 0, 2, EIGHT + 2 * SECOND)
-
     assert ledger.progress("gpu", "cli-1")[Stage.NODES].done == 0
 
 
@@ -85,7 +71,6 @@ def test_a_boot_is_noted_as_kubernetes_has_it_however_often_it_is_read(dynamodb:
 
 def test_what_cannot_be_noted_fails_nothing(dynamodb: Any) -> None:
     missing = Ledger("no-such-table", dynamodb)
-
     missing.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT)
     missing.begin_stage("gpu", "cli-1", Stage.GPUS, 2, EIGHT)
     missing.note_boot("gpu", "cli-1", {BootStage.JOINED: Noted(0, 1, EIGHT, EIGHT)}, EIGHT)
@@ -103,9 +88,7 @@ def test_what_cannot_be_noted_fails_nothing(dynamodb: Any) -> None:
         (1, 1, 3, 0),
     ],
 )
-def test_nodes_that_others_justify_are_not_counted_as_ones_own(
-    lease_nodes: int, there: int, wanted: int, mine: int
-) -> None:
+def test_nodes_of_others_are_not_ones_own(lease_nodes: int, there: int, wanted: int, mine: int) -> None:
     assert share(lease_nodes, there, wanted) == mine
 
 
@@ -116,14 +99,11 @@ def test_a_stage_is_whole_once_all_of_it_is_done(done: int, whole: bool) -> None
 
 def test_a_stage_that_waits_for_pods_is_not_whole() -> None:
     nothing_yet = Noted(0, 0, EIGHT, EIGHT)
-
     assert not nothing_yet.whole
     assert lengths({Stage.NODES: nothing_yet}) == {}
 
 
-def test_what_the_guard_saw_of_gpus_is_kept_and_written_again_only_when_it_changed_or_aged(
-    ledger: Ledger, dynamodb: Any
-) -> None:
+def test_gpus_seen_are_written_again_when_they_changed_or_aged(ledger: Ledger, dynamodb: Any) -> None:
     asked = writes(dynamodb)
     first = SeenGpus(1, 2, EIGHT)
     ledger.note_gpus("gpu", first, None)

@@ -152,21 +152,12 @@ def instance(name: str, state: str = "running") -> Instance:
         (["i-1", "i-2"], [instance("i-1")], 2),
     ],
 )
-def test_nodes_are_there_that_run_or_boot_and_stay(
-    members: list[str] | None, instances: list[Instance], there: int
-) -> None:
+def test_nodes_are_there_that_stay(members: list[str] | None, instances: list[Instance], there: int) -> None:
     found = (
         None
         if members is None
         else Controller(
-            "g",
-            0,
-            2,
-            2,
-            (
-                *(Member(each, "a") for each in members),
-                Member("i-3", "a", leaving=True),
-            ),
+            "g", 0, 2, 2, (*(Member(each, "a") for each in members), Member("i-3", "a", leaving=True))
         )
     )
 

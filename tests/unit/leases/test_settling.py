@@ -49,14 +49,10 @@ def test_a_lease_whose_nodes_never_came_is_settled_for_nothing(lab: LabOnMoto) -
 
 
 @pytest.mark.parametrize(("proof", "closed"), [(proof(31), 31), ({}, 40)])
-def test_a_lease_is_closed_at_the_proof_and_without_its_instant_now(
-    lab: LabOnMoto, proof: dict[str, object], closed: int
-) -> None:
+def test_a_lease_is_closed_at_the_proof_or_now(lab: LabOnMoto, proof: dict[str, object], closed: int) -> None:
     restored = closing(lab, 30)
     lab.at(40)
-
     step(lab, "Settle", RestoreExperiments=restored, ProveZero=proof)
-
     assert lab.kept().closed == EIGHT + closed * MINUTE
 
 
@@ -105,16 +101,12 @@ def test_the_last_close_takes_the_failsafe_away_and_one_beside_another_lease_kee
 
 
 @pytest.mark.parametrize(("minutes", "given"), [(24 * 60, True), (24 * 60 + 1, False)])
-def test_a_receipt_that_is_missing_is_given_by_a_close_within_a_day(
-    lab: LabOnMoto, minutes: int, *, given: bool
-) -> None:
+def test_a_missing_receipt_is_given_within_a_day(lab: LabOnMoto, minutes: int, *, given: bool) -> None:
     restored = closing(lab, 30)
     step(lab, "Settle", RestoreExperiments=restored, ProveZero=proof(30))
 
     lab.at(30 + minutes)
-    receipt = step(lab, "Receipt", ProveZero=proof(30 + minutes))
-
-    assert receipt["lease"] == ("cli-1" if given else None)
+    assert step(lab, "Receipt", ProveZero=proof(30 + minutes))["lease"] == ("cli-1" if given else None)
     assert [each["lease"] for each in lab.capacity.ledger.receipts("gpu")] == (["cli-1"] if given else [])
     # What has its receipt gets no other.
     assert step(lab, "Receipt", ProveZero=proof(30)) == {"lease": None, "pool": "gpu", "also": []}

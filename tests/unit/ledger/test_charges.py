@@ -11,21 +11,15 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.billing.charge import Charge
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.budget import BudgetPeriod
-from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.pool import DeployMark, Phase, SeenGpus
+from tests.builders.leases import EIGHT, MINUTE, SECOND, usd
 from tests.ledger_table import kept
-from tests.unit.ledger.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease
-
-SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
+from tests.unit.ledger.test_ledger import decision, entry, granted, lease
 
 
 def budget(ledger: Ledger) -> BudgetPeriod:
     return ledger.budget("2026-11", "USD")
-
-
-def usd(amount: str | int) -> Money:
-    return Money.of(amount, "USD")
 
 
 WHY = Entry(EIGHT, "gpu", "receipt", "leases", "the time without a lease", "counted")
@@ -61,7 +55,6 @@ def test_what_is_unbilled_is_the_same_in_whatever_order_its_keys_come(ledger: Le
     charges(ledger, until=1, unleased=ran(1))
     text = json.dumps(dict(sorted(ran(1).to_json().items())))
     assert kept("POOL#gpu", "STATE")["unbilled"] == text
-
     assert ledger.bill_unleased("gpu", EIGHT, {}, ran(1), WHY) is True
 
 
@@ -91,9 +84,6 @@ def test_a_count_of_nothing_moves_no_budget_and_one_of_an_older_reading_is_lost(
         ledger.charge(again, [], pool=before, budget=budget(ledger), why=None)
     ledger.begin_counting("gpu", EIGHT)
     assert ledger.pool("gpu").metered_until == EIGHT + MINUTE
-
-
-# --- the guard's and the deploys' ----------------------------------------------------------------
 
 
 def test_a_leak_is_silenced_as_it_was_read_and_a_new_one_pages_again(ledger: Ledger) -> None:
@@ -129,7 +119,6 @@ def test_the_same_gpus_in_use_are_noted_once_a_minute(
     first = SeenGpus(1, 2, EIGHT)
     ledger.note_gpus("gpu", first, None)
     ledger.note_gpus("gpu", SeenGpus(in_use, of, EIGHT + age), first)
-
     assert ledger.pool("gpu").seen_gpus == SeenGpus(in_use, of, at if same else EIGHT + age)
 
 

@@ -11,8 +11,9 @@ from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.commands.orders import EXPIRES_AFTER
 from lamplighter.domain.events.asked import AskedByEvent
 from lamplighter.domain.events.cursor import Cursor
+from tests.builders.leases import EIGHT, MINUTE
 from tests.ledger_table import kept
-from tests.unit.ledger.test_ledger import EIGHT, MINUTE, entry
+from tests.unit.ledger.test_ledger import entry
 
 ASKED = AskedByEvent("e-1", "c-1", Verb.OPEN, "gpu", "ci", "event-1", EIGHT + EXPIRES_AFTER)
 
@@ -46,12 +47,6 @@ def test_the_lease_that_a_request_opened_names_it(bus: LedgerEvents) -> None:
     assert ttl("OPENED#event-1") == (EIGHT + KEEP_OPENED).timestamp()
 
 
-def test_what_is_forgotten_waits_no_more(bus: LedgerEvents) -> None:
-    bus.ask(ASKED, EIGHT)
-    bus.forget(ASKED)
-    assert bus.asked("gpu") == []
-
-
 def test_a_close_is_noted_for_longer_than_an_open_is_good(bus: LedgerEvents) -> None:
     assert not bus.close_noted("gpu", "c-1", EIGHT)
     bus.note_close("gpu", "c-1", EIGHT)
@@ -78,7 +73,6 @@ def test_of_two_runs_that_move_the_cursor_one_does(bus: LedgerEvents) -> None:
     bus.move_cursor("gpu", Cursor(EIGHT))
     with pytest.raises(Conflict):
         bus.move_cursor("gpu", Cursor(EIGHT + MINUTE))
-
     assert bus.cursor("gpu") == Cursor(EIGHT, version=1)
 
 

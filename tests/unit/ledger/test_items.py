@@ -12,24 +12,17 @@ from lamplighter.adapters.aws.ledger.ledger import Conflict, Ledger
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause, Skip
 from lamplighter.domain.commands.command import Decision
-from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
+from tests.builders.leases import DAY, EIGHT, MINUTE, SECOND, persons, usd
 from tests.ledger_table import kept
 
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-SECOND, MINUTE, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days=1)
 MILLISECONDS = int(EIGHT.timestamp()) * 1000
 DECISION = Decision("skip-1", "skipped", "for a reason", EIGHT)
 AGAIN = Decision("unskip-1", "unskipped", "for a reason", EIGHT)
 WHY = Entry(EIGHT, "gpu", "skipped", "alice", "did it", "for a reason")
-
-
-def usd(amount: str | int) -> Money:
-    return Money.of(amount, "USD")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +45,6 @@ def test_a_value_comes_back_from_dynamodbs_form(value: items.Value, attribute: i
 
 def test_an_item_has_its_key_its_schema_what_is_known_and_when_it_may_go() -> None:
     key = {"pk": {"S": "LAB"}, "sk": {"S": "X"}, "schema": {"N": "1"}}
-
     assert items.item("LAB", "X", {"a": 0, "b": None}) == {**key, "a": {"N": "0"}}
     assert items.item("LAB", "X", {}, until=EIGHT) == {**key, "ttl": {"N": str(MILLISECONDS // 1000)}}
     assert (items.pool_key("*"), items.pool_key("gpu")) == ("LAB", "POOL#gpu")
@@ -141,16 +133,13 @@ def test_a_budget_period_comes_back_with_its_accounts() -> None:
 )
 def test_only_an_empty_period_follows_the_labs_new_currency(held: int, spent: int, currency: str) -> None:
     found = ledger_money.as_item(BudgetPeriod("2026-11", usd(held), usd(spent), 7))
-
     assert ledger_money.as_budget("2026-11", "EUR", found) == BudgetPeriod(
         "2026-11", Money.of(held, currency), Money.of(spent, currency), 7
     )
 
 
 @pytest.mark.parametrize("because", [None, "the holiday"])
-def test_a_skip_is_kept_until_45_days_after_its_date_and_put_back_once(
-    ledger: Ledger, because: str | None
-) -> None:
+def test_a_skip_is_kept_for_45_days_and_put_back_once(ledger: Ledger, because: str | None) -> None:
     skip = Skip("evening", "2026-11-21", "alice", EIGHT, because)
 
     assert ledger.skipped("evening", "2026-11-21") is None
@@ -186,9 +175,7 @@ def test_a_skip_is_kept_until_45_days_after_its_date_and_put_back_once(
         ),
     ],
 )
-def test_a_pause_of_a_person_is_kept_whole_and_ended_only_as_it_was_read(
-    ledger: Ledger, pause: Pause, more: dict[str, object]
-) -> None:
+def test_a_pause_is_kept_and_ended_as_read(ledger: Ledger, pause: Pause, more: dict[str, object]) -> None:
     ledger.pause(pause, "*", DECISION, [WHY])
 
     base = {"pk": "LAB", "sk": "PAUSE#PEOPLE", "schema": 1, "by": "alice", "at": "2026-11-20T20:00:00Z"}
@@ -217,48 +204,12 @@ def test_a_destroy_pauses_the_lab_until_it_is_deployed_or_resumed_after_it_faile
 
 def test_when_the_planner_looked_is_known_once_it_has(ledger: Ledger) -> None:
     assert ledger.planned_at() is None
-
     ledger.note_planned(EIGHT)
-
     assert ledger.planned_at() == EIGHT
 
 
-def test_progress_is_noted_when_it_changes_and_remembers_since_when(ledger: Ledger) -> None:
-    stage = next(iter(Stage))
-    assert ledger.progress("gpu", "cli-1") == {}
-
-    ledger.begin_stage("gpu", "cli-1", stage, 2, EIGHT)
-    assert ledger.progress("gpu", "cli-1") == {stage: Noted(0, 2, EIGHT, EIGHT)}
-    ledger.note_progress("gpu", "cli-1", stage, 1, 2, EIGHT + MINUTE)
-    ledger.begin_stage("gpu", "cli-1", stage, 3, EIGHT + 2 * MINUTE)
-    # What is as it was is not written again, and an older count changes nothing.
-    ledger.note_progress("gpu", "cli-1", stage, 1, 2, EIGHT + 3 * MINUTE)
-    ledger.note_progress("gpu", "cli-1", stage, 0, 2, EIGHT)
-
-    assert ledger.progress("gpu", "cli-1") == {stage: Noted(1, 2, EIGHT, EIGHT + MINUTE)}
-    found = kept("PROGRESS#gpu", "cli-1")
-    assert found is not None
-    assert (found["schema"], found["ttl"]) == (1, int((EIGHT + MINUTE + 45 * DAY).timestamp()))
-
-
 @pytest.mark.parametrize(("closed", "until"), [(None, None), (EIGHT, EIGHT + 45 * DAY)])
-def test_a_lease_is_kept_until_45_days_after_it_was_closed(
-    closed: datetime | None, until: datetime | None
-) -> None:
-    lease = Lease(
-        id="cli-1",
-        pool="gpu",
-        nodes=1,
-        owner="alice",
-        source="cli",
-        state=LeaseState.OPEN,
-        opens=EIGHT,
-        closes=EIGHT + MINUTE,
-        hold=usd(1),
-        closed=closed,
-    )
-
-    found = items.values(items.lease_item(lease))
-
+def test_a_lease_is_kept_for_45_days_after_its_close(closed: datetime | None, until: datetime | None) -> None:
+    found = items.values(items.lease_item(persons(closed=closed)))
     assert (found["pk"], found["sk"], found["schema"]) == ("POOL#gpu", "LEASE#cli-1", 1)
     assert found.get("ttl") == (None if until is None else int(until.timestamp()))

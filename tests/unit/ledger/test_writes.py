@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -10,14 +10,12 @@ import pytest
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.budget import BudgetPeriod
-from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import Stale
+from tests.builders.leases import DAY, EIGHT, MINUTE, SECOND, usd
 from tests.ledger_table import keep_verdicts, kept
 from tests.unit import aws_calls
-from tests.unit.ledger.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease
-
-SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
+from tests.unit.ledger.test_ledger import decision, entry, granted, lease
 
 
 def seconds(at: datetime) -> int:
@@ -26,10 +24,6 @@ def seconds(at: datetime) -> int:
 
 def budget(ledger: Ledger) -> BudgetPeriod:
     return ledger.budget("2026-11", "USD")
-
-
-def usd(amount: str | int) -> Money:
-    return Money.of(amount, "USD")
 
 
 def trail(ledger: Ledger) -> list[str]:
@@ -47,11 +41,7 @@ def test_every_read_is_consistent_and_the_newest_are_read_backwards(ledger: Ledg
         ledger.leases("gpu")
         ledger.receipts("gpu", newest=2)
 
-    assert asked == [
-        ("GetItem", True, None, None),
-        ("Query", True, True, None),
-        ("Query", True, False, 2),
-    ]
+    assert asked == [("GetItem", True, None, None), ("Query", True, True, None), ("Query", True, False, 2)]
 
 
 def test_a_writer_writes_until_its_minute_is_over(ledger: Ledger) -> None:

@@ -25,7 +25,6 @@ def test_amounts_are_as_written_and_come_back() -> None:
 
 def test_without_owners_everything_is_as_it_was() -> None:
     lab = read("null")
-
     assert isinstance(lab, Lab)
     assert lab == parse("name: x")
     assert terms(lab, "gpu").owners == {}
@@ -34,10 +33,7 @@ def test_without_owners_everything_is_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("owners", "problem"),
     [
-        (
-            "{a: -1}",
-            "f:2: guard.budget.owners.a: is -1, write an amount from 0 to 1000000000 such as 120 or 1.237",
-        ),
+        ("{a: -1}", "f:2: guard.budget.owners.a: is -1, write an amount from 0 to 1000000000 such as 120 or 1.237"),
         (
             "{a: true}",
             "f:2: guard.budget.owners.a: is true, write an amount from 0 to 1000000000 such as 120 or 1.237",
@@ -46,6 +42,6 @@ def test_without_owners_everything_is_as_it_was() -> None:
         ('{"": 3}', 'f:2: guard.budget.owners."": is empty, write something or leave it out'),
         ("{a: 1, a: 2}", "f:2: guard.budget.owners.a: is written twice, first in line 2; keep one"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_one_line(owners: str, problem: str) -> None:
     assert read(owners) == [problem]

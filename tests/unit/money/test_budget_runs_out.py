@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.guard.budget import overdrafts
+from lamplighter.domain.guard.budget import Running, overdrafts
+from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.reasons.reason import Reason, Value
@@ -35,59 +36,38 @@ def minutes(found: dict[str, Overdraft]) -> dict[str, float]:
     return {name: (each.at - EIGHT) / MINUTE for name, each in found.items()}
 
 
-def test_a_lease_whose_money_ends_as_it_ends_is_left_alone_and_the_longer_one_is_not() -> None:
-    """Both cost 1 USD until 20:30, and that is all there is."""
-    assert minutes(overdrafts([running(SHORT), running(LONG)], terms(10), budget(spent=9), EIGHT)) == {
-        "long": 30
-    }
+def at(one: Lease, **changed: float) -> Lease:
+    """The lease with instants so many minutes after eight."""
+    return replace(one, **{name: EIGHT + minutes * MINUTE for name, minutes in changed.items()})  # type: ignore[arg-type]
 
 
-def test_money_that_lasts_to_the_end_of_what_runs_is_not_used_up() -> None:
-    """The longer lease has no node that costs anything."""
-    hour = replace(SHORT, closes=EIGHT + 60 * MINUTE)
-
-    both = [running(hour), running(LONG, nodes=0)]
-
-    assert overdrafts(both, terms(10), budget(spent=9), EIGHT) == {}
-    assert minutes(overdrafts(both, terms(10), budget(spent=10), EIGHT)) == {"short": 0, "long": 0}
-
-
-def test_what_has_cost_the_last_cent_and_runs_no_more_is_not_used_up() -> None:
-    rest = running(LONG, so_far=1, nodes=0)
-
-    assert overdrafts([rest], terms(10), budget(spent=9), EIGHT) == {}
-    assert minutes(overdrafts([rest], terms(9), budget(spent=9), EIGHT)) == {"long": 0}
-
-
-def test_a_lease_that_does_not_run_is_passed_over_and_those_behind_it_are_not() -> None:
-    to_come = replace(LONG, id="to-come", opens=EIGHT + MINUTE)
-
-    found = overdrafts([running(to_come), running(LONG, so_far=3)], terms(10), budget(spent=8), EIGHT)
-
-    assert minutes(found) == {"long": 0}
-
-
-def test_a_lease_past_its_end_costs_what_it_has_cost_so_far() -> None:
-    over = replace(SHORT, closes=EIGHT - 30 * MINUTE)
-
-    found = overdrafts([running(over, so_far=1), running(LONG)], terms(10), budget(spent=8), EIGHT)
-
-    assert minutes(found) == {"long": 60}
+@pytest.mark.parametrize(
+    ("leases", "limit", "spent", "used_up"),
+    [
+        pytest.param([running(SHORT), running(LONG)], 10, 9, {"long": 30}, id="it ends as the shorter lease ends"),
+        pytest.param([running(at(SHORT, closes=60)), running(LONG, nodes=0)], 10, 9, {}, id="it lasts to the end"),
+        pytest.param([running(at(SHORT, closes=60)), running(LONG, nodes=0)], 10, 10, {"short": 0, "long": 0},
+                     id="it is gone already"),
+        pytest.param([running(LONG, so_far=1, nodes=0)], 10, 9, {}, id="the last cent, and nothing runs any more"),
+        pytest.param([running(LONG, so_far=1, nodes=0)], 9, 9, {"long": 0}, id="more than the last cent"),
+        pytest.param([running(replace(at(LONG, opens=1), id="to-come")), running(LONG, so_far=3)], 10, 8, {"long": 0},
+                     id="a lease that does not run yet is passed over"),
+        pytest.param([running(at(SHORT, closes=-30), so_far=1), running(LONG)], 10, 8, {"long": 60},
+                     id="a lease past its end costs what it has cost"),
+    ],
+)  # fmt: skip
+def test_when_the_money_of_leases_is_used_up(
+    leases: list[Running], limit: int, spent: int, used_up: dict[str, float]
+) -> None:
+    assert minutes(overdrafts(leases, terms(limit), budget(spent=spent), EIGHT)) == used_up
 
 
 @pytest.mark.parametrize(
     ("own", "at", "whose"),
-    [
-        (1, 60, "money.owners-budget"),
-        (2, 120, "money.budget"),
-        (3, 120, "money.budget"),
-    ],
+    [(1, 60, "money.owners-budget"), (2, 120, "money.budget"), (3, 120, "money.budget")],
 )
-def test_the_budget_that_is_used_up_first_is_told_and_of_two_at_once_the_lab_s(
-    own: int, at: float, whose: str
-) -> None:
+def test_the_budget_that_is_used_up_first_is_told_or_the_lab_s(own: int, at: float, whose: str) -> None:
     found = overdrafts([running(LONG)], terms(10, alice=own), budget(spent=8, alice=0), EIGHT)
-
     assert minutes(found) == {"long": at}
     assert budget_of(found["long"]) == whose
 
@@ -102,7 +82,9 @@ def test_an_overdraft_says_what_is_spent_and_what_has_run_of_all_who_share_it() 
     # A budget that is used up already is used up now.
     now = EIGHT + MINUTE
     assert values(whole["long"]) == {"at": now, "spent": "8.00 USD", "more": "3.00 USD"}
-    assert values(own["long"]) == {"at": now, "spent": "1.00 USD", "more": "2.00 USD"}
+    assert {name: values(each) for name, each in own.items()} == {
+        "long": {"at": now, "spent": "1.00 USD", "more": "2.00 USD"}
+    }
 
 
 @pytest.mark.parametrize(
@@ -115,6 +97,4 @@ def test_a_running_lease_costs_its_nodes_time_until_its_end(after: timedelta, co
 
 
 def test_seconds_of_nodes_are_paid_exactly() -> None:
-    nine = running(LONG).by(EIGHT + timedelta(microseconds=9), EIGHT)
-
-    assert nine.amount * 3600 * 1_000_000 == 9
+    assert running(LONG).by(EIGHT + timedelta(microseconds=9), EIGHT).amount * 3600 * 1_000_000 == 9

@@ -12,9 +12,9 @@ from lamplighter.domain.money.price import Price, Source, best, known_price
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.fields import from_document, to_document
 from lamplighter.values.zones import zone
+from tests.builders.leases import HOUR
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-HOUR = timedelta(hours=1)
 TINY = timedelta(microseconds=1)
 
 
@@ -118,11 +118,8 @@ def test_node_time_adds_up_and_comes_back_exactly() -> None:
         ("2028-02-10T00:00:00", "month", "2028-02", "2028-01-31T15", "2028-02-29T15"),
     ],
 )
-def test_a_period_begins_and_ends_at_midnight_of_the_lab(
-    at: str, period: str, key: str, begins: str, ends: str
-) -> None:
+def test_a_period_ends_at_midnight_of_the_lab(at: str, period: str, key: str, begins: str, ends: str) -> None:
     found = period_of(datetime.fromisoformat(f"{at}+00:00"), period, zone("Asia/Seoul"))
-
     edges = (f"{found.begins:%Y-%m-%dT%H}", f"{found.ends:%Y-%m-%dT%H}")
     assert (found.key, *edges) == (key, begins, ends)
 
@@ -150,9 +147,7 @@ def price(source: Source, age: timedelta | None, per_hour: str = "1.50") -> Pric
         (720 * HOUR, True, "30 days ago"),
     ],
 )
-def test_a_price_says_how_old_it_is_and_is_due_after_a_day(
-    age: timedelta | None, said: str, *, due: bool
-) -> None:
+def test_a_price_has_an_age_and_is_due_after_a_day(age: timedelta | None, said: str, *, due: bool) -> None:
     listed, table = price(Source.PRICE_LIST, age), price(Source.TABLE, age)
 
     assert listed.is_due(NOW) is due
@@ -184,6 +179,5 @@ def test_of_two_prices_the_fresher_counts_and_one_with_an_instant_before_one_wit
 def test_what_was_listed_in_another_currency_does_not_count() -> None:
     lab = Lab.model_validate({"name": "lab", "pools": {"gpu": {"instance_type": "x9.none"}}})
     listed = price(Source.PRICE_LIST, HOUR)
-
     assert known_price(lab, "gpu", listed) == listed
     assert known_price(lab, "gpu", Price(Decimal(2), "EUR", Source.PRICE_LIST, NOW)) is None

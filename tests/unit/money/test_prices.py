@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -16,10 +16,11 @@ from lamplighter.application.capacity.prices import known, refresh
 from lamplighter.application.leases.granting import admitted
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.money.price import Price, Source, best
+from lamplighter.domain.money.price import Price, Source
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LabOnMoto
 
 FILTERS = {
     "regionCode": "ap-northeast-2",
@@ -89,14 +90,12 @@ def test_the_price_list_is_asked_for_an_ordinary_linux_instance() -> None:
 
 def test_the_dearest_of_several_counts_and_nothing_is_free() -> None:
     prices = answering(product("0.0000000000", "1.1"), product("1.3"), product("9", unit="Quantity"))
-
     assert prices.on_demand("ap-northeast-2", "g5.xlarge") == Decimal("1.3")
 
 
 @pytest.mark.parametrize("unit", ["Hrs", "Hours"])
 def test_the_price_list_is_asked_for_the_fee_of_auto_mode(unit: str) -> None:
     answer = answering(product("0.0964900000", unit=unit), asked=FEE)
-
     assert answer.auto_mode_fee("ap-northeast-2", "g5.xlarge") == Decimal("0.09649")
 
 
@@ -108,20 +107,6 @@ def test_a_list_without_the_type_has_no_price() -> None:
 def test_an_answer_in_another_form_is_the_outside_failing(answer: str) -> None:
     with pytest.raises(OutsideFailed, match="in an unknown form"):
         answering(answer).on_demand("ap-northeast-2", "g5.xlarge")
-
-
-def test_the_labs_own_price_wins_and_the_fresher_of_the_others() -> None:
-    old, new = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
-    lab = Price(Decimal(9), "USD", Source.LAB)
-    kept, table = (
-        Price(Decimal(1), "USD", Source.PRICE_LIST, new),
-        Price(Decimal(2), "USD", Source.TABLE, old),
-    )
-
-    assert best(lab, kept, table) == lab
-    assert best(None, kept, table) == kept
-    assert best(None, Price(Decimal(1), "USD", Source.PRICE_LIST, old - timedelta(1)), table) == table
-    assert best(None, None, None) is None
 
 
 def test_a_price_is_asked_for_once_a_day_and_kept_with_its_instant(lab: LabOnMoto) -> None:
@@ -163,11 +148,7 @@ def test_a_stated_price_and_another_currency_ask_nobody(lab: LabOnMoto) -> None:
 
 
 AUTO_MODE = Lab.model_validate(
-    {
-        "name": "lab",
-        "cluster": {"auto_mode": {}},
-        "pools": {"gpu": {"kind": "auto-mode"}, "groups": {}},
-    }
+    {"name": "lab", "cluster": {"auto_mode": {}}, "pools": {"gpu": {"kind": "auto-mode"}, "groups": {}}}
 )
 
 
@@ -178,8 +159,7 @@ def test_a_node_of_auto_mode_has_a_price_of_its_own_with_the_fee(lab: LabOnMoto)
     for pool in AUTO_MODE.pools:
         assert refresh(AUTO_MODE, pool, ledger, _as_list(listed), EIGHT)
 
-    asked = [each for _, each in listed.asked]
-    assert asked == ["g5.xlarge", "fee of g5.xlarge", "g5.xlarge"]
+    assert [each for _, each in listed.asked] == ["g5.xlarge", "fee of g5.xlarge", "g5.xlarge"]
     prices = {pool: known(AUTO_MODE, pool, ledger) for pool in AUTO_MODE.pools}
     assert {pool: price.per_hour for pool, price in prices.items() if price} == {
         "gpu": Decimal("1.6"),
@@ -192,7 +172,6 @@ def test_a_node_of_auto_mode_has_a_price_of_its_own_with_the_fee(lab: LabOnMoto)
 
 def test_a_price_without_its_fee_is_none(lab: LabOnMoto) -> None:
     refresh(AUTO_MODE, "gpu", lab.capacity.ledger, _as_list(Listed(Decimal("1.5"))), EIGHT)
-
     price = known(AUTO_MODE, "gpu", lab.capacity.ledger)
     assert price is not None
     assert (price.per_hour, price.source) == (Decimal("1.33349"), Source.TABLE)

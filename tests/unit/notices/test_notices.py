@@ -19,7 +19,8 @@ from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import draw, reason
 from lamplighter.values.clock_time import clock_time
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LabOnMoto
 from tests.world.world import World
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -1,6 +1,6 @@
 """Which windows get nodes and money, whole: at the last node and the last cent, and one beyond."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -14,8 +14,8 @@ from lamplighter.domain.granting.admission import pool_full, with_nodes
 from lamplighter.domain.planner.placement import Placement, place
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
+from tests.builders.leases import EIGHT
 
-EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 NINE = EIGHT + timedelta(hours=1)
 DAY = date(2026, 11, 20)
 
@@ -61,7 +61,6 @@ def test_a_pool_is_filled_to_its_last_node_and_who_comes_later_is_refused_whole(
 
 def test_of_two_that_open_together_the_first_in_the_file_goes_first() -> None:
     first, second = window("a", nodes=2, order=0), window("b", nodes=2, order=1)
-
     assert place(lab(), [second, first]).admitted == [first]
 
 
@@ -102,7 +101,6 @@ def test_a_budget_is_given_away_to_its_last_cent(period: str, amount: str, words
 
 def test_the_next_period_has_money_of_its_own() -> None:
     today, tomorrow = window("a", nodes=2), window("b", opens=4, closes=6)
-
     assert place(lab("2", "day"), [today, tomorrow]).admitted == [today, tomorrow]
     assert place(lab("2", "month"), [today, tomorrow]).admitted == [today]
 
@@ -128,11 +126,7 @@ def test_an_owner_s_part_bounds_the_owner_alone() -> None:
 
 def test_what_was_refused_holds_neither_nodes_nor_money() -> None:
     dear, full, cheap = window("a", closes=9, nodes=2), window("b", nodes=4), window("c", opens=0.5, nodes=3)
-
     assert place(lab("2"), [dear, full, cheap]).admitted == [cheap]
-
-
-# --- what AWS says of nodes ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -147,7 +141,6 @@ def test_what_was_refused_holds_neither_nodes_nor_money() -> None:
 )
 def test_a_member_leaves_once_its_end_has_begun(lifecycle: str, leaving: bool, drains: bool) -> None:
     found = member("i-1", "a", lifecycle)
-
     assert (found.leaving, found.waits_for_drain) == (leaving, drains)
     assert Controller("g", 0, 2, 1, (found,)).staying == (() if leaving else (found,))
 
@@ -181,9 +174,6 @@ def test_an_update_and_an_activity_fail_or_are_cancelled(status: str, going: boo
         ("terminated", False, False),
     ],
 )
-def test_an_instance_costs_until_it_shuts_down_and_is_there_until_it_is_gone(
-    state: str, alive: bool, exists: bool
-) -> None:
+def test_an_instance_costs_until_it_shuts_down(state: str, alive: bool, exists: bool) -> None:
     one = Instance("i-1", "g4dn.xlarge", "a", state, EIGHT, None, None, "")
-
     assert (one.alive, one.exists) == (alive, exists)

@@ -18,24 +18,11 @@ from lamplighter.domain.planner.planner import Calendar, CalendarInputs, Plan, c
 from lamplighter.domain.schedules.schedule import Start, WorkflowArns, closing, open_command, opening
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Sentences, reason
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease
 
-OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+OPENS = EIGHT
 DOORS = WorkflowArns("open-arn", "close-arn", "notices-arn")
-LEASE = Lease(
-    id="evening-2026-11-20",
-    pool="gpu",
-    nodes=2,
-    owner="class",
-    source="window",
-    state=LeaseState.PLANNED,
-    opens=OPENS,
-    closes=OPENS + 2 * HOUR,
-    hold=Money.of(4, "USD"),
-    window="evening",
-    date="2026-11-20",
-    period="2026-11",
-)
+LEASE = lease("evening-2026-11-20", state=LeaseState.PLANNED, window="evening", date="2026-11-20")
 LATE = "open-evening-2026-11-20-20261120T2000Z"
 EVENING = {"name": "evening", "nodes": 2, "days": "fri", "start": "20:00", "end": "22:00", "owner": "class"}
 
@@ -59,14 +46,12 @@ def test_a_new_window_is_written_and_scheduled() -> None:
 
 def test_a_window_that_stands_as_wanted_is_not_written_again() -> None:
     noted = replace(LEASE, because="noted", by="planner")
-
     assert plan([LEASE], [noted], DOORS, OPENS - HOUR).write == ()
 
 
 @pytest.mark.parametrize("state", [each for each in LeaseState if each is not LeaseState.PLANNED])
 def test_only_a_planned_lease_follows_its_window(state: LeaseState) -> None:
     moved = replace(LEASE, closes=LEASE.closes + HOUR)
-
     assert plan([moved], [LEASE], DOORS, OPENS - HOUR).write == (moved,)
     assert plan([moved], [replace(LEASE, state=state)], DOORS, OPENS - HOUR).write == ()
     assert plan([], [replace(LEASE, state=state)], DOORS, OPENS - HOUR).take_back == ()
@@ -74,9 +59,7 @@ def test_only_a_planned_lease_follows_its_window(state: LeaseState) -> None:
 
 def test_a_moved_window_is_scheduled_as_it_is_wanted_now() -> None:
     moved = replace(LEASE, closes=LEASE.closes + HOUR)
-
     found = plan([moved], [LEASE], DOORS, OPENS - HOUR)
-
     assert [shot.at for shot in found.schedules if shot.name.startswith("close-")] == [LEASE.closes + HOUR]
 
 
@@ -107,33 +90,30 @@ def test_leases_are_scheduled_by_opening_then_by_the_order_of_their_windows() ->
 
 @pytest.mark.parametrize(
     ("seconds", "started"),
-    [(-91, None), (-90, "open"), (0, "open"), (300, "open"), (301, LATE), (7199, LATE[:-5] + "2145Z")],
+    [
+        (-91, None),
+        (-90, "open"),
+        (0, "open"),
+        (300, "open"),
+        (301, LATE),
+        (7199, LATE[:-5] + "2145Z"),
+        (7200, None),
+        (10800, None),
+    ],
 )
-def test_a_planned_lease_is_started_ninety_seconds_before_its_opening_and_until_its_end(
-    seconds: int, started: str | None
-) -> None:
+def test_a_planned_lease_is_started_from_ninety_seconds_before(seconds: int, started: str | None) -> None:
     name = "open-evening-2026-11-20-20261120T200000Z" if started == "open" else started
-
     assert starts(LEASE, OPENS + seconds * SECOND) == ([name] if name else [])
-
-
-def test_a_planned_lease_whose_end_has_passed_is_started_no_more() -> None:
-    assert starts(LEASE, LEASE.closes) == []
-    assert starts(LEASE, LEASE.closes + HOUR) == []
 
 
 def test_a_start_at_once_is_the_start_that_its_schedule_would_make() -> None:
     asked = replace(LEASE, window=None)
-
     assert planned(LEASE, OPENS).start == (opening(asked, DOORS),)
 
 
 @pytest.mark.parametrize(("seconds", "started"), [(0, []), (300, []), (301, [LATE])])
-def test_a_granted_lease_is_being_opened_unless_nobody_came_to_it_for_five_minutes(
-    seconds: int, started: list[str]
-) -> None:
+def test_a_granted_lease_is_started_again_after_five_minutes(seconds: int, started: list[str]) -> None:
     admitted = replace(LEASE, state=LeaseState.ADMITTED)
-
     assert starts(admitted, OPENS + seconds * SECOND) == started
     assert starts(replace(admitted, ordered=OPENS), OPENS + seconds * SECOND) == []
 
@@ -152,7 +132,6 @@ def test_a_lease_granted_for_later_whose_schedule_a_pause_took_away_is_started(s
 
 def test_a_pause_starts_nothing_until_ninety_seconds_before_its_end() -> None:
     pause = Pause("alice", OPENS - HOUR, OPENS + 10 * MINUTE)
-
     assert starts(LEASE, OPENS + 8 * MINUTE, pause) == []
     assert starts(LEASE, OPENS + 8.5 * MINUTE, pause) == [LATE]
     assert starts(LEASE, OPENS + 10 * MINUTE, Pause("alice", OPENS - HOUR)) == []
@@ -223,13 +202,11 @@ def test_a_skipped_date_is_left_out_and_no_other() -> None:
 
 def test_a_window_of_a_pool_without_terms_is_left_out() -> None:
     pools = {"gpu": {"max_nodes": 2}, "other": {"max_nodes": 2}}
-
     assert ahead({**EVENING, "pool": "other"}, pools=pools) == Calendar((), (), {})
 
 
 def test_a_window_that_must_be_ready_by_its_start_keeps_that_instant() -> None:
     (lease,) = ahead({**EVENING, "ready": "by"}).leases
-
     assert (lease.opens, lease.ready_by, lease.hold) == (OPENS - 10 * MINUTE, OPENS, Money.of("13/3", "USD"))
 
 

@@ -27,9 +27,6 @@ def simulate(here: Path, begin: str, end: str, *more: str) -> CompletedProcess[s
     return lamplighter("simulate", "--from", begin, "--to", end, *more, cwd=here)
 
 
-# --- check ---------------------------------------------------------------------------------------
-
-
 def test_check_of_a_good_lab_says_what_it_is(here: Path) -> None:
     done = lamplighter("check", cwd=here)
     assert (done.returncode, done.stderr) == (0, "")
@@ -98,48 +95,27 @@ def test_bad_arguments_are_one_line_on_stderr(here: Path, arguments: list[str]) 
     assert len(done.stderr.splitlines()) == 1
 
 
-# --- simulate ------------------------------------------------------------------------------------
-
-
 def test_a_week_as_the_contract_writes_it(here: Path) -> None:
     done = simulate(here, "2026-03-02T00:00:00+09:00", "2026-03-09T00:00:00+09:00", "--json", "-")
     assert (done.returncode, done.stderr) == (0, "")
+    opens, closes, tuesday = "2026-03-03T11:00:00Z", "2026-03-03T14:00:00Z", "2026-03-03"
+    full = (
+        "pool gpu is full at 22:00 on 2026-03-03 (Asia/Seoul): the evening lease (2) and the 1 asked for "
+        "would be 3 of 2 nodes"
+    )
+    excepted = "2026-03-05 is among the exceptions of window evening"
+    of_evening, of_late = {"window": "evening", "pool": "gpu"}, {"window": "late", "pool": "gpu"}
     assert json.loads(done.stdout) == {
         "from": "2026-03-01T15:00:00Z",
         "to": "2026-03-08T15:00:00Z",
         "windows": [
-            {
-                "window": "evening",
-                "pool": "gpu",
-                "nodes": 2,
-                "date": "2026-03-03",
-                "opens": "2026-03-03T11:00:00Z",
-                "closes": "2026-03-03T14:00:00Z",
-                "notes": [],
-            }
+            {**of_evening, "nodes": 2, "date": tuesday, "opens": opens, "closes": closes, "notes": []}
         ],
         "skipped": [
-            {
-                "window": "late",
-                "pool": "gpu",
-                "date": "2026-03-03",
-                "code": "pool-full",
-                "reason": (
-                    "pool gpu is full at 22:00 on 2026-03-03 (Asia/Seoul): the evening lease (2) and the 1 asked for "
-                    "would be 3 of 2 nodes"
-                ),
-            },
-            {
-                "window": "evening",
-                "pool": "gpu",
-                "date": "2026-03-05",
-                "code": "excepted",
-                "reason": "2026-03-05 is among the exceptions of window evening",
-            },
+            {**of_late, "date": tuesday, "code": "pool-full", "reason": full},
+            {**of_evening, "date": "2026-03-05", "code": "excepted", "reason": excepted},
         ],
-        "capacity": [
-            {"pool": "gpu", "nodes": 2, "from": "2026-03-03T11:00:00Z", "to": "2026-03-03T14:00:00Z"}
-        ],
+        "capacity": [{"pool": "gpu", "nodes": 2, "from": opens, "to": closes}],
         "cost": [{"pool": "gpu", "node_seconds": 21600, "amount": "7.4220", "currency": "USD"}],
     }
 

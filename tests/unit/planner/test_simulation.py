@@ -1,12 +1,18 @@
-"""The rules of windows, nodes and money, each by the smallest lab that tells."""
+"""The rules of windows, nodes and money, each by the smallest lab that tells, and what a simulation reckons."""
 
-from datetime import datetime
+import json
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
 
 import pytest
 
-from lamplighter.domain.planner.simulation import Simulation, simulate
+from lamplighter.domain.calendar.planned_window import PlannedWindow
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.planner.simulation import Simulation, reckoned, simulate
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
+from tests.builders.leases import HOUR, SECOND
 from tests.drawn import english
 
 
@@ -32,9 +38,6 @@ UTC_LAB = "time_zone: UTC\n"
 BERLIN = "time_zone: Europe/Berlin\nguard: {longest_lease: 24h}\n"
 
 
-# --- the range -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("begin", "end", "meets"),
     [
@@ -52,52 +55,12 @@ def test_windows_and_ranges_are_half_open(begin: str, end: str, meets: bool) -> 
     assert opened(played) == ["w0 2026-03-03 03T10:00-03T12:00"] * meets
 
 
-def test_overnight_and_midnight() -> None:
-    text = UTC_LAB + windows(
-        "days: tue, start: 22:00, end: 02:00, nodes: 1", "days: tue, start: 10:00, end: 24:00, nodes: 1"
-    )
-    text = text.replace("time_zone", "guard: {longest_lease: 24h}\npools: {gpu: {max_nodes: 9}}\ntime_zone")
-    assert opened(play(text, "2026-03-02T00:00:00Z", "2026-03-09T00:00:00Z")) == [
-        "w1 2026-03-03 03T10:00-04T00:00",
-        "w0 2026-03-03 03T22:00-04T02:00",
-    ]
-
-
-def test_leap_days_and_bounds() -> None:
-    text = UTC_LAB + windows("days: sat, start: 10:00, end: 11:00, from: 2028-02-20, until: 2028-03-04")
-    assert [
-        one.date.isoformat() for one in play(text, "2028-01-01T00:00:00Z", "2029-01-01T00:00:00Z").windows
-    ] == [
-        "2028-02-26",
-        "2028-03-04",
-    ]
-    text = UTC_LAB + windows("dates: [2028-02-29, 2028-03-01], start: 10:00, end: 11:00, until: 2028-02-29")
-    assert opened(play(text, "2028-01-01T00:00:00Z", "2029-01-01T00:00:00Z")) == [
-        "w0 2028-02-29 29T10:00-29T11:00"
-    ]
-
-
 def test_exceptions_mean_the_start_date_in_the_windows_zone() -> None:
     text = windows("days: daily, start: 01:00, end: 02:00, time_zone: Asia/Seoul, except: [2026-03-04]")
     played = play(text + "except: [2026-03-05]\n", "2026-03-02T16:00:00Z", "2026-03-05T16:00:00Z")
     assert opened(played) == ["w0 2026-03-03 02T16:00-02T17:00"]
     assert skipped(played) == ["w0 2026-03-04 excepted", "w0 2026-03-05 excepted"]
     assert play(text, "2026-03-03T17:00:00Z", "2026-03-04T16:00:00Z").skipped == []
-
-
-# --- clocks --------------------------------------------------------------------------------------
-
-
-def test_in_spring_a_start_in_the_gap_waits_for_its_end() -> None:
-    played = play(
-        BERLIN + windows("dates: 2026-03-29, start: 02:30, end: 04:00"),
-        "2026-03-28T00:00:00Z",
-        "2026-03-30T00:00:00Z",
-    )
-    assert opened(played) == ["w0 2026-03-29 29T01:00-29T02:00"]
-    assert tuple(map(english, played.windows[0].notes)) == (
-        "it lasts 1h instead of 1h30m: clocks in Europe/Berlin go forward from 02:00 to 03:00 on 2026-03-29",
-    )
 
 
 def test_a_window_inside_the_gap_vanishes_aloud() -> None:
@@ -113,24 +76,6 @@ def test_a_window_inside_the_gap_vanishes_aloud() -> None:
     assert skipped(excepted) == ["w0 2026-03-29 excepted"]
 
 
-@pytest.mark.parametrize(
-    ("times", "opens", "noted"),
-    [
-        ("start: 02:15, end: 02:45", "25T00:15-25T00:45", False),
-        ("start: 02:30, end: 03:30", "25T01:30-25T02:30", False),
-        ("start: 01:00, end: 02:30", "24T23:00-25T00:30", False),
-        ("start: 01:00, end: 03:00", "24T23:00-25T02:00", True),
-        ("start: 02:00, end: 01:00", "25T01:00-26T00:00", False),
-    ],
-)
-def test_in_autumn_no_window_is_lengthened_that_need_not_be(times: str, opens: str, noted: bool) -> None:
-    played = play(
-        BERLIN + windows(f"dates: 2026-10-25, {times}"), "2026-10-24T00:00:00Z", "2026-10-27T00:00:00Z"
-    )
-    assert opened(played) == [f"w0 2026-10-25 {opens}"]
-    assert bool(played.windows[0].notes) is noted
-
-
 def test_longest_lease_is_compared_with_the_wall() -> None:
     text = "time_zone: Europe/Berlin\nguard: {longest_lease: 4h}\n"
     played = play(
@@ -140,64 +85,6 @@ def test_longest_lease_is_compared_with_the_wall() -> None:
     )
     assert opened(played) == ["w0 2026-10-24 24T21:00-25T02:00"]
     assert english(played.windows[0].notes[0]).startswith("it lasts 5h instead of 4h")
-
-
-# --- nodes ---------------------------------------------------------------------------------------
-
-
-def test_leases_add_up_and_the_one_too_many_is_refused_whole() -> None:
-    text = UTC_LAB + windows(
-        "dates: 2026-03-03, start: 12:00, end: 14:00, nodes: 1",
-        "dates: 2026-03-03, start: 10:00, end: 13:00, nodes: 1",
-        "dates: 2026-03-03, start: 12:00, end: 13:00, nodes: 1",
-        "dates: 2026-03-03, start: 13:00, end: 15:00, nodes: 1",
-    )
-    played = play(text, "2026-03-03T00:00:00Z", "2026-03-04T00:00:00Z")
-    assert [one.window for one in played.windows] == ["w1", "w0", "w3"]
-    assert skipped(played) == ["w2 2026-03-03 pool-full"]
-    assert [(one.nodes, one.begins.hour, one.ends.hour) for one in played.capacity] == [
-        (1, 10, 12),
-        (2, 12, 14),
-        (1, 14, 15),
-    ]
-    assert played.costs[0].node_seconds == 7 * 3600
-
-
-def test_a_refused_window_holds_neither_nodes_nor_money() -> None:
-    text = UTC_LAB + 'pools: {gpu: {price_per_hour: "1"}}\nguard: {budget: {amount: 3}}\n' + windows(
-        "dates: 2026-03-03, start: 10:00, end: 12:00",  # 4 USD: too dear
-        "dates: 2026-03-03, start: 11:00, end: 14:00, nodes: 1",  # 3 USD: equal is admitted
-        "dates: 2026-03-03, start: 11:30, end: 12:00, nodes: 2",  # no room
-        "dates: 2026-03-03, start: 13:00, end: 13:30, nodes: 1",  # nothing left
-    )  # fmt: skip
-    played = play(text, "2026-03-03T00:00:00Z", "2026-03-04T00:00:00Z")
-    assert [one.window for one in played.windows] == ["w1"]
-    assert skipped(played) == [
-        "w0 2026-03-03 over-budget",
-        "w2 2026-03-03 pool-full",
-        "w3 2026-03-03 over-budget",
-    ]
-    assert str(played.skipped[0].reason) == (
-        "it would cost 4.0000 USD, more than is left of the 3.0000 USD for the month (2026-03): 3.0000 USD is left"
-    )
-
-
-def test_one_pass_admits_all_pools_by_opening_then_by_the_file() -> None:
-    lab = (
-        UTC_LAB
-        + 'pools: {a: {price_per_hour: "1"}, b: {price_per_hour: "1"}}\nguard: {budget: {amount: 2}}\n'
-    )
-    text = lab + windows(
-        "pool: b, dates: 2026-03-03, start: 11:00, end: 12:00, nodes: 1",
-        "pool: a, dates: 2026-03-03, start: 11:00, end: 12:00, nodes: 1",
-        "pool: a, dates: 2026-03-03, start: 10:00, end: 11:00, nodes: 1",
-    )  # fmt: skip
-    played = play(text, "2026-03-03T00:00:00Z", "2026-03-04T00:00:00Z")
-    assert [one.window for one in played.windows] == ["w2", "w0"]
-    assert [one.pool for one in played.costs] == ["a", "b"]
-
-
-# --- money ---------------------------------------------------------------------------------------
 
 
 def test_a_window_is_charged_to_the_period_in_which_it_opens_in_the_labs_zone() -> None:
@@ -220,17 +107,6 @@ def test_a_budget_of_nothing_refuses_whatever_costs() -> None:
     assert len(play(text % "0", "2026-03-03T00:00:00Z", "2026-03-04T00:00:00Z").windows) == 1
 
 
-@pytest.mark.parametrize(
-    ("price", "amount"), [("0.00015", "0.0002"), ("0.00014999", "0.0001"), ("0.00005", "0.0001")]
-)
-def test_cost_is_rounded_once_half_up(price: str, amount: str) -> None:
-    text = f"pools: {{gpu: {{price_per_hour: {price}}}}}\n" + windows(
-        "dates: 2026-03-03, start: 10:00, end: 11:00, nodes: 1"
-    )
-    document = play(text, "2026-03-03T00:00:00Z", "2026-03-04T00:00:00Z").to_json()
-    assert document["cost"] == [{"pool": "gpu", "node_seconds": 3600, "amount": amount, "currency": "USD"}]
-
-
 def test_holds_are_exact_to_the_last_place() -> None:
     third = "0.333333333333333333333333333333333333333"
     text = f"pools: {{gpu: {{price_per_hour: {third}}}}}\nguard: {{budget: {{amount: %s}}}}\n" + windows(
@@ -241,22 +117,82 @@ def test_holds_are_exact_to_the_last_place() -> None:
     assert not play(text % (exactly[:-1] + "8"), "2026-03-03T00:00:00Z", "2026-03-04T00:00:00Z").windows
 
 
-def test_an_owner_has_a_part_of_the_budget_and_the_refusal_names_it() -> None:
-    text = (
-        UTC_LAB
-        + 'pools: {gpu: {price_per_hour: "1"}}\n'
-        + "guard: {budget: {amount: 9, owners: {class: 2}}}\n"
-        + windows(
-            "dates: 2026-03-03, start: 10:00, end: 12:00, nodes: 1, owner: class",
-            "dates: 2026-03-03, start: 13:00, end: 13:01, nodes: 1, owner: class",
-            "dates: 2026-03-03, start: 14:00, end: 16:00, nodes: 1",
-        )
-    )
-    played = play(text, "2026-03-01T00:00:00Z", "2026-04-01T00:00:00Z")
+DAY = datetime(2026, 3, 3, tzinfo=UTC)
+POOLS = {"gpu": {"max_nodes": 2, "price_per_hour": "1"}, "big": {"max_nodes": 2, "price_per_hour": "3"}}
+LAB = Lab.model_validate({"name": "x", "time_zone": "UTC", "pools": POOLS})
 
-    assert skipped(played) == ["w1 2026-03-03 over-budget"]
-    assert str(played.skipped[0].reason) == (
-        "it would cost 0.0167 USD, more than is left of the 2.0000 USD that class has for the month (2026-03): "
-        "0.0000 USD is left"
-    )
-    assert [one.window for one in played.windows] == ["w0", "w2"]
+
+def window(opens: float, closes: float, nodes: int = 1, pool: str = "gpu") -> PlannedWindow:
+    begins, ends = (int((DAY + hours * HOUR).timestamp()) for hours in (opens, closes))
+    return PlannedWindow(f"w{opens}", pool, date(2026, 3, 3), nodes, begins, ends, (), "class", 0)
+
+
+def played(
+    *windows: PlannedWindow, begins: datetime = DAY, ends: datetime = DAY + 24 * HOUR, **more: Any
+) -> Simulation:
+    return reckoned(LAB, begins, ends, list(windows), [], **more)
+
+
+def capacity(simulation: Simulation) -> list[tuple[int, float, float]]:
+    return [(one.nodes, (one.begins - DAY) / HOUR, (one.ends - DAY) / HOUR) for one in simulation.capacity]
+
+
+@pytest.mark.parametrize(
+    ("windows", "stretches"),
+    [
+        ([window(10, 12)], [(1, 10, 12)]),
+        # What is handed over is one stretch, and so is what lies behind it.
+        ([window(10, 12), window(12, 14)], [(1, 10, 14)]),
+        ([window(10, 12), window(12, 14, 2), window(14, 15)], [(1, 10, 12), (2, 12, 14), (1, 14, 15)]),
+        ([window(10, 13), window(11, 12)], [(1, 10, 11), (2, 11, 12), (1, 12, 13)]),
+        ([window(10, 11), window(12, 13)], [(1, 10, 11), (1, 12, 13)]),
+        ([window(-2, 1), window(23, 26, 2)], [(1, 0, 1), (2, 23, 24)]),
+        ([], []),
+    ],
+)
+def test_nodes_are_told_from_change_to_change(
+    windows: list[PlannedWindow], stretches: list[tuple[int, float, float]]
+) -> None:
+    assert capacity(played(*windows)) == stretches
+
+
+def test_every_pool_costs_its_own_nodes_at_the_lab_s_price_or_at_one_that_is_given() -> None:
+    windows = window(10, 12, 2), window(10, 11, pool="big")
+
+    def costs(**more: Any) -> list[tuple[str, Money]]:
+        return [(one.pool, one.cost) for one in played(*windows, **more).costs]
+
+    assert costs() == [("gpu", Money.of(4, "USD")), ("big", Money.of(3, "USD"))]
+    assert costs(prices={"gpu": Decimal(2)}) == [("gpu", Money.of(8, "USD")), ("big", Money.zero("USD"))]
+
+
+def test_node_seconds_are_whole_where_they_are_and_else_a_fraction() -> None:
+    def written(simulation: Simulation) -> str:
+        return json.dumps([one["node_seconds"] for one in simulation.to_json()["cost"]])  # type: ignore[call-overload, index, union-attr]
+
+    assert written(played(window(10, 11))) == "[3600, 0]"
+    assert written(played(window(10, 11), begins=DAY + 10 * HOUR + 0.5 * SECOND)) == "[3599.5, 0]"
+
+
+def test_instants_are_written_with_a_fraction_only_where_there_is_one() -> None:
+    document: Any = played(window(10, 11), begins=DAY + 10 * HOUR + 0.5 * SECOND).to_json()
+
+    assert (document["from"], document["to"]) == ("2026-03-03T10:00:00.500000Z", "2026-03-04T00:00:00Z")
+    assert document["windows"][0]["opens"] == "2026-03-03T10:00:00Z"
+    assert document["windows"][0]["closes"] == "2026-03-03T11:00:00Z"
+    assert document["capacity"] == [
+        {"pool": "gpu", "nodes": 1, "from": "2026-03-03T10:00:00.500000Z", "to": "2026-03-03T11:00:00Z"}
+    ]
+
+
+@pytest.mark.parametrize(("after", "told"), [(0 * SECOND, False), (SECOND, True)])
+def test_a_window_kept_from_opening_early_is_told_if_it_is_in_range(after: timedelta, *, told: bool) -> None:
+    on = {"pool": "gpu", "dates": "2026-03-03"}
+    first = {"name": "first", "start": "10:00", "end": "12:00", "nodes": 2, **on}
+    second = {"name": "second", "start": "12:05", "end": "13:00", "ready": "by", "nodes": 1, **on}
+    lab = Lab.model_validate({"name": "x", "time_zone": "UTC", "pools": POOLS, "windows": [first, second]})
+
+    found = simulate(lab, DAY, DAY + 12 * HOUR + after)
+
+    assert [one.window for one in found.windows] == ["first", *(["second"] if told else [])]
+    assert [one.opens for one in found.windows[1:]] == ([DAY + 12 * HOUR] if told else [])

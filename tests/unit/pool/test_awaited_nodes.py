@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from datetime import timedelta
 
 import boto3
 import pytest
@@ -22,10 +21,11 @@ from lamplighter.errors import TryLater
 from lamplighter.reasons.document import one_line, read_line
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
-from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto
+from tests.builders.leases import EIGHT, MINUTE
+from tests.unit.lab_on_moto import LAB, LabOnMoto
 from tests.unit.pool.test_shortage import NO_CAPACITY
 
-MINUTE, SECOND = timedelta(minutes=1), 1 / 60
+SECOND = 1 / 60
 WHY = Entry(EIGHT, "gpu", "replaced", "a test", "changes a node", "to see what follows")
 
 
@@ -118,9 +118,7 @@ def test_the_stages_of_claims_are_noted_while_the_nodes_are_awaited(lab: LabOnMo
     }
 
 
-def test_a_cause_is_told_at_once_where_nothing_boots_and_else_after_two_and_a_half_minutes(
-    lab: LabOnMoto,
-) -> None:
+def test_a_cause_is_told_where_nothing_boots_or_after_two_and_a_half_minutes(lab: LabOnMoto) -> None:
     lab.port.autoscaling = Refused(0)
     assert await_nodes(lab.run(), lab.capacity)["cause"] == "no-capacity"
     lab.scale(1)
@@ -153,9 +151,7 @@ def test_where_nothing_new_was_ordered_what_failed_since_the_first_order_tells_t
             await_nodes(lab.run(at=20, before=before), lab.capacity)
 
 
-def test_a_run_that_ordered_nothing_waits_for_nothing_and_without_a_stamp_from_its_opening(
-    lab: LabOnMoto,
-) -> None:
+def test_a_run_that_ordered_nothing_waits_for_nothing_or_from_its_opening(lab: LabOnMoto) -> None:
     assert await_nodes({"command": lab.command(), "results": {}}, lab.capacity)["wanted"] == 0
     lab.at(3 - SECOND)
     with pytest.raises(TryLater, match="0 of 2 nodes"):
@@ -205,16 +201,13 @@ def test_a_lease_for_which_there_is_no_money_at_all_gets_nothing_and_is_told_so(
 
 def test_an_update_of_eks_that_failed_tells_the_cause(lab: LabOnMoto) -> None:
     lab.port.nodegroups = Failed(LAB)
-
     done = await_nodes(lab.run(scale={"update_id": "u-1"}), lab.capacity)
-
     assert told(done) == "0 of 2 nodes: AWS says NodeCreationFailure: lab-ng-gpu"
 
 
 def test_without_a_group_no_node_is_there(lab: LabOnMoto) -> None:
     boto3.client("autoscaling").delete_auto_scaling_group(AutoScalingGroupName=lab.group, ForceDelete=True)
     lab.at(3)
-
     assert await_nodes(lab.run(), lab.capacity)["instances"] == []
 
 

@@ -13,8 +13,9 @@ from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.notices.opening import of_opening
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.fields import to_document
+from tests.builders.leases import EIGHT
 from tests.ledger_table import keep_proof, keep_verdicts
-from tests.unit.ledger.test_ledger import EIGHT, lease
+from tests.unit.ledger.test_ledger import lease
 from tests.unit.notices.drawing import drawn
 from tests.world.aws.workflows import LIMITS
 from tests.world.world import World

@@ -141,20 +141,22 @@ def test_a_node_that_fails_is_changed_once_for_a_fresh_one_and_that_is_proven() 
         assert after.seconds_to_ready
         assert not any(machine.cordoned for machine in world.kubernetes.nodes())
         assert story.kinds("breach") == []
+        # It was said before the node went, and `why` tells it.
+        (said,) = [at for at, _, text in world.said if "FAILED" in text.partition("\n")[0]]
+        assert failed.shutting_down is not None
+        assert said < failed.shutting_down
+        told = explain(story.ledger.leases("gpu"), story.ledger.audit("gpu", BEGINS), world.now, 3)
+        assert told.decision is not None
+        assert told.decision.kind == "replaced"
+        assert "nvidia-smi failed on" in str(told.decision.why)
 
         assert story.ends().laws.finish() == []
         (receipt,) = story.ledger.receipts("gpu")
-        assert receipt["replaced"] == [failed.id]
-
-
-def test_it_is_said_before_the_node_goes() -> None:
-    with World(lab("replace"), BEGINS) as world:
-        story = Story(world).opens()
-
-        (said,) = [at for at, _, text in world.said if "FAILED" in text.partition("\n")[0]]
-        gone = story.terminated[0].shutting_down
-        assert gone is not None
-        assert said < gone
+        assert (receipt["lease"], receipt["replaced"]) == (story.lease.id, [failed.id])
+        # Both lives are the lease's own; where they overlap stands on its receipt.
+        budget = story.ledger.budget("2026-11", "USD")
+        assert budget.unleased is None or budget.unleased.amount == 0
+        assert receipt["overrun"]["node_seconds"] < 600
 
 
 def test_a_fresh_node_that_fails_too_is_kept_and_that_is_said_loudly() -> None:
@@ -167,18 +169,6 @@ def test_a_fresh_node_that_fails_too_is_kept_and_that_is_said_loudly() -> None:
         assert "Nodes were replaced once already, so it is kept as it is." in world.said[-1][2]
         assert story.lease.state is LeaseState.OPENING
         assert story.ends().laws.finish() == []
-
-
-def test_both_lives_are_the_leases_own_and_the_overlap_stands_on_its_receipt() -> None:
-    with World(lab("replace"), BEGINS) as world:
-        story = Story(world).opens().ends()
-
-        (receipt,) = story.ledger.receipts("gpu")
-        assert receipt["lease"] == story.lease.id
-        budget = story.ledger.budget("2026-11", "USD")
-        assert budget.unleased is None or budget.unleased.amount == 0
-        assert receipt["overrun"]["node_seconds"] < 600
-        assert story.laws.finish() == []
 
 
 def close_after(step: str, world: World) -> Callable[[Any, str], None]:
@@ -234,9 +224,7 @@ def dies(step: str, at: int, kind: str, tries: int) -> Callable[[str, str], tupl
 
 @pytest.mark.parametrize(("kind", "tries"), [("die", 1), ("lost", 1), ("twice", 1), ("die", TRIES)])
 @pytest.mark.parametrize("step", CALLS)
-def test_killed_at_whatever_call_one_node_goes_for_one_and_none_is_left_cordoned(
-    step: str, kind: str, tries: int
-) -> None:
+def test_killed_at_whatever_call_one_node_goes_for_one(step: str, kind: str, tries: int) -> None:
     for at in CALLS[step]:
         with World(lab("replace"), BEGINS) as world:
             story = Story(world)
@@ -299,14 +287,3 @@ def test_a_pod_that_may_not_be_evicted_is_given_four_minutes_and_no_longer() -> 
         assert [machine.id for machine in story.terminated] == [story.known[0].id]
         world.kubernetes.health.stubborn = False
         assert story.ends().laws.finish() == []
-
-
-def test_why_says_that_a_node_was_replaced_and_for_what() -> None:
-    with World(lab("replace"), BEGINS) as world:
-        story = Story(world).opens()
-
-        told = explain(story.ledger.leases("gpu"), story.ledger.audit("gpu", BEGINS), world.now, 3)
-
-        assert told.decision is not None
-        assert told.decision.kind == "replaced"
-        assert "nvidia-smi failed on" in str(told.decision.why)

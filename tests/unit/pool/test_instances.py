@@ -1,7 +1,6 @@
-"""EC2's answer about an instance as a value, above all when it stopped costing money."""
+"""EC2's answer about an instance, above all when it stopped costing money, and how instances are terminated."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 import boto3
 import botocore
@@ -9,7 +8,9 @@ import pytest
 from botocore.stub import Stubber
 
 from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.errors import OutsideFailed
 from tests.checkout import ROOT
+from tests.unit import aws_calls
 from tests.unit.lab_on_moto import IMAGE, LabOnMoto
 
 LAUNCHED = datetime(2026, 12, 1, 8, 0, tzinfo=UTC)
@@ -74,19 +75,49 @@ def test_the_parameter_is_one_that_the_locked_sdk_knows() -> None:
 
 def test_an_instance_that_lost_its_node_pool_s_tag_is_still_seen_by_the_cluster_s(lab: LabOnMoto) -> None:
     """A person may change the tags of instances, also on Auto Mode: the guard then reports it as outside the pools."""
-    tags: Any = [{"ResourceType": "instance", "Tags": [{"Key": k, "Value": v} for k, v in POOL.items()]}]
-    ec2 = boto3.client("ec2")
-    [made] = ec2.run_instances(
-        ImageId=IMAGE,
-        InstanceType="g5.xlarge",
-        MinCount=1,
-        MaxCount=1,
-        TagSpecifications=tags,
-    )["Instances"]
+    made = lab.instance(POOL)
     seen = Instances()
-    assert [one.id for one in seen.tagged(POOL, "lab/lab-gpu")] == [made["InstanceId"]]
+    assert [one.id for one in seen.tagged(POOL, "lab/lab-gpu")] == [made]
 
-    ec2.delete_tags(Resources=[made["InstanceId"]], Tags=[{"Key": "eks:kubernetes-node-pool-name"}])
+    boto3.client("ec2").delete_tags(Resources=[made], Tags=[{"Key": "eks:kubernetes-node-pool-name"}])
 
     assert seen.tagged(POOL, "lab/lab-gpu") == ()
-    assert [(one.id, one.type) for one, _ in seen.of_cluster("lab")] == [(made["InstanceId"], "g5.xlarge")]
+    assert [(one.id, one.type) for one, _ in seen.of_cluster("lab")] == [(made, "g5.xlarge")]
+
+
+UNKNOWN = "i-0123456789abcdef0"
+
+
+@pytest.fixture
+def ids(lab: LabOnMoto) -> list[str]:
+    made = boto3.client("ec2").run_instances(ImageId=IMAGE, MinCount=3, MaxCount=3)
+    return [each["InstanceId"] for each in made["Instances"]]
+
+
+def running(ids: list[str]) -> list[str]:
+    described = boto3.client("ec2").describe_instances(InstanceIds=ids)["Reservations"]
+    return [
+        one["InstanceId"]
+        for each in described
+        for one in each["Instances"]
+        if one["State"]["Name"] == "running"
+    ]
+
+
+def test_an_unknown_instance_keeps_no_other(ids: list[str]) -> None:
+    Instances().terminate([UNKNOWN, *ids])
+    assert running(ids) == []
+
+
+def test_a_protected_instance_keeps_no_other_and_is_told(ids: list[str]) -> None:
+    boto3.client("ec2").modify_instance_attribute(InstanceId=ids[0], DisableApiTermination={"Value": True})
+    with pytest.raises(OutsideFailed, match=ids[0]):
+        Instances().terminate(ids)
+    assert running(ids) == [ids[0]]
+
+
+def test_one_call_is_enough_for_instances_that_all_end(ids: list[str]) -> None:
+    calls: list[str] = []
+    with aws_calls.heard(lambda _service, operation, _given: calls.append(operation)):
+        Instances().terminate(ids)
+    assert (calls, running(ids)) == (["TerminateInstances"], [])

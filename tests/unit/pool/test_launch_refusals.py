@@ -24,10 +24,7 @@ ORDERED = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
             ),
             "no-capacity",
         ),
-        (
-            "UnfulfillableCapacity - Unable to fulfill capacity due to your request configuration.",
-            "no-capacity",
-        ),
+        ("UnfulfillableCapacity - Unable to fulfill capacity due to your request configuration.", "no-capacity"),
         ("MaxSpotInstanceCountExceeded: Max spot instance count exceeded", "vcpu-quota"),
         ("Client.InternalError: Client error on launch.", "launch-denied"),
         ("Invalid IAM Instance Profile name. Launching EC2 instance failed.", "launch-denied"),
@@ -40,7 +37,7 @@ ORDERED = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
         ("InstanceLimitExceeded - Your quota allows for 0 more running instance(s).", "vcpu-quota"),
         ("Client.InvalidKMSKey.InvalidState: The KMS key provided is in an incorrect state", "launch-denied"),
     ],
-)
+)  # fmt: skip
 def test_a_text_of_aws_means_the_same_to_a_waiting_lease_and_to_a_diagnosis(said: str, cause: str) -> None:
     assert judged(said) == (cause, [cause])
     assert judged_as_health(said) == (cause, [cause])

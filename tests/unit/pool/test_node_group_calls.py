@@ -95,14 +95,12 @@ def test_an_order_names_the_whole_size_and_puts_the_minimum_to_zero(eks: Stubber
     asked = {**NAMED, "scalingConfig": {"minSize": 0, "desiredSize": 2}}
     eks.add_response("update_nodegroup_config", {"update": {"id": "u-1"}}, asked)
     eks.add_response("update_nodegroup_config", {"update": {}}, asked)
-
     assert [node_groups(eks).scale("gpu", 2) for _ in range(2)] == ["u-1", ""]
 
 
 def test_bounds_are_put_back_around_the_size_that_is_asked_for(eks: Stubber) -> None:
     asked = {**NAMED, "scalingConfig": {"minSize": 0, "maxSize": 3, "desiredSize": 2}}
     eks.add_response("update_nodegroup_config", {"update": {"id": "u-1"}}, asked)
-
     assert node_groups(eks).bound("gpu", 3, 2) == "u-1"
 
 

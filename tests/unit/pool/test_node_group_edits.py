@@ -19,61 +19,37 @@ OTHER_LABELS = replace(
 BOTH = NodeGroupSides(ANOTHER_TYPE.replacing, OTHER_LABELS.settings)
 
 
-def edit(before: NodeGroupSides, now: NodeGroupSides) -> TwoDeploys | None:
-    return two_deploys({"lab-ng-gpu": before}, {"lab-ng-gpu": now})
+OF_A_RELEASE = Side("of the release", BEFORE.replacing.keys), Side("of the release", BEFORE.settings.keys)
+NO_CHANGE = replace(BEFORE, replacing=Side("r1", {"pools.gpu.packages": "[]"}))
+LABELS, TYPE = ("pools.gpu.labels",), ("pools.gpu.instance_type",)
 
 
-@pytest.mark.parametrize("now", [BEFORE, ANOTHER_TYPE, OTHER_LABELS])
-def test_one_kind_of_change_is_taken_in_one_update(now: NodeGroupSides) -> None:
-    assert edit(BEFORE, now) is None
-    assert edit(now, BEFORE) is None
+@pytest.mark.parametrize(
+    ("before", "now", "deploys"),
+    [
+        # One kind of change is taken in one update, in either order.
+        *((one, other, None) for one in (BEFORE, BOTH) for other in (ANOTHER_TYPE, OTHER_LABELS)),
+        *((one, BEFORE, None) for one in (BEFORE, ANOTHER_TYPE, OTHER_LABELS)),
+        *((one, BOTH, None) for one in (ANOTHER_TYPE, OTHER_LABELS)),
+        # Of both kinds settings come first.
+        (BEFORE, BOTH, TwoDeploys(LABELS, TYPE)),
+        (BOTH, BEFORE, TwoDeploys(LABELS, TYPE)),
+        # A key that changes nothing of the group is no change.
+        (BEFORE, replace(NO_CHANGE, settings=OTHER_LABELS.settings), None),
+        # A release that replaces nodes, or changes settings, comes before an edit of the other kind.
+        (BEFORE, NodeGroupSides(OF_A_RELEASE[0], OTHER_LABELS.settings), TwoDeploys((RELEASE,), LABELS)),
+        (BEFORE, NodeGroupSides(ANOTHER_TYPE.replacing, OF_A_RELEASE[1]), TwoDeploys((RELEASE,), TYPE)),
+        # One that needs both by itself leaves no key to wait with.
+        (BEFORE, NodeGroupSides(*OF_A_RELEASE), TwoDeploys((RELEASE,), ())),
+    ],
+)
+def test_what_one_update_does_not_take(
+    before: NodeGroupSides, now: NodeGroupSides, deploys: TwoDeploys | None
+) -> None:
+    assert two_deploys({"lab-ng-gpu": before}, {"lab-ng-gpu": now}) == deploys
 
 
-def test_of_both_kinds_settings_come_first() -> None:
-    asked = TwoDeploys(first=("pools.gpu.labels",), then=("pools.gpu.instance_type",))
-
-    assert edit(BEFORE, BOTH) == asked
-    assert edit(BOTH, BEFORE) == asked
-
-
-def test_either_order_works() -> None:
-    assert edit(BEFORE, OTHER_LABELS) is edit(OTHER_LABELS, BOTH) is None
-    assert edit(BEFORE, ANOTHER_TYPE) is edit(ANOTHER_TYPE, BOTH) is None
-
-
-def test_a_key_that_changes_nothing_of_the_group_is_no_change() -> None:
-    same = replace(BEFORE, replacing=Side("r1", {"pools.gpu.packages": "[]"}))
-
-    assert edit(BEFORE, replace(same, settings=OTHER_LABELS.settings)) is None
-
-
-def test_a_release_that_replaces_nodes_comes_before_an_edit_of_settings() -> None:
-    released = replace(BEFORE, replacing=Side("of the release", BEFORE.replacing.keys))
-
-    assert edit(BEFORE, replace(released, settings=OTHER_LABELS.settings)) == TwoDeploys(
-        first=(RELEASE,), then=("pools.gpu.labels",)
-    )
-
-
-def test_a_release_that_changes_settings_comes_before_other_nodes() -> None:
-    released = replace(BEFORE, settings=Side("of the release", BEFORE.settings.keys))
-
-    assert edit(BEFORE, replace(released, replacing=ANOTHER_TYPE.replacing)) == TwoDeploys(
-        first=(RELEASE,), then=("pools.gpu.instance_type",)
-    )
-
-
-def test_a_release_that_needs_both_by_itself_leaves_no_key_to_wait_with() -> None:
-    released = NodeGroupSides(Side("r9", BEFORE.replacing.keys), Side("s9", BEFORE.settings.keys))
-
-    assert edit(BEFORE, released) == TwoDeploys(first=(RELEASE,), then=())
-
-
-def test_groups_that_come_and_go_are_no_edit() -> None:
-    assert two_deploys({"old": BEFORE}, {"new": BOTH}) is None
-
-
-def test_each_group_is_updated_by_itself() -> None:
+def test_each_group_is_updated_by_itself_and_those_that_come_and_go_are_no_edit() -> None:
     before = {"lab-ng-1": BEFORE, "lab-ng-gpu": BEFORE}
-
     assert two_deploys(before, {"lab-ng-1": OTHER_LABELS, "lab-ng-gpu": ANOTHER_TYPE}) is None
+    assert two_deploys({"old": BEFORE}, {"new": BOTH}) is None

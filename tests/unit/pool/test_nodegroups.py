@@ -9,8 +9,9 @@ from lamplighter.application.capacity.steps import await_nodes, scale
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.errors import BadInput, TryLater
-from lamplighter.reasons.document import read, read_line
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from lamplighter.reasons.document import read
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LabOnMoto
 
 
 def ordered(lab: LabOnMoto) -> dict[str, object]:
@@ -43,9 +44,7 @@ def test_a_round_of_one_lease_orders_no_node_of_another_that_nobody_has_opened_y
     assert scale({"command": lab.command(lease="cli-2", id="open-2")}, lab.capacity)["target"] == 2
 
 
-def test_a_close_that_is_written_again_never_orders_more_than_it_found(
-    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repeated_close_orders_no_more(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
     lab.scale(1)
     plain = lab.port.nodegroups.scale
 
@@ -110,38 +109,8 @@ def test_taking_away_waits_for_no_deploy(lab: LabOnMoto) -> None:
 def test_a_lease_that_is_over_orders_nothing(lab: LabOnMoto) -> None:
     lab.lease(closes=30)
     lab.at(30)
-
-    done = scale({"command": lab.command()}, lab.capacity)
-
-    assert done["over"] is True
+    assert scale({"command": lab.command()}, lab.capacity)["over"] is True
     assert lab.sizes["desiredSize"] == 0
-
-
-def test_closing_takes_what_no_lease_justifies(lab: LabOnMoto) -> None:
-    lab.scale(2)
-
-    done = scale({"command": lab.command("close", lease=None)}, lab.capacity)
-
-    assert (done["target"], done["desired_before"]) == (0, 2)
-    assert lab.sizes["desiredSize"] == 0
-
-
-def test_closing_never_adds_a_node(lab: LabOnMoto) -> None:
-    lab.lease(nodes=2)
-
-    scale({"command": lab.command("close", lease=None)}, lab.capacity)
-
-    assert lab.sizes["desiredSize"] == 0
-
-
-def test_opening_never_takes_a_node(lab: LabOnMoto) -> None:
-    lab.scale(2)
-    lab.lease(nodes=1)
-
-    done = scale({"command": lab.command()}, lab.capacity)
-
-    assert lab.sizes["desiredSize"] == 2
-    assert done["target"] == 1
 
 
 def test_a_partial_shrink_ends_the_very_node_that_was_emptied(lab: LabOnMoto) -> None:
@@ -156,9 +125,7 @@ def test_a_partial_shrink_ends_the_very_node_that_was_emptied(lab: LabOnMoto) ->
     assert lab.sizes["desiredSize"] == 1
 
 
-def test_a_partial_shrink_that_emptied_no_node_takes_the_youngest_and_leaves_no_choice_to_auto_scaling(
-    lab: LabOnMoto,
-) -> None:
+def test_a_partial_shrink_that_emptied_no_node_takes_the_youngest(lab: LabOnMoto) -> None:
     # An instance that has not joined Kubernetes yet cannot be drained; the oldest, which Auto Scaling
     # would take by itself, is the one that has work.
     lab.scale(2)
@@ -174,9 +141,7 @@ def test_a_partial_shrink_that_emptied_no_node_takes_the_youngest_and_leaves_no_
 def test_where_eks_lags_behind_the_group_is_lowered_itself(lab: LabOnMoto) -> None:
     lab.scale(2)
     lab.port.nodegroups.scale("lab-ng-gpu", 0)  # EKS was told, and its group has not followed
-
     scale({"command": lab.command("close", lease=None)}, lab.capacity)
-
     assert lab.members == []
 
 
@@ -189,9 +154,7 @@ def test_an_order_waits_while_another_writer_is_at_the_pool(lab: LabOnMoto) -> N
         scale({"command": lab.command()}, lab.capacity)
 
 
-def test_a_write_is_repeated_when_the_leases_changed_meanwhile(
-    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_is_repeated_when_leases_changed(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
     """A close that ends the lease while the open order is on its way: what holds last is written last."""
     lab.lease(nodes=2, closes=30)
     order = lab.port.nodegroups.scale
@@ -233,22 +196,7 @@ def test_nodes_are_awaited_until_all_run(lab: LabOnMoto) -> None:
     assert done["shortage"] is None
 
 
-def test_nodes_that_do_not_come_are_told_within_three_minutes(lab: LabOnMoto) -> None:
-    lab.lease(nodes=2)
-    run = ordered(lab)
-    lab.at(3)
-
-    done = await_nodes(run, lab.capacity)
-
-    assert done["instances"] == []
-    assert (
-        str(read_line(done["shortage"]))
-        == "0 of 2 nodes: no launch for 3 minutes and AWS gives no reason yet"
-    )
-
-
 def test_awaiting_ends_quietly_when_the_lease_does(lab: LabOnMoto) -> None:
     lab.lease(closes=5)
     lab.at(6)
-
     assert await_nodes({"command": lab.command()}, lab.capacity)["over"] is True

@@ -1,4 +1,4 @@
-"""The problems of adopting a node group, complete and in order; and the text of a warning before an end."""
+"""The problems of adopting a node group, what an adopted pool gets from AWS, and the text of a warning."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -7,9 +7,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from lamplighter.domain.capacity.evidence import Make, Seen
+from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.notices.announcement import DrawnAnnouncement, of_change, of_extending, of_warning
+from lamplighter.domain.pool.adopted import as_found
 from lamplighter.domain.pool.adoption import (
     About,
     Autoscalers,
@@ -18,6 +21,7 @@ from lamplighter.domain.pool.adoption import (
     Obstacle,
     obstacles,
 )
+from lamplighter.lab.model import Lab
 from tests.builders.leases import HOUR, MINUTE, SECOND, lease
 from tests.unit.notices.drawing import drawn
 
@@ -69,7 +73,6 @@ def test_each_obstacle_says_what_it_is_about_and_whether_it_blocks(  # noqa: PLR
     words: str,
 ) -> None:
     [one] = found(cluster, group, autoscalers)
-
     assert (one.about, one.blocks) == (about, blocks)
     assert words in str(one.said)
     assert str(one.text) == f"{one.said}; {one.advice}"
@@ -91,8 +94,6 @@ def test_what_blocks_stands_first_and_else_the_order_stays() -> None:
         ("group", False),
     ]
 
-
-# --- notices -------------------------------------------------------------------------------------
 
 SEOUL = ZoneInfo("Asia/Seoul")
 LEASE = lease()
@@ -177,6 +178,32 @@ def test_a_change_that_changed_nothing_is_not_announced() -> None:
 
 def test_a_message_in_another_language_begins_with_its_own_subject() -> None:
     korean = DrawnAnnouncement("pause", "일시 중지", "text", "The lab is paused")
-
     assert korean.message == "일시 중지\n\ntext"
     assert replace(korean, subject="The lab is paused").message == "text"
+
+
+SEEN = Seen(NODE_GROUP, exists=True, maximum=3, make=Make("g4dn.xlarge", "AL2023_x86_64_NVIDIA", 200))
+
+
+def as_read(seen: Seen = SEEN, **stated: Any) -> tuple[Any, ...]:
+    lab = Lab.model_validate({"name": "lab", "pools": {"gpu": {"existing": "gpu", **stated}, "other": {}}})
+    filled = as_found(lab, "gpu", seen)
+    assert filled.pools["other"] == lab.pools["other"]
+    pool = filled.pools["gpu"]
+    return pool.instance_type, pool.ami_type, pool.max_nodes, pool.disk_gib
+
+
+def test_what_is_left_out_is_as_aws_has_it() -> None:
+    assert as_read() == ("g4dn.xlarge", "AL2023_x86_64_NVIDIA", 3, 200)
+
+
+def test_what_aws_does_not_say_stays_unknown() -> None:
+    assert as_read(replace(SEEN, make=Make())) == ("", "", 3, 0)
+
+
+@pytest.mark.parametrize("max_nodes", [1, 5])
+def test_what_the_lab_file_says_stays_as_it_is(max_nodes: int) -> None:
+    stated: dict[str, Any] = {"instance_type": "g5.xlarge", "max_nodes": max_nodes}
+    assert as_read(replace(SEEN, maximum=2), **stated) == (
+        "g5.xlarge", "AL2023_x86_64_NVIDIA", max_nodes, 200
+    )  # fmt: skip

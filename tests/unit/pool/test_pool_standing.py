@@ -1,7 +1,7 @@
 """Open windows without a lease and why; when the GPUs of a node are ready; which other resources a lab pays for."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from typing import Any
 
 import pytest
@@ -11,8 +11,7 @@ from lamplighter.data import standing as shipped
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.gpu.readiness import GpuSignals, not_ready_because
-from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.money import Money
+from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.shares import Claim, shares
 from lamplighter.domain.money.unguarded import unguarded
 from lamplighter.domain.pool.explanation import PoolExplanation, UnmetWindow, standing
@@ -21,23 +20,12 @@ from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.domain.pool.target import Target
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Reason, reason
+from tests.builders.leases import EIGHT, HOUR, SECOND, lease
 
-OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
+OPENS = EIGHT
 _BEGINS = int(OPENS.timestamp())
 WINDOW = PlannedWindow("evening", "gpu", date(2026, 11, 20), 2, _BEGINS, _BEGINS + 7200, (), "class", 0)
-LEASE = Lease(
-    id="evening-2026-11-20",
-    pool="gpu",
-    nodes=2,
-    owner="class",
-    source="window",
-    state=LeaseState.OPEN,
-    opens=OPENS,
-    closes=OPENS + 2 * HOUR,
-    hold=Money.zero("USD"),
-    window="evening",
-)
+LEASE = lease("evening-2026-11-20", window="evening")
 ASKS = "window evening asks for 2 nodes until 22:00 UTC on 2026-11-20;"
 
 
@@ -58,9 +46,7 @@ ASKS = "window evening asks for 2 nodes until 22:00 UTC on 2026-11-20;"
 )
 def test_a_window_without_a_lease_in_force_says_why(changed: dict[str, Any], why: str) -> None:
     lease = replace(LEASE, **changed)
-
     found = standing([WINDOW], [replace(LEASE, id="other", state=LeaseState.CLOSED), lease], OPENS, 2)
-
     assert found == PoolExplanation(Target(0, ()), (UnmetWindow(WINDOW, lease, OPENS),))
     assert str(found.unmet[0].reason) == f"{ASKS} {why}"
 
@@ -96,11 +82,8 @@ def test_of_several_skips_of_a_date_the_first_is_named() -> None:
 @pytest.mark.parametrize(
     ("running", "each"), [(0, (0, 0)), (1, (1, 0)), (2, (2, 0)), (3, (2, 1)), (9, (2, 2))]
 )
-def test_the_nodes_that_run_belong_to_the_leases_in_the_order_of_their_opening(
-    running: int, each: tuple[int, int]
-) -> None:
+def test_nodes_belong_to_the_leases_in_the_order_of_opening(running: int, each: tuple[int, int]) -> None:
     claims = [Claim(OPENS + HOUR, "a", 2), Claim(OPENS, "b", 2)]
-
     assert shares(claims, running) == {"b": each[0], "a": each[1]}
 
 
@@ -136,9 +119,7 @@ CHART = GpuSignals("device-plugin")
 )
 def test_only_a_taint_of_the_start_keeps_a_node_from_being_ready(taint: str, *, waits: bool) -> None:
     tainted = replace(NODE, taints=(NodeTaint(taint, "", "NoSchedule"),))
-
     found = not_ready_because(tainted, 4, CHART)
-
     assert found == ([reason("gpu.startup-taint", taint=f"{taint}:NoSchedule")] if waits else [])
 
 
@@ -176,9 +157,7 @@ def test_what_a_node_does_not_show_yet_is_said(changed: dict[str, Any], because:
 
 
 @pytest.mark.parametrize(("count", "ready"), [("4", True), ("8", True), ("6", False), ("2", False)])
-def test_slices_are_counted_as_they_are_or_as_the_gpus_that_they_are_cut_from(
-    count: str, *, ready: bool
-) -> None:
+def test_slices_count_as_they_are_or_as_the_gpus_they_are_of(count: str, *, ready: bool) -> None:
     sliced = {"nvidia.com/gpu": 8}
     node = replace(NODE, capacity=sliced, allocatable=sliced, labels=LABELS | {"nvidia.com/gpu.count": count})
 
@@ -213,11 +192,8 @@ def test_replicas_are_those_of_the_label_and_only_without_discovery_those_of_the
         ({"created": OPENS - SECOND}, [reason("gpu.validator-older-than-node")]),
     ],
 )
-def test_the_operator_must_have_validated_this_very_node(
-    changed: dict[str, Any], because: list[Reason]
-) -> None:
+def test_the_operator_must_have_validated_the_node(changed: dict[str, Any], because: list[Reason]) -> None:
     pods = [replace(POD, **changed)]
-
     assert not_ready_because(NODE, 4, GpuSignals(validators=pods)) == because
     assert not_ready_because(NODE, 4, GpuSignals("device-plugin", validators=pods)) == []
 

@@ -13,8 +13,9 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import Said, reason
+from tests.builders.leases import EIGHT
 from tests.unit import aws_calls
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
 
 
 @pytest.fixture
@@ -38,9 +39,7 @@ def told(lab: LabOnMoto) -> list[Entry]:
 @pytest.mark.parametrize(
     ("because", "why"), [("a row failed", "a row failed"), (None, reason("capacity.gpus-failed"))]
 )
-def test_what_was_emptied_goes_once_and_another_comes_for_it(
-    lab: LabOnMoto, because: str | None, why: Said
-) -> None:
+def test_what_was_emptied_goes_once_for_another(lab: LabOnMoto, because: str | None, why: Said) -> None:
     first, second = lab.members
 
     done = replace(run(lab, first, because=because), lab.capacity)

@@ -1,6 +1,5 @@
 """What Scale orders, from when it waits for EKS, and what it records."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,10 +10,11 @@ from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document, read
 from lamplighter.reasons.reason import reason
+from tests.builders.leases import EIGHT
 from tests.unit.granting.test_granting import forget
-from tests.unit.lab_on_moto import EIGHT, LAB, Busy, LabOnMoto
+from tests.unit.lab_on_moto import LAB, Busy, LabOnMoto
 
-MINUTE, SECOND = timedelta(minutes=1), 1 / 60
+SECOND = 1 / 60
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def _leased(lab: LabOnMoto) -> None:
     ("minutes", "lease", "lowered"),
     [(15, None, True), (15 - SECOND, None, False), (135, "cli-1", True), (135 - SECOND, "cli-1", False)],
 )
-def test_a_close_waits_for_eks_from_its_command_or_from_the_end_of_its_lease(
+def test_a_close_waits_for_eks_from_its_command_or_end(
     lab: LabOnMoto, minutes: float, lease: str | None, *, lowered: bool
 ) -> None:
     lab.scale(2)

@@ -32,13 +32,14 @@ def launch(
 
 def why(
     *activities: ScalingActivity,
+    wanted: int = 2,
     minutes: float = 2,
     desired: int = 2,
     health: tuple[HealthIssue, ...] = (),
     update: NodeGroupUpdate | None = None,
 ) -> Shortage | None:
     return explain(
-        wanted=2,
+        wanted=wanted,
         have=1,
         desired=desired,
         health=health,
@@ -92,18 +93,8 @@ def test_a_failed_launch_names_its_cause(message: str, cause: LaunchCause, expec
     assert why(launch(message)) == short(expected, cause)
 
 
-def test_a_shortage_says_how_many_nodes_are_there_and_why_not_all() -> None:
-    found = why(launch(NO_CAPACITY))
-
-    assert found is not None
-    assert str(found.reason) == "1 of 2 nodes: AWS has no g5.xlarge capacity left in ap-northeast-2a"
-
-
-def test_nothing_is_short_while_the_order_is_young() -> None:
-    assert why(minutes=2.9) is None
-
-
 def test_silence_is_named_after_three_minutes() -> None:
+    assert why(minutes=2.9) is None
     assert why(minutes=3) == SILENT
 
 
@@ -111,10 +102,6 @@ def test_a_launch_under_way_is_waited_for() -> None:
     assert (
         why(launch(NO_CAPACITY), launch("", minutes=2, status="InProgress", running=True), minutes=6) is None
     )
-
-
-def test_what_failed_before_the_order_is_history() -> None:
-    assert why(launch(NO_CAPACITY, minutes=-5)) is None
 
 
 def test_a_degraded_group_speaks_only_after_three_minutes_and_where_no_launch_names_a_cause() -> None:
@@ -131,12 +118,6 @@ def test_a_degraded_group_speaks_only_after_three_minutes_and_where_no_launch_na
     assert cause(launch("VcpuLimitExceeded"), minutes=4) is LaunchCause.VCPU_QUOTA
 
 
-def test_an_order_that_eks_reverted_is_said() -> None:
-    update = NodeGroupUpdate("u", "ConfigUpdate", "Successful", ORDERED)
-
-    assert why(minutes=4, desired=1, update=update) == TAKEN_BACK
-
-
 def test_a_failed_update_is_quoted() -> None:
     def failed(*errors: str) -> NodeGroupUpdate:
         return NodeGroupUpdate("u", "ConfigUpdate", "Failed", ORDERED, errors)
@@ -147,41 +128,16 @@ def test_a_failed_update_is_quoted() -> None:
     assert why(update=failed()) == short(reason("pool.short.update-gave-up"))
 
 
-def test_a_pool_that_is_whole_has_no_shortage() -> None:
-    assert (
-        explain(
-            wanted=2,
-            have=2,
-            desired=2,
-            health=(),
-            activities=[launch(NO_CAPACITY)],
-            update=None,
-            ordered=ORDERED,
-            now=ORDERED,
-        )
-        is None
-    )
-
-
 def test_as_many_launches_under_way_as_nodes_are_missing_are_waited_for() -> None:
     def found(*activities: ScalingActivity, wanted: int = 3) -> Shortage | None:
-        return explain(
-            wanted=wanted,
-            have=1,
-            desired=3,
-            health=(),
-            activities=activities,
-            update=None,
-            ordered=ORDERED,
-            now=ORDERED + timedelta(minutes=4),
-        )
+        return why(*activities, wanted=wanted, desired=3, minutes=4)
 
     under_way, done = launch("", status="InProgress", running=True), launch("", status="Successful")
     silent = short(reason("pool.short.silent", minutes=4), wanted=3)
 
     assert found(under_way, under_way) is None
     assert found(under_way) == found(under_way, done) == silent
-    assert found(wanted=1) is None
+    assert found(wanted=1) is found(launch(NO_CAPACITY), wanted=1) is None
 
 
 def test_an_order_that_is_no_more_under_way_and_stands_lower_was_taken_back() -> None:
@@ -195,7 +151,6 @@ def test_an_order_that_is_no_more_under_way_and_stands_lower_was_taken_back() ->
 
 def test_the_last_failure_is_quoted_and_one_at_the_order_itself_counts() -> None:
     launches = launch("first", minutes=1), launch("last", minutes=2), launch("early", minutes=0)
-
     assert why(*launches) == quoted("last")
     assert why(launch("early", minutes=0)) == quoted("early")
     assert why(launch("before", minutes=-1)) is None
@@ -203,17 +158,12 @@ def test_the_last_failure_is_quoted_and_one_at_the_order_itself_counts() -> None
 
 def test_a_failure_with_a_known_cause_counts_before_a_later_one_without() -> None:
     found = why(launch("VcpuLimitExceeded", minutes=1), launch("something odd", minutes=2))
-
     assert found == short(reason("pool.short.vcpu-quota"), LaunchCause.VCPU_QUOTA)
 
 
 @pytest.mark.parametrize(
     ("message", "words"),
-    [
-        ("x" * 160, "x" * 160),
-        ("x" * 161, "x" * 159 + "…"),
-        ("two\n  words", "two words"),
-    ],
+    [("x" * 160, "x" * 160), ("x" * 161, "x" * 159 + "…"), ("two\n  words", "two words")],
 )
 def test_a_quote_of_aws_has_at_most_160_characters(message: str, words: str) -> None:
     assert why(launch(message)) == quoted(words)

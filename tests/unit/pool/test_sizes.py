@@ -1,4 +1,4 @@
-"""What an order writes: within the bounds of the group, only what differs, and only the chosen nodes."""
+"""What an order writes and which nodes it removes: within bounds, only what differs, and only the chosen nodes."""
 
 from datetime import timedelta
 from typing import Any
@@ -8,11 +8,12 @@ import pytest
 
 from lamplighter.application.capacity.sizes import Direction, Order, write
 from lamplighter.domain.pool.pool import DeployMark
-from lamplighter.errors import TryLater
+from lamplighter.errors import BadInput, TryLater
+from tests.builders.leases import EIGHT, SECOND
 from tests.unit import aws_calls
-from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, Busy, LabOnMoto
+from tests.unit.lab_on_moto import LAB, NODEGROUP, Busy, LabOnMoto
 
-QUARTER, SECOND = timedelta(minutes=15), timedelta(seconds=1)
+QUARTER = timedelta(minutes=15)
 
 
 def order(direction: Direction = Direction.DOWN, **more: Any) -> Order:
@@ -45,7 +46,6 @@ def scaled(lab: LabOnMoto) -> list[int | None]:
 def test_no_more_is_ordered_than_the_node_group_may_have(lab: LabOnMoto, maximum: int, nodes: int) -> None:
     bounds(maxSize=maximum)
     lab.lease(nodes=2)
-
     assert write(lab.capacity, order(Direction.UP)).size == lab.sizes["desiredSize"] == nodes
 
 
@@ -53,7 +53,6 @@ def test_what_runs_beyond_the_maximum_of_a_node_group_is_not_taken_for_that(lab:
     lab.scale(2)
     bounds(maxSize=1)
     lab.lease(nodes=2)
-
     assert write(lab.capacity, order(Direction.UP)).size == lab.sizes["desiredSize"] == 2
 
 
@@ -128,9 +127,7 @@ def test_a_pool_that_moves_at_every_look_is_asked_again_later(lab: LabOnMoto) ->
 
 
 @pytest.mark.parametrize(("waited", "size"), [(QUARTER - SECOND, 1), (QUARTER, 0)])
-def test_eks_has_a_quarter_of_an_hour_before_its_group_is_lowered(
-    lab: LabOnMoto, waited: timedelta, size: int
-) -> None:
+def test_eks_has_a_quarter_of_an_hour_for_its_group(lab: LabOnMoto, waited: timedelta, size: int) -> None:
     lab.scale(1)
     lab.port.nodegroups = Busy(LAB)
     asked = order(since=EIGHT - waited)
@@ -157,6 +154,65 @@ def test_eks_is_waited_for_where_its_group_has_nothing_to_lower(lab: LabOnMoto) 
 def test_a_node_group_without_a_group_takes_its_size_all_the_same(lab: LabOnMoto) -> None:
     no_group(lab)
     lab.lease(nodes=2)
-
     assert write(lab.capacity, order(Direction.UP)).size == lab.sizes["desiredSize"] == 2
     assert write(lab.capacity, order(without=1)).size == 2
+
+
+def test_closing_to_zero_leaves_the_choice_of_nodes_to_nobody(lab: LabOnMoto) -> None:
+    lab.scale(2)
+    operations: list[str] = []
+
+    with aws_calls.heard(lambda _service, operation, _given: operations.append(operation)):
+        write(lab.capacity, order())
+
+    assert "TerminateInstanceInAutoScalingGroup" not in operations
+    assert lab.sizes["desiredSize"] == 0
+
+
+def test_a_size_that_stands_takes_no_node_though_more_are_listed(lab: LabOnMoto) -> None:
+    lab.scale(2)
+    boto3.client("autoscaling").enter_standby(
+        AutoScalingGroupName=lab.group, InstanceIds=lab.members[:1], ShouldDecrementDesiredCapacity=True
+    )
+    lab.lease(nodes=1)
+
+    write(lab.capacity, order())
+
+    assert len(lab.members) == 2
+
+
+def test_of_more_emptied_nodes_than_are_to_go_the_others_stay(lab: LabOnMoto) -> None:
+    lab.scale(2)
+    first, second = lab.members
+    lab.lease(nodes=1)
+
+    write(lab.capacity, order(leaving=(first, second)))
+
+    assert lab.members == [second]
+
+
+def test_beside_the_emptied_node_the_youngest_of_the_others_goes(lab: LabOnMoto) -> None:
+    bounds(maxSize=4)
+    lab.scale(4)
+    oldest, second, third, youngest = [each.id for each in lab.capacity.see("gpu").instances]
+    lab.port.autoscaling.remove(youngest)
+    lab.lease(nodes=1)
+
+    write(lab.capacity, order(leaving=(third,)))
+
+    assert second not in lab.members
+    assert lab.members == [oldest]
+
+
+def test_where_node_group_and_group_are_gone_it_is_said(lab: LabOnMoto) -> None:
+    no_node_group()
+    no_group(lab)
+    with pytest.raises(BadInput, match="node group lab-ng-gpu is not in cluster lab; was it deleted"):
+        write(lab.capacity, order())
+
+
+def test_nothing_is_added_to_a_group_whose_node_group_is_gone(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    no_node_group()
+    with pytest.raises(BadInput, match="was it deleted"):
+        write(lab.capacity, order(Direction.UP))

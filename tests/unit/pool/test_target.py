@@ -1,35 +1,24 @@
 """How many nodes a pool should have: which leases count from when to when, and the reason."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 
 import pytest
 
 from lamplighter.domain.leases.curfew import Curfew
-from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.target import Target, begun, due, target_at
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
 from lamplighter.values.zones import zone
+from tests.builders.leases import EIGHT, HOUR, SECOND, lease
 from tests.drawn import sentence
 
-OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
-LEASE = Lease(
-    id="evening",
-    pool="gpu",
-    nodes=2,
-    owner="class",
-    source="window",
-    state=LeaseState.OPEN,
-    opens=OPENS,
-    closes=OPENS + 2 * HOUR,
-    hold=Money.zero("USD"),
-    window="evening",
-)
+OPENS = EIGHT
+LEASE = lease("evening", hold=Money.zero("USD"))
 ALICES = replace(LEASE, id="cli-1", window=None, owner="alice", nodes=1, closes=OPENS + HOUR)
 GRANTED = (LeaseState.ADMITTED, LeaseState.OPENING, LeaseState.OPEN)
 
@@ -38,9 +27,7 @@ GRANTED = (LeaseState.ADMITTED, LeaseState.OPENING, LeaseState.OPEN)
     ("seconds", "target"),
     [(-1, Target(0, ())), (0, Target(2, (LEASE,))), (7199, Target(2, (LEASE,))), (7200, Target(0, ()))],
 )
-def test_a_lease_justifies_its_nodes_from_its_opening_until_before_its_end(
-    seconds: int, target: Target
-) -> None:
+def test_a_lease_justifies_its_nodes_from_its_opening_to_its_end(seconds: int, target: Target) -> None:
     assert target_at([LEASE], OPENS + seconds * SECOND, 3) == target
 
 
@@ -99,7 +86,6 @@ def test_a_lease_that_no_run_has_come_to_is_ordered_by_its_own_run_alone() -> No
 @pytest.mark.parametrize(("seconds", "waits"), [(-1, False), (0, True), (7199, True), (7200, False)])
 def test_a_planned_lease_is_due_from_its_opening_until_before_its_end(seconds: int, *, waits: bool) -> None:
     planned = replace(LEASE, state=LeaseState.PLANNED)
-
     assert due([planned, LEASE], OPENS + seconds * SECOND) == ([planned] if waits else [])
 
 
@@ -128,7 +114,6 @@ TERMS = Terms(
 
 def test_terms_hold_at_the_price_at_which_a_lease_was_granted() -> None:
     granted = replace(LEASE, price_per_hour=Decimal(1))
-
     assert TERMS.hold(2, OPENS, OPENS + HOUR) == Money.of(4, "USD")
     assert TERMS.as_granted(granted).hold(2, OPENS, OPENS + HOUR) == Money.of(2, "USD")
     assert TERMS.as_granted(LEASE) == TERMS

@@ -1,7 +1,6 @@
 """The one definition of zero (law 7): what proves it, what speaks against it, and what an old receipt says."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 
@@ -9,8 +8,8 @@ from lamplighter.domain.capacity.evidence import Controller, Instance, Member, S
 from lamplighter.domain.capacity.kinds import NODE_GROUP, zero
 from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.reasons.reason import Reason, Sentences, reason
+from tests.builders.leases import EIGHT
 
-EIGHT = datetime(2026, 11, 20, 20, tzinfo=UTC)
 EMPTY = ZeroProof(EIGHT, kubernetes_nodes=())
 GROUP = Controller("eks-gpu", 0, 2, 0)
 ORDERED = reason("guard.zero.ordered", nodes=1)
@@ -29,11 +28,7 @@ def read(
     justified: int = 0,
 ) -> ZeroProof:
     seen = Seen(
-        NODE_GROUP,
-        exists=ordered is not None,
-        ordered=ordered or 0,
-        controller=group,
-        instances=instances,
+        NODE_GROUP, exists=ordered is not None, ordered=ordered or 0, controller=group, instances=instances
     )
     return zero(seen, EIGHT, nodes, justified)
 
@@ -114,6 +109,5 @@ def test_a_receipt_keeps_the_proof_in_the_contracts_words() -> None:
 )
 def test_a_receipt_without_the_instant_of_a_proof_proves_nothing(document: dict[str, object]) -> None:
     zero = ZeroProof.from_json(document)
-
     assert not zero.proven
     assert zero.to_json() == {"at": None, "desired": 0, "instances": [], "kubernetes_nodes": []}

@@ -14,11 +14,12 @@ from cli.deployment import Deployment
 from cli.use import orders
 from lamplighter.domain.commands.asked import PATHS
 from lamplighter.lab.model import Lab
+from tests.builders.leases import EIGHT
 from tests.checkout import ROOT
 from tests.programs import lamplighter
 from tests.unit import aws_calls, lab_address
 from tests.unit.aws_says import Says
-from tests.unit.lab_on_moto import EIGHT, LEDGER, REGION, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LEDGER, REGION, LabOnMoto, lab_on_moto
 
 
 def policies(page: str) -> list[dict[str, Any]]:

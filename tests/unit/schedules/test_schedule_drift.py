@@ -19,8 +19,9 @@ from lamplighter.domain.schedules.drift import Drift, Listed, drift
 from lamplighter.domain.schedules.schedule import WorkflowArns
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Sentences, reason
+from tests.builders.leases import EIGHT
 from tests.builders.leases import lease as any_lease
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
 
 ARNS = WorkflowArns("open", "close", "notices")
 HOUR = timedelta(hours=1)

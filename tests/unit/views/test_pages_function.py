@@ -22,8 +22,9 @@ from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
 from lamplighter.values import instant
 from tests import page_views
+from tests.builders.leases import EIGHT
 from tests.unit.cli.shown.test_status import Stopped
-from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, REGION, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LAB, LEDGER, REGION, LabOnMoto, lab_on_moto
 
 BUCKET = "lab-pages"
 CLOSED = EIGHT + timedelta(hours=1)

@@ -24,8 +24,9 @@ from lamplighter.domain.pool.pool import SeenGpus
 from lamplighter.domain.views.lab_view import LabView, WindowState
 from lamplighter.domain.views.lease_view import LeaseStanding
 from lamplighter.lab.model import Lab
+from tests.builders.leases import EIGHT
 from tests.ledger_table import keep_proof, keep_verdicts
-from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LAB, LEDGER, LabOnMoto, lab_on_moto
 
 MINUTE = timedelta(minutes=1)
 RECEIPT = {

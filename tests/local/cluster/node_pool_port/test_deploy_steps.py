@@ -15,9 +15,9 @@ from lamplighter.application.deploy.response import CloudFormationResponse
 from lamplighter.domain.capacity.node_pool import lock
 from lamplighter.domain.capacity.node_pool.roles import launching_role
 from lamplighter.errors import OutsideFailed
+from tests.builders.leases import MINUTE
 from tests.local.cluster.lab import await_true
 from tests.local.cluster.node_pool_port.stage import LAB, NAME, PATHS, NodePoolStage, install
-from tests.unit.capacity.conformance import MINUTE
 
 BINDING = f"{PATHS['ValidatingAdmissionPolicyBinding']}/lab-gpu"
 

@@ -10,11 +10,12 @@ from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
 from lamplighter.domain.capacity.port import Removal
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
+from tests.builders.leases import MINUTE
 from tests.local.cluster.functions import Token
 from tests.local.cluster.lab import await_true, pass_time
 from tests.local.cluster.node_pool_port.controller import CLAIMS, POOLS
 from tests.local.cluster.node_pool_port.stage import LAB, NAME, PATHS, NodePoolStage, install, node_pool
-from tests.unit.capacity.conformance import MINUTE, Conformance
+from tests.unit.capacity.conformance import Conformance
 
 
 @pytest.mark.long

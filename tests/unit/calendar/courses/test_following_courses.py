@@ -18,8 +18,9 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
+from tests.builders.leases import EIGHT
 from tests.unit.calendar.courses.test_calendar import calendar
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
 
 ADDRESS = "https://school.example/course.ics?key=secret"
 FIRST = "DTSTART:20261121T190000|DURATION:PT2H"

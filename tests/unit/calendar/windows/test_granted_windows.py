@@ -11,8 +11,9 @@ from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
-from tests.unit.granting.test_granting import HOUR, ahead, forget
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.builders.leases import EIGHT, HOUR
+from tests.unit.granting.test_granting import ahead, forget
+from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.leases.steps import asks, ledger, opened, planned, step
 
 

@@ -1,15 +1,16 @@
-"""Which nodes EC2 took away and why, by Karpenter's events, and which node repair ended, by their claims."""
+"""Which nodes EC2 took away and why, which node repair ended, and when the end of a claim gets a limit of the lab."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from lamplighter.domain.capacity.evidence import Claim, Interruption, InterruptionCause
+from lamplighter.domain.capacity.node_pool.ending import limit
 from lamplighter.domain.capacity.node_pool.evidence import ClaimEvent
 from lamplighter.domain.capacity.node_pool.interruptions import interruptions
+from tests.builders.leases import EIGHT, MINUTE
 
-EIGHT = datetime(2026, 11, 20, 20, tzinfo=UTC)
 DECIDED = "TerminatingOnInterruption"
 
 
@@ -30,13 +31,11 @@ def event(reason: str, claim: str = "lab-gpu-12345", seconds: int = 0) -> ClaimE
 )
 def test_the_event_beside_karpenters_decision_names_the_cause(told: str, cause: InterruptionCause) -> None:
     found = interruptions([event(told), event(DECIDED, seconds=1)])
-
     assert found == (Interruption("lab-gpu-12345", EIGHT + timedelta(seconds=1), cause),)
 
 
 def test_the_end_of_a_warned_instance_is_no_second_interruption() -> None:
     events = [event("InstanceTerminating", seconds=90), event(DECIDED), event("SpotInterrupted")]
-
     assert [found.cause for found in interruptions(events)] == [InterruptionCause.SPOT]
 
 
@@ -87,5 +86,24 @@ def test_any_other_end_of_a_claim_is_no_repair(other: Claim) -> None:
 
 def test_what_ec2_takes_away_is_told_as_that_alone() -> None:
     [found] = interruptions([event("SpotInterrupted"), event(DECIDED)], [REPAIRED])
-
     assert found.cause is InterruptionCause.SPOT
+
+
+LONGEST = 10 * MINUTE
+
+
+@pytest.mark.parametrize("grace", [None, 24 * 60 * MINUTE, 11 * MINUTE])
+def test_a_grace_that_is_longer_or_endless_is_limited(grace: timedelta | None) -> None:
+    assert limit(Claim("a", grace=grace), LONGEST, EIGHT) == EIGHT + LONGEST
+
+
+@pytest.mark.parametrize("grace", [timedelta(), MINUTE, 10 * MINUTE])
+def test_a_grace_that_is_no_longer_stays(grace: timedelta) -> None:
+    assert limit(Claim("a", grace=grace), LONGEST, EIGHT) is None
+
+
+def test_a_limit_that_stands_counts_and_not_the_grace() -> None:
+    soon = Claim("a", grace=24 * 60 * MINUTE, ends_at=EIGHT + MINUTE)
+    late = Claim("a", grace=MINUTE, ends_at=EIGHT + 11 * MINUTE)
+    assert limit(soon, LONGEST, EIGHT) is None
+    assert limit(late, LONGEST, EIGHT) == EIGHT + LONGEST

@@ -1,6 +1,7 @@
 """Why fewer nodes of a NodePool came than were ordered, by Karpenter's events and the conditions of claims."""
 
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -10,9 +11,9 @@ from lamplighter.domain.capacity.node_pool.evidence import ClaimEvent
 from lamplighter.domain.capacity.node_pool.shortage import explain
 from lamplighter.domain.capacity.port import Awaited
 from lamplighter.reasons.reason import in_english
+from tests.builders.leases import MINUTE
 
 ORDERED = datetime(2026, 11, 20, 20, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
 BEGINS = "NodeClaim lab-gpu-12345 event: creating instance, insufficient capacity, "
 QUOTA = f"{BEGINS}with fleet error(s), VcpuLimitExceeded: You have requested more vCPU capacity than allowed"
 ALL_SHUT = f"{BEGINS}all requested instance types were unavailable during launch"
@@ -31,41 +32,46 @@ def told(minutes: float, *events: ClaimEvent, seen: Seen | None = None) -> tuple
     return None if found is None else (found.cause, in_english(found.reason))
 
 
-def test_a_quota_is_read_inside_karpenters_shortage() -> None:
-    assert told(1, event(0.1, QUOTA)) == (
-        LaunchCause.VCPU_QUOTA,
-        "0 of 2 nodes: the account's vCPU quota for these instances is used up",
-    )
+USED_UP = "0 of 2 nodes: the account's vCPU quota for these instances is used up"
 
 
-def test_the_first_event_explains_the_later_ones_without_a_code() -> None:
-    assert told(2, event(0.1, QUOTA), event(1, ALL_SHUT), event(2, ALL_SHUT))[0] is LaunchCause.VCPU_QUOTA  # type: ignore[index]
+@pytest.mark.parametrize(
+    ("minutes", "events", "cause"),
+    [
+        pytest.param(1, [event(0.1, QUOTA)], LaunchCause.VCPU_QUOTA, id="inside karpenter's shortage"),
+        pytest.param(2, [event(0.1, QUOTA), event(1, ALL_SHUT), event(2, ALL_SHUT)], LaunchCause.VCPU_QUOTA,
+                     id="the first event explains the later ones"),
+        pytest.param(1, [event(-2, QUOTA), event(1, ALL_SHUT)], LaunchCause.VCPU_QUOTA,
+                     id="and so does one of before the order"),
+        pytest.param(1, [event(-2, QUOTA)], None, id="which is no trouble of the order by itself"),
+        pytest.param(1, [event(-2, QUOTA), replace(event(0.5, "Spot"), reason="SpotInterrupted")], None,
+                     id="an interruption is no refused launch"),
+        pytest.param(1, [event(1, ALL_SHUT)], LaunchCause.NO_CAPACITY, id="without a known code"),
+    ],
+)  # fmt: skip
+def test_the_cause_is_read_from_the_events(
+    minutes: float, events: list[ClaimEvent], cause: LaunchCause | None
+) -> None:
+    found = told(minutes, *events)
 
-
-def test_an_event_from_before_the_order_explains_those_after_it() -> None:
-    assert told(1, event(-2, QUOTA), event(1, ALL_SHUT))[0] is LaunchCause.VCPU_QUOTA  # type: ignore[index]
-    assert told(1, event(-2, QUOTA)) is None
-
-
-def test_where_no_code_is_known_a_shortage_is_one() -> None:
-    assert told(1, event(1, ALL_SHUT))[0] is LaunchCause.NO_CAPACITY  # type: ignore[index]
+    assert (found and found[0]) == cause
+    assert found is None or cause is LaunchCause.NO_CAPACITY or found[1] == USED_UP
 
 
 def test_a_denial_counts_only_when_iam_has_settled() -> None:
     denied = Seen("karpenter", exists=True, ordered=2, claims=(DENIED,))
+    found = told(2, seen=denied)
 
     assert told(1, seen=denied) is None
-    assert told(2, seen=denied)[0] is LaunchCause.LAUNCH_DENIED  # type: ignore[index]
+    assert found is not None
+    assert found[0] is LaunchCause.LAUNCH_DENIED
 
 
 @pytest.mark.parametrize(
     ("seen", "says"),
     [
         (Seen("karpenter", exists=True, ordered=1), "the NodePool's size was changed and stands at 1"),
-        (
-            Seen("karpenter", exists=True, ordered=2),
-            "no NodeClaim for 3 minutes: does the controller run?",
-        ),
+        (Seen("karpenter", exists=True, ordered=2), "no NodeClaim for 3 minutes: does the controller run?"),
         (
             Seen("karpenter", exists=True, ordered=2, health=(HealthIssue("AMINotFound", "no AMIs"),)),
             "the NodePool starts no node: AMINotFound: no AMIs",
@@ -79,9 +85,3 @@ def test_a_denial_counts_only_when_iam_has_settled() -> None:
 def test_silence_is_told_after_three_minutes(seen: Seen, says: str) -> None:
     assert told(2.9, seen=seen) is None
     assert told(3, seen=seen) == (LaunchCause.UNKNOWN, f"0 of 2 nodes: {says}")
-
-
-def test_an_interruption_before_the_order_is_no_refused_launch() -> None:
-    interrupted = ClaimEvent("lab-gpu-12345", ORDERED + 0.5 * MINUTE, "SpotInterrupted", "Spot interruption")
-
-    assert told(1, event(-2, QUOTA), interrupted) is None

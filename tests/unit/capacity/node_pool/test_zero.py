@@ -35,11 +35,10 @@ def test_claims_and_nodes_that_a_dead_karpenter_left_are_remarks_of_the_proof() 
     assert (proof.nodeclaims, proof.kubernetes_nodes) == (("lab-gpu-12345", "lab-gpu-67890"), ())
 
 
-def test_an_instance_that_shuts_down_speaks_against_zero_with_its_claim_and_its_node() -> None:
+def test_an_instance_that_shuts_down_speaks_against_zero_and_so_do_replicas_alone() -> None:
+    assert not KARPENTER.zero(seen(size=1), NOW, ()).proven
     going = (Claim("lab-gpu-12345", "i-1", leaving=True),)
-
     proof = KARPENTER.zero(seen(instance("i-1", "shutting-down"), claims=going), NOW, ("ip-i-1.internal",))
-
     assert (proof.proven, proof.instances, proof.remarks) == (False, ("i-1",), ())
 
 
@@ -68,9 +67,7 @@ def test_an_instance_that_ec2_does_not_list_yet_speaks_against_zero(claim: Claim
 
 def test_a_young_claim_whose_instance_ec2_knows_as_ended_is_a_remark() -> None:
     ended = (Claim("lab-gpu-12345", "i-1", created=LATELY),)
-
     proof = KARPENTER.zero(seen(instance("i-1", "terminated"), claims=ended), NOW, ())
-
     assert (proof.proven, len(proof.remarks)) == (True, 1)
 
 
@@ -85,21 +82,11 @@ def test_leased_nodes_may_stay_and_one_beside_them_that_ec2_does_not_list_yet_ma
     assert not proven(old, new)
 
 
-def test_replicas_alone_speak_against_zero() -> None:
-    assert not KARPENTER.zero(seen(size=1), NOW, ()).proven
-
-
 def test_a_receipt_keeps_the_claims_and_the_remarks() -> None:
     proof = KARPENTER.zero(seen(claims=(Claim("lab-gpu-12345"),)), NOW, ())
-
-    kept = proof.to_json()
+    kept, of_a_node_group = proof.to_json(), ZeroProof(NOW, kubernetes_nodes=()).to_json()
 
     assert kept["nodeclaims"] == ["lab-gpu-12345"]
     assert ZeroProof.from_json(kept) == proof
-
-
-def test_the_receipt_of_a_node_group_has_neither() -> None:
-    kept = ZeroProof(NOW, kubernetes_nodes=()).to_json()
-
-    assert set(kept) == {"at", "desired", "instances", "kubernetes_nodes"}
-    assert ZeroProof.from_json(kept).nodeclaims is None
+    assert set(of_a_node_group) == {"at", "desired", "instances", "kubernetes_nodes"}
+    assert ZeroProof.from_json(of_a_node_group).nodeclaims is None

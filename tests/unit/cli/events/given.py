@@ -19,9 +19,10 @@ from lamplighter.domain.commands.caller import Caller
 from lamplighter.domain.events import log_line
 from lamplighter.domain.events.lab_event import EventReason, LabEvent
 from lamplighter.lab.model import Lab
+from tests.builders.leases import EIGHT
 from tests.unit import aws_calls
 from tests.unit.aws_says import Says
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LEDGER, LabOnMoto, lab_on_moto
 
 CI = "arn:aws:iam::111122223333:role/ci"
 CALLER = "arn:aws:sts::111122223333:assumed-role/ci/run-17"

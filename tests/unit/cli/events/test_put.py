@@ -12,9 +12,9 @@ from cli.use import agreed, orders
 from lamplighter.adapters.aws import event_bus
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.events.lab_event import Extended, LabEvent, LeaseGranted, LeaseRefused, PoolClosing
+from tests.builders.leases import EIGHT
 from tests.programs import lamplighter
 from tests.unit.cli.events.given import ALLOW, Bus, about
-from tests.unit.lab_on_moto import EIGHT
 
 OTHER = {"source": "ops", "principals": ["arn:aws:iam::111122223333:user/people/ann"]}
 

@@ -19,9 +19,9 @@ from lamplighter.domain.events.request import KEYS
 from lamplighter.domain.notices.phrases import clock_and_date
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
+from tests.builders.leases import EIGHT
 from tests.programs import lamplighter
 from tests.unit.cli.events.given import ALLOW, about
-from tests.unit.lab_on_moto import EIGHT
 
 FOLDER = ROOT / event_schemas.FOLDER
 FAILED = events.FailedCheck(check="dcgm", node="n", verdict="failed", reason=events.EventReason(text="no"))

@@ -8,9 +8,9 @@ import pytest
 from cli.events import tail
 from lamplighter.domain.events import log_line
 from lamplighter.domain.events.lab_event import PoolClosed, PoolOpen, Warned
+from tests.builders.leases import EIGHT
 from tests.programs import lamplighter
 from tests.unit.cli.events.given import Bus, about
-from tests.unit.lab_on_moto import EIGHT
 
 REQUEST = {"source": "ci.training", "detail_type": "open", "event": "11-22"}
 

@@ -13,13 +13,13 @@ from lamplighter.domain.planner.planner import CalendarInputs
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said
 from lamplighter.reasons.reason import reason as made
-from tests.unit.planner.test_live import ALICES, EIGHT, HOUR
-from tests.unit.planner.test_live_edges import EMPTY, EVENING, PLAIN, played, seen
+from tests.builders.leases import EIGHT, HOUR
+from tests.unit.planner.test_live import ALICES, EMPTY, EVENING, PLAIN, seen, within
 from tests.unit.pool.test_standing import Lectures
 
 
 def test_a_window_of_the_lab_is_told_with_its_lease_s_own_times_owner_and_event() -> None:
-    (window,) = played(replace(EVENING, ready_by=EIGHT + 2 * HOUR)).windows
+    (window,) = within(replace(EVENING, ready_by=EIGHT + 2 * HOUR)).windows
 
     assert (window.window, window.pool, window.date, window.nodes) == (
         "evening",
@@ -34,7 +34,7 @@ def test_a_window_of_the_lab_is_told_with_its_lease_s_own_times_owner_and_event(
         3,
     )
     assert (window.event, window.ready_by) == ("ab12", int((EIGHT + 2 * HOUR).timestamp()))
-    assert (window.lease, played(EVENING).windows[0].ready_by) == (EVENING.id, None)
+    assert (window.lease, within(EVENING).windows[0].ready_by) == (EVENING.id, None)
 
 
 def test_a_lease_that_opens_early_says_by_when_its_gpus_are_ready() -> None:
@@ -42,7 +42,7 @@ def test_a_lease_that_opens_early_says_by_when_its_gpus_are_ready() -> None:
     early = replace(EVENING, ready_by=ready_by)
 
     def notes(lease: Lease) -> tuple[Said, ...]:
-        return next(one.notes for one in played(lease).windows if one.window == lease.window)
+        return next(one.notes for one in within(lease).windows if one.window == lease.window)
 
     note = made("calendar.early", early=timedelta(minutes=10), ready_by=ready_by)
     assert notes(early) == notes(replace(early, window="gone")) == (note,)
@@ -53,7 +53,7 @@ def test_a_lease_of_nobody_s_window_says_whose_it_is_on_the_lab_s_own_date() -> 
     seoul = EMPTY.model_copy(update={"time_zone": "Asia/Seoul"})
     late = replace(ALICES, opens=EIGHT, closes=EIGHT + HOUR, by=None, because=None)
 
-    (window,) = played(late, lab=seoul).windows
+    (window,) = within(late, lab=seoul).windows
 
     assert (window.window, window.date, window.notes, window.event) == (
         "cli-1",
@@ -77,20 +77,20 @@ FULL = made("lease.pool-full", pool="gpu", at="21:00", leases="the b lease (2)",
 )
 def test_a_refused_window_stays_so_with_its_reason(because: Said | None, code: Code, reason: Said) -> None:
     refused = replace(EVENING, state=LeaseState.REFUSED, because=because)
-    assert played(refused).skipped == [SkippedWindow("evening", "gpu", date(2026, 11, 20), code, reason, 3)]
-    assert seen(played(replace(refused, window=None))) == 0
+    assert within(refused).skipped == [SkippedWindow("evening", "gpu", date(2026, 11, 20), code, reason, 3)]
+    assert seen(within(replace(refused, window=None))) == 0
 
 
 def test_what_a_pause_keeps_closed_is_told_by_its_name() -> None:
     pause = Pause("bob", EIGHT)
 
-    (window,) = played(EVENING, pauses=(pause,)).skipped
-    (lease,) = played(replace(ALICES, date=None), pauses=(pause,)).skipped
+    (window,) = within(EVENING, pauses=(pause,)).skipped
+    (lease,) = within(replace(ALICES, date=None), pauses=(pause,)).skipped
 
     assert (window.window, window.code, window.reason) == ("evening", Code.EXCEPTED, pause.reason())
     assert (lease.window, lease.date) == ("cli-1", date(2026, 11, 21))
     ordered = replace(EVENING, state=LeaseState.OPEN, ordered=EIGHT)
-    assert (played(ordered, pauses=(pause,)).windows[0].notes, seen(played(ordered, pauses=(pause,)))) == (
+    assert (within(ordered, pauses=(pause,)).windows[0].notes, seen(within(ordered, pauses=(pause,)))) == (
         (),
         1,
     )
@@ -104,7 +104,7 @@ def test_a_date_of_a_course_that_somebody_took_out_is_told() -> None:
     lectures = Lectures((CourseEvent("ab12", "Lecture", EIGHT.date(), begins, begins + 3600, 3600),), "UTC")
     skip = Skip("course", "2026-11-20", "bob", EIGHT)
 
-    found = played(lab=course, skips=(skip,), beside=CalendarInputs(courses={"course": lectures}))
+    found = within(lab=course, skips=(skip,), beside=CalendarInputs(courses={"course": lectures}))
 
     assert (found.windows, [one.reason for one in found.skipped]) == ([], [skip.reason()])
-    assert len(played(lab=course, beside=CalendarInputs(courses={"course": lectures})).windows) == 1
+    assert len(within(lab=course, beside=CalendarInputs(courses={"course": lectures})).windows) == 1

@@ -10,7 +10,7 @@ from cli import endings, printing
 from lamplighter.errors import Refused
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
-from tests.unit.lab_on_moto import EIGHT
+from tests.builders.leases import EIGHT
 
 
 def test_a_table_in_a_pipe_is_as_wide_as_it_must_be(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,8 @@ from cli.understand.cost_tables import summary
 from lamplighter.adapters.aws.view_reading import ViewReading
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.lab.model import Lab
-from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto, lab_on_moto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LAB, LEDGER, LabOnMoto, lab_on_moto
 
 
 class Stopped(AwsClock):

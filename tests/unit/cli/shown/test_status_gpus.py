@@ -13,9 +13,10 @@ from cli.understand import status, status_gpus
 from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.lab.model import Lab
+from tests.builders.leases import EIGHT
 from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit.cli.shown.test_status import deployed
-from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LAB, LabOnMoto, lab_on_moto
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.guard.breach import GuardAction, Rule
 from lamplighter.lab.model import Lab
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
+from tests.builders.leases import EIGHT
+from tests.unit.lab_on_moto import LEDGER, LabOnMoto
 
 MINUTE = timedelta(minutes=1)
 NODE_POOLS = Lab.model_validate(

@@ -16,8 +16,9 @@ from lamplighter.domain.leases.progress import BootStage, ClaimStage, Noted, Sta
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
+from tests.builders.leases import EIGHT
 from tests.unit.cli.shown.test_status import Stopped
-from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LAB, LEDGER, LabOnMoto, lab_on_moto
 
 MINUTE = timedelta(minutes=1)
 

@@ -13,9 +13,10 @@ from cli.deployment import Deployment
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.lab.model import Lab
 from lamplighter.values.instant import clock_time
+from tests.builders.leases import EIGHT
 from tests.programs import lamplighter
 from tests.unit.aws_says import Says
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LEDGER, LabOnMoto, lab_on_moto
 
 
 @pytest.fixture

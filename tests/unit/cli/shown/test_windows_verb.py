@@ -17,9 +17,10 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.commands.command import Decision
 from lamplighter.lab.model import Lab
+from tests.builders.leases import EIGHT
 from tests.programs import lamplighter
 from tests.unit.calendar.courses.test_calendar import calendar
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
 
 CLASS = {"name": "class", "nodes": 2, "dates": "2026-11-21", "start": "10:00", "end": "12:00", "ready": "by"}
 PLAIN = {"name": "plain", "nodes": 1, "dates": "2026-11-21", "start": "14:00", "end": "15:00"}

@@ -19,6 +19,7 @@ from tests.unit.node_pool_on_moto import (
     deployment,
 )
 
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
 STARVED: dict[str, Any] = {
     "metadata": {
         "name": "karpenter-5f9c",
@@ -29,16 +30,10 @@ STARVED: dict[str, Any] = {
     "spec": {"containers": []},
     "status": {
         "phase": "Pending",
-        "conditions": [
-            {
-                "type": "PodScheduled",
-                "status": "False",
-                "reason": "Unschedulable",
-                "message": "0/2 nodes are available: 2 Insufficient cpu.",
-            }
-        ],
+        "conditions": [UNSCHEDULABLE | {"message": "0/2 nodes are available: 2 Insufficient cpu."}],
     },
 }
+FEW = "Deployment does not have minimum availability."
 
 
 def unavailable(since: str = "2026-11-20T19:55:00Z", **more: Any) -> dict[str, Any]:
@@ -56,18 +51,28 @@ def test_of_one_in_order_nothing_is_said(pool: NodePoolOnMoto) -> None:
     assert said(pool) == []
 
 
-def test_a_dead_one_is_said(pool: NodePoolOnMoto) -> None:
-    pool.api.objects[KARPENTERS] = deployment(wanted=0, available=0)
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (deployment(wanted=0, available=0), "Deployment kube-system/karpenter has 0 replicas"),
+        (unavailable(message=FEW), f"Deployment kube-system/karpenter has 0 of 2 pods available: {FEW}"),
+        (None, "the cluster has no Deployment of it"),
+    ],
+)
+def test_one_that_does_not_run_is_said_once_a_day(pool: NodePoolOnMoto, found: Any, why: str) -> None:
+    pool.api.objects |= {KARPENTERS: found}
+    if found is None:
+        del pool.api.objects[KARPENTERS]
 
     [entry] = said(pool)
 
-    assert str(entry.why) == "Karpenter does not run: Deployment kube-system/karpenter has 0 replicas"
+    assert str(entry.why) == f"Karpenter does not run: {why}"
     assert (entry.details["action"], entry.details["paged"]) == ("say", "yes")
-    assert len(said(pool)) == 1, "once a day"
+    assert len(said(pool)) == 1
 
 
 def test_a_starved_one_is_said_in_the_words_of_the_scheduler(pool: NodePoolOnMoto) -> None:
-    pool.api.objects[KARPENTERS] = unavailable(message="Deployment does not have minimum availability.")
+    pool.api.objects[KARPENTERS] = unavailable(message=FEW)
     pool.api.objects[f"{CORE}/namespaces/kube-system/pods/karpenter-5f9c"] = STARVED
 
     [entry] = said(pool)
@@ -78,26 +83,11 @@ def test_a_starved_one_is_said_in_the_words_of_the_scheduler(pool: NodePoolOnMot
     )
 
 
-def test_one_that_is_down_is_said_in_the_words_of_its_deployment(pool: NodePoolOnMoto) -> None:
-    pool.api.objects[KARPENTERS] = unavailable(message="Deployment does not have minimum availability.")
-    [entry] = said(pool)
-    assert str(entry.why).endswith("0 of 2 pods available: Deployment does not have minimum availability.")
-
-
 def test_a_restart_is_waited_for(pool: NodePoolOnMoto) -> None:
     pool.api.objects[KARPENTERS] = unavailable(since="2026-11-20T19:55:01Z")
-
     assert said(pool) == []
     pool.at(1 / 60)
     assert len(said(pool)) == 1
-
-
-def test_a_deleted_one_is_said(pool: NodePoolOnMoto) -> None:
-    del pool.api.objects[KARPENTERS]
-
-    [entry] = said(pool)
-
-    assert str(entry.why) == "Karpenter does not run: the cluster has no Deployment of it"
 
 
 def test_a_missing_queue_is_said(pool: NodePoolOnMoto) -> None:

@@ -1,6 +1,5 @@
 """Leases that follow each other on the same nodes: a NodePool's node has a life, and no lease loses its node to it."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,10 +8,9 @@ from lamplighter.application.capacity.steps import scale
 from lamplighter.application.leases.extending import extend
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.reasons.document import read
+from tests.builders.leases import HOUR
 from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.node_pool_on_moto import NodePoolOnMoto
-
-HOUR = timedelta(hours=1)
 
 
 def kept(pool: NodePoolOnMoto, hours: float, name: str = "a") -> str:
@@ -36,9 +34,7 @@ def opens(pool: NodePoolOnMoto, nodes: int = 1, **more: Any) -> Lease:
 def test_a_node_that_a_lease_would_outlive_is_replaced_at_the_hand_over(pool: NodePoolOnMoto) -> None:
     old, young = kept(pool, 8.5, "a"), kept(pool, 1, "b")
 
-    lease = opens(pool, 2)
-
-    assert lease.replaced == (old,)
+    assert opens(pool, 2).replaced == (old,)
     assert "deletionTimestamp" in pool.claim("a")["metadata"]
     assert [member.instance for member in pool.capacity.see("gpu").staying] == [young]
     [entry] = pool.moto.entries("replaced")
@@ -50,10 +46,7 @@ def test_a_node_that_a_lease_would_outlive_is_replaced_at_the_hand_over(pool: No
 
 def test_a_node_that_lives_until_the_end_is_kept(pool: NodePoolOnMoto) -> None:
     kept(pool, 8)
-
-    lease = opens(pool)
-
-    assert lease.replaced == ()
+    assert opens(pool).replaced == ()
     assert "deletionTimestamp" not in pool.claim()["metadata"]
 
 
@@ -61,19 +54,17 @@ def test_beside_another_running_lease_no_node_is_taken(pool: NodePoolOnMoto) -> 
     kept(pool, 8.5, "a")
     kept(pool, 1, "b")
     pool.moto.lease(nodes=1, name="cli-2", opens=-60)
-
     assert opens(pool).replaced == ()
 
 
 def test_a_node_without_an_end_is_kept(pool: NodePoolOnMoto) -> None:
     kept(pool, 100)
     pool.claim()["spec"]["expireAfter"] = "Never"
-
     assert opens(pool).replaced == ()
 
 
 @pytest.mark.parametrize(("age", "outcome"), [(7, "extended"), (7.5, "refused")])
-def test_a_lease_is_extended_up_to_the_life_of_its_nodes(
+def test_extension_ends_with_its_nodes(
     pool: NodePoolOnMoto, lab: LabOnMoto, age: float, outcome: str
 ) -> None:
     kept(pool, age)

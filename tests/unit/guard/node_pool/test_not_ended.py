@@ -56,15 +56,11 @@ def test_a_close_orders_the_claims_away_itself(pool: NodePoolOnMoto) -> None:
 def test_a_size_of_zero_that_a_dead_karpenter_never_followed_is_ordered_again(pool: NodePoolOnMoto) -> None:
     pool.node()
     pool.size(0)
-
     closed(pool)
-
     assert "deletionTimestamp" in pool.claim()["metadata"]
 
 
-def test_a_claim_that_was_born_during_the_order_of_zero_goes_with_the_next_sweep(
-    pool: NodePoolOnMoto,
-) -> None:
+def test_a_claim_born_during_the_order_of_zero_goes_with_the_next_sweep(pool: NodePoolOnMoto) -> None:
     """Its Karpenter died then. Alive again, it would launch it whatever the launch bar says."""
     pool.node()
     del pool.claim()["status"]["providerID"]
@@ -88,9 +84,7 @@ def test_of_two_nodes_the_one_that_ec2_does_not_list_yet_is_the_youngest(pool: N
     assert "deletionTimestamp" not in pool.claim("old")["metadata"]
 
 
-def test_what_a_dead_karpenter_leaves_is_ended_in_ec2_three_minutes_after_the_order(
-    pool: NodePoolOnMoto,
-) -> None:
+def test_what_a_dead_karpenter_leaves_is_ended_in_ec2_after_three_minutes(pool: NodePoolOnMoto) -> None:
     instance = pool.node()
     pool.size(1)
     pool.api.objects[KARPENTERS] = deployment(wanted=0, available=0)

@@ -33,7 +33,6 @@ def lease(lab: LabOnMoto, opens: timedelta, closes: timedelta, **more: object) -
 
 def test_an_opening_and_a_close_say_that_there_is_no_node_pool(bare: NodePoolOnMoto, lab: LabOnMoto) -> None:
     lease(lab, timedelta(minutes=-1), timedelta(hours=1))
-
     for verb in ("open", "close"):
         with pytest.raises(BadInput, match=ABSENT):
             scale({"command": lab.command(verb), "results": {}}, bare.capacity)
@@ -50,9 +49,7 @@ def test_a_lease_is_armed_and_its_node_stays(bare: NodePoolOnMoto, lab: LabOnMot
     assert len(bare.running()) == 1
 
 
-def test_after_its_lease_the_node_is_ended_in_ec2_and_zero_is_proven(
-    bare: NodePoolOnMoto, lab: LabOnMoto
-) -> None:
+def test_after_its_lease_the_node_ends_and_zero_is_proven(bare: NodePoolOnMoto, lab: LabOnMoto) -> None:
     run = {"command": lab.command("close"), "results": {}}
     with pytest.raises(TryLater, match="EC2 still has"):
         prove_zero(
@@ -67,9 +64,7 @@ def test_after_its_lease_the_node_is_ended_in_ec2_and_zero_is_proven(
     assert lives_of_pool(bare.capacity, "gpu", bare.capacity.now()) != ()
 
 
-def test_a_leaked_pool_is_closed_again_although_nothing_can_be_ordered(
-    bare: NodePoolOnMoto, lab: LabOnMoto
-) -> None:
+def test_a_leaked_pool_is_closed_again_all_the_same(bare: NodePoolOnMoto, lab: LabOnMoto) -> None:
     run = {"command": lab.command("close"), "results": {}}
     assert mark_leaked(run, bare.guard_services)["leaked"] is True
     lab.at(40)

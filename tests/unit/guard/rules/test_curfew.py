@@ -73,13 +73,3 @@ def test_a_pool_that_is_only_watched_has_no_curfew_that_fires(lab: LabOnMoto) ->
     sweep_all(lab.guard_services)
 
     assert {rail(name)["State"] for name in RAILS} == {"DISABLED"}
-
-
-def test_a_curfew_that_is_gone_is_said_once(lab: LabOnMoto) -> None:
-    put(RAILS[0], "ENABLED")
-
-    sweep_all(lab.guard_services)
-    sweep_all(lab.guard_services)
-
-    ((_, why),) = said(lab)
-    assert why == reason("guard.curfew.missing", pool="gpu", names=("curfew-gpu-group",))

@@ -77,26 +77,20 @@ def other(stands: Value) -> Reason:
         (barred(pool(), None, wrong=MISSING), GuardAction.PAGE, MISSING),
     ],
 )
-def test_a_bar_that_stands_elsewhere_is_moved_and_one_that_is_not_followed_pages(
-    facts: PoolFacts, action: GuardAction, why: Reason
-) -> None:
+def test_a_bar_is_moved_or_paged_about(facts: PoolFacts, action: GuardAction, why: Reason) -> None:
     [breach] = sweep(facts)
-
     assert (breach.rule, breach.action, breach.reason) == (Rule.LAUNCH_BAR_WRONG, action, why)
 
 
 def test_a_size_that_nothing_came_of_is_set_back_and_closes_nothing() -> None:
     [breach] = sweep(barred(pool(desired=2), None))
-
     assert (breach.rule, breach.action) == (Rule.SIZE_WITHOUT_LEASE, GuardAction.SCALE_BACK)
     assert breach.reason == reason("guard.only-a-size", pool="gpu", nodes=2)
 
 
 def test_a_size_with_a_claim_is_closed() -> None:
     facts = barred(pool(desired=2), None)
-
     [breach] = sweep(replace(facts, seen=replace(facts.seen, claims=(Claim("lab-gpu-12345"),))))
-
     assert (breach.rule, breach.action) == (Rule.NODE_WITHOUT_LEASE, GuardAction.CLOSE)
 
 
@@ -120,9 +114,7 @@ def test_a_claim_that_stays_without_a_lease_is_deleted_before_it_is_launched() -
 def test_a_limit_that_gitops_wrote_back_is_said_and_nothing_is_closed() -> None:
     facts = replace(barred(pool(), None), ours=False)
     raised = reason("guard.raised.limit", name="theirs", limit=5, written=0)
-
     [breach] = sweep(replace(facts, seen=replace(facts.seen, raised_by=raised)))
-
     assert (breach.rule, breach.action, breach.reason) == (Rule.SIZES_CHANGED, GuardAction.SAY, raised)
 
 
@@ -163,14 +155,11 @@ END, PAGE = GuardAction.TERMINATE, GuardAction.PAGE
         ),
     ],
 )  # fmt: skip
-def test_instances_that_no_controller_lists_end(
-    facts: PoolFacts, found: list[tuple[GuardAction, tuple[str, ...]]]
-) -> None:
+def test_strays_of_node_pools_end(facts: PoolFacts, found: list[tuple[GuardAction, tuple[str, ...]]]) -> None:
     assert strays_of(facts) == found
 
 
 def test_replacements_are_named_to_who_is_paged() -> None:
     found = sweep(unseen(pool(lease(nodes=1), strays=CAME), 10))
-
     [page] = [breach for breach in found if breach.action is PAGE]
     assert page.reason == reason("guard.stray.replacements", instances=("i-3",), pool="gpu")

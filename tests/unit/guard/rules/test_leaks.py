@@ -52,16 +52,13 @@ def test_a_leaked_pool_is_paged_about_closed_again_and_after_a_quarter_of_an_hou
 
 def test_a_leak_is_left_alone_a_second_before_each_of_its_times() -> None:
     incident = Incident(EIGHT, closed_at=EIGHT + 5 * MINUTE, tries=1, pages=1)
-
     assert judge(leak, kept(incident, now=EIGHT + 15 * MINUTE - SECOND)) == ()
 
 
 @pytest.mark.parametrize(("age", "paged"), [(-SECOND, False), (timedelta(), True)])
 def test_pages_are_silenced_until_the_instant_that_was_said(age: timedelta, paged: bool) -> None:
     incident = Incident(EIGHT - 600 * MINUTE, closed_at=EIGHT, silenced_until=EIGHT)
-
     found = judge(leak, after(kept(incident), age))
-
     assert (GuardAction.PAGE in {breach.action for breach in found}) is paged
 
 
@@ -76,9 +73,7 @@ def test_a_leak_is_over_at_zero_or_under_a_lease_again() -> None:
     )
 
 
-def test_a_pool_is_marked_as_leaked_after_forty_five_minutes_where_the_guard_acts_and_anything_costs() -> (
-    None
-):
+def test_a_pool_that_costs_is_marked_as_leaked_after_forty_five_minutes() -> None:
     over = kept(None, over_since=EIGHT)
     marked = Breach(Rule.LEAKED, LEAKED, GuardAction.MARK_LEAKED)
 
@@ -112,21 +107,17 @@ def test_a_pool_is_marked_as_leaked_after_forty_five_minutes_where_the_guard_act
 )
 def test_what_is_left_of_a_leaked_pool_is_named(facts: PoolFacts, left: Reason) -> None:
     [page, *_] = judge(leak, replace(facts, incident=Incident(EIGHT)))
-
     assert page.reason == reason("guard.leaked", pool="gpu", since=EIGHT, left=left)
 
 
 def test_a_pool_whose_group_is_gone_has_its_instances_ended_by_force() -> None:
     there = (instance("i-1"), replace(instance("i-2"), state="shutting-down"))
     leaked = kept(Incident(EIGHT, closed_at=EIGHT, pages=9), now=EIGHT + 15 * MINUTE)
-
     ended = [each for each in judge(leak, seen(leaked, controller=None, instances=there)) if each.instances]
-
     assert [(each.action, each.instances) for each in ended] == [(GuardAction.TERMINATE, ("i-1",))]
 
 
 def test_nothing_is_ended_by_force_while_the_group_still_wants_it() -> None:
     """It would only be started again."""
     wanted = replace(pool(running=["i-1"]), incident=Incident(EIGHT - 60 * MINUTE, closed_at=EIGHT, tries=2))
-
     assert GuardAction.TERMINATE not in {breach.action for breach in judge(leak, wanted)}

@@ -14,9 +14,8 @@ from lamplighter.domain.guard.node_pools.outside import LEFT_FOR, NEXT_SWEEP
 from lamplighter.domain.guard.node_pools.outside_instance import OutsideInstance, outside_instance
 from lamplighter.reasons.reason import in_english
 from tests.builders.guard_facts import instance, pool
-from tests.builders.leases import EIGHT
+from tests.builders.leases import EIGHT, MINUTE
 
-MINUTE = timedelta(minutes=1)
 OF_KARPENTER = {"karpenter.sh/nodepool": "theirs"}
 OF_AUTO_MODE = {"eks:kubernetes-node-pool-name": "general"}
 CLAIM = Claim("theirs-1", "i-1")
@@ -70,7 +69,6 @@ def test_the_first_sweep_says_what_the_next_one_does() -> None:
 )
 def test_it_waits_for_the_next_sweep_and_not_for_one_that_an_event_starts(ago: timedelta, ends: bool) -> None:
     expected = [(GuardAction.END_CLAIMS, "theirs", ("i-1",))] if ends else []
-
     assert judged(facts(one(), said=ago)) == expected
 
 
@@ -81,7 +79,6 @@ def test_a_notice_about_another_one_is_none() -> None:
 def test_a_report_without_an_announcement_is_none() -> None:
     """While Kubernetes was silent, or a pool was watched, the guard said that it ends nothing."""
     only_said = earlier_of("theirs", 5 * MINUTE, GuardAction.SAY)
-
     assert judged(replace(facts(one()), earlier=(only_said,))) == [(GuardAction.PAGE, "theirs", ())]
 
 
@@ -96,11 +93,7 @@ def test_a_report_without_an_announcement_is_none() -> None:
         (one(claim=leaving(LEFT_FOR)), "theirs", GuardAction.END_OUTSIDE),
         (one(tags=OF_AUTO_MODE, claim=None), "general", GuardAction.SAY),
         (one(tags=OF_AUTO_MODE, claim=leaving(LEFT_FOR)), "general", GuardAction.SAY),
-        (
-            one(tags={"eks:nodegroup-name": "by-hand"}, claim=None, group="eks-by-hand"),
-            "i-1",
-            GuardAction.SAY,
-        ),
+        (one(tags={"eks:nodegroup-name": "by-hand"}, claim=None, group="eks-by-hand"), "i-1", GuardAction.SAY),
         (replace(one(), claim=None, claims_read=False), "theirs", GuardAction.SAY),
     ],
     ids=[
@@ -115,12 +108,9 @@ def test_a_report_without_an_announcement_is_none() -> None:
         "of an Auto Scaling group",
         "claims not read",
     ],
-)
-def test_each_is_ended_by_the_way_that_ends_it_and_by_no_other(
-    found: OutsideInstance, subject: str, action: GuardAction
-) -> None:
+)  # fmt: skip
+def test_each_is_ended_by_its_own_way(found: OutsideInstance, subject: str, action: GuardAction) -> None:
     ended = () if action is GuardAction.SAY else ("i-1",)
-
     assert judged(facts(found, said=5 * MINUTE, subject=subject)) == [(action, subject, ended)]
 
 

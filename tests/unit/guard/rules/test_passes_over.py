@@ -32,9 +32,6 @@ LOWERED = Breach(
 )
 
 
-# --- nodes ---------------------------------------------------------------------------------------
-
-
 def test_a_pool_is_lowered_where_nodes_that_were_ready_are_not_even_ordered() -> None:
     to_come = lease("next", opens=60, state=LeaseState.ADMITTED)
 
@@ -46,7 +43,6 @@ def test_a_pool_is_lowered_where_nodes_that_were_ready_are_not_even_ordered() ->
 
 def test_nodes_that_leave_with_their_pods_are_not_missed() -> None:
     facts = pool(READY, running=["i-1"])
-
     assert judge(shortfall, replace(facts, seen=replace(facts.seen, on_demand=True))) == ()
 
 
@@ -67,7 +63,6 @@ def test_nobody_lowered_a_pool_that_is_still_at_it_or_that_nobody_can_see(facts:
 
 def test_a_lease_past_its_end_is_found_behind_one_that_runs_and_one_that_is_closed() -> None:
     there = (lease("runs"), lease("closed", closes=-5, state=LeaseState.CLOSED), lease(closes=-5))
-
     assert [each.lease for each in judge(leases_past_their_end, pool(*there))] == ["evening"]
 
 
@@ -76,41 +71,46 @@ def test_strays_are_left_where_leases_leave_room_for_exactly_as_many() -> None:
 
     assert judge(strays, pool(lease(nodes=2), strays=two)) == ()
     assert [each.instances for each in judge(strays, pool(lease(nodes=1), strays=two))] == [("i-9",)]
+    [one] = judge(strays, pool(lease(nodes=2), running=["i-1"], strays=two))
+    assert (one.instances, one.target) == (("i-9",), 2)
     assert [each.instances for each in judge(strays, pool(running=["i-1"], strays=two))] == [("i-9", "i-8")]
 
 
 def test_a_surplus_that_a_close_is_at_already_is_left_to_it() -> None:
     facts = pool(running=["i-1"])
-
     assert len(judge(surplus, facts)) == 1
     assert judge(surplus, replace(facts, closing_since=EIGHT - MINUTE)) == ()
     assert judge(surplus, pool()) == ()
 
 
 SET = "At 2026-11-20T19:58:00Z a user request explicitly set group desired capacity"
-
-
-def activity(description: str, cause: str) -> ScalingActivity:
-    return ScalingActivity("1", "Successful", description, "", EIGHT, EIGHT, cause)
+BOUNDS, LAUNCH, END = (
+    "a user request update of constraints",
+    "Launching a new EC2 instance",
+    "Terminating EC2 instance",
+)
+DIRECTLY = reason("guard.raised.directly")
 
 
 @pytest.mark.parametrize(
-    ("activities", "directly"),
+    ("ordered", "activities", "raised"),
     [
-        ([activity("Launching a new EC2 instance", SET)], True),
-        ([activity("Terminating EC2 instance", "x"), activity("Launching a new EC2 instance", SET)], True),
-        ([activity("Launching a new EC2 instance", "x"), activity("Launching another", SET)], False),
-        ([activity("Terminating EC2 instance", SET)], False),
-        ([], False),
+        (None, [(LAUNCH, SET)], DIRECTLY),
+        (1, [(LAUNCH, SET)], DIRECTLY),
+        # The newest launch tells it.
+        (None, [(END, "x"), (LAUNCH, SET)], DIRECTLY),
+        (None, [(LAUNCH, "x"), ("Launching another", SET)], None),
+        (None, [(END, SET)], None),
+        (None, [], None),
+        (0, [(LAUNCH, BOUNDS)], reason("guard.raised.past-eks")),
+        (1, [(LAUNCH, BOUNDS)], None),
     ],
 )
-def test_the_newest_launch_tells_who_asked_for_it(activities: list[ScalingActivity], directly: bool) -> None:
-    assert raised_by(None, Controller("eks-gpu", 0, 2, 1), activities) == (
-        reason("guard.raised.directly") if directly else None
-    )
-
-
-# --- sizes ---------------------------------------------------------------------------------------
+def test_who_asked_for_the_surplus_is_named(
+    ordered: int | None, activities: list[tuple[str, str]], raised: Reason | None
+) -> None:
+    found = [ScalingActivity("1", "Successful", what, "", EIGHT, EIGHT, cause) for what, cause in activities]
+    assert raised_by(ordered, Controller("eks-gpu", 0, 2, 1), found) == raised
 
 
 def test_sizes_of_a_group_that_is_not_there_or_that_eks_is_at_are_left() -> None:
@@ -121,9 +121,6 @@ def test_sizes_of_a_group_that_is_not_there_or_that_eks_is_at_are_left() -> None
     assert judge(sizes, seen(raised, change=ROLLING)) == ()
     assert judge(sizes, seen(raised, exists=False)) == ()
     assert judge(sizes, replace(raised, ours=False)) == ()
-
-
-# --- the failsafe --------------------------------------------------------------------------------
 
 
 def test_what_else_was_said_before_a_failsafe_failed_does_not_hide_it() -> None:
@@ -142,9 +139,6 @@ def test_what_else_was_said_before_a_failsafe_failed_does_not_hide_it() -> None:
     assert found[1].reason == reason("guard.ends-early", why=why, at=EIGHT + 15 * MINUTE)
 
 
-# --- other hands, leaks --------------------------------------------------------------------------
-
-
 def test_in_a_pool_that_another_lab_claims_not_even_an_ended_lease_is_closed() -> None:
     facts = replace(pool(lease(closes=-5), running=["i-1"]), claimed_by="physics")
 
@@ -157,7 +151,6 @@ def test_in_a_pool_that_another_lab_claims_not_even_an_ended_lease_is_closed() -
 
 def test_a_leak_of_which_no_instance_is_left_ends_none_by_force() -> None:
     facts = replace(pool(), kubernetes_nodes=("a.internal",), incident=Incident(EIGHT - 60 * MINUTE))
-
     assert [each.action for each in judge(leak, facts)] == [GuardAction.PAGE, GuardAction.CLOSE]
 
 

@@ -31,8 +31,6 @@ def shots(first: datetime = EIGHT + 60 * MINUTE) -> tuple[Schedule, ...]:
     return failsafe_schedules("gpu", timed(first, calls("lab", "gpu", "eks-gpu")))
 
 
-# --- the failsafe --------------------------------------------------------------------------------
-
 LEFT = Breach(Rule.FAILSAFE_LEFT, reason("guard.failsafe.left", pool="gpu"), GuardAction.DISARM)
 
 
@@ -57,13 +55,11 @@ def test_a_failsafe_is_left_behind_on_an_empty_pool_alone() -> None:
 )
 def test_a_failsafe_stays_until_every_lease_is_finished(state: LeaseState, left: bool) -> None:
     facts = replace(pool(lease(opens=30, state=state)), failsafe_wanted=(), failsafe_found=shots())
-
     assert judge(failsafe, facts) == ((LEFT,) if left else ())
 
 
 def test_a_failsafe_whose_shot_is_about_to_fire_is_not_taken_away() -> None:
     facts = replace(pool(), failsafe_found=shots(EIGHT))
-
     assert judge(failsafe, replace(facts, now=EIGHT - 90 * SECOND)) == ()
     assert judge(failsafe, replace(facts, now=EIGHT - 91 * SECOND)) == (LEFT,)
 
@@ -95,9 +91,7 @@ def test_the_first_shot_that_is_wrong_is_named_and_one_that_fires_within_ninety_
 def test_a_shot_that_is_missing_late_early_or_wrong_is_armed_again(change: Any, fault: Reason) -> None:
     facts = pool(lease(), running=["i-1", "i-2"])
     wrong = replace(facts.failsafe_wanted[0], **change)
-
     [breach] = judge(failsafe, replace(facts, failsafe_found=(wrong, *facts.failsafe_wanted[1:])))
-
     assert (breach.action, breach.reason) == (GuardAction.REARM, fault)
 
 
@@ -132,21 +126,15 @@ def test_the_four_shots_of_a_failsafe_are_these() -> None:
     ("after", "runs"),
     [(-91 * SECOND, False), (-90 * SECOND, True), (6 * MINUTE - SECOND, True), (6 * MINUTE, False)],
 )
-def test_a_schedule_may_still_run_from_ninety_seconds_before_it_until_its_last_retry(
-    after: timedelta, runs: bool
-) -> None:
+def test_a_schedule_may_run_from_ninety_seconds_before_to_its_retry(after: timedelta, runs: bool) -> None:
     assert may_still_run(EIGHT, EIGHT + after) is runs
     assert schedule_under_way("gpu", EIGHT, EIGHT + after) == (("failsafe-gpu-10", EIGHT) if runs else None)
 
 
 def test_the_schedule_of_a_failsafe_that_is_under_way_is_named() -> None:
     at = EIGHT + 20 * MINUTE
-
     assert schedule_under_way("gpu", EIGHT, at) == ("failsafe-gpu-30", at)
     assert schedule_under_way("gpu", None, at) is None
-
-
-# --- the curfew, the claim, autoscalers ----------------------------------------------------------
 
 
 def curfew_wrong(how: str, action: GuardAction, *names: str) -> Breach:
@@ -164,7 +152,6 @@ def test_a_curfew_that_is_gone_is_said_and_one_that_is_off_is_switched_on() -> N
 
 def test_a_curfew_that_is_on_where_the_guard_only_watches_is_switched_off() -> None:
     facts = replace(pool(), enforcing=False, curfew={"b": False, "c": True})
-
     assert judge(curfew, facts) == (curfew_wrong("on", GuardAction.SWITCH_CURFEW, "c"),)
     assert judge(curfew, replace(facts, curfew={"b": False})) == ()
 
@@ -176,19 +163,11 @@ def test_a_claim_of_another_lab_and_nodes_without_protection_are_told_whole() ->
     assert judge(claims, replace(facts, claimed_by="physics")) == (
         Breach(Rule.SECOND_CLAIM, reason("guard.second-claim", lab="physics", pool="gpu"), GuardAction.SAY),
     )
-    assert judge(unprotected, facts) == (
-        Breach(
-            Rule.NODE_UNPROTECTED,
-            reason("guard.unprotected", pool="gpu", names=("i-1.internal", "i-2.internal")),
-            GuardAction.PROTECT,
-        ),
-    )
+    why = reason("guard.unprotected", pool="gpu", names=("i-1.internal", "i-2.internal"))
+    assert judge(unprotected, facts) == (Breach(Rule.NODE_UNPROTECTED, why, GuardAction.PROTECT),)
     assert judge(unprotected, replace(facts, unprotected=())) == ()
     surplus = pool(lease(nodes=1), running=["i-1", "i-2"])
     assert judge(unprotected, replace(surplus, unprotected=("i-1.internal",))) == ()
-
-
-# --- experiments ---------------------------------------------------------------------------------
 
 
 def running(**more: object) -> PoolFacts:

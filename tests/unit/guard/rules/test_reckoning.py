@@ -44,9 +44,6 @@ def used_up(overdraft: Overdraft) -> Value:
     return overdraft.why.values["budget"]
 
 
-# --- when the money is used up -------------------------------------------------------------------
-
-
 def test_the_reason_names_the_budget_the_hour_what_is_spent_and_what_has_run() -> None:
     found = overdrafts([running(lease(), so_far=1, nodes=2)], terms(10), budget(spent=8), EIGHT)
 
@@ -54,11 +51,7 @@ def test_the_reason_names_the_budget_the_hour_what_is_spent_and_what_has_run() -
         "evening": Overdraft(
             EIGHT + 30 * MINUTE,
             reason(
-                "guard.budget-used-up",
-                budget=LAB,
-                at=EIGHT + 30 * MINUTE,
-                spent="8.00 USD",
-                more="1.00 USD",
+                "guard.budget-used-up", budget=LAB, at=EIGHT + 30 * MINUTE, spent="8.00 USD", more="1.00 USD"
             ),
         )
     }
@@ -82,23 +75,9 @@ def test_a_lease_is_ended_for_whichever_of_its_budgets_is_used_up_first() -> Non
     )
 
 
-def test_what_an_owner_has_is_used_by_the_owners_leases_alone() -> None:
-    alice, bob = lease("alices", closes=600), replace(lease("bobs", closes=600), owner="bob")
-    both = [running(alice, so_far=1), running(bob, so_far=9)]
-
-    found = overdrafts(both, terms(100, alice=3), budget(spent=0), EIGHT)
-
-    assert {name: each.at for name, each in found.items()} == {"alices": EIGHT + 2 * HOUR}
-    assert isinstance(found["alices"].why, Reason)
-    assert found["alices"].why.values["spent"] == "0.00 USD"
-    assert found["alices"].why.values["more"] == "1.00 USD"
-
-
 def test_after_each_end_the_rest_of_the_money_lasts_longer() -> None:
     three = [running(lease(name, closes=minutes)) for name, minutes in (("a", 60), ("b", 120), ("c", 600))]
-
     found = overdrafts(three, terms(10), budget(spent=4), EIGHT)
-
     # Until nine they use 3 of the 6, until ten 2 more; the last 1 lasts until eleven.
     assert {name: each.at for name, each in found.items()} == {"c": EIGHT + 3 * HOUR}
 
@@ -114,9 +93,6 @@ def test_holds_cover_what_runs_exactly_up_to_the_budget_and_only_owners_of_the_p
     assert covered([one, earlier], terms(10, alice=3, bob=1), overdrawn)
     assert not covered([one, replace(earlier, period="2026-11")], terms(10, alice=3, bob=1), overdrawn)
     assert covered([], terms(1), budget(spent=4))
-
-
-# --- a charge ------------------------------------------------------------------------------------
 
 
 STATES = {
@@ -177,9 +153,6 @@ def test_each_lease_s_overrun_is_at_its_own_price_and_the_rest_at_today_s() -> N
     assert made.all == NodeTime(4 * HOUR, usd(13))
 
 
-# --- a budget as the ledger keeps it -------------------------------------------------------------
-
-
 def test_every_write_of_a_budget_moves_what_it_says_and_nothing_else() -> None:
     bob = Account(usd(2), usd(3))
     empty = BudgetPeriod("2026-11", usd(2), usd(3), 7, {"bob": bob})
@@ -197,7 +170,6 @@ def test_every_write_of_a_budget_moves_what_it_says_and_nothing_else() -> None:
 
 def test_a_hold_that_stands_in_no_account_is_given_back_to_the_lab_alone() -> None:
     kept = BudgetPeriod("2026-11", usd(6), usd(0), accounts={"alice": Account(usd(1), usd(0))})
-
     assert kept.freeing(usd(5), "alice") == replace(kept, held=usd(1), accounts={})
 
 

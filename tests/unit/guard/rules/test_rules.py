@@ -1,16 +1,15 @@
-"""The guard's rules about idle leases, abandoned runs and changes by others; how often what goes on pages."""
+"""The guard's rules about idle leases, abandoned runs, changes by others and controllers; how often it pages."""
 
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.capacity.evidence import ANY_NUMBER, Controller
-from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
-from lamplighter.domain.capacity.node_group.seen import raised_by
+from lamplighter.domain.capacity.evidence import ANY_NUMBER
 from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.incident import pages_again
+from lamplighter.domain.guard.node_pools.controllers import not_ended
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.schedule import RunEnd
 from lamplighter.reasons.reason import Reason, Sentences, in_english, reason
@@ -65,27 +64,7 @@ def test_a_pool_that_another_lab_claims_is_said_and_not_fought_over() -> None:
     )
 
 
-LAUNCHED = "Launching a new EC2 instance: i-1"
-SET = "At 2026-11-20T19:58:00Z a user request explicitly set group desired capacity changing the desired capacity"
-
-
-@pytest.mark.parametrize(
-    ("cause", "ordered", "said"),
-    [
-        (SET, 1, reason("guard.raised.directly")),
-        ("a user request update of constraints", 0, reason("guard.raised.past-eks")),
-        ("a user request update of constraints", 1, None),
-    ],
-)
-def test_who_asked_for_the_surplus_is_named_where_auto_scaling_says_so(
-    cause: str, ordered: int, said: Reason | None
-) -> None:
-    activity = ScalingActivity("1", "Successful", LAUNCHED, "", EIGHT, EIGHT, cause)
-
-    assert raised_by(ordered, Controller("eks-gpu", 0, 2, 1), [activity]) == said
-
-
-def test_a_maximum_below_the_lab_s_is_put_back_too() -> None:
+def test_a_maximum_below_the_lab_s_or_none_at_all_is_put_back_too() -> None:
     facts = pool()
     lowered = seen(facts, maximum=1)
 
@@ -93,9 +72,6 @@ def test_a_maximum_below_the_lab_s_is_put_back_too() -> None:
 
     changed = reason("guard.sizes.maximum", pool="gpu", maximum=1, most=2)
     assert breach.reason == Sentences((changed, reason("guard.sizes.deploy")))
-
-
-def test_a_maximum_that_somebody_removed_is_put_back_too() -> None:
     [breach] = sweep(seen(pool(), maximum=ANY_NUMBER))
 
     assert in_english(breach.reason).startswith(
@@ -114,3 +90,38 @@ def test_what_goes_on_and_on_pages_more_and_more_rarely() -> None:
             paged.append(minutes / 60)
 
     assert paged == [0, 0.5, 1, 4, 28, 52]
+
+
+ABSENT = reason("guard.karpenter.absent")
+QUEUE = reason("guard.karpenter.queue", queue="lab-karpenter")
+
+
+def test_each_fault_is_said_by_itself_and_a_lease_goes_on() -> None:
+    breaches = sweep(replace(pool(lease(), running=["i-1", "i-2"]), controller_faults=(ABSENT, QUEUE)))
+
+    assert [(found.rule, found.action, found.reason, found.subject) for found in breaches] == [
+        (Rule.KARPENTER_NOT_READY, GuardAction.SAY, ABSENT, "guard.karpenter.absent"),
+        (Rule.KARPENTER_NOT_READY, GuardAction.SAY, QUEUE, "guard.karpenter.queue"),
+    ]
+
+
+def test_a_watched_pool_is_told_the_same() -> None:
+    [breach] = sweep(replace(pool(), enforcing=False, controller_faults=(ABSENT,)))
+    assert (breach.action, breach.reason) == (GuardAction.SAY, ABSENT)
+
+
+def test_of_auto_mode_it_says_that_nobody_else_may_end_them() -> None:
+    breach = not_ended("gpu", ["i-2", "i-1"], None, "cli-1", by_ec2=False)
+
+    assert (breach.lease, breach.instances, breach.subject) == ("cli-1", ("i-1", "i-2"), "i-1,i-2")
+    assert in_english(breach.reason) == (
+        "EKS Auto Mode has not ended i-1 and i-2 of pool gpu, and AWS lets nobody else do that; the guard leaves their"
+        " pods no more time"
+    )
+
+
+def test_where_nobody_can_tell_how_karpenter_is_it_is_told_as_one_that_does_not_obey() -> None:
+    breach = not_ended("gpu", ["i-1"], None, None, by_ec2=True)
+    assert in_english(breach.reason).startswith(
+        "Karpenter has not ended what it was told to end; the guard ends"
+    )

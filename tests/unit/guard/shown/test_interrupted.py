@@ -52,9 +52,7 @@ def leased(lab: LabOnMoto) -> None:
     lab.guard_services.lease_services.arm("gpu")
 
 
-def test_one_interruption_is_reported_once_in_the_trail_of_its_lease(
-    lab: LabOnMoto, interrupted: Interrupted
-) -> None:
+def test_an_interruption_is_reported_once_in_the_trail(lab: LabOnMoto, interrupted: Interrupted) -> None:
     leased(lab)
 
     assert [swept(lab), swept(lab)] == [[("node-interrupted", True)], [("node-interrupted", False)]]
@@ -73,6 +71,5 @@ def test_without_a_lease_nobody_asks(lab: LabOnMoto, interrupted: Interrupted) -
 def test_where_it_is_not_told_the_sweep_goes_on(lab: LabOnMoto, interrupted: Interrupted) -> None:
     leased(lab)
     interrupted.tells = False
-
     assert swept(lab) == []
     assert interrupted.asked == 1

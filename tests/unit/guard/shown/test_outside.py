@@ -106,12 +106,9 @@ def seen(services: GuardServices) -> set[str]:
     return {one.instance.id for one in outside_now(services)}
 
 
-def test_the_nodes_of_another_node_pool_are_seen_by_the_tags_of_the_cluster(
-    lab: LabOnMoto, claims: NodeClaims
-) -> None:
+def test_nodes_of_another_pool_are_seen_by_tags_of_the_cluster(lab: LabOnMoto, claims: NodeClaims) -> None:
     karpenters = lab.instance(THEIRS)
     auto_modes = lab.instance({"eks:kubernetes-node-pool-name": "general", "eks:eks-cluster-name": "lab"})
-
     assert seen(guard(lab, claims)) == {karpenters, auto_modes}
 
 
@@ -143,17 +140,13 @@ def test_one_that_has_just_begun_may_still_get_its_tags(lab: LabOnMoto, claims: 
     lab.instance(OWNED)
     services = guard(lab, claims)
     stop_at(lab.clock, max(one["LaunchTime"] for one in _instances()) + timedelta(minutes=1))
-
     assert seen(services) == set()
 
 
 @pytest.mark.parametrize(("by", "told"), [("another-lab", False), ("lab", True)])
-def test_what_another_lab_claims_is_that_lab_s(
-    lab: LabOnMoto, claims: NodeClaims, by: str, told: bool
-) -> None:
+def test_the_claims_of_another_lab(lab: LabOnMoto, claims: NodeClaims, by: str, told: bool) -> None:
     lab.instance(THEIRS)
     boto3.client("ssm").put_parameter(Name="/lamplighter/claims/lab/theirs", Value=by, Type="String")
-
     assert bool(seen(guard(lab, claims))) is told
 
 
@@ -174,12 +167,9 @@ def test_without_an_answer_about_the_claims_nothing_is_seen_and_the_sweep_tells(
     assert "SSM does not answer" in " ".join(found.failures)
 
 
-def test_an_instance_of_ours_whose_tags_somebody_removed_is_ours_by_its_claim(
-    lab: LabOnMoto, claims: NodeClaims
-) -> None:
+def test_an_instance_of_ours_without_tags_is_ours_by_its_claim(lab: LabOnMoto, claims: NodeClaims) -> None:
     claims.add("lab-gpu-1", "lab-gpu", lab.instance(OWNED))
     claims.add("theirs-1", "theirs", theirs := lab.instance(OWNED))
-
     assert seen(guard(lab, claims)) == {theirs}
 
 
@@ -203,7 +193,6 @@ def test_the_guard_ends_them_in_its_own_cluster_while_it_enforces_on_every_pool(
     services = guard(lab, claims, **more)
     if watched:
         _watch(services, watched)
-
     assert may_end(services.capacity) is ends
 
 
@@ -238,9 +227,7 @@ def trail(services: GuardServices) -> list[tuple[str, str, bool]]:
     ]
 
 
-def test_a_second_sweep_deletes_the_claims_of_another_node_pool_and_one_page_tells(
-    lab: LabOnMoto, claims: NodeClaims
-) -> None:
+def test_a_second_sweep_deletes_claims_and_one_page_tells(lab: LabOnMoto, claims: NodeClaims) -> None:
     first, second = lab.instance(THEIRS), lab.instance(THEIRS)
     for number, name in enumerate((first, second)):
         claims.add(f"theirs-{number}", "theirs", name)
@@ -282,9 +269,7 @@ def test_without_an_answer_of_kubernetes_nothing_is_ended_and_it_is_said_once(la
     assert state(name) == "running"
 
 
-def test_one_that_ec2_does_not_let_go_is_said_once_and_tried_again(
-    lab: LabOnMoto, claims: NodeClaims
-) -> None:
+def test_one_that_ec2_keeps_is_said_once_and_tried_again(lab: LabOnMoto, claims: NodeClaims) -> None:
     kept, let_go = lab.instance(OWNED), lab.instance(OWNED)
     boto3.client("ec2").modify_instance_attribute(InstanceId=kept, DisableApiTermination={"Value": True})
     services = guard(lab, claims)

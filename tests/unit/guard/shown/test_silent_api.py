@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import boto3
 import pytest
 from moto.ec2.models import ec2_backends
 
@@ -21,6 +20,7 @@ from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.document import read
 from tests.unit.lab_on_moto import LEDGER, REGION, LabOnMoto
+from tests.unit.leases.steps import of
 
 KIND = {"kind": "karpenter"}
 
@@ -66,7 +66,6 @@ def test_ec2_shows_what_runs_and_the_sweep_says_what_it_could_not_read(lab: LabO
 
 def test_without_the_maximum_of_an_adopted_pool_its_leases_count_whole(lab: LabOnMoto) -> None:
     adopted = services(lab, existing="theirs")
-
     assert seen_anyhow(adopted.capacity, "gpu", []).maximum == ANY_NUMBER
 
 
@@ -85,19 +84,11 @@ def test_a_lease_keeps_its_nodes_and_the_others_are_ended_in_ec2(lab: LabOnMoto,
     assert facts.unread
 
 
-def test_when_a_node_ran_is_kept_although_a_lease_of_its_pool_cannot_be_read(
-    lab: LabOnMoto, machine: None
-) -> None:
+def test_when_a_node_ran_is_kept_although_a_lease_cannot_be_read(lab: LabOnMoto, machine: None) -> None:
     """EC2 forgets its end after an hour, and nothing else remembers it."""
     ids = started(lab, 1, **{"karpenter.sh/nodeclaim": "away-gpu-12345"})
     lease = lab.lease()
-    boto3.client("dynamodb").update_item(
-        TableName=LEDGER,
-        Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": f"LEASE#{lease.id}"}},
-        UpdateExpression="SET #state = :state",
-        ExpressionAttributeNames={"#state": "state"},
-        ExpressionAttributeValues={":state": {"S": "strange"}},
-    )
+    of(lease.id, state={"S": "strange"})
     guard = services(lab)
 
     with pytest.raises(OutsideFailed, match="strange"):
