@@ -19,6 +19,7 @@ from urllib.parse import urlencode
 from local.cloud import Cloud
 from local.slack.workspace import PATH
 from tests.block_kit import faults
+from tests.steady.hang import HANG_SECONDS
 
 TEAM, CHANNEL, APP = "T0123456789", "C0123456789", "A0123456789"
 NAMES = {"U0INSTRUCT": "sora", "U0STUDENT": "minji", "U0JUN": "jun", "U0HANA": "hana"}
@@ -30,7 +31,6 @@ HEADERS = {
     "Accept": "application/json,*/*",
     "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
 }
-SECONDS = 10
 #: A person takes this long for a message, and stays below the rate limit of the address.
 TYPING_SECONDS = 1.0
 
@@ -164,7 +164,7 @@ class Talk:
         assert url is not None
         request = urllib.request.Request(url, data=body, headers=dict(headers), method="POST")
         try:
-            with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+            with urllib.request.urlopen(request, timeout=HANG_SECONDS) as answer:
                 return Answer(answer.status, answer.read().decode())
         except urllib.error.HTTPError as refused:
             return Answer(refused.code, refused.read().decode())

@@ -6,7 +6,7 @@ ask the machine, each with the reason why no verdict depends on it.
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -43,6 +43,7 @@ ALLOWED = {
         "tests/scenarios/test_day.py",
         "clock",
     ): "what is timed inside is never longer than what is timed around it",
+    ("tests/scenarios/failed_scenario.py", "limit"): "a report of a failure, which has been judged",
     ("tests/scenarios/test_local_up.py", "sleep"): "a signal in the middle of a step: any moment will do",
     ("tests/unit/aws/test_function_logs.py", "date"): "moto takes lines of the last two weeks, by its clock",
     ("tests/unit/calendar/courses/test_address.py", "date"): "TLS takes certificates that are valid today",
@@ -60,10 +61,12 @@ ALLOWED = {
 
 def faults(source: str) -> Iterator[tuple[int, str]]:
     """The lines that ask the machine, and for what."""
-    for node in ast.walk(ast.parse(source)):
+    module = ast.parse(source)
+    named = {ast.unparse(each.targets[0]): each.value for each in module.body if isinstance(each, ast.Assign)}
+    for node in ast.walk(module):
         match node:
             case ast.Call():
-                kind = _of_call(node)
+                kind = _of_call(node, named)
             case ast.Tuple(elts=[ast.Constant(value="127.0.0.1" | "localhost"), port]) if _number(port):
                 kind = "port"
             case ast.Compare() if _listing(node.left):
@@ -76,7 +79,7 @@ def faults(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, kind
 
 
-def _of_call(call: ast.Call) -> str:
+def _of_call(call: ast.Call, named: Mapping[str, ast.expr]) -> str:
     name = ast.unparse(call.func)
     for kind, pattern in ASKED.items():
         if pattern.fullmatch(name):
@@ -86,7 +89,8 @@ def _of_call(call: ast.Call) -> str:
     limits = [word.value for word in call.keywords if word.arg == "timeout"]
     if LIMITED.fullmatch(name):
         limits += call.args[:1]
-    return "limit" if any(0 < _number(limit) < HANG_SECONDS for limit in limits) else ""
+    numbers = [_number(named.get(ast.unparse(limit), limit)) for limit in limits]
+    return "limit" if any(0 < number < HANG_SECONDS for number in numbers) else ""
 
 
 def _number(node: ast.expr) -> float:
@@ -126,6 +130,7 @@ def test_no_test_asks_the_machine() -> None:
         ("assert done.wait(10)", "limit"),
         ("thread.join(30)", "limit"),
         ("subprocess.run(command, timeout=60)", "limit"),
+        ("SECONDS = 10\nurlopen(request, timeout=SECONDS)", "limit"),
         ("@pytest.mark.timeout(20)\ndef test(): ...", "limit"),
         ("server.bind(('127.0.0.1', 8080))", "port"),
         ("url = 'http://127.0.0.1:8080/x'", "port"),
