@@ -6,7 +6,7 @@ from lamplighter.domain.diagnosis.document import Doc
 from lamplighter.domain.diagnosis.rules.node import Node
 from lamplighter.domain.diagnosis.rules.pod import Pod
 from lamplighter.reasons.reason import Reason
-from tests.snapshots import NODES, TAINT, Document, node
+from tests.snapshots import NODES, TAINT, Document, healthy, judge, node
 
 NAME = NODES[0]
 SLICED = {"product": "NVIDIA-H100-MIG-1g.10gb"}
@@ -100,6 +100,15 @@ def test_of_several_taints_the_first_that_no_toleration_covers_keeps_a_pod_away(
     taints: list[Doc] = [{"key": key, "effect": "NoSchedule"} for key in "abc"]
     tolerates = [{"key": key, "operator": "Exists"} for key in "da"]
     assert Pod({"spec": {"tolerations": tolerates}}).untolerated(taints) == taints[1]
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_each_node_is_waited_for_by_itself(*, ready: bool) -> None:
+    document = healthy(now=5)
+    document["kubernetes"]["nodes"][1:] = [node(0, ready=ready, minute=2), node(1, ready=False, minute=1.9)]
+    found = judge(document)
+    assert [(each.cause.name, each.about) for each in found.findings] == [("node-not-ready", NODES[1])]
+    assert [each.about for each in found.in_progress] == ([] if ready else [NODES[0]])
 
 
 def test_a_node_says_why_it_is_not_ready_or_that_it_says_nothing() -> None:
