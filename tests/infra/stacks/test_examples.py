@@ -42,6 +42,7 @@ def test_an_example_is_a_good_lab(example: Path) -> None:
     assert isinstance(lab, Lab), [str(problem) for problem in lab]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "example", [path for path in EXAMPLES if path != TROUBLESHOOTING], ids=lambda path: path.stem
 )

@@ -171,7 +171,7 @@ HAPPENINGS = ("run", "run", "run", "restore", "close", "shorten", "trouble", "de
 
 
 @pytest.mark.timeout(3600)
-@settings(max_examples=examples(15, 400), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+@settings(max_examples=examples(6, 400), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 @given(st.randoms(use_true_random=False))
 def test_no_history_of_experiments_breaks_law_10(chance: random.Random) -> None:
     told = [(chance.choice(HAPPENINGS), chance.randint(0, 11)) for _ in range(chance.randint(2, 9))]

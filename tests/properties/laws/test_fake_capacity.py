@@ -27,7 +27,7 @@ ALONE = {**LAB, "windows": []}
 
 
 @pytest.mark.timeout(3600)
-@settings(max_examples=examples(12, 200), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+@settings(max_examples=examples(6, 200), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 @given(st.randoms(use_true_random=False))
 def test_no_history_breaks_a_law(chance: random.Random) -> None:
     told = history(chance, kinds_of_pools=(GROUPS,))

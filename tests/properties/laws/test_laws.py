@@ -18,7 +18,7 @@ HISTORIES, PARTS = int(os.environ.get("LAMPLIGHTER_HISTORIES", "10000")), 20
 
 
 @pytest.mark.timeout(3600)
-@settings(max_examples=examples(32, 200), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+@settings(max_examples=examples(12, 200), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 @given(st.randoms(use_true_random=False))
 def test_no_history_breaks_a_law(chance: random.Random) -> None:
     told = history(chance)
