@@ -422,6 +422,7 @@ def test_who_is_interrupted_while_waiting_has_no_turn_and_takes_none(clock: Virt
         assert passed(clock) == 120
 
 
+@pytest.mark.once_flaky("the strand went on before the pause had begun, and nobody ended it")
 def test_a_strand_that_goes_on_without_its_pauses_keeps_the_turn(clock: VirtualClock) -> None:
     with clock.busy():
         fiber = clock.fiber()
@@ -435,11 +436,11 @@ def test_a_strand_that_goes_on_without_its_pauses_keeps_the_turn(clock: VirtualC
         other = threading.Thread(target=pause)
         other.start()
         assert begun.wait(HANG_SECONDS)
-        clock.recall()  # what it paused for is over
-        other.join(HANG_SECONDS)
-        assert not other.is_alive()
+        clock.recall()  # what it pauses for is over, whether it has begun to pause or not
         assert clock.fiber() is fiber
         clock.sleep(60)
+    other.join(HANG_SECONDS)
+    assert not other.is_alive()
 
 
 def test_time_that_flows_stops_at_an_instant_that_was_asked_for_meanwhile(clock: VirtualClock) -> None:
