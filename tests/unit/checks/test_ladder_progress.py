@@ -106,7 +106,7 @@ def test_a_lab_s_own_floor_takes_the_place_of_the_shipped_one() -> None:
     ({"sharing_strategy": "mps"}, reason("check.offered-by-mps")),
 ])  # fmt: skip
 def test_whole_gpus_are_not_tested_where_they_are_handed_out_in_parts(
-    labels: dict[str, str], parts: Reason
+    labels: dict[str, Any], parts: Reason
 ) -> None:
     due, left_out = placements(
         [VECTOR_ADD, DCGM_1, DCGM_2, ALL_REDUCE], [node(**labels), node("b", **labels)], LEASE
@@ -118,8 +118,7 @@ def test_whole_gpus_are_not_tested_where_they_are_handed_out_in_parts(
 
 
 def test_time_slices_are_tested_as_the_gpu_that_they_are() -> None:
-    labels = {"sharing_strategy": "time-slicing", "replicas": "4"}
-    due, left_out = placements([DCGM_2], [node(**labels)], LEASE)
+    due, left_out = placements([DCGM_2], [node(sharing_strategy="time-slicing", replicas="4")], LEASE)
     assert ([placement.check.name for placement in due], left_out) == (["dcgm-2"], [])
 
 

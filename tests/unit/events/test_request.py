@@ -119,7 +119,7 @@ def test_a_verb_that_the_entry_may_not_is_refused() -> None:
     assert refusal({"pool": "gpu"}, **asked) == (Refused, "command.event.verb-not-allowed")
 
 
-SOURCES = (
+SOURCES: tuple[object, ...] = (
     "ci.other", "CI.training", "ci.training ", "lamplighter.gpu-lab", "aws.events", "one\ntwo", "",
     None, 7, {},
 )  # fmt: skip

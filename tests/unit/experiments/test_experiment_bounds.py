@@ -21,9 +21,11 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.lab.model import Lab
 from lamplighter.values.clock_time import clock_time
 from lamplighter.values.counted import named
+from tests.builders.leases import EIGHT as NOW
+from tests.builders.leases import MINUTE
 from tests.drawn import drawn_by
-from tests.unit.experiments.test_experiments import MINUTE, NOW, lease, order, running
 from tests.unit.experiments.test_experiments import ground as here
+from tests.unit.experiments.test_experiments import lease, order, running
 
 SECOND = timedelta(seconds=1)
 NO_CHANGE = "driver-image-too-new"

@@ -13,7 +13,9 @@ from lamplighter.domain.experiments.plan import ExperimentPlan
 from lamplighter.domain.experiments.report import LONGEST_EVIDENCE, as_json, conclusion, markdown
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.reasons.fields import from_odd_document, to_document
-from tests.unit.experiments.test_experiments import MINUTE, NODE, NOW, VPC, ground, lease, order, running
+from tests.builders.leases import EIGHT as NOW
+from tests.builders.leases import MINUTE
+from tests.unit.experiments.test_experiments import NODE, VPC, ground, lease, order, running
 
 CAUSE = NCCL_BLOCKED.cause
 ROW = {"check": "all_reduce", "node": "a", "verdict": "failed", "reason": "the ranks never met"}

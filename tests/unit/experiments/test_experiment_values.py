@@ -13,7 +13,9 @@ from lamplighter.domain.experiments.rules import TrafficRule, ephemeral, vpc_wid
 from lamplighter.domain.experiments.run import ExperimentPhase
 from lamplighter.domain.schedules.schedule import START_EXECUTION
 from lamplighter.reasons.fields import from_document, to_document
-from tests.unit.experiments.test_experiments import MINUTE, NODE, NOW, VPC, WORKFLOW, lease, running
+from tests.builders.leases import EIGHT as NOW
+from tests.builders.leases import MINUTE
+from tests.unit.experiments.test_experiments import NODE, VPC, WORKFLOW, lease, running
 
 SECOND = timedelta(seconds=1)
 

@@ -32,7 +32,7 @@ def test_a_receipt_keeps_the_length_of_each_stage_that_was_done() -> None:
 def test_the_middle_of_at_least_three_and_at_most_twenty_openings_is_usual() -> None:
     kept = [{"nodes": 90, "driver": 30}, None, {"nodes": 600}, {"nodes": 100, "driver": 40}, "odd", {}]
     assert usual_times(kept) == {Stage.NODES: Usual(100 * SECOND, measured=True)}
-    kept = [{"nodes": 90}] * 20 + [{"nodes": 900}] * 30
+    kept = [*[{"nodes": 90}] * 20, *[{"nodes": 900}] * 30]
     assert usual_times(kept)[Stage.NODES].length == 90 * SECOND
 
 

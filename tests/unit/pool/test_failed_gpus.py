@@ -224,7 +224,11 @@ def dies(step: str, at: int, kind: str, tries: int) -> Callable[[str, str], tupl
 
 @pytest.mark.parametrize(
     ("kind", "tries"),
-    [("twice", 1), ("die", TRIES), *(pytest.param(kind, 1, marks=pytest.mark.long) for kind in ("die", "lost"))],
+    [
+        ("twice", 1),
+        ("die", TRIES),
+        *(pytest.param(kind, 1, marks=pytest.mark.long) for kind in ("die", "lost")),
+    ],
 )
 @pytest.mark.parametrize("step", CALLS)
 def test_killed_at_whatever_call_one_node_goes_for_one(step: str, kind: str, tries: int) -> None:

@@ -138,9 +138,18 @@ class Meanwhile(RecordingSlack):
         return ts
 
 
-def meanwhile(lab: LabInSlack, **happens: Callable[[], object]) -> None:
+def meanwhile(
+    lab: LabInSlack,
+    before_update: Callable[[], object] | None = None,
+    after_reply: Callable[[], object] | None = None,
+) -> None:
     """The board's next words, while another run shows the lease as the ledger has it then."""
-    lab.slack = lab.board.api = Meanwhile(messages=lab.slack.messages, _numbers=lab.slack._numbers, **happens)
+    lab.slack = lab.board.api = Meanwhile(
+        lab.slack.messages,
+        _numbers=lab.slack._numbers,
+        before_update=before_update,
+        after_reply=after_reply,
+    )
 
 
 def other_run(lab: LabInSlack) -> None:
@@ -165,9 +174,13 @@ def test_of_two_runs_at_once_the_newer_view_stands(lab: LabInSlack) -> None:
 
 
 def test_what_arrives_late_is_shown_over_by_whoever_sent_it(lab: LabInSlack) -> None:
+    def overtaking() -> None:
+        closing(lab)
+        other_run(lab)
+
     running(lab)
     lab.tell(LEASE)
-    meanwhile(lab, before_update=lambda: (closing(lab), other_run(lab)))
+    meanwhile(lab, before_update=overtaking)
     lab.put(evening(LeaseState.OPEN, ordered=EIGHT, closes=EIGHT + 240 * MINUTE))
     lab.tell(LEASE)
     assert "Closing" in lab.slack.in_channel[0].words
