@@ -13,6 +13,8 @@ from functools import cache
 import botocore.loaders
 import pytest
 from hypothesis import is_hypothesis_test, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from tests.lengths import EXAMPLES, LONG, SEED, examples
 from tests.steady.once_flaky import MARKER, pytest_generate_tests, pytest_runtest_protocol  # noqa: F401
@@ -30,6 +32,9 @@ if SEED is not None:
     # Each worker, and every program that it starts, has the same.
     os.environ["LAMPLIGHTER_SEED"] = str(SEED)
 botocore.loaders.create_loader = cache(botocore.loaders.create_loader)
+# Examples are often constants of the modules that are loaded. Which these are depends on the tests before in the same
+# worker, so a brief run would look at others each time.
+providers._get_local_constants = cache(Constants)
 brief, long = EXAMPLES
 settings.register_profile("brief", deadline=None, max_examples=brief, derandomize=True, database=None)
 settings.register_profile("long", deadline=None, max_examples=long, database=None, print_blob=True)
