@@ -5,6 +5,7 @@ The same files give the same bytes: their times are left out, and their modes ar
 
 import zipfile
 from pathlib import Path
+from typing import BinaryIO
 
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """Zip has no instant before this one."""
@@ -13,7 +14,7 @@ READABLE = 0o100644
 (https://docs.aws.amazon.com/lambda/latest/dg/troubleshooting-deployment.html, "Permission denied")."""
 
 
-def pack(folder: Path, archive: Path) -> None:
+def pack(folder: Path, archive: Path | BinaryIO) -> None:
     """Writes all files below a folder into an archive outside of it."""
     with zipfile.ZipFile(archive, "w") as packed:
         for path in sorted(folder.rglob("*")):

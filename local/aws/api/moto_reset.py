@@ -15,9 +15,7 @@ from moto.moto_api._internal.models import moto_api_backend
 from moto.s3.models import s3_backends
 
 from local.aws.authorization.propagation import PROPAGATION
-
-#: The partition whose policies roles name.
-PARTITION = "aws"
+from local.aws.iam import PARTITION
 
 
 def forget_everything(seed: int = 0) -> None:

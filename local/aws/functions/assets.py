@@ -5,14 +5,13 @@ folder.
 """
 
 import json
-import shutil
 import stat
-import tempfile
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from local.aws.functions.unpacked_files import seal
+from local.aws.functions.unpacked_files import made_once, seal
 from local.cache_folder import cache_folder
 
 
@@ -48,15 +47,7 @@ def unpacked(archive: Path, digest: str) -> Path:
 
 def unpacked_into(folder: Path, archive: Path | BinaryIO) -> Path:
     """The content of a zip archive as `folder`. It appears only when it is complete; several processes may call it."""
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(dir=folder.parent))
-        extract(archive, draft)
-        try:
-            draft.rename(folder)
-        except OSError:  # another process was first
-            shutil.rmtree(draft)
-    return folder
+    return made_once(folder, partial(extract, archive))
 
 
 def extract(archive: Path | BinaryIO, folder: Path) -> None:

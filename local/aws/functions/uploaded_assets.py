@@ -1,22 +1,20 @@
 """The assets that a custom resource reads from the bootstrap bucket: Helm charts, uploaded as `cdk deploy` does.
 
-Code assets are not here: functions run from the assembly's folder (assets.py).
+Code assets are not here: functions run from the archives of the assembly (assets.py).
 """
 
 import io
 import re
-import zipfile
 from pathlib import Path
 
 from botocore.exceptions import ClientError
 
 from local.aws.api.service_context import ServiceContext
 from local.aws.functions.assets import Assets
+from stacks import archive
 
 #: How a template names an archive that one of its custom resources fetches.
 _ADDRESS = re.compile(r"s3://([a-z0-9-]+\$\{AWS::AccountId\}[a-z0-9-]+)/([0-9a-f]+\.zip)")
-#: Zip has no instant before this one. One that does not change gives the same archive each time.
-_LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 def upload(around: ServiceContext, template: str, assets: Assets) -> None:
@@ -40,9 +38,6 @@ def _is_there(around: ServiceContext, bucket: str, key: str) -> bool:
 
 
 def _zipped(folder: Path) -> bytes:
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as content:
-        for file in sorted(one for one in folder.rglob("*") if one.is_file()):
-            member = zipfile.ZipInfo(file.relative_to(folder).as_posix(), _LONG_AGO)
-            content.writestr(member, file.read_bytes(), zipfile.ZIP_DEFLATED)
-    return archive.getvalue()
+    content = io.BytesIO()
+    archive.pack(folder, content)
+    return content.getvalue()
