@@ -16,7 +16,7 @@ from hypothesis import is_hypothesis_test, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
-from tests.lengths import EXAMPLES, LONG, SEED, examples
+from tests.lengths import EXAMPLES, LONG, SEED
 from tests.steady.once_flaky import MARKER, pytest_generate_tests, pytest_runtest_protocol  # noqa: F401
 
 for name in [each for each in os.environ if each.startswith("AWS_ENDPOINT_URL")]:
@@ -61,15 +61,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _looks_longer(item: pytest.Item) -> bool:
     """Whether a test does more in a long run than in a short one."""
-    if any(item.get_closest_marker(name) for name in ("long", MARKER)):
-        return True
-    asks = item.getparent(pytest.Module)
-    asking = vars(asks.obj) if asks else {}
-    return (
-        is_hypothesis_test(getattr(item, "obj", None))
-        or asking.get("examples") is examples
-        or "LONG" in asking
-    )
+    marked = any(item.get_closest_marker(name) for name in ("long", "longer", MARKER))
+    return marked or is_hypothesis_test(getattr(item, "obj", None))
 
 
 def pytest_collection_finish() -> None:

@@ -8,7 +8,7 @@ import random
 
 LONG = os.environ.get("LAMPLIGHTER_TESTS") == "long"
 SEED = int(os.environ.get("LAMPLIGHTER_SEED") or random.SystemRandom().randrange(2**32)) if LONG else None
-EXAMPLES = (50, 400)
+EXAMPLES = (50, 200)
 """The examples of a property that names no number: in a short run and in a long one."""
 
 

@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.leases.progress import IN_ORDER, ClaimStage
-from tests.lengths import LONG
 
-#: As a person watches it, most of it waits: only a long run does so.
 DEMO = (sys.executable, "-m", "tests.scenarios.judged_program", "local", "demo")
 KINDS = [
     "window-opens",
@@ -46,7 +44,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     report: Path = tmp_path_factory.mktemp("day") / "report.json"
     begun = time.monotonic()
     done = subprocess.run(
-        [*DEMO, *(() if LONG else ("--fast",)), "--json", str(report)],
+        [*DEMO, "--fast", "--json", str(report)],
         capture_output=True,
         text=True,
         check=False,

@@ -145,6 +145,7 @@ def lab_near(change: Change, turn: int) -> Lab:
     )
 
 
+@pytest.mark.longer
 @by_region
 def test_windows_near_every_change_of_the_clocks_are_where_the_wall_says(region: str) -> None:
     for zone in REGIONS[region]:
@@ -173,6 +174,7 @@ def test_windows_near_every_change_of_the_clocks_are_where_the_wall_says(region:
                 assert now == running, (change, at)
 
 
+@pytest.mark.longer
 @by_region
 def test_days_that_count_as_steady_have_one_offset_and_no_change_of_the_clocks_near_them(region: str) -> None:
     for zone in REGIONS[region]:
@@ -190,6 +192,7 @@ def test_days_that_count_as_steady_have_one_offset_and_no_change_of_the_clocks_n
                 assert found == offset(day, where) * 60, (zone, date.fromordinal(ordinal))
 
 
+@pytest.mark.longer
 def test_the_list_is_whole() -> None:
     zones = canonical()
     assert len(zones) > 300

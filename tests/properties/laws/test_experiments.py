@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.experiments.catalogue import CATALOGUE, DEVICE_PLUGIN_OFF, NCCL_BLOCKED
 from lamplighter.domain.experiments.run import MARGIN
-from tests.lengths import LONG, examples
+from tests.properties.histories import histories
 from tests.world.aws.functions import KINDS, Trouble
 from tests.world.experiments import LAB, NOON, SECONDS, Judge, begin, command, leased, runs
 from tests.world.world import World
 
 STEPS = ("Prepare", "AnnounceChange", "Change", "Observe", "Restore", "ProveRestored", "Report", "Announce")
 CHANGING = (NCCL_BLOCKED.name, DEVICE_PLUGIN_OFF.name, "taint-mismatch")
-KILLED_AT = range(1, 18) if LONG else (1, 3, 8, 17)
-"""The call of a step at which it dies is below this number."""
+#: The call of a step at which it dies is below this number.
+KILLED_AT = [pytest.param(at, marks=[] if at in {1, 3, 8, 17} else pytest.mark.long) for at in range(1, 18)]
 TRIES = 6
 """One run of the workflow tries a step that always fails this many times."""
 
@@ -171,7 +171,7 @@ HAPPENINGS = ("run", "run", "run", "restore", "close", "shorten", "trouble", "de
 
 
 @pytest.mark.timeout(3600)
-@settings(max_examples=examples(6, 400), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+@settings(max_examples=histories(6), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 @given(st.randoms(use_true_random=False))
 def test_no_history_of_experiments_breaks_law_10(chance: random.Random) -> None:
     told = [(chance.choice(HAPPENINGS), chance.randint(0, 11)) for _ in range(chance.randint(2, 9))]

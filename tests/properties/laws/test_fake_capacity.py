@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from tests.lengths import SEED, examples
+from tests.lengths import SEED
+from tests.properties.histories import histories
 from tests.properties.laws.test_laws import STORIES
 from tests.world.capacity.fake_capacity import END_ALL, SIZE
 from tests.world.capacity.fake_pools import FakePools
@@ -27,7 +28,7 @@ ALONE = {**LAB, "windows": []}
 
 
 @pytest.mark.timeout(3600)
-@settings(max_examples=examples(6, 200), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+@settings(max_examples=histories(6, share=100), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 @given(st.randoms(use_true_random=False))
 def test_no_history_breaks_a_law(chance: random.Random) -> None:
     told = history(chance, kinds_of_pools=(GROUPS,))
@@ -38,7 +39,7 @@ def test_no_history_breaks_a_law(chance: random.Random) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(5400)
 def test_none_of_many_histories_breaks_a_law() -> None:
-    for number in range(500):
+    for number in range(histories(20)):
         told = history(random.Random(f"fake {SEED} {number}"), kinds_of_pools=(GROUPS,))
         assert play(told, FakePools) == [], f"history {number} of seed {SEED}: {told!r}"
 

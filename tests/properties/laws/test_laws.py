@@ -3,7 +3,6 @@
 A history is a list of steps; what is broken is told by tests/world/judge/laws.py.
 """
 
-import os
 import random
 from dataclasses import replace
 
@@ -11,14 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from tests.lengths import SEED, examples
+from tests.lengths import SEED
+from tests.properties.histories import HISTORIES, histories
 from tests.world.history import History, Step, history, play
 
-HISTORIES, PARTS = int(os.environ.get("LAMPLIGHTER_HISTORIES", "10000")), 20
+PARTS = 20
 
 
 @pytest.mark.timeout(3600)
-@settings(max_examples=examples(12, 200), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+@settings(
+    max_examples=histories(12, share=100), suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
 @given(st.randoms(use_true_random=False))
 def test_no_history_breaks_a_law(chance: random.Random) -> None:
     told = history(chance)

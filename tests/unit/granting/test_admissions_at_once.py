@@ -82,6 +82,7 @@ def ask(lease_services: LeaseServices, pool: str, owner: str, number: int) -> di
             continue
 
 
+@pytest.mark.longer
 def test_the_last_money_is_given_away_once_however_many_ask(lab: LabOnMoto) -> None:
     at = lease_services(lab)
     asked = [(pool, owner, n) for n in range(ASKED_EACH) for pool in POOLS for owner in ("class", "bob")]
