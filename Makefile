@@ -149,8 +149,10 @@ test:
 	@$(MAKE) $(SET_UP) $(TO_SUITE)
 	$(SUITE) $(PARTS)
 
+# The long run repeats no short scenario; its last part needs what they judged.
 test-long:
 	@$(MAKE) $(SET_UP) $(TO_SUITE)
+	$(if $(PARTS),,$(BIN)/python -m tests.suite scenarios)
 	LAMPLIGHTER_TESTS=long $(SUITE) $(PARTS)
 
 quick:

@@ -13,7 +13,6 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from local.cloud import Cloud
 from tests.device_plugin_chart import chart_or_skip
-from tests.lengths import LONG
 from tests.scenarios import judged
 
 # A failed scenario keeps its cloud's state, and says so.
@@ -87,8 +86,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if judged.LIST.parent in item.path.parents]
     for item in ours:
         item.add_marker(pytest.mark.cloud)
-        if LONG:  # they are judged together
-            item.add_marker(pytest.mark.long)
         seconds = CROWDED_SECONDS if {item.path.parent.name, item.path.stem} & set(CROWDED) else SECONDS
         item.add_marker(pytest.mark.timeout(seconds))
         # A scenario does not care how the cloud's threads end when a clock is stopped.

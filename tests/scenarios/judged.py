@@ -18,10 +18,11 @@ import yaml
 
 from local.aws.authorization.record import RECORD
 from tests.checkout import ROOT
+from tests.lengths import LONG
 
 LIST = Path(__file__).with_name("not_exercised.yaml")
 FOLDERS = ROOT / ".build" / "judged"
-FOLDER = FOLDERS / os.environ.get("LAMPLIGHTER_PART", "session")
+FOLDER = FOLDERS / (os.environ.get("LAMPLIGHTER_PART", "session") + ("-long" if LONG else ""))
 """What each process of this session judged."""
 _STACK = re.compile(r"(.+)-(?:cluster|controller|slack|events)")
 _ARN = re.compile(r"arn:aws:([\w-]*):[\w-]*:\w*:")

@@ -1,17 +1,18 @@
 """`python -m tests.scenarios.policies`: the statements that no scenario of a long run exercised.
 
-It reads what each part with scenarios has judged, also one that was left out because it had passed before. It fails if
-a statement is missing without a reason.
+It reads what each part with scenarios has judged in the long run and in the short one, also a part that was left out
+because it had passed before. It fails if a statement is missing without a reason.
 """
 
 import sys
 
 from tests.scenarios import judged
-from tests.suite.parts import SCENARIO_PARTS
+from tests.suite.parts import SCENARIO_PARTS, SCENARIOS
 
 
 def main() -> int:
-    every = judged.read(*(judged.FOLDERS / part.name for part in SCENARIO_PARTS))
+    long = [part.makes for part in SCENARIO_PARTS if part.makes]
+    every = judged.read(judged.FOLDERS / SCENARIOS.name, *long)
     problems = judged.not_exercised(every, judged.reasons())
     lines = [*problems, *judged.in_vain(every, judged.reasons())]
     lines.append(

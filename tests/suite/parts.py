@@ -73,7 +73,8 @@ _SCENARIO = ("-n", str(WORKERS), "--dist", "loadscope", "--no-loadscope-reorder"
 
 def _tests(name: str, *tests: str, options: tuple[str, ...] = _NEXT, ignored: tuple[str, ...] = ()) -> Part:
     chosen = () if LONG else ("-m", "not long")
-    command = (program("pytest"), "-q", "-p", "tests.suite.opened", *options, *chosen, *tests)
+    plugins = ("-p", "tests.suite.opened", "-p", "tests.suite.collection")
+    command = (program("pytest"), "-q", *plugins, *options, *chosen, *tests)
     command += tuple(f"--ignore={path}" for path in ignored)
     return Part(name, (command,), (0, NO_TESTS), shown=LONG, tests=tests, ignored=ignored, options=options)
 
@@ -160,10 +161,11 @@ def _scenarios(name: str, *paths: str, ignored: tuple[str, ...] = ()) -> Part:
     tests = tuple(f"{_IN}{path}" for path in paths)
     return replace(
         _tests(name, *tests, options=_SCENARIO, ignored=ignored),
-        makes=ROOT / ".build" / "judged" / name if LONG else None,
+        makes=ROOT / ".build" / "judged" / (f"{name}-long" if LONG else name),
     )
 
 
+#: The parts before SCENARIOS have only tests that are `long`.
 EXAMPLES = _scenarios("examples", "/examples")
 #: The deploys that share a cloud with other scenarios run with them.
 DEPLOYS = _scenarios(
@@ -174,23 +176,24 @@ DEPLOYS = _scenarios(
 KARPENTER = _scenarios("karpenter", "/karpenter", "/auto_mode", "/rails")
 #: What the documentation says is played.
 GUIDES = _scenarios("guides", "/events", "/test_tutorial.py")
-_CUT = (EXAMPLES, DEPLOYS, KARPENTER, GUIDES)
-SCENARIOS = _scenarios("scenarios", "", ignored=tuple(path for part in _CUT for path in part.tests))
-SCENARIO_PARTS = (SCENARIOS, *_CUT)
+LONG_SCENARIOS = (EXAMPLES, DEPLOYS, KARPENTER, GUIDES)
+SCENARIOS = _scenarios("scenarios", "", ignored=tuple(path for part in LONG_SCENARIOS for path in part.tests))
+SCENARIO_PARTS = (SCENARIOS, *LONG_SCENARIOS)
 POLICIES = Part("policies", ((sys.executable, "-m", "tests.scenarios.policies"),), shown=True)
 
 _SMALL = (UNIT, PROJECT, PROPERTIES, INFRA, LOCAL, PLAYED)
-#: The sessions in the order in which they begin: the longest first. The parts of a session share a process. A long run
-#: repeats no check and no cluster; its scenarios are apart, because each leaves what it judged for POLICIES.
+#: The sessions in the order in which they begin: the longest first. The parts of a session share a process. Karpenter
+#: waits most of its time, while others work.
 SESSIONS: tuple[tuple[Part, ...], ...] = (
     (
-        (UNIT, PROPERTIES, INFRA, LOCAL, PLAYED),
+        (KARPENTER,),
         (SCENARIOS,),
-        *((part,) for part in (*_APART, KARPENTER, DEPLOYS, EXAMPLES, GUIDES)),
+        (UNIT, PROPERTIES, INFRA, LOCAL, PLAYED),
+        *((part,) for part in (DEPLOYS, EXAMPLES, *_APART, GUIDES)),
         *(((MACHINES,),) if (ROOT / "tests/machines").exists() else ()),
     )
     if LONG
-    else ((LINT,), (CONTROLLER,), _SMALL, (NODE_POOLS,), (NODES,), (CLUSTER,), SCENARIO_PARTS, (TYPES,))
+    else ((LINT,), (TYPES,), _SMALL, (CONTROLLER,), (NODE_POOLS,), (NODES,), (CLUSTER,), (SCENARIOS,))
 )
 #: Runs at the end, if all others passed or were left out.
 LAST: tuple[Part, ...] = (POLICIES,) if LONG else ()

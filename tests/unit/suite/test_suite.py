@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from tests.suite.parts import BROWSER, MACHINES, PARTS, SESSIONS, Part
+from tests.checkout import ROOT
+from tests.suite.parts import BROWSER, LONG_SCENARIOS, MACHINES, PARTS, SESSIONS, Part
 from tests.suite.queue import run
 
 
@@ -64,4 +65,15 @@ def test_a_part_that_cannot_even_run_fails_the_suite() -> None:
 
 
 def test_the_sessions_run_every_part_but_those_with_a_target_of_their_own() -> None:
-    assert {part for session in SESSIONS for part in session} == set(PARTS) - {BROWSER, MACHINES}
+    left_to_a_long_run = {MACHINES, *LONG_SCENARIOS}
+    assert {part for session in SESSIONS for part in session} == set(PARTS) - left_to_a_long_run - {BROWSER}
+
+
+@pytest.mark.parametrize("part", LONG_SCENARIOS, ids=lambda part: part.name)
+def test_a_part_of_the_long_run_has_no_short_test(part: Part) -> None:
+    paths = [ROOT / path for path in part.tests]
+    files = [file for path in paths for file in (path.rglob("test_*.py") if path.is_dir() else [path])]
+    assert files
+    assert [
+        file for file in files if "\npytestmark = pytest.mark.long\n" not in file.read_text("utf-8")
+    ] == []
