@@ -13,9 +13,13 @@ from contextlib import suppress
 
 
 def main() -> int:
+    asked = threading.Event()
+    # Before the command runs: who hears of it may end us at once.
+    signal.signal(signal.SIGTERM, lambda *_: asked.set())
     child = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, start_new_session=True)
-
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+    if asked.is_set():
+        child.terminate()
 
     def watch() -> None:
         sys.stdin.buffer.read()
