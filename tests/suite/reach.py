@@ -120,12 +120,16 @@ class Reach:
         for name in {name for string in strings(source) for name in _MODULE.findall(string)}:
             if name in self._files:
                 yield name
+            elif "*" in name:
+                pattern = name.removesuffix(".handler")
+                depth = pattern.count(".")
+                yield from (
+                    module
+                    for module in self._files
+                    if module.count(".") == depth and fnmatchcase(module, pattern)
+                )
             elif name.rpartition(".")[0] in self._files:  # a name in a module
                 yield name.rpartition(".")[0]
-            elif "*" in name:
-                yield from (
-                    module for module in self._files if fnmatchcase(module, name.removesuffix(".handler"))
-                )
 
     def _files_named(self, string: str, folders: Iterable[str]) -> Iterator[str]:
         folder = string.removeprefix("./").strip("/")

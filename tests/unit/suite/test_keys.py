@@ -87,7 +87,10 @@ TOUCHED = {
         {"unit", "properties", "infra", "types", *SCENARIOS},
         {"local", "nodes", "browser"},
     ),
-    "lambdas/handlers/guard.py": ({"unit", "infra", "played", *SCENARIOS}, {"local", "cluster", "nodes"}),
+    "lambdas/handlers/guard.py": (
+        {"unit", "properties", "infra", "played", *SCENARIOS},
+        {"local", "cluster", "nodes"},
+    ),
     "cli/understand/status.py": ({"unit", *SCENARIOS}, {"local", "properties", *CLUSTERS}),
     # the embedded cloud, a day of its demo, what it is built of
     "local/aws/iam.py": ({"local", "played", *SCENARIOS}, {"properties", "browser"}),
