@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from tests.bench.figure import Measurement
-from tests.suite.parts import BROWSER, LINT, MACHINES, PARTS, TYPES, Part
+from tests.suite.parts import BROWSER, LINT, LONG_SCENARIOS, MACHINES, PARTS, TYPES, Part
 from tests.suite.running import Running
 
 SLOWEST = 20
@@ -58,7 +58,7 @@ MEASUREMENTS = (
     *(
         Measurement({f"suite-{part.name}": "s"}, partial(_SUITE.measure, part))
         for part in PARTS
-        if part not in {BROWSER, MACHINES}
+        if part not in {BROWSER, MACHINES, *LONG_SCENARIOS}
     ),
     Measurement({}, _SUITE.slowest, others="s"),
 )
