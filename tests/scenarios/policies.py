@@ -11,8 +11,8 @@ from tests.suite.parts import SCENARIO_PARTS, SCENARIOS
 
 
 def main() -> int:
-    long = [part.makes for part in SCENARIO_PARTS if part.makes]
-    every = judged.read(judged.FOLDERS / SCENARIOS.name, *long)
+    folders = [SCENARIOS.name, *(f"{part.name}-long" for part in SCENARIO_PARTS)]
+    every = judged.read(*(judged.FOLDERS / folder for folder in folders))
     problems = judged.not_exercised(every, judged.reasons())
     lines = [*problems, *judged.in_vain(every, judged.reasons())]
     lines.append(
