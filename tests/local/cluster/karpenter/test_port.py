@@ -38,15 +38,17 @@ class Port:
         self.capacity.kubernetes = connection
 
     def bar(self, hours: float) -> None:
-        self.capacity.bar("gpu", self.karpenter.aws.clock.now() + timedelta(hours=hours))
+        """Moves the bar. The API server needs a moment to know a new policy, and a new end of the bar."""
+        until = self.karpenter.aws.clock.now() + timedelta(hours=hours)
 
-    def bar_acts(self) -> bool:
-        """Whether a shut bar refuses: the API server needs a moment to know a new policy."""
-        try:
-            self.bar(-1)
-        except OutsideFailed:
-            return False
-        return True
+        def acts() -> bool:
+            try:
+                self.capacity.bar("gpu", until)
+            except OutsideFailed:
+                return False
+            return True
+
+        await_true(acts, "the API server follows the launch bar")
 
     def see(self) -> Seen:
         return self.capacity.see("gpu", NOW)
@@ -82,7 +84,7 @@ def port(barred, control_plane, seen_from_outside, monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv(name, value)
     control_plane.authenticate_through(Everybody())
     made = Port(barred, Connection(seen_from_outside.endpoint, control_plane.ca_pem, Token("functions")))
-    await_true(made.bar_acts, "the API server follows the launch bar")
+    made.bar(-1)
     made.bar(1)
     yield made
     made.order(0)

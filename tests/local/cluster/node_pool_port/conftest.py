@@ -21,7 +21,9 @@ def stage(
     for name, value in (aws.environment() | {"FAILSAFE_MACHINE_ARN": machine}).items():
         monkeypatch.setenv(name, value)
     stage = NodePoolStage(control_plane, aws)
-    stage.capacity.bar("gpu", stage.now() + timedelta(days=2))
-    yield stage
-    stage.clear()
-    embedded.stop()
+    try:
+        stage.capacity.bar("gpu", stage.now() + timedelta(days=2))
+        yield stage
+    finally:
+        stage.clear()
+        embedded.stop()

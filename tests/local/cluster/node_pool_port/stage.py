@@ -113,11 +113,21 @@ class NodePoolStage:
         def ask(method: str, path: str, **more):
             dry = (more.get("query") or {}).get("dryRun")
             self._writes += method != "GET" and not dry
-            return asked(method, path, **more)
+            answer = asked(method, path, **more)
+            if answer.ok:
+                self._await_bar(path, more.get("body") or {})
+            return answer
 
         connection.ask = ask  # type: ignore[method-assign]
         self.capacity.instances._ec2.meta.events.register("before-call", self._count)
         await_true(lambda: not self.admitted(), "the launch bar acts")
+
+    def _await_bar(self, path: str, written: Object) -> None:
+        """Waits until the API server goes by the bar that was just written: it notices a moment after it took it."""
+        name = f"{path}{written.get('metadata', {}).get('name', '')}"
+        if "data" in written and name.endswith(launch_bar.parameter_name(LAB, self.pool)):
+            opens = datetime.fromisoformat(written["data"][launch_bar.KEY]) > self.now()
+            await_true(lambda: self.admitted() is opens, "the API server follows the bar")
 
     def _count(self, model, **_more) -> None:
         self._writes += not model.name.startswith(READS)
