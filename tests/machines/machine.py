@@ -17,8 +17,8 @@ from tests.checkout import ROOT
 _LEFT_OUT = re.compile(r"(python|pip|uv|pyenv|node|npm|npx|corepack|go|gofmt)(x|[0-9.]+)?")
 #: How this machine reaches a package index: certificates, proxies, an index of its own.
 _NETWORK = re.compile(r"(?i)(.*_proxy|.*_CERTS?|.*_CERT_(FILE|DIR)|.*_CA_BUNDLE|PIP_.*|UV_.*|GOPROXY)")
-#: Where nothing answers: uv finds no Python to download there.
-NO_DOWNLOAD = {"UV_PYTHON_INSTALL_MIRROR": "https://localhost:9", "UV_HTTP_RETRIES": "0"}
+#: A folder that is not there: uv finds no Python to download, and asks for packages as often as ever.
+NO_DOWNLOAD = {"UV_PYTHON_INSTALL_MIRROR": "file:///no/pythons"}
 #: CloudFormation's rules take as long as a synthesis.
 WITHOUT_RULES = {"CDK_VALIDATION": "false"}
 #: A program that stands for a version that its version manager does not have.
