@@ -1,20 +1,24 @@
 """Fast reads of a DynamoDB table: a query reads only its own partition, and its items are written without a model.
 
-moto sorts the whole table for each query, and looks up each attribute of each item in AWS's model before it writes it.
-moto still decides which items a query returns.
+moto sorts the whole table for each query, copies each item that it finds, and looks up each attribute of each item in
+AWS's model before it writes it. moto still decides which items a query returns.
 """
 
 import base64
 import copy
 import json
+import threading
 from typing import Any
 
 from moto.core.responses import ActionContext
+from moto.dynamodb.models.dynamo_type import Item
 from moto.dynamodb.models.table import Table
 from moto.dynamodb.responses import DynamoResult
 
 _plain_query = Table.query
 _plain_result = DynamoResult.execute_result
+_plain_copy = Item.__deepcopy__
+_reading = threading.local()
 #: Members of an answer that are items, or made of them: a name, a type and a value, in JSON as in AWS's model.
 _ITEMS = frozenset({"Item", "Items", "LastEvaluatedKey"})
 
@@ -23,6 +27,12 @@ def read_partitions() -> None:
     """Replaces these parts of moto; calling it again changes nothing."""
     Table.query = _query  # type: ignore[method-assign,assignment]
     DynamoResult.execute_result = _result  # type: ignore[method-assign,assignment]
+    Item.__deepcopy__ = _copied  # type: ignore[method-assign]
+
+
+def _copied(item: Item, memo: dict[int, Any]) -> Item:
+    """The item itself for a query, which only writes it out."""
+    return item if getattr(_reading, "query", False) else _plain_copy(item, memo)
 
 
 def _result(result: DynamoResult, context: ActionContext) -> Any:
@@ -59,9 +69,13 @@ def _query(  # noqa: PLR0917 (moto's signature)
         found = table.items[hash_key]
         table = copy.copy(table)
         table.items = {hash_key: _between(found, bounds) if comparison == "BETWEEN" else found}
-    return _plain_query(
-        table, hash_key, comparison, bounds, limit, after, forward, projection, index, *rest, **more
-    )
+    _reading.query = True
+    try:
+        return _plain_query(
+            table, hash_key, comparison, bounds, limit, after, forward, projection, index, *rest, **more
+        )
+    finally:
+        _reading.query = False
 
 
 def _between(partition: Any, bounds: list[Any]) -> Any:

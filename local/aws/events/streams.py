@@ -13,6 +13,7 @@ from typing import Any
 import moto.dynamodb.models as moto_dynamodb
 from moto.dynamodb.models.table import StreamRecord, StreamShard, Table
 
+from local.aws.api import dynamodb_transactions
 from local.aws.api.own_services import Document
 from local.clock import VirtualClock
 
@@ -31,7 +32,6 @@ class Streams:
 
     def install(self) -> None:
         """Replaces two parts of moto: the handling of a change, and transactions."""
-        plain = _PLAIN_TRANSACTION
 
         def add(shard: Any, old: Any, new: Any) -> None:
             self._changed(shard, old, new)
@@ -40,7 +40,7 @@ class Streams:
             records: list[tuple[str, Document]] = []
             self._transaction.records = records
             try:
-                plain(backend, transact_items)
+                dynamodb_transactions.transact(backend, transact_items)
             finally:
                 self._transaction.records = None
             for stream, record in records:
@@ -83,4 +83,3 @@ class Streams:
 
 
 _PLAIN_SPECIFICATION = Table.set_stream_specification
-_PLAIN_TRANSACTION = moto_dynamodb.DynamoDBBackend.transact_write_items
