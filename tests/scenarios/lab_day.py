@@ -72,6 +72,7 @@ class LabDay:
             region_name=endpoints.region,
         )
         self._endpoint = endpoints.endpoint
+        self._clients: dict[str, Any] = {}
         self.pool = Pool(pool, self.lab.cluster_name, self.lab.nodegroup_name(pool), self.lab.name)
         self.ledger = Ledger(f"{self.lab.name}-ledger", self.api("dynamodb"))
         nodes = NodeReader(cloud.control_plane.admin())
@@ -80,7 +81,9 @@ class LabDay:
 
     def api(self, service: str) -> Any:
         """AWS with the account's own key."""
-        return self._session.client(service, endpoint_url=self._endpoint)  # type: ignore[call-overload]
+        if service not in self._clients:  # to make one takes longer than most calls
+            self._clients[service] = self._session.client(service, endpoint_url=self._endpoint)  # type: ignore[call-overload]
+        return self._clients[service]
 
     @property
     def now(self) -> datetime:
