@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.background_thread import BackgroundThread
-from tests.local.aws.test_http_api import ask, parts, signed
+from tests.local.aws.api.test_http_api import ask, parts, signed
 from tests.local.cloudformation.test_cloudformation import Stacks
 from tests.steady.hang import HANG_SECONDS
 

@@ -1,7 +1,7 @@
 """The lab's address for people on this machine: what API Gateway does with a signed request, before our function.
 
 Whose the key is, it knows; what it is signed with is judged by the embedded cloud's own authoriser, in
-tests/local/aws/test_http_api.py.
+tests/local/aws/api/test_http_api.py.
 """
 
 import json

@@ -27,7 +27,7 @@ def read_partitions() -> None:
     """Replaces these parts of moto; calling it again changes nothing."""
     Table.query = _query  # type: ignore[method-assign,assignment]
     DynamoResult.execute_result = _result  # type: ignore[method-assign,assignment]
-    Item.__deepcopy__ = _copied  # type: ignore[method-assign]
+    Item.__deepcopy__ = _copied  # type: ignore[method-assign,assignment]
 
 
 def _copied(item: Item, memo: dict[int, Any]) -> Item:

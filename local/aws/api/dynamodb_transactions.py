@@ -20,7 +20,7 @@ _transaction = threading.local()
 
 def transact(backend: Any, transact_items: list[dict[str, Any]]) -> None:
     """moto's own transaction."""
-    moto_dynamodb.copy = SimpleNamespace(deepcopy=_copied)  # type: ignore[attr-defined]
+    moto_dynamodb.copy = SimpleNamespace(deepcopy=_copied)  # type: ignore[assignment,attr-defined]
     _transaction.operations = [operation for item in transact_items for operation in item.values()]
     try:
         _plain(backend, transact_items)

@@ -12,7 +12,7 @@ from local.aws.cloudformation.types.http import PAGE
 from local.background_task import BackgroundTask
 from local.background_thread import BackgroundThread
 from stacks.constructs.http.throttle import COMMANDS, ROOM, SLACK
-from tests.local.aws.test_http_api import ask, parts
+from tests.local.aws.api.test_http_api import ask, parts
 from tests.local.cloudformation.test_cloudformation import Stacks
 from tests.local.workflows.test_stepfunctions import machine, one, run
 
