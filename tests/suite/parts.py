@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from local.cache_folder import cache_folder
 from tests.checkout import ROOT
 
 LONG = os.environ.get("LAMPLIGHTER_TESTS") == "long"
@@ -97,7 +98,10 @@ LINT = Part(
         (program("lint-imports"),),
     ),
 )
-TYPES = Part("types", ((program("mypy"), *TYPED),), reads=(".py",))
+#: What mypy read of packages and files it keeps by their digests, for each checkout of this user.
+TYPES = Part(
+    "types", ((program("mypy"), "--cache-dir", str(cache_folder() / "types"), *TYPED),), reads=(".py",)
+)
 #: What reads the documentation, or the source text of whole folders.
 _PROJECT = (
     "tests/unit/project",
