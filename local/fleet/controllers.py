@@ -24,6 +24,7 @@ _BORNE = (
 )
 _HOOK = "helm.sh/hook"
 _GENERATION, _HASH = "pod-template-generation", "controller-revision-hash"
+#: Objects by the uid of their controller, or by a node.
 _Owned = dict[str, list[Object]]
 
 
@@ -65,21 +66,26 @@ def unfinished(world: World) -> bool:
 
 
 def _placed(world: World, pods: list[Object]) -> Iterator[str]:
+    nodes = world.nodes.all()
+    bound: _Owned = {}
+    for pod in pods:
+        if pod["spec"].get("nodeName") and not _ended(pod):
+            bound.setdefault(pod["spec"]["nodeName"], []).append(pod)
     for pod in pods:
         if pod["spec"].get("nodeName") or _leaving(pod) or _ended(pod):
             continue
         conditions = pod.get("status", {}).get("conditions") or []
         looked = any(one["type"] == "PodScheduled" for one in conditions)
-        if not looked or (placeable(pod) and any(_fits(world, pod, node) for node in world.nodes.all())):
+        if not looked or (placeable(pod) and any(_fits(pod, node, bound) for node in nodes)):
             yield f"a node for pod {key(pod)}"
 
 
-def _fits(world: World, pod: Object, node: Object) -> bool:
-    others = [one for one in world.pods_on(node["metadata"]["name"]) if not _ended(one)]
+def _fits(pod: Object, node: Object, bound: _Owned) -> bool:
+    """Whether a node takes the pod beside those that are bound to it."""
     return (
         selects(pod["spec"], node)
         and tolerates(pod["spec"], node, ("NoSchedule", "NoExecute"))
-        and has_room(pod, node, others)
+        and has_room(pod, node, bound.get(node["metadata"]["name"], []))
     )
 
 
