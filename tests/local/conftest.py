@@ -4,6 +4,7 @@ import io
 import json
 import textwrap
 import zipfile
+from collections.abc import Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -54,20 +55,21 @@ class Aws:
         self.call("iam", "put_role_policy", RoleName=name, PolicyName="may", PolicyDocument=document)
         return arn
 
-    def function(self, name: str, code: str, *, role: str = "", **more) -> str:
-        """A function of which `code` is the module, with `handler` in it."""
+    def function(self, name: str, code: str | Mapping[str, str], *, role: str = "", **more) -> str:
+        """A function of which `code` is the module, with `handler` in it, or all files."""
+        files = {"index.py": code} if isinstance(code, str) else code
         archive = io.BytesIO()
         with zipfile.ZipFile(archive, "w") as content:
-            content.writestr("index.py", textwrap.dedent(code))
+            for path, text in files.items():
+                content.writestr(zipfile.ZipInfo(path), textwrap.dedent(text))
         created = self.call(
             "lambda",
             "create_function",
             FunctionName=name,
             Runtime="python3.13",
-            Handler="index.handler",
             Role=role or self.role(f"{name}-role"),
             Code={"ZipFile": archive.getvalue()},
-            **{"Timeout": 20, **more},
+            **{"Handler": "index.handler", "Timeout": 20, **more},
         )
         return created["FunctionArn"]
 

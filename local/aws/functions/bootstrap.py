@@ -1,8 +1,7 @@
 """The program of a Lambda worker: loads one handler and serves invocations over the Runtime API.
 
 Like AWS's own runtime client, it imports nothing of ours. It runs with the function's code and the packages of its
-layers on its path (https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html). Arguments: the handler, then the
-folders to import from.
+layers on its path (https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html). worker_starter.py starts it.
 """
 
 import contextlib
@@ -27,15 +26,15 @@ Handler = Callable[[Any, "Context"], Any]
 class Context:
     """The context that AWS gives to a handler beside the event."""
 
-    function_name = os.environ["AWS_LAMBDA_FUNCTION_NAME"]
-    function_version = os.environ["AWS_LAMBDA_FUNCTION_VERSION"]
-    memory_limit_in_mb = os.environ["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"]
-    log_group_name = os.environ["AWS_LAMBDA_LOG_GROUP_NAME"]
-    log_stream_name = os.environ["AWS_LAMBDA_LOG_STREAM_NAME"]
     identity = None
     client_context = None
 
     def __init__(self, headers: http.client.HTTPMessage) -> None:
+        self.function_name = os.environ["AWS_LAMBDA_FUNCTION_NAME"]
+        self.function_version = os.environ["AWS_LAMBDA_FUNCTION_VERSION"]
+        self.memory_limit_in_mb = os.environ["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"]
+        self.log_group_name = os.environ["AWS_LAMBDA_LOG_GROUP_NAME"]
+        self.log_stream_name = os.environ["AWS_LAMBDA_LOG_STREAM_NAME"]
         self.aws_request_id = headers["Lambda-Runtime-Aws-Request-Id"]
         self.invoked_function_arn = headers["Lambda-Runtime-Invoked-Function-Arn"]
         self._deadline = int(headers["Lambda-Runtime-Deadline-Ms"])
@@ -69,7 +68,7 @@ class Api:
 
 
 def end_with_parent() -> None:
-    """Ends this process group when the parent process dies. The parent holds the other end of our standard input."""
+    """Ends this process group when the embedded cloud dies, which holds the other end of our standard input."""
 
     def watch() -> None:
         with contextlib.suppress(OSError):
@@ -120,11 +119,9 @@ def serve(api: Api, handler: Handler) -> None:
         api.call("POST", f"/invocation/{context.aws_request_id}/{path}", answer)
 
 
-def main() -> int:
+def main(handler_name: str) -> int:
+    """The exit status of the worker."""
     end_with_parent()
-    handler_name, *folders = sys.argv[1:]
-    sys.path[:0] = folders[:1]
-    sys.path.extend(folders[1:])
     api = Api(os.environ["AWS_LAMBDA_RUNTIME_API"])
     try:
         handler = load(handler_name)
@@ -135,7 +132,3 @@ def main() -> int:
     with contextlib.suppress(OSError, http.client.HTTPException):
         serve(api, handler)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

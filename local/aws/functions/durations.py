@@ -27,6 +27,9 @@ PLACING_SECONDS = 0.2
 class Durations(Protocol):
     """How long a worker's work takes, in seconds of the lab's time. Each method is called when its part is over."""
 
+    #: Whether workers may have in common what their handlers import. A measured Init loads all of it.
+    may_share_init: bool
+
     def placing(self) -> float:
         """The time before the Init of a new worker."""
         ...
@@ -46,6 +49,8 @@ class Durations(Protocol):
 
 class Modelled:
     """The same on every machine: the whole work of an invocation is counted at its end."""
+
+    may_share_init = True
 
     def placing(self) -> float:
         return 0.0
@@ -88,6 +93,8 @@ class Measured:
     It needs Linux, where a process can read the processor clock of another one. `works` has every invocation.
     """
 
+    may_share_init = False
+
     def __init__(self) -> None:
         self.works: list[Work] = []
         self._init: dict[str, float] = {}
@@ -125,6 +132,7 @@ class Measured:
     def _since(self, worker: Worker) -> float:
         """Processor seconds of the worker since the last call."""
         before = self._read.get(worker.id, 0.0)
+        assert worker.process.pid is not None  # noqa: S101 (it has called)
         with suppress(OSError):  # the worker has ended
             self._read[worker.id] = processor_seconds(worker.process.pid)
         return self._read.get(worker.id, before) - before

@@ -19,6 +19,7 @@ from local.aws.faults import Faults
 from local.aws.functions.durations import Durations, Modelled
 from local.aws.functions.log_files import LogFiles
 from local.aws.functions.worker import FunctionSpec, Invocation, Outcome, Worker
+from local.aws.functions.worker_processes import WorkerProcesses
 from local.clock import VirtualClock
 from local.clock_fibers import Fiber
 
@@ -70,6 +71,7 @@ class Runtime:
         }
         self._mutex = threading.RLock()
         self._lock = threading.Condition(self._mutex)
+        self._processes: dict[tuple[Path, ...], WorkerProcesses] = {}
         self._workers: dict[str, Worker] = {}
         self._idle: dict[str, list[Worker]] = {}
         self._under_way: Counter[str] = Counter()
@@ -148,6 +150,8 @@ class Runtime:
             for worker in self._workers.values():
                 worker.kill()
             self._lock.wait_for(lambda: not self._workers, 5)
+            for processes in self._processes.values():
+                processes.close()
 
     @contextmanager
     def _counted(self, function: str) -> Iterator[None]:
@@ -241,9 +245,14 @@ class Runtime:
             worker.kill()
 
     def _start(self, spec: FunctionSpec) -> Worker:
+        processes = self._processes.get(spec.folders)
+        if processes is None or not (processes.alive or self._closed):
+            processes = WorkerProcesses(spec.folders, loaded=self._durations.may_share_init)
+            self._processes[spec.folders] = processes
         worker = Worker(
             spec,
             iam.assume(spec.role, spec.name, spec.region),
+            processes,
             variables=self._variables,
             log=self._logs.path(spec.name) if self.may_log(spec) else None,
             scratch=self._scratch,
@@ -263,7 +272,7 @@ class Runtime:
 
     def _ended(self, worker: Worker) -> None:
         if worker.current:
-            worker.current.end(_exited(worker.current.id, worker.process.returncode))
+            worker.current.end(_exited(worker.current.id, worker.process.returncode or 0))
             self._keep(worker)
         with self._lock:
             self._workers.pop(worker.id, None)

@@ -4,13 +4,10 @@ This file has the process, its environment and the hand-over of invocations. run
 started, reused or ended.
 """
 
-import contextlib
 import math
 import os
 import queue
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -20,10 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from local.aws.functions.runnable_layer import OURS
+from local.aws.functions.worker_processes import WorkerProcesses
 from local.aws.iam import Credentials
 from local.clock_fibers import Fiber
-
-BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 
 
 @dataclass(frozen=True)
@@ -46,6 +42,11 @@ class FunctionSpec:
     scratch_in: tuple[str, ...] = ("HOME", "TMPDIR")
     #: Whether it runs programs with timers of their own (helm), which wait for events in the lab's time.
     own_time: bool = False
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders to import from, its own first."""
+        return (self.code, *self.packages)
 
     def __hash__(self) -> int:
         return hash((self.arn, self.code, self.handler))
@@ -89,6 +90,7 @@ class Worker:
         self,
         spec: FunctionSpec,
         credentials: Credentials,
+        processes: WorkerProcesses,
         *,
         variables: Mapping[str, str],
         log: Path | None,
@@ -111,22 +113,8 @@ class Worker:
         self.ready = threading.Event()  # it has asked for its first invocation, or has ended
         self._waiting: queue.SimpleQueue[Invocation | None] = queue.SimpleQueue()
         with (log or Path(os.devnull)).open("ab") as output:
-            self.process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-S",
-                    "-u",
-                    str(BOOTSTRAP),
-                    spec.handler,
-                    *map(str, (spec.code, *spec.packages)),
-                ],
-                cwd=spec.code,
-                env=self._environment(variables, f"{runtime_api}/{self.id}"),
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            variables = self._environment(variables, f"{runtime_api}/{self.id}")
+            self.process = processes.start(spec.handler, variables, output.fileno())
         threading.Thread(
             target=self._await_end, args=(ended,), name=f"worker {spec.name}", daemon=True
         ).start()
@@ -134,7 +122,7 @@ class Worker:
     @property
     def alive(self) -> bool:
         """Whether it can take another event: a killed worker may still exist for a moment."""
-        return not self._killed and self.process.poll() is None
+        return not self._killed and self.process.returncode is None
 
     def offer(self, invocation: Invocation) -> None:
         """Gives it the next event."""
@@ -148,13 +136,10 @@ class Worker:
     def kill(self) -> None:
         """Ends the worker and everything that it started, at once."""
         self._killed = True
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
 
     def _await_end(self, ended: "Callable[[Worker], None]") -> None:
         self.process.wait()
-        if self.process.stdin:
-            self.process.stdin.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
         self._waiting.put(None)
         self.ready.set()

@@ -4,6 +4,7 @@ import io
 import math
 import os
 import re
+import signal
 import sys
 import threading
 import uuid
@@ -17,7 +18,7 @@ from local.aws.functions import assets
 from local.aws.functions.durations import ANSWER_SECONDS, INIT_SECONDS, Measured
 from local.background_task import BackgroundTask
 from tests.local.conftest import embedded
-from tests.steady.hang import HANG_SECONDS
+from tests.steady.hang import HANG_SECONDS, await_value
 
 COUNT = """
     import os
@@ -325,6 +326,49 @@ def test_workers_that_start_at_once_have_a_folder_each_whatever_chance_says(aws,
         callers = [BackgroundTask(aws.clock, "caller", partial(aws.invoke, "f")) for _ in range(4)]
         answers = [caller.result()[0] for caller in callers]
     assert len({home for home, _ in answers}) == len({pid for _, pid in answers}) == 4
+
+
+def test_functions_of_one_code_share_what_their_handlers_import_and_nothing_else(aws):
+    code = {
+        "loaded_once.py": """
+            import os
+            loaded_by = os.getpid()
+            calls = []
+        """,
+        "entry/__init__.py": "",
+        "entry/one.py": """
+            import os
+            import loaded_once
+            from entry.near import COLOUR, loaded_by
+            def handler(event, context):
+                loaded_once.calls.append(event)
+                return [loaded_once.loaded_by, os.getpid(), loaded_by, COLOUR, context.function_name, loaded_once.calls]
+        """,
+        "entry/near.py": """
+            import os
+            COLOUR, loaded_by = os.environ["COLOUR"], os.getpid()
+        """,
+    }
+    for colour in ("blue", "red"):
+        variables = {"Variables": {"COLOUR": colour}}
+        aws.function(colour, code, Handler="entry.one.handler", Environment=variables)
+    blue, red = (aws.invoke(colour, colour)[0] for colour in ("blue", "red"))
+    assert blue[0] == red[0]
+    assert len({blue[0], blue[1], red[1]}) == 3
+    assert blue[2:] == [blue[1], "blue", "blue", ["blue"]]
+    assert red[2:] == [red[1], "red", "red", ["red"]]
+
+
+def test_when_the_starter_of_workers_is_gone_another_one_starts_them(aws):
+    aws.function("f", "import os\ndef handler(event, context): return os.getppid()")
+    gone, _ = aws.invoke("f")
+    os.kill(gone, signal.SIGKILL)
+
+    def another() -> bool:
+        starter, error = aws.invoke("f")  # an event that meets the end of its worker is told so, as on Lambda
+        return not error and starter != gone
+
+    assert await_value("another one starts it", another)
 
 
 def test_code_that_several_want_at_once_is_whole_for_each(tmp_path, monkeypatch):
