@@ -18,9 +18,13 @@ _plain = moto_dynamodb.DynamoDBBackend.transact_write_items
 _transaction = threading.local()
 
 
+def copy_named_items() -> None:
+    """Replaces moto's copies in transactions; calling it again changes nothing."""
+    moto_dynamodb.copy = SimpleNamespace(deepcopy=_copied)  # type: ignore[assignment,attr-defined]
+
+
 def transact(backend: Any, transact_items: list[dict[str, Any]]) -> None:
     """moto's own transaction."""
-    moto_dynamodb.copy = SimpleNamespace(deepcopy=_copied)  # type: ignore[assignment,attr-defined]
     _transaction.operations = [operation for item in transact_items for operation in item.values()]
     try:
         _plain(backend, transact_items)

@@ -52,6 +52,7 @@ class Streams:
                 # moto would continue to record, and would refuse to enable it again.
                 table.latest_stream_label = table.stream_shard = None
 
+        dynamodb_transactions.copy_named_items()
         StreamShard.add = add  # type: ignore[method-assign,assignment]
         Table.set_stream_specification = specified  # type: ignore[method-assign,assignment]
         moto_dynamodb.DynamoDBBackend.transact_write_items = transact  # type: ignore[method-assign,assignment]
