@@ -17,8 +17,6 @@ from itertools import pairwise
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
-import boto3
-
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -27,6 +25,7 @@ from local.background_task import BackgroundTask
 from local.cloud import Cloud
 from local.demo import laws
 from local.demo.observations import NodeReader, Outside, Pool, Sample
+from tests.scenarios.account import Account
 from tests.steady.hang import HANG_SECONDS
 
 Done = TypeVar("Done")
@@ -64,26 +63,14 @@ class LabDay:
         self.cloud = cloud
         self.clock = cloud.clock
         self.lab = cloud.lab
-        endpoints = cloud.endpoints()
         self._environment = cloud.played()
-        self._session = boto3.session.Session(
-            aws_access_key_id=endpoints.access_key_id,
-            aws_secret_access_key=endpoints.secret_access_key,
-            region_name=endpoints.region,
-        )
-        self._endpoint = endpoints.endpoint
-        self._clients: dict[str, Any] = {}
+        account = Account(cloud)
+        self.api = account.api
         self.pool = Pool(pool, self.lab.cluster_name, self.lab.nodegroup_name(pool), self.lab.name)
         self.ledger = Ledger(f"{self.lab.name}-ledger", self.api("dynamodb"))
         nodes = NodeReader(cloud.control_plane.admin())
-        self._outside = Outside(self._session, self._endpoint, self.ledger, nodes)
+        self._outside = Outside(account.session, account.endpoint, self.ledger, nodes)
         self.samples: list[Sample] = []
-
-    def api(self, service: str) -> Any:
-        """AWS with the account's own key."""
-        if service not in self._clients:  # to make one takes longer than most calls
-            self._clients[service] = self._session.client(service, endpoint_url=self._endpoint)  # type: ignore[call-overload]
-        return self._clients[service]
 
     @property
     def now(self) -> datetime:

@@ -10,14 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any
-
-import boto3
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from local.aws.refusals import FunctionCall, Refusal
 from local.cloud import Cloud
 from local.demo.observations import Sample
+from tests.scenarios.account import Account
 from tests.scenarios.misfortunes.looks import Looks
 from tests.scenarios.misfortunes.pool import Pool, Story, Until
 
@@ -50,14 +48,7 @@ class Day:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        endpoints = self.cloud.endpoints()
-        self._session = boto3.session.Session(
-            aws_access_key_id=endpoints.access_key_id,
-            aws_secret_access_key=endpoints.secret_access_key,
-            region_name=endpoints.region,
-        )
-        self._endpoint = endpoints.endpoint
-        self._clients: dict[str, Any] = {}
+        self.api = Account(self.cloud).api
         lab = self.cloud.lab
         self.ledger = Ledger(f"{lab.name}-ledger", self.api("dynamodb"))
         groups = {pool: lab.nodegroup_name(pool) for pool in lab.pools}
@@ -65,11 +56,6 @@ class Day:
         self.pools = {name: Pool(self, name, groups[name]) for name in lab.pools}
         self.refused: dict[str, Callable[[FunctionCall], Refusal | None]] = {}
         self.cloud.aws.refusals.judge = self._judge
-
-    def api(self, service: str) -> Any:
-        if service not in self._clients:
-            self._clients[service] = self._session.client(service, endpoint_url=self._endpoint)  # type: ignore[call-overload]
-        return self._clients[service]
 
     @property
     def now(self) -> datetime:
