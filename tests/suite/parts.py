@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from local.cache_folder import cache_folder
 from tests.checkout import ROOT
 
 LONG = os.environ.get("LAMPLIGHTER_TESTS") == "long"
@@ -98,10 +97,7 @@ LINT = Part(
         (program("lint-imports"),),
     ),
 )
-#: What mypy read of packages and files it keeps by their digests, for each checkout of this user.
-TYPES = Part(
-    "types", ((program("mypy"), "--cache-dir", str(cache_folder() / "types"), *TYPED),), reads=(".py",)
-)
+TYPES = Part("types", ((program("mypy"), *TYPED),), reads=(".py",))
 #: What reads the documentation, or the source text of whole folders.
 _PROJECT = (
     "tests/unit/project",

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from local.cache_folder import cache_folder
 from tests.checkout import ROOT
 from tests.suite.parts import Part
 
@@ -70,6 +71,8 @@ class Running:
     def run(self, part: Part) -> Ended:
         """Run the part's commands until one fails."""
         begun = time.monotonic()
+        #: What mypy read of packages and files it keeps by their digests, for each checkout of this user.
+        types = str(cache_folder() / "types")
         processor = 0.0
         status = 0
         with tempfile.TemporaryFile() as output:
@@ -80,7 +83,7 @@ class Running:
                     process = subprocess.Popen(
                         command,
                         cwd=ROOT,
-                        env={**os.environ, NAME: part.name},
+                        env={**os.environ, NAME: part.name, "MYPY_CACHE_DIR": types},
                         stdout=output,
                         stderr=subprocess.STDOUT,
                     )
