@@ -34,10 +34,10 @@ from lamplighter.domain.schedules.schedule import WorkflowArns
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from lamplighter.values import instant
-from tests import ledger_table
 from tests.builders.leases import EIGHT, persons
 from tests.stopped_clock import stop_at
 from tests.unit import moto_state
+from tests.unit.ledger_in_memory import LedgerInMemory
 
 REGION = "ap-northeast-2"
 LAB, NODEGROUP, LEDGER, HOOK = "lab", "lab-ng-gpu", "lab-ledger", "Terminate-LC-Hook"
@@ -275,6 +275,8 @@ _clients: dict[tuple[str, str], Any] = {}
 
 def _client(service: str, **settings: Any) -> Any:
     """The client that an earlier lab had: they differ in nothing, and to make one takes longer than most calls."""
+    if service == "dynamodb":
+        return _table()
     written = {name: vars(value) if name == "config" else value for name, value in settings.items()}
     key = service, repr(written)
     if key not in _clients:
@@ -282,10 +284,9 @@ def _client(service: str, **settings: Any) -> Any:
     return _clients[key]
 
 
-def _forget_the_table() -> None:
-    """What a worker remembers of a ledger hangs on its client for the table."""
-    for key in [key for key in _clients if key[0] == "dynamodb"]:
-        del _clients[key]
+@cache
+def _table() -> LedgerInMemory:
+    return LedgerInMemory()
 
 
 @contextmanager
@@ -302,11 +303,10 @@ def lab_on_moto(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[LabOn
     monkeypatch.setattr(boto3, "client", _client)
     # Nothing here comes by waiting for it.
     monkeypatch.setattr(workflows, "sleep", lambda _seconds: None)
-    _forget_the_table()
+    _table.cache_clear()
     with moto_state.mocked(_DEPLOYED.get("state", [])):
         if not _DEPLOYED:
             _DEPLOYED.update(group=_capacity(), close_lab=_workflow())
-            ledger_table.create(boto3.client("dynamodb"), LEDGER)
             boto3.client("scheduler").create_schedule_group(Name=LAB)
             _DEPLOYED["state"] = moto_state.copied()
         made = LabOnMoto(folder / "clock", Cluster(), _DEPLOYED["group"], _DEPLOYED["close_lab"])

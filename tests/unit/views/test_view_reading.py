@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
-import boto3
 import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
@@ -26,6 +25,7 @@ from lamplighter.domain.views.lease_view import LeaseStanding
 from lamplighter.lab.model import Lab
 from tests.builders.leases import EIGHT
 from tests.ledger_table import keep_proof, keep_verdicts
+from tests.unit import aws_calls
 from tests.unit.lab_on_moto import LAB, LEDGER, LabOnMoto, lab_on_moto
 
 MINUTE = timedelta(minutes=1)
@@ -225,8 +225,8 @@ def test_skips_and_pauses_are_read_together_and_nothing_that_lies_between_them(w
 
 @pytest.mark.usefixtures("world")
 def test_what_everybody_asks_for_takes_three_reads(lab: Lab) -> None:
-    dynamodb, asked = boto3.client("dynamodb"), list[str]()
-    dynamodb.meta.events.register("before-call.dynamodb", lambda model, **_: asked.append(model.name))
-    reading = ViewReading(Ledger(LEDGER, dynamodb), lab, EIGHT + MINUTE)
-    assert (len(reading.pools), reading.pause) == (1, None)
+    asked = list[str]()
+    with aws_calls.heard(lambda _service, operation, _given: asked.append(operation)):
+        reading = ViewReading(Ledger(LEDGER), lab, EIGHT + MINUTE)
+        assert (len(reading.pools), reading.pause) == (1, None)
     assert sorted(asked) == ["GetItem", "Query", "Query"]
