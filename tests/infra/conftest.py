@@ -5,16 +5,20 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import CloudFormationValidatePlugin, Validations
+from aws_cdk import App, Aspects, CloudFormationValidatePlugin, Tags, Validations
 from cdk_nag import AwsSolutionsChecks
 
 from lamplighter.lab.model import Lab
-from stacks.assembly import build
+from stacks.assembly import LAB_TAG, build
+from stacks.cluster_stack import ClusterStack
+from stacks.constructs.functions.log_retention import KeepLogsShort
+from stacks.layer import CHECKOUT
+from stacks.names import Names
 from tests.infra.functions.unpacked import Unpacked, unpack
 from tests.machines.lambda_python import native_modules_or_skip
 from tests.shared_folders import made_once
@@ -94,14 +98,20 @@ def _references(value: object) -> Iterator[str]:
             yield from _references(inner)
 
 
-@dataclass(frozen=True)
 class Assembly:
-    """A cloud assembly on disk."""
+    """A cloud assembly, made once it is asked for: all of it, or the cluster's stack alone in a third of the time."""
 
-    folder: Path
+    def __init__(self, whole: Callable[[], Path], cluster: Callable[[], Path] | None = None) -> None:
+        self._whole, self._cluster = whole, cluster
+
+    @cached_property
+    def folder(self) -> Path:
+        return self._whole()
 
     def template(self, stack: str) -> Template:
-        return Template(json.loads((self.folder / f"{stack}.template.json").read_text("utf-8")))
+        alone = self._cluster if stack.endswith("-cluster") else None
+        folder = alone() if alone is not None else self.folder
+        return Template(json.loads((folder / f"{stack}.template.json").read_text("utf-8")))
 
     @property
     def artifacts(self) -> dict[str, Any]:
@@ -181,22 +191,39 @@ def synthesis(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
     """Each lab is synthesised once a session, for all workers; under all checks where that is asked for."""
     shared = tmp_path_factory.mktemp("shared")
 
-    def assembly(document: Mapping[str, object], nag: bool) -> Assembly:
+    def folder(document: Mapping[str, object], app_of: Callable[[Lab, Path], App], nag: bool) -> Path:
         lab = Lab.model_validate(document)
 
         def make(folder: Path) -> None:
             # In one folder the large assets are copied once; what tests read is small.
-            app = build(lab, shared)
+            app = app_of(lab, shared)
             if nag:
                 Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True), _cloudformation())
             app.synth()
             for made in shared.glob("*.json"):
                 shutil.move(made, folder / made.name)
 
-        key = hashlib.sha256(json.dumps([document, nag]).encode()).hexdigest()
-        return Assembly(made_once(tmp_path_factory, f"assembly-{key}", make))
+        key = hashlib.sha256(json.dumps([document, app_of.__name__, nag]).encode()).hexdigest()
+        return made_once(tmp_path_factory, f"assembly-{key}", make)
+
+    def assembly(document: Mapping[str, object], nag: bool) -> Assembly:
+        part = None if nag else partial(folder, document, cluster_alone, False)
+        return Assembly(partial(folder, document, build, nag), part)
 
     return assembly
+
+
+def cluster_alone(lab: Lab, out: Path) -> App:
+    """An app with the lab's cluster alone; test_checks.py compares it with the whole."""
+    settings = json.loads((CHECKOUT / "cdk.json").read_text("utf-8"))
+    app = App(outdir=str(out), context=settings["context"], analytics_reporting=False)
+    names = Names(lab=lab.name, region=lab.region, cluster=lab.cluster_name)
+    stack = ClusterStack(app, f"{lab.name}-cluster", lab=lab, names=names)
+    stack.tags.set_tag(LAB_TAG, lab.name)
+    for key, value in lab.tags.items():
+        Tags.of(app).add(key, value)
+    Aspects.of(app).add(KeepLogsShort())
+    return app
 
 
 @pytest.fixture(scope="session")

@@ -6,10 +6,10 @@ schemas). EKS replaces the nodes of a group for a new launch template, version o
 
 import json
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import cfnlint  # type: ignore[import-untyped]
 import pytest
 
 from lamplighter.lab.cluster import Cluster, SystemNodes
@@ -67,7 +67,10 @@ OF_A_NODE_POOL = {"kind", "drain", "efa"}
 
 def schema(kind: str) -> dict[str, Any]:
     """AWS's schema of a resource type."""
-    folder = Path(cfnlint.__file__).parent / "data" / "schemas"
+    installed = find_spec("cfnlint")  # to import it takes seconds
+    assert installed is not None
+    assert installed.origin is not None
+    folder = Path(installed.origin).parent / "data" / "schemas"
     file = json.loads((folder / "providers" / "us-east-1.json").read_text("utf-8"))[kind]
     document: dict[str, Any] = json.loads((folder / "resources" / f"{file}.json").read_text("utf-8"))
     return document
