@@ -52,7 +52,7 @@ class Keys:
             "commands": [(Path(name).name, *words) for name, *words in part.commands],
             "python": sys.version,
             "machine": (platform.node(), platform.platform()),
-            "variables": sorted(self._variables(files)) if part.tests else [],
+            "variables": sorted(self._variables(files)) if part.tests or part.versions else [],
             "seed": seed if draws else None,
             "versions": [_output(command) for command in part.versions],
         }
@@ -62,8 +62,9 @@ class Keys:
         """The files that are in the key of a part."""
         if part.tests:
             return self._reach.of(part.tests, part.ignored) | self._not_placed
-        known = (file for file in self._digests if file.endswith(part.reads) or file.startswith(EVERYBODYS))
-        return frozenset(known) if part.reads else frozenset()
+        known = {file for file in self._digests if file.endswith(part.reads) or file.startswith(EVERYBODYS)}
+        known = {file for file in known if not (part.unread and file.endswith(part.unread))}
+        return frozenset(known if part.reads else ())
 
     @cached_property
     def _reach(self) -> Reach:

@@ -38,9 +38,11 @@ class Part:
     #: Files and folders of its tests, and those in them that belong to another part.
     tests: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
-    #: Endings of the files that it reads, for a part without tests. A part with neither always runs.
+    #: Endings of the files that it reads, for a part without tests, and of those among them that it does not read. A
+    #: part with neither tests nor endings always runs.
     reads: tuple[str, ...] = ()
-    #: Commands that print the version of a program which no lock holds.
+    unread: tuple[str, ...] = ()
+    #: Commands that print the version of a program which no lock holds. If one is missing, tests may be skipped.
     versions: tuple[Command, ...] = ()
     #: The folder of what it leaves for the parts after it.
     makes: Path | None = None
@@ -150,8 +152,15 @@ BROWSER = replace(
         (name, "--version") for name in ("chromedriver", "chromium", "chromium-browser", "google-chrome")
     ),
 )
-#: It copies the whole checkout, and what it shows depends on the Pythons of this machine, so it always runs.
-MACHINES = replace(_tests("machines", "tests/machines", options=("-n", "2")), tests=())
+_PYTHONS = "from stacks.pythons import find; print(*(find(f'3.{minor}') for minor in range(11, 15)))"
+#: It copies the whole checkout, and what it shows depends on the Pythons of this machine.
+MACHINES = replace(
+    _tests("machines", "tests/machines", options=("-n", "2")),
+    tests=(),
+    reads=("",),
+    unread=(".md",),
+    versions=((sys.executable, "-c", _PYTHONS),),
+)
 
 
 _IN = "tests/scenarios"

@@ -19,7 +19,7 @@ NOBODYS = {
     "LICENSE": "nothing but people reads it",
     "SECURITY.md": "nothing but people reads it",
     "CHANGELOG.md": "nothing but people reads it",
-    "tests/machines/": "only the part machines reads the rest of it, and that part always runs",
+    "tests/machines/": "only the part machines reads the rest of it, and its key has every file of code",
     ".github/": "only the host of the repository reads it",
     ".pre-commit-config.yaml": "only Git reads it, at a commit",
     ".editorconfig": "only editors read it",

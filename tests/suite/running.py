@@ -56,8 +56,11 @@ class Ended:
 
     @property
     def whole(self) -> bool:
-        """Whether it passed without a skipped test, and its key has all files that its tests opened."""
-        return self.passed and not self.skipped and not self.not_in_key
+        """Whether the same key would give the same again: it passed, and its key has all files that its tests opened.
+
+        A test is skipped for want of a program. The next run may have it, unless its version is in the key.
+        """
+        return self.passed and not self.not_in_key and (not self.skipped or bool(self.part.versions))
 
 
 class Running:

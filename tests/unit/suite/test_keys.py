@@ -7,7 +7,7 @@ from secrets import token_hex
 import pytest
 
 from tests.suite.keys import Keys
-from tests.suite.parts import PARTS
+from tests.suite.parts import MACHINES, PARTS
 from tests.suite.reach import EVERYBODYS, NOBODYS, Reach
 from tests.suite.tree import Tree
 
@@ -35,7 +35,7 @@ def digests(tree: Tree) -> Mapping[str, str]:
 
 def keys(reach: Reach, digests: Mapping[str, str], **environment: str) -> dict[str, str | None]:
     found = Keys(digests, environment, reach)
-    return {part.name: found.of(part) for part in PARTS}
+    return {part.name: found.of(part) for part in PARTS if part is not MACHINES}
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +135,21 @@ def test_a_lock_runs_all(changed, file: str) -> None:
 @pytest.mark.parametrize("file", ["lambdas/lamplighter/data/new.json", "tests/unit/new.txt", "new.toml"])
 def test_a_new_file_that_nobody_names_runs_all(reach, digests, before, file: str) -> None:
     assert differing(before, keys(reach, {**digests, file: "a digest"})) == TESTS
+
+
+@pytest.mark.parametrize(
+    ("file", "touched"),
+    [
+        ("README.md", False),
+        ("docs/tutorial/first-lab.md", False),
+        ("cli/understand/status.py", True),
+        (".ci/run", True),
+    ],
+)
+def test_the_machines_are_set_up_after_any_change_but_that_of_a_page(reach, digests, file, touched) -> None:
+    before, after = (Keys(each, {}, reach).of(MACHINES) for each in (digests, {**digests, file: "another"}))
+
+    assert (before != after) == touched
 
 
 def test_each_excuse_is_for_files_that_exist_and_no_part_reaches(reach, digests) -> None:

@@ -111,6 +111,20 @@ def test_a_skipped_test_and_a_file_outside_of_the_key_record_nothing(checkout, r
     assert runs(checkout, f"print({line!r})")
 
 
+def test_a_skipped_test_is_recorded_with_the_versions_of_what_it_wants(checkout, runs, tmp_path) -> None:
+    version = tmp_path / "version"
+    version.write_text("", "utf-8")
+    skips = {
+        "more": "print('SKIPPED [1] tests/test_one.py:3: no Go')",
+        "versions": (("cat", str(version)),),
+    }
+    assert runs(checkout, **skips)
+    assert not runs(checkout, **skips)
+    version.write_text("go1.26", "utf-8")
+
+    assert runs(checkout, **skips)
+
+
 @pytest.mark.parametrize("file", ["one.txt", "new.md"])
 def test_a_checkout_with_a_change_records_nothing(checkout, runs, file: str) -> None:
     (checkout / file).write_text("three", "utf-8")
