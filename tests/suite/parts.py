@@ -188,7 +188,7 @@ GUIDES = _scenarios("guides", "/events", "/test_tutorial.py")
 LONG_SCENARIOS = (EXAMPLES, DEPLOYS, KARPENTER, GUIDES)
 SCENARIOS = _scenarios("scenarios", "", ignored=tuple(path for part in LONG_SCENARIOS for path in part.tests))
 SCENARIO_PARTS = (SCENARIOS, *LONG_SCENARIOS)
-POLICIES = Part("policies", ((sys.executable, "-m", "tests.scenarios.policies"),), shown=True)
+POLICIES = Part("policies", ((sys.executable, "-m", "tests.suite.policies"),), shown=True)
 
 _SMALL = (UNIT, PROJECT, PROPERTIES, INFRA, LOCAL, PLAYED)
 #: The sessions in the order in which they begin: the longest first. The parts of a session share a process. Karpenter

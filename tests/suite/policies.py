@@ -1,4 +1,4 @@
-"""`python -m tests.scenarios.policies`: the statements that no scenario of a long run exercised.
+"""`python -m tests.suite.policies`: the statements that no scenario of a long run exercised.
 
 It reads what each part with scenarios has judged in the long run and in the short one, also a part that was left out
 because it had passed before. It fails if a statement is missing without a reason.
