@@ -62,9 +62,10 @@ class Keys:
         """The files that are in the key of a part."""
         if part.tests:
             return self._reach.of(part.tests, part.ignored) | self._not_placed
-        known = {file for file in self._digests if file.endswith(part.reads) or file.startswith(EVERYBODYS)}
-        known = {file for file in known if not (part.unread and file.endswith(part.unread))}
-        return frozenset(known if part.reads else ())
+        if not part.reads:
+            return frozenset()
+        known = (file for file in self._digests if file.endswith(part.reads) or file.startswith(EVERYBODYS))
+        return frozenset(file for file in known if not file.endswith(part.unread))
 
     @cached_property
     def _reach(self) -> Reach:

@@ -74,7 +74,7 @@ class Running:
     def run(self, part: Part) -> Ended:
         """Run the part's commands until one fails."""
         begun = time.monotonic()
-        #: What mypy read of packages and files it keeps by their digests, for each checkout of this user.
+        # What mypy read of packages and files it keeps by their digests, for each checkout of this user.
         types = str(cache_folder() / "types")
         processor = 0.0
         status = 0

@@ -1,4 +1,4 @@
-"""The ledger of a lab on moto: the histories' table in memory, a tenth of the price of moto's.
+"""The ledger of a lab on moto: the histories' table in memory, cheaper than moto's.
 
 The tests of the ledger itself are on moto, and tests/properties/laws/test_world_conformance.py compares the two tables.
 """
