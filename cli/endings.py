@@ -7,7 +7,7 @@ function the same answers are failures of the outside world.
 import os
 
 from cli.nearest import did_you_mean
-from cli.printing import drawn_error
+from cli.printing import drawn_error, in_line
 from lamplighter.adapters.aws.calls import error_code
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused
 
@@ -35,13 +35,15 @@ NOT_ENABLED = frozenset({"OptInRequired", "SubscriptionRequiredException"})
 def ending(error: Exception) -> tuple[str, int]:
     """The message, with one line for each problem, and the exit code."""
     if isinstance(error, BadInput):
-        return drawn_error(error), BAD_INPUT
+        # A lab file's problems are a line each. A reason is one sentence: what begins a line in it is a value.
+        said = drawn_error(error)
+        return said if isinstance(error.said, str) else in_line(said), BAD_INPUT
     if isinstance(error, Refused):
-        return drawn_error(error), NO
+        return in_line(drawn_error(error)), NO
     if isinstance(error, LamplighterError):
         return _outside(error)
     if isinstance(error, OSError):
-        return f"the operating system refused: {error}", OUTSIDE
+        return in_line(f"the operating system refused: {error}"), OUTSIDE
     fault = " ".join(f"{type(error).__name__}: {error}".split())[:MOST_OF_A_FAULT]
     return (
         f"lamplighter itself has a bug ({fault}): repeat the command with LAMPLIGHTER_TRACEBACK=1 and report "

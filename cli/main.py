@@ -3,7 +3,6 @@
 0 done, 1 the answer is no, 2 bad input, 3 the outside world failed. It prints no traceback.
 """
 
-import io
 import os
 import signal
 import sys
@@ -119,7 +118,7 @@ def whole() -> typer.Typer:
 
 
 def main() -> None:
-    _speak_utf_8()
+    printing.speak_utf_8()
     if COMPLETING in os.environ:
         _complete()
     printing.show_instants_in(ZoneInfo("UTC"))
@@ -161,16 +160,10 @@ def _complete() -> None:
         raise SystemExit(0) from None
 
 
-def _speak_utf_8() -> None:
-    """Print UTF-8 in every locale; a character that cannot be encoded is escaped."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-
-
 def _end(message: str, code: int) -> None:
     # Where only the help was due, typer has printed it.
-    sys.stderr.write(f"{message}\n" if message else "")
+    for line in message.split("\n") if message else ():
+        printing.say_on_stderr(line)
     raise SystemExit(code)
 
 

@@ -1,6 +1,13 @@
-"""Prints answers: JSON documents, tables, reasons in English, and instants with their zone. Colour is for terminals."""
+"""Prints answers: JSON documents, tables, reasons in English, and instants with their zone. Colour is for terminals.
 
+Nothing else in the command line writes to stdout or stderr. Other people wrote many of the values, and a control
+character in one could hide lines of the terminal, forge some, or fill its clipboard. So it is shown, such as `\\x1b`.
+JSON is printed to the byte: it escapes the characters below U+0020 itself.
+"""
+
+import io
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -8,7 +15,9 @@ from zoneinfo import ZoneInfo
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console as RichConsole
+from rich.console import ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -21,33 +30,87 @@ from lamplighter.reasons.reason import Reason, Said, Sentences, draw
 MOST_DRAWN = 500
 """More rows than this are written as plain lines: rich would take seconds."""
 _reader_zone = ZoneInfo("UTC")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+    r"|\r(?!\n)"  # a calendar's lines end with both
+    r"|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"  # reorder the text, or end its line
+)
+
+
+def visible(text: str) -> str:
+    """A text of several lines, with its control characters shown. Its newlines and tabs stay."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def in_line(text: str) -> str:
+    """The same for a text within a line: a newline is part of a value, and is shown as well."""
+    return visible(text.replace("\n", "\\n"))
+
+
+class Console(RichConsole):
+    """Its own colours and cursor movements stay; the texts in them are shown like every other."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
+
+    def write(self, *parts: RenderableType, sep: str = " ") -> None:
+        """The same as `print`, but on a closed pipe rich would end the program with its own exit code."""
+        with self.capture() as captured:
+            self.print(*parts, sep=sep)
+        sys.stdout.write(captured.get())
+
+
+def speak_utf_8() -> None:
+    """Print UTF-8 in every locale; a character that cannot be encoded is escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def as_json(document: object) -> None:
     """One JSON document on stdout and nothing else. Its reasons become English by the lab's clock."""
-    sys.stdout.write(json.dumps(_with_words(document), indent=2, ensure_ascii=False) + "\n")
+    json_text(json.dumps(_with_words(document), indent=2, ensure_ascii=False))
+
+
+def json_text(text: str) -> None:
+    """JSON on stdout, to the byte."""
+    sys.stdout.write(text + "\n")
 
 
 def say(text: str) -> None:
-    """A plain line on stdout."""
-    sys.stdout.write(text + "\n")
+    """A line on stdout."""
+    sys.stdout.write(in_line(text) + "\n")
+
+
+def say_each(lines: Iterable[str]) -> None:
+    """Lines on stdout."""
+    for line in lines:
+        say(line)
+
+
+def say_on_stderr(text: str) -> None:
+    """A line on stderr."""
+    sys.stderr.write(in_line(text) + "\n")
+
+
+def document(text: str) -> None:
+    """A document of several lines on stdout, which ends its last line itself."""
+    sys.stdout.write(visible(text))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> None:
     """A table on stdout. Where stdout is no terminal, the table is as wide as its text, so that nothing is cut."""
-    rows = list(rows)
+    rows = [[in_line(cell) for cell in row] for row in rows]
     console = Console(highlight=False)
     if not console.is_terminal or len(rows) > MOST_DRAWN:
-        sys.stdout.writelines(_plain(columns, rows, title))
+        say_each(_plain(columns, rows, title))
         return
     drawn = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for row in rows:
         # People's words are plain text: rich would read [words] in brackets as colours.
         drawn.add_row(*map(Text, row))
-    # Written here, not by rich: on a closed pipe rich ends the program with its own exit code.
-    with console.capture() as captured:
-        console.print(drawn)
-    sys.stdout.write(captured.get())
+    console.write(drawn)
 
 
 def _plain(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str | None) -> Iterator[str]:
@@ -56,13 +119,14 @@ def _plain(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str | N
 
     def line(cells: Sequence[str]) -> str:
         padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True))
-        return "  ".join(padded).rstrip() + "\n"
+        return "  ".join(padded).rstrip()
 
-    yield f"{title}\n" if title else ""
+    if title:
+        yield title
     yield line(columns)
     yield line(["─" * width for width in widths])
     yield from map(line, rows)
-    yield "\n"
+    yield ""
 
 
 def drawn(said: Said | None, zone: ZoneInfo) -> str:

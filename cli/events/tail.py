@@ -17,6 +17,7 @@ from cli.nearest import did_you_mean
 from cli.options import LabName
 from cli.reference import event_schemas
 from lamplighter.clock import sleep
+from lamplighter.domain.commands import body_keys
 from lamplighter.domain.commands.words import duration
 from lamplighter.domain.events import log_line
 from lamplighter.errors import BadInput
@@ -67,8 +68,10 @@ def command(
     wanted = None if pool is None else deployed.pool(pool)
     for event in _events(deployed, deployed.now - back, follow=follow):
         if detail_type in {None, event.logged.detail_type} and _is_about(event, wanted):
-            text = json.dumps(document(event), ensure_ascii=False) if as_json else line(event, deployed.zone)
-            sys.stdout.write(f"{text}\n")
+            if as_json:
+                printing.json_text(json.dumps(document(event), ensure_ascii=False))
+            else:
+                printing.say(line(event, deployed.zone))
             sys.stdout.flush()
 
 
@@ -89,7 +92,7 @@ def _events(deployed: Deployment, since: datetime, *, follow: bool) -> Iterator[
 
 def _is_about(event: SeenEvent, pool: str | None) -> bool:
     """A request that names no pool may be about any."""
-    return pool is None or event.logged.detail.get("pool") in {pool, None}
+    return pool is None or event.logged.detail.get("pool") in (pool, None)
 
 
 def document(event: SeenEvent) -> dict[str, object]:
@@ -120,15 +123,31 @@ def _told(detail: Mapping[str, object]) -> str:
 
 
 def _asked(event: SeenEvent) -> str:
+    """The words of a request. It was logged before the lab looked at it, so any key may have any value."""
     detail = event.logged.detail
-    nodes, seconds = detail.get("nodes"), detail.get("for_seconds")
     words = [
-        *([str(detail["pool"])] if detail.get("pool") else []),
-        *([counted(nodes, "node")] if isinstance(nodes, int) else []),
-        *([f"for {write_duration(timedelta(seconds=seconds))}"] if isinstance(seconds, int) else []),
-        *([f"until {detail['until']}"] if detail.get("until") else []),
-        *([f"token {detail['token']}"] if detail.get("token") else []),
-        *([f"because {detail['because']}"] if detail.get("because") else []),
+        *([_cut(detail["pool"])] if detail.get("pool") else []),
+        *([_nodes(detail)] if detail.get("nodes") is not None else []),
+        *([f"for {_length(detail)}"] if detail.get("for_seconds") is not None else []),
+        *(f"{key} {_cut(detail[key])}" for key in ("until", "token", "because") if detail.get(key)),
     ]
     asked = f" asks: {' '.join(words)}" if words else " asks"
     return f"{event.logged.source}{asked} (event {event.logged.event})"
+
+
+def _nodes(detail: Mapping[str, object]) -> str:
+    try:
+        return counted(body_keys.nodes(detail) or 0, "node")
+    except BadInput:
+        return f"{_cut(detail['nodes'])} nodes"
+
+
+def _length(detail: Mapping[str, object]) -> str:
+    try:
+        return write_duration(body_keys.lasting(detail) or timedelta())
+    except BadInput:
+        return f"{_cut(detail['for_seconds'])} seconds"
+
+
+def _cut(value: object) -> str:
+    return str(value)[: body_keys.LONGEST_TEXT]

@@ -5,7 +5,6 @@ It owns the options, the signals and what is printed. local/ has the cloud itsel
 
 import json
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,10 +16,9 @@ from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from cli import files
+from cli import files, printing
 from cli.local import env as local_env
 from cli.local import fault as local_fault
 from lamplighter.errors import BadInput, OutsideFailed
@@ -105,10 +103,10 @@ def _run_until_stopped(out: Path, lab: Path, speed: float, begins: datetime | No
     with _exists_meanwhile(out):
         from local.cloud import Cloud  # noqa: PLC0415 - it takes a second, and bad input should not
 
-        with Cloud(lab, rate=speed, start=begins, progress=_progress, slack=True) as cloud:
+        with Cloud(lab, rate=speed, start=begins, progress=printing.say_on_stderr, slack=True) as cloud:
             endpoints = cloud.up()
             files.write("--json", out, json.dumps(endpoints.to_json(), indent=2) + "\n")
-            sys.stderr.write(f"ready: {out} has its addresses and keys; Ctrl-C stops it\n")
+            printing.say_on_stderr(f"ready: {out} has its addresses and keys; Ctrl-C stops it")
             with cloud.clock.idle():
                 cloud.clock.stopped.wait()
             raise OutsideFailed("the clock of the embedded cloud failed: its log has the reason")
@@ -173,7 +171,7 @@ def demo(
 
 
 def _print(report: dict[str, Any]) -> None:
-    console = Console(highlight=False)
+    console = printing.Console(highlight=False)
     if not console.is_terminal:
         console.width = 200
     for receipt in report["receipts"]:
@@ -195,7 +193,7 @@ def _print(report: dict[str, Any]) -> None:
         console.print(f"Open in a browser, the {name}: {where}", soft_wrap=True)
 
 
-def _print_trouble(console: Console, report: dict[str, Any]) -> None:
+def _print_trouble(console: printing.Console, report: dict[str, Any]) -> None:
     """The findings of the fault, and the experiment with its conclusion."""
     console.print("[bold]Findings[/]")
     for finding in report["findings"]:
@@ -217,7 +215,7 @@ def _print_trouble(console: Console, report: dict[str, Any]) -> None:
     console.print()
 
 
-def _print_receipt(console: Console, receipt: dict[str, Any]) -> None:
+def _print_receipt(console: printing.Console, receipt: dict[str, Any]) -> None:
     shown = Table.grid(padding=(0, 2))
     proof = receipt["proof_of_zero"]
     cost = f"{receipt['cost']['amount']} {receipt['cost']['currency']}"
@@ -239,10 +237,6 @@ def _print_receipt(console: Console, receipt: dict[str, Any]) -> None:
     console.print("\n[bold]Receipt[/]")
     console.print(shown)
     console.print()
-
-
-def _progress(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
 
 
 def _rate(given: float | None, default: float) -> float:

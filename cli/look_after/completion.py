@@ -38,7 +38,8 @@ def command(
       lamplighter completion zsh > "${fpath[1]}/_lamplighter"
       lamplighter completion fish > ~/.config/fish/completions/lamplighter.fish
     """
-    printing.say(get_completion_script(prog_name="lamplighter", complete_var=COMPLETING, shell=shell.value))
+    script = get_completion_script(prog_name="lamplighter", complete_var=COMPLETING, shell=shell.value)
+    printing.document(f"{script}\n")
 
 
 def typed(environment: Mapping[str, str] = os.environ) -> list[str]:

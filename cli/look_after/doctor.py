@@ -1,23 +1,22 @@
 """`lamplighter doctor`: checks whether an account is ready for a lab, or whether a deployed lab is healthy."""
 
 import os
-import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cli import printing
 from cli.options import AsJson, LabName
-from cli.printing import as_json as print_json
-from cli.printing import drawn
+from cli.printing import drawn, in_line
 from lamplighter import clock
 from lamplighter.domain.doctor.checks import examine
 from lamplighter.domain.doctor.facts import AwsIdentity
@@ -83,7 +82,7 @@ def command(
         for line in examine(facts, target.lab, target.now or aws_time or clock.now())
     ]
     if as_json:
-        print_json([to_document(line, SHOWN) for line in lines])
+        printing.as_json([to_document(line, SHOWN) for line in lines])
     else:
         _show(target.title, lines)
     if isinstance(facts.caller, Unread):
@@ -140,33 +139,30 @@ def _after(lab_name: str | None) -> _Target:
 
 def _show(title: str, lines: Sequence[DoctorLine]) -> None:
     """A table with the advice under each line. Colour and wrapping are for terminals."""
-    console = Console(highlight=False)
+    console = printing.Console(highlight=False)
     if console.is_terminal:
         _draw(console, title, lines)
     else:
-        sys.stdout.write(f"{title}\n\n")
-        sys.stdout.writelines(map(_plain, lines))
-    sys.stdout.write(f"\n{counts(lines)}\n")
+        printing.say_each([title, "", *chain.from_iterable(map(_plain, lines))])
+    printing.say_each(["", counts(lines)])
 
 
-def _draw(console: Console, title: str, lines: Sequence[DoctorLine]) -> None:
+def _draw(console: printing.Console, title: str, lines: Sequence[DoctorLine]) -> None:
     grid = Table.grid(padding=(0, 2))
     for wraps in (False, False, True):
         grid.add_column(no_wrap=not wraps)
     for line in lines:
-        text = Text(str(line.said))
+        text = Text(in_line(str(line.said)))
         if line.advice:
-            text.append(f"\n→ {line.advice}", style="bold")
+            text.append(f"\n→ {in_line(str(line.advice))}", style="bold")
         grid.add_row(Text(WORDS[line.outcome], style=COLOURS[line.outcome]), Text(line.check), text)
-    # Written here, not by rich: on a closed pipe rich ends the program with its own exit code.
-    with console.capture() as captured:
-        console.print(Text(title), "", grid, sep="\n")
-    sys.stdout.write(captured.get())
+    console.write(Text(title), "", grid, sep="\n")
 
 
-def _plain(line: DoctorLine) -> str:
-    text = f"{WORDS[line.outcome]:<9}  {line.check:<18}  {line.said}\n"
-    return f"{text}{'':<31}→ {line.advice}\n" if line.advice else text
+def _plain(line: DoctorLine) -> Iterator[str]:
+    yield f"{WORDS[line.outcome]:<9}  {line.check:<18}  {line.said}"
+    if line.advice:
+        yield f"{'':<31}→ {line.advice}"
 
 
 def counts(lines: Sequence[DoctorLine]) -> str:

@@ -1,7 +1,7 @@
 """`lamplighter experiment`: causes a fault on purpose inside a lease, undoes it, and prints the report."""
 
-import sys
 from functools import partial
+from itertools import chain
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
@@ -49,7 +49,8 @@ def list_experiments(pool: PoolName = None, as_json: AsJson = False, lab_name: L
     if as_json:
         printing.as_json([plan.to_json() for plan in plans])
         return
-    printing.say("\n\n".join("\n".join(plan.lines(clock_of(deployed.zone))) for plan in plans))
+    lines = (["", *plan.lines(clock_of(deployed.zone))] for plan in plans)
+    printing.say_each([*chain.from_iterable(lines)][1:])
 
 
 @app.command("run")
@@ -164,7 +165,7 @@ def report_experiment(
     if as_json:
         printing.as_json(report_as_json(report))
     else:
-        sys.stdout.write(markdown(report, clock_of(deployed.zone)))
+        printing.document(markdown(report, clock_of(deployed.zone)))
 
 
 def _tell(run: ExperimentRun, *, zone: ZoneInfo, as_json: bool) -> None:

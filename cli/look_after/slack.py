@@ -63,7 +63,7 @@ def manifest(
             raise BadInput(f"--url: {url[:80]} is no address that Slack can post to, write https://…/slack")
         lab = labfile.load(lab_file)
         name, slack, address = lab.name, _slack_of(lab, str(lab_file)), url
-    sys.stdout.write(slack_manifest.manifest(name, slack.command, address))
+    printing.document(slack_manifest.manifest(name, slack.command, address))
 
 
 @app.command("secret")

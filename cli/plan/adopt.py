@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +12,6 @@ from cli import printing
 from cli.options import AsJson
 from cli.plan import adopt_node_pool
 from cli.plan.kubernetes_rights import manifest
-from cli.printing import say
 from lamplighter.data import prices
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.domain.gpu import device_plugin
@@ -86,12 +84,12 @@ def command(
     if as_json and rbac:
         raise BadInput("--json: --rbac prints input for kubectl; use only one of the two")
     if rbac:
-        say(manifest(labfile.load(lab) if lab else None))
+        printing.document(f"{manifest(labfile.load(lab) if lab else None)}\n")
         return
     if lab is not None:
         raise BadInput("--lab: only for --rbac, which prints what the lab's NodePools need; leave it out")
     if gpu_values is not None:
-        say(sharing_values(labfile.load(gpu_values)))
+        printing.json_text(sharing_values(labfile.load(gpu_values)))
         return
     if cluster is None or nodegroup is None:
         raise BadInput("name a cluster and a node group or NodePool: lamplighter adopt CLUSTER NODEGROUP")
@@ -100,9 +98,9 @@ def command(
         told = [{"blocks": one.blocks, "text": in_english(one.text)} for one in adopted.in_the_way]
         printing.as_json({"lab_file": "\n".join(adopted.lab_file) + "\n", "in_the_way": told})
     else:
-        say("\n".join(adopted.lab_file))
+        printing.say_each(adopted.lab_file)
     for obstacle in adopted.in_the_way:
-        sys.stderr.write(f"{_kind(obstacle)}: {in_english(obstacle.text)}\n")
+        printing.say_on_stderr(f"{_kind(obstacle)}: {in_english(obstacle.text)}")
     # A private endpoint is unreachable from here in any case, and the obstacle names that already.
     if not adopted.reachable and adopted.cluster.public_endpoint:
         raise typer.Exit(3)

@@ -1,7 +1,6 @@
 """`lamplighter check`: reports every problem of a lab file, a line each, or what a good lab would do."""
 
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated
@@ -42,13 +41,13 @@ def command(
       lamplighter check --schema > lab.schema.json
     """
     if schema_only:
-        sys.stdout.write(json.dumps(schema(), indent=2, ensure_ascii=False) + "\n")
+        printing.json_text(json.dumps(schema(), indent=2, ensure_ascii=False))
         return
     if as_json:
         printing.as_json(document(lab))
     good = labfile.load(lab)
     if not as_json:
-        printing.say("\n".join([*summary(good), *check_year.lines(good, lab, clock.now())]))
+        printing.say_each([*summary(good), *check_year.lines(good, lab, clock.now())])
 
 
 def document(file: str) -> dict[str, object]:

@@ -3,11 +3,11 @@
 import json
 import os
 import re
-import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
+from cli import printing
 from lamplighter.errors import BadInput
 
 _RFC_3339 = re.compile(
@@ -21,11 +21,11 @@ MICROSECOND_DIGITS = 6
 
 def write_document(document: object, out: str) -> None:
     """The document as JSON, to a file or, for `-`, to stdout."""
-    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    text = json.dumps(document, ensure_ascii=False, indent=2)
     if out == "-":
-        sys.stdout.write(text)
+        printing.json_text(text)
     else:
-        write_whole(Path(out), text)
+        write_whole(Path(out), f"{text}\n")
 
 
 def instant(option: str, text: str) -> datetime:

@@ -10,9 +10,9 @@ from itertools import groupby
 from string import ascii_lowercase, ascii_uppercase
 from zoneinfo import ZoneInfo
 
-from rich.console import Console
 from rich.text import Text
 
+from cli import printing
 from lamplighter.domain.calendar.occurrences import Code
 from lamplighter.domain.planner.simulation import Simulation
 from lamplighter.lab.model import Lab
@@ -46,11 +46,9 @@ def months(lab: Lab, simulation: Simulation) -> list[Text]:
 
 def show(lab: Lab, simulation: Simulation) -> None:
     """Prints them to stdout, in colour on a terminal."""
-    console = Console(highlight=False, soft_wrap=True)
-    with console.capture() as captured:
-        for line in months(lab, simulation):
-            console.print(line if console.is_terminal else line.plain, markup=False)
-    console.file.write(captured.get())
+    console = printing.Console(highlight=False, soft_wrap=True, markup=False)
+    for line in months(lab, simulation):
+        console.write(line if console.is_terminal else line.plain)
 
 
 def _named(lab: Lab, simulation: Simulation) -> list[str]:

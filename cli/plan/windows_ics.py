@@ -3,7 +3,6 @@
 Windows that will open and granted leases, eight weeks ahead, without skipped dates.
 """
 
-import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +30,7 @@ def write(out: str, pool: str | None, lab_name: str | None) -> None:
     played = live(known, deployed.budgets(found, known, found.now, end), found.now, end, found.now)
     text = document(found.lab, [one for one in played.windows if one.pool in pools], found.now)
     if out == "-":
-        sys.stdout.write(text)
+        printing.document(text)
     else:
         write_whole(Path(out), text, "--ics")
 

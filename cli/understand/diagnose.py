@@ -4,7 +4,6 @@ Exit code 0 with any findings; 2 where the snapshot cannot be read, 3 where neit
 """
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,7 +49,7 @@ def command(
         if save is not None:
             _write("--save", save, document)
         for key, why in document["not_read"].items():
-            sys.stderr.write(f"{key} was not read: {why}\n")
+            printing.say_on_stderr(f"{key} was not read: {why}")
         diagnosis = diagnose(Snapshot.read(document))
     else:
         _refuse_beside_snapshot({"POOL": pool, "--save": save, "--lab-name": lab_name})
@@ -119,8 +118,7 @@ def _read(path: Path) -> Snapshot:
 def _print(diagnosis: Diagnosis) -> None:
     for finding in diagnosis.findings:
         printing.say(f"{finding.cause.name} ({finding.cause.layer}) {finding.about}: {finding.cause.summary}")
-        for line in finding.evidence:
-            printing.say(f"    {line}")
+        printing.say_each(f"    {line}" for line in finding.evidence)
         printing.say(f"  → {finding.cause.advice}")
     for stage in diagnosis.in_progress:
         document = stage.to_json()

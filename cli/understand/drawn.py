@@ -69,9 +69,9 @@ def pool_panel(view: PoolView, now: datetime, zone: ZoneInfo) -> Panel:
         rows += lease_rows(lease, zone)
     if not rows:
         rows.append(Text("no lease is in force, so no node may run", style="dim"))
-    rows += [Text(line, style="dim") for line in _about(view, now, zone)]
+    rows += [Text(printing.in_line(line), style="dim") for line in _about(view, now, zone)]
     if view.leaked is not None:
-        rows.append(Text(f"LEAKED: {printing.drawn(view.leaked, zone)}", style="bold red"))
+        rows.append(Text(printing.in_line(f"LEAKED: {printing.drawn(view.leaked, zone)}"), style="bold red"))
     title = Text.assemble(f"pool {view.name}  ", (view.phase.value, _phase_style(view)))
     return Panel(Group(*rows), title=title, title_align="left", box=box.ROUNDED)
 
@@ -94,7 +94,7 @@ def lease_rows(lease: LeaseView, zone: ZoneInfo) -> list[RenderableType]:
             rows.append(Text.assemble("  ", *_stages(under_way, times=True)))
     elif lease.in_force:
         rows.append(Text.assemble(*_stages(lease.stages)))
-    rows += [Text(f"  {line}") for line in _beside(lease, zone)]
+    rows += [Text(f"  {printing.in_line(line)}") for line in _beside(lease, zone)]
     return rows
 
 

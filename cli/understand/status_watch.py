@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
@@ -30,7 +30,7 @@ def watch(deployed: Deployment, read_pools: ReadPools, interval: float) -> None:
     """Read and show the pools every `interval` seconds, until Ctrl-C."""
     if interval < SHORTEST:
         raise BadInput(f"--interval: {interval:g} is too often, 1 second is the shortest")
-    console = Console()
+    console = printing.Console()
     shown = _OnTerminal(deployed, console) if console.is_terminal else _InLines(deployed)
     with shown.frame:
         for now, views in _rounds(deployed, read_pools, interval, shown.show_error):
@@ -59,7 +59,7 @@ def _rounds(
 class _OnTerminal:
     """On a terminal."""
 
-    def __init__(self, deployed: Deployment, console: Console) -> None:
+    def __init__(self, deployed: Deployment, console: printing.Console) -> None:
         self._deployed = deployed
         self._last: Group = Group()
         self.live = Live(console=console, auto_refresh=False)
@@ -75,7 +75,8 @@ class _OnTerminal:
         self.live.update(self._last, refresh=True)
 
     def show_error(self, text: str) -> None:
-        self.live.update(Group(self._last, Text(f"this read failed: {text}", style="yellow")), refresh=True)
+        line = Text(printing.in_line(f"this read failed: {text}"), style="yellow")
+        self.live.update(Group(self._last, line), refresh=True)
 
 
 class _InLines:

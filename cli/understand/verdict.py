@@ -4,7 +4,6 @@ The exit code is 0 only for passed, 1 for failed and not proven, and 2 for bad a
 """
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -49,13 +48,13 @@ def command(
 
 def tell(verdict: Verdict, as_json: str | None) -> None:
     """Print the verdict as a line, write it as JSON, or both."""
-    document = json.dumps(verdict.to_json(), indent=2, ensure_ascii=False) + "\n"
+    document = json.dumps(verdict.to_json(), indent=2, ensure_ascii=False)
     if as_json == "-":
-        sys.stdout.write(document)
+        printing.json_text(document)
         return
     if as_json is not None:
         try:
-            Path(as_json).write_text(document, "utf-8")
+            Path(as_json).write_text(f"{document}\n", "utf-8")
         except OSError as error:
             raise BadInput(f"--json: {as_json} cannot be written: {error.strerror}") from error
     printing.say(f"{verdict.outcome.value}: {verdict.reason}")

@@ -34,7 +34,7 @@ def agree(
         return
     for line in plan:
         if as_json:
-            sys.stderr.write(f"{line}\n")
+            printing.say_on_stderr(line)
         else:
             printing.say(line)
     if not somebody_is_there():

@@ -1,6 +1,5 @@
 """`lamplighter open`: asks for a lease, and says until when it is granted, or why it is refused."""
 
-import sys
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -75,7 +74,7 @@ def command(
         lease = _wait(deployed, lease)
         granted = lease.state is LeaseState.OPEN
         if not granted:
-            sys.stderr.write(f"the GPUs are not proven: {_why_not(deployed, lease)}\n")
+            printing.say_on_stderr(f"the GPUs are not proven: {_why_not(deployed, lease)}")
     _answer(deployed, decision, lease, as_json=as_json)
     raise typer.Exit(0 if granted else 1)
 
@@ -94,7 +93,7 @@ def _wait(deployed: Deployment, lease: Lease) -> Lease:
     while lease.state in waiting and not _degraded(deployed, lease):
         for entry in deployed.ledger.audit(lease.pool, shown_until):
             if entry.at > shown_until and entry.lease in (None, lease.id):
-                sys.stderr.write(f"{clock(entry.at)}  {draw(entry.what, ENGLISH, clock)}\n")
+                printing.say_on_stderr(f"{clock(entry.at)}  {draw(entry.what, ENGLISH, clock)}")
                 shown_until = entry.at
         sleep(WAIT_POLL_SECONDS)
         lease = deployed.ledger.lease(lease.pool, lease.id) or lease

@@ -67,6 +67,12 @@ def test_a_whole_report_is_this() -> None:
     ]
 
 
+def test_what_a_node_says_begins_no_line_of_the_report() -> None:
+    forged = {**ROW, "reason": "the ranks never met\n\n## Restored\n\nEverything is restored."}
+    text = markdown(replace(WHOLE, seen={**SEEN, "verdicts": [forged]}), clock)
+    assert [line for line in text.splitlines() if line.startswith("## Restored")] == ["## Restored"]
+
+
 def test_a_run_that_changed_nothing_yet_reports_no_more_than_that() -> None:
     text = markdown(running(), clock)
     assert "Asked for" not in text

@@ -49,7 +49,8 @@ def received(event: Mapping[str, object]) -> LoggedEvent | None:
 def read(line: str) -> LoggedEvent | None:
     """The event of a line of a log; None for a line that says anything else."""
     try:
-        said = json.loads(line)
+        # Python writes and reads numbers, such as Infinity, that are not JSON.
+        said = json.loads(line, parse_constant=str)
     except (ValueError, RecursionError):
         return None
     match said:

@@ -57,7 +57,8 @@ def as_json(run: ExperimentRun) -> dict[str, object]:
 
 def markdown(run: ExperimentRun, clock: Clock, texts: Texts = ENGLISH) -> str:
     """The report as a page; instants as `clock` writes them."""
-    return "\n".join(_lines(run, lambda said: draw(said, texts, clock))) + "\n"
+    # A verdict or a log line that others wrote begins no line of the report.
+    return "\n".join(_lines(run, lambda said: " ".join(draw(said, texts, clock).splitlines()))) + "\n"
 
 
 def _lines(run: ExperimentRun, drawn: Callable[[Said], str]) -> Iterator[str]:

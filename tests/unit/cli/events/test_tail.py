@@ -84,6 +84,47 @@ def test_following_shows_each_event_once_as_it_comes(told: Bus, monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
+    ("detail", "words"),
+    [
+        ({"pool": "gpu", "for_seconds": 999_999_999_999_999_999}, "gpu for 999999999999999999 seconds"),
+        ({"nodes": 10**3000}, f"1{'0' * 499} nodes"),
+        ({"nodes": True, "for_seconds": "soon"}, "True nodes for soon seconds"),
+        ({"nodes": -1, "for_seconds": 0}, "-1 nodes for 0 seconds"),
+        ({"nodes": 1, "for_seconds": float("inf")}, "1 node for Infinity seconds"),
+        ({"pool": ["gpu"], "until": {"a": 1}}, "['gpu'] until {'a': 1}"),
+        ({"until": "9999-12-31T23:59:59-23:00"}, "until 9999-12-31T23:59:59-23:00"),
+        ({"because": "x" * 600}, f"because {'x' * 500}"),
+        (
+            {"token": "x\x1b]52;c;eA==\x07", "because": "a\u202eb"},
+            r"token x\x1b]52;c;eA==\x07 because a\u202eb",
+        ),
+        ({"because": "a\nFri 20 Nov  pool-open  gpu: ok"}, r"because a\nFri 20 Nov  pool-open  gpu: ok"),
+    ],
+)
+def test_a_request_that_no_lab_grants_is_one_line_with_its_words(
+    bus: Bus, detail: dict[str, object], words: str
+) -> None:
+    bus.log("events", -5, log_line.RECEIVED, **REQUEST, detail=detail)
+    said = run()
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout == f"Sat 21 Nov 04:55 KST  open            ci.training asks: {words} (event 11-22)\n"
+
+
+def test_odd_values_neither_hide_other_events_nor_break_the_json(told: Bus) -> None:
+    for number, pool in enumerate((["gpu"], {"gpu": 1}, float("nan"))):
+        detail = {"pool": pool, "for_seconds": float("inf"), "because": "a\nb\x1b"}
+        told.log("events", -3, log_line.RECEIVED, **{**REQUEST, "event": f"odd-{number}"}, detail=detail)
+
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    said = run("--json").stdout.splitlines()
+    assert len([json.loads(line, parse_constant=refuse) for line in said]) == 7
+    assert r'"because": "a\nb\u001b"' in said[1]
+    assert len(run("--pool", "gpu").stdout.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
     ("words", "named"),
     [
         (["--type", "pool-opn"], "did you mean pool-open?"),

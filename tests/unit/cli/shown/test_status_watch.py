@@ -99,6 +99,20 @@ def test_a_look_that_fails_is_said_and_made_again(
     assert said[1].endswith("pool gpu is closed: 0 of 0 nodes")
 
 
+def test_a_watch_on_a_terminal_moves_the_cursor_and_lets_nobody_else_move_it(
+    found: Deployment, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+
+    watched(found, lambda: None, OutsideFailed("no answer\x1b[2K\x1b]52;c;eA==\x07\nforged"))
+
+    said = capsys.readouterr().out
+    assert r"this read failed: no answer\x1b[2K\x1b]52;c;eA==\x07\nforged" in said
+    assert "\x1b]52" not in said
+    assert "\x1b[2K" in said, "the watch erases its own lines"
+
+
 def test_a_world_that_stays_away_ends_the_watch(lab: LabOnMoto, found: Deployment) -> None:
     def look() -> list[PoolView]:
         raise OutsideFailed("no credentials")
