@@ -17,6 +17,7 @@ from cli.reference import event_schemas
 from docs.generate import EVENTS, ROOT
 from lamplighter.domain.events.lab_event import KINDS
 from lamplighter.lab.model import Lab
+from tests.steady.hang import HANG_SECONDS
 
 RUN = ROOT / "docs/how-to/run"
 CI = RUN / "ci-job"
@@ -79,11 +80,17 @@ def pool(tmp_path: Path) -> Any:
     aws.chmod(0o755)
     calls = tmp_path / "calls"
 
-    def run(*words: str, told: str = "-", function: str = "lifecycle", event: str = "11-22") -> Any:
+    def run(
+        *words: str,
+        told: str = "-",
+        function: str = "lifecycle",
+        event: str = "11-22",
+        seconds: float = HANG_SECONDS,
+    ) -> Any:
         calls.write_text("", "utf-8")
         given = {"LAB": "gpu-lab", "SOURCE": "ci.training", "POOL": "gpu", "TOKEN": "ci-1-1"}
         answer = {"TOLD": f'"{told}"', "FUNCTION": f"gpu-lab-{function}", "EVENT_ID": event}
-        waits = {"WAIT_SECONDS": "1", "POLL_SECONDS": "0.2", "CALLS": str(calls)}
+        waits = {"WAIT_SECONDS": f"{seconds:.0f}", "POLL_SECONDS": "0.2", "CALLS": str(calls)}
         path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
         ended = subprocess.run(
             [bash, CI / "pool.sh", *words],
@@ -134,7 +141,7 @@ def test_the_script_ends_at_once_where_the_lab_says_no(pool: Any, told: str, fun
 
 
 def test_the_script_does_not_wait_for_ever(pool: Any) -> None:
-    ended, calls = pool("await", "11-22")
+    ended, calls = pool("await", "11-22", seconds=1)
 
     assert ended.returncode == 1
     assert "in time" in ended.stderr
