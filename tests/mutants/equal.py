@@ -54,6 +54,7 @@ _SAMPLES = "same = first is not None and all(self._sample(noon + step) == first 
 _FOLLOWING = "following = (first + timedelta(days={})).replace(day=1)"
 _UNREAD = "nobody read a price in the first second of 1970, or before it"
 _DAY = "day = seconds {} DAY {} EPOCH_ORDINAL"
+_ORDERED = "desired=max(seen.controller.size if seen.controller else {}, seen.ordered),"
 _AHEAD = "ahead = [one for one in expand(alone, now, now + AHEAD, courses).windows if one.closes {} now]"
 
 EQUAL: dict[tuple[str, str, str], str] = {
@@ -138,6 +139,9 @@ EQUAL: dict[tuple[str, str, str], str] = {
         _RETRY.format("4"),
         _RETRY.format("5"),
     ): "80 and 160 minutes are both cut to an hour",
+    (f"{_DOMAIN}/capacity/node_pool/kind.py", _ORDERED.format(0), _ORDERED.format(-1)): (
+        "no size that is ordered is below nothing"
+    ),
     (
         f"{_DOMAIN}/capacity/shortage.py",
         'return reason("pool.short.no-capacity.of-type", type=instance_type[1], zone=place)',

@@ -52,6 +52,27 @@ def test_a_node_is_the_pool_s_by_its_group_or_else_by_its_type(
     assert [node.name for node in found.nodes] == (["a"] if mine else [])
 
 
+@pytest.mark.parametrize(
+    ("group", "names", "ours"), [("", ["theirs"], "theirs"), (POOL, ["theirs"], ""), ("", ["a", "b"], "")]
+)
+def test_the_only_node_pool_is_the_pool_s_where_it_has_no_group(
+    group: str, names: list[str], ours: str
+) -> None:
+    found = snapshot(group, nodepools=[{"metadata": {"name": name}} for name in names])
+    assert found.node_pool.name == ours
+
+
+def test_a_claim_of_a_strange_node_pool_is_the_pool_s_by_the_types_that_it_may_get() -> None:
+    claims = [
+        {
+            "metadata": {"name": kind, "labels": {"karpenter.sh/nodepool": "theirs"}},
+            "spec": {"requirements": [{"key": KIND, "values": [kind, "g6.xlarge"]}]},
+        }
+        for kind in ("g5.xlarge", "g4dn.xlarge")
+    ]
+    assert [claim.name for claim in snapshot("", nodeclaims=claims).claims] == ["g5.xlarge"]
+
+
 def test_a_node_that_is_being_deleted_or_has_no_name_is_none() -> None:
     leaving = {"metadata": {"name": "a", "deletionTimestamp": minute(1)}}
     assert [node.name for node in snapshot(nodes=[leaving, {}, {"metadata": {"name": "b"}}]).nodes] == ["b"]

@@ -227,9 +227,9 @@ def test_several_reasons_are_parts_and_words_of_people_have_no_code() -> None:
 ASKED = AskedByEvent(EVENT, "command-1", Verb.OPEN, "gpu", "ci-training", LEASE.id, EIGHT + 15 * MINUTE)
 
 
-def answer(outcome: str, **more: Any) -> dict[str, Any]:
-    decision = Decision("command-1", outcome, WHY, EIGHT, **more)
-    event = telling.of_answer(ASKED, decision, LEASE, known(), EIGHT + MINUTE)
+def answer(outcome: str, of: Any = LEASE, ago: timedelta = timedelta(), **more: Any) -> dict[str, Any]:
+    decision = Decision("command-1", outcome, WHY, EIGHT - ago, **more)
+    event = telling.of_answer(ASKED, decision, of, known(), EIGHT + MINUTE)
     assert event is not None
     answered = {"type": event.TYPE, **event.detail()}
     answered.pop("reason")
@@ -258,6 +258,11 @@ def answer(outcome: str, **more: Any) -> dict[str, Any]:
 )
 def test_each_decision_has_its_answer(outcome: str, more: dict[str, Any], expected: dict[str, Any]) -> None:
     assert answer(outcome, **more) == COMMON | expected
+
+
+def test_an_open_that_is_put_again_after_its_lease_ended_is_refused() -> None:
+    again = answer("granted", lease(state=LeaseState.CLOSED), MINUTE)
+    assert (again["type"], again["lease"]) == ("lease-refused", None)
 
 
 def test_what_is_not_decided_is_not_answered_until_no_decision_can_come() -> None:

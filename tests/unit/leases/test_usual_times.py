@@ -13,6 +13,7 @@ from lamplighter.domain.leases.progress import (
     Noted,
     Progress,
     Stage,
+    WarmUpStage,
     lengths,
 )
 from lamplighter.domain.leases.usual_times import NORMAL, Usual, UsualTimes, usual, usual_times
@@ -43,12 +44,17 @@ def test_what_nobody_has_measured_has_its_normal_time() -> None:
     assert usual(BootStage.DRIVER, {}) == Usual(NORMAL[BootStage.DRIVER], measured=False)
 
 
+def normal(stage: WarmUpStage) -> timedelta:
+    """The length of a stage that nobody has measured."""
+    return usual(stage, {}).length
+
+
 def test_what_is_normal_of_a_boot_is_what_the_diagnosis_calls_normal() -> None:
-    assert NORMAL[BootStage.JOINED] == Normal.JOIN.normal
-    assert NORMAL[BootStage.READY] == Normal.READY.normal
-    assert NORMAL[BootStage.DRIVER] == Normal.OPERATOR.normal
+    assert normal(BootStage.JOINED) == Normal.JOIN.normal
+    assert normal(BootStage.READY) == Normal.READY.normal
+    assert normal(BootStage.DRIVER) == Normal.OPERATOR.normal
     for stage in (BootStage.TOOLKIT, BootStage.CUDA, BootStage.PLUGIN):
-        assert NORMAL[stage] == Normal.VALIDATION.normal
+        assert normal(stage) == Normal.VALIDATION.normal
 
 
 OPENS = datetime(2026, 11, 20, 11, 0, 0, 400_000, tzinfo=UTC)
@@ -99,6 +105,6 @@ def test_they_stand_between_the_stages_of_the_boot() -> None:
 
 
 def test_what_is_normal_of_a_claim_is_what_the_diagnosis_calls_normal() -> None:
-    assert NORMAL[LAUNCHED] == Normal.LAUNCH.normal
-    assert NORMAL[REGISTERED] == Normal.JOIN.normal
-    assert NORMAL[INITIALIZED] == NORMAL[Stage.GPUS]
+    assert normal(LAUNCHED) == Normal.LAUNCH.normal
+    assert normal(REGISTERED) == Normal.JOIN.normal
+    assert normal(INITIALIZED) == normal(Stage.GPUS)

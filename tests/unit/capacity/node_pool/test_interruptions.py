@@ -81,7 +81,8 @@ def test_a_claim_whose_end_had_no_time_from_the_start_was_repaired() -> None:
     ids=["its grace", "no limit", "the lab's limit", "a grace of zero", "not deleted"],
 )
 def test_any_other_end_of_a_claim_is_no_repair(other: Claim) -> None:
-    assert interruptions([], [other]) == ()
+    repaired = replace(REPAIRED, name="lab-gpu-bbbbb")
+    assert [found.claim for found in interruptions([], [other, repaired])] == ["lab-gpu-bbbbb"]
 
 
 def test_what_ec2_takes_away_is_told_as_that_alone() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.karpenter_recording.recording import moments
 from tests.node_pool_snapshots import NODE_POOL, claim, condition, empty, node_class, node_pool, pool_of
-from tests.snapshots import INSTANCES, SINCE, Document, instance
+from tests.snapshots import INSTANCES, SINCE, Document, at, instance
 from tests.unit.diagnosis.table import given, table
 
 DLAMI = "Deep Learning OSS Nvidia Driver AMI GPU PyTorch 2.8 (Amazon Linux 2023) 20251101"
@@ -33,9 +33,9 @@ def ended(number: int, began: float, minutes: float) -> Document:
     }
 
 
-def unhealthy(document: Document, at: str = "") -> Document:
+def unhealthy(document: Document, since: str = "") -> Document:
     state = condition("NodeRegistrationHealthy", "False", "RegistrationFailed", "Failed to register node", 15)
-    state |= {"lastTransitionTime": at} if at else {}
+    state |= {"lastTransitionTime": since} if since else {}
     document["kubernetes"]["nodepools"][0]["status"]["conditions"].append(state)
     return document
 
@@ -93,6 +93,7 @@ test_an_instance_does_not_register = table(
        ["node-join"]) for began, minutes in ((-20, 15), (1, 6), (1, 18))),
     ("between two claims, by the health of the NodePool", unhealthy(empty(40)), [("node-not-joined", NODE_POOL,
      FAILED)]),
+    ("by that of the instant of the order", unhealthy(empty(40), at(0)), ["node-not-joined"]),
     ("not by that of yesterday", unhealthy(empty(40), BEFORE_NOON), ["unknown"]),
     ("not without it", empty(40), ["unknown"]),
     ("not where every node is there", unhealthy(given(pool_of(now=40), more={"instances": [ended(0, 0.1, 15)]})), []),

@@ -72,6 +72,8 @@ test_a_launch_is_refused = table(
        [(cause, NODE_POOL, refused(capacity_error(inner, 15)), refused(LATER[-1]))]) for inner, cause in CODES),
     ("by a code from just before the order, while Karpenter does not ask again",
      told_by(capacity_error(QUOTA, -1), capacity_error("", 0.5), now=2), ["vcpu-quota"]),
+    ("by the last code from before, in whatever order they are listed", told_by(capacity_error(QUOTA, -1),
+     capacity_error(SHORTAGE, -2, name=f"{NODE_POOL}-aaaa0"), capacity_error("", 0.5), now=2), ["vcpu-quota"]),
     ("not by one of longer ago", told_by(capacity_error(QUOTA, -3.5), capacity_error("", 0.5), now=2), ["no-capacity"]),
     ("not by a quota that was raised", told_by(capacity_error(QUOTA, 2), capacity_error(SHORTAGE, 18)),
      ["no-capacity"]),

@@ -180,6 +180,8 @@ test_without_an_operator_by_design = table(
       for release in RELEASES),
     *((f"a worker of {release} does not, and nodeadm has labelled the node", by_the_whole_chart(release, placed=True),
        of_worker(release, f"{NODES[0]} lacks the label nvidia.com/gpu.count")) for release in RELEASES),
+    ("a worker does not, but no discovery waits for it",
+     given(by_the_whole_chart(placed=True), gone="nvdp-nvidia-device-plugin-gpu"), []),
     *((f"a worker of {release} tolerates it", tolerated(release), []) for release in RELEASES),
     ("a plugin does not, although its discovery does", intolerant(),
      [("untolerated-taint", CHART_PLUGIN, TAINTED.format(CHART_PLUGIN, 0))]),

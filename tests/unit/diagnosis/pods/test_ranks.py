@@ -185,7 +185,8 @@ test_what_broke_the_other_rank = table(
     ("with a closed path and their word both are said", on_a_broken_node(STORE, closed=True), [BLOCKED,
      "node-not-ready"]),
     ("a missing node: it is no finding of its own", given(failed(), unplaced("nccl-1"), *HOLDERS, gone="nccl-1"), []),
-    ("nothing of a JobSet whose ranks were kept apart: that is one finding", of_a_jobset(OF_WORKERS), [BLOCKED]),
+    ("nothing of a JobSet whose ranks were kept apart: that is one finding", of_a_jobset(OF_WORKERS),
+     [(BLOCKED, "lab/jobset/nccl")]),
     ("nothing that it says", of_the_other("RuntimeError: the other rank is gone"), ["unknown"]),
     ("its dead GPU", of_the_other("RuntimeError: the other rank is gone", dead=True), [("xid", NODES[1])]),
 )  # fmt: skip

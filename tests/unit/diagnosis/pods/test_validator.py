@@ -81,6 +81,8 @@ test_a_validator = table(
     ("waits for one that is refused", own_workload(healthy(1), "UnexpectedAdmissionError",
      "Allocate failed due to requested number of devices unavailable. Requested: 1, Available: 0", "Failed"),
      ["admission-refused"]),
+    ("waits for one that was refused before the order", given(own_workload(healthy(1), "UnexpectedAdmissionError",
+     "Requested: 1, Available: 0", "Failed"), expected={"since": "2026-11-20T11:07:00Z"}), ["admission-refused"]),
     ("waits for one that is refused, though one works on another node", own_workload(given(healthy(),
      pod("nvidia-operator-validator-1", number=1, minute=9, owner=OWNER)),
      "UnexpectedAdmissionError", "Requested: 1, Available: 0", "Failed"), ["admission-refused"]),

@@ -63,14 +63,17 @@ def test_a_node_without_an_end_is_kept(pool: NodePoolOnMoto) -> None:
     assert opens(pool).replaced == ()
 
 
-@pytest.mark.parametrize(("age", "outcome"), [(7, "extended"), (7.5, "refused")])
-def test_extension_ends_with_its_nodes(
-    pool: NodePoolOnMoto, lab: LabOnMoto, age: float, outcome: str
+@pytest.mark.parametrize(
+    ("age", "source", "until", "outcome"),
+    [(7, "cli", 23, "extended"), (7.5, "cli", 23, "refused"), (9.5, "window", 21, "shortened")],
+)
+def test_an_end_moves_later_only_while_its_nodes_live(
+    pool: NodePoolOnMoto, lab: LabOnMoto, *, age: float, source: str, until: int, outcome: str
 ) -> None:
     kept(pool, age)
     pool.size(1)
     lab.lease(nodes=1)
-    command = lab.command("extend", closes="2026-11-20T23:00:00Z")
+    command = lab.command("extend", source=source, closes=f"2026-11-20T{until}:00:00Z")
 
     answer = extend({"command": command}, pool.guard_services.lease_services)
 

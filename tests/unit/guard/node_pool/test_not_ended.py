@@ -25,10 +25,10 @@ def closed(pool: NodePoolOnMoto, minutes: float = 0) -> None:
     write(pool.capacity, Order("gpu", "close 1", "alice", Direction.DOWN, since=since))
 
 
-def proves(pool: NodePoolOnMoto, minutes: float, **results: Any) -> str:
+def proves(pool: NodePoolOnMoto, minutes: float, lease: Any = "cli-1", **results: Any) -> str:
     """The step ProveZero, and what it waits for."""
     pool.at(minutes)
-    run = {"command": pool.moto.command("close"), "results": results}
+    run = {"command": pool.moto.command("close", lease), "results": results}
     with pytest.raises(TryLater) as waits:
         prove_zero(run, pool.guard_services)
     return str(waits.value)
@@ -105,6 +105,16 @@ def test_what_a_dead_karpenter_leaves_is_ended_in_ec2_after_three_minutes(pool: 
     assert told(pool) == [f"{why}; the guard ends {instance} of pool gpu itself, in EC2"]
     [entry] = pool.moto.entries("breach")
     assert (entry.lease, entry.details["paged"]) == ("cli-1", "yes")
+
+
+def test_of_a_close_of_the_whole_pool_it_is_told_for_the_first_lease(pool: NodePoolOnMoto) -> None:
+    pool.node()
+    pool.size(1)
+    closed(pool)
+    for minutes in (2, 4):
+        proves(pool, minutes, None, RestoreExperiments={"closing": ["cli-2", "cli-1"]})
+
+    assert [entry.lease for entry in pool.moto.entries("breach")] == ["cli-2"]
 
 
 def test_one_that_runs_is_told_once_as_one_that_does_not_obey(pool: NodePoolOnMoto) -> None:
