@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.border import border
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
 
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
+@border
 class Bucket:
     """One bucket, without versions."""
 

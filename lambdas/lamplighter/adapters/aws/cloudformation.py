@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.border import border
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -23,6 +24,7 @@ class Stack:
     outputs: Mapping[str, str]
 
 
+@border
 class Stacks:
     """The stacks of the account and region that belong to labs."""
 

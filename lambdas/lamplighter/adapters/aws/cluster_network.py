@@ -1,10 +1,12 @@
 """The network of an EKS cluster's Services, which EKS chooses when it makes the cluster."""
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.border import border
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
 
 
+@border
 def service_cidr(cluster: str) -> str:
     """The IPv4 block of the cluster's Services, such as 10.100.0.0/16."""
     call = "eks:DescribeCluster"

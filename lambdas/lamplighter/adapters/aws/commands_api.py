@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from lamplighter import clock
 from lamplighter.adapters.aws.calls import CONNECT_SECONDS, outside
+from lamplighter.adapters.border import border
 from lamplighter.errors import BadInput, OutsideFailed, Refused, TryLater
 from lamplighter.reasons.reason import reason
 
@@ -21,6 +22,7 @@ ACCEPTED, BAD, FORBIDDEN, MANY, NO_ROOM = 202, 400, 403, 429, 503
 FAILED_FROM = 500
 
 
+@border
 class CommandsApi:
     """The address of one lab, with the credentials that any SDK program would find here."""
 

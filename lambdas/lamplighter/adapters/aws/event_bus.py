@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.border import border
 from lamplighter.domain.events.lab_event import LabEvent, source
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Asked:
     """The error code then, such as NotAuthorizedForSourceException."""
 
 
+@border
 class EventBus:
     """One bus, by name."""
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.border import border
 
 CALL = "logs:FilterLogEvents"
 
@@ -32,6 +33,7 @@ class LogLine:
     text: str
 
 
+@border
 class FunctionLogs:
     """The log groups of functions, by the functions' names."""
 

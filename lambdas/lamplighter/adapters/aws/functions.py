@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.border import border
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 LONGEST_RUN_SECONDS = 125
 
 
+@border
 class Functions:
     """The functions of the account and region."""
 

@@ -7,11 +7,13 @@ The count is one of SNS's own metrics; one that we put ourselves would cost more
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.border import border
 
 if TYPE_CHECKING:
     from mypy_boto3_sns import SNSClient
 
 
+@border
 class Heartbeat:
     """`topic` is an ARN."""
 

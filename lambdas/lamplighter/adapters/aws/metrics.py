@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.border import border
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 MINUTE_SECONDS = 60
 
 
+@border
 class Metrics:
     """The metrics of the account and region."""
 

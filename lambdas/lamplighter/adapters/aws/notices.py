@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.border import border
 from lamplighter.domain.notices.notification import Notification
 from lamplighter.errors import LamplighterError
 
@@ -17,6 +18,7 @@ _SUBJECT = 100
 _logger = logging.getLogger(__name__)
 
 
+@border
 class Notices:
     """One topic; a subject is cut at 100 characters, as SNS wants.
 

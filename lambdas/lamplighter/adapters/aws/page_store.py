@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.border import border
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -28,6 +29,7 @@ def receipt_key(receipt: Mapping[str, object]) -> str:
     return f"receipts/{receipt['pool']}/{receipt.get('lease') or 'unleased-' + str(receipt['closed'])}.html"
 
 
+@border
 class PageStore:
     """The pages of one lab."""
 

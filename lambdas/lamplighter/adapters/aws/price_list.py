@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.border import border
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
 
@@ -29,6 +30,7 @@ ORDINARY = {
 }
 
 
+@border
 class PriceList:
     """The price list of the account's partition."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.border import border
 from lamplighter.domain.schedules.drift import Listed
 from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import OutsideFailed
@@ -37,6 +38,7 @@ UPDATABLE = frozenset(
 )
 
 
+@border
 class Schedules:
     """The schedules of one group; those that this object puts act with one role."""
 

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.border import border
 
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
 
+@border
 def put(arn: str, values: Mapping[str, str], secretsmanager: "SecretsManagerClient | None" = None) -> None:
     """Writes the values of an existing secret. Errors name the secret and never its values."""
     found: SecretsManagerClient = secretsmanager or client("secretsmanager")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lamplighter.adapters.aws.kept_courses import beside, kept_courses
 from lamplighter.adapters.aws.known_prices import known_prices, known_terms
 from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.adapters.border import border
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.billing import statement
 from lamplighter.domain.calendar.changes import Pause, Skip, paused_at
@@ -93,6 +94,7 @@ def receipt_of(ledger: Ledger, lab: Lab, receipt: dict[str, Any]) -> ReceiptView
     )
 
 
+@border
 class ViewReading:
     """Reads the data of one view: each item once, on first use."""
 

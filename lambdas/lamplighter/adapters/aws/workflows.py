@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.border import border
 from lamplighter.clock import sleep
 from lamplighter.domain.schedules.schedule import RunEnd, Start
 
@@ -15,6 +16,7 @@ LOOK_AGAIN_SECONDS = 2.0
 ENDED = {"FAILED": RunEnd.FAILED, "TIMED_OUT": RunEnd.TIMED_OUT, "ABORTED": RunEnd.ABORTED}
 
 
+@border
 class Workflows:
     """The state machines of a lab, by ARN."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lamplighter.adapters.aws import cluster_authority
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client, error_code, outside
 from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.adapters.border import border
 from lamplighter.domain.pool.adoption import ExistingCluster, ExistingPool
 from lamplighter.domain.pool.node_pool_adoption import ServiceAccount
 from lamplighter.errors import BadInput, OutsideFailed
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from mypy_boto3_eks.type_defs import ClusterTypeDef, NodegroupTypeDef
 
 
+@border
 class Adoption:
     """The clusters of the account and region."""
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from lamplighter.adapters.border import border
 from lamplighter.adapters.capacity.node_group.capacity import NodeGroupCapacity
 from lamplighter.domain.capacity.kinds import NODE_GROUP, kind_of
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER, NodePoolKind
@@ -48,6 +49,7 @@ def of_pool(lab: "Lab", pool: str) -> "Capacity":
     return IMPLEMENTATIONS[kind_of(lab, pool)](lab)
 
 
+@border
 def claims(lab: "Lab", pool: str, connection: "Connection") -> "tuple[Claim, ...]":
     """The claims of a pool's nodes, by one call over a connection that stands; none where its kind has none."""
     if not lab.pools[pool].is_node_pool:
@@ -57,6 +59,7 @@ def claims(lab: "Lab", pool: str, connection: "Connection") -> "tuple[Claim, ...
     return Claims(connection).of(lab.node_pool_name(pool))
 
 
+@border
 def controller_health(lab: "Lab", connection: "Connection") -> "Health":
     """How Karpenter is, over a connection that stands. Raises OutsideFailed."""
     from lamplighter.adapters.capacity.node_pool.karpenter import health  # noqa: PLC0415

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from lamplighter.adapters.border import border
 from lamplighter.adapters.diagnosis.aws import read_node_group, read_node_pool
 from lamplighter.adapters.diagnosis.kubernetes import NODE_CLASSES, ClusterReads
 from lamplighter.adapters.diagnosis.logs import read_logs
@@ -30,6 +31,7 @@ AWS = {NODE_GROUP: read_node_group, KARPENTER.code: read_node_pool, AUTO_MODE.co
 """What reads the snapshot's `aws` part, by kind of capacity."""
 
 
+@border
 def collect(
     subject: Subject, connect: Callable[[], Connection], now: datetime, seconds: float = SECONDS
 ) -> Json:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from lamplighter.adapters.border import border
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.adapters.kubernetes.connection import NOT_FOUND, Connection, KubernetesResponse
 from lamplighter.domain.capacity.node_pool.access import DEFINITIONS
@@ -36,6 +37,7 @@ NODE_CLASSES = {
 KINDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
+@border
 class ClusterReads:
     """Reads the API of one cluster. After a request without any answer it asks no more."""
 

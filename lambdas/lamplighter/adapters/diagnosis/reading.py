@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from lamplighter.clock import monotonic
-from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.errors import LamplighterError
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.reasons.shortened import shortened
 
@@ -33,12 +33,11 @@ class Reading:
             return None
         try:
             return call()
-        except (OutsideFailed, TryLater) as error:
+        except LamplighterError as error:
             self.leave(key, error.said or type(error).__name__)
-            return None
-        except (ValueError, KeyError) as error:
-            self.leave(key, str(error) or type(error).__name__)
-            return None
+        except Exception as error:  # noqa: BLE001 -- whatever an answer does to the code that reads it
+            self.leave(key, f"{type(error).__name__}: {error}")
+        return None
 
     def leave(self, key: str, why: Said) -> None:
         """Note why a key is absent."""

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.border import border
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 VERSION = "/cdk-bootstrap/hnb659fds/version"
 
 
+@border
 class Bootstrap:
     """The bootstrap of the account and region."""
 

@@ -8,6 +8,7 @@ import boto3
 from botocore.exceptions import BotoCoreError
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.border import border
 from lamplighter.domain.doctor.facts import AwsIdentity, NoAccess
 from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import reason
@@ -32,6 +33,7 @@ AGAIN = reason("doctor.log-in")
 LOOK = reason("doctor.see-configuration")
 
 
+@border
 def who() -> AwsIdentity | NoAccess:
     """The caller, or why AWS rejects the credentials. Raises OutsideFailed where AWS does not answer."""
     try:
@@ -51,6 +53,7 @@ def who() -> AwsIdentity | NoAccess:
     )
 
 
+@border
 def configured_region() -> str | None:
     """The region of the environment, else of the AWS profile; None where neither names one."""
     try:

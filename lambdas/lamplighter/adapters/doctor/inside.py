@@ -2,6 +2,7 @@
 
 import re
 
+from lamplighter.adapters.border import border
 from lamplighter.adapters.kubernetes.autoscalers import DEPLOYMENTS, among
 from lamplighter.adapters.kubernetes.connection import Connection, Object, connect
 from lamplighter.domain.doctor.facts import ClusterFacts
@@ -14,6 +15,7 @@ PATIENCE_SECONDS = 4.0
 _OPERATOR = re.compile(r"/gpu-operator:(v\d+\.\d+\.\d+)")
 
 
+@border
 def read(cluster: str, *, auto_mode: bool = False) -> ClusterFacts:
     """The facts of a cluster. A cluster that does not answer is a fact too, and raises nothing."""
     try:
@@ -23,6 +25,7 @@ def read(cluster: str, *, auto_mode: bool = False) -> ClusterFacts:
     return seen(connection, auto_mode=auto_mode)
 
 
+@border
 def patiently(cluster: str) -> Connection:
     """A connection that waits as long as a caller of the doctor does. Raises OutsideFailed."""
     connection = connect(cluster)
@@ -30,6 +33,7 @@ def patiently(cluster: str) -> Connection:
     return connection
 
 
+@border
 def seen(connection: Connection, *, auto_mode: bool = False) -> ClusterFacts:
     """The facts that a connection reads."""
     try:

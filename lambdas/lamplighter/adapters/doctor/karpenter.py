@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.adapters.aws.capacity.queues import exists
+from lamplighter.adapters.border import border
 from lamplighter.adapters.capacity.node_pool.claims import Claims
 from lamplighter.adapters.capacity.node_pool.karpenter import absent_kinds, controllers_of
 from lamplighter.adapters.capacity.node_pool.launch_bar import LaunchBar
@@ -39,6 +40,7 @@ T = TypeVar("T")
 SPOT_ROLE = "AWSServiceRoleForEC2Spot"
 
 
+@border
 class KarpenterReading:
     """One reading. The clients are made at once: boto3 cannot make them in several threads."""
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.border import border
 from lamplighter.domain.doctor.facts import OtherNodes
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 MANAGED = "eks:nodegroup-name"
 
 
+@border
 class OtherNodesReading:
     """The Auto Scaling groups of the account and region."""
 

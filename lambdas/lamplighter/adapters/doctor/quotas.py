@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.border import border
 from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from mypy_boto3_service_quotas import ServiceQuotasClient
 
 
+@border
 class AccountQuotas:
     """The quotas of the account in the region."""
 
@@ -35,6 +37,7 @@ class AccountQuotas:
         return found
 
 
+@border
 class Zones:
     """The zones of the region."""
 

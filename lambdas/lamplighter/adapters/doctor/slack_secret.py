@@ -4,6 +4,7 @@ import json
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.border import border
 from lamplighter.domain.doctor.facts import SlackSecret
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 PARTS = ("signing_secret", "bot_token")
 
 
+@border
 class SlackSecrets:
     """The secrets of the account and region."""
 

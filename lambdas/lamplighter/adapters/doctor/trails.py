@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.border import border
 from lamplighter.domain.doctor.facts import Trail
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 READS_ONLY = "ReadOnly"
 
 
+@border
 class Trails:
     """The trails of the account and region."""
 

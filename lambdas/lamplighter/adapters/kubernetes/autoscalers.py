@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from lamplighter.adapters.border import border
 from lamplighter.adapters.kubernetes.connection import Connection, Object
 from lamplighter.domain.pool.adoption import Autoscalers
 from lamplighter.errors import OutsideFailed
@@ -18,6 +19,7 @@ TYPES = "node.kubernetes.io/instance-type"
 GPU_LETTERS = ("g", "p", "vt")
 
 
+@border
 def autoscalers(connection: Connection, *, auto_mode: bool = False) -> Autoscalers:
     """The autoscalers that run; `asked` is False where the cluster does not answer or denies the call.
 
@@ -29,6 +31,7 @@ def autoscalers(connection: Connection, *, auto_mode: bool = False) -> Autoscale
         return Autoscalers(asked=False, reachable=connection.server_time is not None, why_not=str(error))
 
 
+@border
 def among(connection: Connection, deployments: Iterable[Object], *, auto_mode: bool = False) -> Autoscalers:
     """The autoscalers among a cluster's deployments; OutsideFailed where NodePools cannot be read."""
     running = [each for each in deployments if (each.get("spec") or {}).get("replicas") != 0]

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.aws.cluster_authority import trusting
+from lamplighter.adapters.border import border
 from lamplighter.adapters.kubernetes.token import Token
 from lamplighter.clock import monotonic, sleep
 from lamplighter.errors import OutsideFailed
@@ -76,6 +77,7 @@ class _NoDiscovery:
         del client, cache_file
 
 
+@border
 class Connection:
     """One cluster's API server. Every call raises OutsideFailed where the server does not answer within 10 s."""
 
@@ -122,7 +124,10 @@ class Connection:
         more: dict[str, str] = {}
         while True:
             page = self.get(path, limit="500", **query, **more)
-            items += page.get("items") or []
+            if not page:
+                return items
+            # A kind without objects has `items` all the same, null or empty.
+            items += page["items"] or []
             token = (page.get("metadata") or {}).get("continue")
             if not token:
                 return items
@@ -168,7 +173,13 @@ class Connection:
 
     def _object(self, answer: KubernetesResponse, method: str, path: str) -> Object:
         self.expect(answer, method, path)
-        parsed: Object = json.loads(answer.text)
+        try:
+            parsed = json.loads(answer.text)
+        except (ValueError, RecursionError):
+            parsed = None
+        # An empty object is what `get` gives where nothing is there, so no answer may look like it.
+        if not isinstance(parsed, dict) or not parsed:
+            raise self._failed(method, path, reason("gpu.kubernetes.no-object", words=answer.text[:80]))
         return parsed
 
     def _once(
@@ -204,6 +215,7 @@ class Connection:
         return KubernetesResponse(status, text)
 
 
+@border
 def connect(cluster: str) -> Connection:
     """A connection to the EKS cluster named `cluster`, as the role that this process runs with."""
     call = "eks:DescribeCluster"

@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from lamplighter.adapters.border import border
 from lamplighter.adapters.kubernetes.connection import NOT_FOUND, TOO_MANY, Connection
 from lamplighter.domain.pool.nodes import PodFacts
 
@@ -15,6 +16,7 @@ class Eviction(StrEnum):
     GONE = "gone"
 
 
+@border
 def evict(connection: Connection, pod: PodFacts) -> Eviction:
     """Evict the pod, with its own grace period."""
     path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/eviction"

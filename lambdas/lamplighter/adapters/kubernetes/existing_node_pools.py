@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+from lamplighter.adapters.border import border
 from lamplighter.adapters.kubernetes.autoscalers import (
     AUTO_MODE_GROUP,
     DEPLOYMENTS,
@@ -18,6 +19,7 @@ from lamplighter.adapters.kubernetes.connection import Connection, Object
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
 from lamplighter.domain.pool.node_pool_adoption import ExistingNodeClass, ExistingNodePool, ServiceAccount
 from lamplighter.errors import OutsideFailed
+from lamplighter.values.whole_number import whole_number
 
 NODE_CLASSES = {
     KARPENTER_GROUP: "/apis/karpenter.k8s.aws/v1/ec2nodeclasses",
@@ -38,6 +40,7 @@ _DURATION = re.compile(r"(\d+)(h|m|s)")
 _UNITS = {"h": "hours", "m": "minutes", "s": "seconds"}
 
 
+@border
 def node_pool(connection: Connection, name: str) -> ExistingNodePool | None:
     """The NodePool with its class; None where there is none of that name. Raises OutsideFailed."""
     found = connection.get(f"{NODEPOOLS}/{name}")
@@ -49,11 +52,13 @@ def node_pool(connection: Connection, name: str) -> ExistingNodePool | None:
     return as_read(found, described)
 
 
+@border
 def names(connection: Connection) -> list[str]:
     """The names of the cluster's NodePools; none where it knows no such kind."""
     return sorted(str(found["metadata"]["name"]) for found in connection.list(NODEPOOLS))
 
 
+@border
 def karpenter_account(connection: Connection) -> ServiceAccount | None:
     """The service account of the Karpenter that runs; None where none runs or it may not be read."""
     try:
@@ -82,7 +87,7 @@ def as_read(found: Object, described: Object) -> ExistingNodePool:
         name=str(found["metadata"]["name"]),
         kind=AUTO_MODE.code if group == AUTO_MODE_GROUP else KARPENTER.code,
         replicas=spec.get("replicas"),
-        most=_number((spec.get("limits") or {}).get("nodes")),
+        most=whole_number((spec.get("limits") or {}).get("nodes")),
         instance_types=_allowed(requirements, TYPES),
         architectures=_allowed(requirements, ARCHITECTURES),
         capacity_types=_allowed(requirements, CAPACITY_TYPES),
@@ -92,7 +97,7 @@ def as_read(found: Object, described: Object) -> ExistingNodePool:
         expires_after=duration(template.get("expireAfter") or EXPIRES),
         consolidates=disruption.get("consolidationPolicy", "WhenEmptyOrUnderutilized") != "WhenEmpty"
         and disruption.get("consolidateAfter") != "Never",
-        running=_number(status.get("nodes")) or 0,
+        running=whole_number(status.get("nodes")) or 0,
         ready=ready.get("status") != "False",
         why_not=_words(ready),
         never_register=_condition(status, "NodeRegistrationHealthy").get("status") == "False",
@@ -150,10 +155,6 @@ def _condition(status: Object, kind: str) -> Object:
 
 def _words(condition: Object) -> str:
     return ": ".join(filter(None, (str(condition.get("reason") or ""), str(condition.get("message") or ""))))
-
-
-def _number(written: object) -> int | None:
-    return int(str(written)) if str(written).isdecimal() else None
 
 
 def duration(written: str) -> timedelta | None:

@@ -1,14 +1,17 @@
 """Jobs, and the headless Services by which their pods find each other: create, list, delete with their pods."""
 
+from lamplighter.adapters.border import border
 from lamplighter.adapters.kubernetes.connection import CONFLICT, NOT_FOUND, Connection, Forbidden, Object
 
 
+@border
 def create(connection: Connection, job: Object, service: Object) -> None:
     """Create the Service, then the Job, where they do not exist: the first rank needs the Service's name."""
     _create(connection, _services(service["metadata"]["namespace"]), service)
     _create(connection, _jobs(job["metadata"]["namespace"]), job)
 
 
+@border
 def labels(connection: Connection, selector: str, namespace: str) -> dict[str, dict[str, str]]:
     """Every Job and Service by label, by its path, with its labels."""
     found: dict[str, dict[str, str]] = {}
@@ -24,6 +27,7 @@ def labels(connection: Connection, selector: str, namespace: str) -> dict[str, d
     return found
 
 
+@border
 def delete(connection: Connection, path: str) -> None:
     """Delete the Job or Service, and a Job's pods with it."""
     body: Object = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}

@@ -3,9 +3,12 @@
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
+from lamplighter.adapters.border import border
+from lamplighter.adapters.checked import checked
 from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, NOT_FOUND, Connection, Object
 from lamplighter.domain.pool.nodes import GPU_RESOURCES, MIG_RESOURCES, NodeFacts, NodeTaint
 from lamplighter.values.instant import foreign
+from lamplighter.values.whole_number import whole_number
 
 OURS = "lamplighter/"
 # What eks-node-monitoring-agent says of GPUs.
@@ -14,33 +17,39 @@ HARDWARE = "AcceleratedHardwareReady"
 NOT_TO_BE_REMOVED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 
 
+@border
 def pool_nodes(connection: Connection, selector: str) -> list[NodeFacts]:
     """Every node of one pool, by name. `selector` is that of the pool's identity."""
     items = connection.list("/api/v1/nodes", labelSelector=selector)
     return sorted((node_facts(item) for item in items), key=lambda node: node.name)
 
 
+@border
 def cordon(connection: Connection, node: str, notes: Mapping[str, str]) -> None:
     """Cordon the node and annotate it with our notes; a deleted node is fine."""
     _patch(connection, node, {"metadata": {"annotations": dict(notes)}, "spec": {"unschedulable": True}})
 
 
+@border
 def uncordon(connection: Connection, node: str, notes: Iterable[str]) -> None:
     """Uncordon a node that stays after all, and remove our notes."""
     gone = dict.fromkeys(notes)
     _patch(connection, node, {"metadata": {"annotations": gone}, "spec": {"unschedulable": None}})
 
 
+@border
 def protect(connection: Connection, node: str) -> None:
     """Keep Cluster Autoscaler from removing the node as idle; a deleted node is fine."""
     _patch(connection, node, {"metadata": {"annotations": {NOT_TO_BE_REMOVED: "true"}}})
 
 
+@border
 def label(connection: Connection, node: str, labels: Mapping[str, str]) -> None:
     """Label the node; a deleted node is fine."""
     _patch(connection, node, {"metadata": {"labels": dict(labels)}})
 
 
+@border
 def delete_by_instance(connection: Connection, instances: Collection[str]) -> None:
     """Delete the nodes of these instances. Only for nodes whose finalizer ends the instance."""
     for item in connection.list("/api/v1/nodes"):
@@ -64,30 +73,32 @@ def node_facts(item: Object) -> NodeFacts:
     metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
     conditions = {each.get("type"): each for each in status.get("conditions") or []}
     ready = conditions.get("Ready") or {}
-    return NodeFacts(
-        name=metadata["name"],
-        # aws:///ap-northeast-2a/i-0abc
-        instance=str(spec.get("providerID") or "").rpartition("/")[2],
-        created=instant(metadata["creationTimestamp"]),
-        ready=ready.get("status") == "True",
-        ready_message=str(ready.get("message") or ready.get("reason") or ""),
-        cordoned=bool(spec.get("unschedulable")),
-        taints=tuple(
-            NodeTaint(str(each.get("key", "")), str(each.get("value") or ""), str(each.get("effect", "")))
-            for each in spec.get("taints") or []
-        ),
-        labels=metadata.get("labels") or {},
-        capacity=_gpus(status.get("capacity")),
-        allocatable=_gpus(status.get("allocatable")),
-        annotations={
-            key: str(value)
-            for key, value in (metadata.get("annotations") or {}).items()
-            if key.startswith(OURS)
-        },
-        protected=(metadata.get("annotations") or {}).get(NOT_TO_BE_REMOVED) == "true",
-        ready_since=foreign(ready.get("lastTransitionTime")),
-        hardware_fault=_fault(conditions.get(HARDWARE)),
-        monitored=HARDWARE in conditions,
+    return checked(
+        NodeFacts(
+            name=metadata["name"],
+            # aws:///ap-northeast-2a/i-0abc
+            instance=(spec.get("providerID") or "").rpartition("/")[2],
+            created=instant(metadata["creationTimestamp"]),
+            ready=ready.get("status") == "True",
+            ready_message=str(ready.get("message") or ready.get("reason") or ""),
+            cordoned=bool(spec.get("unschedulable")),
+            taints=tuple(
+                NodeTaint(str(each.get("key", "")), str(each.get("value") or ""), str(each.get("effect", "")))
+                for each in spec.get("taints") or []
+            ),
+            labels=metadata.get("labels") or {},
+            capacity=_gpus(status.get("capacity")),
+            allocatable=_gpus(status.get("allocatable")),
+            annotations={
+                key: str(value)
+                for key, value in (metadata.get("annotations") or {}).items()
+                if key.startswith(OURS)
+            },
+            protected=(metadata.get("annotations") or {}).get(NOT_TO_BE_REMOVED) == "true",
+            ready_since=foreign(ready.get("lastTransitionTime")),
+            hardware_fault=_fault(conditions.get(HARDWARE)),
+            monitored=HARDWARE in conditions,
+        )
     )
 
 
@@ -108,4 +119,4 @@ def instant(text: str) -> datetime:
 def _gpus(resources: Object | None) -> dict[str, int]:
     found = resources or {}
     names = (name for name in found if name in GPU_RESOURCES or name.startswith(MIG_RESOURCES))
-    return {name: int(found[name]) for name in sorted(names) if str(found[name]).isdecimal()}
+    return {name: number for name in sorted(names) if (number := whole_number(found[name])) is not None}

@@ -6,6 +6,7 @@ manager that owned them before. Tried with Helm 4: without this its next upgrade
 
 from collections.abc import Callable
 
+from lamplighter.adapters.border import border
 from lamplighter.adapters.kubernetes.connection import CONFLICT, MERGE_PATCH, NOT_FOUND, Connection, Object
 from lamplighter.domain.gpu.overrides import (
     APPLY,
@@ -35,6 +36,7 @@ class Absent(Refused):
     """There is no such object."""
 
 
+@border
 def borrow(
     connection: Connection,
     path: str,
@@ -63,6 +65,7 @@ def borrow(
     return before
 
 
+@border
 def give_back(
     connection: Connection, path: str, before: Before, *, as_manager: str = MANAGER
 ) -> Before | None:

@@ -2,17 +2,21 @@
 
 from datetime import datetime
 
+from lamplighter.adapters.border import border
+from lamplighter.adapters.checked import checked
 from lamplighter.adapters.kubernetes.connection import CONFLICT, NOT_FOUND, Connection, Object
 from lamplighter.adapters.kubernetes.nodes import OURS, instant
 from lamplighter.domain.checks.time_limit import pulled_in
 from lamplighter.domain.pool.nodes import GPU_RESOURCES, PodFacts
 from lamplighter.values.instant import foreign
+from lamplighter.values.whole_number import whole_number
 
 # A check prints a few hundred bytes, dcgmi some hundred kilobytes; what is longer is no output of ours.
 LOG_BYTES = 4 * 1024 * 1024
 NVIDIA = "nvidia.com/"
 
 
+@border
 def on_node(connection: Connection, node: str) -> list[PodFacts]:
     """Every pod bound to the node, in every namespace."""
     return [
@@ -20,12 +24,14 @@ def on_node(connection: Connection, node: str) -> list[PodFacts]:
     ]
 
 
+@border
 def labelled(connection: Connection, selector: str, namespace: str = "") -> list[PodFacts]:
     """Pods by label, in one namespace or in all."""
     path = f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods"
     return [pod_facts(item) for item in connection.list(path, labelSelector=selector)]
 
 
+@border
 def create(connection: Connection, manifest: Object) -> None:
     """Create the pod, where it does not exist."""
     path = f"/api/v1/namespaces/{manifest['metadata']['namespace']}/pods"
@@ -34,6 +40,7 @@ def create(connection: Connection, manifest: Object) -> None:
         connection.expect(answer, "POST", path)
 
 
+@border
 def log(connection: Connection, pod: PodFacts, container: str | None = None) -> str | None:
     """The log of a pod's container; None where the kubelet has none, or there is no such container.
 
@@ -45,6 +52,7 @@ def log(connection: Connection, pod: PodFacts, container: str | None = None) -> 
     return answer.text if answer.ok else None
 
 
+@border
 def pull_seconds(connection: Connection, namespace: str) -> dict[str, float]:
     """Seconds of image pulling by pod, from the kubelets' events; 0 for an image that was on the node."""
     found: dict[str, float] = {}
@@ -56,6 +64,7 @@ def pull_seconds(connection: Connection, namespace: str) -> dict[str, float]:
     return found
 
 
+@border
 def delete(connection: Connection, namespace: str, name: str, *, grace_seconds: int = 0) -> None:
     """Delete the pod; PodDisruptionBudgets do not apply."""
     path = f"/api/v1/namespaces/{namespace}/pods/{name}"
@@ -71,30 +80,32 @@ def pod_facts(item: Object) -> PodFacts:
     owners = metadata.get("ownerReferences") or []
     first = (status.get("containerStatuses") or [{}])[0].get("state") or {}
     ended = first.get("terminated") or {}
-    return PodFacts(
-        namespace=metadata["namespace"],
-        name=metadata["name"],
-        node=str(spec.get("nodeName") or ""),
-        phase=str(status.get("phase") or "Pending"),
-        created=instant(metadata["creationTimestamp"]),
-        ready=_condition(status, "Ready").get("status") == "True",
-        daemon=any(owner.get("kind") == "DaemonSet" for owner in owners),
-        mirror="kubernetes.io/config.mirror" in (metadata.get("annotations") or {}),
-        leaving="deletionTimestamp" in metadata,
-        gpus=sum(_gpus_of(container) for container in spec.get("containers") or []),
-        labels=metadata.get("labels") or {},
-        annotations={
-            key: str(value)
-            for key, value in (metadata.get("annotations") or {}).items()
-            if key.startswith(OURS)
-        },
-        accelerated=_accelerated(spec),
-        exit_code=ended.get("exitCode"),
-        waiting=_waiting(status, first),
-        scheduled=foreign(_scheduled(status)),
-        began=foreign((first.get("running") or ended).get("startedAt")),
-        ended=foreign(ended.get("finishedAt")),
-        prepared=_prepared(status),
+    return checked(
+        PodFacts(
+            namespace=metadata["namespace"],
+            name=metadata["name"],
+            node=str(spec.get("nodeName") or ""),
+            phase=str(status.get("phase") or "Pending"),
+            created=instant(metadata["creationTimestamp"]),
+            ready=_condition(status, "Ready").get("status") == "True",
+            daemon=any(owner.get("kind") == "DaemonSet" for owner in owners),
+            mirror="kubernetes.io/config.mirror" in (metadata.get("annotations") or {}),
+            leaving="deletionTimestamp" in metadata,
+            gpus=sum(_gpus_of(container) for container in spec.get("containers") or []),
+            labels=metadata.get("labels") or {},
+            annotations={
+                key: str(value)
+                for key, value in (metadata.get("annotations") or {}).items()
+                if key.startswith(OURS)
+            },
+            accelerated=_accelerated(spec),
+            exit_code=ended.get("exitCode"),
+            waiting=_waiting(status, first),
+            scheduled=foreign(_scheduled(status)),
+            began=foreign((first.get("running") or ended).get("startedAt")),
+            ended=foreign(ended.get("finishedAt")),
+            prepared=_prepared(status),
+        )
     )
 
 
@@ -134,7 +145,7 @@ def _condition(status: Object, name: str) -> Object:
 
 def _gpus_of(container: Object) -> int:
     limits = (container.get("resources") or {}).get("limits") or {}
-    return sum(int(limits[name]) for name in GPU_RESOURCES if str(limits.get(name, "")).isdecimal())
+    return sum(whole_number(limits.get(name)) or 0 for name in GPU_RESOURCES)
 
 
 def _accelerated(spec: Object) -> bool:

@@ -18,6 +18,7 @@ from lamplighter.domain.gpu.instance_types import GpuType
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.lab.model import GpuStack
 from lamplighter.reasons.reason import Reason, reason
+from lamplighter.values.whole_number import whole_number
 
 COUNT, REPLICAS, PRODUCT = "nvidia.com/gpu.count", "nvidia.com/gpu.replicas", "nvidia.com/gpu.product"
 DRIVER = ("nvidia.com/cuda.driver-version.full", "nvidia.com/cuda.driver.major")
@@ -29,7 +30,7 @@ def allocatable(node: NodeFacts, kind: GpuType, slices: int = 1, replicas_asked:
 
     A label says how many pods share a GPU. Where nothing labels nodes, it is the number that was asked for.
     """
-    replicas = _number(node.labels.get(REPLICAS, str(replicas_asked)))
+    replicas = whole_number(node.labels.get(REPLICAS, str(replicas_asked)))
     if replicas is None:
         return not_proven(reason("check.node.replicas-unread"))
     expected = kind.count * slices * replicas
@@ -101,7 +102,3 @@ def _no_xid(*, agent: bool, log: bool) -> Reason:
     if agent:
         return reason("check.node.no-xid-of-agent")
     return reason("check.node.no-xid-in-log")
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdecimal() else None

@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import THROTTLED, client, error_code, outside
+from lamplighter.adapters.border import border
+from lamplighter.adapters.checked import checked
 from lamplighter.domain.capacity.evidence import Instance
 from lamplighter.errors import OutsideFailed
 
@@ -22,6 +24,7 @@ NOT_FOUND = "InvalidInstanceID.NotFound"
 _ENDED = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 
 
+@border
 class Instances:
     """The instances of the account and region."""
 
@@ -127,18 +130,20 @@ def _instance(found: "InstanceTypeDef", controller: str) -> Instance:
     tags = _tags(found)
     state = found.get("State", {}).get("Name", "pending")
     ended = _ENDED.search(found.get("StateTransitionReason", ""))
-    return Instance(
-        id=found.get("InstanceId", ""),
-        type=found.get("InstanceType", ""),
-        zone=found.get("Placement", {}).get("AvailabilityZone", ""),
-        state=state,
-        launched=found["LaunchTime"],
-        ended=(
-            datetime.strptime(ended[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
-            # An instance costs nothing from shutting-down on, however long that takes.
-            if ended and state in {"shutting-down", "terminated", "stopped"}
-            else None
-        ),
-        controller=tags.get(controller),
-        private_dns=found.get("PrivateDnsName", ""),
+    return checked(
+        Instance(
+            id=found.get("InstanceId", ""),
+            type=found.get("InstanceType", ""),
+            zone=found.get("Placement", {}).get("AvailabilityZone", ""),
+            state=state,
+            launched=found["LaunchTime"],
+            ended=(
+                datetime.strptime(ended[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+                # An instance costs nothing from shutting-down on, however long that takes.
+                if ended and state in {"shutting-down", "terminated", "stopped"}
+                else None
+            ),
+            controller=tags.get(controller),
+            private_dns=found.get("PrivateDnsName", ""),
+        )
     )

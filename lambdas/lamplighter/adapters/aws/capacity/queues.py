@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.border import border
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 NO_QUEUE = {"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"}
 
 
+@border
 def exists(name: str, sqs: "SQSClient | None" = None) -> bool:
     """Whether the account has a queue of this name in the region. Raises OutsideFailed."""
     made: SQSClient = sqs or client("sqs")

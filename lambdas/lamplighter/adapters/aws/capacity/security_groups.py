@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.border import border
 from lamplighter.domain.experiments.rules import TrafficRule
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ ALREADY_THERE = "InvalidPermission.Duplicate"
 GONE = "InvalidPermission.NotFound"
 
 
+@border
 class SecurityGroups:
     """The security groups of the account and region."""
 

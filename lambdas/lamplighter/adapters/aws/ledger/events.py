@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
 from lamplighter.adapters.aws.ledger.table import Conflict
+from lamplighter.adapters.border import border
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.events.asked import AskedByEvent
@@ -26,6 +27,7 @@ KEEP_CLOSED = timedelta(hours=1)
 _AFTER_ALL = "\U0010ffff"
 
 
+@border
 class LedgerEvents(LedgerReads):
     """The bus's part of the ledger."""
 

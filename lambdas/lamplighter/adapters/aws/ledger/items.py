@@ -111,8 +111,13 @@ def written(said: Said) -> Value:
 
 
 def values(found: Mapping[str, Any]) -> dict[str, Value]:
-    """The values of an item, by name."""
-    return {name: decoded(attribute) for name, attribute in found.items()}
+    """The values of an item, by name. Raises OutsideFailed for an item that nothing of ours has written."""
+    try:
+        return {name: decoded(attribute) for name, attribute in found.items()}
+    except (AttributeError, TypeError, ValueError, ArithmeticError) as error:
+        name = str(found.get("sk")) if isinstance(found, Mapping) else "?"
+        what = reason("aws.ledger.unreadable", item=name, error=str(error))
+        raise OutsideFailed(what, "dynamodb:Query") from error
 
 
 def milliseconds(at: datetime) -> int:

@@ -23,6 +23,7 @@ from lamplighter.adapters.aws.ledger.progress import LedgerProgress
 from lamplighter.adapters.aws.ledger.proofs import LedgerProofs
 from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
 from lamplighter.adapters.aws.ledger.table import Conflict
+from lamplighter.adapters.border import border
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -36,6 +37,7 @@ LOCK_LASTS = timedelta(seconds=60)
 __all__ = ["Conflict", "Ledger"]
 
 
+@border
 class Ledger(
     LedgerCalendar,
     LedgerCharges,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.adapters.aws.ledger.items import Item, encoded, key
+from lamplighter.adapters.border import border
 from lamplighter.clock import sleep
 from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import reason
@@ -33,6 +34,7 @@ class Conflict(TryLater):
     """Another writer was faster: read again, decide again."""
 
 
+@border
 class LedgerTable:
     """The table, by name. `names` in conditions and updates are written #name, values :name."""
 

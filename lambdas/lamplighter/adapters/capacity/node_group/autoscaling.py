@@ -6,6 +6,8 @@ Works while EKS is stuck in an update. Never raises a size.
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.border import border
+from lamplighter.adapters.checked import checked
 from lamplighter.domain.capacity.evidence import Controller
 from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
 from lamplighter.domain.capacity.node_group.seen import member
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 ACTIVITY_PAGES = 10
 
 
+@border
 class AutoScaling:
     """The Auto Scaling groups of the account and region."""
 
@@ -55,14 +58,16 @@ class AutoScaling:
                     else self._asg.describe_scaling_activities(AutoScalingGroupName=group)
                 )
                 activities += [
-                    ScalingActivity(
-                        id=found["ActivityId"],
-                        status=found["StatusCode"],
-                        description=found.get("Description", ""),
-                        message=found.get("StatusMessage", ""),
-                        started=found["StartTime"],
-                        ended=found.get("EndTime"),
-                        cause=found.get("Cause", ""),
+                    checked(
+                        ScalingActivity(
+                            id=found["ActivityId"],
+                            status=found["StatusCode"],
+                            description=found.get("Description", ""),
+                            message=found.get("StatusMessage", ""),
+                            started=found["StartTime"],
+                            ended=found.get("EndTime"),
+                            cause=found.get("Cause", ""),
+                        )
                     )
                     for found in reply["Activities"]
                 ]
@@ -133,13 +138,15 @@ class AutoScaling:
 
 
 def _group(found: "AutoScalingGroupTypeDef") -> Controller:
-    return Controller(
-        name=found["AutoScalingGroupName"],
-        minimum=found["MinSize"],
-        maximum=found["MaxSize"],
-        size=found["DesiredCapacity"],
-        members=tuple(
-            member(one["InstanceId"], one["AvailabilityZone"], one["LifecycleState"])
-            for one in found.get("Instances", [])
-        ),
+    return checked(
+        Controller(
+            name=found["AutoScalingGroupName"],
+            minimum=found["MinSize"],
+            maximum=found["MaxSize"],
+            size=found["DesiredCapacity"],
+            members=tuple(
+                member(one["InstanceId"], one["AvailabilityZone"], one["LifecycleState"])
+                for one in found.get("Instances", [])
+            ),
+        )
     )

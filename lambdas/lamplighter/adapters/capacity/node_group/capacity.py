@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.adapters.border import border
 from lamplighter.adapters.capacity.node_group.autoscaling import ACTIVITY_PAGES, AutoScaling
 from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
 from lamplighter.domain.capacity import kinds
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
 
+@border
 class NodeGroupCapacity:
     """The node groups of a lab. Each client is made on first use."""
 

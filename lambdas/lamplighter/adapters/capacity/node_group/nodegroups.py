@@ -6,6 +6,8 @@ Writes whole targets only, and always with a minimum of 0.
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.border import border
+from lamplighter.adapters.checked import checked
 from lamplighter.domain.capacity.evidence import HealthIssue
 from lamplighter.domain.capacity.node_group.evidence import NodeGroup, NodeGroupUpdate
 from lamplighter.errors import TryLater
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from mypy_boto3_eks.type_defs import UpdateNodegroupConfigRequestTypeDef
 
 
+@border
 class NodeGroups:
     """The node groups of one cluster."""
 
@@ -37,20 +40,22 @@ class NodeGroups:
         groups = found.get("resources", {}).get("autoScalingGroups", [])
         issues = found.get("health", {}).get("issues", [])
         template = found.get("launchTemplate", {})
-        return NodeGroup(
-            cluster=self.cluster,
-            name=name,
-            status=found.get("status", "ACTIVE"),
-            minimum=scaling.get("minSize", 0),
-            maximum=scaling.get("maxSize", 0),
-            desired=scaling.get("desiredSize", 0),
-            group=groups[0].get("name") if groups else None,
-            health=tuple(HealthIssue(i.get("code", ""), i.get("message", "")) for i in issues),
-            instance_types=tuple(found.get("instanceTypes", [])),
-            ami_type=found.get("amiType", ""),
-            disk_gib=found.get("diskSize", 0),
-            template=(template["id"], template.get("version", "$Default")) if "id" in template else None,
-            role=found.get("nodeRole", "").rpartition("/")[2],
+        return checked(
+            NodeGroup(
+                cluster=self.cluster,
+                name=name,
+                status=found.get("status", "ACTIVE"),
+                minimum=scaling.get("minSize", 0),
+                maximum=scaling.get("maxSize", 0),
+                desired=scaling.get("desiredSize", 0),
+                group=groups[0].get("name") if groups else None,
+                health=tuple(HealthIssue(i.get("code", ""), i.get("message", "")) for i in issues),
+                instance_types=tuple(found.get("instanceTypes", [])),
+                ami_type=found.get("amiType", ""),
+                disk_gib=found.get("diskSize", 0),
+                template=(template["id"], template.get("version", "$Default")) if "id" in template else None,
+                role=found.get("nodeRole", "").rpartition("/")[2],
+            )
         )
 
     def scale(self, name: str, target: int) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter import clock
 from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.adapters.border import border
 from lamplighter.adapters.capacity.node_pool.claims import Claims
 from lamplighter.adapters.capacity.node_pool.events import claim_events
 from lamplighter.adapters.capacity.node_pool.launch_bar import LaunchBar
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 MACHINE = "FAILSAFE_MACHINE_ARN"
 
 
+@border
 class NodePoolCapacity:
     """The NodePools of one kind in a lab. The connection and each client are made on first use."""
 

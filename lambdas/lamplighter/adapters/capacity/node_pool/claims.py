@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from lamplighter.adapters.border import border
+from lamplighter.adapters.checked import checked
 from lamplighter.adapters.kubernetes.connection import (
     MERGE_PATCH,
     NOT_FOUND,
@@ -28,6 +30,7 @@ ZONE = "topology.kubernetes.io/zone"
 NOT_TRIED = "AwaitingReconciliation"
 
 
+@border
 class Claims:
     """The NodeClaims of one cluster."""
 
@@ -91,25 +94,27 @@ def _claim(found: Object) -> Claim:
     left, notes = metadata.get("deletionTimestamp"), metadata.get("annotations") or {}
     # Karpenter, too, takes nothing else than an instant for the limit of a claim's end.
     ends_at = foreign(notes.get(ENDS_AT))
-    return Claim(
-        name=metadata["name"],
-        # aws:///ap-northeast-2a/i-0abc
-        instance=str(status.get("providerID") or "").rpartition("/")[2],
-        node_pool=str((metadata.get("labels") or {}).get(LABEL, "")),
-        created=created,
-        expires=_expires(created, duration(spec.get("expireAfter") or "")),
-        zone=str((metadata.get("labels") or {}).get(ZONE, "")),
-        leaving=left is not None,
-        left=instant(left) if left else None,
-        grace=duration(spec.get("terminationGracePeriod") or ""),
-        ends_at=ends_at,
-        limited=ends_at is not None and ends_at == foreign(notes.get(LIMITED)),
-        stages={
-            str(each["type"]): at
-            for each in conditions
-            if each.get("status") == "True" and (at := foreign(each.get("lastTransitionTime")))
-        },
-        trouble=_trouble(conditions),
+    return checked(
+        Claim(
+            name=metadata["name"],
+            # aws:///ap-northeast-2a/i-0abc
+            instance=(status.get("providerID") or "").rpartition("/")[2],
+            node_pool=str((metadata.get("labels") or {}).get(LABEL, "")),
+            created=created,
+            expires=_expires(created, duration(spec.get("expireAfter") or "")),
+            zone=str((metadata.get("labels") or {}).get(ZONE, "")),
+            leaving=left is not None,
+            left=instant(left) if left else None,
+            grace=duration(spec.get("terminationGracePeriod") or ""),
+            ends_at=ends_at,
+            limited=ends_at is not None and ends_at == foreign(notes.get(LIMITED)),
+            stages={
+                str(each["type"]): at
+                for each in conditions
+                if each.get("status") == "True" and (at := foreign(each.get("lastTransitionTime")))
+            },
+            trouble=_trouble(conditions),
+        )
     )
 
 

@@ -5,6 +5,7 @@ Such a claim is gone soon after. Its events stay for an hour.
 
 from datetime import datetime
 
+from lamplighter.adapters.border import border
 from lamplighter.adapters.kubernetes.connection import Connection, Object
 from lamplighter.adapters.kubernetes.nodes import instant
 from lamplighter.domain.capacity.node_pool.claim_names import is_claim_of
@@ -15,6 +16,7 @@ PATH = "/api/v1/namespaces/default/events"
 """Events about objects without a namespace are in this one."""
 
 
+@border
 def claim_events(connection: Connection, node_pool: str) -> list[ClaimEvent]:
     """The warnings about claims of a NodePool. Kubernetes keeps them for an hour."""
     found = connection.list(PATH, fieldSelector="involvedObject.kind=NodeClaim,type=Warning")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from lamplighter.adapters.aws.capacity.queues import exists
+from lamplighter.adapters.border import border
 from lamplighter.adapters.kubernetes.autoscalers import DEPLOYMENTS, KARPENTER_IMAGE, runs
 from lamplighter.adapters.kubernetes.connection import NOT_FOUND, Connection, Forbidden, Object
 from lamplighter.domain.capacity.node_pool.access import DEFINITIONS
@@ -19,6 +20,7 @@ _VERSION = re.compile(r"karpenter/controller:v?(\d+\.\d+\.\d+)")
 _STATIC = re.compile(r"\bStaticCapacity=true\b")
 
 
+@border
 def health(connection: Connection, *, ours: bool) -> Health:
     """What one look shows; `ours` where the lab installs Karpenter, so that its name is known. Raises OutsideFailed."""
     found = ours_of(connection) if ours else controllers_of(connection)
@@ -28,18 +30,21 @@ def health(connection: Connection, *, ours: bool) -> Health:
     )
 
 
+@border
 def ours_of(connection: Connection) -> tuple[Controller, ...]:
     """The Deployment that the lab installs; nothing where somebody deleted it."""
     found = connection.get(OURS)
     return (_controller(connection, found),) if found else ()
 
 
+@border
 def controllers_of(connection: Connection) -> tuple[Controller, ...]:
     """The Deployments of Karpenter in the cluster, whatever their names are. Raises OutsideFailed."""
     listed = [found for found in connection.list(DEPLOYMENTS) if runs(found, KARPENTER_IMAGE)]
     return tuple(_controller(connection, found) for found in listed)
 
 
+@border
 def unserved_kinds(connection: Connection) -> Iterator[str]:
     """The same by what the API server serves: two small answers, which everybody may read."""
     served: dict[str, set[str]] = {}
@@ -52,6 +57,7 @@ def unserved_kinds(connection: Connection) -> Iterator[str]:
             yield name
 
 
+@border
 def absent_kinds(connection: Connection) -> Iterator[str]:
     """The kinds of Karpenter's objects that the cluster does not know."""
     for name in DEFINITIONS:

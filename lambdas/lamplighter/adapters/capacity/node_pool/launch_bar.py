@@ -3,6 +3,7 @@
 import re
 from datetime import datetime
 
+from lamplighter.adapters.border import border
 from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, NOT_FOUND, Connection
 from lamplighter.domain.capacity.evidence import Bar
 from lamplighter.domain.capacity.node_pool.launch_bar import FORM, KEY, NAMESPACE
@@ -11,6 +12,7 @@ from lamplighter.values import instant
 PATH = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 
 
+@border
 class LaunchBar:
     """The bar of one pool, by the name of its ConfigMap."""
 

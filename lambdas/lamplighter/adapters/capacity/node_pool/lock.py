@@ -3,12 +3,14 @@
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.border import border
 from lamplighter.domain.capacity.node_pool.lock import policy_name
 
 if TYPE_CHECKING:
     from mypy_boto3_iam import IAMClient
 
 
+@border
 class Lock:
     """The lock on one role."""
 

@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from lamplighter.adapters.border import border
+from lamplighter.adapters.checked import checked
 from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, Connection, Object
 from lamplighter.domain.capacity.evidence import HealthIssue
 from lamplighter.domain.capacity.node_pool.evidence import NodeClass, NodePool
 from lamplighter.domain.capacity.node_pool.sizing import KEPT, WRITTEN, Patch
 from lamplighter.values.instant import foreign
+from lamplighter.values.whole_number import whole_number
 
 PATH = "/apis/karpenter.sh/v1/nodepools/{name}"
 MANAGER = "lamplighter"
@@ -15,6 +18,7 @@ MANAGER = "lamplighter"
 KEEPS_FROM_STARTING = ("NodeClassReady", "ValidationSucceeded")
 
 
+@border
 class NodePools:
     """The NodePools of one cluster."""
 
@@ -44,28 +48,25 @@ def _node_pool(found: Object) -> NodePool:
     metadata, spec = found["metadata"], found["spec"]
     notes, template = metadata.get("annotations") or {}, spec["template"]["spec"]
     reference = template["nodeClassRef"]
-    return NodePool(
-        name=metadata["name"],
-        node_class=NodeClass(reference["group"], reference["kind"], reference["name"]),
-        replicas=spec.get("replicas"),
-        limit=_number((spec.get("limits") or {}).get("nodes")),
-        kept_limit=_number(notes.get(KEPT)),
-        written_limit=_number(notes.get(WRITTEN)),
-        requirements={
-            each["key"]: tuple(each.get("values") or ())
-            for each in template.get("requirements") or []
-            if each.get("operator") == "In"
-        },
-        grace=template.get("terminationGracePeriod"),
-        issues=tuple(_issues(found.get("status") or {})),
-        leaving="deletionTimestamp" in metadata,
-        sized_at=_sized_at(metadata.get("managedFields") or []),
+    return checked(
+        NodePool(
+            name=metadata["name"],
+            node_class=NodeClass(reference["group"], reference["kind"], reference["name"]),
+            replicas=spec.get("replicas"),
+            limit=whole_number((spec.get("limits") or {}).get("nodes")),
+            kept_limit=whole_number(notes.get(KEPT)),
+            written_limit=whole_number(notes.get(WRITTEN)),
+            requirements={
+                each["key"]: tuple(each.get("values") or ())
+                for each in template.get("requirements") or []
+                if each.get("operator") == "In"
+            },
+            grace=template.get("terminationGracePeriod"),
+            issues=tuple(_issues(found.get("status") or {})),
+            leaving="deletionTimestamp" in metadata,
+            sized_at=_sized_at(metadata.get("managedFields") or []),
+        )
     )
-
-
-def _number(written: object) -> int | None:
-    """A whole number; None for anything that is none, such as a quantity with a unit."""
-    return int(str(written)) if str(written).isdecimal() else None
 
 
 def _issues(status: Object) -> Iterable[HealthIssue]:

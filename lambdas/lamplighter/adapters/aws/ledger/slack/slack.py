@@ -14,6 +14,7 @@ from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
 from lamplighter.adapters.aws.ledger.slack import items as forms
 from lamplighter.adapters.aws.ledger.table import Conflict
+from lamplighter.adapters.border import border
 from lamplighter.domain.people.person import Person
 from lamplighter.domain.slack.kept import SEEN_KEPT, ApprovalRequest, Reply, Shown, WaitingPlace
 
@@ -28,6 +29,7 @@ def _of(pool: str) -> str:
     return f"{SLACK}#{pool}"
 
 
+@border
 class LedgerSlack(LedgerReads):
     """The conversation's part of the ledger."""
 
