@@ -16,6 +16,8 @@ from lamplighter.reasons.reason import Clock, Reason, Said, Sentences, Value, dr
 from lamplighter.values import instant
 from lamplighter.values.json_value import JsonValue
 
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, BadInput)
+
 
 def document(said: Said) -> JsonValue:
     """A string as it is; a reason as `{"code": …, "values": {…}}`."""
@@ -23,10 +25,16 @@ def document(said: Said) -> JsonValue:
 
 
 def read(kept: object) -> Said:
-    """Reads what `document` wrote: a string is words, None is empty."""
+    """Reads what `document` wrote: a string is words, None is empty.
+
+    What this release cannot read, a newer one wrote: it is text, as it is.
+    """
     if kept is None:
         return ""
-    value = _read(kept)
+    try:
+        value = _read(kept)
+    except UNREADABLE:
+        return json.dumps(kept, ensure_ascii=False, default=str)
     return value if isinstance(value, Reason | Sentences | str) else str(value)
 
 
@@ -43,7 +51,7 @@ def read_line(line: object) -> Said:
     try:
         kept = json.loads(str(line or ""))
         found = _read(kept) if isinstance(kept, dict) and _is_reason(kept) else None
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, BadInput):
+    except (*UNREADABLE, RecursionError):
         return str(line or "")
     return found if isinstance(found, Reason | Sentences) else str(line or "")
 

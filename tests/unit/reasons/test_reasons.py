@@ -186,3 +186,17 @@ def test_english_needs_no_more_than_the_reason() -> None:
 )
 def test_only_the_words_of_others_are_cut(said: Said, short: Said) -> None:
     assert shortened(said, 5) == short
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"currency": "USD", "amount": "1.50"},
+        {"code": "lease.over", "values": ["lease"]},
+        {"at": "2026-13-01T00:00:00Z"},
+        {"seconds": "9" * 5000},
+        {"sentences": None},
+    ],
+)
+def test_what_a_newer_release_kept_is_shown_as_it_is(kept: object) -> None:
+    assert read(kept) == json.dumps(kept)

@@ -31,7 +31,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.pool.adopted import as_found
 from lamplighter.domain.pool.target import Target, begun, target_at
 from lamplighter.domain.schedules.of_leases import held_back
-from lamplighter.errors import BadInput
+from lamplighter.errors import BadInput, OutsideFailed, TryLater
 
 if TYPE_CHECKING:
     from lamplighter.domain.capacity.calls import TimedCall
@@ -83,16 +83,18 @@ class CapacityServices:
     def as_found(self, pool: str, lab: "Lab | None" = None) -> "Lab":
         """The lab in which an adopted pool has the values that AWS has now, or had when they were last read.
 
-        BadInput where its capacity does not exist and its values were never read.
+        BadInput where its capacity does not exist and its values were never read, OutsideFailed or TryLater where
+        AWS does not answer either.
         """
         lab = lab or self.lab
         if not lab.pools[pool].unstated:
             return lab
-        seen = self.see(pool, {Part.SIZE, Part.MAKE})
-        if not seen.exists:
+        try:
+            seen = self.existing(pool, {Part.SIZE, Part.MAKE})
+        except (BadInput, OutsideFailed, TryLater):
             kept = environment.as_kept(lab, self.ledger)
             if kept.pools[pool].unstated:
-                raise self.missing(pool)
+                raise
             return kept
         return as_found(lab, pool, seen)
 

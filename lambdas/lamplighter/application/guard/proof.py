@@ -139,7 +139,7 @@ def _nodes(guard_services: GuardServices, pool: str) -> "dict[str, NodeFacts] | 
         return None
     try:
         nodes = pool_nodes(connection, identity(guard_services.capacity.lab, pool).selector)
-    except OutsideFailed as error:
+    except (OutsideFailed, TryLater) as error:
         _logger.warning("the guard ends drains without Kubernetes: %s", error)
         return None
     return {node.instance: node for node in nodes}

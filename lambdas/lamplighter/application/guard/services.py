@@ -24,7 +24,7 @@ from lamplighter.domain.notices.announcement import Announcement
 from lamplighter.domain.notices.notification import Notification
 from lamplighter.domain.notices.phrases import clock_and_date
 from lamplighter.domain.schedules.drift import Listed
-from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.errors import LamplighterError
 from lamplighter.reasons.reason import Reason
 from lamplighter.values import zones
 
@@ -97,7 +97,7 @@ class GuardServices:
             return None
         try:
             return self.connect()
-        except OutsideFailed as error:
+        except LamplighterError as error:
             self.without_kubernetes(error)
             return None
 
@@ -108,7 +108,7 @@ class GuardServices:
             return None
         try:
             return every_node_claim(connection)
-        except (OutsideFailed, TryLater) as error:
+        except LamplighterError as error:
             self.without_kubernetes(error)
             return None
 
@@ -151,8 +151,9 @@ def gather_lab(guard_services: GuardServices) -> LabFacts:
     def read(what: Callable[[], Read], otherwise: Read) -> Read:
         try:
             return what()
-        except (OutsideFailed, TryLater) as error:
-            failures.append(str(error))
+        except Exception as error:
+            _logger.exception("the sweep goes on without a part of the lab")
+            failures.append(str(error) if isinstance(error, LamplighterError) else repr(error))
             return otherwise
 
     nothing: Mapping[str, str] = {}

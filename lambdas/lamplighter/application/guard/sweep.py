@@ -4,12 +4,11 @@ An event only starts a sweep. The sweep reads everything itself and believes not
 """
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
 from lamplighter.application import metrics
+from lamplighter.application.failures import going_on
 from lamplighter.application.guard.acts import act
 from lamplighter.application.guard.controllers import found_faults
 from lamplighter.application.guard.facts import gather
@@ -25,7 +24,7 @@ from lamplighter.domain.guard.breach import Breach
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import RULES, judge
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
+from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.document import document
 from lamplighter.values.instant import clock_time
 
@@ -39,20 +38,21 @@ PLANNED_WITHIN = timedelta(hours=3)
 def sweep_all(guard_services: GuardServices) -> dict[str, object]:
     """One sweep of all pools. A failure in one pool or rule does not stop the others."""
     lab_facts = gather_lab(guard_services)
-    lab_facts = replace(lab_facts, controller_faults=found_faults(guard_services))
     breaches: list[dict[str, object]] = []
     leases: dict[str, tuple[Lease, ...]] = {}
     failures = list(lab_facts.failures)
+    with going_on(failures, "Karpenter"):
+        lab_facts = replace(lab_facts, controller_faults=found_faults(guard_services))
     for pool in guard_services.capacity.lab.pools:
-        with _going_on(failures, f"pool {pool}"):
+        with going_on(failures, f"pool {pool}"):
             facts = gather(guard_services, pool, lab_facts)
             failures += [f"pool {pool}, {unread}" for unread in facts.unread]
             leases[pool] = facts.leases
             breaches += _put_right(guard_services, facts, failures)
             stir(guard_services, facts, failures)
-    with _going_on(failures, "schedules"):
+    with going_on(failures, "schedules"):
         reconcile(guard_services, lab_facts, leases)
-    with _going_on(failures, "GPU settings"):
+    with going_on(failures, "GPU settings"):
         give_back_forgotten(guard_services, leases)
     if failures:
         raise OutsideFailed("; ".join(failures))
@@ -70,17 +70,6 @@ def _is_planned(guard_services: GuardServices) -> bool:
     return False
 
 
-@contextmanager
-def _going_on(failures: list[str], what: str) -> Iterator[None]:
-    """Note any failure and go on with the rest."""
-    try:
-        yield
-    except Exception as error:
-        _logger.exception("the guard failed at %s", what)
-        failure = str(error) if isinstance(error, LamplighterError) else repr(error)
-        failures.append(f"{what}: {failure}")
-
-
 def _put_right(
     guard_services: GuardServices, facts: PoolFacts, failures: list[str]
 ) -> list[dict[str, object]]:
@@ -88,11 +77,11 @@ def _put_right(
     done_about: list[dict[str, object]] = []
     breaches: list[Breach] = []
     for rule in RULES:
-        with _going_on(failures, f"pool {facts.pool}, rule {rule.__name__}"):
+        with going_on(failures, f"pool {facts.pool}, rule {rule.__name__}"):
             breaches += judge(rule, facts)
     for breach in breaches:
         done = False
-        with _going_on(failures, f"pool {facts.pool}, {breach.rule.value}"):
+        with going_on(failures, f"pool {facts.pool}, {breach.rule.value}"):
             try:
                 done = act(guard_services, facts, breach)
             except TryLater as later:
@@ -107,7 +96,7 @@ def _put_right(
             }
         )
     if facts.acting:
-        with _going_on(failures, f"pool {facts.pool}, draining"):
+        with going_on(failures, f"pool {facts.pool}, draining"):
             only = None if not facts.target.nodes else _past_all_grace(guard_services, facts)
             end_drains(guard_services, facts.pool, facts.seen, only)
     if done_about:
@@ -129,5 +118,5 @@ def _past_all_grace(guard_services: GuardServices, facts: PoolFacts) -> list[str
 
 def _count(guard_services: GuardServices, facts: PoolFacts, failures: list[str]) -> None:
     """Count money last, so that counting never delays a close."""
-    with _going_on(failures, f"pool {facts.pool}, counting"):
+    with going_on(failures, f"pool {facts.pool}, counting"):
         count(guard_services.lease_services, facts.pool, facts.leases, facts.seen, facts.now)

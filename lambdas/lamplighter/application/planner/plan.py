@@ -14,6 +14,7 @@ from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.price_list import PriceList
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.prices import known, refresh
+from lamplighter.application.failures import going_on
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.logs import logger
 from lamplighter.application.planner.announcements import PlannerNotices
@@ -28,7 +29,7 @@ from lamplighter.domain.planner import planner
 from lamplighter.domain.schedules.drift import kept
 from lamplighter.domain.schedules.of_leases import unopened
 from lamplighter.domain.schedules.schedule import NEAREST, Start, open_schedule
-from lamplighter.errors import BadInput
+from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.reasons.reason import Said, reason
 
 if TYPE_CHECKING:
@@ -56,16 +57,24 @@ class PlannerServices:
 
 
 def plan_all(planner_services: PlannerServices) -> dict[str, object]:
-    """Bring the ledger and the schedules to what the lab's windows, people and leases ask for."""
+    """Bring the ledger and the schedules to what the lab's windows, people and leases ask for.
+
+    A pool that cannot be read keeps what is planned, and the others are planned all the same. Raises OutsideFailed at
+    the end where anything failed.
+    """
     ledger, now = planner_services.lease_services.ledger, planner_services.lease_services.now()
-    lab, terms, unknown = _terms(planner_services)
+    failures: list[str] = []
+    lab, terms, unknown, unread = _terms(planner_services, failures)
     ledger.put_document(lab.to_json(), now)
     # Reading a slow address comes first: the rest must still be true when the planner acts on it.
     courses = follow_courses(lab, ledger, planner_services.notices, now, planner_services.fetch)
     # Names, then leases: a lease is written before its schedule, so each schedule here has its lease.
     present = [one.name for one in planner_services.lease_services.windows.listed()]
     pauses = ledger.pauses()
-    known = {pool: ledger.leases(pool) for pool in lab.pools}
+    known: dict[str, list[Lease]] = {}
+    for pool in lab.pools:
+        with going_on(failures, f"pool {pool}"):
+            known[pool] = ledger.leases(pool)
     put_off = [] if paused_at(pauses, now) else _put_off(known, present, planner_services, now)
     planner_services.lease_services.windows.delete(put_off)
     present = [name for name in present if name not in put_off]
@@ -78,23 +87,32 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     wanted_names: set[str] = set()
     planned: list[str] = []
     started: list[str] = []
-    for pool in lab.pools:
-        wanted = [lease for lease in ahead if lease.pool == pool]
-        made = planner.plan(
-            wanted, known[pool], planner_services.lease_services.workflow_arns, now, pauses, present=present
-        )
-        wanted_names |= {schedule.name for schedule in made.schedules} | set(made.firing)
-        _write(made, known[pool], calendar.notes, planner_notices, planner_services, now)
-        _schedule(pool, made, known[pool], planner_notices, planner_services, now)
-        planned += [lease.id for lease in made.write]
-        started += [start.name for start in made.start if _start(start, known[pool], planner_services)]
-        started += _follow(known[pool], ends, terms.get(pool), planner_services, now)
-    stale = [name for name in present if name not in wanted_names and not kept(name)]
+    for pool, leases in known.items():
+        with going_on(failures, f"pool {pool}"):
+            wanted = _still_planned(leases) if pool in unread else [one for one in ahead if one.pool == pool]
+            made = planner.plan(
+                wanted, leases, planner_services.lease_services.workflow_arns, now, pauses, present=present
+            )
+            wanted_names |= {schedule.name for schedule in made.schedules} | set(made.firing)
+            _write(made, leases, calendar.notes, planner_notices, planner_services, now)
+            _schedule(pool, made, leases, planner_notices, planner_services, now)
+            planned += [lease.id for lease in made.write]
+            started += [start.name for start in made.start if _start(start, leases, planner_services)]
+            started += _follow(leases, ends, terms.get(pool), planner_services, now)
+    # What a pool that failed still needs is not known.
+    stale = [] if failures else [name for name in present if name not in wanted_names and not kept(name)]
     planner_services.lease_services.windows.delete(stale)
     for skipped in calendar.skipped:
         planner_notices.does_not_open(skipped)
     ledger.note_planned(now)
+    if failures:
+        raise OutsideFailed("; ".join(failures))
     return {"planned": planned, "started": started, "unscheduled": stale, "unknown": unknown}
+
+
+def _still_planned(known: Iterable[Lease]) -> list[Lease]:
+    """The windows of a pool as they were planned before it could not be read."""
+    return [lease for lease in known if lease.state is LeaseState.PLANNED and lease.window is not None]
 
 
 def _put_off(
@@ -199,26 +217,30 @@ def _schedule(  # noqa: PLR0917
         planner_notices.put_right(pool, put_back)
 
 
-def _terms(planner_services: PlannerServices) -> tuple["Lab", dict[str, Terms], list[str]]:
-    """The lab as AWS completes it, the terms of its pools, and the problems of pools without terms.
+def _terms(
+    planner_services: PlannerServices, failures: list[str]
+) -> tuple["Lab", dict[str, Terms], list[str], set[str]]:
+    """The lab as AWS completes it, the terms of its pools, the problems of pools without terms, and the unread pools.
 
     A pool that does not exist in AWS or has no price gets no windows.
     """
     capacity = planner_services.lease_services.capacity
     lab, found, unknown = capacity.lab, dict[str, Terms](), list[str]()
-    prices = planner_services.prices
+    prices, unread = planner_services.prices, {*lab.pools}
     for pool in lab.pools:
-        try:
-            lab = capacity.as_found(pool, lab)
-            if prices is not None and not refresh(
-                lab, pool, capacity.ledger, prices, planner_services.lease_services.now()
-            ):
-                prices = None
-            found[pool] = terms_of(lab, pool, known(lab, pool, capacity.ledger))
-        except BadInput as error:
-            logger().warning("pool %s is not planned: %s", pool, error)
-            unknown.append(str(error))
-    return lab, found, unknown
+        with going_on(failures, f"pool {pool}"):
+            try:
+                lab = capacity.as_found(pool, lab)
+                if prices is not None and not refresh(
+                    lab, pool, capacity.ledger, prices, planner_services.lease_services.now()
+                ):
+                    prices = None
+                found[pool] = terms_of(lab, pool, known(lab, pool, capacity.ledger))
+            except BadInput as error:
+                logger().warning("pool %s is not planned: %s", pool, error)
+                unknown.append(str(error))
+            unread.discard(pool)
+    return lab, found, unknown, unread
 
 
 def _write(  # noqa: PLR0917

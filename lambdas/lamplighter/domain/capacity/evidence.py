@@ -245,6 +245,8 @@ class Seen:
     """Oldest first."""
     on_demand: bool = False
     """Whether pods bring its nodes: the size is then the most that may come, and nobody waits for them."""
+    unread: bool = False
+    """Whether EC2 alone answered: what is ordered, and what its controller lists, is not known."""
     raised_by: Reason | None = None
     """How somebody raised the size past the order, where AWS tells."""
 

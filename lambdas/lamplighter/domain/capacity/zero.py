@@ -33,6 +33,8 @@ class ZeroProof:
     """Claims of a NodePool that are left; None where the kind has none."""
     remarks: tuple[Reason, ...] = ()
     """What is left without an instance: it costs nothing, so it is no leak."""
+    unread: bool = False
+    """Whether the order was not read: that proves nothing either."""
     justified: int = 0
     """Nodes that running leases justify: so many may stay."""
 
@@ -45,6 +47,8 @@ class ZeroProof:
     def left(self) -> tuple[Reason, ...]:
         """What speaks against the proof; empty where it is proven."""
         found: list[Reason] = []
+        if self.unread:
+            found.append(reason("guard.zero.order-not-read"))
         if self.desired > self.justified:
             found.append(reason("guard.zero.ordered", nodes=self.desired))
         if len(self.instances) > self.justified:

@@ -72,6 +72,10 @@ def test_it_waits_for_the_next_sweep_and_not_for_one_that_an_event_starts(ago: t
     assert judged(facts(one(), said=ago)) == expected
 
 
+def test_the_end_of_claims_is_said_with_their_names() -> None:
+    assert said(sweep(facts(one(), said=NEXT_SWEEP))).endswith("; the guard deletes NodeClaims theirs-1")
+
+
 def test_a_notice_about_another_one_is_none() -> None:
     assert judged(facts(one(), said=5 * MINUTE, subject="other")) == [(GuardAction.PAGE, "theirs", ())]
 
@@ -132,9 +136,16 @@ def test_where_it_may_not_end_them_it_only_says_so() -> None:
 
     for found in (
         replace(allowed, ends_outside=False),
+        replace(pool(), outside=allowed.outside, earlier=allowed.earlier),
         replace(allowed, enforcing=False),
         replace(allowed, claimed_by="another-lab"),
     ):
         breaches = tuple(each for each in sweep(found) if each.rule is Rule.GPU_OUTSIDE_POOLS)
         assert [each.action for each in breaches] == [GuardAction.SAY]
         assert said(breaches).endswith("belongs to no pool of the lab; the guard ends nothing there")
+
+
+def test_an_instance_whose_node_pool_has_the_id_of_another_one_is_told_by_itself() -> None:
+    found = facts(one("i-1", {}, None), one("i-2", {"karpenter.sh/nodepool": "i-1"}, None))
+
+    assert judged(found) == [(GuardAction.PAGE, "i-1", ())] * 2

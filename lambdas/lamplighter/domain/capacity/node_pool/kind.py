@@ -85,6 +85,7 @@ class NodePoolKind:
             else tuple(name for name in nodes if name in hosts),
             nodeclaims=tuple(claim.name for claim in seen.claims),
             remarks=tuple(_remarks(empty, alone)),
+            unread=seen.unread,
             justified=justified,
         )
 

@@ -45,10 +45,11 @@ class _Way(Enum):
 def outside(facts: PoolFacts) -> Iterator[Breach]:
     """A breach for each NodePool or instance and each way to end it."""
 
-    def key(each: OutsideInstance) -> tuple[str, int]:
-        return each.subject, _way(each, facts.now).value
+    def key(each: OutsideInstance) -> tuple[str, str, int]:
+        # Whoever tags an instance may name a NodePool like the id of another one.
+        return each.subject, each.node_pool, _way(each, facts.now).value
 
-    for (subject, way), found in groupby(sorted(facts.outside, key=key), key=key):
+    for (subject, _, way), found in groupby(sorted(facts.outside, key=key), key=key):
         yield from _judged(facts, subject, _Way(way), tuple(found))
 
 
@@ -99,13 +100,12 @@ def _left_to_its_owner(way: _Way, finding: Reason) -> Reason | None:
 
 
 def _finding(found: tuple[OutsideInstance, ...]) -> Reason:
-    [first, *others] = found
+    first = found[0]
     ids = first_of([each.instance.id for each in found])
     if first.node_pool:
         return reason(
             "guard.outside.of-node-pool", count=len(found), instances=ids, node_pool=first.node_pool
         )
-    assert not others  # noqa: S101 -- without a NodePool each is its own subject
     one = first.instance
     return reason("guard.outside", instance=one.id, type=one.type, at=one.launched)
 
