@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 APPLICATION, DOMAIN = "lambdas/lamplighter/application", "lambdas/lamplighter/domain"
 NODE_GROUPS = "lambdas/lamplighter/adapters/capacity/node_group"
+ADAPTERS = "lambdas/lamplighter/adapters"
 NODE_POOLS = "lambdas/lamplighter/adapters/capacity/node_pool"
 
 
@@ -22,7 +23,8 @@ class Breakage:
     more: tuple[tuple[str, str, str], ...] = ()
     """Where the same mechanism stands again: file, text, what takes its place."""
     histories: str = ""
-    """`fake` for those with the fake in the place of node groups, `node-pools` for those of NodePools."""
+    """`fake` for those with the fake in the place of node groups, `node-pools` for those of NodePools, `faults` for
+    evenings in which calls answer anything."""
 
 
 NO_BAR_IS_JUDGED = (f"{DOMAIN}/guard/guard.py", "    launch_bar,\n    curfew,", "    curfew,")
@@ -61,7 +63,7 @@ BREAKAGES = (
         1,
         "a pool that cannot be judged keeps the others from it",
         f"{APPLICATION}/guard/sweep.py",
-        '        with _going_on(failures, f"pool {pool}"):\n',
+        '        with going_on(failures, f"pool {pool}"):\n',
         "        if True:\n",
     ),
     Breakage(
@@ -263,6 +265,54 @@ BREAKAGES = (
         "    note_lives(capacity, pool, seen, capacity.now())\n",
         "",
         histories="node-pools",
+    ),
+    Breakage(
+        1,
+        "a part of the lab that cannot be read ends the sweep",
+        f"{APPLICATION}/guard/services.py",
+        "        except Exception as error:\n",
+        "        except ZeroDivisionError as error:\n",
+        histories="faults",
+    ),
+    Breakage(
+        1,
+        "a cluster that cannot be described ends the sweep of a node group",
+        f"{APPLICATION}/guard/services.py",
+        "            return self.connect()\n        except LamplighterError as error:\n",
+        "            return self.connect()\n        except ZeroDivisionError as error:\n",
+        histories="faults",
+    ),
+    Breakage(
+        5,
+        "a list of the API server without items is an empty one",
+        f"{ADAPTERS}/kubernetes/connection.py",
+        'page["items"] or []',
+        'page.get("items") or []',
+        histories="faults",
+    ),
+    Breakage(
+        7,
+        "a NodePool that cannot be read is ordered to zero",
+        f"{APPLICATION}/guard/shown.py",
+        "unread=True",
+        "unread=False",
+        histories="faults",
+    ),
+    Breakage(
+        8,
+        "an error of any type leaves an adapter",
+        f"{ADAPTERS}/border.py",
+        "            setattr(adapter, name, _translated(member))\n",
+        "            pass\n",
+        histories="faults",
+    ),
+    Breakage(
+        8,
+        "an adapter hands on a value of any type",
+        f"{ADAPTERS}/checked.py",
+        "        if not _fits(value, kind):\n",
+        "        if False:\n",
+        histories="faults",
     ),
     Breakage(
         3,

@@ -1,7 +1,8 @@
 """Plays histories in the present sources until a law is broken; prints after how many, and what was broken.
 
 Run in a copy of the sources with one breakage in it; with a number behind the law only that history is played. The
-words fake and node-pools behind the law play those with the fake in the place of node groups, and those of NodePools.
+words fake, node-pools and faults behind the law play those with the fake in the place of node groups, those of
+NodePools, and the evenings of tests/properties/laws/test_faults.py.
 """
 
 import json
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from tests.mutations.experiments import histories
+from tests.properties.laws.test_faults import BROKE, broke, calls, evening
 from tests.properties.laws.test_laws import STORIES
 from tests.properties.laws.test_node_pools import NODE_POOL_STORIES
 from tests.world.capacity.fake_pools import FakePools
@@ -31,7 +33,7 @@ def hunt(law: int, only: int | None = None, *, kind: str = "") -> dict[str, obje
     for number, let in enumerate(_histories(law, kind), 1):
         if only not in {None, number}:
             continue
-        broken = [what for what in let() if what.startswith(f"law {law} ")]
+        broken = [what for what in let() if what.startswith((f"law {law} ", f"law {law}:"))]
         if broken:
             return {"histories": number, "broken": broken[0]}
         if time.monotonic() - begun > SECONDS:
@@ -42,6 +44,11 @@ def hunt(law: int, only: int | None = None, *, kind: str = "") -> dict[str, obje
 def _histories(law: int, kind: str) -> Iterator[Callable[[], list[str]]]:
     if law == EXPERIMENTS:
         yield from histories()
+        return
+    if kind == "faults":
+        yield from (partial(broke, fault) for fault in BROKE.values())
+        number = len(calls())
+        yield from (evening(each, number).broken for each in range(number))
         return
     supply = FakePools if kind == "fake" else None
     of_node_pools = kind == NODE_POOLS

@@ -17,7 +17,7 @@ class LedgerInMemory(Client):
     def __init__(self) -> None:
         self._table = DynamoDB()
         self._exists = True
-        super().__init__("dynamodb", self._table, lambda _service, _operation, act: act())
+        super().__init__("dynamodb", self._table, lambda _service, _operation, act, _given=str: act())
 
     def __getattr__(self, operation: str) -> Callable[..., Any]:
         call = super().__getattr__(operation)

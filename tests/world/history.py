@@ -6,7 +6,7 @@
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,7 +18,9 @@ from tests.world.aws.functions import KINDS, Trouble
 from tests.world.aws.scheduler import LATE
 from tests.world.capacity.supply import Site, Supply
 from tests.world.chat import STUDENTS, TEACHER, Chat, written
+from tests.world.faults import DISTORTIONS, Fault, kinds
 from tests.world.judge.laws import Laws
+from tests.world.judge.needed import needed_by
 from tests.world.judge.truth import Truth
 from tests.world.labs import FIRST_SWEEP, GROUPS, LAB, VARIANTS, of_kinds
 from tests.world.node_pool_steps import NodePoolSteps
@@ -71,7 +73,7 @@ KINDS_OF_STEPS = (
     "dead", "working", "late", "skip", "pause", "deploy", "deploy", "stubborn", "broken", "garbled", "cold",
     "scarce", "plenty", "open", "ahead", "ahead", "crafted", "keep", "taken-back", "sweeps", "price", "tight",
     "currency", "asks", "asks", "says-yes", "says-yes", "teaches", "meddles",
-    "ill", "unheard",
+    "ill", "unheard", "answers", "answers",
     "ci-opens", "ci-opens", "ci-extends", "ci-closes", "ci-reorders", "ci-late", "ci-repeats", "ci-forges",
 )  # fmt: skip
 
@@ -632,6 +634,16 @@ class Play:
                 self._give("open", self._command("open", step, nodes=1, for_seconds=step.minutes * 120))
             self._wait(step)
             self.world.functions.unheard.discard(step.name)
+
+    def _answers(self, step: Step) -> None:
+        """For a while a call that was made before fails in one way, in one function or in all."""
+        functions = self.world.functions
+        function, call = self.chance.choice([*functions.known])
+        kind = self.chance.choice([each for each in kinds(call) if each not in DISTORTIONS])
+        with self._in_trouble() if any(needed_by(call)) else nullcontext():
+            functions.faults = (Fault(call, kind, self.chance.choice((None, function))),)
+            self._wait(step)
+            functions.faults = ()
 
     def _trouble(self, step: Step) -> None:
         """For a while calls fail, are lost, are made twice or take long, and functions die between two calls."""

@@ -6,6 +6,7 @@ boto3's names.
 
 import functools
 import inspect
+import json
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any, ClassVar, Protocol
@@ -26,7 +27,9 @@ class Died(BaseException):
 class Passage(Protocol):
     """What the world does with a call: it acts before or after a failure."""
 
-    def __call__(self, service: str, operation: str, act: Callable[[], Any]) -> Any: ...
+    def __call__(
+        self, service: str, operation: str, act: Callable[[], Any], given: Callable[[], str] = str, /
+    ) -> Any: ...
 
 
 def refused(code: str, message: str, operation: str, status: int = 400, **more: Any) -> ClientError:
@@ -70,7 +73,9 @@ class Client:
                 raise NotInTheWorld(
                     f"the world's {self._service}.{operation} does not know {strange} yet: add it to tests/world"
                 )
-            answer = self._cross(self._service, operation, lambda: does(**given))
+            answer = self._cross(
+                self._service, operation, lambda: does(**given), lambda: json.dumps(given, default=str)
+            )
             for listener in self.listeners:
                 listener(self._service, operation, given, answer)
             return answer

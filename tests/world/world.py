@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import random
+import re
 import urllib.request
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -48,10 +49,12 @@ from tests.world.capacity.supply import Site, Supply
 from tests.world.kubernetes.cluster_policy import ClusterPolicy
 from tests.world.kubernetes.kubernetes import Kubernetes
 from tests.world.our_code import WORKFLOWS, forget_workers, reading_records_once, workflows_of
-from tests.world.outside import ACCOUNT, REGION, Client, NotInTheWorld
+from tests.world.outside import ACCOUNT, REGION, Client, NotInTheWorld, refused
 
 Json = dict[str, Any]
 UNFINISHED = frozenset({"admitted", "opening", "open", "closing"})
+#: https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetParameters.html
+PARAMETER = re.compile(r"[a-zA-Z0-9_.:/-]{1,2048}")
 SWEEP, PLAN = 300.0, 3600.0
 TRUSTING = functools.cache(trusting)
 """The context of the one authority, for every cold start."""
@@ -182,8 +185,10 @@ class World:
         client = self.kubernetes.client(self.functions.cross)
         enter(patch.object(kubernetes.dynamic, "DynamicClient", lambda *_, **__: client))
         enter(patch.object(connection, "trusting", TRUSTING))
-        for adapter in (ledger_table, workflows):
-            enter(patch.object(adapter, "sleep", lambda _seconds: None))
+        waited = [0.0]
+        for adapter in (ledger_table, workflows, connection):
+            enter(patch.object(adapter, "sleep", waited.append))
+        enter(patch.object(connection, "monotonic", lambda: sum(waited)))
         # Nothing is decided while a function waits: what is not decided yet comes again.
         enter(patch.object(receiving, "DECISION_SECONDS", -1))
         now = SimpleNamespace(now=lambda _zone: self.event_queue.now)
@@ -380,7 +385,13 @@ class World:
         return {"Payload": io.BytesIO(json.dumps(result).encode())}
 
     def _get_parameters(self, *, Names: list[str]) -> Json:
-        return {"Parameters": [{"Name": n, "Value": self.claims.get(n, self.lab.name)} for n in Names]}
+        """A colon begins a version or a label, and the answer lacks it. One strange name refuses the whole call."""
+        if any(not PARAMETER.fullmatch(name) for name in Names):
+            raise refused(
+                "ValidationException", "Parameter name: can't be prefixed with ...", "GetParameters"
+            )
+        names = [name.partition(":")[0] for name in Names]
+        return {"Parameters": [{"Name": n, "Value": self.claims.get(n, self.lab.name)} for n in names]}
 
     def _get_service_quota(self, *, ServiceCode: str, QuotaCode: str) -> Json:
         return {"Quota": {"ServiceCode": ServiceCode, "QuotaCode": QuotaCode, "Value": 64.0}}

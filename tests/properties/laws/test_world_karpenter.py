@@ -41,7 +41,9 @@ class Day:
             }
         )
         self.kubernetes = Kubernetes(self.queue, chance, self.machines)
-        site = Site(self.queue, chance, self.machines, lab, lambda _s, _o, act: act(), self.kubernetes)
+        site = Site(
+            self.queue, chance, self.machines, lab, lambda _s, _o, act, _given=str: act(), self.kubernetes
+        )
         self.pools = NodePools(site)
         self.pools.create("gpu", 2)
         self.begun, self.moments = START, list[Moment]()

@@ -48,7 +48,9 @@ class FakeStage:
         self._changes = 0
         self.capacity.bar("gpu", START + timedelta(days=1))
 
-    def _cross(self, service: str, operation: str, act: Callable[[], Any]) -> Any:
+    def _cross(
+        self, service: str, operation: str, act: Callable[[], Any], _given: Callable[[], str] = str
+    ) -> Any:
         assert service == "fake"
         before = self.pools.bars_moved
         answer = act()

@@ -17,6 +17,7 @@ from typing import Any
 from lamplighter.errors import LamplighterError
 from local.aws.stepfunctions.errors import StatesError
 from tests.world.aws.event_queue import EventQueue
+from tests.world.faults import Fault
 from tests.world.outside import Died, NotInTheWorld, no_answer, refused
 
 Json = Any
@@ -70,6 +71,11 @@ class Functions:
         self.unnamed: list[str] = []
         """Errors that our code does not know: each is a bug, of ours or of the world."""
         self.count = self.calls = self.in_flight = 0
+        self.faults: tuple[Fault, ...] = ()
+        """What calls answer from now on. The first that meets a call decides."""
+        self.known: dict[tuple[str, str], None] = {}
+        """Each call that a function has made, in order: the function, and the call."""
+        self._of_faults = random.Random(0)
         self._back = threading.Semaphore(0)
         self._parked: list[Invocation] = []
         self._failure: BaseException | None = None
@@ -125,8 +131,13 @@ class Functions:
         finally:
             self.current = before
 
-    def cross(self, service: str, operation: str, act: Callable[[], Json]) -> Json:
-        """One call from our code to the outside. Calls of people and of tests never fail on purpose."""
+    def cross(
+        self, service: str, operation: str, act: Callable[[], Json], given: Callable[[], str] = str
+    ) -> Json:
+        """One call from our code to the outside. Calls of people and of tests never fail on purpose.
+
+        `given` writes its parameters as one text.
+        """
         invocation = self.current
         if invocation is None:
             return act()
@@ -134,7 +145,12 @@ class Functions:
             raise Died
         invocation.calls += 1
         self.calls += 1
-        invocation.made.append(f"{service}.{operation}")
+        call = f"{service}.{operation}"
+        invocation.made.append(call)
+        self.known[invocation.function, call] = None
+        for fault in self.faults:
+            if fault.meets(invocation.function, call, given):
+                return fault.answer(act, self._of_faults)
         for trouble in invocation.troubles:
             if trouble.at == invocation.calls:
                 return self._in_trouble(invocation, trouble, operation, act)

@@ -52,7 +52,9 @@ class Laws(LawsAtOnce):
         if self.world.lab.events is not None:
             for law, what in laws_of_events.broken(self.world, self.truth, self.requests):
                 self._break(law, what)
-        self.broken += sorted({f"no name for an error: {each}" for each in self.world.functions.unnamed})
+        self.broken += sorted(
+            {f"law 8: no name for an error: {each}" for each in self.world.functions.unnamed}
+        )
         return self.broken
 
     def _settings_are_given_back(self) -> None:

@@ -37,6 +37,8 @@ class LawsOfMoney:
         """When the controller of NodePools did nothing."""
         self.ill: dict[str, list[tuple[datetime, datetime | None]]] = {}
         """By pool: while its ledger items could not be read; None: they still cannot."""
+        self.unseen: dict[str, list[tuple[datetime, datetime | None]]] = {}
+        """By pool: while nobody could see its nodes, or note that they were seen."""
         self.prices = {pool: [self._price(pool)] for pool in world.lab.pools}
         """By pool: the price of a node-second, since the beginning."""
         self.allowed = [(world.now, world.lab.guard.budget.amount)]
@@ -144,7 +146,7 @@ class LawsOfMoney:
         assumed = timedelta()
         for life in self.truth.machines.get(pool, {}).values():
             if life.ended is not None:
-                assumed += max(self._next_sweep(life.ended) - EC2_REMEMBERS - life.ended, timedelta())
+                assumed += max(self._next_sweep(pool, life.ended) - EC2_REMEMBERS - life.ended, timedelta())
         return Fraction(assumed.total_seconds())
 
     def _never_seen(self, pool: str) -> Fraction:
@@ -155,14 +157,15 @@ class LawsOfMoney:
         lost = [
             life.ended - life.launched
             for life in lives
-            if life.ended is not None and self._next_sweep(life.launched) > life.ended + EC2_REMEMBERS
+            if life.ended is not None and self._next_sweep(pool, life.launched) > life.ended + EC2_REMEMBERS
         ]
         return Fraction(sum(lost, timedelta()).total_seconds())
 
-    def _next_sweep(self, after: datetime) -> datetime:
+    def _next_sweep(self, pool: str, after: datetime) -> datetime:
         """Until when the next sweep has counted, at the latest."""
         at = after + NEXT_SWEEP
-        for begin, end in sorted(self.troubled, key=lambda trouble: trouble[0]):
+        unseen = [*self.troubled, *self.unseen.get(pool, [])]
+        for begin, end in sorted(unseen, key=lambda trouble: trouble[0]):
             if begin <= at:
                 at = max(at, (end or self.world.now) + NEXT_SWEEP)
         return at

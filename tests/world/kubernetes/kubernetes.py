@@ -124,7 +124,12 @@ class Kubernetes:
                 raise ProtocolError("the API server is silent")
             operation = f"{method} {_kind(path)}"
             try:
-                status, said = cross("kubernetes", operation, lambda: self.answer(method, path, body, query))
+                status, said = cross(
+                    "kubernetes",
+                    operation,
+                    lambda: self.answer(method, path, body, query),
+                    lambda: json.dumps([path, body, query]),
+                )
             except (ClientError, BotoCoreError) as error:
                 raise ProtocolError(str(error)) from error
             text = said if isinstance(said, str) else json.dumps(said)

@@ -1,0 +1,98 @@
+"""Any call to the outside may fail in any way, or answer anything: one at a time, and two at a time.
+
+The calls are those that our functions make in an evening without faults, so a new one is tried by itself.
+tests/world/fault_story.py says which pools may miss a call, and what must hold for them and for all others.
+"""
+
+import random
+from functools import cache
+
+import pytest
+
+from tests.lengths import SEED
+from tests.properties.histories import HISTORIES
+from tests.world.fault_story import Evening, names_of
+from tests.world.faults import Fault, kinds
+
+KINDS_OF_POOLS = (("karpenter", "node-group"), ("node-group", "node-group"), ("auto-mode", "karpenter"))
+BRIEF, PARTS = 24, 10
+ONE_IN = 4
+"""In one of so many evenings two calls fail."""
+
+
+@cache
+def calls() -> tuple[tuple[tuple[str, str], str, str], ...]:
+    """Every call that a function makes in an evening: the kinds of its pools, the function, and the call."""
+    found = []
+    for of_pools in KINDS_OF_POOLS:
+        evening = Evening(of_pools)
+        assert evening.broken() == []
+        found += [(of_pools, *made) for made in sorted(evening.world.functions.known)]
+    return tuple(found)
+
+
+def evening(number: int, of: int) -> Evening:
+    """One of so many evenings: together they go through all calls in their order."""
+    chance = random.Random(f"{SEED} {number}")
+    of_pools, function, call = calls()[number * len(calls()) // of % len(calls())]
+    faults = [_fault(function, call, chance)]
+    if chance.randrange(ONE_IN) == 0:
+        faults.append(_fault(*chance.choice([each[1:] for each in calls() if each[0] == of_pools]), chance))
+    return Evening(of_pools, faults, late=chance.random() < 0.5)
+
+
+def _fault(function: str, call: str, chance: random.Random) -> Fault:
+    of = chance.choice(((), (), names_of("big"), names_of("gpu")))
+    return Fault(call, chance.choice(kinds(call)), chance.choice((None, function)), of)
+
+
+#: What broke a law once, or would without a fence, each while two pools had a lease.
+BROKE = {
+    "the end of a node is not kept, and EC2 forgets it: it ran until somebody counted": Fault(
+        "dynamodb.batch_write_item", "error InternalServerError"
+    ),
+    "a list of NodeClaims without items: leased nodes looked like strays": Fault(
+        "kubernetes.GET v1", "empty"
+    ),
+    "a NodePool that the API server shows to nobody: its zero was proven": Fault(
+        "kubernetes.GET nodepools", "error 401"
+    ),
+    "a cluster that cannot be described: no pool was judged": Fault(
+        "eks.describe_cluster", "error ThrottlingException"
+    ),
+    "claims that cannot be read: no pool was judged": Fault("ssm.get_parameters", "half"),
+    "instances of other types: the steps failed in ways that nobody knew": Fault(
+        "ec2.describe_instances", "types"
+    ),
+}
+
+
+def broke(fault: Fault) -> list[str]:
+    """What does not hold with it, in an evening of a NodePool and a node group."""
+    return Evening(("karpenter", "node-group"), [fault], late=True).broken()
+
+
+@pytest.mark.parametrize("fault", BROKE.values(), ids=BROKE)
+def test_what_broke_a_law_once_breaks_none(fault: Fault) -> None:
+    assert broke(fault) == []
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("number", range(BRIEF))
+def test_no_answer_breaks_a_law(number: int) -> None:
+    played = evening(number, BRIEF)
+
+    assert played.broken() == [], played.faults
+
+
+@pytest.mark.long
+@pytest.mark.timeout(5400)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_none_of_thousands_breaks_a_law(part: int) -> None:
+    for number in range(part, HISTORIES, PARTS):
+        played = evening(number, max(HISTORIES, len(calls())))
+        broken = played.broken()
+
+        assert broken == [], (
+            f"evening {number} of seed {SEED}: {played.kinds}, {played.faults}, late {played.late}"
+        )

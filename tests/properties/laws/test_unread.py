@@ -1,0 +1,111 @@
+"""What cannot be read stops nothing else: each was a way to end every sweep, every plan, or the close of a lease."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.leases.lease import LeaseState
+from tests.world.capacity.pools import Pools
+from tests.world.experiments import command
+from tests.world.faults import Fault
+from tests.world.labs import FIRST_SWEEP, LAB, START, of_kinds
+from tests.world.our_code import forget_workers
+from tests.world.world import World
+
+Json = dict[str, Any]
+KARPENTER = of_kinds({**LAB, "windows": []}, ("karpenter", "node-group"))
+NODE_POOL = "/apis/karpenter.sh/v1/nodepools/"
+
+
+def raised(world: World) -> list[str]:
+    """What still runs fifteen minutes after somebody has raised the node group of pool big."""
+    world.supply.resize("big", 1)
+    world.run(timedelta(minutes=15))
+    return [machine.id for machine in world.machines.of_pool("big") if machine.alive]
+
+
+@pytest.mark.parametrize(
+    "kind", ["error ThrottlingException", "error AccessDeniedException", "types", "foreign 0"]
+)
+def test_a_cluster_that_cannot_be_described_keeps_no_node_group_from_its_guard(kind: str) -> None:
+    with World(KARPENTER, START, 1) as world:
+        world.run(FIRST_SWEEP)
+        forget_workers()
+        world.functions.faults = (Fault("eks.describe_cluster", kind),)
+
+        assert raised(world) == []
+
+
+@pytest.mark.parametrize("group", ["gpu-lab-ng-big:1", "of somebody (else)", "", "x" * 3000])
+def test_no_tag_of_an_instance_keeps_a_pool_from_its_guard(group: str) -> None:
+    with World(KARPENTER, START, 1) as world:
+        world.run(FIRST_SWEEP)
+        stray = world.supply.stray("gpu")
+        assert stray is not None
+        stray.tags = {"kubernetes.io/cluster/gpu-lab": "owned", "eks:nodegroup-name": group}
+        world.run(timedelta(minutes=6))
+        since = world.now
+
+        assert raised(world) == []
+        assert [at for at in world.swept if at > since]
+
+
+def test_a_node_pool_that_nobody_may_read_keeps_no_other_window_closed() -> None:
+    lab = {**KARPENTER, "windows": LAB["windows"][2:]}
+    lab["pools"] = {**lab["pools"], "gpu": {"kind": "karpenter", "existing": "theirs", "price_per_hour": "1"}}
+    with World(lab, START, 1) as world:
+        world.functions.faults = (Fault("kubernetes.GET nodepools", "error 403"),)
+        world.run(timedelta(hours=50))
+
+        opened = [each for each in Ledger("gpu-lab-ledger").leases("big") if each.state is LeaseState.CLOSED]
+        assert [each.date for each in opened] == ["2026-11-20", "2026-11-21"]
+
+
+def test_a_lease_that_cannot_be_read_keeps_no_other_window_closed() -> None:
+    with World({**LAB, "windows": LAB["windows"][2:]}, START, 1) as world:
+        world.run(FIRST_SWEEP)
+        world.dynamodb.items["POOL#gpu", "LEASE#strange"] = {
+            "pk": {"S": "POOL#gpu"}, "sk": {"S": "LEASE#strange"}, "state": {"S": "of a newer release"},
+        }  # fmt: skip
+        world.run(timedelta(hours=50))
+
+        opened = [each for each in Ledger("gpu-lab-ledger").leases("big") if each.state is LeaseState.CLOSED]
+        assert [each.date for each in opened] == ["2026-11-20", "2026-11-21"]
+
+
+def leased(world: World) -> None:
+    """A lease of one node for an hour on pool gpu, for twelve minutes."""
+    world.run(FIRST_SWEEP)
+    world.give("open", command(world, "open", pool="gpu", nodes=1, for_seconds=3600))
+    world.run(timedelta(minutes=12))
+
+
+def test_an_annotation_of_any_length_keeps_no_lease_from_its_end() -> None:
+    with World(KARPENTER, START, 1) as world:
+        leased(world)
+        assert isinstance(world.supply, Pools)
+        world.supply.node_pools.write(
+            "gpu", {"metadata": {"annotations": {"lamplighter/kept-limit": "9" * 5000}}}
+        )
+        world.run(timedelta(hours=1, minutes=20))
+
+        [lease] = Ledger("gpu-lab-ledger").leases("gpu")
+        assert lease.state is LeaseState.CLOSED
+        assert not world.machines.of_pool("gpu")
+
+
+def test_a_node_pool_that_nobody_can_read_is_not_proven_closed_and_somebody_is_paged() -> None:
+    with World(KARPENTER, START, 1) as world:
+        leased(world)
+        world.functions.faults = (Fault("kubernetes.GET nodepools", "error 403"),)
+        world.run(timedelta(hours=2, minutes=30))
+
+        assert not [machine for machine in world.machines.of_pool("gpu") if machine.alive]
+        assert Ledger("gpu-lab-ledger").pool("gpu").leaked_since is not None
+        assert [
+            said
+            for _, topic, said in world.said
+            if topic == "pages" and "the NodePool cannot be read" in said
+        ]

@@ -1,0 +1,116 @@
+"""An evening in which some calls of our code answer anything, and what must hold all the same.
+
+Both pools have leases of people and programs and a window; then somebody raises both by hand. A pool that needs such a
+call may go without its nodes meanwhile. Its failsafe ends them, no other pool is touched, and when the call answers
+again all is settled.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.world.chat import SLACK
+from tests.world.faults import DISTORTIONS, Fault
+from tests.world.history import Play, Step
+from tests.world.judge.needed import LIED_ABOUT, NODE_GROUPS, ONLY_SOURCES, needed_by
+from tests.world.labs import FIRST_SWEEP, of_kinds
+from tests.world.our_code import forget_workers
+from tests.world.programs import EVENTS
+from tests.world.world import World
+
+Json = dict[str, Any]
+START = datetime(2026, 11, 20, 16, 54, tzinfo=UTC)
+POOLS = ("gpu", "big")
+LAB: Json = {
+    "name": "gpu-lab",
+    "time_zone": "Etc/UTC",
+    "pools": {
+        "gpu": {"instance_type": "g4dn.xlarge", "max_nodes": 2, "price_per_hour": "1.5"},
+        "big": {"instance_type": "g4dn.xlarge", "max_nodes": 2, "price_per_hour": "4"},
+    },
+    "windows": [
+        {"name": f"late-{pool}", "pool": pool, "days": "daily", "start": "17:50", "end": "18:10", "nodes": 1}
+        for pool in POOLS
+    ],
+    "guard": {"budget": {"amount": "100", "period": "day"}, "longest_lease": "3h30m"},
+    "slack": SLACK,
+    "events": EVENTS,
+}
+FAILSAFE_DONE = timedelta(minutes=55)
+"""From the end of the last window to a time at which even the last rail of each kind has ended every node."""
+BY_HAND = timedelta(minutes=17)
+"""A node that somebody started by hand is gone by then."""
+
+
+class Evening:
+    """One evening. `kinds` are those of the pools gpu and big; `faults` begin before the first lease, or `late`."""
+
+    def __init__(self, kinds: tuple[str, str], faults: Sequence[Fault] = (), *, late: bool = False) -> None:
+        lab = of_kinds(LAB, kinds) if kinds != (NODE_GROUPS, NODE_GROUPS) else LAB
+        self.world = World(lab, START, 3)
+        self.play = Play(self.world, 3)
+        self.kinds = dict(zip(POOLS, kinds, strict=True))
+        self.faults, self.late = tuple(faults), late
+
+    def broken(self) -> list[str]:
+        """What did not hold."""
+        with self.world as world:
+            laws = self.play.laws
+            world.event_queue.every(120.0, laws.look, 60.0)
+            world.run(FIRST_SWEEP)
+            if not self.late:
+                self._begin()
+            for pool in POOLS:
+                self.play.step(Step("open", pool, number=1, minutes=15))
+            world.run(timedelta(minutes=8))
+            if self.late:
+                self._begin()
+            self.play.step(Step("ci-opens", "big", number=2, minutes=7))
+            self.play.step(Step("teaches", "gpu", number=1, minutes=7))
+            world.run(START.replace(hour=18, minute=10) + FAILSAFE_DONE - world.now)
+            found = [f"law 2: the failsafe left {left} running" for left in self._running(POOLS)]
+            guarded = [pool for pool in POOLS if not self._excused(pool, 1)]
+            for pool in guarded:
+                self.play.step(Step("by-hand", pool, number=1))
+            world.run(BY_HAND)
+            found += [f"law 1: the guard left {left} running" for left in self._running(guarded)]
+            self._end()
+            self.play.settle()
+            believed = [each for each in laws.finish() if not (self._lied_to and LIED_ABOUT.match(each))]
+            return [*found, *believed]
+
+    def _begin(self) -> None:
+        forget_workers()
+        self.world.functions.faults = self.faults
+        for pool in POOLS:
+            if self._excused(pool, 0):
+                self.play.laws.ill[pool] = [(self.world.now, None)]
+            if self._excused(pool, 1):
+                self.play.laws.unseen[pool] = [(self.world.now, None)]
+
+    def _end(self) -> None:
+        self.world.functions.faults = ()
+        for since in (*self.play.laws.ill.values(), *self.play.laws.unseen.values()):
+            since[-1] = (since[-1][0], self.world.now)
+
+    def _excused(self, pool: str, place: int) -> bool:
+        """Whether a fault is one of a call that the pool needs: for its leases (0), or to be guarded (1)."""
+        return any(
+            self.kinds[pool] in needed_by(fault.call)[place]
+            for fault in self.faults
+            if fault.of in {(), names_of(pool)}
+        )
+
+    @property
+    def _lied_to(self) -> bool:
+        """Whether an answer that nothing else contradicts was false."""
+        return any(fault.call in ONLY_SOURCES and fault.kind in DISTORTIONS for fault in self.faults)
+
+    def _running(self, pools: Sequence[str]) -> Iterator[str]:
+        for pool in pools:
+            yield from (machine.id for machine in self.world.machines.of_pool(pool) if machine.alive)
+
+
+def names_of(pool: str) -> tuple[str, ...]:
+    """By what a call names a pool: its group, its NodePool, its part of the ledger, its failsafe."""
+    return f"gpu-lab-ng-{pool}", f"gpu-lab-{pool}", f"POOL#{pool}", f"failsafe-{pool}"
