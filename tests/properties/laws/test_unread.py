@@ -66,9 +66,12 @@ def test_a_node_pool_that_nobody_may_read_keeps_no_other_window_closed() -> None
 def test_a_lease_that_cannot_be_read_keeps_no_other_window_closed() -> None:
     with World({**LAB, "windows": LAB["windows"][2:]}, START, 1) as world:
         world.run(FIRST_SWEEP)
-        world.dynamodb.items["POOL#gpu", "LEASE#strange"] = {
-            "pk": {"S": "POOL#gpu"}, "sk": {"S": "LEASE#strange"}, "state": {"S": "of a newer release"},
-        }  # fmt: skip
+        strange = {
+            "pk": {"S": "POOL#gpu"},
+            "sk": {"S": "LEASE#strange"},
+            "state": {"S": "of a newer release"},
+        }
+        world.dynamodb.put_item(TableName="gpu-lab-ledger", Item=strange)
         world.run(timedelta(hours=50))
 
         opened = [each for each in Ledger("gpu-lab-ledger").leases("big") if each.state is LeaseState.CLOSED]
@@ -109,3 +112,29 @@ def test_a_node_pool_that_nobody_can_read_is_not_proven_closed_and_somebody_is_p
             for _, topic, said in world.said
             if topic == "pages" and "the NodePool cannot be read" in said
         ]
+
+
+def test_what_is_kept_of_an_adopted_pool_outlives_a_plan_that_can_read_nothing_of_it() -> None:
+    lab = {**LAB, "windows": []}
+    lab["pools"] = {**lab["pools"], "gpu": {"existing": "theirs", "price_per_hour": "1"}}
+    with World(lab, START, 1) as world:
+        world.run(FIRST_SWEEP)
+        kept = Ledger("gpu-lab-ledger").document()
+        world.functions.faults = (
+            Fault("eks.describe_nodegroup", "error ServerException"),
+            Fault("dynamodb.get_item", "error ThrottlingException", "planner"),
+        )
+        world.run(timedelta(hours=2))
+
+        assert Ledger("gpu-lab-ledger").document() == kept
+
+
+def test_a_node_without_its_tags_is_paid_while_its_claim_names_it() -> None:
+    with World(KARPENTER, START, 1) as world:
+        leased(world)
+        [machine] = world.machines.of_pool("gpu")
+        machine.tags = {}
+        world.run(timedelta(hours=2))
+
+        [lease] = Ledger("gpu-lab-ledger").leases("gpu")
+        assert lease.node_seconds

@@ -34,8 +34,12 @@ def kept_courses(lab: "Lab", ledger: "Ledger") -> "Mapping[str, Course]":
 
 def early_warm_ups(lab: "Lab", ledger: "Ledger") -> dict[str, timedelta]:
     """How long the pools take whose windows have `ready: by`."""
-    asked = dict.fromkeys(lab.pool_of(window) for window in lab.windows if window.ready == "by")
-    return {pool: warm_up(pool, ledger) for pool in asked}
+    return {pool: warm_up(pool, ledger) for pool in early_pools(lab)}
+
+
+def early_pools(lab: "Lab") -> list[str]:
+    """The pools whose windows have `ready: by`."""
+    return [*dict.fromkeys(lab.pool_of(window) for window in lab.windows if window.ready == "by")]
 
 
 def warm_up(pool: str, ledger: "Ledger") -> timedelta:

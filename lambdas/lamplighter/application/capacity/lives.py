@@ -29,13 +29,16 @@ def note_lives(capacity: CapacityServices, pool: str, seen: Seen, now: datetime)
     """Keep the lives of nodes that were seen, where nothing else remembers them. Writes what is new only.
 
     A node that its controller once listed stays one of its nodes: one that never joined is named by its claim alone.
-    One that EC2 has forgotten has ended now, since every later look would let it run until an hour before.
+    One that EC2 has forgotten has ended now: every later look would let it run until an hour before. While a claim
+    names it, it runs: somebody may have taken its tags off.
     """
     if KINDS[kind_of(capacity.lab, pool)].remembers:
         return
     kept = {life.instance: life for life in capacity.ledger.lives(pool)}
     listed = {instance.id for instance in seen.instances}
-    members = _activities(life for life in kept.values() if life.instance in listed or life.ended is None)
+    running = set() if seen.unread else {name for name, life in kept.items() if life.ended is None}
+    forgotten = running - {claim.instance for claim in seen.claims}
+    members = _activities(kept[name] for name in kept if name in listed | forgotten)
     lives = [life for life in runs(members, seen.instances, now) if life.member]
     news = [life for life in lives if kept.get(life.instance) != life]
     if news:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from lamplighter.adapters.aws.kept_courses import early_warm_ups
+from lamplighter.adapters.aws.kept_courses import early_pools, warm_up
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.price_list import PriceList
@@ -28,7 +28,7 @@ from lamplighter.domain.leases.terms import terms as terms_of
 from lamplighter.domain.planner import planner
 from lamplighter.domain.schedules.drift import kept
 from lamplighter.domain.schedules.of_leases import unopened
-from lamplighter.domain.schedules.schedule import NEAREST, Start, open_schedule
+from lamplighter.domain.schedules.schedule import NEAREST, Start, names_of, open_schedule
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.reasons.reason import Said, reason
 
@@ -65,7 +65,9 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     ledger, now = planner_services.lease_services.ledger, planner_services.lease_services.now()
     failures: list[str] = []
     lab, terms, unknown, unread = _terms(planner_services, failures)
-    ledger.put_document(lab.to_json(), now)
+    if not any(lab.pools[pool].unstated for pool in unread):
+        # Else it would replace the last known values of such a pool.
+        ledger.put_document(lab.to_json(), now)
     # Reading a slow address comes first: the rest must still be true when the planner acts on it.
     courses = follow_courses(lab, ledger, planner_services.notices, now, planner_services.fetch)
     # Names, then leases: a lease is written before its schedule, so each schedule here has its lease.
@@ -75,44 +77,61 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     for pool in lab.pools:
         with going_on(failures, f"pool {pool}"):
             known[pool] = ledger.leases(pool)
-    put_off = [] if paused_at(pauses, now) else _put_off(known, present, planner_services, now)
+    warm_ups: dict[str, timedelta] = {}
+    for pool in early_pools(lab):
+        with going_on(failures, f"pool {pool}"):
+            warm_ups[pool] = warm_up(pool, ledger)
+    unread |= {*early_pools(lab)} - warm_ups.keys()
+    put_off = [] if paused_at(pauses, now) else _put_off(known, present, planner_services, now, failures)
     planner_services.lease_services.windows.delete(put_off)
     present = [name for name in present if name not in put_off]
-    beside = planner.CalendarInputs(courses, early_warm_ups(lab, ledger), known)
+    beside = planner.CalendarInputs(courses, warm_ups, known)
     calendar = planner.calendar(lab, terms, ledger.skips(), now, now + planner.HORIZON, beside=beside)
     # A lab that is being destroyed opens nothing; the last close closes open pools.
     ahead = [] if any(pause.closing for pause in pauses) else _foreseen(calendar.leases, known, terms, ledger)
     ends = _ends(lab, terms, calendar, now, beside)
     planner_notices = PlannerNotices(lab, ledger, planner_services.notices, now)
     wanted_names: set[str] = set()
+    done: set[str] = set()
+    workflow_arns = planner_services.lease_services.workflow_arns
     planned: list[str] = []
     started: list[str] = []
     for pool, leases in known.items():
         with going_on(failures, f"pool {pool}"):
-            wanted = _still_planned(leases) if pool in unread else [one for one in ahead if one.pool == pool]
-            made = planner.plan(
-                wanted, leases, planner_services.lease_services.workflow_arns, now, pauses, present=present
+            wanted = (
+                _still_planned(leases, now) if pool in unread else [one for one in ahead if one.pool == pool]
             )
+            made = planner.plan(wanted, leases, workflow_arns, now, pauses, present=present)
             wanted_names |= {schedule.name for schedule in made.schedules} | set(made.firing)
             _write(made, leases, calendar.notes, planner_notices, planner_services, now)
             _schedule(pool, made, leases, planner_notices, planner_services, now)
             planned += [lease.id for lease in made.write]
             started += [start.name for start in made.start if _start(start, leases, planner_services)]
             started += _follow(leases, ends, terms.get(pool), planner_services, now)
-    # What a pool that failed still needs is not known.
-    stale = [] if failures else [name for name in present if name not in wanted_names and not kept(name)]
+            done.add(pool)
+    # What a pool that failed still needs is not known: the schedules of its leases stay.
+    wanted_names |= {
+        name
+        for pool in known.keys() - done
+        for lease in known[pool]
+        for name in names_of(lease.id, workflow_arns)
+    }
+    stale = [name for name in present if name not in wanted_names and not kept(name)]
+    stale = stale if known.keys() == lab.pools.keys() else []
     planner_services.lease_services.windows.delete(stale)
     for skipped in calendar.skipped:
         planner_notices.does_not_open(skipped)
-    ledger.note_planned(now)
+    if done:
+        ledger.note_planned(now)
     if failures:
         raise OutsideFailed("; ".join(failures))
     return {"planned": planned, "started": started, "unscheduled": stale, "unknown": unknown}
 
 
-def _still_planned(known: Iterable[Lease]) -> list[Lease]:
-    """The windows of a pool as they were planned before it could not be read."""
-    return [lease for lease in known if lease.state is LeaseState.PLANNED and lease.window is not None]
+def _still_planned(known: Iterable[Lease], now: datetime) -> list[Lease]:
+    """The windows ahead of a pool as they were planned before it could not be read."""
+    ahead = [lease for lease in known if lease.closes > now and lease.window is not None]
+    return [lease for lease in ahead if lease.state is LeaseState.PLANNED]
 
 
 def _put_off(
@@ -120,6 +139,7 @@ def _put_off(
     present: Collection[str],
     planner_services: PlannerServices,
     now: datetime,
+    failures: list[str],
 ) -> list[str]:
     """The schedules of openings that a pause had put off and that are due, because it ended early.
 
@@ -130,9 +150,10 @@ def _put_off(
         if not unopened(lease) or lease.opens > now + NEAREST or lease.closes <= now:
             continue
         name = open_schedule(lease, planner_services.lease_services.workflow_arns).name
-        put = windows.read(name) if name in present else None
-        if put is not None and put.at > max(lease.opens, now):
-            found.append(name)
+        with going_on(failures, f"pool {lease.pool}"):
+            put = windows.read(name) if name in present else None
+            if put is not None and put.at > max(lease.opens, now):
+                found.append(name)
     return found
 
 
