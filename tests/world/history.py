@@ -638,7 +638,10 @@ class Play:
     def _answers(self, step: Step) -> None:
         """For a while a call that was made before fails in one way, in one function or in all."""
         functions = self.world.functions
-        function, call = self.chance.choice([*functions.known])
+        # The fake in the place of a capacity is no outside: nothing of ours reads its answers.
+        function, call = self.chance.choice(
+            [each for each in functions.known if each[1].partition(".")[0] != "fake"]
+        )
         kind = self.chance.choice([each for each in kinds(call) if each not in DISTORTIONS])
         with self._in_trouble() if any(needed_by(call)) else nullcontext():
             functions.faults = (Fault(call, kind, self.chance.choice((None, function))),)

@@ -31,9 +31,11 @@ ONLY_SOURCES = frozenset(
         "autoscaling.describe_scaling_activities",
         "kubernetes.GET v1",
         "events.put_events",
+        "dynamodb.get_item",
+        "dynamodb.query",
     }
 )
-"""What ran and until when, and whether an event was taken, is known by these answers alone."""
+"""What ran and until when, whether an event was taken, and what was counted, is known by these answers alone."""
 LIED_ABOUT = re.compile(r"law (4|8) ")
 """What cannot be true after a false answer of one of them."""
 
