@@ -5,6 +5,7 @@ It is a context manager: inside it, boto3, the machine's clock and the Kubernete
 
 import functools
 import io
+import itertools
 import json
 import logging
 import os
@@ -185,10 +186,12 @@ class World:
         client = self.kubernetes.client(self.functions.cross)
         enter(patch.object(kubernetes.dynamic, "DynamicClient", lambda *_, **__: client))
         enter(patch.object(connection, "trusting", TRUSTING))
-        waited = [0.0]
-        for adapter in (ledger_table, workflows, connection):
-            enter(patch.object(adapter, "sleep", waited.append))
-        enter(patch.object(connection, "monotonic", lambda: sum(waited)))
+        for adapter in (ledger_table, workflows):
+            enter(patch.object(adapter, "sleep", lambda _seconds: None))
+        # Patience with the API server is as long as the pauses between two tries: each look is one pause later.
+        pauses = itertools.count(step=connection.ASK_AGAIN_SECONDS)
+        enter(patch.object(connection, "sleep", lambda _seconds: None))
+        enter(patch.object(connection, "monotonic", lambda: next(pauses)))
         # Nothing is decided while a function waits: what is not decided yet comes again.
         enter(patch.object(receiving, "DECISION_SECONDS", -1))
         now = SimpleNamespace(now=lambda _zone: self.event_queue.now)
