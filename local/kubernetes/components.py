@@ -53,14 +53,18 @@ def free_ports() -> Ports:
         return Ports(*(each.getsockname()[1] for each in sockets))
 
 
-def commands(work: Path, ports: Ports) -> dict[str, list[str]]:
-    """Arguments of every component by the name of its program, in the order in which they start."""
-    return {
-        "etcd": _etcd(work, ports),
-        "kube-apiserver": _apiserver(work, ports),
-        "kube-controller-manager": _controller_manager(work),
-        "kube-scheduler": _scheduler(work),
-    }
+def servers(work: Path, ports: Ports) -> dict[str, list[str]]:
+    """Arguments of etcd and the API server by the name of their program, in the order in which they start."""
+    return {"etcd": _etcd(work, ports), "kube-apiserver": _apiserver(work, ports)}
+
+
+def controllers(work: Path) -> dict[str, list[str]]:
+    """Arguments of the components that act through the API server, by the name of their program.
+
+    They start when it is ready: the controller manager gives up after ten real seconds (WaitForAPIServer in
+    k8s.io/controller-manager/app), and on a busy machine the API server needs longer.
+    """
+    return {"kube-controller-manager": _controller_manager(work), "kube-scheduler": _scheduler(work)}
 
 
 def _etcd(work: Path, ports: Ports) -> list[str]:

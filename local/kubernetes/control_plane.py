@@ -22,10 +22,11 @@ from local.hang import HANG_SECONDS
 from local.kubernetes.api import KubernetesApi, Object
 from local.kubernetes.binaries import find_programs
 from local.kubernetes.certificates import Authority, signing_key
-from local.kubernetes.components import commands, free_ports
+from local.kubernetes.components import controllers, free_ports, servers
 from local.kubernetes.token_webhook import Identities, TokenWebhook, bind_access_policies
 
 _ATTEMPTS = 3
+_STOPPED = "the control plane was stopped before it had started"
 
 
 class ControlPlane:
@@ -137,7 +138,7 @@ class ControlPlane:
 
     def _start_once(self, programs: Path) -> None:
         if self._stopped:
-            raise OutsideFailed("the control plane was stopped before it had started")
+            raise OutsideFailed(_STOPPED)
         shutil.rmtree(self._work, ignore_errors=True)
         self._work.mkdir(parents=True)
         ports = free_ports()
@@ -153,16 +154,29 @@ class ControlPlane:
             env={**os.environ, **({"LAMPLIGHTER_INSTANT": str(self._clock)} if self._clock else {})},
         )
         threading.Thread(target=self._listen, args=(self._supervisor,), daemon=True).start()
-        assert self._supervisor.stdin is not None  # noqa: S101  asked for above
-        for name, arguments in commands(self._work, ports).items():
-            order = {
+        self._order(programs, servers(self._work, ports))
+        self._await("/readyz")
+        self._order(programs, controllers(self._work))
+        self._await("/api/v1/namespaces/default/serviceaccounts/default")
+        bind_access_policies(self.admin())
+
+    def _order(self, programs: Path, commands: dict[str, list[str]]) -> None:
+        orders = [
+            {
                 "name": name,
                 "command": [str(programs / name), *arguments],
                 "log": str(self._work / f"{name}.log"),
             }
-            self._supervisor.stdin.write(json.dumps(order) + "\n")
-        self._supervisor.stdin.flush()
-        self._await_ready()
+            for name, arguments in commands.items()
+        ]
+        supervisor = self._supervisor
+        if supervisor is None or supervisor.stdin is None:
+            raise OutsideFailed(_STOPPED)
+        try:
+            supervisor.stdin.writelines(json.dumps(order) + "\n" for order in orders)
+            supervisor.stdin.flush()
+        except (OSError, ValueError) as error:  # another thread stops it
+            raise OutsideFailed(_STOPPED) from error
 
     def _write_files(self) -> None:
         self.ca_file.write_bytes(self._authority.pem)
@@ -175,24 +189,21 @@ class ControlPlane:
         self.admin_kubeconfig(self._work / "admin.kubeconfig")
         (self._work / "token-webhook.kubeconfig").write_text(json.dumps(self._webhook.kubeconfig()))
 
-    def _await_ready(self) -> None:
+    def _await(self, path: str) -> None:
         api = self.admin()
         deadline = time.monotonic() + HANG_SECONDS
-        wanted = ["/readyz", "/api/v1/namespaces/default/serviceaccounts/default"]
-        while wanted:
+        while not api.is_there(path):
+            if self._stopped:
+                raise OutsideFailed(_STOPPED)
             if self._ended:
                 raise OutsideFailed(
                     f"{self._ended[0]} ended while starting: {self._last_words(self._ended[0])}"
                 )
             if time.monotonic() > deadline:
                 raise OutsideFailed(
-                    f"GET {wanted[0]} on {self.endpoint}: no answer in {HANG_SECONDS:.0f} s; see {self._work}"
+                    f"GET {path} on {self.endpoint}: no answer in {HANG_SECONDS:.0f} s; see {self._work}"
                 )
-            if api.is_there(wanted[0]):
-                wanted.pop(0)
-            else:
-                time.sleep(0.02)
-        bind_access_policies(api)
+            time.sleep(0.02)
 
     def _listen(self, supervisor: subprocess.Popen[str]) -> None:
         assert supervisor.stdout is not None  # noqa: S101  asked for in _start_once

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from local.kubernetes import control_plane
 from local.kubernetes.api import ApiError
-from local.kubernetes.binaries import PROGRAMS
+from local.kubernetes.binaries import PROGRAMS, find_programs
 from local.kubernetes.control_plane import ControlPlane
 from tests.local.cluster.lab import await_true
 
@@ -54,6 +55,36 @@ def test_it_leaves_no_process(tmp_path):
     assert processes(tmp_path / "second") == []
     with pytest.raises(ProcessLookupError):
         os.kill(supervisor, 0)
+
+
+#: Asks the API server once, and ends where the real one would wait for ten seconds.
+IMPATIENT = """#!/bin/sh
+exec {python} -c '
+import json, os, ssl, sys, urllib.request
+config = next(each for each in sys.argv if each.startswith("--kubeconfig=")).partition("=")[2]
+server = json.load(open(config))["clusters"][0]["cluster"]["server"]
+if urllib.request.urlopen(server + "/healthz", context=ssl._create_unverified_context()).status == 200:
+    os.execv(sys.argv[1], sys.argv[1:])
+' {program} "$@"
+"""
+
+
+def test_the_controller_manager_starts_when_the_api_server_is_ready(tmp_path, monkeypatch):
+    # given a controller manager without patience
+    built = find_programs(print)
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in PROGRAMS:
+        (programs / name).symlink_to(built / name)
+    impatient = programs / "kube-controller-manager"
+    impatient.unlink()
+    impatient.write_text(IMPATIENT.format(python=sys.executable, program=built / impatient.name))
+    impatient.chmod(0o755)
+    monkeypatch.setattr(control_plane, "find_programs", lambda _progress: programs)
+
+    # then the control plane starts nevertheless
+    with ControlPlane(tmp_path / "cluster") as plane:
+        assert plane.admin().is_there("/api/v1/namespaces/default/serviceaccounts/default")
 
 
 def test_it_dies_with_whoever_started_it(tmp_path):
