@@ -63,19 +63,25 @@ def test_a_node_pool_that_nobody_may_read_keeps_no_other_window_closed() -> None
         assert [each.date for each in opened] == ["2026-11-20", "2026-11-21"]
 
 
-def test_a_lease_that_cannot_be_read_keeps_no_other_window_closed() -> None:
+@pytest.mark.parametrize(
+    ("pk", "sk", "third"),
+    [
+        ("POOL#gpu", "LEASE#strange", ["2026-11-22"]),
+        ("LAB", "SKIP#evening#2026-11-20", ["2026-11-22"]),
+        ("LAB", "SKIP#?", ["2026-11-22"]),
+        ("LAB", "SKIP#proof#2026-11-22", []),
+        ("LAB", "BUDGET#2026-11-22", []),
+    ],
+)
+def test_an_item_that_cannot_be_read_keeps_no_other_window_closed(pk: str, sk: str, third: list[str]) -> None:
     with World({**LAB, "windows": LAB["windows"][2:]}, START, 1) as world:
         world.run(FIRST_SWEEP)
-        strange = {
-            "pk": {"S": "POOL#gpu"},
-            "sk": {"S": "LEASE#strange"},
-            "state": {"S": "of a newer release"},
-        }
+        strange = {"pk": {"S": pk}, "sk": {"S": sk}, "state": {"S": "of a newer release"}}
         world.dynamodb.put_item(TableName="gpu-lab-ledger", Item=strange)
-        world.run(timedelta(hours=50))
+        world.run(timedelta(hours=74))
 
         opened = [each for each in Ledger("gpu-lab-ledger").leases("big") if each.state is LeaseState.CLOSED]
-        assert [each.date for each in opened] == ["2026-11-20", "2026-11-21"]
+        assert [each.date for each in opened] == ["2026-11-20", "2026-11-21", *third]
 
 
 def leased(world: World) -> None:

@@ -8,6 +8,7 @@ import boto3
 import pytest
 
 from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.application.leases.budgets import budgets_at
 from lamplighter.application.leases.granting import admitted
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.run import command_of
@@ -148,7 +149,10 @@ def test_what_a_failsafe_should_be_is_told_without_setting_it(lab: LabOnMoto) ->
 
 def test_the_budget_of_a_period_comes_with_that_of_the_next(lab: LabOnMoto) -> None:
     lease_services = lab.guard_services.lease_services
-    assert sorted(lease_services.budgets(lease_services.terms("gpu"), EIGHT)) == ["2026-11", "2026-12"]
+    assert sorted(budgets_at(lease_services.ledger, lease_services.terms("gpu"), EIGHT)) == [
+        "2026-11",
+        "2026-12",
+    ]
 
 
 def test_a_run_without_its_command_is_bad_input() -> None:

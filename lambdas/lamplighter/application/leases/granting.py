@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.kept_courses import beside
 from lamplighter.adapters.aws.ledger.ledger import Conflict
+from lamplighter.application.leases.budgets import budgets_at
 from lamplighter.application.leases.handing_on import stop_if_handed_on
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.run import command_of, pool_of, result
@@ -182,7 +183,7 @@ def _open_once(command: Command, lease_services: LeaseServices, fence: Fence) ->
     now = lease_services.now()
     command = grant.as_planned(command, leases, now)
     terms = lease_services.terms(command.pool)
-    budgets = lease_services.budgets(terms, grant.asked_for(command, terms, now).opens)
+    budgets = budgets_at(lease_services.ledger, terms, grant.asked_for(command, terms, now).opens)
     answer = grant.decide(
         command,
         terms,

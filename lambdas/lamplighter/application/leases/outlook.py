@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import ViewReading
+from lamplighter.application.leases.budgets import budgets_at
 from lamplighter.domain.calendar.changes import Changes
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.granting import grant
@@ -23,9 +24,7 @@ def outlook(pool: str, ledger: Ledger, lab: "Lab", now: datetime) -> Callable[[C
         return lambda _command: GrantDecision("refused", reason("lease.price-unknown", pool=pool))
     leases, generation = ledger.leases(pool), ledger.pool(pool).generation
     changes = Changes(pauses=tuple(ledger.pauses()))
-    period, currency = terms.period(now), terms.budget.currency
-    keys = (period.key, terms.period(period.ends).key)
-    budgets = {key: ledger.budget(key, currency) for key in keys}
+    budgets = budgets_at(ledger, terms, now)
 
     def answer(command: Command) -> GrantDecision:
         return grant.decide(command, terms, leases, budgets, now=now, generation=generation, changes=changes)

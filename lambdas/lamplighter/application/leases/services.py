@@ -19,7 +19,6 @@ from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.domain.capacity.kinds import pools_of
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms, terms
-from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.failsafe import (
     FIRES_WITHIN,
@@ -76,13 +75,6 @@ class LeaseServices:
         """The terms of a pool; what an adopted pool leaves out is read from AWS."""
         lab = self.capacity.as_found(pool)
         return terms(lab, pool, known(lab, pool, self.ledger))
-
-    def budgets(self, pool_terms: Terms, at: datetime) -> dict[str, BudgetPeriod]:
-        """The budget of the period of an instant, and of the one after it."""
-        this = pool_terms.period(at)
-        currency = pool_terms.budget.currency
-        keys = (this.key, pool_terms.period(this.ends).key)
-        return {key: self.ledger.budget(key, currency) for key in keys}
 
     def arm(
         self,

@@ -25,6 +25,7 @@ from lamplighter.domain.granting.following import curfewed, follow
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.leases.terms import terms as terms_of
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.planner import planner
 from lamplighter.domain.schedules.drift import kept
 from lamplighter.domain.schedules.of_leases import unopened
@@ -88,7 +89,11 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     beside = planner.CalendarInputs(courses, warm_ups, known)
     calendar = planner.calendar(lab, terms, ledger.skips(), now, now + planner.HORIZON, beside=beside)
     # A lab that is being destroyed opens nothing; the last close closes open pools.
-    ahead = [] if any(pause.closing for pause in pauses) else _foreseen(calendar.leases, known, terms, ledger)
+    ahead = (
+        []
+        if any(pause.closing for pause in pauses)
+        else _foreseen(calendar.leases, known, terms, ledger, failures)
+    )
     ends = _ends(lab, terms, calendar, now, beside)
     planner_notices = PlannerNotices(lab, ledger, planner_services.notices, now)
     wanted_names: set[str] = set()
@@ -162,15 +167,17 @@ def _foreseen(
     known: Mapping[str, Sequence[Lease]],
     terms: Mapping[str, Terms],
     ledger: Ledger,
+    failures: list[str],
 ) -> list[Lease]:
-    """The windows ahead; those that will be refused have the reason."""
+    """The windows ahead; those that will be refused have the reason, where the budget of their period is known."""
     there = {lease.id: lease for leases in known.values() for lease in leases}
     planned = [one for one in wanted if one.id not in there or there[one.id].state is LeaseState.PLANNED]
     granted = [lease for lease in there.values() if lease.granted]
-    budgets = {
-        lease.period: ledger.budget(lease.period, terms[lease.pool].budget.currency)
-        for lease in {lease.period: lease for lease in planned}.values()
-    }
+    budgets: dict[str, BudgetPeriod] = {}
+    for lease in {lease.period: lease for lease in planned}.values():
+        with going_on(failures, f"budget of {lease.period}"):
+            budgets[lease.period] = ledger.budget(lease.period, terms[lease.pool].budget.currency)
+    planned = [lease for lease in planned if lease.period in budgets]
     refused = outlook.refusals(planned, granted, terms, budgets)
     said = {name: refusal.reason for name, refusal in refused.items()}
     return [replace(lease, refusal=said.get(lease.id)) for lease in wanted]

@@ -5,7 +5,7 @@ Each change is written with its decision and audit entries in one transaction. T
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.changes import LedgerChanges
@@ -14,6 +14,7 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause, Skip
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import GRANTED, LeaseState
+from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.fields import from_document, to_document
 from lamplighter.values import instant
 
@@ -27,12 +28,12 @@ class LedgerCalendar(LedgerChanges):
     def skips(self) -> list[Skip]:
         """The dates that people took out of the calendar, by window."""
         found = self._table.query(items.LAB, items.SKIP, items.SKIP + "\U0010ffff")
-        return [from_document(Skip, items.values(item)) for item in found]
+        return [_skip(item) for item in found]
 
     def skipped(self, window: str, on: str) -> Skip | None:
         """The skip of one date of a window, or None."""
         found = self._table.get(items.LAB, f"{items.SKIP}{window}#{on}")
-        return None if found is None else from_document(Skip, items.values(found))
+        return None if found is None else _skip(found)
 
     def skip(
         self, skip: Skip, lease: tuple[str, str], decided_for: str, decision: Decision, why: Entry
@@ -83,7 +84,7 @@ class LedgerCalendar(LedgerChanges):
         found = list(self._table.query(items.LAB, items.PAUSE, items.SKIP + "\U0010ffff"))
         keyed = [(str(item["sk"]["S"]), item) for item in found]
         return (
-            [from_document(Skip, items.values(item)) for key, item in keyed if key.startswith(items.SKIP)],
+            [_skip(item) for key, item in keyed if key.startswith(items.SKIP)],
             [_pause(key, items.values(item)) for key, item in keyed if key.startswith(items.PAUSE)],
         )
 
@@ -159,6 +160,15 @@ class LedgerCalendar(LedgerChanges):
     def note_planned(self, at: datetime) -> None:
         """The planner began at `at` to check every schedule, and has corrected them."""
         self._table.put(items.item(items.LAB, items.PLANNED, {"at": instant.written(at)}))
+
+
+def _skip(found: items.Item) -> Skip:
+    """A skip. Where its item cannot be read, its key says which date it is: a strange item skips no other window."""
+    try:
+        return from_document(Skip, items.values(found))
+    except (KeyError, TypeError, ValueError, OutsideFailed):
+        window, _, on = str(found["sk"]["S"]).removeprefix(items.SKIP).rpartition("#")
+        return Skip(window, on, "?", datetime.fromtimestamp(0, UTC))
 
 
 def _pause(sort_key: str, kept: dict[str, items.Value]) -> Pause:
