@@ -33,7 +33,7 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     """Entry point: a step of CloseLab (`{"step", "run"}`), or an event of any other kind, which starts a sweep."""
     logs.begin(event, context)
     guard_services = _guard_services()
-    guard_services.kubernetes_silent = False
+    guard_services.begin()
     guard_services.invocation = str(getattr(context, "aws_request_id", None) or uuid4())
     if "step" not in event:
         return sweep_all(guard_services)

@@ -42,6 +42,9 @@ class OutsideFailed(LamplighterError):
     `call` is the call's name alone, such as `dynamodb:GetItem`, for those who may not see the `subject`.
     """
 
+    answered = False
+    """It answered: with a refusal, or with something that nobody can read. Asking again will not help."""
+
     def __init__(self, said: Said = "", call: str = "", subject: str = "") -> None:
         super().__init__(said)
         self.call, self.subject = call, subject

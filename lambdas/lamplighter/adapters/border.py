@@ -63,4 +63,6 @@ def _each(call: Any) -> Any:  # noqa: ANN401
 
 def _unreadable(call: Any, error: Exception) -> OutsideFailed:  # noqa: ANN401 -- a function of any kind
     what = f"{type(error).__name__}: {error}".splitlines()[0][:_LONGEST]
-    return OutsideFailed(reason("aws.unreadable", call=call.__qualname__, error=what), call.__qualname__)
+    failed = OutsideFailed(reason("aws.unreadable", call=call.__qualname__, error=what), call.__qualname__)
+    failed.answered = True
+    return failed

@@ -4,7 +4,9 @@ import pytest
 
 from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.services import LabFacts
+from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.pool.pool import SeenGpus
+from lamplighter.errors import OutsideFailed
 from tests.builders.leases import EIGHT
 from tests.unit.guard.test_gathering import facts
 from tests.unit.lab_on_moto import LabOnMoto
@@ -112,6 +114,19 @@ def test_a_node_that_comes_later_is_idle_since_it_came(lab: LabOnMoto, *, answer
     came = lab.at(10)
     lab.scale(1)
     assert facts(lab).idle_since == came
+
+
+def test_an_answer_that_nobody_can_read_fails_the_sweep_and_costs_no_other_read(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    lab.scale(1)
+    lab.cluster.add_node("i-1")
+    work(lab, "nvidia.com/gpu")
+    lab.cluster.pods[-1]["spec"]["containers"] = "one"
+
+    assert facts(lab).kubernetes_nodes == ("node-i-1",)
+    assert not lab.guard_services.kubernetes_silent
+    with pytest.raises(OutsideFailed, match=r"Kubernetes: .*on_node"):
+        sweep_all(lab.guard_services)
 
 
 def test_what_has_finished_holds_nothing_and_our_checks_are_nobody_s_use(lab: LabOnMoto) -> None:

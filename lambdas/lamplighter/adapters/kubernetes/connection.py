@@ -59,6 +59,8 @@ class KubernetesResponse:
 class Forbidden(OutsideFailed):
     """The cluster's RBAC denies the call, perhaps by an older rbac.yaml that an administrator applied."""
 
+    answered = True
+
 
 class BearerToken(Protocol):
     """A token that signs us in, and can be renewed."""

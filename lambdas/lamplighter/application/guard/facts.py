@@ -4,7 +4,6 @@ Notes in the ledger how long the pool has had too many nodes or been idle. It ma
 answer. kubernetes.py reads Kubernetes, trail.py the audit trail.
 """
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -32,10 +31,7 @@ from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.failsafe import failsafe_instant, failsafe_schedules, schedule_names
 from lamplighter.domain.schedules.of_leases import opens_at, unopened
 from lamplighter.domain.schedules.schedule import RunEnd, Schedule
-from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.reason import Reason
-
-_logger = logging.getLogger(__name__)
 
 
 def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> PoolFacts:
@@ -46,8 +42,7 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
     """
     capacity = guard_services.capacity
     lab = capacity.lab
-    unread: list[str] = []
-    seen = seen_anyhow(capacity, pool, unread, SWEPT)
+    seen = seen_anyhow(capacity, pool, guard_services.unread, SWEPT)
     # Before the ledger is read: whatever is wrong with a lease, EC2 forgets in an hour when its nodes ran.
     note_lives(capacity, pool, seen, capacity.now())
     state = capacity.ledger.pool(pool)
@@ -73,17 +68,16 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
         idle_after=_idle_after(guard_services, leases),
         extended_at={entry.lease: entry.at for entry in trail if entry.kind == "extended" and entry.lease},
         opening_ended=_opening_ended(guard_services, leases, lab_facts.pauses, trail, now),
-        overdrafts=_overdrafts(guard_services, pool, leases, now, unread),
+        overdrafts=_overdrafts(guard_services, pool, leases, now),
         experiment=lab_facts.experiment,
         outside=outside,
         ends_outside=bool(outside) and may_end(capacity),
         controller_faults=lab_facts.controller_faults if lab.node_pools[:1] == [pool] else (),
-        unread=tuple(unread),
     )
     facts = replace(
         facts, over_since=_over_since(guard_services, facts, state), raised_by=_raised_by(capacity, facts)
     )
-    facts = _with_interruptions(capacity, facts)
+    facts = _with_interruptions(guard_services, facts)
     if not (seen.existing or state.leaked_since or failsafe):
         note_nothing_runs(guard_services, facts, state)
         return facts
@@ -91,16 +85,11 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
 
 
 def _overdrafts(
-    guard_services: GuardServices, pool: str, leases: Iterable[Lease], now: datetime, unread: list[str]
+    guard_services: GuardServices, pool: str, leases: Iterable[Lease], now: datetime
 ) -> Mapping[str, Overdraft]:
     """Which leases will use up their budget. A failure here does not stop the other rules."""
-    try:
+    with guard_services.reading(f"pool {pool}, costs"):
         return overdrafts(guard_services.lease_services, pool, leases, now)
-    except (OutsideFailed, TryLater) as error:
-        _logger.warning("the sweep goes on without the running costs of pool %s: %s", pool, error)
-    except Exception as error:
-        _logger.exception("the running costs of pool %s cannot be calculated", pool)
-        unread.append(f"running costs: {error!r}")
     return {}
 
 
@@ -136,11 +125,9 @@ def _opening_ended(
             continue
         if now < opens + OPENING_PATIENCE or now >= lease.closes:
             continue
-        try:
+        ended = None
+        with guard_services.reading(f"pool {lease.pool}, opening"):
             ended = guard_services.workflows.ended(guard_services.open_lab, lease.run)
-        except (OutsideFailed, TryLater) as error:
-            _logger.warning("it is not known how the run of lease %s ended: %s", lease.id, error)
-            continue
         if ended is RunEnd.NEVER_STARTED and now < opens + STARTING_PATIENCE:
             continue
         if ended is not None:
@@ -178,18 +165,16 @@ def _raised_by(capacity: CapacityServices, facts: PoolFacts) -> Reason | None:
     return capacity.see(facts.pool, {Part.LATEST}, facts.seen).raised_by
 
 
-def _with_interruptions(capacity: CapacityServices, facts: PoolFacts) -> PoolFacts:
+def _with_interruptions(guard_services: GuardServices, facts: PoolFacts) -> PoolFacts:
     """With the leased nodes that EC2 or their controller takes away.
 
     Where they cannot be read, nothing but their report is missing.
     """
     if not facts.target.nodes or facts.seen.controller is None:
         return facts
-    try:
-        return replace(facts, seen=capacity.see(facts.pool, {Part.INTERRUPTIONS}, facts.seen))
-    except (OutsideFailed, TryLater) as error:
-        _logger.warning("interruptions of pool %s are not read: %s", facts.pool, error)
-        return facts
+    with guard_services.reading(f"pool {facts.pool}, interruptions"):
+        return replace(facts, seen=guard_services.capacity.see(facts.pool, {Part.INTERRUPTIONS}, facts.seen))
+    return facts
 
 
 def _wanted_failsafe(
@@ -212,12 +197,10 @@ def _found_failsafe(
     names = {schedule.name for schedule in wanted} | (lab_facts.schedules or set()) & set(
         schedule_names(pool)
     )
-    try:
+    with guard_services.reading(f"pool {pool}, failsafe"):
         read = [guard_services.lease_services.failsafes.read(name) for name in sorted(names)]
-    except (OutsideFailed, TryLater) as error:
-        _logger.warning("the sweep goes on without the failsafe of pool %s: %s", pool, error)
-        return None
-    return tuple(schedule for schedule in read if schedule is not None)
+        return tuple(schedule for schedule in read if schedule is not None)
+    return None
 
 
 def _with_change(capacity: CapacityServices, pool: str, seen: Seen) -> Seen:

@@ -4,7 +4,6 @@ A sweep reads it only where it matters, and goes on where Kubernetes does not an
 has been idle and how many of its GPUs are in use.
 """
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -19,8 +18,6 @@ from lamplighter.errors import OutsideFailed, TryLater
 
 if TYPE_CHECKING:
     from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
-
-_logger = logging.getLogger(__name__)
 
 
 def with_kubernetes(guard_services: GuardServices, facts: PoolFacts, state: PoolState) -> PoolFacts:
@@ -114,10 +111,8 @@ def _note_gpus(
         return
     in_use = sum(max(1, pod.gpus) for pod in held if pod.namespace != NAMESPACE)
     seen = SeenGpus(min(in_use, gpus), gpus, facts.now)
-    try:
+    with guard_services.reading(f"pool {facts.pool}, GPUs"):
         guard_services.capacity.ledger.note_gpus(facts.pool, seen, state.seen_gpus)
-    except (OutsideFailed, TryLater) as error:
-        _logger.warning("the number of GPUs in use could not be noted: %s", error)
 
 
 def _held(guard_services: GuardServices, nodes: "Sequence[NodeFacts]") -> "Sequence[PodFacts] | None":
@@ -135,5 +130,5 @@ def _held(guard_services: GuardServices, nodes: "Sequence[NodeFacts]") -> "Seque
             if pod.accelerated and not pod.finished
         ]
     except (OutsideFailed, TryLater) as error:
-        _logger.warning("it is not known which pods hold GPUs: %s", error)
+        guard_services.without_kubernetes(error)
         return None

@@ -10,20 +10,19 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lamplighter.application.guard.controllers import tell_not_ended
-from lamplighter.application.guard.kubernetes import node_names
+from lamplighter.application.guard.kubernetes import node_names, pool_nodes
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.guard.shown import seen_anyhow
 from lamplighter.application.run import drained, pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.capacity.evidence import Member, Part, Seen
-from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.capacity.kinds import zero as zero_of
 from lamplighter.domain.capacity.port import Removal
 from lamplighter.domain.capacity.zero import PROVEN, ZeroProof
 from lamplighter.domain.guard import announcements
 from lamplighter.domain.guard.breach import GuardAction, Rule
 from lamplighter.domain.pool.drain import LEAVING, emptying, patience
-from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
@@ -132,15 +131,8 @@ def end_drains(
 
 
 def _nodes(guard_services: GuardServices, pool: str) -> "dict[str, NodeFacts] | None":
-    from lamplighter.adapters.kubernetes.nodes import pool_nodes  # noqa: PLC0415 -- only while draining
-
-    connection = guard_services.kubernetes()
-    if connection is None:
-        return None
-    try:
-        nodes = pool_nodes(connection, identity(guard_services.capacity.lab, pool).selector)
-    except (OutsideFailed, TryLater) as error:
-        _logger.warning("the guard ends drains without Kubernetes: %s", error)
+    nodes = pool_nodes(guard_services, pool)
+    if nodes is None:
         return None
     return {node.instance: node for node in nodes}
 

@@ -4,7 +4,8 @@ Kubernetes, the listing of Scheduler and the claims may fail to answer: the swee
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,6 +14,7 @@ from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.services import CapacityServices
+from lamplighter.application.failures import going_on
 from lamplighter.application.guard.outside import NodeClaims, every_node_claim, outside_pools
 from lamplighter.data.texts import Texts
 from lamplighter.domain.calendar.changes import Pause
@@ -24,7 +26,7 @@ from lamplighter.domain.notices.announcement import Announcement
 from lamplighter.domain.notices.notification import Notification
 from lamplighter.domain.notices.phrases import clock_and_date
 from lamplighter.domain.schedules.drift import Listed
-from lamplighter.errors import LamplighterError
+from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
 from lamplighter.reasons.reason import Reason
 from lamplighter.values import zones
 
@@ -91,6 +93,23 @@ class GuardServices:
     kubernetes_silent: bool = False
     """Kubernetes did not answer in this sweep: the other pools do not wait for it again."""
 
+    unread: list[str] = field(default_factory=list)
+    """What this sweep could not read, and why: it judged without it, and does not count as one that succeeded."""
+
+    def begin(self) -> None:
+        """Forget what an earlier sweep could not read."""
+        self.kubernetes_silent = False
+        self.unread.clear()
+
+    @contextmanager
+    def reading(self, what: str) -> Iterator[None]:
+        """Go on without what cannot be read here. One who asks for patience is asked again by the next sweep."""
+        with going_on(self.unread, what):
+            try:
+                yield
+            except TryLater as later:
+                _logger.info("the sweep goes on without %s: %s", what, later)
+
     def kubernetes(self) -> "Connection | None":
         """The cluster, or None where it does not answer."""
         if self.kubernetes_silent:
@@ -113,9 +132,13 @@ class GuardServices:
             return None
 
     def without_kubernetes(self, error: Exception) -> None:
-        """Go on without Kubernetes for the rest of the sweep."""
-        self.kubernetes_silent = True
-        _logger.warning("the sweep goes on without Kubernetes: %s", error)
+        """Go on without an answer of Kubernetes; for the rest of the sweep where it gives none at all."""
+        if isinstance(error, OutsideFailed) and error.answered:
+            with self.reading("Kubernetes"):
+                raise error
+        else:
+            self.kubernetes_silent = True
+            _logger.warning("the sweep goes on without Kubernetes: %s", error)
 
 
 @dataclass(frozen=True)
@@ -145,16 +168,13 @@ class LabFacts:
 def gather_lab(guard_services: GuardServices) -> LabFacts:
     """Read the schedules, claims, pauses and experiment; note what does not answer as a failure, and go on."""
     lab, ledger = guard_services.capacity.lab, guard_services.capacity.ledger
-    guard_services.kubernetes_silent = False
+    guard_services.begin()
     failures: list[str] = []
 
     def read(what: Callable[[], Read], otherwise: Read) -> Read:
-        try:
+        with going_on(failures, "the lab"):
             return what()
-        except Exception as error:
-            _logger.exception("the sweep goes on without a part of the lab")
-            failures.append(str(error) if isinstance(error, LamplighterError) else repr(error))
-            return otherwise
+        return otherwise
 
     nothing: Mapping[str, str] = {}
     return LabFacts(

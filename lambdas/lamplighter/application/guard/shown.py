@@ -27,7 +27,7 @@ def seen_anyhow(
         if not KINDS[kind_of(capacity.lab, pool)].shown_by_ec2:
             raise
         _logger.warning("the guard sees pool %s in EC2 alone: %s", pool, error)
-        unread.append(str(error))
+        unread.append(f"pool {pool}: {error}")
     known = environment.as_kept(capacity.lab, capacity.ledger).pools[pool]
     # Without a maximum, leases alone say how many nodes may run.
     maximum = known.max_nodes or ANY_NUMBER

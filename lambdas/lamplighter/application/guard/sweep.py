@@ -46,7 +46,6 @@ def sweep_all(guard_services: GuardServices) -> dict[str, object]:
     for pool in guard_services.capacity.lab.pools:
         with going_on(failures, f"pool {pool}"):
             facts = gather(guard_services, pool, lab_facts)
-            failures += [f"pool {pool}, {unread}" for unread in facts.unread]
             leases[pool] = facts.leases
             breaches += _put_right(guard_services, facts, failures)
             stir(guard_services, facts, failures)
@@ -54,6 +53,7 @@ def sweep_all(guard_services: GuardServices) -> dict[str, object]:
         reconcile(guard_services, lab_facts, leases)
     with going_on(failures, "GPU settings"):
         give_back_forgotten(guard_services, leases)
+    failures += guard_services.unread
     if failures:
         raise OutsideFailed("; ".join(failures))
     if _is_planned(guard_services):

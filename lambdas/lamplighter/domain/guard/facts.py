@@ -86,8 +86,6 @@ class PoolFacts:
     """What is wrong with the controller of the lab's NodePools; one of its pools has them."""
     ends_outside: bool = False
     """Whether the guard may end them: in the lab's own cluster, where it enforces on every pool."""
-    unread: tuple[str, ...] = ()
-    """What could not be read or calculated, and why: the rules that need it judge without it."""
     experiment: ExperimentRun | None = None
     """The cluster's experiment that is not undone yet, on any pool."""
 

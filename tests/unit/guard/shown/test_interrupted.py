@@ -68,8 +68,9 @@ def test_without_a_lease_nobody_asks(lab: LabOnMoto, interrupted: Interrupted) -
     assert interrupted.asked == 0
 
 
-def test_where_it_is_not_told_the_sweep_goes_on(lab: LabOnMoto, interrupted: Interrupted) -> None:
+def test_where_it_is_not_told_the_sweep_says_so_at_its_end(lab: LabOnMoto, interrupted: Interrupted) -> None:
     leased(lab)
     interrupted.tells = False
-    assert swept(lab) == []
+    with pytest.raises(OutsideFailed, match=r"^pool gpu, interruptions: [^;]+$"):
+        swept(lab)
     assert interrupted.asked == 1

@@ -81,7 +81,7 @@ def test_a_lease_keeps_its_nodes_and_the_others_are_ended_in_ec2(lab: LabOnMoto,
     assert len(ended) == 1
     assert len(ended[0].instances) == 1
     assert ended[0].instances[0] in ids
-    assert facts.unread
+    assert guard.unread
 
 
 def test_when_a_node_ran_is_kept_although_a_lease_cannot_be_read(lab: LabOnMoto, machine: None) -> None:

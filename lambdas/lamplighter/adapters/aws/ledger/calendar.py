@@ -3,9 +3,10 @@
 Each change is written with its decision and audit entries in one transaction. The domain decides.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.changes import LedgerChanges
@@ -162,12 +163,13 @@ class LedgerCalendar(LedgerChanges):
         self._table.put(items.item(items.LAB, items.PLANNED, {"at": instant.written(at)}))
 
 
-def _skip(found: items.Item) -> Skip:
+def _skip(found: Mapping[str, Any]) -> Skip:
     """A skip. Where its item cannot be read, its key says which date it is: a strange item skips no other window."""
     try:
         return from_document(Skip, items.values(found))
     except (KeyError, TypeError, ValueError, OutsideFailed):
-        window, _, on = str(found["sk"]["S"]).removeprefix(items.SKIP).rpartition("#")
+        key: str = found["sk"]["S"]
+        window, _, on = key.removeprefix(items.SKIP).rpartition("#")
         return Skip(window, on, "?", datetime.fromtimestamp(0, UTC))
 
 
