@@ -37,7 +37,8 @@ def page(stacks: Mapping[str, Template], lab: str, region: str) -> str:
             for logical, found in resources.items()
             if found["Type"] == "AWS::IAM::Role" and "RoleName" in found["Properties"]
         }
-        ours = {logical: of for logical in roles if (of := _statements(resources, logical))}
+        own = {logical: _statements(resources, logical) for logical in roles}
+        ours = {logical: of for logical, of in own.items() if any(each["Effect"] == "Allow" for each in of)}
         if ours:
             parts.append(f"## Roles of the {title} stack\n")
         for logical, statements in sorted(ours.items(), key=lambda role: str(roles[role[0]]["RoleName"])):
@@ -49,19 +50,19 @@ def page(stacks: Mapping[str, Template], lab: str, region: str) -> str:
 
 
 def _statements(resources: Mapping[str, Any], role: str) -> list[Mapping[str, Any]]:
-    """The statements that a role's own policies allow. The threat model has the denials for nodes."""
+    """The statements of a role's own policies. The threat model has the denials for nodes."""
     policies = [found["Properties"] for found in resources.values() if found["Type"] == "AWS::IAM::Policy"]
     return [
         statement
         for policy in policies
         if any(each.get("Ref") == role for each in policy["Roles"])
         for statement in policy["PolicyDocument"]["Statement"]
-        if statement["Effect"] == "Allow"
     ]
 
 
 def _row(statement: Mapping[str, Any], resources: Mapping[str, Any]) -> str:
     actions = "<br>".join(f"`{action}`" for action in _list(statement["Action"]))
+    actions = actions if statement["Effect"] == "Allow" else f"**never:** {actions}"
     on = "<br>".join(f"`{_text(each, resources)}`" for each in _list(statement["Resource"]))
     condition = statement.get("Condition")
     return f"| {actions} | {on} | {f'`{json.dumps(condition)}`' if condition else ''} |"

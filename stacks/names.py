@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from aws_cdk import Aws
 
 from lamplighter.adapters.aws.capacity.claims import CLAIM
+from lamplighter.domain.experiments.rails import PREFIX
 from lamplighter.values.role_name import role_name
+
+FAILSAFE, WINDOWS, RESTORES = "failsafe", "windows", "restores"
+SCHEDULES = {FAILSAFE: ("failsafe-",), WINDOWS: ("open-", "warn-", "close-"), RESTORES: (PREFIX,)}
+"""By the role that schedules act with: how their names begin."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +70,9 @@ class Names:
     def schedule_group_arn(self) -> str:
         return self.arn("scheduler", f"schedule-group/{self.schedule_group}")
 
-    @property
-    def schedules_arn(self) -> str:
-        return self.arn("scheduler", f"schedule/{self.schedule_group}/*")
+    def schedules_arn(self, prefix: str = "") -> str:
+        """The schedules of the lab's group whose names begin so."""
+        return self.arn("scheduler", f"schedule/{self.schedule_group}/{prefix}*")
 
     @property
     def dead_letters(self) -> str:

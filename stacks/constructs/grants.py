@@ -14,12 +14,13 @@ from stacks.constructs.accepted import accept_wildcard
 
 @dataclass(frozen=True)
 class Grants:
-    """An IAM statement: actions on resources; `wide` says why a resource has a `*`."""
+    """An IAM statement: actions on resources; `wide` says why a resource has a `*`. It allows, or denies."""
 
     actions: Sequence[str]
     resources: Sequence[str]
     conditions: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     wide: str = ""
+    denied: bool = False
 
 
 def give(scope: Construct, construct_id: str, role: iam.IRole, leaves: Iterable[Grants]) -> iam.Policy:
@@ -49,7 +50,10 @@ def boundary(
 def _statements(leaves: Iterable[Grants]) -> list[iam.PolicyStatement]:
     return [
         iam.PolicyStatement(
-            actions=list(leave.actions), resources=list(leave.resources), conditions=dict(leave.conditions)
+            effect=iam.Effect.DENY if leave.denied else iam.Effect.ALLOW,
+            actions=list(leave.actions),
+            resources=list(leave.resources),
+            conditions=dict(leave.conditions),
         )
         for leave in leaves
     ]

@@ -114,6 +114,29 @@ def test_who_may_size_a_group_is_who_the_threat_model_names(
     assert may == set(re.findall(r"`(\w+)`", named[1]))
 
 
+def may(controller: Template, action: str, name: str, effect: str = "Allow") -> set[str]:
+    """The roles with a statement of this effect on a resource whose ARN ends with a name."""
+    return {
+        str(controller.resources[role["Ref"]]["Properties"]["RoleName"]).rpartition("-")[2]
+        for policy in controller.of_type("AWS::IAM::Policy").values()
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if statement["Effect"] == effect and action in listed(statement["Action"])
+        if any(fnmatch(name, f"*{named['Fn::Join'][1][-1]}") for named in listed(statement["Resource"]))
+        for role in policy["Properties"]["Roles"]
+    }
+
+
+@pytest.mark.parametrize("verb", ["Create", "Delete", "Update"])
+def test_who_may_write_the_failsafe_is_who_the_threat_model_names(controller: Template, verb: str) -> None:
+    action, failsafe = f"scheduler:{verb}Schedule", "arn:aws:scheduler:r:1:schedule/gpu-lab/failsafe-gpu-10"
+    threats = Path("docs/explanation/threat-model.md").read_text("utf-8")
+    [named] = re.findall(r"Only two functions may write the failsafe's schedules:\*\* (.*?)\.", threats)
+    two = set(re.findall(r"`(\w+)`", named))
+
+    assert may(controller, action, failsafe) - may(controller, action, failsafe, "Deny") == two
+    assert may(controller, "iam:PassRole", "arn:aws:iam::1:role/gpu-lab-ap-northeast-2-failsafe") == two
+
+
 def test_a_star_stands_only_for_calls_that_take_no_resource(templates: list[Template]) -> None:
     for template in templates:
         for name, statement in statements(template):

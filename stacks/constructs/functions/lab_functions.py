@@ -16,9 +16,8 @@ from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
 from stacks.constructs.channels import Channels
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.permissions import Permissions, on_pages
-from stacks.constructs.functions.schedules import FAILSAFE, RESTORES, WINDOWS
 from stacks.constructs.grants import Grants
-from stacks.names import Names
+from stacks.names import FAILSAFE, RESTORES, WINDOWS, Names
 
 # Chosen by measured cost and time: docs/reference/performance.md, "Memory". A person, or a node that costs money,
 # waits for functions that open and close; nobody waits for the others.
@@ -183,6 +182,7 @@ class LabFunctions(Construct):
             [
                 p.keeping_the_ledger(),
                 *p.keeping_schedules(WINDOWS),
+                *p.tidying_schedules(),
                 # Bounds and instance type that an adopted pool leaves out are read from its node group.
                 *p.capacity.describing(),
                 p.reading_templates(),

@@ -15,10 +15,11 @@ from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
 from lamplighter.domain.capacity.node_pool.roles import adopted_locks, launching_role_path
 from lamplighter.domain.events.lab_event import source
 from lamplighter.domain.guard.node_pools.outside_instance import OWNED, OWNED_TAG, owns_the_cluster
+from lamplighter.domain.schedules.drift import KEPT
 from lamplighter.lab.model import Lab
 from stacks.constructs.capacity.kinds import rights
 from stacks.constructs.grants import Grants
-from stacks.names import Names
+from stacks.names import SCHEDULES, Names
 
 LEDGER_READS = ("dynamodb:GetItem", "dynamodb:Query")
 STREAM_READS = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
@@ -28,6 +29,7 @@ LEDGER_WRITES = (
     "dynamodb:PutItem",
     "dynamodb:UpdateItem",
 )
+SCHEDULE_WRITES = ("scheduler:CreateSchedule", "scheduler:DeleteSchedule", "scheduler:UpdateSchedule")
 
 
 def on_pages(bucket_arn: str, *actions: str) -> Grants:
@@ -151,18 +153,34 @@ class Permissions:
         return Grants(["secretsmanager:GetSecretValue"], [arn])
 
     def keeping_schedules(self, *roles: str) -> list[Grants]:
-        """Managing schedules of the lab's group, which may have only these roles."""
+        """Managing schedules of the lab's group: those of these roles, which alone they may have."""
         return [
             Grants(
-                [f"scheduler:{verb}Schedule" for verb in ("Create", "Delete", "Get", "Update")],
-                [self._names.schedules_arn],
-                wide="The schedules of the lab's own group; they change every hour.",
+                [*SCHEDULE_WRITES, "scheduler:GetSchedule"],
+                [self._names.schedules_arn(prefix) for role in roles for prefix in SCHEDULES[role]],
+                wide="Schedules of one kind in the lab's own group; they change every hour.",
             ),
             Grants(["scheduler:ListSchedules"], ["*"], wide="Listing schedules takes no resource."),
             Grants(
                 ["iam:PassRole"],
                 [self._names.role_arn(role) for role in roles],
                 {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}},
+            ),
+        ]
+
+    def tidying_schedules(self) -> list[Grants]:
+        """Reading and deleting what nobody of the lab has put into its group; the failsafe's and others' stay."""
+        return [
+            Grants(
+                ["scheduler:DeleteSchedule", "scheduler:GetSchedule"],
+                [self._names.schedules_arn()],
+                wide="A schedule that somebody put into the lab's own group may have any name.",
+            ),
+            Grants(
+                SCHEDULE_WRITES,
+                [self._names.schedules_arn(prefix) for prefix in KEPT],
+                wide="A prohibition: schedules of these kinds belong to other functions, and to CloudFormation.",
+                denied=True,
             ),
         ]
 

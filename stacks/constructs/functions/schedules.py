@@ -13,11 +13,7 @@ from constructs import Construct
 
 from stacks.constructs.functions.permissions import Permissions
 from stacks.constructs.grants import Grants, give
-from stacks.names import Names
-
-FAILSAFE = "failsafe"
-WINDOWS = "windows"
-RESTORES = "restores"
+from stacks.names import FAILSAFE, RESTORES, WINDOWS, Names
 
 
 class Schedules(Construct):
