@@ -86,8 +86,9 @@ FOUND = {
         " lists the rules of security groups to restore."
     ),
     Rule.SECOND_CLAIM: (
-        "The parameter `/lamplighter/claims/CLUSTER/NODEGROUP` names another lab. Until one lab gives the pool up, this"
-        " lab only reports what it finds. Remove the pool from one lab and deploy that lab."
+        "The parameter `/lamplighter/claims/CLUSTER/NODEGROUP` names another lab. If its deploy claimed an adopted"
+        " pool, this lab only reports what it finds: remove the pool from one lab and deploy that lab. Otherwise the"
+        " guard goes on: ask who wrote the parameter, and write this lab's name into it."
     ),
     Rule.FAILSAFE_WRONG: (
         "The failsafe does not fit the leases. The guard arms it again. Check whether somebody edited its schedules."

@@ -160,8 +160,8 @@ class ControllerStack(Stack):
             },
         )
         claims = [self._claim(lab, names, pool) for pool in lab.pools]
-        # If another lab has claimed a pool, this lab's sweeps must not touch it.
-        rules.node.add_dependency(*claims)
+        # A claim that another lab holds fails the deploy before a function of this lab knows the pool.
+        functions.node.add_dependency(*claims)
         curfew.node.add_dependency(*claims, *failsafe)
         everything = [
             ledger,
@@ -197,7 +197,7 @@ class ControllerStack(Stack):
             function=functions.deploy,
             properties={"Digest": digest},
         )
-        plan.node.add_dependency(*everything, *claims)
+        plan.node.add_dependency(*everything)
         # A sweep publishes its success only after the planner has run.
         swept = deploy_step(
             self,
@@ -229,7 +229,7 @@ class ControllerStack(Stack):
             close_lab=close.workflow,
         )
         # CloudFormation deletes it first, so the resources that close pools exist until zero is proven.
-        last.closed.node.add_dependency(*everything, *claims, plan, pools, currency, swept, alarms)
+        last.closed.node.add_dependency(*everything, plan, pools, currency, swept, alarms)
 
         outputs = {
             "LabName": lab.name,

@@ -394,7 +394,13 @@ class World:
                 "ValidationException", "Parameter name: can't be prefixed with ...", "GetParameters"
             )
         names = [name.partition(":")[0] for name in Names]
-        return {"Parameters": [{"Name": n, "Value": self.claims.get(n, self.lab.name)} for n in names]}
+        # The deploy made each as version 1; what is in `claims` was written over it.
+        return {
+            "Parameters": [
+                {"Name": n, "Value": self.claims.get(n, self.lab.name), "Version": 1 + (n in self.claims)}
+                for n in names
+            ]
+        }
 
     def _get_service_quota(self, *, ServiceCode: str, QuotaCode: str) -> Json:
         return {"Quota": {"ServiceCode": ServiceCode, "QuotaCode": QuotaCode, "Value": 64.0}}

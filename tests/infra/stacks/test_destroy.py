@@ -44,6 +44,20 @@ def test_each_guarded_node_group_is_claimed_under_a_fixed_name(controller: Templ
     assert claim["Value"] == "gpu-lab"
 
 
+def test_a_claim_of_another_lab_fails_a_deploy_before_a_function_or_a_sweep_knows_the_pool(
+    controller: Template,
+) -> None:
+    claim = controller.name("AWS::SSM::Parameter")
+    for function in ("cluster", "guard", "leases", "nodegroups", "planner"):
+        needed = controller.needs(
+            controller.name("AWS::Lambda::Function", FunctionName=f"gpu-lab-{function}")
+        )
+        assert claim in needed
+    for rule in ("sweep", "plan", "instances"):
+        assert claim in controller.needs(controller.name("AWS::Events::Rule", Name=f"gpu-lab-{rule}"))
+    assert claim in controller.needs(controller.name("Custom::LamplighterLastClosed"))
+
+
 def test_the_command_line_finds_what_it_looks_for(controller: Template) -> None:
     assert set(controller.outputs) == {
         *("LabName", "Region", "ClusterName", "LedgerTable", "LedgerStreamArn", "CommandsUrl", "PagesBucket"),

@@ -10,6 +10,7 @@ from typing import Any
 
 import boto3
 import pytest
+from moto.backends import get_backend
 
 from handlers import deploy
 from handlers.leases import STEPS
@@ -687,14 +688,36 @@ def test_the_next_deploy_may_open_again(
     assert lab.capacity.ledger.pauses() == []
 
 
-def test_an_adopted_group_that_our_roles_do_not_reach_is_refused_and_going_back_is_not(
-    lab: LabOnMoto, cfn: CloudFormation, tmp_path: Path
-) -> None:
+@pytest.fixture
+def adopted(lab: LabOnMoto, tmp_path: Path) -> Lab:
+    """The lab of the deployed code adopts the node group."""
+    assert lab.group
     adopted = Lab.model_validate(
         {"name": LAB, "cluster": {"existing": LAB}, "pools": {"gpu": {"existing": NODEGROUP}}}
     )
     (tmp_path / "lab.json").write_text(adopted.to_json(), "utf-8")
     lab_in_code.cache_clear()
+    return adopted
+
+
+@pytest.mark.usefixtures("adopted")
+def test_a_group_that_another_lab_creates_is_not_adopted(cfn: CloudFormation) -> None:
+    """Its guard goes on whatever the claim says, so a lease of this lab would lose its nodes."""
+    # moto has no TagResource for node groups.
+    eks = get_backend("eks")["123456789012"]["ap-northeast-2"]
+    eks.clusters[LAB].nodegroups[NODEGROUP].tags = {"lamplighter:lab": "physics"}
+
+    cfn.asks("Create", "Plan", Digest="new")
+
+    assert cfn.answer["Status"] == "FAILED"
+    assert cfn.answer["Reason"] == (
+        f"pools.gpu.existing: lab physics creates node group {NODEGROUP} and guards it; use another node group"
+    )
+
+
+def test_an_adopted_group_that_our_roles_do_not_reach_is_refused_and_going_back_is_not(
+    lab: LabOnMoto, cfn: CloudFormation, adopted: Lab
+) -> None:
     reached = adopted.reaches("gpu", lab.group)
 
     cfn.asks("Update", "Plan", "plan-old", {"Digest": "old"}, Digest="new")

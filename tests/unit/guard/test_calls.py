@@ -6,9 +6,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import boto3
+import pytest
 
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.pool.pool import SeenGpus
+from lamplighter.lab.model import Lab
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto
 
@@ -94,10 +96,42 @@ def test_a_sweep_notes_how_many_gpus_are_in_use_and_a_sweep_right_after_it_nothi
     assert "DynamoDB:UpdateItem" not in calls
 
 
-def test_a_claim_of_another_lab_is_seen_and_the_pool_left_alone(lab: LabOnMoto) -> None:
-    boto3.client("ssm").put_parameter(
-        Name=f"/lamplighter/claims/{LAB}/{NODEGROUP}", Value="physics", Type="String"
-    )
+def claimed(*labs: str) -> None:
+    """The claim on the node group, by the first lab's deploy; each other lab is written over it."""
+    for value in labs:
+        boto3.client("ssm").put_parameter(
+            Name=f"/lamplighter/claims/{LAB}/{NODEGROUP}",
+            Value=value,
+            Type="String",
+            Overwrite=value != labs[0],
+        )
+
+
+ADOPTED = {"existing": NODEGROUP, "instance_type": "g5.xlarge", "max_nodes": 2}
+
+
+@pytest.mark.parametrize("pool", [{}, ADOPTED], ids=["created", "adopted"])
+def test_a_claim_that_somebody_overwrites_is_seen_and_the_pool_closed_all_the_same(
+    lab: LabOnMoto, pool: dict[str, Any]
+) -> None:
+    guarded = {"name": LAB, "guard": {"mode": "enforce"}, "pools": {"gpu": pool}}
+    lab.capacity.lab = Lab.model_validate(guarded)
+    claimed(LAB, "physics")
+    lab.scale(1)
+
+    found: Any = sweep_all(lab.guard_services)["breaches"]
+
+    assert {(each["rule"], each["action"]) for each in found} == {
+        ("second-claim", "say"),
+        ("node-without-lease", "close"),
+    }
+    assert lab.closes
+
+
+def test_a_claim_of_another_lab_is_seen_and_its_adopted_pool_left_alone(lab: LabOnMoto) -> None:
+    guarded = {"name": LAB, "guard": {"mode": "enforce"}, "pools": {"gpu": ADOPTED}}
+    lab.capacity.lab = Lab.model_validate(guarded)
+    claimed("physics")
     lab.scale(1)
 
     found: Any = sweep_all(lab.guard_services)["breaches"]

@@ -13,6 +13,7 @@ from lamplighter.application.guard.services import gather_lab
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.capacity.claim import LabClaim
 from lamplighter.domain.capacity.evidence import Change, Changing
 from lamplighter.domain.capacity.node_group.evidence import NodeGroup, NodeGroupUpdate
 from lamplighter.domain.guard.facts import PoolFacts
@@ -141,8 +142,9 @@ def test_a_pool_is_ours_unless_it_was_adopted(lab: LabOnMoto, pool: dict[str, An
 
 
 def test_another_lab_that_claims_the_pool_is_named_and_our_own_claim_is_not(lab: LabOnMoto) -> None:
-    claims = [{NODEGROUP: "physics"}, {NODEGROUP: LAB}, {"other": "physics"}]
-    assert [facts(lab, claims=each).claimed_by for each in claims] == ["physics", None, None]
+    physics, own = LabClaim("physics", overwritten=True), LabClaim(LAB)
+    claims = [{NODEGROUP: physics}, {NODEGROUP: own}, {"other": physics}]
+    assert [facts(lab, claims=each).other_claim for each in claims] == [physics, None, None]
 
 
 def test_a_sweep_remembers_for_an_hour_what_it_said(lab: LabOnMoto) -> None:

@@ -149,7 +149,7 @@ def test_what_has_finished_holds_nothing_and_our_checks_are_nobody_s_use(lab: La
 def test_a_lab_of_which_nothing_was_read_is_judged_by_its_pools_alone(lab: LabOnMoto) -> None:
     found = gather(lab.guard_services, "gpu", LabFacts())
 
-    assert (found.curfew, found.claimed_by, found.held_back, found.failsafe_found) == (
+    assert (found.curfew, found.other_claim, found.held_back, found.failsafe_found) == (
         {},
         None,
         frozenset(),

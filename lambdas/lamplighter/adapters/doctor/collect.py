@@ -87,7 +87,8 @@ class Examination:
             version = ask(bootstrap.version)
             held = {key: ask(partial(quotas.vcpus, code)) for key, code in QUOTA_CODES.items()}
             at_once = ask(quotas.concurrency)
-            guarded, recorded = ask(lambda: claims.of(groups)), ask(lambda: trails.recording(lab.region))
+            guarded = ask(lambda: {name: claim.lab for name, claim in claims.of(groups).items()})
+            recorded = ask(lambda: trails.recording(lab.region))
             filled = ask(lambda: self._slack(secrets))
             kept, followed = ask(self._prices), ask(self._courses)
             found = _read(lambda: adoption.cluster_if_there(lab.cluster_name))

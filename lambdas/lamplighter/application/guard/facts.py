@@ -51,7 +51,7 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
     trail = capacity.ledger.audit(pool, now - MEMORY)
     wanted = _wanted_failsafe(capacity, leases, now, pool, seen)
     failsafe = _found_failsafe(guard_services, pool, wanted, lab_facts)
-    claimed = lab_facts.claims.get(identity(lab, pool).name, lab.name)
+    claim = lab_facts.claims.get(identity(lab, pool).name)
     # One pool tells of them, since they belong to none.
     outside = lab_facts.outside if lab.node_pools[:1] == [pool] else ()
     facts = replace(
@@ -64,7 +64,7 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
         curfew=_curfew(guard_services, pool, lab_facts),
         incident=incident(guard_services.capacity.ledger, state),
         earlier=earlier_breaches(trail),
-        claimed_by=claimed if claimed != lab.name else None,
+        other_claim=claim if claim is not None and claim.lab != lab.name else None,
         idle_after=_idle_after(guard_services, leases),
         extended_at={entry.lease: entry.at for entry in trail if entry.kind == "extended" and entry.lease},
         opening_ended=_opening_ended(guard_services, leases, lab_facts.pauses, trail, now),

@@ -61,7 +61,7 @@ def outside_pools(
     outside = (
         outside_instance(instance, tags, by_instance)
         for instance, tags in found
-        if claimed.get(named_in(tags), lab.name) == lab.name
+        if named_in(tags) not in claimed or claimed[named_in(tags)].lab == lab.name
     )
     # Somebody may have taken the tags off an instance of a lease; its claim still says whose it is.
     return tuple(one for one in outside if one.claim is None or one.claim.node_pool not in ours)

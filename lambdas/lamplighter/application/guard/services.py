@@ -18,6 +18,7 @@ from lamplighter.application.failures import going_on
 from lamplighter.application.guard.outside import NodeClaims, every_node_claim, outside_pools
 from lamplighter.data.texts import Texts
 from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.capacity.claim import LabClaim
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.guard.node_pools.outside_instance import OutsideInstance
@@ -147,8 +148,8 @@ class LabFacts:
 
     listed: tuple[Listed, ...] | None = None
     """Every schedule in the lab's group; None where Scheduler did not answer."""
-    claims: Mapping[str, str] = field(default_factory=dict)
-    """By the name of a capacity: the lab that claims it."""
+    claims: Mapping[str, LabClaim] = field(default_factory=dict)
+    """By the name of a capacity."""
     pauses: tuple[Pause, ...] | None = None
     """The pauses that people ordered; None where the ledger could not be read."""
     outside: tuple[OutsideInstance, ...] = ()
@@ -176,7 +177,7 @@ def gather_lab(guard_services: GuardServices) -> LabFacts:
             return what()
         return otherwise
 
-    nothing: Mapping[str, str] = {}
+    nothing: Mapping[str, LabClaim] = {}
     return LabFacts(
         listed=read(lambda: tuple(guard_services.lease_services.failsafes.listed()), None),
         claims=read(

@@ -8,12 +8,11 @@ from lamplighter.reasons.reason import reason
 
 
 def claims(facts: PoolFacts) -> Iterator[Breach]:
-    """Another lab claims the pool's capacity: the guard reports it and does not fight."""
-    if facts.claimed_by is not None:
+    """The claim on the pool's capacity names another lab: the guard does not fight one that took the pool over."""
+    if facts.other_claim is not None:
+        code = "guard.second-claim" if facts.taken_over_by else "guard.false-claim"
         yield Breach(
-            Rule.SECOND_CLAIM,
-            reason("guard.second-claim", lab=facts.claimed_by, pool=facts.pool),
-            GuardAction.SAY,
+            Rule.SECOND_CLAIM, reason(code, lab=facts.other_claim.lab, pool=facts.pool), GuardAction.SAY
         )
 
 

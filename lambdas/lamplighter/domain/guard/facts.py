@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from lamplighter.domain.capacity.claim import LabClaim
 from lamplighter.domain.capacity.evidence import Changing, Instance, Seen
 from lamplighter.domain.capacity.kinds import zero
 from lamplighter.domain.capacity.zero import ZeroProof
@@ -59,8 +60,8 @@ class PoolFacts:
     """What sweeps of the last hour reported, oldest first."""
     over_since: datetime | None = None
     """Since when the pool should be at zero and is not."""
-    claimed_by: str | None = None
-    """The other lab that claims this capacity as its own."""
+    other_claim: LabClaim | None = None
+    """The claim on this capacity, where it names another lab."""
     raised_by: Reason | None = None
     """How somebody raised the size above the target, where AWS tells."""
     longest_lease: timedelta | None = None
@@ -128,7 +129,17 @@ class PoolFacts:
     @property
     def acting(self) -> bool:
         """Whether the guard also acts on what it finds: not while watching, nor in another lab's pool."""
-        return self.enforcing and self.claimed_by is None
+        return self.enforcing and self.taken_over_by is None
+
+    @property
+    def taken_over_by(self) -> str | None:
+        """The lab whose deploy claimed this adopted pool.
+
+        A claim counts at a deploy. This lab's deploy made its own, so one that was written over afterwards takes no
+        pool from the guard. Nobody takes over a pool that this lab creates: its stack still has it.
+        """
+        claim = self.other_claim
+        return None if claim is None or claim.overwritten or self.ours else claim.lab
 
     def last_reported(self, rule: Rule, action: GuardAction, lease: str | None = None) -> datetime | None:
         """When a sweep of the last hour last reported this."""

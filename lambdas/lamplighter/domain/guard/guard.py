@@ -100,13 +100,13 @@ def judge(rule: GuardRule, facts: PoolFacts) -> tuple[Breach, ...]:
 def _only_said(breach: Breach, facts: PoolFacts) -> Breach:
     if breach.action in ALSO_WHILE_WATCHING:
         return breach
-    if breach.rule in OF_LEASES and facts.claimed_by is None:
+    if breach.rule in OF_LEASES and facts.taken_over_by is None:
         return breach
     return replace(breach, reason=_why_nothing_is_done(breach, facts), action=GuardAction.SAY)
 
 
 def _why_nothing_is_done(breach: Breach, facts: PoolFacts) -> Reason:
     action = ACTS.get(breach.action, reason("guard.act.other"))
-    if facts.claimed_by is None:
+    if facts.taken_over_by is None:
         return reason("guard.only-watched", finding=breach.reason, action=action)
-    return reason("guard.claimed-too", finding=breach.reason, lab=facts.claimed_by, action=action)
+    return reason("guard.claimed-too", finding=breach.reason, lab=facts.taken_over_by, action=action)

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from lamplighter.domain.capacity.claim import LabClaim
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import judge
@@ -81,7 +82,7 @@ def test_a_pool_that_costs_is_marked_as_leaked_after_forty_five_minutes() -> Non
     assert judge(leak, after(over, 45 * MINUTE)) == (marked,)
     for healthy in (
         replace(over, enforcing=False),
-        replace(over, claimed_by="physics"),
+        replace(over, ours=False, other_claim=LabClaim("physics")),
         replace(over, over_since=None),
         replace(over, leases=(lease(),)),
         replace(pool(), over_since=EIGHT),

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from lamplighter.domain.capacity.claim import LabClaim
 from lamplighter.domain.capacity.evidence import Claim
 from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
@@ -138,7 +139,7 @@ def test_where_it_may_not_end_them_it_only_says_so() -> None:
         replace(allowed, ends_outside=False),
         replace(pool(), outside=allowed.outside, earlier=allowed.earlier),
         replace(allowed, enforcing=False),
-        replace(allowed, claimed_by="another-lab"),
+        replace(allowed, ours=False, other_claim=LabClaim("another-lab")),
     ):
         breaches = tuple(each for each in sweep(found) if each.rule is Rule.GPU_OUTSIDE_POOLS)
         assert [each.action for each in breaches] == [GuardAction.SAY]

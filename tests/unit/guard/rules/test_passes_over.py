@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from lamplighter.domain.capacity.claim import LabClaim
 from lamplighter.domain.capacity.evidence import Change, Changing, Controller
 from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
 from lamplighter.domain.capacity.node_group.seen import raised_by
@@ -140,7 +141,7 @@ def test_what_else_was_said_before_a_failsafe_failed_does_not_hide_it() -> None:
 
 
 def test_in_a_pool_that_another_lab_claims_not_even_an_ended_lease_is_closed() -> None:
-    facts = replace(pool(lease(closes=-5), running=["i-1"]), claimed_by="physics")
+    facts = replace(pool(lease(closes=-5), running=["i-1"]), ours=False, other_claim=LabClaim("physics"))
 
     [breach] = judge(leases_past_their_end, facts)
 

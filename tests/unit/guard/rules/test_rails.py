@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.capacity.calls import timed
+from lamplighter.domain.capacity.claim import LabClaim
 from lamplighter.domain.capacity.node_group.off_switch import calls
 from lamplighter.domain.experiments.catalogue import NCCL_BLOCKED
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
@@ -160,7 +161,7 @@ def test_a_claim_of_another_lab_and_nodes_without_protection_are_told_whole() ->
     facts = replace(pool(lease(), running=["i-1", "i-2"]), unprotected=("i-1.internal", "i-2.internal"))
 
     assert judge(claims, facts) == ()
-    assert judge(claims, replace(facts, claimed_by="physics")) == (
+    assert judge(claims, replace(facts, ours=False, other_claim=LabClaim("physics"))) == (
         Breach(Rule.SECOND_CLAIM, reason("guard.second-claim", lab="physics", pool="gpu"), GuardAction.SAY),
     )
     why = reason("guard.unprotected", pool="gpu", names=("i-1.internal", "i-2.internal"))

@@ -5,8 +5,9 @@ from datetime import timedelta
 
 import pytest
 
+from lamplighter.domain.capacity.claim import LabClaim
 from lamplighter.domain.capacity.evidence import ANY_NUMBER
-from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
+from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.incident import pages_again
 from lamplighter.domain.guard.node_pools.controllers import not_ended
@@ -51,8 +52,9 @@ def test_an_opening_that_nobody_carries_on_is_closed(ended: RunEnd, code: str) -
     assert breach.reason == Reason(code, {"lease": opening.called(), "pool": "gpu"})
 
 
-def test_a_pool_that_another_lab_claims_is_said_and_not_fought_over() -> None:
-    [claim, node] = sweep(replace(pool(running=["i-1"]), claimed_by="physics"))
+def test_an_adopted_pool_that_another_lab_took_over_is_said_and_not_fought_over() -> None:
+    adopted = replace(pool(running=["i-1"]), ours=False)
+    [claim, node] = sweep(replace(adopted, other_claim=LabClaim("physics")))
 
     assert (claim.rule, claim.action) == (Rule.SECOND_CLAIM, GuardAction.SAY)
     assert (node.rule, node.action) == (Rule.NODE_WITHOUT_LEASE, GuardAction.SAY)
@@ -62,6 +64,19 @@ def test_a_pool_that_another_lab_claims_is_said_and_not_fought_over() -> None:
         lab="physics",
         action=reason("guard.act.close"),
     )
+
+
+@pytest.mark.parametrize(
+    ("ours", "claim"), [(True, LabClaim("physics")), (False, LabClaim("physics", overwritten=True))]
+)
+def test_a_claim_that_no_takeover_can_have_made_is_said_and_the_pool_is_closed(
+    claim: LabClaim, *, ours: bool
+) -> None:
+    [said, node] = sweep(replace(pool(running=["i-1"]), ours=ours, other_claim=claim))
+
+    why = reason("guard.false-claim", lab="physics", pool="gpu")
+    assert said == Breach(Rule.SECOND_CLAIM, why, GuardAction.SAY)
+    assert (node.rule, node.action) == (Rule.NODE_WITHOUT_LEASE, GuardAction.CLOSE)
 
 
 def test_a_maximum_below_the_lab_s_or_none_at_all_is_put_back_too() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.border import border
+from lamplighter.domain.capacity.claim import LabClaim
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
@@ -26,17 +27,21 @@ class Claims:
         self._cluster = cluster
         self._ssm: SSMClient = ssm or client("ssm")
 
-    def of(self, nodegroups: Collection[str]) -> Mapping[str, str]:
-        """The lab that claims each node group. One without a claim, or with a name that none can have, is left out."""
+    def of(self, nodegroups: Collection[str]) -> Mapping[str, LabClaim]:
+        """The claim on each node group. One without a claim, or with a name that none can have, is left out."""
         names = {
             CLAIM.format(cluster=self._cluster, nodegroup=nodegroup): nodegroup
             for nodegroup in nodegroups
             if _MAY_BE_CLAIMED.fullmatch(nodegroup)
         }
-        asked, found = list(names), dict[str, str]()
+        asked, found = list(names), dict[str, LabClaim]()
         for first in range(0, len(asked), AT_ONCE):
             some = asked[first : first + AT_ONCE]
             with outside("ssm:GetParameters", ", ".join(some)):
                 parameters = self._ssm.get_parameters(Names=some)["Parameters"]
-            found |= {names[each["Name"]]: each["Value"] for each in parameters if each["Name"] in names}
+            found |= {
+                names[each["Name"]]: LabClaim(each["Value"], overwritten=each["Version"] > 1)
+                for each in parameters
+                if each["Name"] in names
+            }
         return found

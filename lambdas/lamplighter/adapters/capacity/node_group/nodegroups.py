@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from mypy_boto3_eks import EKSClient
     from mypy_boto3_eks.type_defs import UpdateNodegroupConfigRequestTypeDef
 
+LAB_TAG = "lamplighter:lab"
+"""The stacks of a lab put it on all that they create."""
+
 
 @border
 class NodeGroups:
@@ -55,6 +58,7 @@ class NodeGroups:
                 disk_gib=found.get("diskSize", 0),
                 template=(template["id"], template.get("version", "$Default")) if "id" in template else None,
                 role=found.get("nodeRole", "").rpartition("/")[2],
+                lab=found.get("tags", {}).get(LAB_TAG, ""),
             )
         )
 

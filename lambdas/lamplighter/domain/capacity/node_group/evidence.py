@@ -28,6 +28,8 @@ class NodeGroup:
     """Id and version of its launch template."""
     role: str = ""
     """The name of its nodes' role."""
+    lab: str = ""
+    """The lab whose stack creates it; empty where none does."""
 
 
 @dataclass(frozen=True)
