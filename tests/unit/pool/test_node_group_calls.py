@@ -8,7 +8,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
+from lamplighter.adapters.capacity.node_group.nodegroups import AT_MOST, NodeGroups
 from lamplighter.domain.capacity.evidence import HealthIssue
 from lamplighter.domain.capacity.node_group.evidence import NodeGroup, NodeGroupUpdate
 from lamplighter.errors import OutsideFailed, TryLater
@@ -145,6 +145,25 @@ def test_nodes_that_are_replaced_are_found_on_any_page_of_updates(eks: Stubber) 
 
     assert found is not None
     assert found.id == "u-2"
+
+
+def test_an_update_that_ended_is_described_once_and_one_look_describes_a_bounded_number(eks: Stubber) -> None:
+    """The stub answers only what the test expects: one more call fails it."""
+    ids = [f"u-{number}" for number in range(AT_MOST + 2)]
+    reads = [ids[:AT_MOST], ids[AT_MOST:], ["new"]]
+    for listed, described in zip((ids, ids, [*ids, "new"]), reads, strict=True):
+        eks.add_response("list_updates", {"updateIds": listed}, UPDATES)
+        for name in described:
+            found = update(name, "VersionUpdate", "InProgress" if name == "new" else "Successful")
+            eks.add_response("describe_update", found, {**UPDATES, "updateId": name})
+
+    groups = node_groups(eks)
+
+    assert [groups.rolling("gpu"), groups.rolling("gpu")] == [None, None]
+    replacing = groups.rolling("gpu")
+    assert replacing is not None
+    assert replacing.id == "new"
+    eks.assert_no_pending_responses()
 
 
 def test_an_update_is_read_with_its_errors(eks: Stubber) -> None:

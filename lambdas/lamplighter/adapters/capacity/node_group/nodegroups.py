@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 LAB_TAG = "lamplighter:lab"
 """The stacks of a lab put it on all that they create."""
+AT_MOST = 200
+"""How many updates one look describes. EKS keeps a group busy for the order of a sweep as well: the guard sends it to
+the Auto Scaling group after 15 minutes, and four looks have described 800 updates by then."""
+REMEMBERED = 10_000
+"""How many ended updates a function keeps in mind, about a megabyte."""
 
 
 @border
@@ -28,6 +33,8 @@ class NodeGroups:
     def __init__(self, cluster: str, eks: "EKSClient | None" = None) -> None:
         self.cluster = cluster
         self._eks: EKSClient = eks or client("eks")
+        self._ended: set[str] = set()
+        """Updates that have ended, by id: their status never changes again."""
 
     def read(self, name: str) -> NodeGroup | None:
         """The node group as EKS has it now; None when the group or the cluster does not exist."""
@@ -103,16 +110,24 @@ class NodeGroups:
     def rolling(self, name: str) -> NodeGroupUpdate | None:
         """The version update that replaces the group's nodes right now, if one does.
 
-        EKS keeps every update, 100 a page, in no documented order.
+        EKS keeps every update, 100 a page, in no order (https://github.com/aws/containers-roadmap/issues/1439). Each
+        is described until it has ended. Beyond `AT_MOST` the next look goes on; until then the answer is None.
         """
         with outside("eks:ListUpdates", f"{self.cluster}/{name}"):
             pages = self._eks.get_paginator("list_updates").paginate(name=self.cluster, nodegroupName=name)
             ids = [update_id for page in pages for update_id in page["updateIds"]]
-        for update_id in ids:
+        for update_id in [each for each in ids if each not in self._ended][:AT_MOST]:
             found = self.update(name, update_id)
             if found.in_progress and found.kind == "VersionUpdate":
                 return found
+            if found.ended:
+                self._remember(update_id)
         return None
+
+    def _remember(self, update_id: str) -> None:
+        if len(self._ended) == REMEMBERED:
+            self._ended.clear()
+        self._ended.add(update_id)
 
     def update(self, name: str, update_id: str) -> NodeGroupUpdate:
         """The status of an update of the group."""

@@ -50,6 +50,10 @@ class NodeGroupUpdate:
     def failed(self) -> bool:
         return self.status in {"Failed", "Cancelled"}
 
+    @property
+    def ended(self) -> bool:
+        return self.failed or self.status == "Successful"
+
 
 @dataclass(frozen=True)
 class ScalingActivity:
