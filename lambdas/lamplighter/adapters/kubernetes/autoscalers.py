@@ -12,6 +12,8 @@ NODEPOOLS = "/apis/karpenter.sh/v1/nodepools"
 AUTO_MODE_GROUP, KARPENTER_GROUP = "eks.amazonaws.com", "karpenter.k8s.aws"
 """The API groups of node classes; keys of requirements begin with them as well."""
 KARPENTER_IMAGE = "karpenter/controller"
+KARPENTERS_NAMESPACES = {"kube-system", "karpenter"}
+"""Where its documentation installs it, since 0.33 and before (https://karpenter.sh/docs/getting-started)."""
 #: The requirements of a NodePool that limit instance types, and the first letters of EC2's GPU families.
 GPU_COUNT = "instance-gpu-count"
 FAMILIES = ("instance-category", "instance-family")
@@ -42,6 +44,25 @@ def among(connection: Connection, deployments: Iterable[Object], *, auto_mode: b
         pools = connection.list(NODEPOOLS)
         nodepools = tuple(_named(pool) for pool in pools if may_start_gpus(pool))
     return Autoscalers(asked=True, found=found, nodepools=nodepools)
+
+
+def karpenters(deployments: Iterable[Object]) -> list[Object]:
+    """The Deployments of Karpenter among a cluster's, whatever their names are.
+
+    A tenant may give a Deployment any image, labels and account, but cannot choose a namespace of administrators, nor
+    when the API server says it was created. So those in Karpenter's namespaces count. Without one there, those in the
+    namespace of the oldest count.
+    """
+    found = [each for each in deployments if runs(each, KARPENTER_IMAGE)]
+    oldest = min(found, key=lambda each: str(each["metadata"].get("creationTimestamp", "")), default=None)
+    if oldest is None:
+        return []
+    usual = [each for each in found if _namespace(each) in KARPENTERS_NAMESPACES]
+    return usual or [each for each in found if _namespace(each) == _namespace(oldest)]
+
+
+def _namespace(deployment: Object) -> str:
+    return str(deployment["metadata"]["namespace"])
 
 
 def runs(deployment: Object, image: str) -> bool:

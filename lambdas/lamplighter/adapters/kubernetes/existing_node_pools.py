@@ -10,10 +10,9 @@ from lamplighter.adapters.kubernetes.autoscalers import (
     AUTO_MODE_GROUP,
     DEPLOYMENTS,
     KARPENTER_GROUP,
-    KARPENTER_IMAGE,
     NODEPOOLS,
+    karpenters,
     may_start_gpus,
-    runs,
 )
 from lamplighter.adapters.kubernetes.connection import Connection, Object
 from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
@@ -62,7 +61,7 @@ def names(connection: Connection) -> list[str]:
 def karpenter_account(connection: Connection) -> ServiceAccount | None:
     """The service account of the Karpenter that runs; None where none runs or it may not be read."""
     try:
-        deployments = [one for one in connection.list(DEPLOYMENTS) if runs(one, KARPENTER_IMAGE)]
+        deployments = karpenters(connection.list(DEPLOYMENTS))
         if not deployments:
             return None
         namespace = str(deployments[0]["metadata"]["namespace"])

@@ -4,10 +4,12 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
 from tests.builders.leases import EIGHT
+from tests.unit import aws_calls
 from tests.unit.node_pool_on_moto import (
     ALL_KINDS,
     CLAIMS,
@@ -126,18 +128,65 @@ def test_where_kubernetes_does_not_answer_nothing_is_known(pool: NodePoolOnMoto)
     assert [str(entry.why) for entry in said(pool)] != []
 
 
-def test_an_existing_one_is_found_by_its_image(pool: NodePoolOnMoto) -> None:
+@pytest.fixture
+def existing(pool: NodePoolOnMoto) -> NodePoolOnMoto:
+    """The cluster had a Karpenter before the lab; the test says which."""
     del pool.api.objects[KARPENTERS]
-    theirs = deployment(wanted=0, available=0)
-    theirs["metadata"] = {"namespace": "autoscaling", "name": "theirs"}
-    pool.api.objects["/apis/apps/v1/namespaces/autoscaling/deployments/theirs"] = theirs
     keys = {
         "name": "lab",
         "cluster": {"karpenter": {"existing": True}},
         "pools": {"gpu": {"kind": "karpenter"}},
     }
     pool.lab = type(pool.lab).model_validate(keys)
+    return pool
 
-    [entry] = said(pool)
+
+def deployed(
+    pool: NodePoolOnMoto, namespace: str, created: str = "2026-01-01T00:00:00Z", **made: Any
+) -> None:
+    found = deployment(**made)
+    found["metadata"] = {"namespace": namespace, "name": "theirs", "creationTimestamp": created}
+    pool.api.objects[f"/apis/apps/v1/namespaces/{namespace}/deployments/theirs"] = found
+
+
+DOWN: dict[str, Any] = {"wanted": 0, "available": 0}
+LATER, EARLIER = "2026-11-01T00:00:00Z", "2025-01-01T00:00:00Z"
+
+
+def test_an_existing_one_is_found_by_its_image(existing: NodePoolOnMoto) -> None:
+    deployed(existing, "autoscaling", **DOWN)
+
+    [entry] = said(existing)
 
     assert str(entry.why) == "Karpenter does not run: Deployment autoscaling/theirs has 0 replicas"
+
+
+@pytest.mark.parametrize(
+    ("namespace", "tenant_s"),
+    [("karpenter", LATER), ("karpenter", EARLIER), ("kube-system", EARLIER), ("autoscaling", LATER)],
+)
+def test_a_tenant_s_deployment_with_its_image_hides_no_fault_and_makes_none(
+    existing: NodePoolOnMoto, namespace: str, tenant_s: str
+) -> None:
+    deployed(existing, namespace)
+    deployed(existing, "student", tenant_s, **DOWN)
+    assert said(existing) == []
+
+    deployed(existing, namespace, **DOWN)
+    deployed(existing, "student", tenant_s)
+
+    [entry] = said(existing)
+    assert str(entry.why) == f"Karpenter does not run: Deployment {namespace}/theirs has 0 replicas"
+
+
+def test_a_queue_that_cannot_be_read_hides_no_other_fault(pool: NodePoolOnMoto) -> None:
+    pool.api.objects[KARPENTERS] = deployment(**DOWN)
+
+    def refuse(service: str, operation: str, _given: object) -> None:
+        if service == "SQS":
+            raise ClientError({"Error": {"Code": "InvalidAddress", "Message": "no queue's name"}}, operation)
+
+    with aws_calls.heard(refuse):
+        [entry] = said(pool)
+
+    assert str(entry.why) == "Karpenter does not run: Deployment kube-system/karpenter has 0 replicas"

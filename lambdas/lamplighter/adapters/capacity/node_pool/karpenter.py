@@ -1,17 +1,21 @@
 """Reads Karpenter's own Deployment, why its pods do not run, its kinds of object, and its queue of interruptions."""
 
+import logging
 import re
 from collections.abc import Iterator
 from datetime import datetime
 
 from lamplighter.adapters.aws.capacity.queues import exists
 from lamplighter.adapters.border import border
-from lamplighter.adapters.kubernetes.autoscalers import DEPLOYMENTS, KARPENTER_IMAGE, runs
+from lamplighter.adapters.kubernetes.autoscalers import DEPLOYMENTS, karpenters
 from lamplighter.adapters.kubernetes.connection import NOT_FOUND, Connection, Forbidden, Object
 from lamplighter.domain.capacity.node_pool.access import DEFINITIONS
 from lamplighter.domain.capacity.node_pool.controller import NAME, NAMESPACE, Controller, Health
+from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.values.instant import foreign
+
+_logger = logging.getLogger(__name__)
 
 KINDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 OURS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
@@ -26,8 +30,17 @@ def health(connection: Connection, *, ours: bool) -> Health:
     found = ours_of(connection) if ours else controllers_of(connection)
     queues = dict.fromkeys(one.queue for one in found if one.queue)
     return Health(
-        found, tuple(unserved_kinds(connection)), tuple(queue for queue in queues if not exists(queue))
+        found, tuple(unserved_kinds(connection)), tuple(queue for queue in queues if _is_absent(queue))
     )
+
+
+def _is_absent(queue: str) -> bool:
+    """A queue that cannot be read, such as one with a name that SQS refuses, hides nothing else of Karpenter."""
+    try:
+        return not exists(queue)
+    except OutsideFailed as error:
+        _logger.warning("it is not known whether queue %s exists: %s", queue, error)
+        return False
 
 
 @border
@@ -40,8 +53,7 @@ def ours_of(connection: Connection) -> tuple[Controller, ...]:
 @border
 def controllers_of(connection: Connection) -> tuple[Controller, ...]:
     """The Deployments of Karpenter in the cluster, whatever their names are. Raises OutsideFailed."""
-    listed = [found for found in connection.list(DEPLOYMENTS) if runs(found, KARPENTER_IMAGE)]
-    return tuple(_controller(connection, found) for found in listed)
+    return tuple(_controller(connection, found) for found in karpenters(connection.list(DEPLOYMENTS)))
 
 
 @border
