@@ -16,13 +16,28 @@ from lamplighter.lab.model import Lab
 def manifest(lab: Lab | None) -> str:
     """YAML of several documents; `lab` adds what its NodePools need."""
     text = resources.files(data).joinpath("rbac.yaml").read_text("utf-8").rstrip()
-    more = [*access.documents(lab), *launch_bar.documents(lab)] if lab else []
-    if not more:
+    if lab is None or not lab.node_pools:
         return text
+    more = [*access.documents(lab), *launch_bar.documents(lab)]
     written = io.StringIO()
+    written.writelines(_left_by_earlier_releases(lab, pool) for pool in lab.node_pools)
     yaml = YAML()
     # Rights are compared line by line: long expressions stay on one.
     yaml.width = 1000
     yaml.representer.ignore_aliases = lambda _: True
     yaml.dump_all(more, written)
     return f"{text}\n---\n{written.getvalue().rstrip()}"
+
+
+def _left_by_earlier_releases(lab: Lab, pool: str) -> str:
+    """How to remove a binding that no function moves any more: it would refuse every node of the pool."""
+    earlier = launch_bar.earlier_name(lab, pool)
+    if earlier == launch_bar.parameter_name(lab, pool):
+        return ""
+    return (
+        f"# Earlier releases named the launch bar of pool {pool} {earlier}, as another lab may. If this prints"
+        f" {launch_bar.policy_name(lab)}:\n"
+        f"#   kubectl get validatingadmissionpolicybinding {earlier} -o jsonpath='{{.spec.policyName}}'\n"
+        "# then delete it once these objects are there, or it refuses every node:\n"
+        f"#   kubectl delete validatingadmissionpolicybinding {earlier}\n"
+    )

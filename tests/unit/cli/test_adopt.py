@@ -257,6 +257,26 @@ def test_the_printed_objects_of_a_lab_with_nodepools_have_its_bar_and_the_rights
     } <= named
 
 
+@pytest.mark.parametrize(("pool", "left"), [("b-c", True), ("gpu", False)])
+def test_a_bar_that_an_earlier_release_named_otherwise_is_told_with_its_removal(
+    pool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, left: bool
+) -> None:
+    """It would refuse every node. Another lab may have the name, so its policy is looked at first."""
+    lab = tmp_path / "lab.yaml"
+    lab.write_text(
+        "name: demo\ncluster: {existing: theirs, karpenter: {existing: true}}\n"
+        f"pools: {{{pool}: {{kind: karpenter, existing: their-gpus, instance_type: g5.xlarge, max_nodes: 2}}}}\n"
+    )
+
+    adopt.command(rbac=True, lab=str(lab))
+
+    printed = capsys.readouterr().out
+    get = f"#   kubectl get validatingadmissionpolicybinding demo-{pool} -o jsonpath='{{.spec.policyName}}'\n"
+    delete = f"#   kubectl delete validatingadmissionpolicybinding demo-{pool}\n"
+    assert ((get in printed, delete in printed) == (True, True)) is left
+    assert ("If this prints demo-launch-bar" in printed) is left
+
+
 def test_a_lab_is_read_only_for_the_printed_objects() -> None:
     with pytest.raises(BadInput, match="--lab: only for --rbac"):
         adopt.command(lab="lab.yaml")

@@ -133,16 +133,25 @@ def test_the_names_of_node_pools_are_those_of_kubernetes(pools: str, problem: st
     assert problem in one
 
 
-@pytest.mark.parametrize("name", launch_bar.POLICIES)
-def test_no_node_pool_has_the_name_of_a_policy(name: str) -> None:
+@pytest.mark.parametrize("name", [*launch_bar.POLICIES, f"b-{launch_bar.CLAIMS_STAY}"])
+def test_no_node_pool_that_the_lab_creates_has_the_name_of_a_policy(name: str) -> None:
+    """The one that begins with `b-` is a policy of a lab x-b, which adopts a NodePool of the same cluster."""
     problem = (
-        f"pools.{name}: makes objects with the name x-{name} in Kubernetes, which is that of an admission policy of the"
+        f"pools.{name}: makes objects with the name x-{name} in Kubernetes, which is that of an admission policy of a"
         " lab; give the pool another name"
     )
 
     assert problems(f"{KARPENTER}pools: {{{name}: {{kind: karpenter}}}}") == [problem]
-    assert problems(f"{EXISTING}pools: {{{name}: {{kind: karpenter, existing: gpu}}}}") == [problem]
+    assert problems(f"{EXISTING}pools: {{{name}: {{kind: karpenter, existing: gpu}}}}") == []
     assert problems(f"pools: {{{name}: {{}}}}") == []
+
+
+def test_the_objects_of_an_adopted_node_pool_have_a_name_of_kubernetes() -> None:
+    problem = (
+        "pools.GPU_1: makes objects with the name x-GPU_1 in Kubernetes, which takes a to z, 0 to 9, and - and ."
+        " within; give the pool or the lab another name"
+    )
+    assert problems(f"{EXISTING}pools: {{GPU_1: {{kind: karpenter, existing: gpu}}}}") == [problem]
 
 
 def test_every_policy_of_a_lab_has_one_of_these_names() -> None:

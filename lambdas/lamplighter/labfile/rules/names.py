@@ -39,7 +39,7 @@ _TAGS_OF_KARPENTER = frozenset(
         "karpenter.sh/nodepool",
     }
 )
-_NODE_POOL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+NODE_POOL_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 def misfits(lab: Lab) -> Iterator[Misfit]:
@@ -175,7 +175,7 @@ def _node_pools(lab: Lab) -> Iterator[Misfit]:
         node_pool = lab.node_pool_name(name)
         known = _alike(node_pool) if existing is None else node_pool
         reads: tuple[Path, ...] = (("name",), ("pools", name, "kind"))
-        if not _NODE_POOL.fullmatch(node_pool):
+        if not NODE_POOL_NAME.fullmatch(node_pool):
             verb = "makes" if existing is None else "names"
             form = "a to z, 0 to 9, and - and . within"
             problem = f"{verb} the NodePool {node_pool}, but Kubernetes takes {form}; write another name"

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator
 
 from lamplighter.domain.capacity.node_pool.ending import LONGEST
-from lamplighter.domain.capacity.node_pool.launch_bar import POLICIES
+from lamplighter.domain.capacity.node_pool.launch_bar import POLICIES, parameter_name
 from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
 from lamplighter.lab.names import NODEGROUP_NAME
 from lamplighter.lab.pools import IMAGE_OF_KARPENTER, Pool
 from lamplighter.lab.types import shown
 from lamplighter.labfile.messages import RIGHT
+from lamplighter.labfile.rules.names import NODE_POOL_NAME
 from lamplighter.labfile.rules.parts import Misfit
 from lamplighter.values.counted import write_duration
 
@@ -35,7 +36,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
         if not pool.is_node_pool:
             yield from _node_group(path, pool)
             continue
-        yield from _of_a_policy(lab, path, name)
+        yield from _of_the_bar(lab, path, name)
         yield from _drain(path, pool)
         yield from _of_a_node_group(path, pool)
         if pool.existing is not None:
@@ -137,14 +138,16 @@ def _bar(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
         yield Misfit((*path, "kind"), text, (VERSION,))
 
 
-def _of_a_policy(lab: Lab, path: Path, name: str) -> Iterator[Misfit]:
+def _of_the_bar(lab: Lab, path: Path, name: str) -> Iterator[Misfit]:
     """An adopted NodePool as well: what the lab makes in Kubernetes for a pool has the pool's name."""
-    if name in POLICIES:
-        text = (
-            f"makes objects with the name {lab.name}-{name} in Kubernetes, which is that of an admission policy of the"
-            " lab; give the pool another name"
-        )
+    made = parameter_name(lab, name)
+    text = f"makes objects with the name {made} in Kubernetes"
+    if "." not in made and name.endswith(POLICIES):
+        text += ", which is that of an admission policy of a lab; give the pool another name"
         yield Misfit(path, text, ((*path, "kind"),))
+    elif lab.cluster.existing is not None and not NODE_POOL_NAME.fullmatch(made):
+        text += ", which takes a to z, 0 to 9, and - and . within; give the pool or the lab another name"
+        yield Misfit(path, text, (("name",), (*path, "kind")))
 
 
 def _of_kind(path: Path, key: str, text: str, *reads: str) -> Misfit:

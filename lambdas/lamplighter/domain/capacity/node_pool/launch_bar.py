@@ -47,7 +47,8 @@ _SAME_POOL = f"object.metadata.?labels[?'{LABEL}'] == oldObject.metadata.?labels
 
 
 LAUNCH_BAR, CLAIMS_STAY, DRY_RUNS_ONLY = POLICIES = ("launch-bar", "claims-stay", "dry-runs-only")
-"""The names of the lab's policies, after its own. No pool may have one: a pool's binding is named by it."""
+"""The names of the lab's policies, after its own. No pool that the lab creates ends so: its binding would have one."""
+_LAST_WORDS = {name.rpartition("-")[2] for name in POLICIES}
 
 
 def policy_name(lab: "Lab") -> str:
@@ -56,7 +57,20 @@ def policy_name(lab: "Lab") -> str:
 
 
 def parameter_name(lab: "Lab", pool: str) -> str:
-    """The name of a pool's ConfigMap and binding: an adopted NodePool has a name of its own, these are the lab's."""
+    """The name of a pool's ConfigMap and binding: an adopted NodePool has a name of its own, these are the lab's.
+
+    It has a dot, which no lab and no pool has in its name, where another lab could make the same name with a hyphen:
+    lab `a` of pool `b-c`, and lab `a-b` of pool `c`. A cluster has one lab that creates it, and any number that adopt.
+    """
+    owner = lab.cluster.existing
+    if owner is None:
+        return earlier_name(lab, pool)
+    ambiguous = "-" in pool or pool in _LAST_WORDS or lab.name.startswith(f"{owner}-")
+    return f"{lab.name}.{pool}" if ambiguous else earlier_name(lab, pool)
+
+
+def earlier_name(lab: "Lab", pool: str) -> str:
+    """The name that earlier releases gave them in every lab."""
     return f"{lab.name}-{pool}"
 
 
