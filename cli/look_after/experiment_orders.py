@@ -14,6 +14,7 @@ from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.experiments.catalogue import CATALOGUE
 from lamplighter.domain.experiments.plan import ExperimentPlan
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
+from lamplighter.domain.people.person import who
 from lamplighter.errors import BadInput, OutsideFailed
 
 LONGEST_SECONDS = 2 * 3600.0
@@ -72,7 +73,9 @@ def restore(deployed: Deployment, name: str | None = None) -> ExperimentRun | No
     if chosen is None:
         return None
     command = orders.order(deployed, Verb.RESTORE, chosen.pool)
-    command = replace(command, experiment=chosen.id, lease=chosen.lease, for_lab=chosen.by != command.by)
+    command = replace(
+        command, experiment=chosen.id, lease=chosen.lease, for_lab=who(chosen.by) != who(command.by)
+    )
     orders.start(deployed, command)
     for current in _reads(deployed, chosen.id, orders.DECISION_SECONDS):
         if current.undone:

@@ -13,6 +13,7 @@ from cli.understand.verdicts import VERDICTS
 from lamplighter.adapters.aws.view_reading import receipt_of
 from lamplighter.application.views.receipts import receipt_of_lease, receipts_of, with_verdicts
 from lamplighter.data.texts import ENGLISH
+from lamplighter.domain.people.person import who
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.errors import BadInput
 from lamplighter.pages import receipt_page, wording
@@ -75,10 +76,12 @@ def _document(deployed: Deployment, lease: str | None) -> dict[str, Any]:
 def show(view: ReceiptView, words: wording.Wording) -> None:
     """Print the receipt."""
     when = words.stretch(view.opened, view.closed) if view.opened else words.moment(view.closed)
-    who = f"for {view.owner}" if view.owner else "without a lease"
-    printing.say(f"{view.lease or 'unleased'}: pool {view.pool}, {counted(view.nodes, 'node')} {who}, {when}")
+    whose = f"for {view.owner}" if view.owner else "without a lease"
+    printing.say(
+        f"{view.lease or 'unleased'}: pool {view.pool}, {counted(view.nodes, 'node')} {whose}, {when}"
+    )
     # A window opens by itself: no person is named.
-    if view.source != "window" and view.by and view.by != view.owner:
+    if view.source != "window" and view.by and who(view.by) != who(view.owner or ""):
         reason = f": {words.told(view.because)}" if view.because else ""
         printing.say(f"opened by {view.by}{reason}")
     if view.experimental:

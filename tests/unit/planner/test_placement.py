@@ -177,3 +177,12 @@ def test_an_update_and_an_activity_fail_or_are_cancelled(status: str, going: boo
 def test_an_instance_costs_until_it_shuts_down(state: str, alive: bool, exists: bool) -> None:
     one = Instance("i-1", "g4dn.xlarge", "a", state, EIGHT, None, None, "")
     assert (one.alive, one.exists) == (alive, exists)
+
+
+def test_the_windows_of_one_person_under_two_names_share_the_persons_part() -> None:
+    first, second = window("a", owner="min (U1MIN)"), window("b", opens=2, closes=3, owner="minji (U1MIN)")
+    part = lab("99", **{"Kim Minji (U1MIN)": "1.5"})
+
+    assert place(part, [first, second]).admitted == [first]
+    [late] = place(part, [first, second]).refused
+    assert (late.window, late.code) == ("b", Code.OVER_BUDGET)

@@ -55,9 +55,10 @@ def test_what_was_seen_counts_from_the_opening_of_the_first_lease(later: timedel
 
 
 def test_a_pool_is_open_until_the_last_of_its_leases_ends_and_each_owner_is_named_once() -> None:
-    view = pool(None, LATER, EVENING, replace(EVENING, owner="alice"))
+    hers = [replace(EVENING, owner=name) for name in ("al (U1AL)", "alice (U1AL)")]
+    view = pool(None, LATER, EVENING, *hers)
     assert view.until == EIGHT + 240 * MINUTE
-    assert view.owners == ("evening-class", "alice")
+    assert view.owners == ("evening-class", "alice (U1AL)")
     assert (pool(None).until, pool(None).owners) == (None, ())
 
 

@@ -6,12 +6,13 @@ Computes the sums. Held and spent money comes from the ledger, planned windows f
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from lamplighter.domain.granting import outlook
+from lamplighter.domain.granting import outlook, spending
 from lamplighter.domain.granting.admission import Refusal
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.people.person import who
 
 BY_PEOPLE = "(by people)"
 """The row of leases that no window asked for."""
@@ -70,14 +71,16 @@ def ahead(
 
 
 def owners(budget: BudgetPeriod, coming: Ahead, limits: Mapping[str, Money]) -> list[Row]:
-    """A row for each owner with an account, a planned window or a limit."""
-    currency = budget.held.currency
-    names = {*budget.accounts, *limits, *(lease.owner for lease in coming.leases)}
+    """A row for each person with an account, a planned window or a limit, under the name in the ledger."""
+    currency, parts = budget.held.currency, spending.parts(limits)
+    names = {
+        who(name): name for name in (*limits, *(lease.owner for lease in coming.leases), *budget.accounts)
+    }
     rows = []
-    for name in names:
+    for person, name in names.items():
         account = budget.account(name)
-        planned = _sum((lease.hold for lease in coming.leases if lease.owner == name), currency)
-        rows.append(Row(name, account.spent, account.held, planned, limits.get(name)))
+        planned = _sum((lease.hold for lease in coming.leases if who(lease.owner) == person), currency)
+        rows.append(Row(name, account.spent, account.held, planned, parts.get(person)))
     return _dearest_first(rows)
 
 

@@ -13,6 +13,7 @@ from lamplighter.domain.commands import body_keys, orders
 from lamplighter.domain.commands.caller import Caller
 from lamplighter.domain.commands.command import CHANGES_TO_THE_CALENDAR, WHOLE_LAB, Command, Verb
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.people.person import who
 from lamplighter.errors import BadInput, Refused
 from lamplighter.reasons.reason import reason
 
@@ -122,7 +123,7 @@ def about(command: Command, lease: Lease | None, experimenter: str | None = None
         return replace(command, owner=lease.owner)
     if command.verb is Verb.RESTORE and not command.for_lab:
         of_lease = lease is not None and lease.is_of(command.by)
-        if experimenter is None or not (experimenter == command.by or of_lease):
+        if experimenter is None or not (who(experimenter) == who(command.by) or of_lease):
             raise Refused(reason("command.restore-of-another"))
     return command
 

@@ -15,6 +15,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.occupancy import crowded_at, others, taken_at
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
+from lamplighter.domain.people.person import who
 from lamplighter.reasons.reason import Said, reason
 
 MAY_SHORTEN = frozenset({"window", "guard"})
@@ -36,7 +37,7 @@ def meant(command: Command, leases: Sequence[Lease], now: datetime) -> Lease | N
     if command.lease is not None:
         return next((lease for lease in leases if lease.id == command.lease), None)
     in_force = [lease for lease in leases if lease.in_force(now)]
-    own = [lease for lease in in_force if lease.owner == command.owner]
+    own = [lease for lease in in_force if who(lease.owner) == who(command.owner)]
     return max(own or in_force, key=lambda lease: lease.closes, default=None)
 
 

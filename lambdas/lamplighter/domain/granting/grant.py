@@ -18,6 +18,7 @@ from lamplighter.domain.leases.occupancy import others, taken_at
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.people.person import who
 from lamplighter.reasons.reason import Reason, Said, Value, reason
 
 FURTHEST_AHEAD = timedelta(days=366)
@@ -133,7 +134,7 @@ def decide(
 
 def _granted_before(command: Command, known: Lease) -> GrantDecision:
     """The same lease again. A command's id determines its lease's id, so it could be the lease of another person."""
-    if command.lease is None and command.by != (known.by or known.owner):
+    if command.lease is None and who(command.by) != who(known.by or known.owner):
         return GrantDecision("refused", reason("lease.id-of-another", lease=known.called()))
     return GrantDecision("granted", reason("lease.granted-before", lease=known.called()), known)
 

@@ -4,9 +4,9 @@ Owns the budgets of an owner and the words for their figures. Whether a lease is
 rule, what a lease costs is terms.py's, what is held and spent is the ledger's.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
@@ -15,6 +15,7 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.people.person import who
 from lamplighter.reasons.reason import Reason, Value, reason
 
+Amount = TypeVar("Amount", int, Money)
 _PER = {
     "day": reason("money.per.day"),
     "week": reason("money.per.week"),
@@ -46,12 +47,19 @@ def purses(
     nothing = Money.zero(terms.budget.currency)
     whole = sum((lease.hold for lease in planned), nothing)
     found = [BudgetLimit(terms.budget, budget, named(str(terms.budget), terms.per), whole)]
-    limits = [part for name, part in terms.owners.items() if who(name) == who(owner)]
-    if limits:
-        limit = min(limits)
+    limit = parts(terms.owners).get(who(owner))
+    if limit is not None:
         own = sum((lease.hold for lease in planned if who(lease.owner) == who(owner)), nothing)
-        found.append(BudgetLimit(limit, budget.of(owner), named(str(limit), terms.per, owner), own))
+        found.append(BudgetLimit(limit, budget.account(owner), named(str(limit), terms.per, owner), own))
     return found
+
+
+def parts(owners: Mapping[str, Amount]) -> dict[str, Amount]:
+    """The part of each person: the smallest of those that the lab states for their names."""
+    smallest: dict[str, Amount] = {}
+    for owner, part in owners.items():
+        smallest[who(owner)] = min(part, smallest.get(who(owner), part))
+    return smallest
 
 
 def named(limit: str, per: str, owner: str | None = None) -> Reason:

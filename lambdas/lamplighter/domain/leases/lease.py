@@ -13,6 +13,7 @@ from typing import Self
 
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.people.person import who
 from lamplighter.reasons.fields import from_document, to_document
 from lamplighter.reasons.reason import Reason, Said, reason
 
@@ -131,7 +132,7 @@ class Lease:
 
     def is_of(self, name: str) -> bool:
         """Whether this person owns it or asked for it."""
-        return name in {self.owner, self.by}
+        return who(name) in {who(self.owner), who(self.by or self.owner)}
 
     def overlaps(self, opens: datetime, closes: datetime) -> bool:
         """Whether it shares an instant with [opens, closes)."""

@@ -33,7 +33,7 @@ class BudgetPeriod:
     spent: Money
     version: int = 0
     accounts: Mapping[str, Account] = field(default_factory=dict)
-    """By owner. Node time without a lease has no owner."""
+    """By owner, as last written. Node time without a lease has no owner."""
     overrun: Money | None = None
     """The part of `spent` for nodes that ran past the end of their lease."""
     unleased: Money | None = None
@@ -45,11 +45,6 @@ class BudgetPeriod:
         return self.held + self.spent
 
     def account(self, owner: str) -> Account:
-        """The account of an owner in the period; zero where the owner had no lease in it."""
-        nothing = Money.zero(self.held.currency)
-        return self.accounts.get(owner, Account(nothing, nothing))
-
-    def of(self, owner: str) -> Account:
         """The account of an owner under all their names: in Slack a person may change their name at any time."""
         nothing = Money.zero(self.held.currency)
         accounts = [account for name, account in self.accounts.items() if who(name) == who(owner)]
@@ -95,5 +90,5 @@ class BudgetPeriod:
         )
 
     def _with(self, owner: str, account: Account) -> dict[str, Account]:
-        others = {name: other for name, other in self.accounts.items() if name != owner}
+        others = {name: other for name, other in self.accounts.items() if who(name) != who(owner)}
         return {**others, owner: account} if account.held.amount or account.spent.amount else others

@@ -51,8 +51,12 @@ def id_in(written: str | None) -> str | None:
 
 
 def who(written: str) -> str:
-    """What identifies an owner: in Slack their id, elsewhere their name."""
-    return id_in(written) or written
+    """What identifies a person or an owner, to compare and to group them: in Slack their id, elsewhere their name.
+
+    The id is in brackets: no name in AWS has any, so an IAM user who is called like an id is somebody else.
+    """
+    known = _WRITTEN.search(written)
+    return known[0] if known else written
 
 
 def mention(written: str) -> str:

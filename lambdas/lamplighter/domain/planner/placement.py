@@ -21,6 +21,7 @@ from lamplighter.domain.granting import spending
 from lamplighter.domain.granting.admission import Lack, missing, over_budget, pool_full, with_nodes
 from lamplighter.domain.leases import warm_up
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.people.person import who
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import zones
@@ -53,15 +54,16 @@ def place(lab: Lab, windows: Iterable[PlannedWindow]) -> Placement:
             window = fitted(window, lab, room.most, room.stays(begins))  # noqa: PLW2901
         period = tariff.period(window.opening)
         hold = tariff.hold(window)
-        limit = tariff.owners.get(window.owner)
+        person = who(window.owner)
+        limit = tariff.owners.get(person)
         left = [tariff.budget - held[period]]
         if limit is not None:
-            left.append(limit - owned[window.owner, period])
+            left.append(limit - owned[person, period])
         lacking = missing(window.nodes, room.most - taken, hold, left)
         if lacking is None:
             held[period] += hold
             if limit is not None:
-                owned[window.owner, period] += hold
+                owned[person, period] += hold
             room.take(window)
             if early:
                 room.remember(window)
@@ -131,7 +133,9 @@ class _Tariff:
         self._steady = zones.steady_days(lab.time_zone)
         self._name = cache(_PERIODS[self._per])
         self.budget = int(budget * self._unit) * SECONDS_AN_HOUR
-        self.owners = {name: int(amount * self._unit) * SECONDS_AN_HOUR for name, amount in owners.items()}
+        self.owners = spending.parts(
+            {name: int(amount * self._unit) * SECONDS_AN_HOUR for name, amount in owners.items()}
+        )
 
     def hold(self, window: PlannedWindow) -> int:
         return window.nodes * (window.closing - window.opening) * self._prices[window.pool]
@@ -140,7 +144,7 @@ class _Tariff:
         return self._name(self._steady.local_day(opening))
 
     def too_dear(self, hold: int, left: int, period: str, owner: str | None) -> Reason:
-        limit = self.budget if owner is None else self.owners[owner]
+        limit = self.budget if owner is None else self.owners[who(owner)]
         budget = spending.named(self._money(limit), self._per, owner)
         short = over_budget(self._money(hold), budget, period)
         return reason("money.over-budget.left", refusal=short, left=self._money(left))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.domain.people.person import who
 from lamplighter.domain.pool.pool import SeenGpus
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
@@ -186,10 +187,9 @@ def _use(beside: MessageExtras, style: SlackStyle) -> list[Block]:
 
 def _small_print(view: LeaseView, beside: MessageExtras, style: SlackStyle) -> tuple[list[Marked], object]:
     """The owner, the cost and the free GPUs; and the parts that count for the digest."""
-    by = named(view.by)
     still = [style.say("for", owner=plain(named(view.owner)))]
-    if by and by != named(view.owner) and view.source != "window":
-        still.append(style.say("by", by=plain(by)))
+    if view.by and who(view.by) != who(view.owner) and view.source != "window":
+        still.append(style.say("by", by=plain(named(view.by))))
     if view.because:
         still.append(style.say("because", because=plain(style.drawn(view.because))))
     if view.in_force and beside.seen is not None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.people.person import who
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.domain.slack.blocks import Button, plain
@@ -69,5 +70,6 @@ def _over(wish: WaitingPlace, leases: Sequence[Lease], now: datetime) -> bool:
     if wish.offered is not None and not wish.on_offer(now):
         return True
     return any(
-        lease.owner == wish.owner and lease.in_force(now) and lease.opens >= wish.at for lease in leases
+        who(lease.owner) == who(wish.owner) and lease.in_force(now) and lease.opens >= wish.at
+        for lease in leases
     )

@@ -14,6 +14,7 @@ from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.people.person import who
 from lamplighter.domain.pool.explanation import UnmetWindow
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from lamplighter.domain.pool.target import Target
@@ -167,8 +168,8 @@ class PoolView:
 
     @property
     def owners(self) -> tuple[str, ...]:
-        """Whose leases are in force, each once."""
-        return tuple(dict.fromkeys(lease.owner for lease in self.leases))
+        """Whose leases are in force, each once, under the name on their last lease."""
+        return tuple({who(lease.owner): lease.owner for lease in self.leases}.values())
 
     @property
     def verdict(self) -> Outcome | None:
