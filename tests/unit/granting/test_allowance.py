@@ -8,7 +8,11 @@ import pytest
 
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.granting import extension, grant
-from lamplighter.domain.leases.allowance import Allowance
+from lamplighter.domain.leases.allowance import (
+    MOST_AHEAD_OF_A_PERSON,
+    MOST_AHEAD_ON_A_POOL,
+    Allowance,
+)
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms, terms
 from lamplighter.domain.money.budget import BudgetPeriod
@@ -19,7 +23,7 @@ from lamplighter.domain.slack.asked.roles import Wanted
 from lamplighter.domain.slack.asked.understand import Word
 from lamplighter.lab.channels import Role
 from lamplighter.lab.model import Lab
-from tests.builders.leases import EIGHT, HOUR, persons
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, persons
 from tests.drawn import drawn
 
 TEACHER, STUDENT = "tom (UTOM)", "ali (UALI)"
@@ -131,3 +135,62 @@ def test_the_widest_role_that_lets_them_have_it_counts() -> None:
 def test_an_owner_who_extends_their_own_needs_no_role() -> None:
     ali = Person("UALI")
     assert roles.allowance(ali, Wanted(Word.EXTEND, "gpu", lease=lease("mine", 1)), {}) is None
+
+
+def ahead(number: int, **more: Any) -> list[Lease]:
+    """Leases of one second that open one after the other, from nine o'clock on."""
+    made = [lease(f"ahead-{n}", 1) for n in range(number)]
+    opens = [EIGHT + HOUR + n * 2 * SECOND for n in range(number)]
+    given: dict[str, Any] = {"owner": "alice", "by": "alice", "state": LeaseState.ADMITTED} | more
+    return [
+        replace(each, **{"opens": at, "closes": at + SECOND} | given)
+        for each, at in zip(made, opens, strict=True)
+    ]
+
+
+LATER: dict[str, Any] = {"opens": EIGHT + 3 * HOUR}
+FULL = MOST_AHEAD_OF_A_PERSON
+
+
+@pytest.mark.parametrize(
+    ("theirs", "asked", "outcome"),
+    [
+        (ahead(FULL - 1, owner=STUDENT), LATER, "granted"),
+        (ahead(FULL, owner=STUDENT), LATER, "refused"),
+        (ahead(FULL, by="thomas (UTOM)"), LATER, "refused"),
+        (ahead(FULL - 1, owner=STUDENT) + ahead(FULL - 1, by=TEACHER), LATER, "granted"),
+        (ahead(FULL), LATER, "granted"),
+        # What opens now is bounded by the nodes of the pool.
+        (ahead(FULL, owner=STUDENT), {}, "granted"),
+        (ahead(FULL, owner=STUDENT, state=LeaseState.CLOSED), LATER, "granted"),
+        (ahead(FULL, owner=STUDENT, opens=EIGHT, closes=EIGHT + HOUR, nodes=0), LATER, "granted"),
+        # The lab's calendar is not of people, whatever owner it names.
+        (ahead(FULL, owner=STUDENT, window="lesson"), LATER, "granted"),
+    ],
+)
+def test_a_person_may_have_so_many_leases_granted_ahead(
+    theirs: list[Lease], asked: dict[str, Any], outcome: str
+) -> None:
+    assert opened(command(**asked), *theirs).outcome == outcome
+
+
+def test_a_window_is_granted_whatever_people_have_ahead() -> None:
+    soon: dict[str, Any] = {"window": "lesson", "source": "window", "opens": EIGHT + MINUTE}
+    window = replace(lease("lesson-1", 1), state=LeaseState.PLANNED, **soon)
+    given = command(lease=window.id, **soon)
+
+    assert opened(given, window, *ahead(MOST_AHEAD_ON_A_POOL)).outcome == "granted"
+
+
+def test_the_refusal_says_how_many_there_are_and_when_the_next_opens() -> None:
+    rest = "the next opens at 21:00 on 2026-11-20 (Etc/UTC), and one that is not needed can be closed now"
+    assert opened(command(**LATER), *ahead(FULL, owner=STUDENT)).reason == (
+        "ali (UALI) has 40 leases on pool gpu that are granted and not open yet, which is the most for one "
+        f"person: {rest}"
+    )
+
+    others = [replace(each, owner=f"s{n}", by=f"s{n}") for n, each in enumerate(ahead(MOST_AHEAD_ON_A_POOL))]
+    assert opened(command(**LATER), *others[1:]).outcome == "granted"
+    assert opened(command(**LATER), *others).reason == (
+        f"pool gpu has 200 leases of people that are granted and not open yet, which is the most: {rest}"
+    )

@@ -1,4 +1,4 @@
-"""What a role allows one person on a pool, and the nodes that the person answers for there.
+"""What one person may have on a pool: by their role, and ahead of time.
 
 Two commands at the same time do not know of each other. So a command carries the allowance of the person who gives
 it, and the run that writes the pool compares it with the leases of that moment.
@@ -8,11 +8,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.occupancy import taken_at
 from lamplighter.domain.people.person import who
 from lamplighter.reasons.fields import KEY
 from lamplighter.reasons.reason import Said, reason
+
+MOST_AHEAD_OF_A_PERSON = 40
+"""A teacher can open one for each student of a class of 30, and has some left."""
+MOST_AHEAD_ON_A_POOL = 200
+"""Six lessons ahead for each student of such a class. Each command reads and compares all leases of the pool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,4 +64,26 @@ def refusal(
     length = lease.closes - lease.begins
     if allowance.length is not None and length > allowance.length:
         return reason("lease.allowed-length", length=length, by=by, longest=allowance.length)
+    return None
+
+
+def too_many_ahead(by: str, lease: Lease, others: Iterable[Lease], now: datetime) -> Said | None:
+    """Why `by` may not have this lease granted ahead; windows of the lab's calendar do not count, and always may."""
+    if lease.window is not None or lease.opens <= now:
+        return None
+    ahead = [
+        other
+        for other in others
+        if other.state is LeaseState.ADMITTED and other.opens > now and other.window is None
+    ]
+    for person in (by, lease.owner):
+        theirs = [other for other in ahead if who(person) in {who(other.owner), who(other.by or other.owner)}]
+        if len(theirs) >= MOST_AHEAD_OF_A_PERSON:
+            first = min(other.opens for other in theirs)
+            return reason(
+                "lease.ahead-of-person", person=person, number=len(theirs), pool=lease.pool, opens=first
+            )
+    if len(ahead) >= MOST_AHEAD_ON_A_POOL:
+        first = min(other.opens for other in ahead)
+        return reason("lease.ahead-on-pool", number=len(ahead), pool=lease.pool, opens=first)
     return None

@@ -33,10 +33,15 @@ def crowded_at(
     leases: Sequence[Lease], nodes: int, opens: datetime, closes: datetime, max_nodes: int
 ) -> datetime | None:
     """The first instant of [opens, closes) at which `nodes` more do not fit; None if they always fit."""
-    edges = sorted({opens, *(lease.opens for lease in leases if opens < lease.opens < closes)})
-    for edge in edges:
-        if taken_at(leases, edge) + nodes > max_nodes:
-            return edge
+    near = [lease for lease in leases if lease.opens < lease.closes and lease.overlaps(opens, closes)]
+    # In the order of time; at one instant, the nodes that become free come first.
+    changes = [(lease.closes, -lease.nodes) for lease in near]
+    changes += [(max(lease.opens, opens), lease.nodes) for lease in near]
+    taken = nodes
+    for at, change in sorted([*changes, (opens, 0)]):
+        taken += change
+        if taken > max_nodes and at < closes:
+            return at
     return None
 
 
