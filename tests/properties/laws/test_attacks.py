@@ -10,9 +10,11 @@ from unittest.mock import patch
 import pytest
 
 from lamplighter.adapters.aws.ledger.items import decoded
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application.leases import granting as leases_granting
 from lamplighter.domain.schedules.schedule import start_name
 from lamplighter.domain.slack.asked.request import Press
+from tests.builders.leases import usd
 from tests.drawn import sentence
 from tests.world.chat import TEACHER, written
 from tests.world.history import Play
@@ -23,6 +25,10 @@ from tests.world.world import World
 
 SAME_LEASE = {"alice": "a22158", "bob": "b116397"}
 """Tokens with which two commands make a lease of the same id: a search through 32 bits is quick."""
+
+
+TAIL = usd("0.15")
+"""What two nodes cost while a lease of theirs closes."""
 
 
 @contextmanager
@@ -97,6 +103,31 @@ def test_another_name_in_slack_is_no_other_purse() -> None:
             played.world.run(timedelta(minutes=3))
         hers = [lease for lease in played.truth.known("gpu").values() if lease.granted]
         assert sum(float(lease.hold) for lease in hers) == 1.5
+
+
+def test_short_leases_granted_ahead_do_not_spend_the_money_of_the_day_in_their_closes() -> None:
+    """Nobody holds the minutes in which a pool closes; leases of five minutes cost half as much again."""
+    budget = {"amount": "2.5", "period": "day"}
+    with lab(guard={**LAB["guard"], "budget": budget}) as played:
+        world = played.world
+        for number in range(10):
+            opens = (world.now + timedelta(minutes=10 + 12 * number)).isoformat(timespec="seconds")
+            body = {
+                "verb": "open",
+                "pool": "gpu",
+                "nodes": 2,
+                "for_seconds": 300,
+                "opens": opens,
+                "add": True,
+            }
+            ask(world, "alice", {**body, "token": f"short-{number}"})
+        world.run(timedelta(hours=3))
+        leases = list(played.truth.known("gpu").values())
+        spent = Ledger(f"{world.lab.name}-ledger").budget("2026-11-20", "USD").spent
+        assert {lease.state for lease in leases} == {"closed", "refused"}
+        assert usd("2.25") <= spent <= usd("2.5") + TAIL
+        said = next(text for _, _, text in world.said if "A lease on pool gpu was refused" in text)
+        assert "more than is left of the 2.50 USD for the day" in said
 
 
 def test_a_pool_is_not_taken_away_from_a_lease_for_later() -> None:

@@ -52,14 +52,14 @@ def _several_looks(pool: str, lease_id: str, board: "Board") -> None:
 
 
 def _shown(leases: Iterable[Lease], now: datetime) -> list[Lease]:
-    """The leases with a message: granted, closing, just closed; and windows that were refused."""
+    """The leases with a message: granted, closing, just closed; and leases that were refused at their opening."""
     return [
         lease
         for lease in leases
         if lease.granted
         or lease.state is LeaseState.CLOSING
         or (lease.state is LeaseState.CLOSED and now - (lease.closed or lease.closes) < LATELY)
-        or (lease.state is LeaseState.REFUSED and lease.window is not None and now < lease.closes)
+        or (lease.state is LeaseState.REFUSED and now < lease.closes)
     ]
 
 

@@ -22,7 +22,7 @@ from lamplighter.domain.billing import receipt as receipts
 from lamplighter.domain.billing.metering import NodeLife
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.gpu.offer import in_receipt
-from lamplighter.domain.granting import closing
+from lamplighter.domain.granting import closing, opening
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import lengths
 from lamplighter.domain.leases.terms import Terms
@@ -228,16 +228,17 @@ def _lives(pool: str, lease_services: LeaseServices) -> tuple[NodeLife, ...]:
 
 
 def _hand_over(pool: str, lease_services: LeaseServices) -> None:
-    """Grants leases that open at this moment, so that they keep the running nodes."""
-    leases = lease_services.ledger.leases(pool)
-    closing.wait_for_successor(leases, lease_services.now())
-    for planned in due(leases, lease_services.now()):
+    """Decides on leases that open at this moment: they keep the running nodes, or do not open."""
+    leases, now = lease_services.ledger.leases(pool), lease_services.now()
+    closing.wait_for_successor(leases, now)
+    for lease in [*due(leases, now), *opening.ahead(leases, now)]:
         try:
-            admitted(open_command(planned), lease_services)
-        except (TryLater, OutsideFailed):
-            raise
+            admitted(open_command(lease), lease_services)
         except LamplighterError as error:
-            _logger.warning("%s is not handed over to: %s", planned.id, error)
+            # A lease that was granted ahead keeps the nodes until its own run decides.
+            if lease.state is LeaseState.PLANNED and isinstance(error, TryLater | OutsideFailed):
+                raise
+            _logger.warning("%s is not handed over to: %s", lease.id, error)
 
 
 def _move_nearer(pool: str, lease_services: LeaseServices) -> None:

@@ -18,12 +18,12 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.billing import holds
 from lamplighter.domain.calendar.changes import Changes
 from lamplighter.domain.commands.command import Command, Decision
-from lamplighter.domain.granting import grant
+from lamplighter.domain.granting import grant, opening
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.planner.planner import calendar
-from lamplighter.domain.pool.pool import Fence
+from lamplighter.domain.pool.pool import Fence, PoolState
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import BadInput, TryLater
 from lamplighter.reasons.document import document
@@ -203,6 +203,8 @@ def _open_once(command: Command, lease_services: LeaseServices, fence: Fence) ->
         lease_services.let_it_end(command.pool)
     lease = replace(answer.lease, run=open_command(answer.lease).id if ahead else command.id).granted_at(now)
     if any(known.id == lease.id and known.granted for known in leases):
+        if not ahead and opening.is_unopened(answer.lease, leases, now):
+            return _open_granted(answer.lease, decision, pool, terms, lease_services, fence)
         lease_services.ledger.opened_by(command.pool, lease.id, command.id)
         lease_services.ledger.decide(command.pool, decision)
         return decision
@@ -224,6 +226,32 @@ def _open_once(command: Command, lease_services: LeaseServices, fence: Fence) ->
         also=_opens(lease),
     )
     return decision
+
+
+def _open_granted(  # noqa: PLR0917 -- what was read, in its order
+    lease: Lease,
+    granted: Decision,
+    pool: PoolState,
+    terms: Terms,
+    lease_services: LeaseServices,
+    fence: Fence,
+) -> Decision:
+    """A lease that was granted ahead comes to its opening: it opens, or ends here where its money is spent."""
+    ledger, now = lease_services.ledger, granted.at
+    # The budget is read first and each write has its version, so the holds of these leases are in it.
+    budget = ledger.budget(lease.period, terms.budget.currency)
+    everywhere = [other for name in lease_services.capacity.lab.pools for other in ledger.leases(name)]
+    refusal = opening.refusal(lease, everywhere, terms, budget)
+    if refusal is None:
+        ledger.open_granted(lease, granted, budget)
+        return granted
+    refused = Decision(granted.command, "refused", refusal.figures, now, about=lease.id)
+    what = reason("audit.opening-refused", lease=lease.called())
+    why = entry(lease, "refused", "leases", what, refusal.figures, now)
+    ledger.refuse_granted(lease, refused, pool=pool, budget=budget, fence=fence, why=why)
+    lease_services.unschedule(lease)
+    lease_services.arm(lease.pool)
+    return refused
 
 
 def _opens(lease: Lease) -> list[Entry]:

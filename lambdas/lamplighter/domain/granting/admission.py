@@ -1,7 +1,8 @@
 """Whether a lease gets its nodes and its money: the one rule of every admission, and its words.
 
-Granting (granting/grant.py), extending (granting/extension.py), the outlook (granting/outlook.py) and the simulation
-(planner/placement.py) each count in their own way what is free. All of them decide here.
+Granting (granting/grant.py), extending (granting/extension.py), the outlook (granting/outlook.py), the opening of a
+lease granted ahead (granting/opening.py) and the simulation (planner/placement.py) each count in their own way what is
+free. All of them decide here.
 """
 
 from collections.abc import Iterable, Sequence
@@ -75,9 +76,15 @@ def refusal(
     if lacking.lack is Lack.NODES:
         full = _pool_full(lease, terms, before, full_at or lease.opens)
         return Refusal(lacking.lack, full, full)
-    purse = purses[lacking.budget]
+    return refusal_for_money(lease, terms, budget, purses[lacking.budget])
+
+
+def refusal_for_money(
+    lease: Lease, terms: Terms, budget: BudgetPeriod, purse: spending.BudgetLimit
+) -> Refusal:
+    """The refusal of a lease whose hold is more than is left of a budget."""
     short = over_budget(str(lease.hold), purse.whose, budget.period)
-    return Refusal(lacking.lack, short, spending.figures(short, purse, terms.period(lease.opens).ends))
+    return Refusal(Lack.MONEY, short, spending.figures(short, purse, terms.period(lease.opens).ends))
 
 
 def pool_full(  # noqa: PLR0917 -- the values of the text, in its order

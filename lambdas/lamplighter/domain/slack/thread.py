@@ -1,6 +1,7 @@
 """The posts beside a lease's message: in its thread, or, in three cases only, as a new message that mentions people.
 
-The three cases: a planned window is refused, an opening is late or degraded, and a lease ends while GPUs are in use.
+The three cases: a planned window or a lease granted ahead is refused, an opening is late or degraded, and a lease ends
+while GPUs are in use.
 channel.py has the fourth, a leaked pool, and the posts that belong to no lease's message.
 """
 
@@ -110,8 +111,8 @@ def _late(view: LeaseView, told: ThreadFacts, style: SlackStyle) -> list[Post]:
 
 
 def _refused(view: LeaseView, told: ThreadFacts, style: SlackStyle) -> list[Post]:
-    """A planned window does not open."""
-    if view.window is None or view.standing is not LeaseStanding.REFUSED:
+    """A planned window, or a lease that was granted ahead, does not open."""
+    if view.standing is not LeaseStanding.REFUSED:
         return []
     said = style.say(
         "ping.refused",

@@ -1,6 +1,7 @@
 """A whole evening in Slack: one message that is updated, its thread, and few mentions."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,8 +122,12 @@ def test_what_a_clock_alone_moves_is_told_every_five_minutes_at_most(lab: LabInS
     assert said.updates == before + 1
 
 
-def test_a_planned_window_that_is_refused_pings_and_has_no_other_message(lab: LabInSlack) -> None:
-    lab.put(evening(LeaseState.REFUSED, because="held plus spent would pass the budget of 120 USD"))
+@pytest.mark.parametrize("more", [{}, {"window": None, "source": "cli"}])
+def test_a_lease_that_is_refused_at_its_opening_pings_and_has_no_other_message(
+    lab: LabInSlack, more: dict[str, Any]
+) -> None:
+    because = "held plus spent would pass the budget of 120 USD"
+    lab.put(evening(LeaseState.REFUSED, because=because, **more))
     lab.tell()
     [said] = lab.slack.messages
     assert f"<@{INSTRUCTOR}>" in said.words

@@ -1,4 +1,4 @@
-"""The transactions of the ledger: granting, extending, closing and settling a lease.
+"""The transactions of the ledger: granting, opening, extending, closing and settling a lease.
 
 Each change increases the pool's generation or the budget's version, on the condition that nobody else did. Conflict
 means: read again and decide again. The domain decides, application/leases orders the steps.
@@ -24,6 +24,8 @@ from lamplighter.values import instant
 _SAME_GENERATION = (
     "(#generation = :generation OR (attribute_not_exists(#generation) AND :generation = :zero))"
 )
+_SAME_VERSION = "#version = :version OR (attribute_not_exists(pk) AND :version = :zero)"
+_UNOPENED = "#state = :admitted AND attribute_not_exists(#ordered)"
 
 
 class LedgerChanges(LedgerReads):
@@ -60,6 +62,49 @@ class LedgerChanges(LedgerReads):
             ]
         )
         return granted
+
+    def open_granted(self, lease: Lease, decision: Decision, budget: BudgetPeriod) -> None:
+        """A run opens a lease that was granted ahead, as decided on `budget` as it was read; Conflict when it moved.
+
+        Conflict also where nodes are ordered for the lease by now, or it is being closed.
+        """
+        self._table.transact(
+            [
+                self._table.update_in_transaction(
+                    items.pool_key(lease.pool),
+                    items.LEASE + lease.id,
+                    "SET #run = :run",
+                    _UNOPENED,
+                    run=decision.command,
+                    admitted=LeaseState.ADMITTED.value,
+                ),
+                self._table.check_in_transaction(
+                    items.LAB, items.BUDGET + budget.period, _SAME_VERSION, version=budget.version, zero=0
+                ),
+                self._decided(lease.pool, decision),
+            ]
+        )
+
+    def refuse_granted(
+        self,
+        lease: Lease,
+        decision: Decision,
+        *,
+        pool: PoolState,
+        budget: BudgetPeriod,
+        fence: Fence,
+        why: Entry,
+    ) -> None:
+        """A lease that was granted ahead ends at its opening, without nodes: frees its hold. Conflict as above."""
+        self._table.transact(
+            [
+                self._refused(lease, decision, _UNOPENED, admitted=LeaseState.ADMITTED.value),
+                self._next_generation(pool, fence, pool.phase),
+                self._budget(budget.freeing(lease.hold, lease.owner)),
+                self._decided(lease.pool, decision),
+                self._entry(why),
+            ]
+        )
 
     def extend(
         self,
@@ -175,6 +220,18 @@ class LedgerChanges(LedgerReads):
             **_GRANTED,
         )
 
+    def _refused(self, lease: Lease, decision: Decision, condition: str, **given: str) -> Any:  # noqa: ANN401
+        return self._table.update_in_transaction(
+            items.pool_key(lease.pool),
+            items.LEASE + lease.id,
+            "SET #state = :refused, #because = :because, #ttl = :ttl",
+            condition,
+            refused=LeaseState.REFUSED.value,
+            because=items.written(decision.reason),
+            ttl=int((decision.at + items.KEEP_CLOSED).timestamp()),
+            **given,
+        )
+
     def _next_generation(self, pool: PoolState, fence: Fence | None, phase: Phase) -> Any:  # noqa: ANN401
         condition, given = _SAME_GENERATION, {"generation": pool.generation, "zero": 0}
         if fence is not None:
@@ -193,12 +250,7 @@ class LedgerChanges(LedgerReads):
 
     def _budget(self, budget: BudgetPeriod) -> Any:  # noqa: ANN401
         item = ledger_money.as_item(replace(budget, version=budget.version + 1))
-        return self._table.put_in_transaction(
-            item,
-            "#version = :version OR (attribute_not_exists(pk) AND :version = :zero)",
-            version=budget.version,
-            zero=0,
-        )
+        return self._table.put_in_transaction(item, _SAME_VERSION, version=budget.version, zero=0)
 
     def _decided(self, pool: str, decision: Decision) -> Any:  # noqa: ANN401
         said: Any = decision.to_json()

@@ -111,16 +111,7 @@ class Ledger(
         writes = [self._decided(pool, decision), self._entry(why)]
         if planned is not None:
             writes.append(
-                self._table.update_in_transaction(
-                    items.pool_key(pool),
-                    items.LEASE + planned.id,
-                    "SET #state = :refused, #because = :because, #ttl = :ttl",
-                    "#state = :planned",
-                    refused=LeaseState.REFUSED.value,
-                    because=items.written(decision.reason),
-                    ttl=int((decision.at + items.KEEP_CLOSED).timestamp()),
-                    planned=LeaseState.PLANNED.value,
-                )
+                self._refused(planned, decision, "#state = :planned", planned=LeaseState.PLANNED.value)
             )
         self._table.transact(writes)
 

@@ -1,0 +1,57 @@
+"""The second look at the money: whether a lease that was granted ahead is still paid for when it opens.
+
+Its hold covers its own time. Nobody holds the minutes in which a pool closes, so leases that ran since the grant may
+have cost more than their holds. A lease that has nodes is not looked at: the guard warns its people first.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from lamplighter.domain.granting import admission, spending
+from lamplighter.domain.leases.lease import AT_ONCE, Lease
+from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.money.budget import BudgetPeriod
+from lamplighter.domain.schedules.of_leases import unopened
+from lamplighter.domain.schedules.schedule import open_command
+
+
+def ahead(leases: Sequence[Lease], now: datetime) -> list[Lease]:
+    """The leases of a pool that were granted ahead, should open now and have no node yet."""
+    return [
+        lease
+        for lease in leases
+        if lease.in_force(now) and lease.run == open_command(lease).id and is_unopened(lease, leases, now)
+    ]
+
+
+def is_unopened(lease: Lease, leases: Sequence[Lease], now: datetime) -> bool:
+    """Whether a granted lease has no node yet; `leases` are those of its pool.
+
+    No run has ordered nodes for it, and it has not kept the nodes of a lease that ended since its opening.
+    """
+    return unopened(lease) and not any(
+        other.ordered is not None and lease.opens <= other.closes <= now - AT_ONCE for other in leases
+    )
+
+
+def refusal(
+    lease: Lease, leases: Collection[Lease], terms: Terms, budget: BudgetPeriod
+) -> admission.Refusal | None:
+    """Why a lease that was granted ahead does not open; None: it opens. `leases` are those of all pools.
+
+    What is spent counts, and what is held for leases that opened or should have opened before. What is held for later
+    leases does not count, else a later lease would take the money of an earlier one.
+    """
+    later = [other for other in leases if unopened(other) and other.granted and _order(other) > _order(lease)]
+    for other in (lease, *later):
+        if other.period == budget.period:
+            budget = budget.freeing(other.hold, other.owner)
+    purses = spending.purses(lease.owner, terms, budget)
+    lacking = admission.missing(0, 0, lease.hold, [purse.left for purse in purses])
+    if lacking is None:
+        return None
+    return admission.refusal_for_money(lease, terms, budget, purses[lacking.budget])
+
+
+def _order(lease: Lease) -> tuple[datetime, str]:
+    return (lease.opens, lease.id)
