@@ -62,7 +62,8 @@ def test_an_open_pool_is_told_with_its_nodes_and_the_end_of_its_last_lease() -> 
     ("more", "reason"),
     [
         ({"closes": EIGHT}, "it would end at 20:00 on 2026-11-20 (Etc/UTC), and that has passed"),
-        ({"closes": EIGHT + SECOND}, None),
+        ({"closes": EIGHT + 5 * MINUTE}, None),
+        ({"closes": EIGHT + 5 * MINUTE - SECOND}, "it would last 4m, and no lease is shorter than 5m"),
         (
             {"opens": EIGHT + HOUR, "closes": EIGHT + HOUR},
             "it would end at 21:00 on 2026-11-20 (Etc/UTC), and that has passed",
@@ -93,6 +94,12 @@ def test_a_lease_is_granted_up_to_a_year_ahead() -> None:
 def test_a_window_may_be_longer_than_a_person_s_lease() -> None:
     long = replace(PLANNED, closes=EIGHT + 9 * HOUR)
     assert asked(replace(window(), closes=EIGHT + 9 * HOUR), long).outcome == "granted"
+
+
+def test_a_window_and_the_usual_length_of_a_lab_may_be_shorter_than_the_shortest_lease() -> None:
+    short = replace(PLANNED, closes=EIGHT + MINUTE)
+    assert asked(replace(window(), closes=EIGHT + MINUTE), short).outcome == "granted"
+    assert asked(order(), terms=replace(POOL, default=MINUTE)).outcome == "granted"
 
 
 def test_a_full_pool_names_who_is_there_and_when_there_is_room() -> None:

@@ -39,7 +39,7 @@ def test_a_step_looks_three_times_and_asks_to_come_again(lab: LabOnMoto, step: s
     lab.lease(nodes=1)
     if step == "Settle":
         closes(lab)
-    command = {**lab.command("extend" if step == "Extend" else "open"), "for_seconds": 60, "nodes": 1}
+    command = {**lab.command("extend" if step == "Extend" else "open"), "for_seconds": 600, "nodes": 1}
     if step == "Admit":
         command |= {"lease": None, "add": True}
     if step in {"RestoreExperiments", "Settle"}:

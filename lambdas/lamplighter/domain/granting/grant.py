@@ -22,6 +22,8 @@ from lamplighter.domain.people.person import who
 from lamplighter.reasons.reason import Reason, Said, Value, reason
 
 FURTHEST_AHEAD = timedelta(days=366)
+SHORTEST = timedelta(minutes=5)
+"""A pool takes minutes to open and to close, and nobody holds money for the close. Windows may be shorter."""
 LATER = timedelta(minutes=30)
 """A planned lease that opens this much later was moved. A smaller change is a new measurement of its warm-up."""
 
@@ -216,6 +218,9 @@ def _never(lease: Lease, terms: Terms, now: datetime) -> Said | None:
     # The wall-clock length of a window was compared when the lab file was read.
     if lease.window is None and lease.closes - lease.opens > terms.longest:
         return reason("lease.too-long", length=lease.closes - lease.opens, longest=terms.longest)
+    shortest = min(SHORTEST, terms.default)
+    if lease.window is None and lease.closes - lease.opens < shortest:
+        return reason("lease.too-short", length=lease.closes - lease.opens, shortest=shortest)
     return None
 
 
