@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.kept_courses import beside
 from lamplighter.adapters.aws.ledger.ledger import Conflict
+from lamplighter.application.failures import going_on
 from lamplighter.application.leases.budgets import budgets_at
 from lamplighter.application.leases.handing_on import stop_if_handed_on
 from lamplighter.application.leases.services import LOOKS, LeaseServices
@@ -240,7 +241,11 @@ def _open_granted(  # noqa: PLR0917 -- what was read, in its order
     ledger, now = lease_services.ledger, granted.at
     # The budget is read first and each write has its version, so the holds of these leases are in it.
     budget = ledger.budget(lease.period, terms.budget.currency)
-    everywhere = [other for name in lease_services.capacity.lab.pools for other in ledger.leases(name)]
+    everywhere: list[Lease] = []
+    for name in lease_services.capacity.lab.pools:
+        # What is held in a pool that cannot be read counts as if its leases came first.
+        with going_on([], f"pool {name}"):
+            everywhere += ledger.leases(name)
     refusal = opening.refusal(lease, everywhere, terms, budget)
     if refusal is None:
         ledger.open_granted(lease, granted, budget)
