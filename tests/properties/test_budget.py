@@ -73,13 +73,13 @@ def test_settling_never_uses_more_than_was_held(story: list[Step]) -> None:
 @given(steps)
 def test_the_ledger_keeps_it_to_the_last_fraction(story: list[Step]) -> None:
     budget = played(story)
-    assert ledger_money.as_budget("2026-11", "USD", ledger_money.as_item(budget)) == budget
+    assert ledger_money.as_budget("2026-11", "USD", [ledger_money.as_item(budget)]) == budget
 
 
 def test_a_hold_from_before_there_were_accounts_is_freed_all_the_same() -> None:
     """A release without accounts wrote the hold; its settlement frees it and leaves no account below nothing."""
     old = items.item(items.LAB, "BUDGET#2026-11", {"held": _json(5), "spent": _json(1), "version": 7})
-    budget = ledger_money.as_budget("2026-11", "USD", old)
+    budget = ledger_money.as_budget("2026-11", "USD", [old])
 
     settled = budget.freeing(Money.of(5, "USD"), "alice").paying(Money.of(2, "USD"), "alice")
 

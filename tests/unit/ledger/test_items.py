@@ -122,10 +122,10 @@ def test_a_budget_period_comes_back_with_its_accounts() -> None:
         unleased=usd("0.25"),
     )
 
-    assert ledger_money.as_budget("2026-11", "USD", ledger_money.as_item(budget)) == budget
+    assert ledger_money.as_budget("2026-11", "USD", [ledger_money.as_item(budget)]) == budget
     bare = BudgetPeriod("2026-11", usd(1), usd(0), 1)
-    assert ledger_money.as_budget("2026-11", "USD", ledger_money.as_item(bare)) == bare
-    assert ledger_money.as_budget("2026-11", "USD", None) == BudgetPeriod("2026-11", usd(0), usd(0))
+    assert ledger_money.as_budget("2026-11", "USD", [ledger_money.as_item(bare)]) == bare
+    assert ledger_money.as_budget("2026-11", "USD", []) == BudgetPeriod("2026-11", usd(0), usd(0))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_budget_period_comes_back_with_its_accounts() -> None:
 )
 def test_only_an_empty_period_follows_the_labs_new_currency(held: int, spent: int, currency: str) -> None:
     found = ledger_money.as_item(BudgetPeriod("2026-11", usd(held), usd(spent), 7))
-    assert ledger_money.as_budget("2026-11", "EUR", found) == BudgetPeriod(
+    assert ledger_money.as_budget("2026-11", "EUR", [found]) == BudgetPeriod(
         "2026-11", Money.of(held, currency), Money.of(spent, currency), 7
     )
 

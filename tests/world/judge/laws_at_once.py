@@ -337,7 +337,7 @@ class LawsAtOnce(LawsOfMoney):
             self._lease_changed(item["pk"]["S"].removeprefix("POOL#"), sort.removeprefix("LEASE#"))
         elif sort.startswith("COMMAND#"):
             self._decided(sort.removeprefix("COMMAND#"), item)
-        elif sort.startswith("BUDGET#"):
+        elif sort.startswith("BUDGET#") and "held" in item:
             self._budget_changed(before, item)
         elif sort.startswith("AUDIT#") and item["kind"]["S"] == "zero-proven" and item["nodes"]["N"] == "0":
             self._proven(item["pk"]["S"].removeprefix("POOL#"))

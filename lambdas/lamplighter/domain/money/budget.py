@@ -5,7 +5,7 @@ money.py says how long a period is and what a lease costs. granting/admission.py
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.people.person import who
@@ -23,6 +23,16 @@ class Account:
         """Held and spent together: no other lease may have this money."""
         return self.held + self.spent
 
+    def __add__(self, other: Self) -> Self:
+        return replace(self, held=self.held + other.held, spent=self.spent + other.spent)
+
+
+class AccountPage(NamedTuple):
+    """Accounts that the ledger keeps together, as they were read, and how often they were written."""
+
+    version: int
+    accounts: Mapping[str, Account]
+
 
 @dataclass(frozen=True, slots=True)
 class BudgetPeriod:
@@ -38,6 +48,8 @@ class BudgetPeriod:
     """The part of `spent` for nodes that ran past the end of their lease."""
     unleased: Money | None = None
     """The part of `spent` for nodes that no lease justified."""
+    pages: Mapping[int, AccountPage] = field(default_factory=dict, compare=False)
+    """How the ledger keeps the accounts: page 0 together with the period, the others beside it."""
 
     @property
     def used(self) -> Money:
@@ -48,10 +60,7 @@ class BudgetPeriod:
         """The account of an owner under all their names: in Slack a person may change their name at any time."""
         nothing = Money.zero(self.held.currency)
         accounts = [account for name, account in self.accounts.items() if who(name) == who(owner)]
-        return Account(
-            sum((account.held for account in accounts), nothing),
-            sum((account.spent for account in accounts), nothing),
-        )
+        return sum(accounts, Account(nothing, nothing))
 
     def holding(self, more: Money, owner: str) -> Self:
         """The period with more money held for an owner."""

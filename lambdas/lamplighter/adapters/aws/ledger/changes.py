@@ -55,7 +55,7 @@ class LedgerChanges(LedgerReads):
                     planned=LeaseState.PLANNED.value,
                 ),
                 self._next_generation(pool, fence, Phase.OPENING),
-                self._budget(budget.holding(lease.hold, lease.owner)),
+                *self._budget(budget.holding(lease.hold, lease.owner)),
                 self._decided(lease.pool, decision),
                 *map(self._entry, (why, *also)),
                 *nobody_forbids(self._table, granted, why.at),
@@ -100,7 +100,7 @@ class LedgerChanges(LedgerReads):
             [
                 self._refused(lease, decision, _UNOPENED, admitted=LeaseState.ADMITTED.value),
                 self._next_generation(pool, fence, pool.phase),
-                self._budget(budget.freeing(lease.hold, lease.owner)),
+                *self._budget(budget.freeing(lease.hold, lease.owner)),
                 self._decided(lease.pool, decision),
                 self._entry(why),
             ]
@@ -123,7 +123,7 @@ class LedgerChanges(LedgerReads):
             [
                 self._changed(before, extended),
                 self._next_generation(pool, fence, pool.phase),
-                self._budget(budget.holding(after.hold - before.hold, after.owner)),
+                *self._budget(budget.holding(after.hold - before.hold, after.owner)),
                 self._decided(after.pool, decision),
                 self._entry(why),
             ]
@@ -171,7 +171,7 @@ class LedgerChanges(LedgerReads):
                     closing=LeaseState.CLOSING.value,
                     **({"overrun": overrun.to_json()} if overrun else {}),
                 ),
-                self._budget(
+                *self._budget(
                     budget.freeing(settled.hold, settled.owner).paying(
                         cost - overrun.cost if overrun else cost, settled.owner
                     )
@@ -193,7 +193,7 @@ class LedgerChanges(LedgerReads):
         self._table.transact(
             [
                 self._changed(before, after),
-                self._budget(budget.freeing(before.hold, before.owner).holding(after.hold, after.owner)),
+                *self._budget(budget.freeing(before.hold, before.owner).holding(after.hold, after.owner)),
                 *([self._next_generation(pool, None, pool.phase)] if moved else []),
                 self._entry(why),
             ]
@@ -248,9 +248,12 @@ class LedgerChanges(LedgerReads):
             **given,
         )
 
-    def _budget(self, budget: BudgetPeriod) -> Any:  # noqa: ANN401
-        item = ledger_money.as_item(replace(budget, version=budget.version + 1))
-        return self._table.put_in_transaction(item, _SAME_VERSION, version=budget.version, zero=0)
+    def _budget(self, budget: BudgetPeriod) -> list[Any]:
+        """The puts of the period and of the pages of accounts that changed, each as it was read."""
+        return [
+            self._table.put_in_transaction(item, _SAME_VERSION, version=version, zero=0)
+            for item, version in ledger_money.as_items(budget)
+        ]
 
     def _decided(self, pool: str, decision: Decision) -> Any:  # noqa: ANN401
         said: Any = decision.to_json()

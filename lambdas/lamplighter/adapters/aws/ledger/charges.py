@@ -50,7 +50,7 @@ class LedgerCharges(LedgerChanges):
         self._table.transact(
             [
                 self._counted(pool, charge.until, unbilled),
-                *([self._budget(budget)] if charge.all.time else []),
+                *(self._budget(budget) if charge.all.time else []),
                 *changed,
                 *([self._entry(why)] if why else []),
             ]

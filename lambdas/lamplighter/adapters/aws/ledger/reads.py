@@ -39,8 +39,10 @@ class LedgerReads(LedgerReceipts):
 
     def budget(self, period: str, currency: str) -> BudgetPeriod:
         """The money held and spent in a period; zero in a period that nobody used."""
-        item = self._table.get(items.LAB, items.BUDGET + period)
-        return ledger_money.as_budget(period, currency, item)
+        item = items.BUDGET + period
+        return ledger_money.as_budget(
+            period, currency, self._table.query(items.LAB, item, f"{item}#{_AFTER_ALL}")
+        )
 
     def command(self, pool: str, command_id: str) -> Decision | None:
         """The decision on a command; None until there is one."""
