@@ -86,7 +86,8 @@ def of_group(operation: str, **more: Any) -> Callable[[str], Call]:
 
 def of_schedule(operation: str, **more: Any) -> Callable[[str], Call]:
     def call(arn: str) -> Call:
-        return "scheduler", operation, {"GroupName": arn.split("/")[1], "Name": "x", **more}
+        _, group, name = arn.split("/")
+        return "scheduler", operation, {"GroupName": group, "Name": name.replace("*", "x"), **more}
 
     return call
 
