@@ -137,6 +137,13 @@ def test_who_may_write_the_failsafe_is_who_the_threat_model_names(controller: Te
     assert may(controller, "iam:PassRole", "arn:aws:iam::1:role/gpu-lab-ap-northeast-2-failsafe") == two
 
 
+def test_the_guard_alone_may_switch_a_curfew(controller: Template) -> None:
+    curfew = "arn:aws:scheduler:r:1:schedule/gpu-lab/curfew-gpu-eks"
+
+    assert may(controller, "scheduler:UpdateSchedule", curfew) == {"guard"}
+    assert may(controller, "scheduler:GetSchedule", curfew) == {"guard", "planner"}
+
+
 def test_a_star_stands_only_for_calls_that_take_no_resource(templates: list[Template]) -> None:
     for template in templates:
         for name, statement in statements(template):

@@ -135,6 +135,7 @@ class LabFunctions(Construct):
             [
                 p.keeping_the_ledger(),
                 *p.keeping_schedules(FAILSAFE),
+                p.switching_the_curfew(),
                 *p.capacity.seeing(),
                 *p.capacity.sizing(),
                 *p.capacity.ending_strays(),

@@ -168,6 +168,14 @@ class Permissions:
             ),
         ]
 
+    def switching_the_curfew(self) -> Grants:
+        """Enabling and disabling the schedules of a curfew, as the mode of its pool asks."""
+        return Grants(
+            ["scheduler:GetSchedule", "scheduler:UpdateSchedule"],
+            [self._names.schedules_arn("curfew-")],
+            wide="A pool's curfew has a schedule for each of its calls.",
+        )
+
     def tidying_schedules(self) -> list[Grants]:
         """Reading and deleting what nobody of the lab has put into its group; the failsafe's and others' stay."""
         return [
