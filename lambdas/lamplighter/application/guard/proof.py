@@ -3,7 +3,6 @@
 domain/capacity/zero.py says what counts as proof.
 """
 
-import logging
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
 from functools import partial
@@ -30,7 +29,6 @@ from lamplighter.values import instant
 if TYPE_CHECKING:
     from lamplighter.domain.pool.nodes import NodeFacts
 
-_logger = logging.getLogger(__name__)
 
 PROOF_PATIENCE = timedelta(minutes=30)
 """After so long without proof the pool is leaked."""

@@ -8,18 +8,15 @@ free. All of them decide here.
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from lamplighter.domain.granting import spending
+from lamplighter.domain.granting.spending import Amount
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.occupancy import crowded_at, taken_at
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
-from lamplighter.domain.money.money import Money
 from lamplighter.reasons.reason import Reason, Said, reason
-
-Amount = TypeVar("Amount", int, Money)
-"""`Money`; or a whole number of one small unit, where many windows are judged at once."""
 
 
 class Lack(StrEnum):

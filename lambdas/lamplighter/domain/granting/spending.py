@@ -16,6 +16,7 @@ from lamplighter.domain.people.person import who
 from lamplighter.reasons.reason import Reason, Value, reason
 
 Amount = TypeVar("Amount", int, Money)
+"""`Money`; or a whole number of one small unit, where many windows are judged at once."""
 _PER = {
     "day": reason("money.per.day"),
     "week": reason("money.per.week"),
