@@ -10,6 +10,7 @@ from pathlib import Path
 from aws_cdk import App, Aspects, Stack, Tags
 
 from lamplighter.lab.model import Lab
+from lamplighter.values.lab_tag import LAB_TAG
 from stacks.cluster_stack import ClusterStack
 from stacks.constructs.functions.log_retention import KeepLogsShort
 from stacks.controller_stack import ControllerStack
@@ -19,7 +20,6 @@ from stacks.names import Names
 from stacks.slack_stack import SlackStack
 
 DEFAULT_LAB = "lab.yaml"
-LAB_TAG = "lamplighter:lab"
 
 
 def lab_path(named: str | None) -> str:

@@ -14,7 +14,8 @@ from aws_cdk import App, Aspects, CloudFormationValidatePlugin, Tags, Validation
 from cdk_nag import AwsSolutionsChecks
 
 from lamplighter.lab.model import Lab
-from stacks.assembly import LAB_TAG, build
+from lamplighter.values.lab_tag import LAB_TAG
+from stacks.assembly import build
 from stacks.cluster_stack import ClusterStack
 from stacks.constructs.functions.log_retention import KeepLogsShort
 from stacks.layer import CHECKOUT

@@ -17,6 +17,7 @@ from lamplighter.domain.events.lab_event import source
 from lamplighter.domain.guard.node_pools.outside_instance import OWNED, OWNED_TAG, owns_the_cluster
 from lamplighter.domain.schedules.drift import KEPT
 from lamplighter.lab.model import Lab
+from lamplighter.values.lab_tag import LAB_TAG
 from stacks.constructs.capacity.kinds import rights
 from stacks.constructs.grants import Grants
 from stacks.names import SCHEDULES, Names
@@ -356,7 +357,7 @@ class Permissions:
                 [self._names.arn("ec2", "security-group/*")],
                 {
                     "StringEquals": {
-                        "ec2:ResourceTag/lamplighter:lab": self._names.lab,
+                        f"ec2:ResourceTag/{LAB_TAG}": self._names.lab,
                         "ec2:ResourceTag/Name": list(self._names.node_security_groups),
                     }
                 },

@@ -14,6 +14,7 @@ from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from lamplighter.values.lab_tag import LAB_TAG
 from stacks.constructs.accepted import accept_managed_policies
 from stacks.constructs.deploy_steps import deploy_step
 from stacks.constructs.functions.functions import Function
@@ -50,7 +51,7 @@ class LaunchTemplate(Construct):
         super().__init__(scope, construct_id)
         tags = [
             {"key": "Name", "value": spec.name},
-            {"key": "lamplighter:lab", "value": spec.lab},
+            {"key": LAB_TAG, "value": spec.lab},
             {"key": "lamplighter:node-group", "value": spec.name},
         ]
         data = ec2.CfnLaunchTemplate.LaunchTemplateDataProperty(

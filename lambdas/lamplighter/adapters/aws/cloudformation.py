@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.border import border
+from lamplighter.values.lab_tag import LAB_TAG
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
 
-LAB_TAG = "lamplighter:lab"
 _GONE = frozenset({"DELETE_COMPLETE"})
 
 

@@ -6,6 +6,7 @@ Its fields: https://karpenter.sh/v1.14/concepts/nodeclasses/. Karpenter adds wha
 from collections.abc import Mapping, Sequence
 
 from lamplighter.lab.model import Lab
+from lamplighter.values.lab_tag import LAB_TAG
 from stacks.constructs.nodes.start_script import start_script
 from stacks.constructs.nodes.user_data import mime
 
@@ -31,7 +32,7 @@ def ec2_node_class(
             "httpTokens": "required",
             "httpPutResponseHopLimit": lab.cluster.hop_limit(of_pool.metadata_hop_limit),
         },
-        "tags": {**lab.tags, "lamplighter:lab": lab.name, "lamplighter:pool": pool},
+        "tags": {**lab.tags, LAB_TAG: lab.name, "lamplighter:pool": pool},
     }
     # Bottlerocket runs no script.
     script = None if of_pool.family == "bottlerocket" else start_script(of_pool.family, of_pool.packages)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.adapters.border import border
 from lamplighter.domain.experiments.rules import TrafficRule
+from lamplighter.values.lab_tag import LAB_TAG
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -31,7 +32,7 @@ class SecurityGroups:
             pages = self._ec2.get_paginator("describe_security_groups").paginate(
                 Filters=[
                     {"Name": "tag:Name", "Values": list(names)},
-                    {"Name": "tag:lamplighter:lab", "Values": [lab]},
+                    {"Name": f"tag:{LAB_TAG}", "Values": [lab]},
                 ]
             )
             found = [group for page in pages for group in page["SecurityGroups"]]

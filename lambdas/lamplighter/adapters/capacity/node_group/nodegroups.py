@@ -12,13 +12,12 @@ from lamplighter.domain.capacity.evidence import HealthIssue
 from lamplighter.domain.capacity.node_group.evidence import NodeGroup, NodeGroupUpdate
 from lamplighter.errors import TryLater
 from lamplighter.reasons.reason import reason
+from lamplighter.values.lab_tag import LAB_TAG
 
 if TYPE_CHECKING:
     from mypy_boto3_eks import EKSClient
     from mypy_boto3_eks.type_defs import UpdateNodegroupConfigRequestTypeDef
 
-LAB_TAG = "lamplighter:lab"
-"""The stacks of a lab put it on all that they create."""
 AT_MOST = 200
 """How many updates one look describes. EKS keeps a group busy for the order of a sweep as well: the guard sends it to
 the Auto Scaling group after 15 minutes, and four looks have described 800 updates by then."""
