@@ -17,16 +17,13 @@ from stacks.constructs.event_bus import EventBus
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.ledger_listener import LedgerListener
 from stacks.constructs.functions.permissions import Permissions
-from stacks.constructs.grants import Grants
+from stacks.constructs.http.throttle import EVENTS_AT_ONCE
 from stacks.names import Names
 
 MIB = 512
 REQUESTS_TIMEOUT = Duration.seconds(30)
 """Longer than the calls of one request take if each is tried twice."""
 LIFECYCLE_TIMEOUT = Duration.minutes(1)
-AT_ONCE = 2
-"""Requests are handled by so many functions at once, the least that Lambda takes
-(https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html)."""
 BATCH = 1
 """A run that dies takes no other request with it."""
 WINDOW = Duration.seconds(0)
@@ -63,9 +60,6 @@ class EventsStack(Stack):
     def _receive(self) -> None:
         """The function that receives requests."""
         queue = self._bus.requests
-        received = Grants(
-            ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"], [queue.queue_arn]
-        )
         function = Function(
             self,
             "Requests",
@@ -80,7 +74,7 @@ class EventsStack(Stack):
             },
             permissions=[
                 *self._telling,
-                received,
+                self._permissions.receiving(queue.queue_arn),
                 self._permissions.starting(*WORKFLOWS.values()),
                 self._permissions.invoking("lifecycle"),
             ],
@@ -95,7 +89,9 @@ class EventsStack(Stack):
             function_name=function.function.function_name,
             batch_size=BATCH,
             function_response_types=["ReportBatchItemFailures"],
-            scaling_config=lambda_.CfnEventSourceMapping.ScalingConfigProperty(maximum_concurrency=AT_ONCE),
+            scaling_config=lambda_.CfnEventSourceMapping.ScalingConfigProperty(
+                maximum_concurrency=EVENTS_AT_ONCE
+            ),
         )
         mapping.node.add_dependency(function)
 

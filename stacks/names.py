@@ -107,6 +107,10 @@ class Names:
         return f"{self.lab}-events-dead-letters"
 
     @property
+    def slack_requests(self) -> str:
+        return f"{self.lab}-slack-requests"
+
+    @property
     def slack_secret(self) -> str:
         return f"{self.lab}-slack"
 

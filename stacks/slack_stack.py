@@ -1,26 +1,39 @@
-"""The Slack stack: the address that Slack posts to, the function behind it, and the function that writes to Slack.
+"""The Slack stack: the address that Slack posts to, its queue, the function that takes from it, and the one that
+writes to Slack.
 
 It is deployed after the controller, and only if the lab has a `slack` key.
 """
 
 from aws_cdk import Aws, CfnOutput, Duration, Fn, RemovalPolicy, SecretValue, Stack
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from lamplighter.application.slack.receiving import SIGNATURE, STAMP
 from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
 from stacks.constructs.accepted import accept
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.ledger_listener import LAB, LINE, POOLS, SLACK, STATES, LedgerListener
 from stacks.constructs.functions.permissions import Permissions, on_pages
-from stacks.constructs.http import throttle
-from stacks.constructs.http.http_address import http_address
+from stacks.constructs.http.queue_address import QueueAddress
+from stacks.constructs.http.throttle import SLACK_AT_ONCE
 from stacks.names import Names
 
-PATH = "/slack"
-# Slack waits 3 seconds, cold start included. More memory means more processor, and the function runs rarely.
+PATH = "slack"
+HEADERS = {STAMP: "X-Slack-Request-Timestamp", SIGNATURE: "X-Slack-Signature"}
+# Somebody waits, cold start included. More memory means more processor, and the function runs rarely.
 DOOR_MIB = 1024
-DOOR_TIMEOUT = Duration.seconds(10)
+DOOR_TIMEOUT = Duration.seconds(20)
+# Six times the time-out, as Lambda asks
+# (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html).
+VISIBLE_AFTER = Duration.minutes(2)
+# An answer that comes later than this surprises more than it helps.
+KEPT = Duration.minutes(15)
+TRIES = 5
+BATCH = 10
+SIGNED = "Slack signs what it posts; the function checks that before anything else."
 BOARD_MIB = 512
 BOARD_TIMEOUT = Duration.minutes(1)
 WINDOW = Duration.seconds(1)
@@ -33,7 +46,7 @@ WORKFLOWS = {
 
 
 class SlackStack(Stack):
-    """The Slack app's address, its two functions and its secret; `controller` is the stack it belongs to."""
+    """The Slack app's address, queue, functions and secret; `controller` is the stack that it belongs to."""
 
     def __init__(
         self,
@@ -67,6 +80,7 @@ class SlackStack(Stack):
         # Two readers of a stream are what DynamoDB allows, and the pages are the other one
         # (https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html).
         wakes = {"LIFECYCLE_FUNCTION_ARN": names.function_arn("lifecycle")} if lab.events else {}
+        queue = self._queue()
         door = Function(
             self,
             "Door",
@@ -78,8 +92,12 @@ class SlackStack(Stack):
                 **environment,
                 **{variable: names.workflow_arn(name) for variable, name in WORKFLOWS.items()},
             },
-            permissions=[*both, permissions.starting(*WORKFLOWS.values())],
-            description="Slack's door: checks who knocks, understands, and answers within 3 seconds",
+            permissions=[
+                *both,
+                permissions.receiving(queue.queue_arn),
+                permissions.starting(*WORKFLOWS.values()),
+            ],
+            description="Slack's door: checks who asks, understands, and answers",
             memory_mib=DOOR_MIB,
             timeout=DOOR_TIMEOUT,
         )
@@ -111,8 +129,24 @@ class SlackStack(Stack):
             window=WINDOW,
             partial_failures=True,
         )
-        url = self._address(door)
-        for name, value in {"LabName": lab.name, "SlackUrl": url, "SlackSecretArn": secret_arn}.items():
+        self._take(queue, door)
+        address = QueueAddress(
+            self,
+            "Address",
+            names=names,
+            purpose="slack",
+            path=PATH,
+            queue=queue,
+            headers=HEADERS,
+            description="Where Slack posts commands and buttons",
+        )
+        accept(address.method, "APIG4", SIGNED)
+        accept(address.method, "COG4", SIGNED)
+        for name, value in {
+            "LabName": lab.name,
+            "SlackUrl": address.url,
+            "SlackSecretArn": secret_arn,
+        }.items():
             CfnOutput(self, name, value=value)
 
     def _secret(self) -> secretsmanager.Secret:
@@ -131,18 +165,30 @@ class SlackStack(Stack):
         )
         return secret
 
-    def _address(self, door: Function) -> str:
-        address, routes = http_address(
+    def _queue(self) -> sqs.Queue:
+        """What the function fails on five times goes to the lab's dead letters, which an alarm watches."""
+        dead_letters = sqs.Queue.from_queue_arn(self, "DeadLetters", self._names.dead_letters_arn)
+        return sqs.Queue(
             self,
-            name=self._names.slack_secret,
-            description="Where Slack posts commands and buttons",
-            integration="Door",
-            function=door.function,
-            paths=[PATH],
-            throttle=throttle.SLACK,
+            "Requests",
+            queue_name=self._names.slack_requests,
+            enforce_ssl=True,
+            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            retention_period=KEPT,
+            visibility_timeout=VISIBLE_AFTER,
+            dead_letter_queue=sqs.DeadLetterQueue(queue=dead_letters, max_receive_count=TRIES),
         )
-        for route in routes:
-            accept(
-                route, "APIG4", "Slack signs what it posts; the function checks that before anything else."
-            )
-        return f"{address}{PATH}"
+
+    def _take(self, queue: sqs.Queue, door: Function) -> None:
+        mapping = lambda_.CfnEventSourceMapping(
+            self,
+            "RequestsMapping",
+            event_source_arn=queue.queue_arn,
+            function_name=door.function.function_name,
+            batch_size=BATCH,
+            function_response_types=["ReportBatchItemFailures"],
+            scaling_config=lambda_.CfnEventSourceMapping.ScalingConfigProperty(
+                maximum_concurrency=SLACK_AT_ONCE
+            ),
+        )
+        mapping.node.add_dependency(door)

@@ -1,11 +1,15 @@
 """Slack's side of a lab: there only where it is asked for, narrow, throttled, and nothing of it in a log."""
 
 import json
+import re
 from collections.abc import Callable
+from datetime import timedelta
 
-from lamplighter.application.slack.receiving import SECONDS
 from lamplighter.data.lambda_concurrency import NEW_ACCOUNT
-from stacks.constructs.http.throttle import ROOM, SLACK
+from lamplighter.domain.slack.asked.signature import OLDEST
+from lamplighter.domain.slack.kept import SEEN_KEPT
+from stacks.constructs.http.throttle import ROOM
+from stacks.slack_stack import HEADERS
 from tests.infra.conftest import Assembly, Resource, Template
 from tests.infra.test_permissions import allowed, listed
 
@@ -30,40 +34,101 @@ def test_slack_comes_after_the_controller(assembly: Assembly) -> None:
 
 def test_whoever_installs_the_app_finds_its_address_and_its_secret(slack: Template) -> None:
     assert set(slack.outputs) == {"LabName", "SlackUrl", "SlackSecretArn"}
-    assert json.dumps(slack.outputs["SlackUrl"]).endswith('"/slack"]]}')
+    assert json.dumps(slack.outputs["SlackUrl"]).endswith('/slack"]]}')
 
 
-def test_one_route_is_open_and_it_is_throttled(slack: Template) -> None:
-    assert [route["RouteKey"] for route in slack.properties("AWS::ApiGatewayV2::Route")] == ["POST /slack"]
-    stage = slack.one("AWS::ApiGatewayV2::Stage")
-    assert stage["StageName"] == "$default"
-    limits = stage["DefaultRouteSettings"]
-    assert limits == {"ThrottlingRateLimit": SLACK.requests_a_second, "ThrottlingBurstLimit": SLACK.burst}
+def post(slack: Template) -> Resource:
+    """The one method of the address."""
+    return slack.one("AWS::ApiGateway::Method")
 
 
-def test_both_addresses_together_leave_a_new_account_room_for_the_guard_and_the_workflows(
-    slack: Template, controller: Template
+def test_one_method_is_open_and_puts_what_is_posted_into_the_queue(slack: Template) -> None:
+    assert post(slack)["HttpMethod"] == "POST"
+    assert [each["PathPart"] for each in slack.properties("AWS::ApiGateway::Resource")] == ["slack"]
+    integration = post(slack)["Integration"]
+    assert (integration["Type"], integration["PassthroughBehavior"]) == ("AWS", "NEVER")
+    assert "sqs:path" in json.dumps(integration["Uri"])
+    assert "lambda" not in json.dumps(integration)
+    for template in integration["RequestTemplates"].values():
+        form = dict(pair.split("=", 1) for pair in template.split("&"))
+        assert form["Action"] == "SendMessage"
+        assert form["MessageBody"] == "$util.urlEncode($input.body)"
+        names = {value: key.removesuffix("Name") for key, value in form.items() if key.endswith("Name")}
+        for attribute, header in HEADERS.items():
+            assert (
+                form[f"{names[attribute]}Value.StringValue"] == f"$util.urlEncode($input.params('{header}'))"
+            )
+
+
+def test_a_request_without_slacks_headers_is_refused_before_the_queue(slack: Template) -> None:
+    required = {f"method.request.header.{header}": True for header in HEADERS.values()}
+    assert post(slack)["RequestParameters"] == required
+    assert slack.one("AWS::ApiGateway::RequestValidator")["ValidateRequestParameters"] is True
+
+
+def test_whoever_posts_gets_an_empty_200_and_a_queue_that_fails_is_no_success(slack: Template) -> None:
+    first, *others = post(slack)["Integration"]["IntegrationResponses"]
+    assert (first["StatusCode"], "SelectionPattern" in first) == ("200", False)
+    [failure] = others
+    for code in ("403", "500", "503"):
+        assert re.fullmatch(failure["SelectionPattern"], code)
+    # SQS says 400 to what Slack would not send: control characters, or more than it takes.
+    assert not re.fullmatch(failure["SelectionPattern"], "400")
+    assert int(failure["StatusCode"]) >= 500
+
+
+def test_the_address_may_only_send_into_its_queue(slack: Template) -> None:
+    queue = {"Fn::GetAtt": [slack.name("AWS::SQS::Queue"), "Arn"]}
+    found = may(slack, "slack-address")
+    assert {action: [each["Resource"] for each in allow] for action, allow in found.items()} == {
+        "sqs:SendMessage": [queue]
+    }
+
+
+def test_a_class_is_never_throttled_and_a_flood_is_bounded(slack: Template) -> None:
+    [limits] = slack.one("AWS::ApiGateway::Stage")["MethodSettings"]
+    assert limits["ThrottlingRateLimit"] >= limits["ThrottlingBurstLimit"] >= 250
+    assert limits["ThrottlingRateLimit"] <= 1000
+    assert limits.get("DataTraceEnabled") is not True
+
+
+def test_addresses_and_queues_together_leave_a_new_account_room_for_the_guard_and_the_workflows(
+    assembly: Assembly, slack: Template, controller: Template
 ) -> None:
-    held = 0
-    for template, seconds in ((slack, SECONDS + COLD_SECONDS), (controller, COLD_SECONDS)):
-        limits = template.one("AWS::ApiGatewayV2::Stage")["DefaultRouteSettings"]
-        held += int(limits["ThrottlingBurstLimit"] + limits["ThrottlingRateLimit"] * seconds)
+    limits = controller.one("AWS::ApiGatewayV2::Stage")["DefaultRouteSettings"]
+    held = int(limits["ThrottlingBurstLimit"] + limits["ThrottlingRateLimit"] * COLD_SECONDS)
+    for template in (slack, assembly.template("gpu-lab-events")):
+        held += taking(template)["ScalingConfig"]["MaximumConcurrency"]
 
     assert held <= NEW_ACCOUNT - ROOM
 
 
-def test_the_access_log_says_when_and_what_was_answered_and_nothing_of_what_was_said(slack: Template) -> None:
-    logged = json.loads(slack.one("AWS::ApiGatewayV2::Stage")["AccessLogSettings"]["Format"])
-    assert {"requestTime", "status", "ip"} <= set(logged)
-    for value in logged.values():
-        assert not any(word in value for word in ("body", "header", "querystring", "path")), value
+def taking(template: Template) -> Resource:
+    """The mapping from a queue."""
+    found = template.properties("AWS::Lambda::EventSourceMapping")
+    [mapping] = [each for each in found if "StartingPosition" not in each]
+    return mapping
 
 
-def test_the_door_has_processor_enough_for_a_cold_start_and_gives_up_soon(slack: Template) -> None:
+def test_a_request_that_fails_comes_again_for_minutes_and_is_then_left_where_an_alarm_looks(
+    slack: Template,
+) -> None:
+    queue, mapping = slack.one("AWS::SQS::Queue"), taking(slack)
+    function = slack.one("AWS::Lambda::Function", FunctionName="gpu-lab-slack")
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    # Lambda asks for six times the function's time-out.
+    assert queue["VisibilityTimeout"] >= 6 * function["Timeout"]
+    assert "gpu-lab-dead-letters" in json.dumps(queue["RedrivePolicy"])
+    tries = queue["RedrivePolicy"]["maxReceiveCount"] * queue["VisibilityTimeout"]
+    assert tries <= queue["MessageRetentionPeriod"]
+    # What a person asked for is forgotten before it surprises them, and before its request counts as new.
+    assert timedelta(seconds=queue["MessageRetentionPeriod"]) + OLDEST < SEEN_KEPT
+
+
+def test_the_function_has_processor_enough_for_a_cold_start(slack: Template) -> None:
     door = slack.one("AWS::Lambda::Function", FunctionName="gpu-lab-slack")
     assert door["Handler"] == "handlers.slack.handler"
     assert door["MemorySize"] >= 1024
-    assert door["Timeout"] <= 10
 
 
 def test_the_door_and_the_board_write_only_what_slack_said(slack: Template) -> None:
@@ -115,8 +180,7 @@ def test_a_secret_of_ones_own_is_used_as_it_is(synthesise: Callable[..., Assembl
 def test_whoever_only_shows_never_holds_up_what_happens(slack: Template, controller: Template) -> None:
     """Tried again for a quarter of an hour and then left where an alarm looks."""
     for template in (slack, controller):
-        mapping = template.one("AWS::Lambda::EventSourceMapping")
-        assert mapping["StartingPosition"] == "LATEST"
+        mapping = template.one("AWS::Lambda::EventSourceMapping", StartingPosition="LATEST")
         assert mapping["MaximumRetryAttempts"] == 5
         assert mapping["MaximumRecordAgeInSeconds"] == 900
         assert "gpu-lab-dead-letters" in json.dumps(mapping["DestinationConfig"])
@@ -126,7 +190,8 @@ def test_whoever_only_shows_never_holds_up_what_happens(slack: Template, control
 
 def prefixes(template: Template) -> list[tuple[str, set[str]]]:
     """Partition prefix and sort key prefixes of whoever listens."""
-    filters = template.one("AWS::Lambda::EventSourceMapping")["FilterCriteria"]["Filters"]
+    mapping = template.one("AWS::Lambda::EventSourceMapping", StartingPosition="LATEST")
+    filters = mapping["FilterCriteria"]["Filters"]
     assert 0 < len(filters) <= 5
     found = [json.loads(each["Pattern"])["dynamodb"]["Keys"] for each in filters]
     return [
@@ -144,7 +209,8 @@ def test_what_the_board_notes_itself_wakes_nobody(slack: Template, controller: T
 
 def test_an_offer_that_slack_refuses_does_not_wake_the_board_for_ever(slack: Template) -> None:
     """It notes an offer before it makes it, and takes the note back: only who is new in line is told of."""
-    filters = slack.one("AWS::Lambda::EventSourceMapping")["FilterCriteria"]["Filters"]
+    mapping = slack.one("AWS::Lambda::EventSourceMapping", StartingPosition="LATEST")
+    filters = mapping["FilterCriteria"]["Filters"]
     told = [json.loads(each["Pattern"]) for each in filters]
     line = [each for each in told if "WAIT#" in json.dumps(each)]
     assert [each["eventName"] for each in line] == [["INSERT"]]

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.environment import lab
-from lamplighter.application.slack.answering import answer
+from lamplighter.application.slack.answering import respond
 from lamplighter.application.slack.context import SlackServices
-from lamplighter.application.slack.deadline import Deadline
+from lamplighter.application.slack.receiving import SignedRequest
 from lamplighter.domain.commands import orders
 from lamplighter.domain.people.person import Person
 from lamplighter.domain.slack.asked.request import Press, Request, SlashCommand
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 STUDENTS, TEACHER = ("UALI", "UBEA"), "UTOM"
+HOOK = "https://hooks.slack.com/commands/T1/1/x"
 MOST, LONGEST = 2, timedelta(hours=2)
 SLACK: Json = {
     "roles": {
@@ -45,13 +46,6 @@ def written(user: str) -> str:
     return f"{user.lower()} ({user})"
 
 
-class _AtOnce(Deadline):
-    """No press waits for a decision. It comes later, and the board shows it."""
-
-    def left(self) -> float:
-        return 0.3
-
-
 class _Directory:
     """The names of people, as Slack returns them."""
 
@@ -69,34 +63,37 @@ class Chat:
         self.last = ""
         """The key of the last request."""
         self.said: list[str] = []
-        """The lab's answers; a press that died got none."""
+        """The lab's own answers. The board tells decisions, and a press that died got no answer."""
 
     def presses(self, user: str, action: str, **value: object) -> str:
         """Somebody presses a button of ours. Returns the lease that it would make."""
-        key = self._heard(Press("T1", user, user.lower(), "C1", action, json.dumps(value), None))
+        key = self._heard(Press("T1", user, user.lower(), "C1", action, json.dumps(value), HOOK))
         if action == "ask":
             self.asks.append(key)
         return lease_of("slack", f"slack-open-{key}")
 
     def types(self, user: str, text: str) -> None:
         """Somebody types the slash command."""
-        self._heard(SlashCommand("T1", user, user.lower(), "C1", "/gpu", text, None))
+        self._heard(SlashCommand("T1", user, user.lower(), "C1", "/gpu", text, HOOK))
 
     def _heard(self, request: Request) -> str:
         world, key = self._world, next(self._keys)
         self.last = key
         made = world.now.replace(microsecond=0)
 
-        def work() -> Mapping[str, object]:
-            return answer(request, key, made, _AtOnce(1.0, dict), self._office())
+        signed = SignedRequest(request, key, made, made)
 
-        answered, _ = world.functions.at_once("slack", "answer", work)
-        self.said += [str(answered["text"])] if answered else []
+        world.functions.at_once("slack", "answer", lambda: respond(signed, self._office()))
         return key
+
+    def _told(self, _url: str, said: Mapping[str, object]) -> None:
+        self.said.append(str(said["text"]))
 
     def _office(self) -> SlackServices:
         state_machine = f"stateMachine:{self._world.lab.name}"
         arns = {
             name: self._world.arn("states", f"{state_machine}-{each}") for name, each in _WORKFLOWS.items()
         }
-        return SlackServices(lab(), Ledger(f"{self._world.lab.name}-ledger"), Workflows(), _Directory(), arns)
+        return SlackServices(
+            lab(), Ledger(f"{self._world.lab.name}-ledger"), Workflows(), _Directory(), arns, self._told
+        )

@@ -133,6 +133,11 @@ class Permissions:
             {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["EVENT#*"]}},
         )
 
+    @staticmethod
+    def receiving(queue_arn: str) -> Grants:
+        """Taking messages from a queue, by a mapping."""
+        return Grants(["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"], [queue_arn])
+
     def telling(self) -> Grants:
         """Putting the lab's own events on its bus; no events of others."""
         return Grants(

@@ -1,10 +1,11 @@
-"""The request rates of the lab's addresses, so that a new account has room for the guard and the workflows.
+"""How much of a new account the lab's addresses and queues take, so that the guard and the workflows have room.
 
-A new account runs 10 functions at once and can reserve none of them. An address takes a burst, and then a number of
-requests a second; each request occupies a function until its answer. Further requests get 429 and cost nothing. AWS
-treats these figures as targets, not as limits
+A new account runs 10 functions at once and can reserve none of them. A queue's mapping bounds how many functions take
+from it. The address of the command line has a function behind it: it takes a burst, and then a number of requests a
+second, each of which occupies a function until its answer. Further requests get 429 and cost nothing. AWS treats these
+figures as targets, not as limits
 (https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html). If all functions
-of the account are busy nevertheless, rules, streams and workflows retry.
+of the account are busy nevertheless, rules, streams, queues and workflows retry.
 """
 
 from typing import NamedTuple
@@ -13,10 +14,18 @@ from lamplighter.data.lambda_concurrency import NEW_ACCOUNT
 
 ROOM = 3
 """Functions that stay free at any request rate: for the guard, a workflow's step and a listener."""
+EVENTS_AT_ONCE = 2
+"""Functions that take requests of the bus, the least that Lambda takes
+(https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html)."""
+SLACK_AT_ONCE = 3
+"""Functions that take requests from Slack. Each takes ten, answers them side by side, and waits for no decision."""
+REQUESTS_A_SECOND = 300
+"""Of an address that leads to a queue, whoever sends them: API Gateway cannot tell Slack's from others. A class sends
+some 50 a second at most, and this bounds what a flood costs: docs/reference/cost.md."""
 
 
 class Throttle(NamedTuple):
-    """The request rate of an address."""
+    """The request rate of an address with a function behind it."""
 
     requests_a_second: float
     burst: int
@@ -29,11 +38,7 @@ class Throttle(NamedTuple):
         return int(self.burst + self.requests_a_second * self.seconds)
 
 
-SLACK = Throttle(requests_a_second=1, burst=3, seconds=3)
-"""Slack waits 3 seconds. Who changes the lab is told what was decided: for that the function waits up to 2.2 of them
-(`SECONDS` in handlers/slack.py). Who looks is answered in 0.1 to 0.3. Slack does not try again, so a few may press at
-once."""
-COMMANDS = Throttle(requests_a_second=0.5, burst=1, seconds=1.5)
+COMMANDS = Throttle(requests_a_second=0.6, burst=2, seconds=1.5)
 """The function starts a workflow and waits for nothing: 1 second where it is new, 0.2 else. The command line tries
-again by itself, for 7 seconds."""
-assert SLACK.most_at_once + COMMANDS.most_at_once <= NEW_ACCOUNT - ROOM  # noqa: S101 -- the sum of the lines above
+again by itself."""
+assert SLACK_AT_ONCE + EVENTS_AT_ONCE + COMMANDS.most_at_once <= NEW_ACCOUNT - ROOM  # noqa: S101 -- the sum of the lines above

@@ -11,9 +11,10 @@ from local.aws.api.server import Request, Response
 from local.aws.cloudformation.types.http import PAGE
 from local.background_task import BackgroundTask
 from local.background_thread import BackgroundThread
-from stacks.constructs.http.throttle import COMMANDS, ROOM, SLACK
+from stacks.constructs.http.throttle import COMMANDS, EVENTS_AT_ONCE, ROOM, SLACK_AT_ONCE
 from tests.local.aws.api.test_http_api import ask, parts
 from tests.local.cloudformation.test_cloudformation import Stacks
+from tests.local.events.test_queue_sources import RECEIVING
 from tests.local.workflows.test_stepfunctions import machine, one, run
 
 WORK = """
@@ -28,9 +29,9 @@ WORK = """
 CAUGHT = {"ErrorEquals": ["Lambda.TooManyRequestsException"], "Next": "Throttled"}
 
 
-def worker(aws, name: str = "worker", seconds: float = 5) -> str:
+def worker(aws, name: str = "worker", seconds: float = 5, **more) -> str:
     """A function that works so long."""
-    return aws.function(name, WORK, Environment={"Variables": {"SECONDS": str(seconds)}})
+    return aws.function(name, WORK, Environment={"Variables": {"SECONDS": str(seconds)}}, **more)
 
 
 def served(aws, name: str = "worker") -> int:
@@ -38,19 +39,25 @@ def served(aws, name: str = "worker") -> int:
 
 
 def address(aws, function: str, **throttle: float) -> str:
-    return addresses(aws, {function: throttle})[0]
+    """Where an HTTP API in front of the function is."""
+    outputs = {"Url": {"Value": {"Fn::GetAtt": ["Api", "ApiEndpoint"]}}}
+    stack = Stacks(aws).create(parts("Api", function, {"POST /slack": ""}, **throttle), Outputs=outputs)
+    return f"{stack['Outputs'][0]['OutputValue']}/slack"
 
 
-def addresses(aws, throttles: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """An HTTP API in front of each function; where they are."""
-    resources: dict[str, dict] = {}
-    outputs: dict[str, dict] = {}
-    for number, (function, throttle) in enumerate(throttles.items()):
-        resources |= parts(f"Api{number}", function, {"POST /slack": ""}, **throttle)
-        outputs[f"Url{number}"] = {"Value": {"Fn::GetAtt": [f"Api{number}", "ApiEndpoint"]}}
-    stack = Stacks(aws).create(resources, Outputs=outputs)
-    found = {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
-    return [f"{found[name]}/slack" for name in outputs]
+def queue(aws, name: str, at_once: int) -> str:
+    """A queue from which so many workers take at once, each for a second; its URL."""
+    worker(aws, name, 1, role=aws.role(name, *RECEIVING))
+    url, arn = aws.queue(name)
+    aws.call(
+        "lambda",
+        "create_event_source_mapping",
+        EventSourceArn=arn,
+        FunctionName=name,
+        BatchSize=10,
+        ScalingConfig={"MaximumConcurrency": at_once},
+    )
+    return url
 
 
 def post(url: str) -> int:
@@ -148,14 +155,13 @@ def test_what_is_above_an_apis_throttle_gets_429_and_reaches_no_function(aws):
 
 
 def test_people_who_all_type_at_once_leave_a_new_account_room_for_the_guard_and_the_workflows(aws):
-    throttles = {
-        worker(aws, name, each.seconds): {
-            "ThrottlingRateLimit": each.requests_a_second,
-            "ThrottlingBurstLimit": each.burst,
-        }
-        for name, each in {"slack": SLACK, "commands": COMMANDS}.items()
-    }
-    urls = addresses(aws, throttles)
+    url = address(
+        aws,
+        worker(aws, "commands", COMMANDS.seconds),
+        ThrottlingRateLimit=COMMANDS.requests_a_second,
+        ThrottlingBurstLimit=COMMANDS.burst,
+    )
+    queues = [queue(aws, "slack", SLACK_AT_ONCE), queue(aws, "events", EVENTS_AT_ONCE)]
     for number in range(ROOM):
         worker(aws, f"ours-{number}", 1)
     typed: list[BackgroundThread[int]] = []
@@ -170,7 +176,10 @@ def test_people_who_all_type_at_once_leave_a_new_account_room_for_the_guard_and_
     aws.clock.settled = lambda: len(came) == len(typed)  # whoever types now comes before time passes
     aws.hold()
     for tenth in range(60):
-        typed += [BackgroundThread(partial(post, url)) for url in urls for _ in range(3)]
+        typed += [BackgroundThread(partial(post, url)) for _ in range(3)]
+        for each in queues:
+            entries = [{"Id": str(number), "MessageBody": "x"} for number in range(10)]
+            aws.call("sqs", "send_message_batch", QueueUrl=each, Entries=entries)
         if tenth % 10 == 5:
             ours = [BackgroundTask(aws.clock, "ours", partial(aws.invoke, f"ours-{n}")) for n in range(ROOM)]
         aws.clock.sleep(0.1)
@@ -179,3 +188,4 @@ def test_people_who_all_type_at_once_leave_a_new_account_room_for_the_guard_and_
             assert answers == [({"statusCode": 200}, None)] * ROOM
     with aws.clock.idle():
         assert {person.result() for person in typed} == {200, 429}
+    assert served(aws, "slack") > served(aws, "events") > 0

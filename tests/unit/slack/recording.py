@@ -97,7 +97,8 @@ class RecordingSlack:
     def reply(self, url: str, said: Mapping[str, object]) -> None:
         self._called()
         body = {name: value for name, value in said.items() if name in {"text", "blocks"}}
-        self.replies.append((url, judged(body)))
+        judged(body)
+        self.replies.append((url, said))
 
     @property
     def in_channel(self) -> list[Said]:

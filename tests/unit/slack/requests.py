@@ -1,9 +1,9 @@
-"""Requests as Slack sends and signs them, to a request handler with a lab behind it that decides.
+"""Requests as Slack sends and signs them, in the messages of the queue, with a lab behind it that decides.
 
 The ledger is DynamoDB in memory; a workflow that is started decides at once, later, or never.
 """
 
-import base64
+import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,10 +16,10 @@ import pytest
 
 from lamplighter import clock
 from lamplighter.adapters.slack.secret import Secrets
-from lamplighter.application.slack.answering import answer
+from lamplighter.application.board import answers as board_answers
+from lamplighter.application.slack.answering import respond
 from lamplighter.application.slack.context import SlackServices
-from lamplighter.application.slack.deadline import Deadline
-from lamplighter.application.slack.receiving import RequestHandler, SignedRequest
+from lamplighter.application.slack.receiving import SIGNATURE, STAMP, Outcome, RequestHandler
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.people.person import Person
@@ -27,9 +27,7 @@ from lamplighter.domain.schedules.schedule import Start
 from lamplighter.domain.slack.asked import signature
 from lamplighter.domain.slack.asked.understood import ends
 from lamplighter.values.instant import clock_time
-from tests.block_kit import faults
 from tests.builders.leases import persons, usd
-from tests.unit.slack.answer_time import AnswerTime
 from tests.unit.slack.recording import CHANNEL, LabInSlack, lab_in_slack
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
@@ -69,7 +67,7 @@ class SlackKnows:
     """The groups of the last question."""
 
     def person(self, user: str, name: str, groups: Collection[str], patience_seconds: float) -> Person:
-        assert patience_seconds <= 1
+        assert patience_seconds <= 2
         self.asked_about = frozenset(groups)
         return self.people.get(user, Person(user, name, known=False))
 
@@ -136,33 +134,50 @@ def silent(_workflows: Deciding, _command: Command) -> None:
 
 @dataclass
 class Knocks:
-    """The door, whoever knocks, and everything that came of it."""
+    """The queue's function, whoever posts, and everything that came of it."""
 
     lab: LabInSlack
     workflows: Deciding
     door: RequestHandler
     keys: Keys
     slack: SlackKnows
-    sent: list[tuple[str, Mapping[str, object]]]
-    time: AnswerTime
     count: int = 0
 
     def type(self, text: str, user: str = "U0INSTRUCT", **more: str) -> dict[str, Any]:
         """What somebody who types is answered."""
-        return self.told(self.door.answer_event(signed(typed(text, user, self._trigger(), **more))))
+        return self.told(signed(typed(text, user, self._trigger(), **more)))
 
     def press(self, button: Mapping[str, Any], user: str = "U0INSTRUCT", **more: str) -> dict[str, Any]:
         """What somebody who presses is answered; a choice is made of its first option."""
-        return self.told(self.door.answer_event(signed(pressed(button, user, self._trigger(), **more))))
+        return self.told(signed(pressed(button, user, self._trigger(), **more)))
 
-    def told(self, reply: Mapping[str, Any]) -> dict[str, Any]:
-        assert reply["statusCode"] == 200, reply
-        said: dict[str, Any] = json.loads(str(reply["body"]))
-        assert said["response_type"] == "ephemeral"
-        assert isinstance(said["text"], str)
-        judged = {name: value for name, value in said.items() if name in {"text", "blocks"}}
-        assert not faults(judged), faults(judged)
+    def told(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """The one answer to a message, from the function or from the board."""
+        answers = self.answers(message)
+        assert len(answers) == 1, answers
+        return answers[0]
+
+    def answers(self, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The answers to a message, once the board has seen what the lab decided."""
+        sent, started = len(self.sent), len(self.workflows.starts)
+        assert self.take(message) == Outcome(0, ())
+        for start in self.workflows.starts[started:]:
+            board_answers.answer(start.command.id, self.lab.board)
+        said = [dict(answer) for url, answer in self.sent[sent:] if url == HOOK]
+        for each in said:
+            assert each["response_type"] == "ephemeral"
+            assert each["replace_original"] is False
+            assert isinstance(each["text"], str)
         return said
+
+    def take(self, *messages: Mapping[str, Any]) -> Outcome:
+        """A batch of the queue."""
+        return self.door.take(messages)
+
+    @property
+    def sent(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """Every answer at a response_url, as Slack took it."""
+        return self.lab.slack.replies
 
     def _trigger(self) -> str:
         self.count += 1
@@ -175,20 +190,13 @@ def knocks(
     decide: Callable[[Deciding, Command], None] = agreeing,
     **more: object,
 ) -> Knocks:
-    """The lab at eight in the evening in Seoul, and its door."""
+    """The lab at eight in the evening in Seoul, and the function behind its queue."""
     lab = lab_in_slack(monkeypatch, folder, **more)
     workflows, keys, slack = Deciding(lab, decide), Keys(), SlackKnows()
     for user, name in (("U0INSTRUCT", "jin"), ("U0STUDENT", "minji")):
         slack.people[user] = Person(user, name, zone="Asia/Seoul")
-    sent: list[tuple[str, Mapping[str, object]]] = []
-    office = SlackServices(
-        lab.lab, lab.ledger, workflows, slack, ARNS, reply=lambda url, said: sent.append((url, said))
-    )
-
-    def behind(letter: SignedRequest, deadline: Deadline) -> Mapping[str, object]:
-        return answer(letter.request, letter.key, letter.made, deadline, office)
-
-    return Knocks(lab, workflows, RequestHandler(keys, behind), keys, slack, sent, AnswerTime(monkeypatch))
+    office = SlackServices(lab.lab, lab.ledger, workflows, slack, ARNS, reply=lab.slack.reply)
+    return Knocks(lab, workflows, RequestHandler(keys, lambda letter: respond(letter, office)), keys, slack)
 
 
 def buttons(said: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -230,26 +238,29 @@ def pressed(button: Mapping[str, Any], user: str, trigger: str = "1.trigger", **
 
 
 def signed(body: bytes, at: datetime | None = None, secret: str = SECRET) -> dict[str, Any]:
-    """The event of a request that Slack signed just now."""
+    """The message of a request that Slack signed just now."""
     stamp = str(int((at or clock.now()).timestamp()))
-    return event(
-        body, {"x-slack-request-timestamp": stamp, "x-slack-signature": signature.signed(secret, stamp, body)}
-    )
+    return message(body, {STAMP: stamp, SIGNATURE: signature.signed(secret, stamp, body)})
 
 
-def event(
-    body: bytes, headers: Mapping[str, str], method: str = "POST", path: str = "/slack"
-) -> dict[str, Any]:
-    """What API Gateway makes of a request (payload format 2.0): forms come in base64."""
+def message(body: bytes, attributes: Mapping[str, str]) -> dict[str, Any]:
+    """A request as Lambda hands it over, which came just now. API Gateway reads a body as UTF-8.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
+    """
+    digest = hashlib.sha256(body + repr(sorted(attributes.items())).encode()).hexdigest()
     return {
-        "version": "2.0",
-        "routeKey": f"{method} {path}",
-        "rawPath": path,
-        "rawQueryString": "",
-        "headers": {"content-type": "application/x-www-form-urlencoded", **headers},
-        "requestContext": {"http": {"method": method, "path": path, "sourceIp": "54.88.1.2"}},
-        "body": base64.b64encode(body).decode(),
-        "isBase64Encoded": True,
+        "messageId": digest,
+        "receiptHandle": "AQEBwJnKyrHigUMZj6rYigCgxlaS3SLy0a",
+        "body": body.decode("utf-8", "replace"),
+        "attributes": {
+            "ApproximateReceiveCount": "1",
+            "SentTimestamp": str(int(clock.now().timestamp() * 1000)),
+        },
+        "messageAttributes": {
+            name: {"stringValue": value, "dataType": "String"} for name, value in attributes.items()
+        },
+        "eventSource": "aws:sqs",
     }
 
 

@@ -44,12 +44,16 @@ def answer(command_id: str, board: "Board") -> None:
 
 def _said(owed: Reply, decision: Decision, board: "Board") -> dict[str, object]:
     style = board.style(owed.zone)
-    speech = answers.Speech(style.texts, Times(style.zone, style.now))
+    speech = answers.Speech(style.texts, Times(style.zone, style.now), zone_known=owed.zone is not None)
     named = decision.lease or decision.about
     lease = board.ledger.lease(owed.pool, named) if named else None
     if owed.ordered is not None:
         command = Command.from_json(owed.ordered)
-        return answers.decided(decision, command, lease, owed.understood, speech).to_json()
+        pool = board.lab.pools.get(owed.pool)
+        experimental = pool is not None and pool.is_experimental
+        return answers.decided(
+            decision, command, lease, owed.understood, speech, experimental=experimental
+        ).to_json()
     return answers.plainly(answers.outcome(decision, speech), speech.understood(owed.understood)).to_json()
 
 

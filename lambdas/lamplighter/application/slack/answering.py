@@ -4,7 +4,6 @@ Words and buttons take one path from here. changes.py and asks.py change somethi
 """
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 
 from lamplighter.adapters.slack import reply
 from lamplighter.application.slack import asks as slack_asks
@@ -13,22 +12,23 @@ from lamplighter.application.slack import line as slack_line
 from lamplighter.application.slack import log as slack_log
 from lamplighter.application.slack import shows as slack_shows
 from lamplighter.application.slack.context import RequestContext, SlackServices
-from lamplighter.application.slack.deadline import Deadline, GaveUp
+from lamplighter.application.slack.receiving import SignedRequest
+from lamplighter.domain.commands.command import Command
 from lamplighter.domain.people.person import Person
 from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import SlackAnswer, Speech
 from lamplighter.domain.slack.asked import buttons, roles, understand
-from lamplighter.domain.slack.asked.request import Press, Request, SlashCommand, SslCheck
+from lamplighter.domain.slack.asked.request import Press, SlashCommand, SslCheck
 from lamplighter.domain.slack.asked.understand import SEEING, NotUnderstood, Understood, Word, WordContext
 from lamplighter.domain.slack.times import Times
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused, TryLater
 from lamplighter.reasons.reason import paragraph, reason
 from lamplighter.values import zones
 
-WHO_SECONDS = 0.8
+WHO_SECONDS = 2
 """The time for asking Slack about a person. After it they count as a person without groups, at the lab's time."""
 
-_DOES: Mapping[Word, Callable[[RequestContext, Understood], SlackAnswer]] = {
+_DOES: Mapping[Word, Callable[[RequestContext, Understood], SlackAnswer | None]] = {
     Word.OPEN: slack_changes.open_,
     Word.EXTEND: slack_changes.extend,
     Word.CLOSE: slack_changes.close,
@@ -51,57 +51,62 @@ _DOES: Mapping[Word, Callable[[RequestContext, Understood], SlackAnswer]] = {
 }
 
 
-def answer(
-    request: Request, key: str, made: datetime, deadline: Deadline, slack_services: SlackServices
-) -> Mapping[str, object]:
-    """The message for the asker, as Slack takes it. A pressed button is also answered at its response_url."""
-    if isinstance(request, SslCheck):
-        return {"response_type": "ephemeral", "text": ""}
-    speech = _speech(slack_services, None)
-    deadline.say_at_the_end(_too_slow(slack_services, speech))
+def respond(signed: SignedRequest, slack_services: SlackServices) -> None:
+    """Answers a signed request at its response_url, once; a repeated request does nothing and has its answer.
+
+    Where a command is given, the board answers as soon as the lab has decided. Raises OutsideFailed or TryLater where
+    Slack did not take the answer.
+    """
+    if isinstance(signed.request, SslCheck):
+        return
     try:
-        said = _answered(request, key, made, deadline, slack_services)
+        said = _answered(signed, signed.request, slack_services)
     except (BadInput, Refused, TryLater, OutsideFailed) as error:
-        said = _failed(error, slack_services, speech)
-    if isinstance(request, Press):
-        _reply(request, said, deadline, slack_services)
-    return said
+        said = _failed(error, slack_services, _speech(slack_services, None))
+    if said is None:
+        return
+    _reply(signed.request.response_url, said, slack_services)
+    slack_log.answered_in((slack_services.now() - signed.came).total_seconds(), slack_services.lab.name)
+    try:
+        slack_services.ledger.note_seen(signed.key, slack_services.now())
+    except LamplighterError as error:
+        # The person has the answer: the request need not come again.
+        slack_log.failed(error)
 
 
 def _answered(
-    request: SlashCommand | Press, key: str, made: datetime, deadline: Deadline, slack_services: SlackServices
-) -> Mapping[str, object]:
+    signed: SignedRequest, asked: SlashCommand | Press, slack_services: SlackServices
+) -> Mapping[str, object] | None:
+    """The answer; None where there is one already, or where the board gives it."""
     team = slack_services.lab.slack.team if slack_services.lab.slack else None
-    if team is not None and request.team != team:
+    if team is not None and asked.team != team:
         said = slack_services.texts.say("slack.other-workspace", team=team)
         return answers.plainly(said).to_json()
-    context = _context(request, key, made, deadline, slack_services)
+    before = slack_services.ledger.seen(signed.key)
+    if before is not None:
+        # The run before may have died before it started the workflow.
+        if before.ordered is not None:
+            slack_services.start(Command.from_json(before.ordered))
+        return None
+    context = _context(signed, asked, slack_services)
     try:
         meant = _meant(context)
     except NotUnderstood as error:
         said = context.speech.drawn(reason("slack.not-understood", why=paragraph(error.said)))
         return slack_shows.help_(context, Understood(Word.HELP), said).to_json()
-    if meant.word in SEEING:
-        return _DOES[meant.word](context, meant).to_json()
-    before = slack_services.ledger.seen(key)
-    if before is not None:
-        return before
-    said_now = _DOES[meant.word](context, meant).to_json()
-    deadline.check()
-    slack_services.ledger.note_seen(key, said_now, slack_services.now())
-    slack_log.answered(meant.word.value, context.person.id, key)
-    return said_now
+    answer = _DOES[meant.word](context, meant)
+    if meant.word not in SEEING:
+        slack_log.answered(meant.word.value, context.person.id, signed.key)
+    return None if answer is None else answer.to_json()
 
 
 def _context(
-    request: SlashCommand | Press, key: str, made: datetime, deadline: Deadline, slack_services: SlackServices
+    signed: SignedRequest, asked: SlashCommand | Press, slack_services: SlackServices
 ) -> RequestContext:
     groups = roles.groups_named(slack_services.roles)
-    seconds = min(WHO_SECONDS, deadline.left() / 2)
-    person = slack_services.people.person(request.user, request.user_name, groups, seconds)
-    return RequestContext(
-        slack_services, request, key, made, person, _speech(slack_services, person), deadline
-    )
+    person = slack_services.people.person(asked.user, asked.user_name, groups, WHO_SECONDS)
+    speech = _speech(slack_services, person)
+    return RequestContext(slack_services, asked, signed.key, signed.made, person, speech)
 
 
 def _speech(slack_services: SlackServices, person: Person | None) -> Speech:
@@ -137,18 +142,11 @@ def _failed(error: LamplighterError, slack_services: SlackServices, speech: Spee
     ).to_json()
 
 
-def _too_slow(slack_services: SlackServices, speech: Speech) -> Mapping[str, object]:
-    return answers.plainly(speech.texts.say("slack.too-slow", word=f"/{slack_services.word}")).to_json()
-
-
-def _reply(
-    press: Press, said: Mapping[str, object], deadline: Deadline, slack_services: SlackServices
-) -> None:
-    """Sends the answer to a pressed button to its response_url, since Slack shows no other answer to it."""
-    if not reply.allowed(press.response_url) or press.response_url is None:
+def _reply(url: str | None, said: Mapping[str, object], slack_services: SlackServices) -> None:
+    """Sends the answer; an address that is not Slack's, or that takes no more answers, gets none."""
+    if url is None or not reply.allowed(url):
         return
     try:
-        deadline.check()
-        slack_services.reply(press.response_url, {**said, "replace_original": False})
-    except (LamplighterError, GaveUp) as error:
+        slack_services.reply(url, {**said, "replace_original": False})
+    except reply.NoLonger as error:
         slack_log.failed(error)

@@ -24,7 +24,7 @@ from lamplighter.errors import Refused
 from lamplighter.reasons.reason import Reason, Said, reason
 
 
-def ask(context: RequestContext, wants: Understood) -> SlackAnswer:
+def ask(context: RequestContext, wants: Understood) -> SlackAnswer | None:
     """Keep a request for what a person may not do themselves. Where they may by now, it is done at once."""
     lease: Lease | None = None
     if wants.asks is Word.EXTEND:
@@ -53,7 +53,6 @@ def ask(context: RequestContext, wants: Understood) -> SlackAnswer:
         zone=context.speech.times.zone.key,
         url=context.request.response_url if reply.allowed(context.request.response_url) else None,
     )
-    context.deadline.check()
     context.slack_services.ledger.file_ask(filed)
     slack = context.slack_services.lab.slack
     seen_in = slack.channel if slack and slack.channel else context.request.channel
@@ -61,7 +60,7 @@ def ask(context: RequestContext, wants: Understood) -> SlackAnswer:
     return SlackAnswer(Marked(text), context.speech.understood(filed.understood))
 
 
-def settle(context: RequestContext, wants: Understood) -> SlackAnswer:
+def settle(context: RequestContext, wants: Understood) -> SlackAnswer | None:
     """Approve or decline a request, if the roles allow it."""
     say, ledger = context.speech.texts.say, context.slack_services.ledger
     asked = ledger.ask(wants.ask) if wants.ask else None
@@ -80,7 +79,6 @@ def settle(context: RequestContext, wants: Understood) -> SlackAnswer:
     if why is not None:
         return answers.may_not(why, None, said, context.speech)
     state = "approved" if wants.word is Word.APPROVE else "declined"
-    context.deadline.check()
     after = ledger.settle_ask(asked, state, context.person.written, context.key)
     theirs = after.state == state and after.request == context.key
     # An approval that was noted but whose command was not given is given by the next approval.

@@ -9,9 +9,8 @@ from dataclasses import replace
 from lamplighter.adapters.slack import reply
 from lamplighter.application.slack.context import RequestContext
 from lamplighter.application.slack.room import full_until
-from lamplighter.clock import monotonic, sleep
 from lamplighter.domain.commands import meant, orders
-from lamplighter.domain.commands.command import WHOLE_LAB, Command, Decision, Verb
+from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
 from lamplighter.domain.leases.allowance import Allowance, answered_for
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.progress import Stage
@@ -25,13 +24,8 @@ from lamplighter.domain.slack.asked.understood import ends, extended, sentence
 from lamplighter.domain.slack.kept import REPLY_GOOD_FOR, Reply
 from lamplighter.reasons.reason import Reason
 
-DECISION_SECONDS = 1.8
-LAST_SECONDS = 0.35
-"""The time to answer that the decision follows."""
-POLL_SECONDS = 0.1
 
-
-def open_(context: RequestContext, wants: Understood) -> SlackAnswer:
+def open_(context: RequestContext, wants: Understood) -> SlackAnswer | None:
     """Ask for a lease. On a pool that is open already, only where the person wants more nodes."""
     command = opening(context, wants)
     running = [
@@ -83,7 +77,7 @@ def no_node_yet(context: RequestContext, running: Sequence[Lease]) -> bool:
     return all(noted is not None and not noted.of for noted in nodes)
 
 
-def extend(context: RequestContext, wants: Understood) -> SlackAnswer:
+def extend(context: RequestContext, wants: Understood) -> SlackAnswer | None:
     """Ask for more time on a lease."""
     command, lease = extending(context, wants)
     why = why_not_extend(context, command, lease)
@@ -106,7 +100,7 @@ def why_not_extend(context: RequestContext, command: Command, lease: Lease) -> R
     return roles.refusal(context.person, _extended(context, command, lease), context.slack_services.roles)
 
 
-def close(context: RequestContext, wants: Understood) -> SlackAnswer:
+def close(context: RequestContext, wants: Understood) -> SlackAnswer | None:
     """End a lease early; another person's lease only after the answer named its owner."""
     lease = _lease(context, wants.what, "close", closing=True)
     command = orders.closing(context.order(Verb.CLOSE, lease.pool), lease)
@@ -122,7 +116,7 @@ def close(context: RequestContext, wants: Understood) -> SlackAnswer:
     return give(context, command, lease)
 
 
-def keep(context: RequestContext, wants: Understood) -> SlackAnswer:
+def keep(context: RequestContext, wants: Understood) -> SlackAnswer | None:
     """Keep a lease that the guard would close because nobody uses its GPUs."""
     lease = _lease(context, wants.what, "keep")
     command = context.order(Verb.KEEP, lease.pool)
@@ -135,7 +129,7 @@ def keep(context: RequestContext, wants: Understood) -> SlackAnswer:
     return give(context, command, lease)
 
 
-def of_the_calendar(context: RequestContext, wants: Understood) -> SlackAnswer:
+def of_the_calendar(context: RequestContext, wants: Understood) -> SlackAnswer | None:
     """Skip and unskip a window, pause and resume the lab."""
     lab = context.slack_services.lab
     pools = list(lab.pools)
@@ -160,18 +154,21 @@ def of_the_calendar(context: RequestContext, wants: Understood) -> SlackAnswer:
 
 def give(
     context: RequestContext, command: Command, lease: Lease | None, said: str | None = None
-) -> SlackAnswer:
-    """Start the command's workflow, and answer with the decision or that the decision follows."""
+) -> SlackAnswer | None:
+    """Start the command's workflow; the board answers with the decision, once there is one.
+
+    The answer to a command that was decided before. `said` is the command in words.
+    """
     slack_services, said = context.slack_services, said or _said(context, command, lease)
     decision = slack_services.ledger.command(command.pool, command.id)
     if decision is None:
         command = replace(command, allowance=_allowance(context, command, lease))
-        context.deadline.say_at_the_end(_follows(context, said).to_json())
-        context.deadline.check()
+        # The answer is owed before anything starts, so that no decision finds nobody to tell.
+        owed = _owed(context, command, said)
+        theirs = slack_services.ledger.order(owed, context.key, slack_services.now())
+        # Also where another request gave it before: that one may have died here, and a name starts once.
         slack_services.start(command)
-        decision = _decision(context, command) or _owe(context, command, said)
-    if decision is None:
-        return _follows(context, said)
+        return None if theirs else _follows(context, said)
     named = decision.lease or decision.about
     after = slack_services.ledger.lease(command.pool, named) if named else lease
     experimental = (
@@ -206,42 +203,27 @@ def _extended(context: RequestContext, command: Command, lease: Lease) -> Wanted
     return Wanted(Word.EXTEND, lease.pool, nodes, until - lease.begins, lease)
 
 
-def _decision(context: RequestContext, command: Command) -> Decision | None:
-    """The decision, if it comes while Slack waits; else None."""
-    over = monotonic() + min(DECISION_SECONDS, context.deadline.left() - LAST_SECONDS)
-    while monotonic() < over:
-        decision = context.slack_services.ledger.command(command.pool, command.id)
-        if decision is not None:
-            return decision
-        sleep(POLL_SECONDS)
-    return None
-
-
-def _owe(context: RequestContext, command: Command, said: str) -> Decision | None:
-    """Leave the answer to the board. Returns the decision if it came meanwhile: then this function answers."""
-    ledger, request = context.slack_services.ledger, context.request
-    context.deadline.check()
-    ledger.owe(
-        Reply(
-            command=command.id,
-            pool=command.pool,
-            user=context.person.id,
-            url=request.response_url if reply.allowed(request.response_url) else None,
-            channel=request.channel,
-            understood=said,
-            until=context.slack_services.now() + REPLY_GOOD_FOR,
-            thread=request.thread if isinstance(request, Press) else None,
-            ordered=command.to_json(),
-            zone=context.speech.times.zone.key,
-        )
+def _owed(context: RequestContext, command: Command, said: str) -> Reply:
+    request = context.request
+    return Reply(
+        command=command.id,
+        pool=command.pool,
+        user=context.person.id,
+        url=request.response_url if reply.allowed(request.response_url) else None,
+        channel=request.channel,
+        understood=said,
+        until=context.slack_services.now() + REPLY_GOOD_FOR,
+        thread=request.thread if isinstance(request, Press) else None,
+        ordered=command.to_json(),
+        zone=context.speech.times.zone.key if context.speech.zone_known else None,
     )
-    decision = ledger.command(command.pool, command.id)
-    return decision if decision is not None and ledger.answered(command.id) else None
 
 
-def _follows(context: RequestContext, said: str) -> SlackAnswer:
-    here = reply.allowed(context.request.response_url)
-    return answers.follows(said, context.speech, here=here, word=f"/{context.slack_services.word}")
+def _follows(context: RequestContext, said: str) -> SlackAnswer | None:
+    """The answer where another request gave the same command, whose asker is told the decision; else None."""
+    if context.slack_services.ledger.seen(context.key) is not None:
+        return None
+    return answers.follows(said, context.speech, word=f"/{context.slack_services.word}")
 
 
 def _lease(context: RequestContext, what: str | None, verb: str, *, closing: bool = False) -> Lease:

@@ -1,4 +1,4 @@
-"""The dependencies of a request from Slack: the lab and its ledger, the person, and the time left to answer."""
+"""The dependencies of a request from Slack: the lab and its ledger, and the person."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,6 @@ from lamplighter.adapters.slack.people import SlackPeople
 from lamplighter.adapters.slack.secret import shared
 from lamplighter.adapters.slack.web_api import WebApi
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
-from lamplighter.application.slack.deadline import Deadline
 from lamplighter.data.texts import Texts
 from lamplighter.domain.commands import orders
 from lamplighter.domain.commands.command import Command, Verb
@@ -81,7 +80,6 @@ class RequestContext:
     """When it was made, by its stamp. Words such as `until` count from it."""
     person: Person
     speech: Speech
-    deadline: Deadline
     _leases: dict[str, list[Lease]] = field(default_factory=dict)
 
     def order(self, verb: Verb, pool: str) -> Command:

@@ -36,7 +36,6 @@ def tell_me(context: RequestContext, wants: Understood) -> SlackAnswer:
         until = context.speech.times.with_zone(theirs.offered_until or theirs.until)
         return answers.plainly(say("slack.offered", pool=pool, until=until))
     if theirs is None or theirs.offered is not None:
-        context.deadline.check()
         if theirs is not None:
             ledger.unwish(theirs)
         line = [each for each in line if each is not theirs]
@@ -47,7 +46,7 @@ def tell_me(context: RequestContext, wants: Understood) -> SlackAnswer:
     return answers.plainly(say("slack.told-when", place=place, pool=pool, hours=hours))
 
 
-def take(context: RequestContext, wants: Understood) -> SlackAnswer:
+def take(context: RequestContext, wants: Understood) -> SlackAnswer | None:
     """Open what was offered while the offer is valid; after that open nothing."""
     command = slack_changes.opening(context, replace(wants, add=True))
     command, ledger = replace(command, id=_taking(wants.ask)), context.slack_services.ledger

@@ -19,19 +19,27 @@ def answered(word: str, by: str, request: str) -> None:
 
 
 def answered_in(seconds: float, lab: str) -> None:
-    """How long an answer took, as the metric SlackAnswer.
+    """How long an answer took from the queue's taking the request, as the metric SlackAnswer."""
+    _metric("SlackAnswer", "Seconds", seconds, lab)
 
-    Written by hand in CloudWatch's documented form (EMF): Powertools would cost a cold answer some 20 ms.
+
+def dropped(count: int, lab: str) -> None:
+    """How many requests of a batch were not Slack's, as the metric SlackDropped. Nothing of them is logged."""
+    _metric("SlackDropped", "Count", count, lab)
+
+
+def _metric(name: str, unit: str, value: float, lab: str) -> None:
+    """Written by hand in CloudWatch's documented form (EMF): Powertools would cost a cold answer some 20 ms.
+
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
     """
-    metric = {"Name": "SlackAnswer", "Unit": "Seconds"}
-    directive = {"Namespace": "Lamplighter", "Dimensions": [["lab"]], "Metrics": [metric]}
-    stamp = int(clock.now().timestamp() * 1000)
-    document = {
-        "_aws": {"Timestamp": stamp, "CloudWatchMetrics": [directive]},
-        "lab": lab,
-        "SlackAnswer": seconds,
+    directive = {
+        "Namespace": "Lamplighter",
+        "Dimensions": [["lab"]],
+        "Metrics": [{"Name": name, "Unit": unit}],
     }
+    stamp = int(clock.now().timestamp() * 1000)
+    document = {"_aws": {"Timestamp": stamp, "CloudWatchMetrics": [directive]}, "lab": lab, name: value}
     sys.stdout.write(f"{json.dumps(document)}\n")
 
 

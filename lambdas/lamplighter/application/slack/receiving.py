@@ -1,44 +1,26 @@
-"""Requests from Slack: the signature is checked first, and a signed request is answered within 3 seconds.
+"""Requests from Slack, as their queue hands them over: what Slack has not signed is dropped, what it has is answered.
 
-Owns the codes: 413 over 16 KiB before anything is computed; 401 for an unsigned, stale or future request; 400 where
-the body is not UTF-8; 404 and 405 for another path or method; always 200 for a signed request. Nothing of an unsigned
-request is logged. answering.py answers words and buttons.
+API Gateway puts every request into the queue, whoever sends it. Rules that cost nothing come first, then the signature,
+and only then is a body read. Nothing of a dropped request is logged. answering.py answers words and buttons.
 """
 
-import base64
-import binascii
-import json
-import queue
-import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Protocol
 
-from lamplighter import clock
 from lamplighter.adapters.slack.secret import Secrets
-from lamplighter.application.slack.answering import answer
-from lamplighter.application.slack.context import slack_services
-from lamplighter.application.slack.deadline import Deadline
 from lamplighter.application.slack.log import failed
-from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.slack.asked import request, signature
 from lamplighter.domain.slack.asked.request import Request
 from lamplighter.errors import BadInput, LamplighterError
-from lamplighter.reasons.reason import Said, as_sentence, draw, reason
-from lamplighter.values.clock_time import clock_time
 
 LARGEST = 16 * 1024
-IN_BASE64 = (LARGEST + 2) // 3 * 4
-SECONDS = 2.2
-"""Of Slack's 3 seconds. A cold start and the network take the rest."""
-OK, BAD, UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED, TOO_LARGE = 200, 400, 401, 404, 405, 413
-_CANNOT_TELL = reason("slack.cannot-tell")
-_NOT_NOW = reason("slack.not-now")
-
-
-Reply = dict[str, object]
+AT_ONCE = 10
+"""Requests of a batch that are answered side by side: each waits for AWS and for Slack, and computes little."""
+SIGNATURE, STAMP = "signature", "timestamp"
+"""The attributes of a message, which hold Slack's two headers."""
 
 
 class Keys(Protocol):
@@ -58,9 +40,8 @@ class SignedRequest:
     """Names the request: the same request has the same key again."""
     made: datetime
     """When it was made, by its stamp."""
-
-
-Answers = Callable[[SignedRequest, Deadline], Mapping[str, object]]
+    came: datetime
+    """When the lab's address took it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,152 +52,115 @@ class Envelope:
     body: bytes
     given: str
     made: datetime
+    came: datetime
 
 
-class Rejected(Exception):
-    """The request gets an HTTP code; only with 200 a sentence."""
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a batch."""
 
-    def __init__(self, code: int, said: Said = "") -> None:
-        super().__init__(code)
-        self.code, self.said = code, said
+    dropped: int
+    """Messages that Slack has not signed, or that hold nothing which it would send."""
+    failed: tuple[str, ...]
+    """The ids of the messages that are to come again."""
 
 
 @dataclass(frozen=True)
 class RequestHandler:
-    """Answers the requests from Slack to one lab."""
+    """Handles the requests from Slack to one lab."""
 
     keys: Keys
-    answer: Answers
-    """Answers a signed request; a failure becomes an answer, never an exception."""
-    texts: Callable[[], Texts] = lambda: ENGLISH
-    """The lab's language; asked only for an answer in words, since the lab's model takes time to load."""
-    now: Callable[[], datetime] = clock.now
+    respond: Callable[[SignedRequest], None]
 
-    def answer_event(self, event: Mapping[str, object], seconds: float = SECONDS) -> Reply:
-        """The HTTP answer to an event of API Gateway (payload format 2.0), within about so many seconds.
+    def take(self, messages: Sequence[Mapping[str, object]]) -> Outcome:
+        """Handles a batch: whatever becomes of one message, the others are handled."""
+        signed: dict[str, SignedRequest] = {}
+        again: list[str] = []
+        dropped = 0
+        for message in messages:
+            name = str(message["messageId"])
+            try:
+                read = self._read(message)
+            except LamplighterError as error:
+                failed(error)
+                again.append(name)
+                continue
+            if read is None:
+                dropped += 1
+            else:
+                signed[name] = read
+        with ThreadPoolExecutor(AT_ONCE) as side_by_side:
+            done = side_by_side.map(self._responded, signed.values())
+        again += [name for name, well in zip(signed, done, strict=True) if not well]
+        return Outcome(dropped, tuple(again))
 
-        Work that takes longer is abandoned and begins nothing more.
+    def _responded(self, signed: SignedRequest) -> bool:
+        try:
+            self.respond(signed)
+        except Exception as error:  # noqa: BLE001 -- a fault of ours over one request is not the others' failure
+            failed(error)
+            return False
+        return True
+
+    def _read(self, message: Mapping[str, object]) -> SignedRequest | None:
+        """The request in a message of the queue; None where it is to be dropped.
+
+        OutsideFailed or TryLater where the signing secret cannot be read: then nobody can tell whose request it is.
         """
-        deadline = Deadline(seconds, lambda: self._words(_CANNOT_TELL))
-        try:
-            envelope = self._looked_at(event)
-        except Rejected as rejected:
-            return self._rejected(rejected)
-        told: queue.SimpleQueue[Reply] = queue.SimpleQueue()
-        threading.Thread(target=self._work, args=(envelope, deadline, told), daemon=True).start()
-        while left := deadline.left():
-            with suppress(queue.Empty):
-                return told.get(timeout=left)
-        deadline.give_up()
-        return _said(OK, deadline.last_word())
-
-    def _looked_at(self, event: Mapping[str, object]) -> Envelope:
-        """The request, if it may be Slack's: cheap rules only, in the order of the contract."""
-        _is_ours(event)
-        body = _body(event)
-        if len(body) > LARGEST:
-            raise Rejected(TOO_LARGE)
-        headers = _headers(event)
-        stamp = headers.get("x-slack-request-timestamp", "")
-        given = headers.get("x-slack-signature", "")
-        made = signature.fresh(stamp, self.now())
-        if made is None or not signature.well_formed(given):
-            raise Rejected(UNAUTHORIZED)
-        return Envelope(stamp, body, given, made)
-
-    def _work(self, envelope: Envelope, deadline: Deadline, told: "queue.SimpleQueue[Reply]") -> None:
-        try:
-            signed = self._opened(envelope)
-            deadline.say_at_the_end(self._words(_NOT_NOW))
-            told.put(_said(OK, self.answer(signed, deadline)))
-        except Rejected as rejected:
-            told.put(self._rejected(rejected))
-        except BaseException as error:  # noqa: BLE001 -- whatever it is, Slack is answered
-            _log_failure(error)
-            told.put(_said(OK, deadline.last_word()))
-
-    def _opened(self, envelope: Envelope) -> SignedRequest:
-        """The request, once Slack's signature is verified."""
-        if not self._signed(envelope.stamp, envelope.body, envelope.given):
-            raise Rejected(UNAUTHORIZED)
+        envelope = _envelope(message)
+        if envelope is None or not self._signed(envelope):
+            return None
         try:
             asked = request.read(envelope.body.decode("utf-8"))
         except UnicodeDecodeError:
-            raise Rejected(BAD) from None
+            return None
         except BadInput as error:
-            raise Rejected(OK, error.said) from None
-        return SignedRequest(asked, signature.key_of(envelope.stamp, envelope.body), envelope.made)
+            failed(error)
+            return None
+        key = signature.key_of(envelope.stamp, envelope.body)
+        return SignedRequest(asked, key, envelope.made, envelope.came)
 
-    def _signed(self, stamp: str, body: bytes, given: str) -> bool:
-        try:
-            known = self.keys.get()
-        except LamplighterError as error:
-            _log_failure(error)
-            raise Rejected(OK, _CANNOT_TELL) from None
-        if signature.fits(known.signing_secret, stamp, body, given):
+    def _signed(self, envelope: Envelope) -> bool:
+        if self._fits(self.keys.get(), envelope):
             return True
-        try:
-            again = self.keys.renewed() or self.keys.get()
-        except LamplighterError as error:
-            _log_failure(error)
-            return False
-        return signature.fits(again.signing_secret, stamp, body, given)
+        again = self.keys.renewed()
+        return again is not None and self._fits(again, envelope)
 
-    def _rejected(self, rejected: Rejected) -> Reply:
-        return _said(rejected.code, self._words(rejected.said) if rejected.code == OK else {})
-
-    def _words(self, said: Said) -> Mapping[str, object]:
-        """A sentence for the asker alone."""
-        texts = self.texts()
-        text = as_sentence(draw(said, texts, clock_time), texts)
-        return {"response_type": "ephemeral", "text": text}
+    @staticmethod
+    def _fits(secrets: Secrets, envelope: Envelope) -> bool:
+        return signature.fits(secrets.signing_secret, envelope.stamp, envelope.body, envelope.given)
 
 
-def behind(signed: SignedRequest, deadline: Deadline) -> Mapping[str, object]:
-    return answer(signed.request, signed.key, signed.made, deadline, slack_services())
+def _envelope(message: Mapping[str, object]) -> Envelope | None:
+    """The request, if it may be Slack's. Its age is what it had when it came, however long it waited since."""
+    body, came = message.get("body"), _came(message)
+    stamp, given = _attribute(message, STAMP), _attribute(message, SIGNATURE)
+    if not isinstance(body, str) or came is None or len(body) > LARGEST:
+        return None
+    raw = body.encode("utf-8", "surrogatepass")
+    made = signature.fresh(stamp, came)
+    if made is None or not signature.well_formed(given) or len(raw) > LARGEST:
+        return None
+    return Envelope(stamp, raw, given, made, came)
 
 
-def _is_ours(event: Mapping[str, object]) -> None:
-    around = event.get("requestContext")
-    http = around.get("http") if isinstance(around, Mapping) else None
-    asked = http if isinstance(http, Mapping) else {}
-    if asked.get("method") != "POST":
-        raise Rejected(NOT_ALLOWED)
-    if not str(event.get("rawPath", "")).endswith("/slack"):
-        raise Rejected(NOT_FOUND)
-
-
-def _body(event: Mapping[str, object]) -> bytes:
-    """The raw bytes of the request; a body that is too large is not decoded."""
-    said = event.get("body") or ""
-    if not isinstance(said, str):
-        raise Rejected(BAD)
-    if not event.get("isBase64Encoded"):
-        if len(said) > LARGEST:
-            raise Rejected(TOO_LARGE)
-        return said.encode("utf-8", "surrogatepass")
-    if len(said) > IN_BASE64:
-        raise Rejected(TOO_LARGE)
+def _came(message: Mapping[str, object]) -> datetime | None:
+    """When SQS took the message: milliseconds since 1970
+    (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ReceiveMessage.html)."""
+    sent = _inner(message, "attributes").get("SentTimestamp")
+    if not isinstance(sent, str) or not sent.isascii() or not sent.isdigit():
+        return None
     try:
-        return base64.b64decode(said, validate=True)
-    except (binascii.Error, ValueError):
-        raise Rejected(BAD) from None
+        return datetime.fromtimestamp(int(sent[:16]) / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
 
 
-def _headers(event: Mapping[str, object]) -> Mapping[str, str]:
-    said = event.get("headers")
-    if not isinstance(said, Mapping):
-        return {}
-    return {str(name).lower(): value for name, value in said.items() if isinstance(value, str)}
+def _attribute(message: Mapping[str, object], name: str) -> str:
+    value = _inner(_inner(message, "messageAttributes"), name).get("stringValue")
+    return value if isinstance(value, str) else ""
 
 
-def _said(code: int, body: Mapping[str, object]) -> Reply:
-    text = json.dumps(body, ensure_ascii=False) if code == OK else ""
-    headers = {"content-type": "application/json; charset=utf-8", "cache-control": "no-store"}
-    return {"statusCode": code, "headers": headers, "body": text, "isBase64Encoded": False}
-
-
-def _log_failure(error: BaseException) -> None:
-    """Logs an error on our side."""
-
-    failed(error)
+def _inner(of: Mapping[str, object], key: str) -> Mapping[str, object]:
+    value = of.get(key)
+    return value if isinstance(value, Mapping) else {}

@@ -125,10 +125,9 @@ def outcome(decision: Decision, speech: Speech) -> str:
     return speech.sentence(said)
 
 
-def follows(understood: str, speech: Speech, *, here: bool, word: str) -> SlackAnswer:
-    """The decision takes longer than Slack waits, so the answer follows."""
-    key = "slack.follows" if here else "slack.follows-elsewhere"
-    return plainly(speech.texts.say(key, word=word), speech.understood(understood))
+def follows(understood: str, speech: Speech, *, word: str) -> SlackAnswer:
+    """Somebody else gave the same command, and is told the decision."""
+    return plainly(speech.texts.say("slack.follows", word=word), speech.understood(understood))
 
 
 def just_use_it(

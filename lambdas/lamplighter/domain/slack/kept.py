@@ -12,8 +12,8 @@ REPLY_GOOD_FOR = timedelta(minutes=30)
 ASK_GOOD_FOR = timedelta(hours=12)
 WISH_GOOD_FOR = timedelta(hours=24)
 OFFER_GOOD_FOR = timedelta(minutes=10)
-SEEN_KEPT = timedelta(minutes=15)
-"""Longer than a signature is valid."""
+SEEN_KEPT = timedelta(minutes=30)
+"""Longer than a signature is valid and a request waits in its queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,15 @@ class Reply:
     ordered: Mapping[str, object] | None = None
     """`Command.to_json` of what was ordered, so that the answer can say what else could be done."""
     zone: str | None = None
-    """The asker's time zone; None for the lab's."""
+    """The asker's time zone; None for the lab's, where Slack did not say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A request that was handled."""
+
+    ordered: Mapping[str, object] | None = None
+    """`Command.to_json` of what it ordered; None where it ordered nothing."""
 
 
 @dataclass(frozen=True, slots=True)

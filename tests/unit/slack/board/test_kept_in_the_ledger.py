@@ -8,7 +8,7 @@ import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict, Ledger
 from lamplighter.domain.people.person import Person
-from lamplighter.domain.slack.kept import ApprovalRequest, Reply, Shown, WaitingPlace
+from lamplighter.domain.slack.kept import ApprovalRequest, Reply, Seen, Shown, WaitingPlace
 from tests.ledger_table import kept
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -106,9 +106,19 @@ def test_who_somebody_is_is_kept_for_a_week(ledger: Ledger, person: Person) -> N
     assert lapses("PERSON#U1") == int((EIGHT + 7 * DAY).timestamp())
 
 
-def test_what_a_request_was_answered_first_is_kept_for_a_quarter_of_an_hour(ledger: Ledger) -> None:
+def test_that_a_request_was_answered_is_kept_for_half_an_hour(ledger: Ledger) -> None:
     assert ledger.seen("r-1") is None
-    ledger.note_seen("r-1", {"text": "done"}, EIGHT)
-    ledger.note_seen("r-1", {"text": "again"}, EIGHT)
-    assert ledger.seen("r-1") == {"text": "done"}
-    assert lapses("SEEN#r-1") == int((EIGHT + timedelta(minutes=15)).timestamp())
+    for _ in range(2):
+        ledger.note_seen("r-1", EIGHT)
+    assert ledger.seen("r-1") == Seen()
+    assert lapses("SEEN#r-1") == int((EIGHT + timedelta(minutes=30)).timestamp())
+
+
+def test_a_request_and_the_answer_that_its_command_is_owed_are_kept_together(ledger: Ledger) -> None:
+    owed = replace(REPLY, ordered={"verb": "open", "nodes": 1})
+    assert ledger.order(owed, "r-1", EIGHT)
+    assert (ledger.owed("open-1"), ledger.seen("r-1")) == (owed, Seen(owed.ordered))
+    # The same request again, and another request that gives the same command.
+    assert not ledger.order(replace(owed, url=None), "r-1", EIGHT)
+    assert not ledger.order(replace(owed, url=None), "r-2", EIGHT)
+    assert (ledger.owed("open-1"), ledger.seen("r-2")) == (owed, None)

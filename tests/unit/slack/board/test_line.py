@@ -11,7 +11,7 @@ from lamplighter.domain.slack.kept import WaitingPlace
 from lamplighter.domain.slack.waiting import offer_message
 from tests.unit.slack.board.test_waiting import wish
 from tests.unit.slack.recording import EIGHT, INSTRUCTOR, MINUTE, STUDENT
-from tests.unit.slack.requests import Knocks, agreeing, buttons, full, running, silent
+from tests.unit.slack.requests import Knocks, agreeing, buttons, full, pressed, running, signed, silent
 
 HOUR = timedelta(hours=1)
 JIN = f"jin ({INSTRUCTOR})"
@@ -86,8 +86,8 @@ def test_an_offer_is_one_command_however_often_it_is_pressed(door: Knocks) -> No
 def test_an_undecided_command_is_not_given_twice(door: Knocks) -> None:
     door.workflows.decide = silent
     take = offered(door)
-    for _ in range(2):
-        assert "The lab is deciding" in door.press(take)["text"]
+    assert door.answers(signed(pressed(take, INSTRUCTOR, "1"))) == []
+    assert "The lab is deciding" in door.press(take)["text"]
     assert len(door.workflows.starts) == 1
 
 

@@ -75,12 +75,9 @@ def test_whose_zone_is_not_known_reads_that_times_are_the_labs() -> None:
     assert unknown.understood("") == ""
 
 
-def test_a_decision_that_takes_longer_says_where_it_is_told() -> None:
-    assert follows("open it", VOICE, here=True, word="gpu") == plainly(
-        "The lab is deciding. The answer comes here.", UNDERSTOOD
-    )
-    assert follows("", VOICE, here=False, word="gpu").text == (
-        "The lab is deciding. `gpu status` shows the result."
+def test_who_is_not_told_the_decision_hears_where_it_is_shown() -> None:
+    assert follows("open it", VOICE, word="gpu") == plainly(
+        "The lab is deciding. `gpu status` shows the result.", UNDERSTOOD
     )
 
 

@@ -16,7 +16,7 @@ from lamplighter.adapters.aws.ledger.slack import items as forms
 from lamplighter.adapters.aws.ledger.table import Conflict
 from lamplighter.adapters.border import border
 from lamplighter.domain.people.person import Person
-from lamplighter.domain.slack.kept import SEEN_KEPT, ApprovalRequest, Reply, Shown, WaitingPlace
+from lamplighter.domain.slack.kept import SEEN_KEPT, ApprovalRequest, Reply, Seen, Shown, WaitingPlace
 
 SLACK = "SLACK"
 REPLY, ASK, PERSON, SEEN = "REPLY#", "ASK#", "PERSON#", "SEEN#"
@@ -40,6 +40,27 @@ class LedgerSlack(LedgerReads):
                 items.item(SLACK, REPLY + reply.command, forms.reply_values(reply), until=reply.until),
                 "attribute_not_exists(pk)",
             )
+
+    def order(self, reply: Reply, request: str, at: datetime) -> bool:
+        """Note together that a request gave a command, and where its answer goes.
+
+        False where the request did that before, or where another request gave the same command. Conflict where
+        somebody else wrote at the same time.
+        """
+        seen = {"ordered": json.dumps(reply.ordered)}
+        owed = items.item(SLACK, REPLY + reply.command, forms.reply_values(reply), until=reply.until)
+        try:
+            self._table.transact(
+                [
+                    self._table.put_in_transaction(owed, "attribute_not_exists(pk)"),
+                    self._table.put_in_transaction(_seen(request, seen, at), "attribute_not_exists(pk)"),
+                ]
+            )
+        except Conflict:
+            if self.owed(reply.command) is None and self.seen(request) is None:
+                raise
+            return False
+        return True
 
     def owed(self, command: str) -> Reply | None:
         """Where the answer on a command goes, if one is owed."""
@@ -152,21 +173,22 @@ class LedgerSlack(LedgerReads):
         found = self._table.get(SLACK, PERSON + user)
         return None if found is None else forms.person(user, items.values(found))
 
-    def note_seen(self, request: str, answer: Mapping[str, object], at: datetime) -> None:
-        """Keep what a request was answered: seen again it is answered so again, and does nothing."""
+    def note_seen(self, request: str, at: datetime) -> None:
+        """Keep that a request was answered, so that it does nothing when it comes again."""
         with suppress(Conflict):
-            self._table.put(
-                items.item(SLACK, SEEN + request, {"answer": json.dumps(answer)}, until=at + SEEN_KEPT),
-                "attribute_not_exists(pk)",
-            )
+            self._table.put(_seen(request, {}, at), "attribute_not_exists(pk)")
 
-    def seen(self, request: str) -> dict[str, object] | None:
-        """What this very request was answered before, if it was here before."""
+    def seen(self, request: str) -> Seen | None:
+        """What this very request came to, if it was here before."""
         found = self._table.get(SLACK, SEEN + request)
         if found is None:
             return None
-        answer: dict[str, object] = json.loads(str(items.values(found)["answer"]))
-        return answer
+        ordered = items.values(found).get("ordered")
+        return Seen(json.loads(str(ordered)) if ordered else None)
+
+
+def _seen(request: str, values: Mapping[str, items.Value], at: datetime) -> items.Item:
+    return items.item(SLACK, SEEN + request, values, until=at + SEEN_KEPT)
 
 
 def _place(wish: WaitingPlace) -> str:
