@@ -5,6 +5,7 @@ for the queue's visibility timeout. At most `MaximumConcurrency` batches are at 
 https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
 """
 
+import base64
 import json
 import logging
 import threading
@@ -97,6 +98,7 @@ class QueueSources:
                 "QueueUrl": url,
                 "MaxNumberOfMessages": min(MOST_RECEIVED, mapping.batch_size),
                 "MessageSystemAttributeNames": ["All"],
+                "MessageAttributeNames": ["All"],
             },
             role=role,
             by=LAMBDA,
@@ -141,9 +143,18 @@ def _record(message: Document, queue: str) -> Document:
         "receiptHandle": message["ReceiptHandle"],
         "body": message["Body"],
         "attributes": message.get("Attributes", {}),
-        "messageAttributes": {},
+        "messageAttributes": {
+            name: _attribute(value) for name, value in message.get("MessageAttributes", {}).items()
+        },
         "md5OfBody": message["MD5OfBody"],
         "eventSource": "aws:sqs",
         "eventSourceARN": queue,
         "awsRegion": queue.split(":")[3],
     }
+
+
+def _attribute(value: Document) -> Document:
+    """SQS keeps the two lists for later, and Lambda passes them on empty."""
+    text = {"stringValue": value["StringValue"]} if "StringValue" in value else {}
+    blob = {"binaryValue": base64.b64encode(value["BinaryValue"]).decode()} if "BinaryValue" in value else {}
+    return {**text, **blob, "stringListValues": [], "binaryListValues": [], "dataType": value["DataType"]}
