@@ -14,6 +14,7 @@ from local.aws.api.dynamodb_queries import read_partitions
 from local.aws.api.http_api import HttpApi
 from local.aws.api.moto_cache import work_out_once
 from local.aws.api.moto_reset import forget_everything
+from local.aws.api.rest_api import RestApi
 from local.aws.api.server import Server
 from local.aws.api.service_context import ServiceContext
 from local.aws.authorization.record import RECORD
@@ -84,6 +85,7 @@ class EmbeddedAws:
         self.stacks = CloudFormation(self.around, custom, self.assets)
         self.server.own("cloudformation", self.stacks)
         HttpApi(self.server, self.around, self.functions)
+        RestApi(self.server, self.around)
         self.moto_additions = MotoAdditions(self.server, self.around, seed=seed)
 
     def _may_log(self, function: FunctionSpec) -> bool:

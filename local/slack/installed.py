@@ -4,15 +4,19 @@ The secrets are made for each embedded cloud and give access to nothing else.
 """
 
 import json
+import re
 import secrets
 from dataclasses import dataclass, field
 
 from botocore.exceptions import ClientError
 
 from local.aws.api.service_context import ServiceContext
+from local.aws.cloudformation.types.rest_api import PAGE
 
 #: The channel for a lab without one of its own, on this machine only.
 CHANNEL = "C0LAMPLIGHT"
+#: The address of a REST API, which a template puts together itself.
+_AT_AWS = re.compile(r"^https://([a-z0-9]+)\.execute-api\.[^/]+/")
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,9 @@ class Installed:
             around.call("secretsmanager", "put_secret_value", {"SecretId": arn, "SecretString": self._text()})
 
     def url(self, around: ServiceContext, stack: str) -> str | None:
-        """The full address to which Slack posts; None without such a stack."""
-        return _outputs(around, stack).get("SlackUrl")
+        """The full address to which Slack posts, as it is on this machine; None without such a stack."""
+        url = _outputs(around, stack).get("SlackUrl")
+        return url and _AT_AWS.sub(rf"{around.endpoint}{PAGE}/\1/", url)
 
     def _text(self) -> str:
         return json.dumps({"signing_secret": self.signing_secret, "bot_token": self.bot_token})

@@ -1,16 +1,14 @@
 """API Gateway's HTTP APIs in front of Lambda: routes as moto keeps them, events in payload format 2.0.
 
 https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html An API answers
-below /_apis/API-ID of the endpoint. `$default` is the only stage. Its throttle is a token bucket
-(https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html). Routes are read from moto's
-objects without an AWS call, because API Gateway knows its own routes, too.
+below /_apis/API-ID of the endpoint. `$default` is the only stage. Routes are read from moto's objects without an AWS
+call, because API Gateway knows its own routes, too.
 """
 
 import base64
 import binascii
 import json
 import re
-import threading
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from moto.awslambda.exceptions import UnknownFunctionException
 from local.aws.api.http_api_authorizer import context, let_in
 from local.aws.api.server import Request, Response, Server
 from local.aws.api.service_context import ServiceContext
+from local.aws.api.throttles import MOST_BYTES, Throttles
 from local.aws.cloudformation.types.http import PAGE
 from local.aws.functions.runtime import Throttled
 from local.aws.functions.service import LambdaService
@@ -31,7 +30,6 @@ from local.aws.iam import Service, may
 #: Bodies of other types, also forms, reach the function in base64.
 TEXT = re.compile(r"text/|application/(json|xml|javascript)|.*\+(json|xml)(;|$)")
 STAGE = "$default"
-MOST_BYTES = 10 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -50,9 +48,7 @@ class HttpApi:
     def __init__(self, server: Server, around: ServiceContext, functions: LambdaService) -> None:
         self._around = around
         self._functions = functions
-        #: By API: the requests that may come at once, and the instant of that count.
-        self._tokens: dict[str, tuple[float, float]] = {}
-        self._lock = threading.Lock()
+        self._throttles = Throttles(around.clock)
         server.page(PAGE, self._answer)
 
     def _answer(self, request: Request) -> Response:
@@ -87,13 +83,7 @@ class HttpApi:
         rate, burst = settings.get("throttlingRateLimit"), settings.get("throttlingBurstLimit")
         if rate is None or burst is None:
             return True
-        now = self._around.clock.time()
-        with self._lock:
-            tokens, filled = self._tokens.get(api.api_id, (float(burst), now))
-            tokens = min(float(burst), tokens + (now - filled) * float(rate))
-            let_in = tokens >= 1
-            self._tokens[api.api_id] = (tokens - let_in, now)
-        return let_in
+        return self._throttles.lets_in(api.api_id, float(rate), float(burst))
 
     def _of_the_function(self, function: str, event: dict[str, Any]) -> Response:
         try:

@@ -9,7 +9,7 @@ import io
 import logging
 import threading
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +27,8 @@ from local.clock_fibers import Fiber
 Headers = list[tuple[str, str]]
 #: Our services name in this header the caller for whom they call another service, in WSGI's spelling.
 SENDER = "HTTP_" + FIBER_HEADER.replace("-", "_").upper()
+#: WSGI does not keep how the names of headers are written.
+SENT_HEADERS = "lamplighter.headers"
 log = logging.getLogger(__name__)
 
 
@@ -41,6 +43,8 @@ class Request:
     headers: dict[str, str]  # names in lower case
     body: bytes
     address: str
+    #: Names as they were sent; the last value of a name.
+    sent_headers: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,7 @@ def _answer(page: Page, prefix: str, environ: Environ, start_response: Any) -> I
             headers=names,
             body=environ["wsgi.input"].read(),
             address=environ["REMOTE_ADDR"],
+            sent_headers=environ[SENT_HEADERS],
         )
     )
     start_response(f"{response.status} -", list(response.headers.items()))
@@ -128,6 +133,7 @@ class Handler(MotoRequestHandler):  # type: ignore[misc]
         length = int(self.headers.get("Content-Length") or 0)
         body = environ["wsgi.input"].read(*([] if environ.get("wsgi.input_terminated") else [length]))
         environ["wsgi.input"] = io.BytesIO(body)
+        environ[SENT_HEADERS] = dict(self.headers.items())
         sent: list[tuple[str, Headers]] = []
 
         def start_response(status: str, headers: Headers, _: object = None) -> None:

@@ -263,7 +263,11 @@ def call_of(response: Any, resource: str) -> Call:
     if service == "s3":
         named = resource.rpartition(":")[2].removeprefix("*")
         return Call(service, operation, {"BucketAndKey": named, "Keys": _keys_to_delete(response, operation)})
-    return Call(service, operation, _members(response, operation))
+    members = _members(response, operation)
+    if service == "sqs" and response.path.count("/") > 1:
+        # A queue can also be named by the address of the call.
+        members = {"QueueUrl": response.path, **members}
+    return Call(service, operation, members)
 
 
 def _keys_to_delete(response: Any, operation: str) -> list[str]:

@@ -10,6 +10,9 @@ from local.aws.cloudformation.types import identity as types_identity
 from local.aws.cloudformation.types import messages as types_messages
 from local.aws.cloudformation.types import network as types_network
 from local.aws.cloudformation.types import nodegroup as types_nodegroup
+from local.aws.cloudformation.types import rest_api as types_rest_api
+from local.aws.cloudformation.types import rest_api_methods as types_rest_api_methods
+from local.aws.cloudformation.types import rest_api_stages as types_rest_api_stages
 from local.aws.cloudformation.types import security_groups as types_security_groups
 from local.aws.cloudformation.types import storage as types_storage
 
@@ -23,6 +26,9 @@ KINDS: dict[str, Kind] = {
     **types_messages.KINDS,
     **types_network.KINDS,
     **types_nodegroup.KINDS,
+    **types_rest_api.KINDS,
+    **types_rest_api_methods.KINDS,
+    **types_rest_api_stages.KINDS,
     **types_security_groups.KINDS,
     **types_storage.KINDS,
 }
