@@ -12,15 +12,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
 from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
+from uuid import uuid4
 
 import pytest
 from kubernetes import client, config
 
+from local.slack.workspace import PATH as SLACK
 from tests.steady.hang import HANG_SECONDS, await_value
 
 START = "2026-12-01T19:50:00+09:00"
@@ -95,17 +97,17 @@ def up(folder: Path, lab: str) -> Iterator[Up]:
             run.process.wait()
 
 
-def said_in_slack(
-    document: dict[str, Any], text: str, signed_with: str | None = None
-) -> tuple[int, str | None]:
-    """Types a command as Slack posts it. Returns the status, and who sees the answer.
+def said_in_slack(document: dict[str, Any], text: str, signed_with: str | None = None) -> str:
+    """Types a command as Slack posts it. Returns where its answer goes.
 
     A signature is valid for five minutes of the lab's time, which here is the machine's time.
     """
     slower = Request(document["clock"]["url"], json.dumps({"rate": 1}).encode())
     with urlopen(slower) as clock:
         now = str(int(datetime.fromisoformat(json.load(clock)["now"]).timestamp()))
+    address = uuid4().hex
     words = {"command": "/gpu", "text": text, "user_id": "U0MINJI", "user_name": "minji", "team_id": "T0LAB"}
+    words["response_url"] = f"{document['aws']['endpoint']}{SLACK}/reply/{address}"
     body = urlencode(words)
     secret = (signed_with or document["slack"]["signing_secret"]).encode()
     signature = hmac.new(secret, f"v0:{now}:{body}".encode(), hashlib.sha256).hexdigest()
@@ -118,11 +120,16 @@ def said_in_slack(
             "X-Slack-Signature": f"v0={signature}",
         },
     )
-    try:
-        with urlopen(request) as reply:
-            return reply.status, json.load(reply)["response_type"]
-    except HTTPError as refused:
-        return refused.code, None
+    with urlopen(request) as reply:
+        assert (reply.status, reply.read()) == (200, b"")
+    return address
+
+
+def answers(document: dict[str, Any], address: str) -> list[dict[str, Any]]:
+    """What the played Slack was answered there."""
+    with urlopen(f"{document['aws']['endpoint']}{SLACK}") as page:
+        told = json.load(page)["told"]
+    return [each["said"] for each in told if each.get("address") == address]
 
 
 @pytest.mark.long
@@ -131,8 +138,11 @@ def test_two_at_once_are_reached_as_they_say_and_end_without_a_trace(tmp_path: P
         documents = [one.ready(), two.ready()]
 
         for document, name in zip(documents, ("one-lab", "two-lab"), strict=True):
-            assert said_in_slack(document, "status") == (200, "ephemeral")
-            assert said_in_slack(document, "status", signed_with="another")[0] == 401
+            forged = said_in_slack(document, "status", signed_with="another")
+            address = said_in_slack(document, "status")
+            [said] = await_value("an answer", partial(answers, document, address))
+            assert said["response_type"] == "ephemeral"
+            assert not answers(document, forged)
             assert document["clock"]["now"].startswith("2026-12-01T10:5")
             assert document["clock"]["rate"] == 30
             with urlopen(document["clock"]["url"]) as clock:

@@ -1,7 +1,6 @@
 """An account runs so many functions at once and no more: whoever comes then is throttled, each caller in its way."""
 
 import json
-from collections.abc import Mapping
 from functools import partial
 
 import pytest

@@ -31,21 +31,15 @@ HEADERS = {
     "Accept": "application/json,*/*",
     "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
 }
-#: A person takes this long for a message, and stays below the rate limit of the address.
-TYPING_SECONDS = 1.0
+#: A person takes this long for a message, and waits that long for its answer.
+TYPING_SECONDS, PATIENCE_SECONDS = 1.0, 120.0
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The lab's immediate answer."""
+    """The lab's answer at the response_url."""
 
-    code: int
-    body: str
-
-    @property
-    def said(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = json.loads(self.body)
-        return found
+    said: Mapping[str, Any]
 
     @property
     def text(self) -> str:
@@ -58,9 +52,8 @@ class Talk:
 
     cloud: Cloud
     sent: list[tuple[bytes, Mapping[str, str]]] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
     addresses: list[str] = field(default_factory=list)
-    """By request, where later answers go; the last one belongs to the last request."""
+    """By request, where its answers go; the last one belongs to the last request."""
     _numbers: Any = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -123,17 +116,17 @@ class Talk:
         }
         return self._posted({"payload": json.dumps(payload)})
 
-    def again(self) -> Answer:
-        """Slack delivers the last request once more, unchanged."""
+    def again(self) -> int:
+        """Slack delivers the last request once more, unchanged; the HTTP code."""
         return self._send(*self.sent[-1])
 
-    def forged(self, text: str) -> Answer:
-        """A request of somebody who does not know the secret."""
+    def forged(self, text: str) -> int:
+        """A request of somebody who does not know the secret; the HTTP code."""
         body = urlencode({"command": "/gpu", "text": text, "user_id": "U0INSTRUCT", "team_id": TEAM}).encode()
         return self._send(body, self._signed(body, "not-the-secret"))
 
     def heard(self) -> Sequence[Mapping[str, Any]]:
-        """The later answers to the last request, at its response_url."""
+        """The answers to the last request, at its response_url."""
         return self.cloud.slack.replies(self.addresses[-1])
 
     def _response_url(self) -> str:
@@ -146,12 +139,14 @@ class Talk:
         secret = self.cloud.endpoints().signing_secret
         assert secret is not None
         self.sent.append((body, self._signed(body, secret)))
-        answer = self._send(*self.sent[-1])
-        assert answer.code == 200, answer
-        if answer.said.get("text"):
-            assert faults(answer.said) == [], answer
-        self.answers.append(answer)
-        return answer
+        assert self._send(*self.sent[-1]) == 200
+        clock = self.cloud.clock
+        clock.wait_until(clock.time() + PATIENCE_SECONDS, lambda: bool(self.heard()))
+        assert self.heard(), f"no answer to {form}"
+        [said] = self.heard()
+        judged = {name: value for name, value in said.items() if name in {"text", "blocks"}}
+        assert faults(judged) == [], said
+        return Answer(said)
 
     def _signed(self, body: bytes, secret: str) -> Mapping[str, str]:
         stamp = str(int(self.cloud.clock.time()))
@@ -159,15 +154,16 @@ class Talk:
         signature = "v0=" + hmac.new(secret.encode(), base, hashlib.sha256).hexdigest()
         return {**HEADERS, "X-Slack-Request-Timestamp": stamp, "X-Slack-Signature": signature}
 
-    def _send(self, body: bytes, headers: Mapping[str, str]) -> Answer:
+    def _send(self, body: bytes, headers: Mapping[str, str]) -> int:
         url = self.cloud.endpoints().slack_url
         assert url is not None
         request = urllib.request.Request(url, data=body, headers=dict(headers), method="POST")
         try:
             with urllib.request.urlopen(request, timeout=HANG_SECONDS) as answer:
-                return Answer(answer.status, answer.read().decode())
+                assert answer.read() == b""
+                return int(answer.status)
         except urllib.error.HTTPError as refused:
-            return Answer(refused.code, refused.read().decode())
+            return refused.code
 
 
 def button(said: Mapping[str, Any], action: str) -> Mapping[str, Any]:

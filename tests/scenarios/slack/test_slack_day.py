@@ -35,15 +35,13 @@ def play_evening(day: LabDay) -> None:
     """From the first question in Slack to the receipts, whatever kind of capacity the pool has."""
     talk, channel = Talk(day.cloud), Channel(day)
 
-    # a cold start on a busy machine may be too slow for Slack, and says so: then a person asks again
-    assert any("/gpu open" in talk.types(STUDENT, "help").text for _ in range(5))
-
     # before the window: who looks around sees, who mistypes is helped, who is nobody changes nothing
+    assert "/gpu open" in talk.types(STUDENT, "help").text
     assert "evening" in talk.types(STUDENT, "status").text
     assert STUDENT in talk.types(STUDENT, "help").text
     assert "extend" in talk.types(STUDENT, "extnd 1h").text
     assert "evening" in talk.types(STUDENT, "windows").text
-    assert talk.forged("open").code == 401
+    assert talk.forged("open") == 200
     assert not channel.messages
 
     # the window opens: one message, stage by stage, until its GPUs are proven
@@ -65,7 +63,7 @@ def play_evening(day: LabDay) -> None:
     assert (theirs.owner, theirs.by) == (f"minji ({STUDENT})", f"sora ({INSTRUCTOR})")
 
     # Slack delivers the approval once more: it is the same approval
-    assert talk.again().code == 200
+    assert talk.again() == 200
     assert _lease_of(day, STUDENT) == day.lease(theirs.id)
     day.until_state(theirs.id, LeaseState.OPEN)
     own = channel.until("minji's lease on pool gpu")

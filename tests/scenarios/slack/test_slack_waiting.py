@@ -1,7 +1,7 @@
 """A full pool in Slack: people wait in a line, which holds nothing, and get free nodes offered in turn."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ def test_a_place_goes_down_the_line_until_somebody_takes_it(day: LabDay, talk: T
     channel = Channel(day)
 
     # given one node, which somebody has
-    _asks(talk, INSTRUCTOR, "open 1 for 2h")
+    talk.types(INSTRUCTOR, "open 1 for 2h")
     lesson = _lease(day, INSTRUCTOR)
     day.until_state(lesson.id, LeaseState.OPEN)
     theirs = channel.until("sora's lease on pool gpu")
@@ -59,7 +59,7 @@ def test_a_place_goes_down_the_line_until_somebody_takes_it(day: LabDay, talk: T
     # when two ask for it, each hears from when on there would be room, and may be told
     before = _held(day)
     for who, place in ((JUN, "first in line"), (HANA, "number 2 in line"), (JUN, "first in line")):
-        full = _asks(talk, who, "open 1 for 30m")
+        full = talk.types(who, "open 1 for 30m")
         assert f"would be granted at {lesson.closes:%H:%M} (UTC)" in full.text
         for _ in range(2):
             assert place in _presses(talk, who, full.said, "tell-me").text
@@ -98,7 +98,7 @@ def test_a_place_goes_down_the_line_until_somebody_takes_it(day: LabDay, talk: T
     assert len(_openings(day) - openings) == 1
 
     # when he stands in line again, then its planned end is room as well
-    full = _asks(talk, JUN, "open")
+    full = talk.types(JUN, "open")
     assert f"would be granted at {hers.closes:%H:%M} (UTC)" in full.text
     assert "first in line" in _presses(talk, JUN, full.said, "tell-me").text
     _offer(day, JUN, 2, within=HOUR)
@@ -116,49 +116,30 @@ def test_who_has_waited_for_a_day_waits_no_more(day: LabDay, talk: Talk) -> None
     # given a lab in which nothing opens for two days and nobody sweeps, and two who would be told
     sweep = f"{day.lab.name}-sweep"
     day.api("events").disable_rule(Name=sweep)
-    _asks(talk, INSTRUCTOR, "pause for 48h")
+    talk.types(INSTRUCTOR, "pause for 48h")
     day.until("the lab is paused", lambda _: bool(day.ledger.pauses()), ONE_TURN)
     begun = day.now
     for who, after in ((JUN, 0), (HANA, 1)):
         day.pass_until(begun + after * HOUR)
-        _asks(talk, who, "open 1 for 30m")
-        day.until(f"{who} hears when it would be granted", lambda _: bool(_paused(talk)), ONE_TURN)
-        _presses(talk, who, _paused(talk)[0], "tell-me")
+        paused = talk.types(who, "open 1 for 30m")
+        assert "t would be granted at" in paused.text
+        _presses(talk, who, paused.said, "tell-me")
     assert _line(day) == [JUN, HANA]
 
     # when there is room after a day, then it is offered to whoever has not waited for so long
     day.pass_until(begun + 24 * HOUR + 10 * MINUTE)
     assert _line(day) == [HANA]
     day.api("events").enable_rule(Name=sweep)
-    _asks(talk, INSTRUCTOR, "resume")
+    talk.types(INSTRUCTOR, "resume")
     _offer(day, HANA, offers[HANA] + 1)
     assert len(_offers(day, JUN)) == offers[JUN]
-
-
-def _asks(talk: Talk, who: str, text: str) -> Answer:
-    """Somebody types it. If the lab answers that it was too slow for Slack and began nothing, they type it again."""
-    return _patiently(lambda: talk.types(who, text))
 
 
 def _presses(talk: Talk, who: str, said: Mapping[str, Any], action: str) -> Answer:
     """Somebody presses a button of a message, or of an answer that only they see."""
     alone = {"channel": ALONE} if said.get("channel") == who else {}
     ephemeral, ts = "ts" not in said, str(said.get("ts", "1.1"))
-    return _patiently(lambda: talk.presses(who, button(said, action), ts, ephemeral=ephemeral, **alone))
-
-
-def _patiently(ask: Callable[[], Answer]) -> Answer:
-    for _ in range(5):
-        answer = ask()
-        if "ry again" not in answer.text:
-            break
-    return answer
-
-
-def _paused(talk: Talk) -> list[Mapping[str, Any]]:
-    """The answers to the last request that say when it would be granted: at once, or later."""
-    said = [talk.answers[-1].said, *talk.heard()]
-    return [each for each in said if "t would be granted at" in each["text"]]
+    return talk.presses(who, button(said, action), ts, ephemeral=ephemeral, **alone)
 
 
 def _held(day: LabDay) -> Mapping[str, object]:
