@@ -65,7 +65,7 @@ def _settings(given: list[Mapping[str, Any]]) -> dict[str, Any]:
         named = dict(setting)
         resource, method = str(named.pop("ResourcePath", "/*")), named.pop("HttpMethod", "*")
         where = "*" if resource == "/*" else resource.replace("/", "~1")
-        if named.pop("LoggingLevel", "OFF") != "OFF":
+        if named.pop("LoggingLevel", "OFF") != "OFF" or named.pop("DataTraceEnabled", False):
             raise Failed("CloudWatch Logs role ARN must be set in account settings to enable logging")
         unknown = named.keys() - SETTINGS.keys()
         if unknown:
