@@ -14,6 +14,7 @@ from typing import Any
 from lamplighter.data import prices, standing
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.lab.model import Lab
+from stacks.constructs.http.throttle import REQUESTS_A_SECOND
 
 HOURS = Decimal(730)
 MINUTES_IN = {"minute": Decimal(1), "hour": Decimal(60), "day": Decimal(1440)}
@@ -35,8 +36,9 @@ REQUESTS_OF_A_WINDOW = Decimal(2)
 TOLD_IN_A_WINDOW = Decimal(9)
 SQS_CALLS_A_REQUEST = Decimal(4)
 
-# The stages of a warm-up and their whole, breaches, node-seconds without a lease, Slack's answers.
-METRICS = len(Stage) + 4
+# The stages of a warm-up and their whole, breaches, node-seconds without a lease, Slack's answers and what was not
+# Slack's.
+METRICS = len(Stage) + 5
 CENT = Decimal("0.01")
 
 Template = Mapping[str, Any]
@@ -95,12 +97,31 @@ def controller(template: Template) -> list[CostLine]:
 
 def events(template: Template) -> list[CostLine]:
     """The bus of an idle lab: nobody puts a request, and the lab tells nothing."""
-    lines = [line for line in controller(template) if line.amount]
+    return [*(line for line in controller(template) if line.amount), _queue(template)]
+
+
+def slack(template: Template) -> list[CostLine]:
+    """Slack of an idle lab: nobody types, and no function runs."""
+    return [CostLine("secret", "1", price("secret_month")), _queue(template)]
+
+
+def _queue(template: Template) -> CostLine:
+    """The polls of a queue of requests; a mapping without a starting position takes from one."""
     mappings = _of_type(template, "AWS::Lambda::EventSourceMapping")
     queues = [mapping for mapping in mappings if "StartingPosition" not in mapping]
     polls = len(queues) * POLLERS * HOURS * 3600 / POLL_SECONDS
     counted = f"{polls:.0f} long polls of {POLL_SECONDS} s by {POLLERS} pollers"
-    return [*lines, CostLine("queue of requests", counted, polls * price("sqs_request"))]
+    return CostLine("queue of requests", counted, polls * price("sqs_request"))
+
+
+def flood(requests: int) -> Decimal:
+    """So many requests to Slack's address that are not Slack's: API Gateway, SQS in batches of ten, and the function.
+
+    A batch is received and deleted by one call each, and takes the function a tenth of a second.
+    """
+    calls = Decimal(requests) * (1 + Decimal("0.2")) * price("sqs_request")
+    runs = Decimal(requests) / 10 * (price("lambda_arm_gib_second") / 10 + price("lambda_request"))
+    return Decimal(requests) * price("rest_request") + calls + runs
 
 
 def events_of_a_window(template: Template) -> list[CostLine]:
@@ -175,7 +196,8 @@ def page(assembly: Path, lab: Lab) -> str:
     """The page of a lab's assembly."""
     standing = cluster(_read(assembly, f"{lab.name}-cluster"), lab.region)
     idle = controller(_read(assembly, f"{lab.name}-controller"))
-    secret = price("secret_month")
+    with_slack = slack(_read(assembly, f"{lab.name}-slack"))
+    polls = next(line.amount for line in with_slack if line.what == "queue of requests")
     known = _prices()
     read = _read(assembly, f"{lab.name}-controller")
     bus = _read(assembly, f"{lab.name}-events")
@@ -189,8 +211,21 @@ Generated from the templates of the default lab, with events, by `make docs`. US
 
 {_table(idle)}
 
-With Slack, its secret: {secret:.2f} more, {_shown(total(idle) + secret)} in all; its functions rest while nothing
-happens and nobody asks. Each run is counted as if it started cold.
+Each run is counted as if it started cold.
+
+## Slack
+
+A lab with the key `slack` pays {_shown(total(with_slack))} more, {_shown(total(idle) + total(with_slack))} in all; its
+functions rest while nothing happens and nobody asks:
+
+{_rows(with_slack)}
+
+Lambda asks the queue for requests all the time, also when there are none. An account has a million requests to SQS a
+month free. While these are not used up, the lab pays {_shown(total(idle) + total(with_slack) - polls)} in all.
+
+Whoever posts to Slack's address without Slack's signature costs the lab money. The address takes
+{REQUESTS_A_SECOND} requests a second, so that is {_shown(flood(REQUESTS_A_SECOND * 3600))} an hour at most. Against such
+a flood, put AWS WAF before the address.
 
 ## Logs, metrics, traces and a dashboard
 

@@ -4,12 +4,24 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from stacks import cost
+from stacks.constructs.http.throttle import REQUESTS_A_SECOND
 from tests.infra.conftest import Assembly, Template
 
 
-def test_an_idle_controller_costs_less_than_a_dollar_a_month_slack_included(controller: Template) -> None:
-    idle = cost.total(cost.controller(controller.document))
-    assert idle + cost.price("secret_month") < 1
+def test_an_idle_controller_costs_less_than_a_dollar_a_month_slack_included(
+    controller: Template, slack: Template
+) -> None:
+    """Beside the polls of Slack's queue, of which an account has a million a month free."""
+    lines = {line.what: line for line in cost.slack(slack.document)}
+    polls = lines.pop("queue of requests")
+    idle = cost.total([*cost.controller(controller.document), *lines.values()])
+    assert idle < 1
+    assert polls.counted.startswith("657000 long polls")
+    assert idle + polls.amount < Decimal("1.25")
+
+
+def test_a_flood_of_slacks_address_is_bounded_in_money() -> None:
+    assert 0 < cost.flood(REQUESTS_A_SECOND * 3600) < 10
 
 
 def test_the_guards_sweeps_are_counted_from_the_rule(controller: Template) -> None:

@@ -106,6 +106,13 @@ def of_function(operation: str, **more: Any) -> Callable[[str], Call]:
     return call
 
 
+def of_queue(operation: str, **more: Any) -> Callable[[str], Call]:
+    def call(arn: str) -> Call:
+        return "sqs", operation, {"QueueUrl": f"https://q/1/{arn.rpartition(':')[2]}", **more}
+
+    return call
+
+
 def secret(arn: str) -> Call:
     """AWS ends a secret's ARN with six letters of its own."""
     return "secretsmanager", "get_secret_value", {"SecretId": arn.rpartition(":")[2][: -len("-ABCDEF")]}
@@ -180,11 +187,10 @@ CALLS: dict[str, Callable[[str], Call]] = {
     "scheduler:UpdateSchedule": of_schedule("update_schedule", **SCHEDULE, Target=TARGET),
     "secretsmanager:GetSecretValue": secret,
     "sns:Publish": by_arn("sns", "publish", "TopicArn", Message="m"),
-    "sqs:SendMessage": lambda arn: (
-        "sqs",
-        "send_message",
-        {"QueueUrl": f"https://q/1/{arn.rpartition(':')[2]}", "MessageBody": "m"},
-    ),
+    "sqs:DeleteMessage": of_queue("delete_message", ReceiptHandle="h"),
+    "sqs:GetQueueAttributes": of_queue("get_queue_attributes"),
+    "sqs:ReceiveMessage": of_queue("receive_message"),
+    "sqs:SendMessage": of_queue("send_message", MessageBody="m"),
     "ssm:GetParameters": parameters,
     "states:DescribeExecution": by_arn("stepfunctions", "describe_execution", "executionArn"),
     "states:GetExecutionHistory": by_arn("stepfunctions", "get_execution_history", "executionArn"),

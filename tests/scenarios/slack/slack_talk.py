@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from local.clock import VirtualClock
 from local.cloud import Cloud
 from local.slack.workspace import PATH
 from tests.block_kit import faults
@@ -56,13 +57,23 @@ class Talk:
     """By request, where its answers go; the last one belongs to the last request."""
     _numbers: Any = field(default_factory=itertools.count)
 
+    @property
+    def clock(self) -> VirtualClock:
+        return self.cloud.clock
+
     def __post_init__(self) -> None:
         people = {user: {"name": name, "real_name": name, "tz": "UTC"} for user, name in NAMES.items()}
         self.cloud.slack.people.update(people)
 
     def types(self, who: str, text: str) -> Answer:
-        """Somebody types `/gpu` and these words."""
-        return self._posted(
+        """Somebody types `/gpu` and these words, and waits for the answer."""
+        self.clock.sleep(TYPING_SECONDS)
+        self.sends(who, text)
+        return self._answer()
+
+    def sends(self, who: str, text: str) -> str:
+        """Somebody types `/gpu` and these words; the end of the response_url, where the answer goes."""
+        return self._post(
             {
                 "token": "XXYYZZ",
                 "team_id": TEAM,
@@ -70,7 +81,7 @@ class Talk:
                 "channel_id": CHANNEL,
                 "channel_name": "gpu-lab",
                 "user_id": who,
-                "user_name": NAMES[who],
+                "user_name": NAMES.get(who, who.lower()),
                 "command": "/gpu",
                 "text": text,
                 "api_app_id": APP,
@@ -114,11 +125,13 @@ class Talk:
             "response_url": self._response_url(),
             "actions": [{**action, "block_id": "b1", "action_ts": f"{self.cloud.clock.time():.6f}"}],
         }
-        return self._posted({"payload": json.dumps(payload)})
+        self.clock.sleep(TYPING_SECONDS)
+        self._post({"payload": json.dumps(payload)})
+        return self._answer()
 
-    def again(self) -> int:
-        """Slack delivers the last request once more, unchanged; the HTTP code."""
-        return self._send(*self.sent[-1])
+    def again(self, number: int = -1) -> int:
+        """Slack delivers a request once more, by default the last one, unchanged; the HTTP code."""
+        return self._send(*self.sent[number])
 
     def forged(self, text: str) -> int:
         """A request of somebody who does not know the secret; the HTTP code."""
@@ -133,16 +146,17 @@ class Talk:
         self.addresses.append(f"{TEAM}-{next(self._numbers)}")
         return f"{self.cloud.aws.endpoint}{PATH}/reply/{self.addresses[-1]}"
 
-    def _posted(self, form: Mapping[str, str]) -> Answer:
-        self.cloud.clock.sleep(TYPING_SECONDS)
+    def _post(self, form: Mapping[str, str]) -> str:
         body = urlencode(form).encode()
         secret = self.cloud.endpoints().signing_secret
         assert secret is not None
         self.sent.append((body, self._signed(body, secret)))
         assert self._send(*self.sent[-1]) == 200
-        clock = self.cloud.clock
-        clock.wait_until(clock.time() + PATIENCE_SECONDS, lambda: bool(self.heard()))
-        assert self.heard(), f"no answer to {form}"
+        return self.addresses[-1]
+
+    def _answer(self) -> Answer:
+        self.clock.wait_until(self.clock.time() + PATIENCE_SECONDS, lambda: bool(self.heard()))
+        assert self.heard(), f"no answer to {self.sent[-1]}"
         [said] = self.heard()
         judged = {name: value for name, value in said.items() if name in {"text", "blocks"}}
         assert faults(judged) == [], said

@@ -32,7 +32,6 @@ FOREIGN = {
     "lambdas/lamplighter/adapters/calendars/text.py": "a calendar's own text",
     "lambdas/lamplighter/application/board/posting.py": "a set of keys of posts",
     "lambdas/lamplighter/application/deploy/steps.py": "a property of a custom resource",
-    "lambdas/lamplighter/application/slack/receiving.py": "the path of a request",
     "lambdas/lamplighter/data/instance_types.py": "a list of names",
     "lambdas/lamplighter/domain/diagnosis/rules/node.py": "names of resources of a node",
     "lambdas/lamplighter/domain/diagnosis/rules/pod.py": "names of resources of a pod",

@@ -1,0 +1,67 @@
+"""A class of thirty that types at eight, in an account of ten functions, while a stranger floods the address."""
+
+import itertools
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from local.cloud import Cloud
+from tests.scenarios.lab_day import LabDay
+from tests.scenarios.slack.slack_talk import Talk
+
+pytestmark = pytest.mark.long
+
+PEOPLE = [f"U0CLASS{number:02}" for number in range(30)]
+WITHIN = timedelta(seconds=5)
+FORGED_EACH = 4
+#: Longer than a message that failed takes to come again.
+AGAIN = timedelta(minutes=3)
+LAB = f"""
+name: slack-class
+time_zone: UTC
+owner: platform-team
+pools:
+  gpu: {{instance_type: g5.xlarge, max_nodes: 1, price_per_hour: "1.237"}}
+guard:
+  budget: {{amount: "500", currency: USD, period: month}}
+slack:
+  channel: C0123456789
+  roles:
+    class: {{members: [{", ".join(PEOPLE)}], may: [open, extend, close], longest: 2h}}
+"""
+
+
+@pytest.fixture
+def day(tmp_path: Path) -> Iterator[LabDay]:
+    (tmp_path / "lab.yaml").write_text(LAB, "utf-8")
+    began = datetime(2026, 12, 2, 19, 59, tzinfo=UTC)
+    with Cloud(tmp_path / "lab.yaml", start=began, progress=print) as cloud:
+        cloud.up()
+        yield LabDay(cloud)
+
+
+def test_each_of_thirty_gets_one_answer_and_one_of_them_the_node(day: LabDay) -> None:
+    talk = Talk(day.cloud)
+    asked: dict[str, str] = {}
+
+    # when thirty people type within five seconds, and a stranger posts beside them
+    for who in PEOPLE:
+        asked[who] = talk.sends(who, "open 1 for 1h")
+        for _ in range(FORGED_EACH):
+            assert talk.forged("close") == 200
+        day.clock.sleep(WITHIN.total_seconds() / len(PEOPLE))
+
+    # and Slack delivers all of it once more
+    assert {talk.again(number) for number in range(len(PEOPLE))} == {200}
+
+    # then each has an answer, nobody has two, and one of them has the node
+    replies = day.cloud.slack.replies
+    day.until("everybody has an answer", lambda _: all(map(replies, asked.values())), AGAIN)
+    day.clock.sleep(AGAIN.total_seconds())
+    said = [replies(address) for address in asked.values()]
+    assert [len(each) for each in said] == [1] * len(PEOPLE)
+    texts = [str(answer["text"]) for answer in itertools.chain(*said)]
+    assert len([text for text in texts if text.startswith("Granted")]) == 1
+    assert len(day.ledger.leases("gpu")) == 1
