@@ -224,8 +224,8 @@ Lambda asks the queue for requests all the time, also when there are none. An ac
 month free. While these are not used up, the lab pays {_shown(total(idle) + total(with_slack) - polls)} in all.
 
 Whoever posts to Slack's address without Slack's signature costs the lab money. The address takes
-{REQUESTS_A_SECOND} requests a second, so that is {_shown(flood(REQUESTS_A_SECOND * 3600))} an hour at most. Against such
-a flood, put AWS WAF before the address.
+{REQUESTS_A_SECOND} requests a second, so that is {_shown(flood(REQUESTS_A_SECOND * 3600))} an hour at most. Against
+such a flood, put AWS WAF before the address.
 
 ## Logs, metrics, traces and a dashboard
 

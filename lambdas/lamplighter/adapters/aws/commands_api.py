@@ -4,6 +4,7 @@ https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-access-con
 """
 
 import json
+import random
 from collections.abc import Mapping
 
 from lamplighter import clock
@@ -16,8 +17,10 @@ SERVICE = "execute-api"
 READ_SECONDS = 30
 """API Gateway waits for a function as long."""
 ATTEMPTS = 2
-WAITS = (1.0, 2.0, 4.0)
-"""Seconds before a retry of a command that was throttled, so no function got it."""
+PATIENCE_SECONDS = 60
+AGAIN_SECONDS = 1, 3
+"""Before a retry of a command that was throttled, so no function got it: at random, so that the people of a class do not
+ask again all at once. The address takes one a second, so each of thirty gets in (stacks/constructs/http/throttle.py)."""
 ACCEPTED, BAD, FORBIDDEN, MANY, NO_ROOM = 202, 400, 403, 429, 503
 FAILED_FROM = 500
 
@@ -71,12 +74,14 @@ class CommandsApi:
 
     def _patiently(self, url: str, body: bytes) -> tuple[int, Mapping[str, object]]:
         """As `_asked`, with retries while requests are throttled."""
-        for seconds in WAITS:
+        waited = 0.0
+        while True:
             code, said = self._asked(url, body)
-            if code not in {MANY, NO_ROOM}:
+            if code not in {MANY, NO_ROOM} or waited >= PATIENCE_SECONDS:
                 return code, said
+            seconds = random.uniform(*AGAIN_SECONDS)  # noqa: S311 -- no secret
             clock.sleep(seconds)
-        return self._asked(url, body)
+            waited += seconds
 
     def _asked(self, url: str, body: bytes) -> tuple[int, Mapping[str, object]]:
         from botocore.exceptions import HTTPClientError  # noqa: PLC0415 -- on first use
