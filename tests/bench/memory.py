@@ -14,6 +14,7 @@ from statistics import median
 from local.aws.functions.durations import Measured, Work
 from local.cloud import Cloud
 from stacks import cost
+from tests.scenarios.slack.slack_talk import Talk
 
 SIZES = (256, 512, 768, 1024, 1769)
 #: In the names of functions whose code is the CDK's.
@@ -76,13 +77,12 @@ def _processor(work: Work) -> float:
 def main() -> None:
     """Play the window of the benchmark and a message in Slack, and print the table."""
     from tests.bench.local_cloud import BEFORE, OPENS  # noqa: PLC0415 (which imports this)
-    from tests.bench.slack import LAB, caller_of  # noqa: PLC0415
+    from tests.bench.slack import LAB, PEOPLE, WANTS  # noqa: PLC0415
 
     functions = Measured()
     with Cloud(LAB, start=OPENS - BEFORE, durations=functions) as cloud:
         cloud.up()
-        with cloud.clock.idle():
-            caller_of(cloud).type("open 1 for 1h")
+        Talk(cloud).types(PEOPLE[0], WANTS)
         cloud.clock.sleep(timedelta(hours=1, minutes=30).total_seconds())
         sys.stdout.write(f"{table(functions.works, cloud.lab.name)}\n")
 

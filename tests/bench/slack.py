@@ -1,138 +1,158 @@
-"""The door in Slack: how long answers take, warm among many callers and cold; and that none is lost."""
+"""Slack: how long answers take, cold and warm, for a class, for a thousand and in a flood; that none is lost or doubled.
 
-import hashlib
-import hmac
-import itertools
-import json
-import math
+All times but the address's are the lab's: functions start cold where AWS's would, ten of them run at once, and each takes
+the processor time that it used.
+"""
+
 import statistics
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import boto3
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from local.aws.functions.durations import PLACING_SECONDS, Measured
+from local.aws.functions.durations import Measured
 from local.cloud import Cloud
+from local.slack.workspace import REPLY
 from tests.bench.figure import Measurement
+from tests.scenarios.slack.slack_talk import Talk
 
 LAB = Path(__file__).parent / "labs" / "slack.yaml"
-USER, CHANNEL = "U0123456789", "C0123456789"
-CALLERS, CALLS = 20, 25
-COMMANDS = 1000
-#: The best of so many cold starts: what it takes when nothing else wants the machine.
-TIMES = 5
-PATIENCE_SECONDS = 60
-#: Real seconds before somebody types again whom the address had no room for, and how often one does.
-TYPES_AGAIN_AFTER, TYPES_AGAIN = 0.05, 100
-NO_ROOM, UNSIGNED = {429, 503}, 401
-#: Seconds of the lab's time, as Slack has them.
-GOOD_FOR = 299
+PEOPLE = [f"U0CLASS{number:02}" for number in range(30)]
+COLD, WARM, WARM_UP = 20, 100, 5
+CLASS_SECONDS, MANY, MANY_SECONDS = 5.0, 1000, 60.0
+FORGED_A_SECOND, FLOOD_SECONDS = 200, 15
+#: Longer than any answer may take, an attempt that failed and comes again included.
+PATIENCE_SECONDS = 600.0
+WANTS = "open 1 for 1h"
 
 
-@dataclass
-class Caller:
-    """Somebody with the app's signing secret, who types as fast as the lab answers."""
+@dataclass(frozen=True)
+class Asked:
+    """A command: when it was posted, and where its answer goes."""
+
+    at: float
+    address: str
+    took: float
+    """Real seconds until the address answered."""
+
+
+@dataclass(frozen=True)
+class Classroom:
+    """People of a lab that is up, and what they are answered."""
 
     cloud: Cloud
-    url: str
-    secret: str
-    _numbers: Any = field(default_factory=itertools.count)
+    talk: Talk
 
-    def type(self, text: str) -> tuple[float, str]:
-        """Milliseconds until the answer, and what it says; typed again where there was no room for it."""
-        for _ in range(TYPES_AGAIN):
-            signed_at = self.cloud.clock.time()
-            body, headers = self.signed(text)
-            request = urllib.request.Request(self.url, data=body, headers=dict(headers), method="POST")
-            begun = time.perf_counter()
-            try:
-                with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
-                    said = json.loads(answer.read())
-            except urllib.error.HTTPError as refusal:
-                # A clock in a hurry may jump past the five minutes for which a signature is good.
-                stale = refusal.code == UNSIGNED and self.cloud.clock.time() - signed_at > GOOD_FOR
-                if refusal.code not in NO_ROOM and not stale:
-                    raise
-                time.sleep(TYPES_AGAIN_AFTER)
-                continue
-            return (time.perf_counter() - begun) * 1000, str(said["text"])
-        raise TimeoutError
+    def ask(self, who: str, text: str) -> Asked:
+        at, begun = self.cloud.clock.time(), time.perf_counter()
+        address = self.talk.sends(who, text)
+        return Asked(at, address, time.perf_counter() - begun)
 
-    def signed(self, text: str) -> tuple[bytes, Mapping[str, str]]:
-        """The body and the headers that Slack would send."""
-        form = {"team_id": "T1", "user_id": USER, "user_name": "sora", "channel_id": CHANNEL}
-        form |= {"command": "/gpu", "text": text, "trigger_id": str(next(self._numbers))}
-        body, stamp = urlencode(form).encode(), str(int(self.cloud.clock.time()))
-        base = b"v0:" + stamp.encode() + b":" + body
-        signature = "v0=" + hmac.new(self.secret.encode(), base, hashlib.sha256).hexdigest()
-        return body, {
-            "Content-Type": "application/x-www-form-urlencoded",
-            "X-Slack-Request-Timestamp": stamp,
-            "X-Slack-Signature": signature,
+    def over(
+        self, seconds: float, texts: Sequence[str], beside: Callable[[], None] | None = None
+    ) -> list[Asked]:
+        """Everybody in turn, evenly over so many seconds; `beside` is done before each."""
+        asked = []
+        for number, text in enumerate(texts):
+            if beside is not None:
+                beside()
+            asked.append(self.ask(PEOPLE[number % len(PEOPLE)], text))
+            self.cloud.clock.sleep(seconds / len(texts))
+        return asked
+
+    def times(self, asked: Sequence[Asked]) -> list[float]:
+        """Seconds until each answer, of those that came, once all came or nothing more does."""
+        clock, there = self.cloud.clock, self.cloud.slack.replies
+        for each in asked:
+            clock.wait_until(clock.time() + PATIENCE_SECONDS, lambda each=each: bool(there(each.address)))
+        came = {
+            str(each["address"]): datetime.fromisoformat(each["at"]).timestamp()
+            for each in reversed(self.cloud.slack.told)
+            if each["call"] == REPLY and each["answer"]["ok"]
+        }
+        return [came[each.address] - each.at for each in asked if each.address in came]
+
+    def figures(self, name: str, asked: Sequence[Asked]) -> Mapping[str, float]:
+        """Commands without an answer, or with two; leases; and the longest time until an answer."""
+        times = self.times(asked)
+        self.cloud.clock.sleep(PATIENCE_SECONDS)  # a second answer would have come by then
+        answers = Counter(len(self.cloud.slack.replies(each.address)) for each in asked)
+        return {
+            f"{name}-lost": answers[0],
+            f"{name}-twice": sum(count for number, count in answers.items() if number > 1),
+            f"{name}-leases": len(
+                Ledger(f"{self.cloud.lab.name}-ledger", _client(self.cloud, "dynamodb")).leases("gpu")
+            ),
+            f"{name}-longest": max(times),
         }
 
 
-def _take() -> Mapping[str, float]:
-    functions = Measured()
-    with Cloud(LAB, durations=functions) as cloud, ExitStack() as passing:
+@contextmanager
+def classroom() -> Iterator[Classroom]:
+    with Cloud(LAB, durations=Measured()) as cloud:
         cloud.up()
-        passing.enter_context(cloud.clock.idle())  # the callers are threads of their own
-        caller = caller_of(cloud)
-        cold = min(_cold(caller, functions) for _ in range(TIMES))
-        # One after another: the embedded cloud does one thing at a time, and a queue is none of the door's doing.
-        _among_many(caller, ["status"] * 3, 1)
-        warm = _among_many(caller, ["status"] * (CALLERS * CALLS), 1)
+        yield Classroom(cloud, Talk(cloud))
+
+
+def _single() -> Mapping[str, float]:
+    """Answers to `status`, one after another."""
+    with classroom() as room:
+        cold = []
+        for number in range(COLD):
+            client = _client(room.cloud, "lambda")
+            client.update_function_configuration(
+                FunctionName=f"{room.cloud.lab.name}-slack", Description=str(number)
+            )
+            cold += room.times([room.ask(PEOPLE[0], "status")])
+        warm = [room.times([room.ask(PEOPLE[0], "status")])[0] for _ in range(WARM_UP + WARM)][WARM_UP:]
+        [decided] = room.times([room.ask(PEOPLE[0], WANTS)])
     ordered = sorted(warm)
     return {
-        "slack-cold": cold,
-        "slack-warm-p50": statistics.median(ordered),
-        "slack-warm-p99": ordered[int(len(ordered) * 0.99) - 1],
+        "slack-cold": max(cold) * 1000,
+        "slack-warm-p50": statistics.median(ordered) * 1000,
+        "slack-warm-p99": ordered[int(len(ordered) * 0.99) - 1] * 1000,
+        "slack-decided": decided * 1000,
     }
 
 
-def _take_at_once() -> Mapping[str, float]:
-    with Cloud(LAB) as cloud, ExitStack() as passing:
-        cloud.up()
-        passing.enter_context(cloud.clock.idle())
-        lost, leases = _at_once(cloud, caller_of(cloud))
-    return {"slack-lost": lost, "slack-leases": leases}
+def _class() -> Mapping[str, float]:
+    with classroom() as room:
+        return room.figures("slack-class", room.over(CLASS_SECONDS, [WANTS] * len(PEOPLE)))
 
 
-def caller_of(cloud: Cloud) -> Caller:
-    """Somebody whom the lab's Slack knows, once the cloud is up."""
-    endpoints = cloud.endpoints()
-    assert endpoints.slack_url is not None
-    assert endpoints.signing_secret is not None
-    cloud.slack.people[USER] = {"name": "sora", "real_name": "sora", "tz": "Asia/Seoul"}
-    return Caller(cloud, endpoints.slack_url, endpoints.signing_secret)
+def _many() -> Mapping[str, float]:
+    with classroom() as room:
+        asked = room.over(MANY_SECONDS, [WANTS] * MANY)
+        ordered = sorted(each.took for each in asked)
+        found = room.figures("slack-many", asked)
+    return {**found, "slack-address-p99": ordered[int(len(ordered) * 0.99) - 1] * 1000}
 
 
-def _among_many(caller: Caller, texts: Sequence[str], callers: int) -> list[float]:
-    with ThreadPoolExecutor(callers) as pool:
-        return [took for took, _ in pool.map(caller.type, texts)]
+def _flood() -> Mapping[str, float]:
+    """A class, in the middle of a flood of requests that Slack has not signed."""
+    with classroom() as room:
+        each = round(FORGED_A_SECOND * CLASS_SECONDS / len(PEOPLE))
 
+        def flood() -> None:
+            for _ in range(each):
+                room.talk.forged(WANTS)
 
-def _at_once(cloud: Cloud, caller: Caller) -> tuple[float, float]:
-    """Commands without a good answer, and leases that were granted, where everybody wants the only node."""
+        def alone(seconds: float) -> None:
+            for _ in range(round(seconds * len(PEOPLE) / CLASS_SECONDS)):
+                flood()
+                room.cloud.clock.sleep(CLASS_SECONDS / len(PEOPLE))
 
-    def wants(_: int) -> bool:
-        try:
-            return bool(caller.type("open 1 for 1h")[1])
-        except (urllib.error.URLError, TimeoutError, ValueError):
-            return False
-
-    with ThreadPoolExecutor(CALLERS) as pool:
-        answered = sum(pool.map(wants, range(COMMANDS)))
-    return COMMANDS - answered, len(_granted(cloud))
+        alone(CLASS_SECONDS)
+        asked = room.over(CLASS_SECONDS, [WANTS] * len(PEOPLE), flood)
+        alone(FLOOD_SECONDS - 2 * CLASS_SECONDS)
+        return room.figures("slack-flood", asked)
 
 
 def _client(cloud: Cloud, service: str) -> Any:
@@ -145,27 +165,16 @@ def _client(cloud: Cloud, service: str) -> Any:
     return session.client(service, endpoint_url=endpoints.endpoint)
 
 
-def _granted(cloud: Cloud) -> Sequence[str]:
-    leases = Ledger(f"{cloud.lab.name}-ledger", _client(cloud, "dynamodb")).leases("gpu")
-    return [lease.id for lease in leases]
-
-
-def _cold(caller: Caller, functions: Measured) -> float:
-    """Milliseconds to an answer where there was no worker, as its processor time and its memory have it."""
-    cloud = caller.cloud
-    client = _client(cloud, "lambda")
-    name = f"{cloud.lab.name}-slack"
-    client.update_function_configuration(FunctionName=name, Description=str(len(functions.works)))
-    _, said = caller.type("status")
-    if "is closed" not in said:
-        return math.inf  # it had to say that it has no time to look
-    work = next(work for work in reversed(functions.works) if work.function == name)
-    if work.init is None:
-        return math.inf  # a command that had gone stale on its way has started the worker
-    return (PLACING_SECONDS + work.billed(work.memory)) * 1000
+def _counted(name: str) -> Mapping[str, str]:
+    units = {"lost": "commands", "twice": "commands", "leases": "leases", "longest": "s"}
+    return {f"{name}-{what}": unit for what, unit in units.items()}
 
 
 MEASUREMENTS = (
-    Measurement({"slack-cold": "ms", "slack-warm-p50": "ms", "slack-warm-p99": "ms"}, _take),
-    Measurement({"slack-lost": "commands", "slack-leases": "leases"}, _take_at_once),
+    Measurement(
+        {"slack-cold": "ms", "slack-warm-p50": "ms", "slack-warm-p99": "ms", "slack-decided": "ms"}, _single
+    ),
+    Measurement(_counted("slack-class"), _class),
+    Measurement(_counted("slack-flood"), _flood),
+    Measurement({**_counted("slack-many"), "slack-address-p99": "ms"}, _many),
 )

@@ -19,8 +19,8 @@ READ_SECONDS = 30
 ATTEMPTS = 2
 PATIENCE_SECONDS = 60
 AGAIN_SECONDS = 1, 3
-"""Before a retry of a command that was throttled, so no function got it: at random, so that the people of a class do not
-ask again all at once. The address takes one a second, so each of thirty gets in (stacks/constructs/http/throttle.py)."""
+"""Before a retry of a command that was throttled, so no function got it: at random, so that a class does not ask again
+all at once. The address takes one a second, so each of thirty gets in (stacks/constructs/http/throttle.py)."""
 ACCEPTED, BAD, FORBIDDEN, MANY, NO_ROOM = 202, 400, 403, 429, 503
 FAILED_FROM = 500
 
