@@ -131,11 +131,15 @@ def _alias_deleted(order: Order, _: Physical) -> None:
 #: The permissions that a role needs to read a stream, and their resource, if it is not the stream.
 _READING = {"dynamodb:GetRecords": "", "dynamodb:GetShardIterator": "", "dynamodb:ListStreams": "*"}
 _RECEIVING = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
+#: The largest batch without a batching window, and the least `MaximumConcurrency` (Lambda API,
+#: `CreateEventSourceMapping` and `ScalingConfig`).
+MOST_WITHOUT_WINDOW, LEAST_CONCURRENCY = 10, 2
 
 
 def _mapping_of_a_queue(order: Order) -> Physical:
     """Lambda refuses what it could not work with
     (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html)."""
+    _refuse_batches(order)
     function, queue = order.get("FunctionName"), str(order.get("EventSourceArn"))
     found = order.call("lambda", "get_function_configuration", FunctionName=function)
     for action in _RECEIVING:
@@ -150,6 +154,23 @@ def _mapping_of_a_queue(order: Order) -> Physical:
             f"Queue visibility timeout: {visible} seconds is less than Function timeout: {timeout} seconds"
         )
     return _created(order)
+
+
+def _refuse_batches(order: Order) -> None:
+    """Refuses too large batches and too few functions at once, in Lambda's words."""
+    if int(order.get("BatchSize", 10)) > MOST_WITHOUT_WINDOW and not int(
+        order.get("MaximumBatchingWindowInSeconds", 0)
+    ):
+        raise Failed(
+            "InvalidParameterValueException: Maximum batch window in seconds must be greater than 0 if maximum batch"
+            f" size is greater than {MOST_WITHOUT_WINDOW}"
+        )
+    most = order.get("ScalingConfig", {}).get("MaximumConcurrency")
+    if most is not None and int(most) < LEAST_CONCURRENCY:
+        raise Failed(
+            f"1 validation error detected: Value '{most}' at 'scalingConfig.maximumConcurrency' failed to satisfy"
+            f" constraint: Member must have value greater than or equal to {LEAST_CONCURRENCY}"
+        )
 
 
 def _mapping(order: Order) -> Physical:
@@ -182,6 +203,8 @@ def _created(order: Order) -> Physical:
 
 
 def _mapping_changed(order: Order, physical: Physical) -> Physical:
+    if str(order.get("EventSourceArn")).split(":")[2] == "sqs":
+        _refuse_batches(order)
     leave = ("EventSourceArn", "StartingPosition", "Tags")
     order.shaped("lambda", "update_event_source_mapping", *leave, UUID=physical.id)
     return physical
