@@ -80,7 +80,9 @@ class EmbeddedAws:
         self.functions.install()
         sources = EventSources(clock, self.functions, destinations.deliver)
         Streams(clock, sources.happened).install()
-        QueueSources(self.around, clock, self.functions).install()
+        queue_sources = QueueSources(self.around, clock, self.functions)
+        queue_sources.install()
+        self.queue_deliveries = queue_sources.faults
         custom = CustomResources(self.server, self.functions)
         self.stacks = CloudFormation(self.around, custom, self.assets)
         self.server.own("cloudformation", self.stacks)

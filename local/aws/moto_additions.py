@@ -35,7 +35,7 @@ from local.aws.eks.self_managed import SelfManagedNodes
 from local.aws.eks.tags import Tags
 from local.aws.eks.updates import Updates
 from local.aws.events.alarms import Alarms
-from local.aws.events.delivery_faults import DeliveryFaults
+from local.aws.events.delivery_faults import Delivery, DeliveryFaults
 from local.aws.events.events import Events
 from local.aws.events.scheduler import Firing, Scheduler
 from local.aws.pricing import Pricing
@@ -66,7 +66,7 @@ class MotoAdditions:
     def __init__(self, server: Server, service_context: ServiceContext, *, seed: int = 0) -> None:
         self.faults = Faults()
         self.switches = Switches()
-        self.deliveries = DeliveryFaults()
+        self.deliveries = DeliveryFaults[Delivery]()
         #: How long changed policies take to act; a scenario may make it long.
         self.propagation = PROPAGATION
         self._timers = Timers(service_context.clock, "aws-timers")

@@ -1,11 +1,13 @@
-"""Faults of EventBridge's deliveries: an event that comes twice, late, out of order, or never.
+"""Faults of deliveries: an event or a message that comes twice, late or out of order, and an event that never comes.
 
-EventBridge delivers at least once, and guarantees no order (user guide, "How Amazon EventBridge retries delivering
-events"). A script decides which deliveries have a fault.
+EventBridge and SQS deliver at least once, and guarantee no order (EventBridge user guide, "How Amazon EventBridge
+retries delivering events"; SQS developer guide, "Amazon SQS standard queues"). A script decides which deliveries have a
+fault.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from local.aws.api.own_services import Document
 
@@ -25,15 +27,27 @@ class Delivery:
     event: Document
 
 
-class DeliveryFaults:
+@dataclass(frozen=True)
+class QueueDelivery:
+    """One message of a queue. `queue` is an ARN."""
+
+    queue: str
+    body: str
+
+
+Delivered = TypeVar("Delivered")
+
+
+class DeliveryFaults(Generic[Delivered]):
     """`judge` gives the delays in seconds of all copies of a delivery. None, the first value, means no fault.
 
-    Two delays double the event. A long delay lets later events pass it. No delay loses it.
+    Two delays double the event or message. A long delay lets later ones pass it. No delay loses it, which SQS never
+    does.
     """
 
     def __init__(self) -> None:
-        self.judge: Callable[[Delivery], Sequence[float]] | None = None
+        self.judge: Callable[[Delivered], Sequence[float]] | None = None
 
-    def delays(self, delivery: Delivery) -> Sequence[float]:
-        """The delays of one delivery. EventBridge calls this once for each."""
+    def delays(self, delivery: Delivered) -> Sequence[float]:
+        """The delays of one delivery, asked for once."""
         return ONCE if self.judge is None else self.judge(delivery)

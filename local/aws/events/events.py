@@ -32,7 +32,7 @@ class Events:
     """`install` puts it into moto. A process has one at a time; the latest counts."""
 
     def __init__(
-        self, service_context: ServiceContext, timers: Timers, faults: DeliveryFaults | None = None
+        self, service_context: ServiceContext, timers: Timers, faults: DeliveryFaults[Delivery] | None = None
     ) -> None:
         self._faults = faults or DeliveryFaults()
         self._service_context = service_context

@@ -15,24 +15,27 @@ from typing import Any
 
 import moto.awslambda.models as moto_lambda
 from botocore.exceptions import ClientError
-from moto.sqs.models import Message, Queue
 
 from local.aws.api.own_services import Document
 from local.aws.api.service_context import ServiceContext
+from local.aws.events.delivery_faults import DeliveryFaults, QueueDelivery
+from local.aws.events.queue_messages import play_queues
 from local.aws.functions.runtime import Throttled
 from local.aws.functions.service import LambdaService
+from local.aws.functions.worker import Outcome
 from local.aws.iam import LAMBDA
 from local.clock import VirtualClock
 
 LOG = logging.getLogger(__name__)
 #: Batches at work at a time where a mapping names no maximum: with how many pollers Lambda begins.
 POLLERS = 5
-#: Messages that one call of SQS gives.
-MOST_RECEIVED = 10
+#: Messages that one call of SQS receives or deletes.
+MOST_AT_ONCE = 10
+#: Seconds before a throttled batch is tried again; each further try waits twice as long, at most the second number
+#: [est].
+FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 60.0
 #: Seconds until an empty queue is looked at again for messages that become visible: SQS's clock has whole seconds.
 A_LITTLE_LATER = 1.0
-
-_add_message = Queue.add_message
 
 
 class QueueSources:
@@ -46,22 +49,14 @@ class QueueSources:
         self._functions = functions
         self._lock = threading.Lock()
         self._at_work: dict[str, int] = {}
+        #: Changes the deliveries of queues by a script.
+        self.faults = DeliveryFaults[QueueDelivery]()
 
     def install(self) -> None:
         """Take moto's seam: it would run the function on the sender's thread."""
-        sources = self
+        play_queues(self.faults, self._look)
 
-        def add_message(queue: Queue, message: Message) -> None:
-            waiting, queue.lambda_event_source_mappings = queue.lambda_event_source_mappings, {}
-            try:
-                _add_message(queue, message)
-            finally:
-                queue.lambda_event_source_mappings = waiting
-            sources._look(queue.queue_arn, message.delayed_until / 1000 - sources._clock.time())
-
-        Queue.add_message = add_message  # type: ignore[method-assign, assignment]
-
-    def _look(self, queue: str, delay: float = 0.0) -> None:
+    def _look(self, queue: str, delay: float) -> None:
         for mapping in self._mappings(queue):
             self._clock.spawn(f"queue-to-{mapping.function_arn}", partial(self._poll, mapping, delay))
 
@@ -71,7 +66,7 @@ class QueueSources:
         return [mapping for mapping in found if mapping.event_source_arn == queue and mapping.enabled]
 
     def _poll(self, mapping: Any, delay: float) -> None:
-        self._clock.sleep(max(0.0, delay) + float(mapping.max_batch_window or 0))
+        self._clock.sleep(delay + float(mapping.max_batch_window or 0))
         most = int((mapping.scaling_config or {}).get("MaximumConcurrency") or POLLERS)
         with self._lock:
             if self._at_work.get(mapping.uuid, 0) >= most:
@@ -88,53 +83,80 @@ class QueueSources:
 
     def _batch(self, mapping: Any) -> bool:
         """One batch; False where no message is visible."""
-        role = self._functions.role(mapping.function_arn)
-        queue = mapping.event_source_arn.rpartition(":")[2]
-        url = self._service_context.call("sqs", "get_queue_url", {"QueueName": queue})["QueueUrl"]
-        found = self._service_context.call(
-            "sqs",
-            "receive_message",
-            {
-                "QueueUrl": url,
-                "MaxNumberOfMessages": min(MOST_RECEIVED, mapping.batch_size),
-                "MessageSystemAttributeNames": ["All"],
-                "MessageAttributeNames": ["All"],
-            },
-            role=role,
-            by=LAMBDA,
-        ).get("Messages", [])
+        name = mapping.event_source_arn.rpartition(":")[2]
+        queue = {
+            "QueueUrl": self._service_context.call("sqs", "get_queue_url", {"QueueName": name})["QueueUrl"]
+        }
+        received_at, found = self._clock.time(), self._received(mapping, queue)
         if not found:
             return False
-        failed = self._bring(mapping, found)
+        named = self._call(mapping, "get_queue_attributes", **queue, AttributeNames=["VisibilityTimeout"])
+        visible_at = received_at + float(named["Attributes"]["VisibilityTimeout"])
+        failed = self._bring(mapping, found, visible_at)
         done = [each for each in found if each["MessageId"] not in failed]
-        if done:
+        for start in range(0, len(done), MOST_AT_ONCE):
             entries = [
                 {"Id": str(number), "ReceiptHandle": each["ReceiptHandle"]}
-                for number, each in enumerate(done)
+                for number, each in enumerate(done[start : start + MOST_AT_ONCE])
             ]
-            deleted = {"QueueUrl": url, "Entries": entries}
-            self._service_context.call("sqs", "delete_message_batch", deleted, role=role, by=LAMBDA)
+            self._call(mapping, "delete_message_batch", **queue, Entries=entries)
         if failed:
-            named = {"QueueUrl": url, "AttributeNames": ["VisibilityTimeout"]}
-            said = self._service_context.call("sqs", "get_queue_attributes", named)["Attributes"]
-            self._look(mapping.event_source_arn, float(said["VisibilityTimeout"]) + A_LITTLE_LATER)
+            again = max(0.0, visible_at - self._clock.time()) + A_LITTLE_LATER
+            self._look(mapping.event_source_arn, again)
         return True
 
-    def _bring(self, mapping: Any, messages: Sequence[Document]) -> set[str]:
+    def _received(self, mapping: Any, queue: Document) -> list[Document]:
+        """As many visible messages as a batch takes."""
+        found: list[Document] = []
+        while len(found) < mapping.batch_size:
+            most = min(MOST_AT_ONCE, mapping.batch_size - len(found))
+            wanted = {"MessageSystemAttributeNames": ["All"], "MessageAttributeNames": ["All"]}
+            answer = self._call(mapping, "receive_message", **queue, **wanted, MaxNumberOfMessages=most)
+            more = answer.get("Messages", [])
+            found += more
+            if len(more) < most:
+                break
+        return found
+
+    def _call(self, mapping: Any, operation: str, **request: object) -> Document:
+        """A call of SQS in the name of the function's role."""
+        role = self._functions.role(mapping.function_arn)
+        return self._service_context.call("sqs", operation, request, role=role, by=LAMBDA)
+
+    def _bring(self, mapping: Any, messages: Sequence[Document], visible_at: float) -> set[str]:
         """Runs the function with a batch; the ids of the messages that it did not take."""
         everything = {each["MessageId"] for each in messages}
         records = [_record(each, mapping.event_source_arn) for each in messages]
-        try:
-            outcome = self._functions.run(mapping.function_arn, json.dumps({"Records": records}).encode())
-        except Throttled:
-            return everything
-        if outcome.failed:
+        outcome = self._run(mapping.function_arn, json.dumps({"Records": records}).encode(), visible_at)
+        if outcome is None or outcome.failed:
             return everything
         if "ReportBatchItemFailures" not in (mapping.function_response_types or []):
             return set()
-        answer = json.loads(outcome.payload or b"null") or {}
-        named = {each.get("itemIdentifier") for each in answer.get("batchItemFailures") or []}
-        return named if named.issubset(everything) else everything
+        return _failed(outcome.payload, everything)
+
+    def _run(self, function: str, payload: bytes, visible_at: float) -> Outcome | None:
+        """Tries a throttled batch again until its messages are visible again; None if it never ran
+        (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html)."""
+        delay = FIRST_RETRY_SECONDS
+        while True:
+            try:
+                return self._functions.run(function, payload)
+            except Throttled:
+                if self._clock.time() + delay >= visible_at:
+                    return None
+            self._clock.sleep(delay)
+            delay = min(2 * delay, LONGEST_RETRY_SECONDS)
+
+
+def _failed(answer: bytes, everything: set[str]) -> set[str]:
+    """The messages that a function names as failed; all of them, if its answer has another form
+    (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html)."""
+    try:
+        named = (json.loads(answer or b"null") or {}).get("batchItemFailures") or []
+        failed = {each["itemIdentifier"] for each in named}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return everything
+    return failed if failed.issubset(everything) else everything
 
 
 def _record(message: Document, queue: str) -> Document:

@@ -18,6 +18,7 @@ TAKER = """
             seen.put_item(TableName="seen", Item={
                 "pk": {"S": record["body"] + " " + times},
                 "batch": {"N": str(len(event["Records"]))},
+                "sent": {"S": record["attributes"]["SentTimestamp"]},
             })
         bad = [record for record in event["Records"] if record["body"].startswith("bad")]
         return {"batchItemFailures": [{"itemIdentifier": record["messageId"]} for record in bad]}
@@ -57,6 +58,11 @@ class Receiving:
             },
         }
 
+    def create(self) -> "Receiving":
+        made = self.stacks.create(self.resources)
+        assert made["StackStatus"] == "CREATE_COMPLETE", self.stacks.reasons()
+        return self
+
     def send(self, *bodies: str) -> None:
         url = self.aws.call("sqs", "get_queue_url", QueueName="requests")["QueueUrl"]
         entries = [{"Id": str(number), "MessageBody": body} for number, body in enumerate(bodies)]
@@ -81,10 +87,7 @@ class Receiving:
 
 
 def test_what_the_function_takes_is_gone_and_what_it_does_not_comes_again_until_it_is_a_dead_letter(aws):
-    receiving = Receiving(aws, *RECEIVING)
-    assert receiving.stacks.create(receiving.resources)["StackStatus"] == "CREATE_COMPLETE", (
-        receiving.stacks.reasons()
-    )
+    receiving = Receiving(aws, *RECEIVING).create()
     aws.clock.hurry(True)
 
     receiving.send("good one", "bad one", "good two")
@@ -113,12 +116,91 @@ def test_a_queue_whose_messages_come_back_before_the_function_times_out_is_refus
 
 
 def test_a_sender_waits_for_nobody(aws):
-    receiving = Receiving(aws, *RECEIVING)
-    assert receiving.stacks.create(receiving.resources)["StackStatus"] == "CREATE_COMPLETE", (
-        receiving.stacks.reasons()
-    )
+    receiving = Receiving(aws, *RECEIVING).create()
 
     receiving.send(*(json.dumps({"number": number}) for number in range(10)))
 
     seen = receiving.seen(*(f'{{"number": {number}}} 1' for number in range(10)))
     assert len(seen) == 10
+
+
+def test_a_message_says_when_it_was_sent(aws):
+    receiving = Receiving(aws, *RECEIVING).create()
+    aws.hold()
+    sent = aws.clock.time()
+
+    receiving.send("one")
+
+    aws.clock.sleep(5)
+    [item] = aws.call("dynamodb", "scan", TableName="seen")["Items"]
+    assert int(item["sent"]["S"]) == int(sent * 1000)
+
+
+def test_a_throttled_batch_is_tried_again_before_its_messages_are_visible_again(aws):
+    receiving = Receiving(aws, *RECEIVING, visible_after=100).create()
+    aws.hold()
+    aws.runtime.concurrency = 0
+    receiving.send("one")
+    aws.clock.sleep(50)
+    aws.runtime.concurrency = 1
+    aws.clock.sleep(49)
+
+    assert set(receiving.seen("one 1")) == {"one 1"}
+
+
+def test_a_batch_that_is_throttled_for_too_long_is_received_again_and_then_a_dead_letter(aws):
+    receiving = Receiving(aws, *RECEIVING, visible_after=100).create()
+    aws.hold()
+    aws.runtime.concurrency = 0
+    receiving.send("one", "two")
+    aws.clock.sleep(150)
+    assert receiving.left("dead") == 0
+    aws.clock.sleep(150)
+
+    assert (receiving.left("requests"), receiving.left("dead")) == (0, 2)
+
+
+def test_a_message_that_is_delivered_twice_comes_twice(aws):
+    receiving = Receiving(aws, *RECEIVING).create()
+    aws.embedded.queue_deliveries.judge = lambda _: [0.0, 5.0]
+    aws.hold()
+
+    receiving.send("one")
+    aws.clock.sleep(4)
+    receiving.seen("one 1")
+    aws.call("dynamodb", "delete_item", TableName="seen", Key={"pk": {"S": "one 1"}})
+    aws.clock.sleep(4)
+
+    assert set(receiving.seen("one 1")) == {"one 1"}
+
+
+def test_a_batching_window_collects_more_messages_than_one_call_receives(aws):
+    receiving = Receiving(aws, *RECEIVING)
+    properties = receiving.resources["Mapping"]["Properties"]
+    receiving.resources["Mapping"]["Properties"] = {
+        **properties,
+        "BatchSize": 100,
+        "MaximumBatchingWindowInSeconds": 5,
+    }
+    receiving.create()
+    aws.hold()
+
+    receiving.send(*(str(number) for number in range(8)))
+    receiving.send(*(str(number) for number in range(8, 15)))
+    aws.clock.sleep(10)
+
+    assert set(receiving.seen("14 1").values()) == {15}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"BatchSize": 11}, "Maximum batch window in seconds must be greater than 0"),
+        ({"ScalingConfig": {"MaximumConcurrency": 1}}, "greater than or equal to 2"),
+    ],
+)
+def test_a_mapping_that_lambda_does_not_take_is_refused(aws, change, why):
+    receiving = Receiving(aws, *RECEIVING)
+    receiving.resources["Mapping"]["Properties"] |= change
+
+    assert why in receiving.stacks.failed(receiving.resources)
