@@ -7,6 +7,7 @@ address with a signature. https://docs.slack.dev/reference/methods
 import itertools
 import json
 import threading
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -19,7 +20,8 @@ from local.clock import VirtualClock
 
 #: Below PATH: /api/METHOD, /reply/ANY-ID, and for the program that plays people, /people, /groups and /trouble.
 PATH = SLACK
-#: A response_url accepts this many answers, for this many seconds.
+#: A response_url accepts this many answers, for this many seconds after the command or the press
+#: (https://docs.slack.dev/interactivity/handling-user-interaction#message_responses).
 REPLIES, REPLY_SECONDS = 5, 1800.0
 TEAM = {"team": "Lamplighter", "team_id": "T0LAMPLIGHT", "user": "gpu-lab", "user_id": "U0LAMPLIGHT"}
 REPLY = "response_url"
@@ -48,7 +50,9 @@ class Workspace:
     groups: dict[str, list[str]] = field(default_factory=dict)
     told: list[Document] = field(default_factory=list)
     _messages: dict[tuple[str, str], Document] = field(default_factory=dict)
-    _replies: dict[str, list[float]] = field(default_factory=dict)
+    #: By the end of a response_url: since when it is valid, and how many answers it has taken.
+    _given: dict[str, float] = field(default_factory=dict)
+    _replies: Counter[str] = field(default_factory=Counter)
     _trouble: dict[str, _Trouble] = field(default_factory=dict)
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -63,6 +67,11 @@ class Workspace:
         with self._lock:
             found = [one for one in self.told if one["call"] == REPLY and one["answer"]["ok"]]
             return [one["said"] for one in found if address in (None, one["address"])]
+
+    def give(self, address: str) -> None:
+        """Slack gives an app a response_url with this end now. Without this, its time begins with the first answer."""
+        with self._lock:
+            self._given[address] = self.clock.time()
 
     def fail(self, call: str, how: str, times: int | None = None) -> None:
         """From now on a call (or `response_url`, or `*`) fails, this many times or until `heal`.
@@ -113,11 +122,11 @@ class Workspace:
         answer, status = self._trouble_with(REPLY)
         if answer is None:
             now = self.clock.time()
-            used = self._replies.setdefault(address, [])
-            if len(used) >= REPLIES or (used and now - used[0] > REPLY_SECONDS):
+            age = now - self._given.setdefault(address, now)
+            if self._replies[address] >= REPLIES or age > REPLY_SECONDS:
                 answer, status = {"ok": False, "error": "expired_url"}, 404
             else:
-                used.append(now)
+                self._replies[address] += 1
                 answer = {"ok": True}
         self._keep(REPLY, said, answer, address=address)
         return _json(answer, status)

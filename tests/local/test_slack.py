@@ -98,8 +98,10 @@ def test_a_response_url_takes_five_answers_for_half_an_hour(aws, asked, workspac
         assert asked("reply/one", {"text": str(number)})[0] == 200
     assert asked("reply/one", {"text": "too many"})[0] == 404
     assert asked("reply/two", {"text": "first"})[0] == 200
+    workspace.give("three")
     aws.clock.jump_to(aws.clock.time() + 1801)
     assert asked("reply/two", {"text": "too late"})[0] == 404
+    assert asked("reply/three", {"text": "too late"})[0] == 404
 
     assert [one["text"] for one in workspace.replies("one")] == ["0", "1", "2", "3", "4"]
 
