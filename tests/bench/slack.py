@@ -29,7 +29,7 @@ COLD, WARM, WARM_UP = 20, 100, 5
 CLASS_SECONDS, MANY, MANY_SECONDS = 5.0, 1000, 60.0
 FORGED_A_SECOND = 200
 #: Longer than any answer may take, an attempt that failed and comes again included.
-PATIENCE_SECONDS = 600.0
+PATIENCE_SECONDS, LOOK_EVERY_SECONDS = 600.0, 0.5
 WANTS = "open 1 for 1h"
 
 
@@ -68,16 +68,20 @@ class Classroom:
         return asked
 
     def times(self, asked: Sequence[Asked]) -> list[float]:
-        """Seconds until each answer, of those that came, once all came or nothing more does."""
-        clock, there = self.cloud.clock, self.cloud.slack.replies
-        for each in asked:
-            clock.wait_until(clock.time() + PATIENCE_SECONDS, lambda each=each: bool(there(each.address)))
-        came = {
-            str(each["address"]): datetime.fromisoformat(each["at"]).timestamp()
-            for each in reversed(self.cloud.slack.told)
-            if each["call"] == REPLY and each["answer"]["ok"]
-        }
+        """Seconds until each answer, of those that came within the patience."""
+        clock, over = self.cloud.clock, self.cloud.clock.time() + PATIENCE_SECONDS
+        while not (came := self._answered()).keys() >= {each.address for each in asked}:
+            if clock.time() > over:
+                break
+            clock.sleep(LOOK_EVERY_SECONDS)
         return [came[each.address] - each.at for each in asked if each.address in came]
+
+    def _answered(self) -> Mapping[str, float]:
+        """By address, when its first answer came."""
+        told = [
+            each for each in reversed(self.cloud.slack.told) if each["call"] == REPLY and each["answer"]["ok"]
+        ]
+        return {str(each["address"]): datetime.fromisoformat(each["at"]).timestamp() for each in told}
 
     def judged(self, asked: Sequence[Asked]) -> "Judged":
         """What came of it, once no second answer can come any more."""

@@ -529,10 +529,10 @@ BREAKAGES = (
         "a yes is judged by what was had when it was asked for",
         f"{APPLICATION}/slack/asks.py",
         "why = _why_not(context, approved, lease, wants.word)",
-        "why = _why_not(visit, base, lease, wants.word)",
+        "why = _why_not(context, base, lease, wants.word)",
         more=(
             (
-                f"{DOMAIN}/slack/roles.py",
+                f"{DOMAIN}/slack/asked/roles.py",
                 "        return Allowance(0, timedelta())\n",
                 "        return None\n",
             ),
