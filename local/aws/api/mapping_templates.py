@@ -11,7 +11,8 @@ from urllib.parse import quote_plus
 
 #: What an empty body is in a template: AWS's behaviour, recorded by LocalStack's test_sqs_aws_integration.
 EMPTY = "{}"
-_VALUE = r"\$(?:\{(?:[^{}]+)\}|(?:input|context|util)\.[a-zA-Z]+(?:\((?:[^()]|\([^()]*\))*\))?)"
+_CALL = r"(?:\((?:[^()]|\([^()]*\))*\))?"
+_VALUE = rf"\$(?:input|context|util)\.[a-zA-Z]++{_CALL}(?![(.][\w'$)])"
 _PIECE = re.compile(
     rf"(?P<value>{_VALUE})|(?P<nothing>##[^\n]*\n?|#set\(\$\w+ *= *(?:\"\"|'')\)\n?)|(?P<other>[#$])"
 )
@@ -42,7 +43,7 @@ def render(template: str, given: Input) -> str:
         if piece["other"]:
             rest = template[piece.start() : piece.start() + 40]
             raise ValueError(f"the embedded cloud's mapping templates do not know {rest!r}")
-        return "" if piece["nothing"] else _value(piece["value"].lstrip("$").strip("{}"), given)
+        return "" if piece["nothing"] else _value(piece["value"].removeprefix("$"), given)
 
     return _PIECE.sub(text, template)
 

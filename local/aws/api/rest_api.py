@@ -65,7 +65,6 @@ class RestApi:
         integration = method["methodIntegration"]
         context = {
             "httpMethod": request.method,
-            "identity.sourceIp": request.address,
             "requestId": str(uuid.uuid4()),
             "requestTimeEpoch": str(int(self._around.clock.time() * 1000)),
         }

@@ -58,21 +58,15 @@ class Integrations:
             name.removeprefix(HEADER): value.strip("'")
             for name, value in (integration.get("requestParameters") or {}).items()
         }
-        request = AWSRequest(
-            integration["httpMethod"], f"{around.endpoint}{uri['path']}", headers, text.encode()
-        )
+        method, url, body = str(integration["httpMethod"]), f"{around.endpoint}{uri['path']}", text.encode()
+        request = AWSRequest(method, url, headers, body)
         self._sign(request, role, uri["service"], uri["region"])
         fiber = around.clock.fiber()
         if fiber is not None:
             request.headers[FIBER_HEADER] = str(fiber.number)
         try:
-            reply = self._http.request(
-                request.method,
-                request.url,
-                body=request.data,
-                headers=dict(request.headers),
-                timeout=TIMEOUT_SECONDS,
-            )
+            sent = dict(request.headers)
+            reply = self._http.request(method, url, body=body, headers=sent, timeout=TIMEOUT_SECONDS)
         except urllib3.exceptions.TimeoutError:
             raise Refused("INTEGRATION_TIMEOUT") from None
         return reply.status, reply.data.decode()

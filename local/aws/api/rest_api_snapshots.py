@@ -35,7 +35,7 @@ def keep_snapshots() -> None:
         vars(deployment)[_SNAPSHOT] = _present(api)
         return deployment
 
-    RestAPI.create_deployment = create_deployment  # type: ignore[method-assign]
+    RestAPI.create_deployment = create_deployment  # type: ignore[method-assign, assignment]
 
 
 def served(api: RestAPI, stage: str) -> Snapshot | None:

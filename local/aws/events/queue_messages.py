@@ -60,7 +60,7 @@ def play_queues(faults: DeliveryFaults[QueueDelivery], sent: Sent) -> None:
             queue.lambda_event_source_mappings = waiting
 
     SQSBackend.send_message = send_message  # type: ignore[method-assign, assignment]
-    Queue.add_message = add_message  # type: ignore[method-assign]
+    Queue.add_message = add_message  # type: ignore[method-assign, assignment]
 
 
 def _later(message: Message, delay: float) -> Message:

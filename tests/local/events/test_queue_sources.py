@@ -1,6 +1,7 @@
 """A function gets a queue's messages: in batches, again after the visibility timeout, and a dead letter in the end."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ class Receiving:
         self.aws, self.stacks = aws, Stacks(aws)
         aws.call("dynamodb", "create_table", TableName="seen", **KEYS)
         aws.function("taker", TAKER, role=aws.role("taking", "dynamodb:PutItem", *may))
-        self.resources = {
+        self.resources: dict[str, dict[str, Any]] = {
             "Dead": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "dead"}},
             "Queue": {
                 "Type": "AWS::SQS::Queue",
@@ -176,12 +177,7 @@ def test_a_message_that_is_delivered_twice_comes_twice(aws):
 
 def test_a_batching_window_collects_more_messages_than_one_call_receives(aws):
     receiving = Receiving(aws, *RECEIVING)
-    properties = receiving.resources["Mapping"]["Properties"]
-    receiving.resources["Mapping"]["Properties"] = {
-        **properties,
-        "BatchSize": 100,
-        "MaximumBatchingWindowInSeconds": 5,
-    }
+    receiving.resources["Mapping"]["Properties"] |= {"BatchSize": 100, "MaximumBatchingWindowInSeconds": 5}
     receiving.create()
     aws.hold()
 
