@@ -144,6 +144,7 @@ class Talk:
 
     def _response_url(self) -> str:
         self.addresses.append(f"{TEAM}-{next(self._numbers)}")
+        self.cloud.slack.give(self.addresses[-1])
         return f"{self.cloud.aws.endpoint}{PATH}/reply/{self.addresses[-1]}"
 
     def _post(self, form: Mapping[str, str]) -> str:
