@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from handlers import at_init  # noqa: F401 -- every event needs it
+from handlers import at_init
 from lamplighter.adapters.slack.secret import shared
 from lamplighter.application.environment import ENVIRONMENT, lab
 from lamplighter.application.slack import log
@@ -34,3 +34,8 @@ def request_handler() -> RequestHandler:
 
 def _respond(signed: SignedRequest) -> None:
     respond(signed, slack_services())
+
+
+# Before the requests of a batch are answered side by side: boto3 makes no clients in several threads at once
+# (https://docs.aws.amazon.com/boto3/latest/guide/clients.html, "Multithreading").
+at_init.make(lab, slack_services)
