@@ -61,6 +61,13 @@ BREAKAGES = (
     ),
     Breakage(
         1,
+        "a lease opens beside the nodes of others on a watched pool",
+        f"{APPLICATION}/leases/granting.py",
+        "None if ahead else nodes_of_others(pool, leases, lease_services)",
+        "None",
+    ),
+    Breakage(
+        1,
         "a pool that cannot be judged keeps the others from it",
         f"{APPLICATION}/guard/sweep.py",
         '        with going_on(failures, f"pool {pool}"):\n',

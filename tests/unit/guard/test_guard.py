@@ -12,7 +12,7 @@ from lamplighter.domain.guard.incident import Incident, next_page, retry_after
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.domain.schedules.schedule import RunEnd
-from lamplighter.reasons.reason import reason
+from lamplighter.reasons.reason import Reason, reason
 from tests.builders.guard_facts import instance, lease, pool, seen, shots
 from tests.builders.leases import EIGHT, HOUR, MINUTE
 
@@ -83,6 +83,14 @@ def test_watching_says_what_it_would_do() -> None:
     [breach] = sweep(replace(ALONE, enforcing=False))
     finding, action = reason("guard.no-lease", pool="gpu", nodes=1), reason("guard.act.close")
     assert breach.reason == reason("guard.only-watched", finding=finding, action=action)
+
+
+def test_watching_says_that_nodes_added_during_a_lease_end_with_it() -> None:
+    facts = replace(pool(lease(nodes=1), running=["i-1", "i-2"]), enforcing=False)
+    [said] = [each.reason for each in sweep(facts) if each.rule is Rule.MORE_NODES_THAN_LEASES]
+    at = EIGHT + 2 * HOUR
+    assert isinstance(said, Reason)
+    assert (said.code, said.values["at"]) == ("guard.ends-with-a-lease", at)
 
 
 def test_pages_repeat_after_15_minutes_1_hour_4_hours_then_daily() -> None:

@@ -38,6 +38,7 @@ AFTER = {
     "closed": {"closed"},
 }
 AFTER |= {state: {*GRANTED, "closing"} for state in GRANTED}
+AFTER["admitted"].add("refused")  # one that was granted ahead, at its opening
 AFTER |= {"refused": set(), "gone": {"planned", *GRANTED}}
 BOUNDED = {
     frozenset({written(TEACHER)}): MOST,
@@ -127,6 +128,8 @@ class LawsAtOnce(LawsOfMoney):
         watched = self.world.lab.mode(pool) == "watch"
         if watched and order.by == "guard" and after < before:
             self._break(1, f"the guard took nodes from {pool}, which it only watches")
+        if watched and after < before:
+            self._takes_only_nodes_of_leases(order)
         if order.by == "scheduler" and after > 0:
             self._break(2, f"the failsafe ordered {after} nodes on {pool}")
         if after > before and not self._gives_back(order):
@@ -144,6 +147,32 @@ class LawsAtOnce(LawsOfMoney):
                 5, f"{order.by} ordered {after} of {before} nodes on {pool}, its leases justify "
                 f"{self._surely_justified(pool)}"
             )  # fmt: skip
+
+    def _takes_only_nodes_of_leases(self, order: Order) -> None:
+        """On a watched pool no lease takes a node with it that was there before. A person may close the whole pool."""
+        staying = self.world.supply.staying(order.pool)
+        older = [each.id for each in staying if not self._began_under_a_lease(order.pool, each.launched)]
+        if older and not self._closed_whole(order.pool):
+            self._break(
+                1, f"{order.by} took {older} of {order.pool}, which it only watches and no lease opened"
+            )
+
+    def _began_under_a_lease(self, pool: str, at: datetime) -> bool:
+        """Whether a lease ran then, or was granted so soon after that its opening could not know of the node."""
+        for versions in self.truth.leases.get(pool, {}).values():
+            for version, following in zip(versions, [*versions[1:], None], strict=True):
+                begins = max(version.at, version.opens) - SLOW_CALLS
+                if version.holds and begins <= at and (following is None or at <= following.at):
+                    return True
+        return False
+
+    def _closed_whole(self, pool: str) -> bool:
+        return any(
+            json.loads(run.input).get("command", {}).get("pool") == pool
+            and workflow.endswith("-close")
+            and json.loads(run.input)["command"].get("lease") is None
+            for (workflow, _), run in self.world.workflows.executions.items()
+        )
 
     def _gives_up_what_never_came(self, pool: str, after: int) -> bool:
         """The step Release no longer orders nodes that a shortage keeps away. It removes no existing node."""

@@ -29,6 +29,7 @@ from lamplighter.domain.capacity.evidence import NOW, Part, Seen
 from lamplighter.domain.capacity.kinds import KINDS, identity, kind_of
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.pool.adopted import as_found
+from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.pool.target import Target, begun, target_at
 from lamplighter.domain.schedules.of_leases import held_back
 from lamplighter.errors import BadInput, OutsideFailed, TryLater
@@ -54,6 +55,10 @@ class CapacityServices:
     def of(self, pool: str) -> "Capacity":
         """The capacity of a pool."""
         return self.capacities[kind_of(self.lab, pool)]
+
+    def enforces(self, pool: PoolState) -> bool:
+        """Whether the guard acts on a pool; else it only watches it. A person's order goes before the lab file."""
+        return (pool.mode or self.lab.mode(pool.name)) == "enforce"
 
     def see(self, pool: str, parts: Collection[Part] = NOW, known: Seen | None = None) -> Seen:
         """What is there of a pool: what is ordered, what its controller lists, and every instance with its tags."""

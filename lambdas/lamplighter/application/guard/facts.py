@@ -56,7 +56,7 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
     outside = lab_facts.outside if lab.node_pools[:1] == [pool] else ()
     facts = replace(
         known(capacity, pool, _with_change(capacity, pool, seen), leases, lab_facts.pauses or (), now=now),
-        enforcing=(state.mode or lab.mode(pool)) == "enforce",
+        enforcing=capacity.enforces(state),
         closing_since=closing_since(trail),
         kubernetes_nodes=(),
         failsafe_wanted=wanted,

@@ -77,9 +77,7 @@ def every_node_claim(connection: "Connection") -> NodeClaims:
 def may_end(capacity: CapacityServices) -> bool:
     """Whether the guard may end them now: a person may have put a pool into watch mode."""
     lab, ledger = capacity.lab, capacity.ledger
-    return owns_the_cluster(lab) and all(
-        (ledger.pool(pool).mode or lab.mode(pool)) == "enforce" for pool in lab.pools
-    )
+    return owns_the_cluster(lab) and all(capacity.enforces(ledger.pool(pool)) for pool in lab.pools)
 
 
 def end_claims(connect: "Callable[[], Connection]", facts: PoolFacts, breach: Breach) -> Said | None:

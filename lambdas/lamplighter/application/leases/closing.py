@@ -15,6 +15,7 @@ from lamplighter.application.leases.experiments import undone_before_the_end
 from lamplighter.application.leases.granting import admitted
 from lamplighter.application.leases.metering import count_beyond, metered
 from lamplighter.application.leases.services import LOOKS, LeaseServices
+from lamplighter.application.leases.unopened import withdrawn
 from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.audit.findings import of_receipt
@@ -51,6 +52,9 @@ def restore_experiments(run: Mapping[str, object], lease_services: LeaseServices
     command = command_of(run)
     if not closing.is_emergency(command):
         _hand_over(pool, lease_services)
+    said = withdrawn(command, lease_services)
+    if said is not None:
+        return {"restored": [], "closing": [], "over": True, "reason": document(said)}
     opened = lease_services.ledger.command(pool, command.opened_by) if command.opened_by else None
     restored: list[str] = []
     for _ in range(LOOKS):

@@ -14,6 +14,7 @@ from lamplighter.application.failures import going_on
 from lamplighter.application.leases.budgets import budgets_at
 from lamplighter.application.leases.handing_on import stop_if_handed_on
 from lamplighter.application.leases.services import LOOKS, LeaseServices
+from lamplighter.application.leases.unopened import end, nodes_of_others
 from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.billing import holds
@@ -28,7 +29,7 @@ from lamplighter.domain.pool.pool import Fence, PoolState
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import BadInput, TryLater
 from lamplighter.reasons.document import document
-from lamplighter.reasons.reason import Said, reason
+from lamplighter.reasons.reason import Reason, Said, reason
 from lamplighter.values import instant
 
 SOON = timedelta(minutes=2)
@@ -203,12 +204,16 @@ def _open_once(command: Command, lease_services: LeaseServices, fence: Fence) ->
         lease_services.let_it_fire(pool, now)
         lease_services.let_it_end(command.pool)
     lease = replace(answer.lease, run=open_command(answer.lease).id if ahead else command.id).granted_at(now)
-    if any(known.id == lease.id and known.granted for known in leases):
-        if not ahead and opening.is_unopened(answer.lease, leases, now):
-            return _open_granted(answer.lease, decision, pool, terms, lease_services, fence)
+    granted_before = any(known.id == lease.id and known.granted for known in leases)
+    if granted_before and (ahead or not opening.is_unopened(answer.lease, leases, now)):
         lease_services.ledger.opened_by(command.pool, lease.id, command.id)
         lease_services.ledger.decide(command.pool, decision)
         return decision
+    beside = None if ahead else nodes_of_others(pool, leases, lease_services)
+    if granted_before:
+        return _open_granted(answer.lease, decision, pool, terms, lease_services, fence, beside)
+    if beside is not None:
+        return _refuse(command, grant.GrantDecision("refused", beside), leases, lease_services)
     lease_services.arm(command.pool, also=lease, read=(pool, leases))
     lease_services.ledger.grant(
         lease,
@@ -236,8 +241,9 @@ def _open_granted(  # noqa: PLR0917 -- what was read, in its order
     terms: Terms,
     lease_services: LeaseServices,
     fence: Fence,
+    refusal: Reason | None,
 ) -> Decision:
-    """A lease that was granted ahead comes to its opening: it opens, or ends here where its money is spent."""
+    """A lease that was granted ahead comes to its opening: it opens, or ends here for `refusal` or spent money."""
     ledger, now = lease_services.ledger, granted.at
     # The budget is read first and each write has its version, so the holds of these leases are in it.
     budget = ledger.budget(lease.period, terms.budget.currency)
@@ -246,16 +252,13 @@ def _open_granted(  # noqa: PLR0917 -- what was read, in its order
         # What is held in a pool that cannot be read counts as if its leases came first.
         with going_on([], f"pool {name}"):
             everywhere += ledger.leases(name)
-    refusal = opening.refusal(lease, everywhere, terms, budget)
+    money = opening.refusal(lease, everywhere, terms, budget)
+    refusal = refusal or (money and money.figures)
     if refusal is None:
         ledger.open_granted(lease, granted, budget)
         return granted
-    refused = Decision(granted.command, "refused", refusal.figures, now, about=lease.id)
-    what = reason("audit.opening-refused", lease=lease.called())
-    why = entry(lease, "refused", "leases", what, refusal.figures, now)
-    ledger.refuse_granted(lease, refused, pool=pool, budget=budget, fence=fence, why=why)
-    lease_services.unschedule(lease)
-    lease_services.arm(lease.pool)
+    refused = Decision(granted.command, "refused", refusal, now, about=lease.id)
+    end(lease, refused, "leases", pool=pool, budget=budget, fence=fence, services=lease_services)
     return refused
 
 

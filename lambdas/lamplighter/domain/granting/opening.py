@@ -1,4 +1,4 @@
-"""The second look at the money: whether a lease that was granted ahead is still paid for when it opens.
+"""The look at an opening: whether a lease that was granted ahead is still paid for, and whether others' nodes run.
 
 Its hold covers its own time. Nobody holds the minutes in which a pool closes, so leases that ran since the grant may
 have cost more than their holds. A lease that has nodes is not looked at: the guard warns its people first.
@@ -7,12 +7,14 @@ have cost more than their holds. A lease that has nodes is not looked at: the gu
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
+from lamplighter.domain.capacity.evidence import Seen
 from lamplighter.domain.granting import admission, spending
 from lamplighter.domain.leases.lease import AT_ONCE, Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.schedules.of_leases import unopened
 from lamplighter.domain.schedules.schedule import open_command
+from lamplighter.reasons.reason import Reason, reason
 
 
 def ahead(leases: Sequence[Lease], now: datetime) -> list[Lease]:
@@ -51,6 +53,23 @@ def refusal(
     if lacking is None:
         return None
     return admission.refusal_for_money(lease, terms, budget, purses[lacking.budget])
+
+
+def beside_others(leases: Sequence[Lease], seen: Seen, pool: str, now: datetime) -> Reason | None:
+    """Why no lease opens on a watched pool now: nodes run or are ordered that no lease opened. None: one may open.
+
+    A close orders a size, and no kind of capacity keeps certain nodes for others then. So the end of a lease would take
+    theirs. Leases that are being closed still have their nodes.
+    """
+    leaving = {member.instance for member in seen.members if member.leaving}
+    running = sum(instance.id not in leaving for instance in seen.alive)
+    # Where pods bring the nodes, the size is only the most that may come.
+    there = running if seen.on_demand else max(running, seen.size)
+    opened = sum(
+        lease.wanted for lease in leases if lease.unfinished(now) and not is_unopened(lease, leases, now)
+    )
+    others = there - opened
+    return reason("lease.nodes-of-others", pool=pool, nodes=others) if others > 0 else None
 
 
 def _order(lease: Lease) -> tuple[datetime, str]:

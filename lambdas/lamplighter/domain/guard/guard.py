@@ -107,6 +107,10 @@ def _only_said(breach: Breach, facts: PoolFacts) -> Breach:
 
 def _why_nothing_is_done(breach: Breach, facts: PoolFacts) -> Reason:
     action = ACTS.get(breach.action, reason("guard.act.other"))
+    if facts.taken_over_by is None and breach.rule is Rule.MORE_NODES_THAN_LEASES:
+        # A close orders what the other leases justify: it does not know who added nodes meanwhile.
+        ends = facts.target.in_force[0].closes
+        return reason("guard.ends-with-a-lease", finding=breach.reason, action=action, at=ends)
     if facts.taken_over_by is None:
         return reason("guard.only-watched", finding=breach.reason, action=action)
     return reason("guard.claimed-too", finding=breach.reason, lab=facts.taken_over_by, action=action)
