@@ -175,6 +175,7 @@ def capacity_error(
         "reason": "InsufficientCapacityError",
         "message": f"NodeClaim {name} event: {words}",
         "lastTimestamp": at(minute),
+        "reportingComponent": "kubelet",
     }
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lamplighter.domain.diagnosis import Diagnosis, Snapshot, diagnose
+from lamplighter.domain.diagnosis.findings import DiagnosisFinding
 from lamplighter.domain.diagnosis.redaction import redacted
 
 Document = dict[str, Any]
@@ -121,6 +122,7 @@ def event(
         "reason": reason,
         "message": message,
         "lastTimestamp": at(minute),
+        "reportingComponent": "kubelet",
     }
 
 
@@ -315,9 +317,13 @@ def stages(document: Document) -> list[str]:
 def told(document: Document) -> list[tuple[str, str, list[str]]]:
     """Each finding in full: its cause, its objects, and its evidence as English readers see it."""
     return [
-        (finding.cause.name, str(finding.about), [str(line) for line in finding.evidence])
-        for finding in judge(document).findings
+        (finding.cause.name, str(finding.about), evidence(finding)) for finding in judge(document).findings
     ]
+
+
+def evidence(finding: DiagnosisFinding) -> list[str]:
+    """Without the reporter of an event, which is the same for all events here: test_reporters.py has others."""
+    return [str(line).replace("(reported by kubelet) ", "") for line in finding.evidence]
 
 
 def under_way(document: Document) -> list[tuple[str, str, str]]:

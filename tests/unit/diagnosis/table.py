@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.diagnosis_cases import node_of
-from tests.snapshots import Document, judge, replace, without
+from tests.snapshots import Document, evidence, judge, replace, without
 
 SECOND = 1 / 60
 
@@ -46,8 +46,7 @@ def seen(document: Document, told: Sequence[Told]) -> list[Told]:
     """All findings and then all stages, each as far as its row tells."""
     found = judge(document)
     whole: list[tuple[str, ...]] = [
-        (each.cause.name, str(each.about), *(map(str, each.evidence) if each.evidence else ("",)))
-        for each in found.findings
+        (each.cause.name, str(each.about), *(evidence(each) or ("",))) for each in found.findings
     ]
     whole += [(each.stage.label, each.about, f"{each.since:%H:%M:%S}") for each in found.in_progress]
     cut: list[Told] = []

@@ -1,4 +1,9 @@
-"""Kubernetes events as values, without those from before the expectation."""
+"""Kubernetes events as values, without those from before the expectation.
+
+Anybody who may create events in a namespace can write one about any of its objects, in the name of any component;
+events about nodes and NodeClaims are in `default`. So each line of an event says who reported it, by its own account.
+Rules believe status and conditions first: controllers alone write these.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -15,6 +20,14 @@ _TIMES = (
     ("deprecatedFirstTimestamp",),
     ("metadata", "creationTimestamp"),
 )
+_REPORTERS = (
+    ("reportingController",),
+    ("reportingComponent",),
+    ("source", "component"),
+    ("deprecatedSource", "component"),
+)
+_LONGEST_NAME = 63
+"""Components are called like kubelet or node-controller. Longer is a name that somebody made up."""
 
 
 class Event(NamedTuple):
@@ -39,9 +52,16 @@ def event(item: Doc) -> Event:
         namespace=text(about, "namespace"),
         name=text(about, "name"),
         reason=text(item, "reason"),
-        message=text(item, "message") or text(item, "note"),
+        message=_reported(text(item, "message") or text(item, "note"), item),
         last=_last(item),
     )
+
+
+def _reported(message: str, item: Doc) -> str:
+    """The message with its reporter before each line: a rule may quote one line, and the end of a long line is cut."""
+    reporter = next(filter(None, (text(item, *path) for path in _REPORTERS)), "?")
+    by = f"(reported by {' '.join(reporter.split())[:_LONGEST_NAME]})"
+    return "\n".join(f"{by} {line}" for line in message.splitlines())
 
 
 def _last(item: Doc) -> datetime | None:

@@ -263,7 +263,8 @@ class Snapshot:
         return [
             f"{namespace}/{name}: {events[-1]}"
             for namespace, name, events in self.events_by_kind.get("Pod", ())
-            if name.startswith("aws-node") and events[-1].reason in _NETWORK_FAILS
+            # In another namespace a tenant may have a pod, and events, of this name.
+            if (namespace, name[:8]) == ("kube-system", "aws-node") and events[-1].reason in _NETWORK_FAILS
         ]
 
     def events_of(self, pod: Pod) -> list[Event]:

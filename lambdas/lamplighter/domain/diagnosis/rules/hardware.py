@@ -24,8 +24,9 @@ def fatal_errors(snapshot: Snapshot, gathered: Gathered) -> None:
     for node in snapshot.nodes:
         evidence = [*_of_condition(node), *_of_logs(snapshot, node)]
         if evidence:
-            gathered.found("xid", node.name, *evidence)
             gathered.explained.add(node.name)
+        if evidence or (evidence := list(_of_events(snapshot, node))):
+            gathered.found("xid", node.name, *evidence)
 
 
 def _of_condition(node: Node) -> Iterator[Said]:
@@ -45,6 +46,12 @@ def _of_logs(snapshot: Snapshot, node: Node) -> Iterator[Said]:
             if xid in symptoms.FATAL_XIDS or (short and "XidCriticalError" in line):
                 yield quote(pod.called, line)
                 yield short or ""
+
+
+def _of_events(snapshot: Snapshot, node: Node) -> Iterator[Said]:
+    """What events say, unless the node monitoring agent's condition says that the GPUs are well."""
+    if text(condition(node.item, HARDWARE), "status") == "True":
+        return
     for event in snapshot.node_events(node):
         if symptoms.condition_xid(event.reason) in symptoms.FATAL_XIDS:
             yield str(event)

@@ -183,7 +183,8 @@ def _not_started(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> None:
         return
     events = snapshot.events_of(pod)
     waits = [f"{code} {message}" for _, code, message in pod.waits()]
-    message = str(events[-1]) if events else "; ".join(waits) or text(pod.item, "status", "message")
+    status = waits or list(filter(None, [text(pod.item, "status", "message")]))
+    message = "; ".join([*status, *map(str, events[-1:])])
     lacking = () if events else snapshot.not_read("kubernetes.events")
     gathered.unknown(
         reason("finding.evidence.does-not-start", pod=_with_node(pod), why=_or_no_reason(message)), lacking

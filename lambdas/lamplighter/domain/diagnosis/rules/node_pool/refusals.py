@@ -56,7 +56,14 @@ class _Told:
 
 def refused(snapshot: Snapshot) -> Iterator[Refusal]:
     """The refusals of NodeClaims that still exist, and of those that are gone already."""
-    told = [*_of_claims(snapshot), *_recent(_of_events(snapshot, snapshot.since))]
+    told = list(_of_claims(snapshot))
+    sure = {one.inner for one in told} - {LaunchCause.UNKNOWN}
+    # Only controllers write a claim's conditions: where they name a cause, no event adds another.
+    told += [
+        one
+        for one in _recent(_of_events(snapshot, snapshot.since))
+        if not sure or one.inner in {LaunchCause.UNKNOWN, *sure}
+    ]
     named = [one for one in told if one.inner is not LaunchCause.UNKNOWN]
     unnamed = [one for one in told if one.inner is LaunchCause.UNKNOWN]
     for one in named:
