@@ -74,8 +74,8 @@ def as_json(document: object) -> None:
 
 
 def json_text(text: str) -> None:
-    """JSON on stdout, to the byte."""
-    sys.stdout.write(text + "\n")
+    """JSON on stdout: the same value, with control characters escaped. All of them are within its strings."""
+    sys.stdout.write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def say(text: str) -> None:

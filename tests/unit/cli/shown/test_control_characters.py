@@ -39,10 +39,18 @@ def test_a_document_keeps_its_own_lines(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == f"BEGIN:VCALENDAR\r\nSUMMARY:{SHOWN}\\ra\r\n\tb\n"
 
 
-def test_json_is_printed_to_the_byte(capsys: pytest.CaptureFixture[str]) -> None:
-    said = {"message": f"{ERASES}\n\x9b\u202e야"}
+def test_json_shows_the_same_characters_and_keeps_its_value(capsys: pytest.CaptureFixture[str]) -> None:
+    moving = "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F)))
+    moving += "".join(map(chr, (*range(0x2028, 0x202F), *range(0x2066, 0x206A))))
+    said = {f"key {ERASES}": moving, "reads": "야간반, é, 👩‍🔬 and \\x9b"}
+
     printing.as_json(said)
-    assert capsys.readouterr().out == json.dumps(said, indent=2, ensure_ascii=False) + "\n"
+
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == said
+    assert [mark for mark in moving if mark in printed] == ["\n"]
+    assert "야간반, é, 👩‍🔬 and \\\\x9b" in printed
+    assert r"\u009b" in printed
 
 
 def test_a_table_in_a_pipe_has_a_line_for_each_row(capsys: pytest.CaptureFixture[str]) -> None:
