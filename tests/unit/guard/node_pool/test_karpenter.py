@@ -179,7 +179,7 @@ def test_a_tenant_s_deployment_with_its_image_hides_no_fault_and_makes_none(
     assert str(entry.why) == f"Karpenter does not run: Deployment {namespace}/theirs has 0 replicas"
 
 
-def test_a_queue_that_cannot_be_read_hides_no_other_fault(pool: NodePoolOnMoto) -> None:
+def test_a_queue_that_cannot_be_read_is_said_and_hides_no_other_fault(pool: NodePoolOnMoto) -> None:
     pool.api.objects[KARPENTERS] = deployment(**DOWN)
 
     def refuse(service: str, operation: str, _given: object) -> None:
@@ -187,6 +187,10 @@ def test_a_queue_that_cannot_be_read_hides_no_other_fault(pool: NodePoolOnMoto) 
             raise ClientError({"Error": {"Code": "InvalidAddress", "Message": "no queue's name"}}, operation)
 
     with aws_calls.heard(refuse):
-        [entry] = said(pool)
+        down, unread = said(pool)
 
-    assert str(entry.why) == "Karpenter does not run: Deployment kube-system/karpenter has 0 replicas"
+    assert str(down.why) == "Karpenter does not run: Deployment kube-system/karpenter has 0 replicas"
+    assert str(unread.why).startswith(
+        f"it is not known whether queue {QUEUE}, from which Karpenter reads interruption"
+    )
+    assert "no queue's name" in str(unread.why)

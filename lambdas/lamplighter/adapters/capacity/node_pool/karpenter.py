@@ -1,6 +1,5 @@
 """Reads Karpenter's own Deployment, why its pods do not run, its kinds of object, and its queue of interruptions."""
 
-import logging
 import re
 from collections.abc import Iterator
 from datetime import datetime
@@ -15,8 +14,6 @@ from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.values.instant import foreign
 
-_logger = logging.getLogger(__name__)
-
 KINDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 OURS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
 # public.ecr.aws/karpenter/controller:1.14.3@sha256:…, also from a mirror, and with the v of older releases
@@ -28,19 +25,15 @@ _STATIC = re.compile(r"\bStaticCapacity=true\b")
 def health(connection: Connection, *, ours: bool) -> Health:
     """What one look shows; `ours` where the lab installs Karpenter, so that its name is known. Raises OutsideFailed."""
     found = ours_of(connection) if ours else controllers_of(connection)
-    queues = dict.fromkeys(one.queue for one in found if one.queue)
-    return Health(
-        found, tuple(unserved_kinds(connection)), tuple(queue for queue in queues if _is_absent(queue))
-    )
-
-
-def _is_absent(queue: str) -> bool:
-    """A queue that cannot be read, such as one with a name that SQS refuses, hides nothing else of Karpenter."""
-    try:
-        return not exists(queue)
-    except OutsideFailed as error:
-        _logger.warning("it is not known whether queue %s exists: %s", queue, error)
-        return False
+    absent: list[str] = []
+    unread: dict[str, str] = {}
+    for queue in dict.fromkeys(one.queue for one in found if one.queue):
+        # One that cannot be read, such as one with a name that SQS refuses, hides nothing else of Karpenter.
+        try:
+            absent += [] if exists(queue) else [queue]
+        except OutsideFailed as error:
+            unread[queue] = str(error)
+    return Health(found, tuple(unserved_kinds(connection)), tuple(absent), unread)
 
 
 @border

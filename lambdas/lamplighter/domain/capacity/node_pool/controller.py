@@ -3,8 +3,8 @@
 The doctor has a check for each of them. The guard says each fault of these.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from lamplighter.reasons.reason import Reason, Said, reason
@@ -41,6 +41,8 @@ class Health:
     absent_kinds: tuple[str, ...] = ()
     """Kinds of object that the cluster does not know."""
     absent_queues: tuple[str, ...] = ()
+    unread_queues: Mapping[str, str] = field(default_factory=dict)
+    """By queue: why it is not known whether it exists."""
 
 
 def does_not_run(health: Health) -> Reason | None:
@@ -65,6 +67,8 @@ def faults(health: Health, now: datetime) -> Iterator[Reason]:
         yield reason("guard.karpenter.kinds", kinds=health.absent_kinds)
     for queue in health.absent_queues:
         yield reason("guard.karpenter.queue", queue=queue)
+    for queue, error in health.unread_queues.items():
+        yield reason("guard.karpenter.queue-unread", queue=queue, error=error)
 
 
 def _restarts(health: Health, now: datetime) -> bool:
