@@ -16,7 +16,7 @@ from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.billing.test_charges import cost, started
-from tests.unit.lab_on_moto import LabOnMoto
+from tests.unit.lab_on_moto import LEDGER, LabOnMoto
 from tests.unit.leases.steps import asks, of, opened, others_write_first, proof, schedules, step
 
 
@@ -167,6 +167,30 @@ def test_what_ran_past_the_ends_of_leases_is_told_by_lease(lab: LabOnMoto) -> No
     [counted] = lab.entries("metered")
     assert (counted.who, counted.lease) == ("guard", "cli-1")
     assert str(counted.why) == f"600 past the end of cli-1: they cost {cost(lab, 10)} and count as spent"
+
+
+def test_a_count_that_ended_between_its_parts_goes_on_to_its_own_end_first(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, opens=0, closes=30)
+    lab.lease(nodes=1, opens=0, closes=30, name="cli-2")
+    started(lab, 2, 0)
+    at = {"N": str(int((EIGHT + 35 * MINUTE).timestamp() * 1000))}
+    boto3.client("dynamodb").update_item(
+        TableName=LEDGER,
+        Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": "STATE"}},
+        UpdateExpression="SET metering_until = :at, metering_after = :lease",
+        ExpressionAttributeValues={":at": at, ":lease": {"S": "cli-1"}},
+    )
+    now = lab.at(40)
+
+    count_beyond("gpu", now, lab.guard_services.lease_services, "guard")
+
+    # The first five minutes past the end of cli-1 were counted before.
+    overrun = {each.id: each.overrun for each in lab.capacity.ledger.leases("gpu")}
+    assert {name: ran and ran.time for name, ran in overrun.items()} == {
+        "cli-1": 5 * MINUTE,
+        "cli-2": 10 * MINUTE,
+    }
+    assert lab.capacity.ledger.pool("gpu").metered_until == now
 
 
 def test_that_nothing_ran_is_counted_too(lab: LabOnMoto) -> None:

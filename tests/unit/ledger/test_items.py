@@ -75,7 +75,7 @@ def test_a_pool_that_nobody_touched_is_closed_and_one_with_everything_reads_so()
     at = {"N": str(MILLISECONDS)}
     instants = (
         *("held_until", "failsafe_at", "leaked_since", "acked_until", "over_since", "idle_since"),
-        *("looked_at", "gpus_seen_at", "metered_until"),
+        *("looked_at", "gpus_seen_at", "metered_until", "metering_until"),
     )
     said: dict[str, Any] = {
         **dict.fromkeys(instants, at),
@@ -85,6 +85,7 @@ def test_a_pool_that_nobody_touched_is_closed_and_one_with_everything_reads_so()
         "holder": {"S": "run"},
         "mode": {"S": "watch"},
         "leaked_because": {"S": "why"},
+        "metering_after": {"S": "cli-1"},
         "unbilled": {"S": '{"node_microseconds": 1000000, "amount": "0.5", "currency": "USD"}'},
     }
 
@@ -107,6 +108,8 @@ def test_a_pool_that_nobody_touched_is_closed_and_one_with_everything_reads_so()
         looked_at=EIGHT,
         seen_gpus=SeenGpus(6, 7, EIGHT),
         metered_until=EIGHT,
+        metering_until=EIGHT,
+        metering_after="cli-1",
         unbilled=NodeTime(SECOND, usd("0.5")),
     )
 

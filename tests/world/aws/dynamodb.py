@@ -15,6 +15,8 @@ from tests.world.outside import NotInTheWorld, refused
 Key = tuple[str, str]
 Stored = Mapping[str, Any]
 Listener = Callable[[Stored | None, Stored | None], None]
+MOST_ACTIONS = 100
+"""https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html"""
 
 
 class DynamoDB:
@@ -78,7 +80,10 @@ class DynamoDB:
         return {}
 
     def transact_write_items(self, *, TransactItems: list[Item], ClientRequestToken: str = "") -> Item:
-        """Writes all or nothing, each item at most once, as DynamoDB requires."""
+        """Writes all or nothing, each item at most once and at most 100, as DynamoDB requires."""
+        if len(TransactItems) > MOST_ACTIONS:
+            message = f"Member must have length less than or equal to {MOST_ACTIONS}"
+            raise refused("ValidationException", message, "TransactWriteItems")
         parts = [next(iter(part.items())) for part in TransactItems]
         keys = [_key(part.get("Key") or part["Item"]) for _, part in parts]
         if len(set(keys)) != len(keys):

@@ -48,12 +48,14 @@ def _count(  # noqa: PLR0917
 ) -> None:
     state, leases = lease_services.ledger.pool(pool), lease_services.ledger.leases(pool)
     until = counted_to(leases, until)
+    # A count of which some parts are kept goes on to its own end.
+    until = max(until, state.metering_until or until)
     since = counted_from(leases, state.metered_until, until)
     lives = nodes_lives(lease_services.capacity, pool, seen, until) if since < until else ()
     while since < until:
-        end = min(until, terms.period(since).ends)
+        end = state.metering_until or min(until, terms.period(since).ends)
         charged = charge(pool, leases, meter(lives, grants(leases), since, end), terms, end)
-        if charged.all.time or end == until:
+        if charged.all.time or end == until or state.metering_until:
             budget = lease_services.ledger.budget(terms.period(since).key, terms.budget.currency)
             lease_services.ledger.charge(
                 charged, leases, pool=state, budget=budget, why=_why(charged, leases, lease_services, who)

@@ -60,6 +60,10 @@ class PoolState:
     """For people to read; no decision uses it."""
     metered_until: datetime | None = None
     """Up to then, node time past or without a lease is counted as spent."""
+    metering_until: datetime | None = None
+    """The end of a count that is written in parts, until its last part is written."""
+    metering_after: str = ""
+    """The last lease whose part of that count is written."""
     unbilled: NodeTime | None = None
     """The part of that node time that is on no receipt yet."""
 

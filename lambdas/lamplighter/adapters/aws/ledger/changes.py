@@ -13,6 +13,7 @@ from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger import money as ledger_money
 from lamplighter.adapters.aws.ledger.conditions import nobody_forbids
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
+from lamplighter.adapters.aws.ledger.table import LEASES_AT_ONCE
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import GRANTED, Lease, LeaseState
@@ -133,25 +134,28 @@ class LedgerChanges(LedgerReads):
     def begin_closing(self, leases: Sequence[Lease], pool: PoolState, now: datetime, why: Entry) -> None:
         """From now on these leases justify no nodes; their end is now at the latest.
 
-        A lease that is being closed already is left as it is. Needs no fence: closing is always safe.
+        A lease that is being closed already is left as it is. Needs no fence: closing is always safe. Many leases begin
+        to close in parts: if one part is lost, the caller decides again on the leases that are left.
         """
         closing = [lease for lease in leases if lease.granted]
-        if not closing:
-            return
-        writes = [
-            self._table.update_in_transaction(
-                items.pool_key(lease.pool),
-                items.LEASE + lease.id,
-                "SET #state = :closing, #closes = :closes",
-                "#state IN (:admitted, :opening, :open) AND #generation = :generation",
-                closing=LeaseState.CLOSING.value,
-                closes=_end(lease, now),
-                generation=lease.generation,
-                **_GRANTED,
-            )
-            for lease in closing
-        ]
-        self._table.transact([*writes, self._next_generation(pool, None, Phase.CLOSING), self._entry(why)])
+        while closing:
+            part, closing = closing[:LEASES_AT_ONCE], closing[LEASES_AT_ONCE:]
+            told = [] if closing else [self._entry(why)]
+            writes = [self._closing(lease, now) for lease in part]
+            self._table.transact([*writes, self._next_generation(pool, None, Phase.CLOSING), *told])
+            pool = replace(pool, generation=pool.generation + 1)
+
+    def _closing(self, lease: Lease, now: datetime) -> Any:  # noqa: ANN401
+        return self._table.update_in_transaction(
+            items.pool_key(lease.pool),
+            items.LEASE + lease.id,
+            "SET #state = :closing, #closes = :closes",
+            "#state IN (:admitted, :opening, :open) AND #generation = :generation",
+            closing=LeaseState.CLOSING.value,
+            closes=_end(lease, now),
+            generation=lease.generation,
+            **_GRANTED,
+        )
 
     def settle(self, settled: Lease, budget: BudgetPeriod, why: Entry) -> None:
         """Closes a lease for good: frees its hold and counts its cost as spent; `budget` as it was read.

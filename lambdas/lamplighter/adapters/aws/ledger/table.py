@@ -29,6 +29,10 @@ _AT_ONCE = 25
 _WHILE_THROTTLED = (0.05, 0.1, 0.2, 0.4, 0.8)
 """Seconds before the items that BatchWriteItem did not write are sent again."""
 
+LEASES_AT_ONCE = 90
+"""Leases that one transaction changes. It takes 100 actions, and some are of the pool, the budget and the audit trail
+(https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html)."""
+
 
 class Conflict(TryLater):
     """Another writer was faster: read again, decide again."""
