@@ -86,16 +86,16 @@ def seen(document: dict[str, Any]) -> Iterator[Seen]:
         ledger = Ledger("gpu-lab-ledger")
         [lease] = ledger.leases("gpu")
         assert lease.state is LeaseState.OPEN
-        open_ = views(world)
+        open_ = views(world, chat)
         world.run(timedelta(hours=1))
         [receipt] = ledger.receipts("gpu", 2)
         view = receipt_of(ledger, world.lab, receipt)
         page = receipt_page.page(view, world.lab.name, world.lab.region, wording.of(world.lab))
-        yield Seen(open_, views(world), receipt, said(page))
+        yield Seen(open_, views(world, chat), receipt, said(page))
 
 
-def views(world: World) -> Views:
-    ledger, chat = Ledger("gpu-lab-ledger"), Chat(world)
+def views(world: World, chat: Chat) -> Views:
+    ledger = Ledger("gpu-lab-ledger")
     chat.types(TEACHER, "status")
     [pool] = with_sizes(world.lab, ViewReading(ledger, world.lab, world.now), ["gpu"])
     page = lab_page.page(read_lab(ledger, world.lab, world.now), wording.of(world.lab))
