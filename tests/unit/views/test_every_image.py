@@ -80,7 +80,8 @@ def document(request: pytest.FixtureRequest) -> dict[str, Any]:
 @pytest.fixture
 def seen(document: dict[str, Any]) -> Iterator[Seen]:
     with World(document, BEGINS) as world:
-        Chat(world).types(TEACHER, "open gpu 1 for 1h")
+        chat = Chat(world)
+        chat.types(TEACHER, "open gpu 1 for 1h")
         world.machines.changed.append(lambda machine: setattr(machine, "gpus_after", 10.0))
         world.run(timedelta(minutes=40))
         ledger = Ledger("gpu-lab-ledger")
