@@ -80,6 +80,21 @@ def test_a_first_deploy_pages_for_no_silence_of_the_guard(adopted: LabDay) -> No
     assert not [text for text in pages(adopted) if "guard-silent" in text]
 
 
+def test_no_lease_opens_beside_that_node_until_it_is_gone(adopted: LabDay) -> None:
+    before = adopted.live()
+
+    refused = adopted.command("open", "1", "for", "30m", "--json")
+
+    assert refused.code == 1
+    assert "pool gpu has 1 node that no lease opened" in refused.document["reason"]
+    assert adopted.live() == before
+    adopted.until_updated()
+    adopted.api("eks").update_nodegroup_config(
+        clusterName=CLUSTER, nodegroupName=GROUP, scalingConfig={"desiredSize": 0}
+    )
+    adopted.until_quiet()
+
+
 def test_a_lease_opens_and_closes_it_as_any_pool(adopted: LabDay) -> None:
     refused = adopted.command("open", "3", "for", "30m", "--json")
     assert refused.code == 1

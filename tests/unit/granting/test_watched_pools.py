@@ -26,11 +26,11 @@ CONSEQUENCE = "the end of a lease would take those nodes too"
 AHEAD = persons("ahead", 0, 90, state=LeaseState.ADMITTED)
 
 
-def seen(running: Sequence[str] = (), leaving: Sequence[str] = (), size: int = 0, **more: bool) -> Seen:
+def seen(running: Sequence[str] = (), leaving: Sequence[str] = (), size: int = 0) -> Seen:
     members = tuple(Member(name, leaving=name in leaving) for name in running)
     instances: tuple[Instance, ...] = tuple(map(instance, running))
     controller = Controller("eks-gpu", 0, 3, size, members)
-    return Seen(NODE_GROUP, exists=True, controller=controller, instances=instances, **more)
+    return Seen(NODE_GROUP, exists=True, controller=controller, instances=instances)
 
 
 @pytest.mark.parametrize(
